@@ -57,6 +57,18 @@ def check_labels(labels: Any, shape: tuple[int, ...]) -> Ints:
     return array.astype(np.int64, copy=False)
 
 
+def check_of_rows(name: str, values: Any, n: int) -> npt.NDArray[Any]:
+    """Clusters or weights of n rows as an (n,) array; weights are finite float64 from 0 upwards, not all 0."""
+    array = np.asarray(values)
+    if array.shape != (n,):
+        raise CalibrationError(f"{name} must have shape ({n},), one for each row of logits; got {array.shape}.")
+    if name != "weights":
+        return array
+    if array.dtype.kind not in "fiub" or not (np.isfinite(array) & (array >= 0)).all() or not array.any():
+        raise CalibrationError("weights must be finite numbers from 0 upwards, and not all of them 0.")
+    return array.astype(np.float64, copy=False)
+
+
 # With the names of the modules below that whoever writes or calls a calibrator needs beside the contract.
 __all__ = [
     "EQUIVARIANT",
@@ -154,6 +166,12 @@ class Calibrator:
     needs: ClassVar[frozenset[str]] = frozenset()
     """Keyword arguments beyond the logits that ``fit`` must be given, such as ``features``."""
 
+    takes: ClassVar[frozenset[str]] = frozenset()
+    """Keyword arguments that ``fit`` uses where it is given them: ``clusters`` and ``weights`` of the rows, each (n,)."""
+
+    positive: ClassVar[bool] = False
+    """Whether no configuration gives a class the probability 0, but where the outputs themselves say so."""
+
     needs_classes: ClassVar[bool] = False
     """Whether it learns from the outputs of all classes, so that one confidence for each answer is not enough."""
 
@@ -229,6 +247,10 @@ class Calibrator:
         """Sentences about the finished fit that a person should read, most important first."""
         return []
 
+    def parts(self) -> dict[str, float]:
+        """The methods that the finished fit is a mean of, by registry name, with their weights; empty for others."""
+        return {}
+
     def variant(self, n_classes: int) -> str:
         """What tells this configuration from another of the same method for ``n_classes``; shown behind the title.
 
@@ -247,7 +269,7 @@ class Calibrator:
             very many classes (:class:`calib.top_k.TopK`), for methods that :meth:`takes_top_k`.
         labels : (n,) integers in [0, n_classes).
         callback : called as ``callback(step, total, value)``; may raise :class:`FitCancelled`.
-        **extras : exactly the arrays named in ``needs``.
+        **extras : the arrays named in ``needs``, all of them, and any of those named in ``takes``.
 
         Raises
         ------
@@ -259,9 +281,12 @@ class Calibrator:
             return self._fit_to_top_k(logits, check_labels(labels, logits.shape), callback or no_callback)
         logits = check_logits(logits)
         labels = check_labels(labels, logits.shape)
-        if set(extras) != set(self.needs):
+        if set(extras) - self.takes != self.needs:
             wanted = ", ".join(sorted(self.needs)) or "no further arrays"
+            wanted += f" and, where known, {' and '.join(sorted(self.takes))}" if self.takes else ""
             raise CalibrationError(f"{type(self).__name__} takes {wanted}, but was given {sorted(extras)}.")
+        for name in self.takes & set(extras):
+            extras[name] = check_of_rows(name, extras[name], len(labels))
         with self.complete_fit(*logits.shape):
             self._fit(logits, labels, callback or no_callback, **extras)
         return self

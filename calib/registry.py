@@ -33,6 +33,7 @@ class Method:
         6 a distribution of functions, 7 more than the outputs.
     fast : whether it fits in about a second at 1000 x 1000; such methods make the *Fast* preset.
     needs : arrays beyond logits and labels that it must be given.
+    member : whether `auto` tries it for its mean; such a method must be `positive`.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Method:
     complexity: int = field(kw_only=True)
     fast: bool = True
     needs: frozenset[str] = frozenset()
+    member: bool = False
 
     @property
     def cls(self) -> type[Calibrator]:
@@ -60,7 +62,7 @@ class Method:
 _METHODS = (
     Method("identity", "Uncalibrated", "identity:Identity", "The model as it is.", "", complexity=0),
     Method("temperature", "Temperature", "temperature:TemperatureScaling",
-           "One number divides all logits.", GUO, complexity=1),
+           "One number divides all logits.", GUO, complexity=1, member=True),
     Method("isotonic", "Isotonic", "isotonic:IsotonicCalibration",
            "A free monotone map from each class's log-odds to its frequency.",
            "Zadrozny and Elkan, Transforming Classifier Scores into Accurate Multiclass Probability Estimates, KDD 2002",
@@ -69,16 +71,16 @@ _METHODS = (
            "One latent Gaussian process maps every logit, with uncertainty.", GPCALIB, complexity=6),
     Method("beta", "Beta", "beta:BetaCalibration",
            "A three-parameter map made for scores between 0 and 1.",
-           "Kull et al., Beta Calibration, AISTATS 2017", complexity=2),
+           "Kull et al., Beta Calibration, AISTATS 2017", complexity=2, member=True),
     Method("platt", "Platt", "platt:PlattScaling",
            "A logistic curve on each class's log-odds.",
-           "Platt, Probabilistic Outputs for Support Vector Machines, 1999", complexity=2),
+           "Platt, Probabilistic Outputs for Support Vector Machines, 1999", complexity=2, member=True),
     Method("histogram", "Histogram", "histogram:HistogramBinning",
            "The frequency of each class in bins of its score.",
            "Zadrozny and Elkan, Obtaining Calibrated Probability Estimates from Decision Trees, ICML 2001",
            complexity=4),
     Method("vector", "Vector", "vector:VectorScaling",
-           "A scale and a bias for every class.", GUO, complexity=3),
+           "A scale and a bias for every class.", GUO, complexity=3, member=True),
     Method("bbq", "BBQ", "bbq:BayesianBinning",
            "An average of histograms with few to many bins, weighted by their likelihood.",
            "Naeini et al., Obtaining Well Calibrated Probabilities Using Bayesian Binning, AAAI 2015", complexity=5),
@@ -88,7 +90,7 @@ _METHODS = (
            complexity=4),
     Method("bayes_iso", "Bayes-Iso", "bayes_iso:BayesIso",
            "The average of many monotone maps, weighted by how likely each makes the labels.",
-           "Allikivi and Kull, Non-parametric Bayesian Isotonic Calibration, ECML PKDD 2019", complexity=5),
+           "Allikivi and Kull, Non-parametric Bayesian Isotonic Calibration, ECML PKDD 2019", complexity=5, member=True),
     Method("enir", "ENIR", "enir:NearIsotonicEnsemble",
            "An average of nearly monotone maps, weighted by their fit and simplicity.",
            "Naeini and Cooper, Binary Classifier Calibration Using an Ensemble of Near Isotonic Regressions, ICDM 2016",
@@ -96,10 +98,10 @@ _METHODS = (
     Method("ensemble_temperature", "Ensemble temperature", "ensemble_temperature:EnsembleTemperatureScaling",
            "A weighted average of the scaled model, the raw model and the uniform distribution.",
            "Zhang et al., Mix-n-Match: Ensemble and Compositional Methods for Uncertainty Calibration, ICML 2020",
-           complexity=2),
+           complexity=2, member=True),
     Method("structured_vector", "Structured scaling", "structured_vector:StructuredScaling",
            "Temperature scaling, then a scale and a bias for every class, L2-regularised.",
-           "Berta et al., Structured Matrix Scaling for Multi-Class Calibration, AISTATS 2026", complexity=3),
+           "Berta et al., Structured Matrix Scaling for Multi-Class Calibration, AISTATS 2026", complexity=3, member=True),
     Method("scaling_binning", "Scaling-binning", "scaling_binning:ScalingBinning",
            "A logistic curve on each class's log-odds, rounded to its means in bins.",
            "Kumar et al., Verified Uncertainty Calibration, NeurIPS 2019", complexity=4),
@@ -125,6 +127,10 @@ _METHODS = (
     Method("spline", "Spline", "spline:SplineCalibration",
            "A smooth curve on each class's log-odds, shrunk to a line as folds of the rows ask for.",
            "Lucena, Spline-Based Probability Calibration, 2018", complexity=4),
+    Method("auto", "Auto", "auto:AutoCalibration",
+           "A mean of several methods, weighted by how well each predicts rows that it was not fitted on.",
+           "Yao et al., Using Stacking to Average Bayesian Predictive Distributions, Bayesian Analysis 2018",
+           complexity=7, fast=False),
 )  # fmt: skip
 
 _RECOMMENDED = ("temperature", "isotonic", "gpcalib", "beta", "bbq", "bayes_iso", "imax", "geometric")
@@ -199,6 +205,8 @@ def missing_arrays(name: str, data: Any) -> list[str]:
 def extras_for(made: Calibrator, data: Any) -> dict[str, Any]:
     """The arrays beyond logits and labels that fitting ``made`` takes from a data set, by name.
 
+    Weights are among them only where somebody said what they mean.
+
     Raises
     ------
     CalibrationError
@@ -219,7 +227,8 @@ def extras_for(made: Calibrator, data: Any) -> dict[str, Any]:
     if absent := [name for name, array in arrays.items() if array is None]:
         why = _why_absent(absent, getattr(data, "findings", ()))
         raise CalibrationError(f"{type(made).__name__} needs {', '.join(absent)}, which these data do not hold{why}")
-    return arrays
+    of_rows = {"clusters": getattr(data, "clusters", None), "weights": getattr(data, "confirmed_weights", None)}
+    return arrays | {name: array for name, array in of_rows.items() if name in made.takes and array is not None}
 
 
 def is_pairs(data: Any) -> bool:

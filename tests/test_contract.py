@@ -49,6 +49,8 @@ CHOSEN: dict[str, list[dict[str, Any]]] = {
         {"distance": "l1", "signal": "combined", "reduction": "kmeans"},
         {"distance": "linf", "map": "sigmoid", "signal": "combined", "reduction": "pca", "factor": 1},
     ],
+    # Each is the fits of all its members, four times.
+    "auto": [{}, {"keep_accuracy": True}],
     # Few and short fits: each costs a second. calibrators/gpcalib/test_gpcalib.py has every combination of options.
     "gpcalib": [
         {"max_iter": 5},
@@ -488,7 +490,7 @@ def test_unusable_arrays_are_refused(name):
             make(name, {}).fit(bad_logits, bad_labels, **extras(name, logits))
     takes = ", ".join(sorted(calib.METHODS[name].needs)) or "no further arrays"
     with pytest.raises(CalibrationError, match=takes):
-        make(name, {}).fit(logits, labels, weights=labels)
+        make(name, {}).fit(logits, labels, votes=labels)
     with pytest.raises(CalibrationError, match="not fitted"):
         answer(make(name, {}), logits)
     with pytest.raises(CalibrationError, match=r"\(n, 4\)"):

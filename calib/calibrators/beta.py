@@ -23,6 +23,7 @@ class BetaCalibration(BinaryCalibrator):
     from the log-odds and so exist for every score.
     """
 
+    positive: ClassVar[bool] = True
     state: ClassVar[State] = {"maps_": maps_of(a=Number(0), b=Number(0), c=Number())}
 
     def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:

@@ -42,6 +42,7 @@ class EnsembleTemperatureScaling(Calibrator):
         "weights_": Array(3, low=0, high=1 + ROUNDING, total=1),
         "temperature_notes_": Items(Text()),
     }
+    positive: ClassVar[bool] = True
     needs_classes: ClassVar[bool] = True  # for the uniform distribution over them
     keeps_half: ClassVar[bool] = True
 

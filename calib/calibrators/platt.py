@@ -30,6 +30,7 @@ class PlattScaling(BinaryCalibrator):
         help="What the curve is drawn over: the log-odds, or the probability itself.",
     )
 
+    positive: ClassVar[bool] = True
     state: ClassVar[State] = {"maps_": maps_of(slope=Number(0), intercept=Number())}
 
     def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:

@@ -93,6 +93,7 @@ class ScalingCalibrator(Calibrator):
         "auto", choices=DEVICES, help="Where to fit; auto takes a GPU where there is one and the data are big."
     )
 
+    positive: ClassVar[bool] = True
     state: ClassVar[State] = {"device_note_": Text().or_absent("")}
 
     def _fit_scaling(self, cross_entropy: ScaledCrossEntropy, logits: Floats, labels: Ints, callback: Callback) -> None:

@@ -231,6 +231,12 @@ class Predictions:
         changed = replace(self, event=chosen, weight_kind=weight_kind if self.weights is not None else None)
         return replace(changed, sha256="").identified()
 
+    @property
+    def confirmed_weights(self) -> Floats | None:
+        """The weights, where somebody said what they mean and not all are zero; None elsewhere."""
+        confirmed = self.weight_kind is not None and self.weights is not None and self.weights.any()
+        return self.weights if confirmed else None
+
     def identified(self) -> Predictions:
         """The same data with their hash, computed here unless they have one."""
         return self if self.sha256 else replace(self, sha256=fingerprint(identifying(vars(self))))

@@ -326,8 +326,7 @@ class Evaluation:
 
 def row_arrays(data: Predictions) -> dict[str, Any]:
     """What of a data set changes how its rows are counted: clusters, and weights whose meaning was confirmed."""
-    confirmed = data.weight_kind is not None and data.weights is not None and data.weights.any()
-    return {"clusters": data.clusters, "weights": data.weights if confirmed else None}
+    return {"clusters": data.clusters, "weights": data.confirmed_weights}
 
 
 def gives_probabilities(calibrator: Any) -> bool:

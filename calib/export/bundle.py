@@ -46,7 +46,7 @@ def bundle_bytes(exported: ExportedCalibrator, pickled: bytes) -> bytes:
         "predict.py": (PACKAGE / "export" / "predict_script.py").read_bytes(),
     }
     files["calib/__init__.py"] = _PUBLIC.format(version=calib.__version__).encode()
-    for module in needed_modules(exported.method):
+    for module in needed_modules(exported.method, *exported.calibrator.parts()):
         source = _source(module)
         files[f"calib/{source.relative_to(PACKAGE).as_posix()}"] = source.read_bytes()
     buffer = io.BytesIO()
@@ -59,10 +59,11 @@ def bundle_bytes(exported: ExportedCalibrator, pickled: bytes) -> bytes:
     return buffer.getvalue()
 
 
-def needed_modules(method: str) -> list[str]:
-    """Modules below calib that the script and predicting with a method load, by following module-level imports."""
+def needed_modules(*methods: str) -> list[str]:
+    """Modules below calib that the script and predicting with methods load, by following module-level imports."""
     script = _imports("calib.export.predict_script")
-    pending = ["calib.export.runtime", *script, f"calib.calibrators.{METHODS[method].where.partition(':')[0]}"]
+    homes = [f"calib.calibrators.{METHODS[method].where.partition(':')[0]}" for method in methods]
+    pending = ["calib.export.runtime", *script, *homes]
     modules: set[str] = set()
     while pending:
         module = pending.pop()

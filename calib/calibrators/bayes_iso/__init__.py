@@ -50,6 +50,7 @@ class BayesIso(BinaryCalibrator):
         help="Sample maps over all scores as the paper does, over blocks of scores, or over pooled scores.",
     )
 
+    positive: ClassVar[bool] = True
     state: ClassVar[State] = {
         "maps_": maps_of(
             **knots_and_values(),

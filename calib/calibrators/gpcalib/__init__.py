@@ -77,6 +77,7 @@ class GPCalib(Calibrator):
         "auto", choices=DEVICES, help="Where to fit; auto takes a GPU where there is one and the data are big."
     )
 
+    positive: ClassVar[bool] = True
     state: ClassVar[State] = {
         "scale_": Number(1e-7, 1e7),
         "variance_": Number(0),
