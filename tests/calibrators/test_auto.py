@@ -1,0 +1,345 @@
+"""The automatic mean: its weights against brute force and naive sums, its folds, and what it promises and exports."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from scipy.optimize import minimize
+
+import calib
+from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE
+from calib.calibrators import auto
+from calib.calibrators._folds import fold_of_rows
+from calib.calibrators.auto import (
+    ALONE,
+    PSEUDO_BMA,
+    SMALLEST_WEIGHT,
+    STACKING,
+    candidates,
+    pseudo_bma_weights,
+    stacking_weights,
+)
+from calib.errors import CalibrationError
+from calib.export.archive import flatten, unflatten
+from calib.export.runtime import ExportedCalibrator, from_record, to_record
+from calib.registry import METHODS, extras_for
+from tests.conftest import simulate
+
+CHEAP = ["temperature", "beta", "vector"]
+
+
+@pytest.fixture
+def cheap(monkeypatch):
+    """Three quick members in place of all."""
+    monkeypatch.setattr(auto, "candidates", lambda n_classes, keep_accuracy=False: CHEAP)
+
+
+def likelihoods(n=60, m=4, seed=0, spread=1.0):
+    return -np.random.default_rng(seed).gamma(1.0, spread, size=(n, m))
+
+
+def objective(weights, log_likelihoods, importance):
+    return np.average(np.log(np.exp(log_likelihoods) @ weights), weights=importance)
+
+
+# -- the weights -------------------------------------------------------------------------------------------
+
+
+@given(st.integers(1, 40), st.integers(1, 6), st.integers(0, 10**6), st.sampled_from([0.1, 1.0, 30.0]))
+def test_stacking_weights_meet_the_conditions_of_the_optimum(n, m, seed, spread):
+    values = likelihoods(n, m, seed, spread)
+    importance = np.random.default_rng(seed).gamma(1.0, size=n) + 1e-3
+    weights = stacking_weights(values, importance)
+    assert weights.min() >= 0
+    assert abs(weights.sum() - 1) < 1e-12
+    # Karush, Kuhn and Tucker: the derivative is 1 for members with a weight, and no larger for the others.
+    lifted = np.exp(values - values.max(axis=1, keepdims=True))
+    gradient = np.average(lifted / (lifted @ weights)[:, None], axis=0, weights=importance)
+    assert gradient.max() < 1 + 1e-8
+    np.testing.assert_allclose(gradient[weights > 1e-3], 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_stacking_weights_are_as_good_as_a_search_over_the_simplex(seed):
+    values = likelihoods(n=25, m=3, seed=seed)
+    importance = np.random.default_rng(seed).random(25)
+    steps = np.linspace(0, 1, 201)
+    grid = [(a, b, 1 - a - b) for a in steps for b in steps if a + b <= 1]
+    best = max(grid, key=lambda weights: objective(weights, values, importance))
+    found = stacking_weights(values, importance)
+    assert objective(found, values, importance) >= objective(best, values, importance)
+    np.testing.assert_allclose(found, best, atol=0.02)
+    constrained = minimize(
+        lambda weights: -objective(np.abs(weights), values, importance),
+        np.full(3, 1 / 3),
+        bounds=[(0, 1)] * 3,
+        constraints={"type": "eq", "fun": lambda weights: weights.sum() - 1},
+        method="SLSQP",
+        options={"ftol": 1e-14},
+    )
+    assert abs(objective(found, values, importance) + constrained.fun) < 1e-8
+
+
+def test_members_of_equal_likelihood_share_their_weight():
+    values = likelihoods(n=50, m=2)
+    doubled = stacking_weights(np.column_stack([values, values[:, 1]]))
+    single = stacking_weights(values)
+    np.testing.assert_allclose([doubled[0], doubled[1:].sum()], single, atol=1e-6)
+    np.testing.assert_allclose(doubled[1], doubled[2], atol=1e-3)
+
+
+def test_integer_weights_of_rows_are_repetitions():
+    values, times = likelihoods(n=30), np.arange(30) % 3
+    np.testing.assert_allclose(
+        stacking_weights(values, times.astype(float)), stacking_weights(np.repeat(values, times, axis=0)), atol=1e-6
+    )
+
+
+def naive_pseudo_bma(values, random_state):
+    """Draw by draw; a Dirichlet of ones is a vector of exponential variables over its sum."""
+    generator = np.random.default_rng(random_state)
+    weights = []
+    for _ in range(auto.N_DRAWS):
+        share = generator.standard_exponential(len(values))
+        share /= share.sum()
+        summed = [len(values) * sum(a * value for a, value in zip(share, column, strict=True)) for column in values.T]
+        top = max(summed)
+        raised = [np.exp(each - top) for each in summed]
+        weights.append([each / sum(raised) for each in raised])
+    return np.mean(weights, axis=0)
+
+
+def test_pseudo_bma_weights_against_a_naive_sum(monkeypatch):
+    values = likelihoods(n=12, m=3, spread=0.3)
+    expected = naive_pseudo_bma(values, 5)
+    np.testing.assert_allclose(pseudo_bma_weights(values, random_state=5), expected, atol=1e-12)
+    monkeypatch.setattr(auto, "_DRAWN_ENTRIES", 100)
+    np.testing.assert_allclose(pseudo_bma_weights(values, random_state=5), expected, atol=1e-12)
+
+
+def test_pseudo_bma_decides_nothing_within_the_sampling_error_and_all_beyond_it():
+    generator = np.random.default_rng(0)
+    even = generator.normal(size=(400, 1)) + 0.5 * generator.normal(size=(400, 2))
+    even -= even.mean(axis=0)
+    np.testing.assert_allclose(pseudo_bma_weights(even), 0.5, atol=0.03)
+    assert pseudo_bma_weights(even + [0.0, 0.2])[1] > 0.999
+
+
+# -- the members -------------------------------------------------------------------------------------------
+
+
+def test_members_are_declared_and_fit_for_a_mean():
+    for method in METHODS.values():
+        if method.member:
+            made = method.cls()
+            assert made.positive and made.gives_probabilities and not made.needs
+            assert all(ROWS_SUM_TO_ONE in made.promises(n_classes) for n_classes in (2, 5))
+    assert {"isotonic", "histogram", "imax", "geometric", "identity", "auto"}.isdisjoint(candidates(3))
+    assert candidates(3)[0] == candidates(2)[0] == "temperature"
+    assert {"temperature", "beta", "vector"} <= set(candidates(3))
+    assert not any(METHODS[name].cls.needs_classes for name in candidates(2))
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_all_that_keep_the_accuracy_make_a_mean_that_does(n_classes):
+    kept = candidates(n_classes, keep_accuracy=True)
+    assert all(KEEPS_ACCURACY in METHODS[name].cls().promises(n_classes) for name in kept)
+    assert {KEEPS_ACCURACY, KEEPS_RANKING} <= calib.calibrator("auto", keep_accuracy=True).promises(n_classes)
+    assert KEEPS_ACCURACY not in calib.calibrator("auto").promises(n_classes)
+
+
+def test_predictions_stay_exactly_with_keep_accuracy():
+    logits, labels = simulate(150, 5)
+    fitted = calib.calibrator("auto", keep_accuracy=True).fit(logits, labels)
+    assert len(fitted.members_) > 1
+    random = np.random.default_rng(1).normal(size=(20_000, 5)) * np.geomspace(0.01, 30, 20_000)[:, None]
+    random[::7] = random[::7].round()
+    np.testing.assert_array_equal(fitted.predict(random), random.argmax(axis=1))
+
+
+# -- the fit -----------------------------------------------------------------------------------------------
+
+
+def outside_predictions(logits, labels, folds, name):
+    """Log-probability of each label by the fit to the other folds, one row at a time."""
+    values = np.zeros(len(labels))
+    for row, fold in enumerate(folds):
+        fitted = calib.calibrator(name).fit(logits[folds != fold], labels[folds != fold])
+        values[row] = np.log(fitted.predict_proba(logits[row : row + 1])[0, labels[row]])
+    return values
+
+
+@pytest.mark.parametrize(("stacked_from", "rule"), [(30, STACKING), (31, PSEUDO_BMA)])
+def test_the_weights_are_those_of_the_folds(cheap, monkeypatch, stacked_from, rule):
+    monkeypatch.setattr(auto, "STACKED_FROM", stacked_from)
+    logits, labels = simulate(30, 3)
+    fitted = calib.calibrator("auto", random_state=4).fit(logits, labels)
+    folds = fold_of_rows(labels, random_state=4, n_folds=3)
+    values = np.column_stack([outside_predictions(logits, labels, folds, name) for name in CHEAP])
+    expected = stacking_weights(values) if rule == STACKING else pseudo_bma_weights(values, random_state=4)
+    expected = np.where(expected < SMALLEST_WEIGHT, 0, expected)
+    expected /= expected.sum()
+    assert fitted.rule_ == rule
+    found = fitted.parts()
+    np.testing.assert_allclose([found.get(name, 0.0) for name in CHEAP], expected, atol=1e-6)
+    by_name = {each.method: each for each in fitted.judged}
+    np.testing.assert_allclose([by_name[name].nll for name in CHEAP], -values.mean(axis=0))
+    np.testing.assert_allclose([by_name[name].error for name in CHEAP], values.std(axis=0, ddof=1) / np.sqrt(30))
+    behind = values[:, [values.mean(axis=0).argmax()]] - values
+    np.testing.assert_allclose([by_name[name].behind for name in CHEAP], behind.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose([by_name[name].behind_error for name in CHEAP], behind.std(axis=0, ddof=1) / np.sqrt(30))
+    # The members are fitted on all rows, and the prediction is their mean.
+    probs = sum(found.get(name, 0) * calib.calibrator(name).fit(logits, labels).predict_proba(logits) for name in CHEAP)
+    np.testing.assert_allclose(fitted.predict_proba(logits), probs, atol=1e-12)
+
+
+def test_clusters_stay_whole_and_weights_reach_the_likelihoods(cheap, monkeypatch):
+    fits = []
+    plain = calib.METHODS["beta"].cls._fit
+
+    def watched(self, logits, labels, callback, **extras):
+        fits.append(logits[:, 0])
+        return plain(self, logits, labels, callback, **extras)
+
+    monkeypatch.setattr(calib.METHODS["beta"].cls, "_fit", watched)
+    logits, labels = simulate(60, 3)
+    logits[:, 0] = np.arange(60) * 1e-3  # tells the rows apart
+    clusters = np.repeat(list("abcdefghijkl"), 5)
+    weights = np.random.default_rng(0).gamma(1.0, size=60)
+    fitted = calib.calibrator("auto").fit(logits, labels, clusters=clusters, weights=weights)
+    assert len(fits) >= 3
+    for rows in fits[:3]:
+        inside = np.isin(logits[:, 0], rows)
+        assert 0 < inside.sum() < 60
+        assert not set(clusters[inside]) & set(clusters[~inside])
+    folds = fold_of_rows(labels, random_state=0, clusters=clusters, n_folds=3)
+    values = np.column_stack([outside_predictions(logits, labels, folds, name) for name in CHEAP])
+    share = weights / weights.mean()
+    by_cluster = np.array([(share[:, None] * values)[clusters == name].sum(axis=0) for name in "abcdefghijkl"])
+    expected = pseudo_bma_weights(by_cluster)
+    np.testing.assert_allclose([fitted.parts().get(name, 0) for name in CHEAP], expected, atol=0.011)
+    nll = {each.method: each.nll for each in fitted.judged}
+    np.testing.assert_allclose([nll[name] for name in CHEAP], -np.average(values, axis=0, weights=weights))
+    assert "60 rows in 12 clusters" in fitted.notes()[0]
+
+
+def test_few_clusters_or_heavy_weights_count_as_few_rows(cheap, monkeypatch):
+    monkeypatch.setattr(auto, "STACKED_FROM", 40)
+    logits, labels = simulate(60, 3)
+    heavy = np.where(np.arange(60) < 10, 100.0, 0.1)
+    for extras, rule in [
+        ({}, STACKING),
+        ({"clusters": np.arange(60) // 2}, PSEUDO_BMA),
+        ({"weights": np.full(60, 7.0)}, STACKING),
+        ({"weights": heavy}, PSEUDO_BMA),
+        ({"clusters": np.arange(60) // 15}, ALONE),
+    ]:
+        assert calib.calibrator("auto").fit(logits, labels, **extras).rule_ == rule
+
+
+def test_data_sets_give_what_their_owner_confirmed():
+    class Data:
+        clusters, confirmed_weights = np.arange(5), None
+
+    assert list(extras_for(calib.calibrator("auto"), Data)) == ["clusters"]
+    Data.confirmed_weights = np.ones(5)
+    assert set(extras_for(calib.calibrator("auto"), Data)) == {"clusters", "weights"}
+    assert extras_for(calib.calibrator("temperature"), Data) == {}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"weights": -np.ones(30)}, {"weights": np.zeros(30)}, {"weights": np.full(30, np.nan)}, {"clusters": np.ones(29)}],
+)
+def test_row_arrays_that_cannot_be_are_refused(wrong):
+    with pytest.raises(CalibrationError, match=next(iter(wrong))):
+        calib.calibrator("auto").fit(*simulate(30, 3), **wrong)
+
+
+def test_a_member_that_fails_is_left_out_and_named(cheap, monkeypatch):
+    def fail(self, *arguments, **extras):
+        raise CalibrationError("There is not enough of anything.")
+
+    monkeypatch.setattr(METHODS["beta"].cls, "_fit", fail)
+    fitted = calib.calibrator("auto").fit(*simulate(60, 3))
+    assert set(fitted.parts()) <= {"temperature", "vector"}
+    assert fitted.notes()[-1] == "Beta was left out: There is not enough of anything."
+    monkeypatch.setattr(auto, "candidates", lambda *_: ["beta"])
+    with pytest.raises(CalibrationError, match="No method could be fitted"):
+        calib.calibrator("auto").fit(*simulate(60, 3))
+
+
+def test_a_few_rows_get_the_simplest_member():
+    logits, labels = simulate(19, 3)
+    fitted = calib.calibrator("auto").fit(logits, labels)
+    assert fitted.parts() == {"temperature": 1.0}
+    assert fitted.judged == []
+    temperature = calib.calibrator("temperature").fit(logits, labels)
+    np.testing.assert_array_equal(fitted.predict_proba(logits), temperature.predict_proba(logits))
+    assert "19 rows" in fitted.notes()[0]
+
+
+def test_every_member_is_fitted_on_each_fold_and_once_more_at_most(cheap):
+    """Three fits on two thirds of the rows and one on all, which is three fits where time grows with rows."""
+    rows: dict[str, list[int]] = {name: [] for name in CHEAP}
+    logits, labels = simulate(90, 3)
+    originals = {name: METHODS[name].cls.fit for name in CHEAP}
+    with pytest.MonkeyPatch.context() as patch:
+        for name in CHEAP:
+
+            def counted(self, logits, labels, *, _name=name, **more):
+                rows[_name].append(len(labels))
+                return originals[_name](self, logits, labels, **more)
+
+            patch.setattr(METHODS[name].cls, "fit", counted)
+        steps = []
+        calib.calibrator("auto").fit(logits, labels, callback=lambda step, total, value: steps.append((step, total)))
+    for counts in rows.values():
+        assert sum(counts) <= 3 * 90
+        assert sorted(counts)[:3] == [60, 60, 60]
+    assert steps == sorted(steps)
+    assert {total for _, total in steps} == {12}
+
+
+# -- what is learned ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_the_exported_mean_is_the_same(cheap, n_classes):
+    logits, labels = simulate(60, n_classes)
+    fitted = calib.calibrator("auto").fit(logits, labels)
+    again = from_record(*to_record(ExportedCalibrator(fitted))).calibrator
+    np.testing.assert_array_equal(again.predict_proba(logits), fitted.predict_proba(logits))
+    assert again.parts() == fitted.parts()
+    assert again.judged == fitted.judged
+
+
+def test_members_that_break_a_promise_are_refused(cheap):
+    logits, labels = simulate(60, 4)
+    fitted = calib.calibrator("auto").fit(logits, labels)
+    isotonic = calib.calibrator("isotonic").fit(logits, labels)
+    other = calib.calibrator("temperature").fit(*simulate(60, 3))
+    vector = calib.calibrator("vector").fit(logits, labels)
+
+    def with_member(made, params=None):
+        state = fitted.get_state()
+        name = calib.registry.registry_name(made)
+        member = {"method": name, "params": made.get_params(), "state": made.get_state()}
+        state |= {"members_": [member], "weights_": np.ones(1)}
+        return calib.calibrator("auto", **params or {}).set_state(unflatten(*flatten(state)))
+
+    assert with_member(vector).parts() == {"vector": 1.0}
+    for made, params in [(isotonic, None), (other, None), (vector, {"keep_accuracy": True})]:
+        with pytest.raises(CalibrationError, match="cannot be used"):
+            with_member(made, params)
+    with pytest.raises(CalibrationError, match="cannot be used"):
+        calib.calibrator("auto").set_state(fitted.get_state() | {"weights_": np.ones(1)})
+
+
+def test_a_fit_takes_the_place_of_the_one_before(cheap):
+    first, second = simulate(60, 3), simulate(80, 3, seed=1)
+    fitted = calib.calibrator("auto").fit(*first)
+    fitted.predict_proba(first[0])
+    fresh = calib.calibrator("auto").fit(*second)
+    np.testing.assert_array_equal(fitted.fit(*second).predict_proba(first[0]), fresh.predict_proba(first[0]))
