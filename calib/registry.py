@@ -30,7 +30,7 @@ class Method:
     paper : its source.
     complexity : rank of what it learns, by which the simplest of several equivalent methods is taken: 0 nothing, 1 one
         number, 2 a few numbers, 3 a few for each class, 4 one free map or its bins, 5 an average of many such maps,
-        6 a distribution of functions, 7 more than the outputs.
+        6 a distribution of functions, 7 several methods, or more than the outputs.
     fast : whether it fits in about a second at 1000 x 1000; such methods make the *Fast* preset.
     needs : arrays beyond logits and labels that it must be given.
     member : whether `auto` tries it for its mean; such a method must be `positive`.
@@ -133,9 +133,12 @@ _METHODS = (
            complexity=7, fast=False),
 )  # fmt: skip
 
-_RECOMMENDED = ("temperature", "isotonic", "gpcalib", "beta", "bbq", "bayes_iso", "imax", "geometric")
+_RECOMMENDED = ("auto", "temperature", "isotonic", "gpcalib", "beta", "bayes_iso", "imax", "geometric")
 
 METHODS: dict[str, Method] = {method.name: method for method in _METHODS}
+
+OFFERED = sorted(METHODS, key=lambda name: name not in ("identity", "auto"))
+"""Names in the order in which methods are offered: the raw model, the mean of several methods, then its members."""
 
 
 def calibrator(name: str, **params: Any) -> Calibrator:
@@ -282,7 +285,7 @@ def presets(data: Any = None) -> dict[str, list[str]]:
     Methods that need more than logits and labels, or the outputs of all classes, are among them where ``data`` hold
     what they need.
     """
-    methods = [m for m in METHODS.values() if m.name != "identity" and not missing_arrays(m.name, data)]
+    methods = [METHODS[name] for name in OFFERED if name != "identity" and not missing_arrays(name, data)]
     methods = [m for m in methods if can_learn(m.cls, data)]
     return {
         "Recommended": [m.name for m in methods if m.name in _RECOMMENDED],

@@ -14,7 +14,7 @@ from calib.base import KEEPS_ACCURACY, ROWS_SUM_TO_ONE, Calibrator, Callback
 from calib.calibrators._folds import fold_of_rows, standard_error
 from calib.errors import CalibrationError, reason
 from calib.formatting import listed, plural, percent
-from calib.hardware import DEVICES
+from calib.hardware import DEVICES, cpu_description
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
 from calib.parameters import Array, Condition, Count, Entries, Items, Number, State, Text, param, unusable
 from calib.registry import METHODS, calibrator
@@ -320,6 +320,8 @@ class AutoCalibration(Calibrator):
                 fitted[name] = fits.of_rows(name, slice(None))
         if not fitted:
             raise CalibrationError(" ".join(["No method could be fitted to these rows.", *self.left_out_]))
+        devices = [made.device_ for made in fitted.values() if hasattr(made, "device_")]
+        self.device_ = next((device for device in devices if not device.startswith("CPU")), cpu_description())
         total = sum(shares[name] for name in fitted)
         self.weights_ = np.array([shares[name] / total for name in fitted])
         self.members_ = [

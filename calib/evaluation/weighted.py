@@ -54,7 +54,7 @@ def said_of_weights(data: Predictions) -> str:
     return (
         f"Weighted by {data.weight_kind}, these {len(data):,} rows tell as much as {equal:,.0f} equal ones (Kish). "
         "NLL, Brier score, accuracy, ECE and gap are given with and without weights; other scores, all intervals and "
-        "all fits are not weighted."
+        "all fits, but for the choice that Auto makes, are not weighted."
     )
 
 

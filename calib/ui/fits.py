@@ -38,7 +38,7 @@ from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools
 from calib.numerics import Floats
 from calib.plots.style import Style, method_style
-from calib.registry import METHODS, calibrator, extras_for, title_of
+from calib.registry import METHODS, OFFERED, calibrator, extras_for, title_of
 from calib.ui.ready import asked, awaited
 from calib.ui.server.shares import visitor_address
 from calib.ui.session import OpenSession, current_session, find_session, keep
@@ -210,11 +210,10 @@ def running() -> bool:
 
 
 def shown_fits(session: OpenSession) -> list[ShownFit]:
-    """The raw model and every finished fit, in the registry's order, judged on the test set."""
+    """The raw model and every finished fit, in the order of their methods, judged on the test set."""
     raw = ask_for_raw(session)
-    order = list(METHODS)
     finished = [(session.specs[job.key], job, fitted) for job in jobs() if (fitted := job.calibrator) is not None]
-    finished.sort(key=lambda item: order.index(item[0].method))
+    finished.sort(key=lambda item: OFFERED.index(item[0].method))
     for _, job, fitted in finished:
         if job.judgement is not None:
             session.evaluated[job.key] = job.judgement

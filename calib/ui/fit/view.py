@@ -104,7 +104,7 @@ def choose_and_start(session: OpenSession) -> None:
     )
     _left_out(data)
     if data.weights is not None:
-        st.caption("These rows have weights, which fits do not use.")
+        st.caption("These rows have weights, which fits do not use, but for the choice that Auto makes.")
     button = st.container()  # its parameters stand below the fits
     job_list(session)
     st.header("What they do, and their parameters")
