@@ -213,6 +213,7 @@ class ChosenByFolds(Calibrator):
 
     penalty: float
     takes: ClassVar[frozenset[str]] = frozenset({"clusters"})
+    positive: ClassVar[bool] = True
 
     state: ClassVar[State] = {"penalty_": Number(0).or_absent(0.0), "choice_note_": Text().or_absent("")}
 
