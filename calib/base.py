@@ -167,7 +167,7 @@ class Calibrator:
     """Keyword arguments beyond the logits that ``fit`` must be given, such as ``features``."""
 
     takes: ClassVar[frozenset[str]] = frozenset()
-    """Keyword arguments that ``fit`` uses where it is given them: ``clusters`` and ``weights`` of the rows, each (n,)."""
+    """Keyword arguments that ``fit`` uses where given: ``clusters`` and ``weights`` of the rows, each (n,)."""
 
     positive: ClassVar[bool] = False
     """Whether no configuration gives a class the probability 0, but where the outputs themselves say so."""

@@ -59,7 +59,7 @@ CHOSEN: dict[str, list[dict[str, Any]]] = {
 }
 
 
-SLOW = ("bayes_iso", "gpcalib")
+SLOW = ("auto", "bayes_iso", "gpcalib")
 """Methods whose further variants `make test-long` holds to the contract."""
 
 
@@ -228,6 +228,17 @@ def test_promises_hold_on_hard_rows(name, params, n_classes):
         ranked = np.take_along_axis(probs, order, axis=1)
         # Entries whose logits differ by rounding alone may swap by rounding alone.
         assert (np.diff(ranked, axis=1) >= -1e-12).all()
+
+
+@every_variant
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_no_probability_is_zero_where_that_is_promised(name, params, n_classes):
+    if not calib.METHODS[name].cls.positive:
+        pytest.skip("not promised")
+    logits, labels = sample(100, n_classes, seed=3)
+    assert fitted(name, params, n_classes).predict_proba(logits).min() > 0
+    kept = labels > 0
+    assert fit(make(name, params), logits[kept], labels[kept]).predict_proba(logits).min() > 0
 
 
 @every_variant

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from calib.base import KEEPS_ACCURACY, ROWS_SUM_TO_ONE, Calibrator, Callback
 from calib.calibrators._folds import fold_of_rows, standard_error
 from calib.errors import CalibrationError, reason
-from calib.formatting import listed, plural, percent
+from calib.formatting import listed, percent, plural
 from calib.hardware import DEVICES, cpu_description
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
 from calib.parameters import Array, Condition, Count, Entries, Items, Number, State, Text, param, unusable
@@ -256,8 +256,9 @@ class AutoCalibration(Calibrator):
         return sorted(found, key=lambda each: (-each.weight, each.nll))
 
     def parts(self) -> dict[str, float]:
-        pairs = zip(self.members_, self.weights_.tolist(), strict=True)
-        return dict(sorted(((member["method"], weight) for member, weight in pairs), key=lambda pair: -pair[1]))
+        names = [str(member["method"]) for member in self.members_]
+        pairs = zip(names, self.weights_.tolist(), strict=True)
+        return dict(sorted(pairs, key=lambda pair: -pair[1]))
 
     def promises(self, n_classes: int) -> frozenset[str]:
         own = [METHODS[name].cls().promises(n_classes) for name in candidates(n_classes, self.keep_accuracy)]
@@ -310,9 +311,9 @@ class AutoCalibration(Calibrator):
             for name in names:
                 with self._leaving_out(name):
                     likelihoods[name] = fits.out_of_fold(name, folds)
-        if not likelihoods:
-            self.rule_, self.judged_, shares = ALONE, [], {names[0]: 1.0}
-        else:
+        self.rule_, shares = ALONE, {names[0]: 1.0}
+        self.judged_: list[dict[str, Any]] = []
+        if likelihoods:
             shares = self._weigh(likelihoods, clusters, weights)
         fitted: dict[str, Calibrator] = {}
         for name in [name for name, share in shares.items() if share >= SMALLEST_WEIGHT]:
@@ -350,7 +351,6 @@ class AutoCalibration(Calibrator):
             return value, standard_error(importance * (losses - value), clusters)
 
         best = -values[:, np.argmax(importance @ values)]
-        self.judged_ = []
         for name, column in zip(likelihoods, values.T, strict=True):
             (nll, error), (behind, behind_error) = mean(-column), mean(-column - best)
             numbers = {"nll": nll, "error": error, "behind": max(behind, 0.0), "behind_error": behind_error}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 import calib
@@ -123,7 +124,7 @@ def test_pseudo_bma_decides_nothing_within_the_sampling_error_and_all_beyond_it(
     even = generator.normal(size=(400, 1)) + 0.5 * generator.normal(size=(400, 2))
     even -= even.mean(axis=0)
     np.testing.assert_allclose(pseudo_bma_weights(even), 0.5, atol=0.03)
-    assert pseudo_bma_weights(even + [0.0, 0.2])[1] > 0.999
+    assert pseudo_bma_weights(even + np.array([0.0, 0.2]))[1] > 0.999
 
 
 # -- the members -------------------------------------------------------------------------------------------
