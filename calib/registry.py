@@ -114,7 +114,7 @@ _METHODS = (
            member=True),
     Method("dirichlet", "Dirichlet", "dirichlet:DirichletCalibration",
            "Weights between all classes' log-probabilities, shrunk towards temperature scaling.",
-           "Kull et al., Beyond Temperature Scaling: Dirichlet Calibration, NeurIPS 2019", complexity=4, fast=False, member=True),
+           "Kull et al., Beyond Temperature Scaling: Dirichlet Calibration, NeurIPS 2019", complexity=4, fast=False),
     Method("geometric", "Geometric", "geometric:Geometric",
            "How sure the training data around an input make its prediction; a confidence only.", CHOURAQUI,
            complexity=7, needs=frozenset({"features", "train_features", "train_labels"})),
