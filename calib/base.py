@@ -170,7 +170,7 @@ class Calibrator:
     """Keyword arguments that ``fit`` uses where given: ``clusters`` and ``weights`` of the rows, each (n,)."""
 
     positive: ClassVar[bool] = False
-    """Whether no configuration gives a class the probability 0, but where the outputs themselves say so."""
+    """Whether no class gets the probability 0, but by rounding where the outputs are extreme."""
 
     needs_classes: ClassVar[bool] = False
     """Whether it learns from the outputs of all classes, so that one confidence for each answer is not enough."""

@@ -50,6 +50,7 @@ class SplineCalibration(BinaryCalibrator):
     n_knots: int = param(12, low=2, high=50, help="Most knots, placed where both outcomes are; the ends are two.")
     monotone: bool = param(True, help="Never let a higher score get a lower probability; level where the spline falls.")
 
+    positive: ClassVar[bool] = True
     state: ClassVar[State] = {
         "maps_": maps_of(
             knots=Array("knots", order="rising"),

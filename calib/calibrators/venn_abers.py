@@ -47,6 +47,7 @@ class VennAbers(BinaryCalibrator):
 
     # The steps of p0 and of p1: their values between edges, which lie just below calibration scores for p0 and just
     # above them for p1.
+    positive: ClassVar[bool] = True
     state: ClassVar[State] = {
         "maps_": maps_of(
             low_edges=Array("low-1", order="rising"),
