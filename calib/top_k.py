@@ -235,6 +235,10 @@ class TopK:
         """Type of the values."""
         return self.values.dtype
 
+    def argmax(self, axis: int = 1, out: None = None) -> Ints:
+        """(n,) class of the largest logit of each row."""
+        return self.indices[:, 0].astype(np.int64)
+
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What it holds, by name; an absent ``label_logit`` is left out."""
         held = {"values": self.values, "indices": self.indices, "rest": self.rest}

@@ -66,7 +66,9 @@ def _apply_streaming(given: argparse.Namespace, exported: ExportedCalibrator) ->
 
 def _apply_at_once(given: argparse.Namespace, exported: ExportedCalibrator) -> int:
     features, ids = None, {}
-    if given.file.suffix.lower() == ".csv" and not given.read and not given.isolate and find_spec("pyarrow") is None:
+    if exported.kind == "topk":
+        outputs = predict_script.read_for(exported, given.file)
+    elif given.file.suffix.lower() == ".csv" and not given.read and not given.isolate and find_spec("pyarrow") is None:
         outputs = predict_script.read_outputs(given.file)  # an installation for prediction has NumPy alone
         features, ids = (
             predict_script.features_for(exported, given.file, given.features),

@@ -35,6 +35,7 @@ from calib.evaluation import SCORES
 from calib.evaluation.bootstrap import said_of_intervals
 from calib.evaluation.claims import relevant_differences
 from calib.evaluation.compare import BASELINE, Comparison, compare_methods
+from calib.evaluation.evaluation import said_of_bounds
 from calib.evaluation.learning_curve import labels_needed, size_curve
 from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
 from calib.evaluation.score_table import summary
@@ -67,6 +68,9 @@ def run(arguments: Sequence[str]) -> int:
     if said := said_of_weights(test):
         text.say(said)
     if said := said_of_kind(data):
+        text.say(said)
+    titles = dict(zip(found.table["method"], found.table["title"], strict=True))
+    if said := said_of_bounds({titles[key]: evaluation for key, evaluation in found.evaluations.items()}):
         text.say(said)
     if said := said_of_intervals(found.evaluations[BASELINE].n_clusters):
         text.say(said)

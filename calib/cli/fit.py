@@ -28,6 +28,8 @@ from calib.cli.decisions import check_options, decided, decision_options
 from calib.data import Choices, Predictions
 from calib.data.limits import MAX_BYTES, megabytes
 from calib.data.split import split_rows
+from calib.evaluation import Evaluation
+from calib.evaluation.evaluation import said_of_bounds
 from calib.export import runtime, writer
 from calib.export.runtime import ExportedCalibrator
 from calib.numerics import Ints
@@ -35,7 +37,7 @@ from calib.out_of_core import can_read_rows
 from calib.out_of_core.apply import stopped_in_words
 from calib.out_of_core.fit import check_method, fit_stored
 from calib.out_of_core.labelled import Labelled, open_labelled
-from calib.registry import METHODS, extras_for, registry_name
+from calib.registry import METHODS, extras_for, is_top_k, registry_name
 
 MOST_TEST_ROWS = 20_000
 """Rows that are scored before and after: plenty for the intervals, and little beside the rows fitted on."""
@@ -69,6 +71,8 @@ def run(arguments: Sequence[str]) -> int:
         text.say(f"note: {note}")
     if test is not None:
         text.say(text.score_lines(scores, len(test)))
+        if is_top_k(data) and (bounds := said_of_bounds({"this fit": Evaluation.from_predictions(fitted, test)})):
+            text.say(bounds)
         warn_of_leak(data)
     for sentence in said:
         text.say(sentence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from calib.base import Calibrator, argmax_with_ties, check_labels
 from calib.errors import CalibrationError
 from calib.evaluation.view import TOP_LABEL, View, view_of
+from calib.formatting import listed
 from calib.metrics.binning import bin_edges
 from calib.metrics.bootstrap import Resamples, drawn_units, groups_of_units
 from calib.metrics.confidence import Bools, check_pair, check_probs
@@ -30,6 +31,7 @@ MAX_CLASSES = 10_000
 MAX_GROUPS = 50
 MAX_BYTES = 16_000_000
 SEED = 0
+SHOWN_WIDTH = 5e-5
 CLASSES_AT_ONCE = 8
 
 
@@ -182,6 +184,8 @@ class Evaluation:
     view : which pair of vectors scores and curves are about, and its words.
     clusters : (n,) number of each row's cluster; None where rows are independent.
     weights : (n,) weights whose meaning was confirmed; None where there are none.
+    nll_bounds : of the top k of very many classes, between what the mean NLL lies whatever the other logits are; None
+        where nothing is known of it, and for outputs of all classes.
     """
 
     confidence: Floats
@@ -198,6 +202,7 @@ class Evaluation:
     view: View = TOP_LABEL
     clusters: Ints | None = None
     weights: Floats | None = None
+    nll_bounds: tuple[float, float] | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -413,6 +418,7 @@ def _of_top_k(
     _check_no_nan(brier)
     nll = -np.log(np.maximum(of_label, PROBABILITY_FLOOR))
     known = not np.isnan(outputs.label_logits(labels)).any()
+    bounds = calibrator.nll_bounds(outputs, labels) if known else None
     return Evaluation(
         confidence,
         predicted == labels,
@@ -425,6 +431,25 @@ def _of_top_k(
         n_clipped=int((of_label < PROBABILITY_FLOOR).sum()) if known else 0,
         clusters=clusters,
         weights=weights,
+        nll_bounds=None if bounds is None else (float(bounds[0].mean()), float(bounds[1].mean())),
+    )
+
+
+def said_of_bounds(evaluations: Mapping[str, Evaluation]) -> str:
+    """What the logits outside the top k can change of each NLL, in a sentence; "" where nothing, or nothing is known.
+
+    Parameters
+    ----------
+    evaluations : by the titles of the methods.
+    """
+    known = {title: each.nll_bounds for title, each in evaluations.items() if each.nll_bounds is not None}
+    open_ones = {title: bounds for title, bounds in known.items() if bounds[1] - bounds[0] > SHOWN_WIDTH}
+    if not open_ones:
+        return ""
+    said = listed([f"{low:.4f} and {high:.4f} for {title}" for title, (low, high) in open_ones.items()])
+    return (
+        "The logits outside the top k are taken as equal. Whatever they are, the NLL of all logits lies between "
+        f"{said}."
     )
 
 

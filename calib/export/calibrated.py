@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from calib.base import Calibrator, Callback
+from calib.errors import CalibrationError
 from calib.formatting import safe_table
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
+from calib.top_k import TopK
 
 CSV_ENTRIES = 200_000
 """Cells written to a CSV between two reports of the progress, about 0.2 s."""
@@ -48,8 +50,11 @@ def answer(calibrator: Calibrator, rows: Rows, done: Callable[[int], None] = lam
     -------
     dict
         ``probabilities`` (n, n_classes) and ``predicted`` (n,); or ``predicted`` and ``confidence`` (n,); of pairs
-        ``confidence`` alone.
+        ``confidence`` alone; of the top k of very many classes ``probabilities`` (n, k) with ``indices``, and ``rest``.
     """
+    if isinstance(rows.logits, TopK):
+        top = calibrator.predict_top_k(rows.logits)
+        return {"probabilities": top.values, "indices": top.indices, "rest": top.rest, "predicted": top.predicted}
     n, n_classes = rows.logits.shape
     whole = calibrator.gives_probabilities and not rows.pairs
     predicted, said = np.empty(n, dtype=np.int64), np.empty((n, n_classes) if whole else n)
@@ -97,6 +102,8 @@ def to_csv(*, data: Mapping[str, Any], callback: Callback = _ignore) -> str:
     rows, names = data["rows"], data["names"]
     said = answer(data["calibrator"], rows)
     columns: dict[str, Any] = dict(rows.ids)
+    if "indices" in said:
+        raise CalibrationError("The top k of very many classes are written to an .npz, not to a table.")
     if (probs := said.get("probabilities")) is not None:
         columns |= {f"p_{name}": probs[:, k] for k, name in enumerate(names)}
     if "predicted" in said:

@@ -56,8 +56,11 @@ def check_decisions(
         decision.check_fits(n_classes, kind, gives_probabilities)
     if sets is None:
         return
-    if kind == "pairs" or not gives_probabilities:
-        given = "takes answers with one confidence each" if kind == "pairs" else "gives a confidence only"
+    given = {"pairs": "takes answers with one confidence each", "topk": "takes the largest logits of very many"}.get(
+        kind
+    )
+    if given or not gives_probabilities:
+        given = given or "gives a confidence only"
         raise CalibrationError(
             f"Prediction sets need probabilities of all classes, and this calibrator {given}; take a threshold of the "
             "confidence (calib.decisions.AnswerAbove)."

@@ -69,10 +69,15 @@ def _use(exported: ExportedCalibrator) -> str:
     call = f"probs = calibrator.calibrate(outputs)  # {_shape(exported)} -> (n, {exported.n_classes})"
     if exported.kind == "pairs":
         call = "confidence = calibrator.confidence(outputs)  # (n,) -> (n,), that each answer is correct"
+    elif exported.kind == "topk":
+        call = (
+            "said = calibrator.predict_top_k(outputs)  # .values (n, k), .indices, .rest (n,), .predicted, .confidence"
+        )
     elif not exported.calibrator.gives_probabilities:
         call = f"confidence = calibrator.confidence({given})  # (n,), in the predicted class"
-    file = "outputs.npz" if exported.needs_features else "outputs.npy"
+    file = "outputs.npz" if exported.needs_features or exported.kind == "topk" else "outputs.npy"
     holds = ", with the arrays `outputs` and `features` in it" if exported.needs_features else ""
+    holds = ", with the arrays `values`, `indices` and `rest` in it" if exported.kind == "topk" else holds
     return (
         "## Use\n\nIn this folder, with Python and NumPy alone:\n\n```python\nfrom calib import runtime\n\n"
         f'calibrator = runtime.load("calibrator.npz")\n{call}\n```\n\n'
@@ -127,9 +132,12 @@ def _contract(exported: ExportedCalibrator) -> dict[str, str]:
     output = f"calibrated probabilities: (n, {exported.n_classes}), float64{sums}"
     if exported.kind == "pairs":
         output = "calibrated confidence that each answer is correct: (n,), float64"
+    elif exported.kind == "topk":
+        output = "calibrated probabilities of the top k classes, (n, k), and of all others together, (n,), float64"
     elif not exported.calibrator.gives_probabilities:
         output = "confidence in the predicted class, which is that of the largest output: (n,), float64"
     columns = "one column" if exported.kind in ONE_COLUMN else "one column per class"
+    columns = "with their classes and the log-sum of the rest" if exported.kind == "topk" else columns
     rows = {"input": f"{KINDS[exported.kind]}, {columns}: {_shape(exported)}"}
     if exported.scale is not None:
         rows["scale of the input"] = f"{in_words(exported.scale)}, converted here as the calibration data were"

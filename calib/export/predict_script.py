@@ -7,6 +7,8 @@ columns of labels, predicted classes and row numbers are left out by their names
 predicted, confidence), ``.npy`` or ``.csv`` (a column for each class, and the predicted class). A calibrator that
 predicts from the inputs of the rows too takes them from the array ``features`` of the ``.npz`` or from a file of their
 own (``--features``); one that gives a confidence only writes that, and the predicted class, instead of probabilities.
+A calibrator of the top k of very many classes takes the arrays ``values``, ``indices`` and ``rest`` of an ``.npz`` and
+writes the probabilities of these k, ``rest`` for all others together, and ``indices``.
 Outputs that look like another kind than the calibrator takes are refused; ``--kind`` says what they are.
 
 ``--decide`` adds the action of each row by the calibrator's own rule (``actions``: numbers, -1 for handing over; in a
@@ -19,7 +21,8 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -64,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         calibrator = runtime.load(given.calibrator)
-        logits = calibrator.to_logits(read_outputs(given.outputs, given.key), given.kind)
+        logits = calibrator.to_logits(read_for(calibrator, given.outputs, given.key), given.kind)
         features = features_for(calibrator, given.outputs, given.features)
         more = asked_for(given.decide, given.sets)
         write_predictions(given.out, calibrator, logits, features, ids_in(given.outputs), more)
@@ -102,6 +105,27 @@ def features_for(calibrator: runtime.ExportedCalibrator, outputs: Path, own: Pat
     return read_outputs(path, FEATURES if path.suffix.lower() == ".npz" else None)
 
 
+def read_for(calibrator: runtime.ExportedCalibrator, path: Path, key: str | None = None) -> Any:
+    """Outputs as a calibrator takes them: one array, or those of the top k of very many classes by name."""
+    if calibrator.kind != "topk":
+        return read_outputs(path, key)
+    if path.suffix.lower() != ".npz":
+        raise CalibrationError(f"{path.name} is no .npz with the arrays values, indices and rest.")
+    with _readable(path), np.load(path, allow_pickle=False) as loaded:
+        return {name: loaded[name] for name in ("values", "indices", "rest") if name in loaded.files}
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Say in one sentence what NumPy says of a file that it cannot read."""
+    try:
+        yield
+    except CalibrationError:
+        raise
+    except (ValueError, EOFError, KeyError) as error:
+        raise CalibrationError(f"{path.name} could not be read: {error}") from None
+
+
 def read_outputs(path: Path, key: str | None = None) -> Floats:
     """A model's outputs from ``.npy``, ``.npz`` or ``.csv``; nothing is unpickled."""
     suffix = path.suffix.lower()
@@ -109,7 +133,7 @@ def read_outputs(path: Path, key: str | None = None) -> Floats:
         return _read_csv(path)
     if suffix not in (".npy", ".npz"):
         raise CalibrationError(f"{path.name} is not a .npy, .npz or .csv file.")
-    try:
+    with _readable(path):
         loaded = np.load(path, allow_pickle=False)
         if suffix == ".npy":
             return loaded
@@ -117,10 +141,6 @@ def read_outputs(path: Path, key: str | None = None) -> Floats:
             if key and key not in loaded.files:
                 raise CalibrationError(f"{path.name} has no array {key!r}; it holds {', '.join(loaded.files)}.")
             return loaded[key or _only_key(path, {name: loaded[name] for name in loaded.files})]
-    except CalibrationError:
-        raise
-    except (ValueError, EOFError, KeyError) as error:
-        raise CalibrationError(f"{path.name} could not be read: {error}") from None
 
 
 def ids_in(path: Path) -> dict[str, list[str]]:
@@ -153,6 +173,8 @@ def write_predictions(
     more : "decision" and "sets", where their actions and sets are wanted too.
     """
     suffix = path.suffix.lower()
+    if calibrator.kind == "topk" and suffix != ".npz":
+        raise CalibrationError(f"{path.name}: the top k of very many classes are written to an .npz.")
     arrays = predictions(calibrator, logits, features)
     main = arrays.get("probabilities", arrays["confidence"])
     decided = decisions(calibrator, logits, features, more)
@@ -188,9 +210,14 @@ def predictions(
 ) -> dict[str, Any]:
     """``probabilities`` (n, n_classes) where the calibrator gives them, ``predicted`` (n,) and ``confidence`` (n,).
 
-    Of pairs the confidence alone, that each answer is correct.
+    Of pairs the confidence alone, that each answer is correct; of the top k of very many classes probabilities (n, k)
+    with their ``indices``, and ``rest`` (n,).
     """
     fitted = calibrator.calibrator
+    if calibrator.kind == "topk":
+        said = calibrator.predict_top_k(logits)
+        whole = {"probabilities": said.values, "indices": said.indices, "rest": said.rest}
+        return {**whole, "predicted": said.predicted, "confidence": said.confidence}
     if not fitted.gives_probabilities:
         confidence = fitted.predict_confidence(logits, calibrator.to_features(features))
         return {"predicted": fitted.predict(logits), "confidence": confidence}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -49,6 +50,7 @@ from calib.numerics import Floats, Ints
 from calib.parameters import number_fault, shown
 from calib.registry import calibrator as make_calibrator
 from calib.registry import registry_name
+from calib.top_k import TopK, TopKProbs
 
 _MEAN, _SCALE = "feature_mean", "feature_scale"  # arrays beside those of the state, whose names end in "_"
 
@@ -138,7 +140,7 @@ class ExportedCalibrator:
     def calibrate(self, outputs: Any, kind: Kind | None = None) -> Floats:
         """Calibrated probabilities, shape (n, n_classes), for a model's outputs as they were uploaded.
 
-        ``kind`` is that of :meth:`to_logits`.
+        ``kind`` is that of :meth:`to_logits`. For the top k of very many classes call :meth:`predict_top_k`.
         """
         self._check_gives_probabilities()
         return self.calibrator.predict_proba(self.to_logits(outputs, kind))
@@ -150,6 +152,16 @@ class ExportedCalibrator:
         as they were uploaded, for methods that need them; ``kind`` is that of :meth:`to_logits`.
         """
         return self._confidence(self.to_logits(outputs, kind), self.to_features(features))
+
+    def predict_top_k(self, outputs: Any) -> TopKProbs:
+        """Calibrated probabilities of the top k of very many classes, and that of all others together.
+
+        Parameters
+        ----------
+        outputs : a :class:`calib.top_k.TopK`, or a mapping with the arrays ``values`` and ``indices`` (n, k) and
+            ``rest`` (n,), the log-sum of the other logits.
+        """
+        return self.calibrator.predict_top_k(self._top_k(outputs))
 
     def decide(self, outputs: Any, features: Any = None, kind: Kind | None = None) -> Ints:
         """Action of each row, shape (n,), for a model's outputs as they were uploaded, by the file's own rule.
@@ -244,7 +256,7 @@ class ExportedCalibrator:
 
         Parameters
         ----------
-        outputs : as the model writes them.
+        outputs : as the model writes them; of the kind "topk" as :meth:`predict_top_k` takes them.
         kind : what they are, where somebody says so: the calibrator's own kind. Without it they are compared with those
             that it was fitted on.
 
@@ -256,6 +268,8 @@ class ExportedCalibrator:
             If the outputs cannot be of that kind: a wrong shape, NaN, or values outside its range.
         """
         self.check_kind(kind)
+        if self.kind == "topk" or isinstance(outputs, TopK):
+            return cast(Any, self._top_k(outputs))
         check_rescaled(outputs, self.scale)
         written, outputs = outputs, to_plain(outputs, self.scale)
         logits = to_canonical(outputs, self.kind, self.floor)
@@ -285,7 +299,23 @@ class ExportedCalibrator:
                 f"of all classes; call confidence({given})."
             )
 
+    def _top_k(self, outputs: Any) -> TopK:
+        if not isinstance(outputs, TopK):
+            if not isinstance(outputs, Mapping) or not {"values", "indices"} <= set(outputs):
+                raise CalibrationError(
+                    "The top k of very many classes are expected: a mapping with the arrays values and indices of "
+                    "shape (n, k), and rest of shape (n,), the log-sum of the other logits."
+                )
+            outputs = TopK.from_arrays(outputs["values"], outputs["indices"], outputs.get("rest"), self.n_classes)
+        if outputs.n_classes != self.n_classes:
+            raise CalibrationError(
+                f"The outputs are of {outputs.n_classes:,} classes; {self.n_classes:,} classes were calibrated."
+            )
+        return outputs
+
     def _canonical(self, logits: Any) -> Any:
+        if isinstance(logits, TopK) or self.kind == "topk":
+            return self._top_k(logits)
         # Logarithms of probabilities are never positive, so positive values up to 1 were meant for calibrate().
         array = np.asarray(logits)
         if self.kind == "pairs" and array.ndim == 1:

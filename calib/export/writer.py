@@ -22,7 +22,7 @@ from calib.evaluation.view import view_of
 from calib.export.runtime import ExportedCalibrator, to_record
 from calib.export.seen import Seen
 from calib.hardware import device_of
-from calib.registry import METHODS
+from calib.registry import METHODS, is_top_k
 
 if TYPE_CHECKING:
     from calib.data.predictions import Predictions
@@ -139,7 +139,7 @@ def resume(earlier: ExportedCalibrator, data: Predictions, *, callback: Callback
     if not hasattr(calibrator, "partial_fit"):
         raise CalibrationError(f"{METHODS[earlier.method].title} cannot go on from an earlier fit; fit it on all rows.")
     calibrator.partial_fit(data.logits, data.labels, callback=callback)
-    known = {**describe(data), "n_rows": calibrator.get_state()["n_rows_given_"]}
+    known = {"seen": None, "base_rate": None, **describe(data), "n_rows": calibrator.get_state()["n_rows_given_"]}
     for key, joint in (("data_name", " + "), ("data_sha256", " ")):
         if key in earlier.metadata:
             known[key] = f"{earlier.metadata[key]}{joint}{known[key]}"
@@ -178,8 +178,8 @@ def _check_same_model(earlier: ExportedCalibrator, data: Predictions) -> None:
 def describe(data: Predictions) -> dict[str, Any]:
     """What an export should record about a data set: input kind, scale and floor, class names, name and content hash.
 
-    Also what the outputs look like, which new ones are compared with; with two classes which is the event, and the view
-    that scores are of; and what features were standardised with.
+    Also what the outputs look like, which new ones are compared with (not of the top k of very many classes); with two
+    classes which is the event, and the view that scores are of; and what features were standardised with.
     """
     event = data.event
     return {
@@ -188,8 +188,12 @@ def describe(data: Predictions) -> dict[str, Any]:
         "floor": data.floor,
         "scale": data.scale,
         "class_names": data.class_names,
-        "seen": Seen.from_logits(data.logits, data.kind, data.scale),
-        **({"base_rate": np.bincount(data.labels, minlength=data.n_classes) / len(data)} if len(data) else {}),
+        **({} if is_top_k(data) else {"seen": Seen.from_logits(data.logits, data.kind, data.scale)}),
+        **(
+            {"base_rate": np.bincount(data.labels, minlength=data.n_classes) / len(data)}
+            if len(data) and not is_top_k(data)
+            else {}
+        ),
         **({} if event is None else {"event": event.name, "event_class": data.class_names[event.column]}),
         "view": view_of(data).name,
         "data_name": data.name,
