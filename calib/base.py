@@ -378,15 +378,11 @@ class Calibrator:
             probs = self.predict_groups(groups)
             values[rows] = probs[:, :k]
             rest[rows] = np.einsum("nm,nm->n", probs[:, k:], groups.counts[:, k:])
-            column[rows] = self.top_column(values[rows], outputs.values[rows])
+            column[rows] = argmax_with_ties(values[rows], outputs.values[rows])
         at = np.arange(n)
         return TopKProbs(
             values, outputs.indices, rest, outputs.indices[at, column].astype(np.int64), values[at, column]
         )
-
-    def top_column(self, probs: Floats, logits: Floats) -> Ints:
-        """(n,) column of the predicted class, of (n, k) probabilities and the logits that break ties."""
-        return argmax_with_ties(probs, logits)
 
     def predict(self, logits: Any) -> Ints:
         """Most probable class of each row; ties are broken by the raw logits, then by the lower class.

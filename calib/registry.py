@@ -263,9 +263,9 @@ def said_of_kind(data: Any) -> str:
     left_out = listed([method.title for method in methods if not can_learn(method.cls, data)])
     if is_top_k(data):
         return (
-            f"{left_out} learn from the outputs of all classes and are left out: these data hold the largest "
-            f"{data.logits.k:,} of {data.n_classes:,}. Where a method changes logits, the other classes share their sum "
-            "evenly; methods of one score learn from the top label."
+            f"{left_out} learn from the outputs of all classes and are left out: these data hold the largest of "
+            f"{data.n_classes:,}. Methods of one score learn from the top label, and where a method changes logits, the "
+            "others share their sum evenly."
         )
     kept = listed([method.title for method in methods if method.cls.keeps_half and not method.cls.needs_classes])
     return (

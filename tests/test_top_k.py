@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from itertools import product
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ import calib
 from calib.base import CalibrationError
 from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.statistics import grid_statistics
+from calib.cli import main
 from calib.data import Predictions
 from calib.data.predictions import as_outputs
 from calib.evaluation import Evaluation
@@ -158,17 +162,20 @@ def test_methods_of_one_score_learn_the_map_of_the_top_label(name):
     log_odds = one_vs_rest_log_odds(logits).max(axis=1)
     correct = logits.argmax(axis=1) == labels
     pairs = calib.calibrator(name).fit(np.stack([np.zeros(N), log_odds], axis=1), correct.astype(int))
-    expected = pairs.predict_proba(np.stack([np.zeros(N), log_odds], axis=1))[:, 1]
+    expected = np.maximum(pairs.predict_proba(np.stack([np.zeros(N), log_odds], axis=1))[:, 1], 1 / K)
     assert np.allclose(said.confidence, expected, rtol=0, atol=1e-12)
     assert np.array_equal(said.predicted, logits.argmax(axis=1))
-    raw = calib.calibrator("identity").fit(outputs, labels).predict_top_k(outputs)
-    share = (1 - said.confidence) / (1 - raw.confidence)
-    assert np.allclose(said.values[:, 1:], raw.values[:, 1:] * share[:, None], rtol=1e-9, atol=1e-15)
+    # The others share the rest as they do in the matrix of all, where its logits outside the top k are equal.
+    equal = with_equal_rest(logits, 5)
+    few = TopK.from_matrix(equal, 5, labels)
+    whole = calib.calibrator(name, classes="top").fit(equal, labels).predict_proba(equal)
+    said = fitted.fit(few, labels).predict_top_k(few)
+    assert np.allclose(said.values, of_matrix(whole, few), rtol=0, atol=1e-12)
     assert np.allclose(said.values.sum(axis=1) + said.rest, 1.0)
-    with pytest.raises(CalibrationError, match="top label"):
-        fitted.predict_proba(logits)
-    # A fit on all classes is no longer one of the top label.
-    assert fitted.fit(logits, labels).predict_proba(logits).shape == (N, K)
+    assert np.allclose(fitted.predict_proba(equal), whole, rtol=0, atol=1e-12)
+    # A fit on all classes is no longer one of the top class.
+    again = fitted.fit(logits, labels).predict_proba(logits)
+    assert np.array_equal(again, calib.calibrator(name).fit(logits, labels).predict_proba(logits))
 
 
 def test_bounds_hold_for_random_rests_and_are_reached():
@@ -289,3 +296,65 @@ def test_compare_scores_every_method_that_can():
         assert {"NLL", "ECE", "accuracy", "Brier"} <= set(table.loc[name].index), name
         assert np.isfinite(table.loc[(name, "NLL"), "value"])
     assert "all classes" in table.loc["vector"]["note"].iloc[0]
+
+
+@pytest.mark.parametrize("ending", [".npz", ".zip", ".pkl"])
+def test_an_exported_calibrator_takes_the_top_k_and_predicts_what_the_fit_does(tmp_path, ending):
+    logits, labels = simulated()
+    outputs = TopK.from_matrix(logits, 5, labels)
+    data = Predictions(as_outputs(outputs), labels, tuple(map(str, range(K))), "topk").identified()
+    for name in ("temperature", "isotonic", "imax"):
+        fitted = calib.calibrator(name).fit(outputs, labels)
+        path = calib.export.save(fitted, tmp_path / f"calibrator{ending}", **calib.export.describe(data))
+        exported = calib.runtime.load(path)
+        expected, given = fitted.predict_top_k(outputs), {"values": outputs.values, "indices": outputs.indices}
+        said = exported.predict_top_k({**given, "rest": outputs.rest})
+        for part in ("values", "rest", "predicted", "confidence"):
+            assert np.array_equal(getattr(said, part), getattr(expected, part)), part
+        assert np.array_equal(exported.confidence(outputs), expected.confidence)
+        assert np.array_equal(exported.predict(outputs), expected.predicted)
+        with pytest.raises(CalibrationError, match="rest"):
+            exported.predict_top_k(given)
+        with pytest.raises(CalibrationError, match="values and indices"):
+            exported.calibrate(logits)
+        with pytest.raises(CalibrationError, match="5 classes"):
+            exported.predict_top_k(TopK.from_matrix(logits[:, :5], 3))
+
+
+def test_the_script_of_a_bundle_calibrates_an_npz_with_numpy_alone(tmp_path):
+    logits, labels = simulated()
+    outputs = TopK.from_matrix(logits, 5, labels)
+    data = Predictions(as_outputs(outputs), labels, tuple(map(str, range(K))), "topk").identified()
+    fitted = calib.calibrator("temperature").fit(outputs, labels)
+    calib.export.save(fitted, tmp_path / "calibrator.zip", **calib.export.describe(data))
+    with ZipFile(tmp_path / "calibrator.zip") as bundle:
+        bundle.extractall(tmp_path / "bundle")
+        assert "predict_top_k" in bundle.read("MODEL_CARD.md").decode()
+    np.savez(tmp_path / "outputs.npz", values=outputs.values, indices=outputs.indices, rest=outputs.rest)
+    blocked = "import sys; sys.modules.update(scipy=None, sklearn=None, pandas=None, tensorflow=None); "
+    run = "import runpy; sys.argv = ['predict.py', *sys.argv[1:]]; runpy.run_path('predict.py', run_name='__main__')"
+    for out, status in (("calibrated.npz", 0), ("calibrated.csv", 1)):
+        command = [sys.executable, "-c", blocked + run, str(tmp_path / "outputs.npz"), "--out", str(tmp_path / out)]
+        assert subprocess.run(command, cwd=tmp_path / "bundle", capture_output=True).returncode == status
+    with np.load(tmp_path / "calibrated.npz") as written:
+        said = fitted.predict_top_k(outputs)
+        assert np.array_equal(written["probabilities"], said.values)
+        assert np.array_equal(written["rest"], said.rest)
+        assert np.array_equal(written["indices"], outputs.indices)
+
+
+def test_the_command_line_compares_and_fits(tmp_path, monkeypatch, capsys):
+    logits, labels = simulated(temperature=2.5)
+    outputs = TopK.from_matrix(logits, 5, labels)
+    monkeypatch.chdir(tmp_path)
+    np.savez("outputs.npz", **outputs.arrays(), labels=labels, n_classes=K)
+    assert main(["compare", "outputs.npz", "--methods", "temperature,isotonic", "--report", "report.html"]) == 0
+    said = capsys.readouterr().out
+    assert "NLL of all logits lies between" in said
+    assert "Vector" in said  # left out, with the reason
+    assert "topk" not in said
+    assert main(["fit", "outputs.npz", "--method", "imax", "--out", "calibrator.npz"]) == 0
+    assert main(["apply", "calibrator.npz", "outputs.npz", "--out", "calibrated.npz"]) == 0
+    assert main(["inspect", "outputs.npz"]) == 0
+    assert main(["fit", "outputs.npz", "--method", "vector", "--out", "vector.npz"]) == 1
+    assert "all classes" in capsys.readouterr().err

@@ -84,9 +84,7 @@ class BinaryCalibrator(Calibrator):
     share the rest in proportion to what the model gives them, none more than the predicted class, which so is kept; the
     confidence is at least 1 / n_classes for the same reason.
 
-    Of the top k logits of very many classes (:class:`calib.top_k.TopK`) the map is learned on the top label as well,
-    from its log-odds against all others and whether it is the label. The other classes keep their proportions, and
-    every prediction stays.
+    Of the top k logits of very many classes (:class:`calib.top_k.TopK`) the map is that of the top class in any case.
     """
 
     share_classes: bool = param(True, help="One map for all classes (shared map) instead of one for each (class-wise).")
@@ -140,8 +138,7 @@ class BinaryCalibrator(Calibrator):
 
     def check_state(self) -> None:
         super().check_state()
-        one = self.share_classes or self.classes == "top" or self.n_classes_ == 2 or self.of_top_label_
-        n_maps = 1 if one else self.n_classes_
+        n_maps = 1 if self.share_classes or self.maps_the_top or self.n_classes_ == 2 else self.n_classes_
         if len(self.maps_) != n_maps:
             raise unusable(
                 f"maps_ holds {len(self.maps_)} maps, and classes={self.classes}, share_classes={self.share_classes} "
@@ -169,7 +166,7 @@ class BinaryCalibrator(Calibrator):
         return notes
 
     def _why_unmapped(self) -> str:
-        if self.classes == "top":
+        if self.maps_the_top:
             return (
                 "The predictions of the calibration rows are all right or all wrong, so nothing can be learned: their "
                 "confidence stays as it is. Calibrate with more rows."
@@ -187,7 +184,7 @@ class BinaryCalibrator(Calibrator):
 
     def variant(self, n_classes: int) -> str:
         changed = [each for each in self._changed() if not each.startswith(("share_classes=", "classes="))]
-        if self.classes == "top":
+        if self.maps_the_top:
             return ", ".join(["top class", *changed])
         sharing = "shared map" if self.share_classes else "class-wise"
         return ", ".join(changed if n_classes == 2 and self.share_classes else [sharing, *changed])
@@ -229,6 +226,40 @@ class BinaryCalibrator(Calibrator):
             self.temperature_ = best_temperature(logits, labels)
         self.fallback_rows_ = self._count_fallbacks(logits)
 
+    def fit_top_k(self, outputs: TopK, labels: Ints, callback: Callback) -> None:
+        """Learn the map of the top class, whose log-odds against all others are known."""
+        self.temperature_ = best_temperature(outputs, labels) if self.scales_first else 1.0
+        self._count(len(outputs), len(outputs))
+        log_odds = np.concatenate(
+            [
+                self._scaled_groups(outputs[rows].groups()).one_vs_rest_log_odds()[:, 0]
+                for rows in blocks(len(outputs), outputs.k + 1)
+            ]
+        )
+        self._keep([self._fit_one(log_odds, outputs.indices[:, 0] == labels)])
+        self.fallback_rows_, self.of_top_label_ = 0, True
+        callback(1, 1, 0.0)
+
+    def predict_groups(self, groups: Groups) -> Floats:
+        """See the base class; a map of the top class, or one that was shared by all classes."""
+        if len(self.maps_) > 1:
+            raise CalibrationError("Each class has a map of its own, which the top k of many classes cannot use.")
+        groups = self._scaled_groups(groups)
+        log_odds = groups.one_vs_rest_log_odds()
+        if self.maps_the_top:
+            confidence = self._apply_one(self.maps_[0], log_odds[:, 0])
+            return filled_in_proportion(groups.logits, confidence, groups.counts)
+        probs = self._apply_one(self.maps_[0], log_odds)
+        return self._finished(probs, groups.logits, groups.counts)
+
+    def _scaled_groups(self, groups: Groups) -> Groups:
+        return groups / self.temperature_ if self.scales_first and self.temperature_ != 1.0 else groups
+
+    @property
+    def maps_the_top(self) -> bool:
+        """Whether the map is of the confidence in the predicted class, by choice or by what it was fitted on."""
+        return self.classes == "top" or getattr(self, "of_top_label_", False)
+
     def pairs(self, logits: Floats, labels: Ints) -> tuple[Floats, npt.NDArray[np.bool_]]:
         """Log-odds that maps take and whether they came true, both (n, n_classes), or (n, 1) where there is one map."""
         if self.classes == "top":
@@ -238,46 +269,6 @@ class BinaryCalibrator(Calibrator):
     def _scaled(self, logits: Floats) -> Floats:
         """The logits that the maps are for."""
         return logits / self.temperature_ if self.scales_first and self.temperature_ != 1.0 else logits
-
-    @property
-    def _is_of_top(self) -> bool:
-        """Whether the one map is that of the confidence in the predicted class."""
-        return self.of_top_label_ or self.classes == "top"
-
-    def fit_top_k(self, outputs: TopK, labels: Ints, callback: Callback) -> None:
-        """Learn the map of the top label; no row is spread for it, as its log-odds are known."""
-        self.temperature_ = best_temperature(outputs, labels) if self.scales_first else 1.0
-        self._count(len(outputs), len(outputs))
-        log_odds = np.concatenate([
-            (outputs[rows].groups() / self.temperature_).one_vs_rest_log_odds()[:, 0]
-            for rows in blocks(len(outputs), outputs.k + 1)
-        ])  # fmt: skip
-        self._keep([self._fit_one(log_odds, outputs.indices[:, 0] == labels)])
-        self.fallback_rows_, self.of_top_label_ = 0, True
-        callback(1, 1, 0.0)
-
-    def predict_groups(self, groups: Groups) -> Floats:
-        """See the base class; a map of the top label, or one that was shared by all classes."""
-        if len(self.maps_) > 1:
-            raise CalibrationError("Each class has a map of its own, which the top k of many classes cannot use.")
-        if self.scales_first:
-            groups = groups / self.temperature_
-        log_odds = groups.one_vs_rest_log_odds()
-        if not self._is_of_top:
-            probs = self._apply_one(self.maps_[0], log_odds)
-            return self._finished(probs, groups.logits, groups.counts)
-        top = self._apply_one(self.maps_[0], log_odds[:, 0])
-        counts = groups.counts.copy()
-        counts[:, 0] = 0.0
-        # Each other class has what the top label leaves, times its share among the others.
-        below = groups.logits - groups.logits[:, 1:].max(axis=1, keepdims=True)
-        below[:, 0] = -np.inf
-        probs = softmax(below, counts) * (1.0 - top)[:, None]
-        probs[:, 0] = top
-        return probs
-
-    def top_column(self, probs: Floats, logits: Floats) -> Ints:
-        return np.zeros(len(probs), dtype=np.int64) if self._is_of_top else super().top_column(probs, logits)
 
     def _count(self, n_rows: int, n_pairs: int) -> None:
         """Store the size of the calibration set, which :meth:`bounded` needs; called before any map is fitted."""
@@ -304,7 +295,7 @@ class BinaryCalibrator(Calibrator):
         if self.n_classes_ == 2:
             return True
         own = bool(self.maps_[k if len(self.maps_) > 1 else 0]) and not self.scales_first
-        return not self._is_of_top and (own or self.temperature_ == 1.0)
+        return not self.maps_the_top and (own or self.temperature_ == 1.0)
 
     def class_map(self, log_odds: Floats, k: int) -> Floats:
         """Probability that the fitted map of class ``k`` gives to its log-odds against the rest, before normalisation.
@@ -337,13 +328,8 @@ class BinaryCalibrator(Calibrator):
         return probs
 
     def _predict_proba(self, logits: Floats) -> Floats:
-        if self.of_top_label_:
-            raise CalibrationError(
-                f"This {type(self).__name__} was fitted on the top label of the top k logits; call "
-                "predict_top_k(TopK.from_matrix(logits, k)), or fit it on the outputs of all classes."
-            )
         logits = self._scaled(logits)
-        if self.classes == "top":
+        if self.maps_the_top:
             return filled_in_proportion(logits, self._apply_one(self.maps_[0], top_log_odds(logits)))
         probs = self._mapped(logits)
         return probs if self.n_classes_ == 2 else self._finished(probs, logits)
@@ -423,7 +409,7 @@ def top_log_odds(logits: Floats) -> Floats:
     return logits[np.arange(len(logits)), top] - logsumexp(rest, axis=1)
 
 
-def filled_in_proportion(logits: Floats, confidence: Floats) -> Floats:
+def filled_in_proportion(logits: Floats, confidence: Floats, counts: Floats | None = None) -> Floats:
     """Probabilities with these confidences in the predicted classes; the others share the rest as the model has them.
 
     No class gets more than the predicted one, which so is kept: where its confidence is below what the runner-up would
@@ -432,25 +418,32 @@ def filled_in_proportion(logits: Floats, confidence: Floats) -> Floats:
 
     Parameters
     ----------
-    logits : (n, n_classes); confidence : (n,) in [0, 1], taken as 1 / n_classes where it is below.
+    logits : (n, m), a column for each class.
+    confidence : (n,) in [0, 1], taken as 1 / n_classes where it is below.
+    counts : (n, m) how many classes each column stands for, where that is not one; each entry is then of one of them.
 
     Returns
     -------
-    (n, n_classes), rows sum to one.
+    (n, m), rows sum to one.
     """
     rows, (top, rest) = np.arange(len(logits)), _without_top(logits)
-    confidence = np.clip(confidence, 1 / logits.shape[1], 1.0)
-    probs = softmax(rest) * (1 - confidence)[:, None]
+    if counts is not None:
+        rest[counts == 0] = -np.inf
+    confidence = np.clip(confidence, 1 / np.ravel(row_sums(np.ones(logits.shape), counts)), 1.0)
+    probs = softmax(rest, counts) * (1 - confidence)[:, None]
     over = np.flatnonzero(probs.max(axis=1) > confidence)
     if over.size:
-        probs[over] = _capped(rest[over], confidence[over])
+        probs[over] = _capped(rest[over], confidence[over], None if counts is None else counts[over])
     probs[rows, top] = confidence
     tied = logits == logits[rows, top][:, None]
+    if counts is not None:
+        tied &= counts > 0
     several = np.flatnonzero(tied.sum(axis=1) > 1)
     if several.size:
         part, among = probs[several], tied[several]
-        equal = (part * among).sum(axis=1) / among.sum(axis=1)
-        probs[several] = np.where(among, equal[:, None], part)
+        number = None if counts is None else counts[several]
+        equal = row_sums(part * among, number) / row_sums(among.astype(float), number)
+        probs[several] = np.where(among, equal, part)
     return probs
 
 
@@ -461,12 +454,12 @@ def _without_top(logits: Floats) -> tuple[Ints, Floats]:
     return top, rest
 
 
-def _capped(rest: Floats, most: Floats) -> Floats:
+def _capped(rest: Floats, most: Floats, counts: Floats | None) -> Floats:
     """What is left beside ``most`` in proportion to the exponentials of ``rest``, with no entry above ``most``."""
     most, held = most[:, None], np.zeros(rest.shape, dtype=bool)
     while True:
-        left = np.maximum(1 - most * (1 + held.sum(axis=1, keepdims=True)), 0.0)
-        probs = np.where(held, most, softmax(np.where(held, -np.inf, rest)) * left)
+        left = np.maximum(1 - most * (1 + row_sums(held.astype(float), counts)), 0.0)
+        probs = np.where(held, most, softmax(np.where(held, -np.inf, rest), counts) * left)
         over = ~held & (probs > most * (1 + ROUNDING))  # never all: most is at least 1 / n_classes
         if not over.any():
             return np.minimum(probs, most)

@@ -154,6 +154,10 @@ class IMaxBinning(StepMapCalibrator):
 
     def fit_top_k(self, outputs: TopK, labels: Ints, callback: Callback) -> None:
         """Place the bins as for all one-vs-rest pairs: the rest of a row are so many pairs with one log-odds."""
+        self.source_notes_, self.temperature_ = [], 1.0
+        if self.classes == "top":
+            super().fit_top_k(outputs, labels, callback)
+            return
         n, k = outputs.values.shape
         n_columns = k + (outputs.n_others > 0)
         log_odds, of_labels = np.empty((n, n_columns)), np.empty(n)
@@ -168,7 +172,6 @@ class IMaxBinning(StepMapCalibrator):
         weights = np.where(order % n_columns < k, 1.0, float(outputs.n_others))
         del log_odds, order
         sums = SigmoidSums.from_weighted(flat, weights)
-        self.source_notes_ = []
         self._count(n, n * outputs.n_classes)
         self._keep([self.map_between(self.place_edges(sums), sums, np.sort(of_labels))])
         self.fallback_rows_ = 0
