@@ -1,0 +1,92 @@
+"""Parts of the Ranks page: the finding, the reliability of each rank, and the weights of order-preserving scaling."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from calib.calibrators.order_preserving import OrderPreservingScaling
+from calib.diagnostics.rank_reliability import RankReliability, of_rows
+from calib.formatting import escape_markdown, listed, percent
+from calib.plots.ranks import rank_chart, weight_chart
+from calib.ui import widgets
+from calib.ui.fits import ShownFit, ready, rows_of
+from calib.ui.progress import fit_here
+from calib.ui.session import OpenSession
+from calib.ui.text import show_notes
+
+MOST = 3
+"""Methods side by side: more would not be told apart at one rank."""
+
+HOW_TO_READ = (
+    "In each test row the classes are ranked by a method's probabilities. Marks are the share of rows whose label has "
+    "a rank, divided by the mean probability that the method gives this rank, with 95 % Wilson intervals: 1 is "
+    "calibrated, above 1 labels are found there more often than the method says. Ranks far down are grouped. Open "
+    "marks lie beyond the axis. Methods that keep the ranking share the observed frequencies."
+)
+HOW_TO_READ_WEIGHTS = (
+    "Order-preserving scaling multiplies the gap between two neighbouring logits of a sorted row by a weight for its "
+    "rank, here in units of the one that temperature scaling gives to all: above 1 the ranks below become less "
+    "probable, under 1 more."
+)
+
+
+def chosen_fits(fits: list[ShownFit]) -> list[ShownFit]:
+    """The fits that the visitor compares, at most three: to begin with raw, temperature and order-preserving."""
+    with_probs = [fit for fit in fits if fit.calibrator.gives_probabilities]
+    begin = ("identity", "temperature", "order_preserving")
+    aside = {fit.key for fit in with_probs if fit.method not in begin}
+    chosen = widgets.choose(with_probs, "ranks/fits", "Methods", most=MOST, aside=aside)
+    if len(chosen) > MOST:
+        st.caption(f"The first {MOST} of them are drawn.")
+    return chosen[:MOST]
+
+
+def reliability_of(session: OpenSession, fit: ShownFit) -> RankReliability:
+    """The ranks of a fit on the test rows."""
+    return ready(("ranks", fit.key), f"the ranks of {fit.title}", of_rows, fit.calibrator, data=rows_of(session.test))
+
+
+def finding(session: OpenSession, chosen: list[ShownFit]) -> str:
+    """What the first and the second choice are worth, of the last method that is chosen, and who is off where."""
+    found = {fit.title: reliability_of(session, fit) for fit in chosen}
+    title, last = list(found.items())[-1]
+    first = (
+        f"**The label is the first choice of {escape_markdown(title)} in {percent(last.observed[0])} of the test rows "
+        f"(95 % interval {percent(last.low[0])} to {percent(last.high[0])}), where it says "
+        f"{percent(last.predicted[0])}; the second in {percent(last.observed[1])}, where it says "
+        f"{percent(last.predicted[1])}.**"
+    )
+    n_groups = len(last.names)
+    off = [f"{int(each.off.sum())} with {escape_markdown(name)}" for name, each in found.items()]
+    return (
+        f"{first} Of {n_groups} ranks or groups of ranks the predicted frequency lies outside the interval for "
+        f"{listed(off)}; of a calibrated model about one in twenty does."
+    )
+
+
+def picture(session: OpenSession, chosen: list[ShownFit]) -> None:
+    """Observed over predicted frequency of each rank."""
+
+    def build() -> go.Figure:
+        return rank_chart([(fit.title, reliability_of(session, fit), fit.style) for fit in chosen])
+
+    widgets.show_kept(("rank figure", *(fit.key for fit in chosen)), build, "ranks", HOW_TO_READ)
+
+
+def gaps(fits: list[ShownFit]) -> None:
+    """The weights of every order-preserving fit, or the button that gets one."""
+    weighted = [(fit, fit.calibrator) for fit in fits if isinstance(fit.calibrator, OrderPreservingScaling)]
+    if not weighted:
+        fit_here(
+            "order_preserving", "Order-preserving scaling gives each rank a weight, and no such fit is finished yet."
+        )
+        return
+    for _, fitted in weighted:
+        show_notes(fitted.notes())
+
+    def build() -> go.Figure:
+        lines = [(fit.title, fitted.weights_, fit.style) for fit, fitted in weighted]
+        return weight_chart(lines, "Weights of the gaps between ranks")
+
+    widgets.show_kept(("gap figure", *(fit.key for fit, _ in weighted)), build, "gaps", HOW_TO_READ_WEIGHTS)
