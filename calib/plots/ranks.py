@@ -13,13 +13,13 @@ from calib.numerics import Floats
 from calib.plots.annotations import label_line_ends, label_margin, whiskers, write
 from calib.plots.axes import log10_ticks
 from calib.plots.data import carry
-from calib.plots.style import FRAME, GUIDE, Style, plain, quiet, set_x, set_y, shorten
+from calib.plots.style import FRAME, GUIDE, Style, key_entry, plain, quiet, set_x, set_y, shorten
 
 HEIGHT = 400
 FARTHEST = 8.0
 """Ratios beyond this, and below one over it, lie at the end of the axis."""
 _RATIOS = (0.125, 0.25, 0.5, 0.8, 1.0, 1.25, 2.0, 4.0, 8.0)
-_LONGEST_NAME = 24
+_LONGEST_NAME = 20
 _RANKS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 
 
@@ -67,13 +67,13 @@ def rank_chart(methods: Sequence[tuple[str, RankReliability, Style]], title: str
     )  # fmt: skip
     set_x(
         fig, range=[-0.6, len(names) - 0.4], tickvals=list(range(len(names))), ticktext=names,
-        title_text="rank of the label among the classes", tickangle=0,
+        title_text="rank of the label among the classes",
     )  # fmt: skip
-    for index, (name, _, style) in enumerate(methods):
-        write(
-            fig, plain(shorten(name, _LONGEST_NAME)), 1, 1, color=style.color, xref="paper", yref="paper",
-            xanchor="right", yanchor="top", yshift=-16 * index,
-        )  # fmt: skip
+    key = [key_entry("●", shorten(name, _LONGEST_NAME), style.color) for name, _, style in methods]
+    write(
+        fig, "  ".join(key[:2]) + "<br>" * (len(key) > 2) + "  ".join(key[2:]), 0, 1, xref="paper", yref="paper",
+        xanchor="left", yanchor="bottom", align="left", yshift=2,
+    )  # fmt: skip
     return fig
 
 

@@ -75,9 +75,9 @@ MENU = {
         Entry("pages/7_Calibration_maps.py", "Calibration maps", ":material/stairs:"),
     ],
     "Inside a method": [
+        Entry("pages/13_Ranks.py", "Ranks", ":material/format_list_numbered:"),
         Entry("pages/8_Latent_GP.py", "Latent GP", ":material/airwave:"),
         Entry("pages/9_IMax_binning.py", "I-Max binning", ":material/view_column:"),
-        Entry("pages/13_Ranks.py", "Ranks", ":material/format_list_numbered:"),
         Entry("pages/10_Geometry.py", "Geometry", ":material/hub:", training_features),
     ],
     "Later": [
