@@ -39,8 +39,7 @@ RESAMPLES, FEWER = 400, 100
 ROUNDING = 0.01
 """By which rates that were entered may miss 1; they are divided by their sum."""
 ASSUMES = (
-    "It is assumed that the base rate alone changed: cases with the event look as they did before, and so do those "
-    "without (Saerens et al. 2002)."
+    "It is assumed that the rates alone changed, and that cases of each class look as before (Saerens et al. 2002)."
 )
 
 
