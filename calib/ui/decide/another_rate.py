@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from calib.decisions.judgement import LEVEL
 from calib.decisions.outcomes import Costs
 from calib.decisions.prior_shift import NewRate
 from calib.decisions.rules import CostMatrix, EventCut
@@ -50,8 +51,8 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     able = [fit for fit in fits if fit.calibrator.gives_probabilities]
     best = recommended(fits)[1] if len(fits) > 1 else None
     fit = one_of(able, "decide", best if best in able else None)
-    found = None if source == "known" else estimated(session, fits[0])
     try:
+        found = None if source == "known" else estimated(session, fits[0])
         if session.view.is_event:
             _event(session, fit, source == "known", found, said)
         else:
@@ -84,14 +85,17 @@ def words_of_rate(found: NewRate, names: list[str]) -> None:
     rows = plural(found.n_new, "new row")
     if len(found.rates) == 1:
         st.markdown(
-            f"Of {rows} **{percent(found.rate.value)}** ({class_costs.percents(found.rate)}) have {names[0]}, by the "
-            f"outputs alone; of the {found.n_calibration:,} calibration rows {percent(float(found.old_rates[0]))} have."
+            f"The rate of {names[0]} among {rows} is **{percent(found.rate.value)}** "
+            f"({class_costs.percents(found.rate)}), estimated from the outputs alone; among the "
+            f"{found.n_calibration:,} calibration rows it is {percent(float(found.old_rates[0]))}."
         )
     else:
         moved = [k for k, rate in enumerate(found.rates) if not rate.low <= found.old_rates[k] <= rate.high]
-        lead = f"of {plural(len(moved), 'class', 'classes')} the rate is another one" if moved else "no rate is shown"
-        more = "" if moved else " to have changed: whether any has is **undecided**"
-        st.markdown(f"Of {len(names)} classes, estimated from the outputs of {rows}: {lead}{more}.")
+        by_chance = number((1.0 - LEVEL) * len(names), 2)
+        st.markdown(
+            f"Of {len(names)} classes, **{len(moved)}** have an interval of the new rate that leaves out the old one, "
+            f"estimated from the outputs of {rows}; {by_chance} would by chance."
+        )
     if found.flat:
         st.warning(
             f"These rows say too little of the rate: their likelihood is flat, and tells as much as "
