@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import calib
 from calib.calibrators import _folds
 from calib.calibrators._folds import FEWEST, FOLDS, choose_strength, fold_of_rows, standard_error
 from calib.errors import FitCancelled
@@ -137,3 +138,15 @@ def test_a_callback_can_cancel():
 
     with pytest.raises(FitCancelled):
         choose_strength([1.0], powers(), *simulate(30, 3), cancel)
+
+
+@pytest.mark.parametrize("name", ["order_preserving", "dirichlet", "structured_matrix"])
+def test_a_method_keeps_clusters_whole(name):
+    """Each row ten times over: on its own it shows its copies' labels, as one cluster it does not."""
+    logits, labels = simulate(40, 8)
+    many, of_many, clusters = np.repeat(logits, 10, axis=0), np.repeat(labels, 10), np.repeat(np.arange(40), 10)
+    leaked = calib.calibrator(name, strength="folds").fit(many, of_many)
+    whole = calib.calibrator(name, strength="folds").fit(many, of_many, clusters=clusters)
+    assert leaked.penalty_ > 0
+    assert whole.penalty_ == 0
+    assert "Temperature scaling is kept" in whole.notes()[-1]
