@@ -346,7 +346,6 @@ def edited(table: pd.DataFrame, key: str, **looks: Any) -> pd.DataFrame:
     if key not in st.session_state or begin not in picked:  # Streamlit keeps what was changed, while it is shown
         picked[begin] = picked.get(key, table)
     picked[key] = st.data_editor(safe_table(picked[begin]), hide_index=True, key=key, **looks)
-    sideways()
     return picked[key]
 
 

@@ -242,7 +242,8 @@ def entered_rates(names: list[str], old: Floats) -> Floats:
         "new": st.column_config.NumberColumn("new base rate, %", format="%.3g", min_value=0.0, max_value=100.0),
     }
     st.markdown("**New base rates.** Classes left empty share the rest as they do among the calibration rows.")
-    table = widgets.edited(begin, RATES, column_config=titles, num_rows="fixed", height=min(38 + 35 * len(names), 400))
+    looks: dict[str, Any] = {"num_rows": "fixed", "height": min(38 + 35 * len(names), 400), "placeholder": "the rest"}
+    table = widgets.edited(begin, RATES, column_config=titles, **looks)
     return filled(table["new"].to_numpy(dtype=float, na_value=np.nan) / 100, old)
 
 

@@ -107,7 +107,9 @@ def _matrix(names: list[str]) -> pd.DataFrame:
         for column, name in enumerate(names)
     }
     known = st.column_config.TextColumn("true class", pinned=True, disabled=True)
-    return widgets.edited(begin, EDITOR, column_config={"true": known, **titles}, num_rows="fixed")
+    table = widgets.edited(begin, EDITOR, column_config={"true": known, **titles}, num_rows="fixed")
+    widgets.sideways()
+    return table
 
 
 def _exceptions(names: list[str]) -> pd.DataFrame:
