@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,11 +11,12 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from calib.plots.style import PAGES, contrast
-from calib.reporting import html
+from calib.reporting import Report, html
 from calib.ui.menu import MENU
 from tests.browser.conftest import new_page
 from tests.browser.test_heights import unfold
 from tests.browser.test_journey import go, settle
+from tests.browser.test_report import of_answers, of_risks
 from tests.conftest import ROOT
 from tests.reporting.conftest import make_report
 
@@ -91,10 +92,13 @@ def titles(page: Page) -> list[str]:
     return [link.get_by_role("paragraph").inner_text() for link in links.all()]
 
 
+@pytest.mark.parametrize("made", [make_report, of_risks, of_answers])
 @pytest.mark.parametrize("theme", PAGES)
-def test_the_report_has_no_serious_fault(browser: Browser, tmp_path: Path, theme: str) -> None:
+def test_the_report_has_no_serious_fault(
+    browser: Browser, tmp_path: Path, theme: str, made: Callable[[], Report]
+) -> None:
     path = tmp_path / "report.html"
-    path.write_text(html(make_report()), encoding="utf-8")
+    path.write_text(html(made()), encoding="utf-8")
     page = new_page(browser, color_scheme=theme, offline=True)
     page.goto(path.as_uri())
     page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
