@@ -182,16 +182,16 @@ def thresholds_of(rate: float) -> tuple[Floats, Floats]:
     return np.linspace(top / THRESHOLDS, top, THRESHOLDS), few
 
 
-def _measures(models: list[ShownModel]) -> list[tuple[str, list[tuple[str, str]]]]:
+def _measures(models: list[ShownModel]) -> list[tuple[str, list[tuple[Interval, str]]]]:
     """Title of each measure, and of each model its value with interval and what that says."""
     order = ("auroc", "oe", "citl", "slope", "brier", "scaled_brier", "log_loss", "ici", "e50", "e90", "emax")
     rows = []
     for key in order:
         each = [model.panel[key] for model in models]
-        cells = [(with_interval(one.interval), one.meaning or "does not exist for these rows") for one in each]
+        cells = [(one.interval, one.meaning or "does not exist for these rows") for one in each]
         rows.append((each[0].title, cells))
     tests = [model.panel.spiegelhalter for model in models]
-    rows.append(("Spiegelhalter's z", [(number(test.z), test.sentence) for test in tests]))
+    rows.append(("Spiegelhalter's z", [(Interval(test.z, np.nan, np.nan), test.sentence) for test in tests]))
     return rows
 
 
