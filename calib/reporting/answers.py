@@ -99,7 +99,7 @@ def answer_values(report: Report, rows: Rows, done: Callable[[], None]) -> dict[
     return {
         "models": models,
         "finding": finding(report, models),
-        "promise": _promise(next(one for one in answers if one.error == usual), models[-1].title),
+        "promise": _promise(usual, answers, models[-1].title),
         "order": _order(orders, report, models),
         "answers": answers,
         "usual": usual,
@@ -158,16 +158,25 @@ def _gap(report: Report, model: ReportedMethod) -> Interval:
     return Interval(float(row["value"]), float(row["low"]), float(row["high"]))
 
 
-def _promise(one: Accepted, title: str) -> str:
-    """What share can be answered at an accepted error, with the guarantee."""
+def _promise(usual: float, answers: list[Accepted], title: str) -> str:
+    """What share can be answered at the usual error with a guarantee; and at the smallest one that has any."""
+    one = next(each for each in answers if each.error == usual)
+    if one.guarantee.found is not None:
+        said = _guaranteed(one, title)
+        return said[0].upper() + said[1:]
+    other = next((each for each in answers if each.guarantee.found is not None), None)
+    more = "" if other is None else f" The smallest error below that has a certified one: {_guaranteed(other, title)}"
+    return one.guarantee.made.said() + more
+
+
+def _guaranteed(one: Accepted, title: str) -> str:
     made, found = one.guarantee.made, one.guarantee.found
-    if found is None or made.rule is None:
-        return made.said()
+    assert found is not None and made.rule is not None
     return (
-        f"Where the confidence by {title} is at least {number(made.rule.threshold, 4)}, the error among answers is at "
+        f"where the confidence by {title} is at least {number(made.rule.threshold, 4)}, the error among answers is at "
         f"most {round_percent(one.error)}, with {round_percent(1 - DELTA)} confidence. On rows that did not choose it "
-        f" {percent(found.coverage.value)} ({_ends(found.coverage)}) were answered, with "
-        f"{percent(found.error.value)} ({_ends(found.error)}) error."
+        f"{percent(found.coverage.value)} ({_ends(found.coverage)}) were answered, with {percent(found.error.value)} "
+        f"({_ends(found.error)}) error."
     )
 
 

@@ -89,6 +89,17 @@ def test_a_guarantee_is_told_where_there_is_one():
     assert percent(found.found.coverage.value) in verdict and percent(found.found.error.value) in verdict
 
 
+def test_where_the_usual_error_has_no_guarantee_the_smallest_that_has_one_is_told(made, page):
+    """Of this sample nothing is certified at 10 %, half of the error on all answers being 19 %."""
+    report, methods = made
+    verdict = page.text.split("What can be answered")[0].replace("\n", " ")
+    assert "No threshold" in verdict
+    found = judged_answers(methods["platt"], report.rows.test, report.rows.calibration, 0.3)
+    assert found.found is not None
+    assert f"at most {round_percent(0.3)}, with {round_percent(0.95)} confidence" in verdict
+    assert percent(found.found.coverage.value) in verdict
+
+
 def test_levels_are_below_the_error_on_all_answers():
     assert accepted_errors(0.34) == [0.01, 0.02, 0.05, 0.1, 0.2, 0.3]
     assert accepted_errors(0.03) == [0.01, 0.02]
