@@ -137,3 +137,29 @@ def test_a_class_without_rows_is_named():
     rows = np.full((6, 3), 1 / 3), np.array([0, 1] * 3)
     with pytest.raises(CalibrationError, match="class 2"):
         classes_at_rates(*rows, CostMatrix(costs=1 - np.eye(3)), np.full(3, 1 / 3), [0.5, 0.3, 0.2])
+
+
+def test_weighted_rows_at_a_rate_are_weighted_within_their_class(rng):
+    cell, weights = rng.integers(4, size=300), rng.uniform(0.2, 3.0, 300)
+    kind, rates = np.array([0, 0, 1, 1]), np.array([0.9, 0.1])
+    found = shares_at_rates(cell, np.eye(4), kind, rates, weights)
+    for k in range(4):
+        of_class = kind[cell] == kind[k]
+        hit, w = (cell == k)[of_class], weights[of_class]
+        share = np.average(hit, weights=w)
+        assert found.value[k] == pytest.approx(rates[kind[k]] * share)
+        variance = rates[kind[k]] ** 2 * np.sum(w**2 * (hit - share) ** 2) / w.sum() ** 2
+        assert found.covariance[k, k] == pytest.approx(variance)
+    same = shares_at_rates(cell, np.eye(4), kind, rates, 7.0 * weights)
+    np.testing.assert_allclose(same.covariance, found.covariance)
+    np.testing.assert_allclose(same.n_effective, found.n_effective)
+
+
+def test_clusters_that_share_their_outcome_tell_less(rng):
+    unit = np.repeat(np.arange(60), 20)
+    y = rng.random(1200) < 0.3
+    acts = np.repeat(rng.random(60) < 0.4, 20)  # whole clusters are acted on
+    alone = outcome_of(acts, y, COSTS, rate=0.1).acted
+    together = outcome_of(acts, y, COSTS, clusters=unit, rate=0.1).acted
+    assert together.value == pytest.approx(alone.value)
+    assert together.high - together.low > 3 * (alone.high - alone.low)  # about the root of 20
