@@ -137,6 +137,8 @@ class _Reader:
     def value(self, plain: Any, expected: Any) -> Any:
         """One value of a type, from what JSON gave."""
         origin, arguments = get_origin(expected), get_args(expected)
+        if alias := getattr(origin or expected, "__value__", None):  # npt.NDArray with Python 3.12 and NumPy 2.5
+            origin = get_origin(alias) or alias
         if isinstance(plain, dict) and FILE in plain:
             return self._file(plain)
         if origin in (Union, UnionType):

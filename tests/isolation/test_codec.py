@@ -6,13 +6,14 @@ import os
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from typing_extensions import TypeAliasType
 
 from calib.isolation.codec import HEADER, MARK, MAX_JSON, BadMessage, read_message, write_message
 
@@ -83,6 +84,17 @@ def test_every_array_of_numbers(array):
 @given(hnp.arrays(hnp.unicode_string_dtypes(endianness="<", min_len=1, max_len=5), (3, 2)))
 def test_every_array_of_text(array):
     np.testing.assert_array_equal(there_and_back(array, np.ndarray), array)
+
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+@pytest.mark.parametrize("expected", ["alias", "alias of a type"])
+def test_an_array_whose_type_is_called_by_an_alias(expected):
+    """As NumPy 2.5 does with Python 3.12."""
+    alias = TypeAliasType("NDArray", np.ndarray[Any, np.dtype[Scalar]], type_params=(Scalar,))
+    array = np.arange(3.0)
+    np.testing.assert_array_equal(there_and_back(array, alias[np.float64] if "of" in expected else alias), array)
 
 
 @pytest.mark.parametrize("value", [np.array([object()]), np.array(["2020"], "M8[D]"), {1: 2}, {1, 2}, b"bytes"])
