@@ -231,6 +231,11 @@ class TopK:
         return self.values.size
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return sum(array.nbytes for array in self.arrays().values())
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """Type of the values."""
         return self.values.dtype

@@ -18,6 +18,7 @@ from calib.jobs.executor import Lane
 from calib.jobs.protocol import Data
 from calib.jobs.tasks import Fitted
 from calib.registry import METHODS
+from calib.top_k import TopK
 
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 NO_DATA = Data("", {})
@@ -190,7 +191,10 @@ class Record:
 
 def data_of(spec: FitSpec | TaskSpec, arrays: Mapping[str, Any]) -> Data:
     """The arrays of a task under a key; methods that need the same arrays share one transfer of them."""
-    return Data(f"{spec.data_key} {sorted(arrays)}", {name: np.asarray(array) for name, array in arrays.items()})
+    return Data(
+        f"{spec.data_key} {sorted(arrays)}",
+        {name: array if isinstance(array, TopK) else np.asarray(array) for name, array in arrays.items()},
+    )
 
 
 def lane_of(spec: FitSpec | TaskSpec, data: Data) -> Lane:

@@ -9,11 +9,16 @@ import streamlit as st
 
 from calib.evaluation.view import TOP_LABEL
 from calib.formatting import listed
-from calib.registry import missing_arrays
+from calib.registry import is_top_k, missing_arrays
 from calib.ui.link import page_link
 from calib.ui.session import OpenSession
 
-SAID_OF = {"features": "features", "train_features": "the training set", "train_labels": "the training set"}
+SAID_OF = {
+    "logits": "the outputs of all classes",
+    "features": "features",
+    "train_features": "the training set",
+    "train_labels": "the training set",
+}
 """What an array that is missing is called."""
 
 
@@ -30,6 +35,11 @@ def training_features(session: OpenSession) -> list[str]:
 def features(session: OpenSession) -> list[str]:
     """The features, where the data hold none."""
     return [] if session.data.features is not None else ["features"]
+
+
+def all_classes(session: OpenSession) -> list[str]:
+    """The outputs of all classes, where the data hold the largest of very many."""
+    return ["logits"] if is_top_k(session.data) else []
 
 
 def nothing_more(session: OpenSession) -> list[str]:
@@ -67,21 +77,21 @@ MENU = {
     "Results": [
         Entry("pages/2_Compare.py", "Compare", ":material/leaderboard:"),
         Entry("pages/3_Reliability.py", "Reliability", ":material/show_chart:"),
-        Entry("pages/4_Decide.py", "Decide", ":material/rule:"),
+        Entry("pages/4_Decide.py", "Decide", ":material/rule:", all_classes),
         Entry("pages/5_Export.py", "Export", ":material/download:"),
     ],
     "Diagnose": [
-        Entry("pages/6_Over_underconfidence.py", "Over- and underconfidence", ":material/balance:"),
-        Entry("pages/7_Calibration_maps.py", "Calibration maps", ":material/stairs:"),
+        Entry("pages/6_Over_underconfidence.py", "Over- and underconfidence", ":material/balance:", all_classes),
+        Entry("pages/7_Calibration_maps.py", "Calibration maps", ":material/stairs:", all_classes),
     ],
     "Inside a method": [
-        Entry("pages/13_Ranks.py", "Ranks", ":material/format_list_numbered:"),
-        Entry("pages/8_Latent_GP.py", "Latent GP", ":material/airwave:"),
-        Entry("pages/9_IMax_binning.py", "I-Max binning", ":material/view_column:"),
+        Entry("pages/13_Ranks.py", "Ranks", ":material/format_list_numbered:", all_classes),
+        Entry("pages/8_Latent_GP.py", "Latent GP", ":material/airwave:", all_classes),
+        Entry("pages/9_IMax_binning.py", "I-Max binning", ":material/view_column:", all_classes),
         Entry("pages/10_Geometry.py", "Geometry", ":material/hub:", training_features),
     ],
     "Later": [
-        Entry("pages/11_Monitoring.py", "Monitoring", ":material/update:"),
+        Entry("pages/11_Monitoring.py", "Monitoring", ":material/update:", all_classes),
     ],
     "Research": [
         Entry("pages/12_Active_learning.py", "Active learning", ":material/school:", features),
@@ -100,6 +110,12 @@ def draw_menu(session: OpenSession | None) -> None:
                 page_link(entry.path, entry.title_for(session), entry.icon, width="stretch", disabled=bool(missing))
                 if missing:
                     st.caption(f"needs {said_of_missing(missing)}")
+
+
+def needs_all_classes(title: str, session: OpenSession) -> bool:
+    """Whether a page by its title needs the outputs of all classes, which the open data do not hold."""
+    entries = (entry for section in MENU.values() for entry in section if entry.title == title)
+    return any("logits" in entry.missing(session) for entry in entries)
 
 
 def onward(title: str, session: OpenSession | None) -> None:

@@ -20,6 +20,7 @@ from calib.evaluation import Evaluation
 from calib.evaluation.view import View, Viewpoint, view_of
 from calib.jobs import FitSpec, TaskSpec
 from calib.jobs.shared import share
+from calib.top_k import TopK
 from calib.ui.server.memory import MOST_OF_ONE, nbytes
 
 T = TypeVar("T")
@@ -191,7 +192,10 @@ def _split(data: Predictions, part: float | None, seed: int) -> tuple[Prediction
 
 
 def _shared(part: Predictions) -> Predictions:
-    return replace(part, logits=share(part.logits), features=None if part.features is None else share(part.features))
+    features = None if part.features is None else share(part.features)
+    logits: Any = part.logits  # a matrix, or the arrays of a top k
+    shared: Any = logits.over(share) if isinstance(logits, TopK) else share(logits)
+    return replace(part, logits=shared, features=features)
 
 
 def _usual_part(data: Predictions, part: float | None) -> float | None:

@@ -25,7 +25,7 @@ from calib.ui import fits, link
 from calib.ui.fitting import not_started, offer_to_fit_again
 from calib.ui.keeping import trouble
 from calib.ui.link import page_link
-from calib.ui.menu import draw_menu, onward
+from calib.ui.menu import draw_menu, needs_all_classes, onward
 from calib.ui.progress import fits_at_the_foot, fits_under_way, refusal
 from calib.ui.progress import stop as stop_study
 from calib.ui.release import release_later
@@ -102,6 +102,13 @@ def page(title: str) -> Iterator[None]:
     trouble()
     refusal()
     not_started()
+    if session is not None and needs_all_classes(title, session):
+        st.info(
+            "This page needs the outputs of all classes, and these data hold the largest of each row. Compare, "
+            "Reliability and Export work with them."
+        )
+        onward(title, session)
+        st.stop()
     if session is not None:
         if title not in FITS_IN_BODY:
             fits_under_way(session)

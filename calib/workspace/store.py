@@ -8,15 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from calib.canonical import Kind
 from calib.data import Predictions
+from calib.data.checks.report import InvalidUpload
 from calib.data.event import Event
 from calib.data.interpret.roles import ROW_ROLES, ColumnRole
 from calib.data.options import WeightKind
+from calib.data.predictions import as_outputs
 from calib.data.scales import Scale
 from calib.diagnostics.judgement import from_state, state_of
 from calib.errors import CalibrationError
@@ -26,6 +28,7 @@ from calib.isolation.codec import BadMessage, from_plain
 from calib.jobs import FitSpec, Job, TaskSpec
 from calib.jobs.tasks import Fitted
 from calib.registry import calibrator
+from calib.top_k import TopK
 from calib.workspace.content import read_content, write_content
 from calib.workspace.files import Damaged, Items, Unreadable
 from calib.workspace.files import Kind as Stored
@@ -49,6 +52,8 @@ ARRAYS = (
     "feature_mean",
     "feature_scale",
 )
+TOP_K = "top_k."
+"""Before the names of the arrays of a top k, which stand in place of the logits."""
 _NOT_AS_WRITTEN = "What is stored does not hold what it should; it was damaged on disk."
 
 
@@ -134,6 +139,10 @@ def put_data(items: Items, data: Predictions, **options: Any) -> None:
     Its name and findings are not part of its content: another person may have given the same bytes another name.
     """
     arrays = {name: array for name in ARRAYS if (array := getattr(data, name)) is not None}
+    logits: Any = arrays["logits"]
+    if isinstance(logits, TopK):
+        del arrays["logits"]
+        arrays |= {f"{TOP_K}{name}": array for name, array in logits.arrays().items()}
     about = DataRecord(**{each.name: getattr(data, each.name) for each in fields(DataRecord)})
     record, _ = flatten(asdict(about))
     items.put("data", data.sha256, lambda file: write_content(file, record, arrays), **options)
@@ -155,9 +164,21 @@ def get_data(items: Items, sha256: str) -> Predictions | None:
     with _removed_if_damaged(items, "data", sha256):
         record, arrays = read_content(path)
         about: DataRecord = from_plain(record, DataRecord)
+        if about.kind == "topk":
+            held = {name.removeprefix(TOP_K): arrays.pop(name) for name in list(arrays) if name.startswith(TOP_K)}
+            return _with_top_k(about, TopK(**held, n_classes=len(about.class_names)), arrays, sha256)
         _check_arrays(about, arrays)
-        held: dict[str, Any] = {**vars(about), **arrays}
-        return Predictions(**held, sha256=sha256)
+        return Predictions(**vars(about), **cast(Any, arrays), sha256=sha256)
+
+
+def _with_top_k(about: DataRecord, outputs: TopK, arrays: Mapping[str, Any], sha256: str) -> Predictions:
+    """A stored data set of the top k of very many classes; raises Damaged unless it is one."""
+    data = Predictions(**vars(about), **arrays, logits=as_outputs(outputs), sha256=sha256)
+    try:
+        data.check()
+    except InvalidUpload as error:
+        raise Damaged(_NOT_AS_WRITTEN) from error
+    return data
 
 
 def put_fit(items: Items, job: Job, **options: Any) -> None:

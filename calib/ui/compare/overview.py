@@ -15,6 +15,7 @@ import streamlit as st
 
 from calib.evaluation import SCORES
 from calib.evaluation.claims import NOWHERE, Claims
+from calib.evaluation.evaluation import said_of_bounds
 from calib.evaluation.score_table import CONFIDENCE_ONLY
 from calib.evaluation.view import View
 from calib.formatting import number
@@ -74,6 +75,8 @@ def overview(session: OpenSession, fits: list[ShownFit]) -> None:
         )
         _diagnose(ordered)
         panels = _panels([_panel(fit, claims) for fit in ordered], keys, view)
+    if said := said_of_bounds({fit.title: fit.evaluation for fit in fits}):
+        st.caption(said)
     _explain(score, view, panels)
 
 

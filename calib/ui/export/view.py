@@ -20,7 +20,7 @@ from calib.export.model_card import WITHOUT_CALIB, model_card
 from calib.export.runtime import ExportedCalibrator
 from calib.export.seen import AmbiguousOutputs
 from calib.formatting import escape_markdown, plural
-from calib.registry import is_pairs
+from calib.registry import is_pairs, is_top_k
 from calib.ui.building import FileTask, on_request
 from calib.ui.data.view import show_finding
 from calib.ui.fits import ShownFit, intervals_of
@@ -181,7 +181,9 @@ def calibrate_upload(session: OpenSession, fit: ShownFit) -> None:
     whole = fit.calibrator.gives_probabilities and not pairs
     st.header("Calibrated probabilities" if whole else "Calibrated confidence")
     parts = {"test rows": session.test, "all rows": session.data}
-    chosen = st.segmented_control("Of", [*parts, "an upload"], default="test rows", required=True, key="export/of")
+    top_k = is_top_k(session.data)  # of which files are read with labels alone, and tables cannot be written
+    asked = [*parts] if top_k else [*parts, "an upload"]
+    chosen = st.segmented_control("Of", asked, default="test rows", required=True, key="export/of")
     of: Hashable
     if chosen in parts:
         part = parts[chosen]
@@ -197,7 +199,7 @@ def calibrate_upload(session: OpenSession, fit: ShownFit) -> None:
     given = {"calibrator": fit.calibrator, "rows": rows, "names": names}
     few, icon = rows.logits.size <= FEW_CELLS, ":material/download:"
     with st.container(horizontal=few):
-        for form, build in (("npz", to_npz), ("csv", to_csv)):
+        for form, build in (("npz", to_npz), ("csv", to_csv))[: 1 if top_k else 2]:
             key, name = f"export/{form}", f"calibrated.{form}"
             if few:
                 at_once(f"Download {form}", key, name, partial(build, data=given), of=of, icon=icon)

@@ -1,0 +1,86 @@
+"""The app with the top k logits of very many classes open."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+
+import calib
+from calib.data import Predictions
+from calib.jobs import FitQueue
+from calib.registry import METHODS
+from calib.top_k import TopK
+from calib.ui.session import SESSION, OpenSession
+from calib.workspace.files import Damaged, Items
+from calib.workspace.store import get_data, put_data
+from tests.ui.conftest import PAGES, clean, fit, open_page, said
+
+NEED_ALL = ("Decide", "Over_under", "Calibration_maps", "Latent_GP", "IMax", "Monitoring", "Ranks")
+
+
+def a_file(n: int = 400, n_classes: int = 2000, kept: int = 30) -> bytes:
+    """Simulated outputs of a language model, labels at another temperature."""
+    generator = np.random.default_rng(0)
+    logits = 2 * generator.normal(size=(n, n_classes)) - 1.5 * np.log(np.arange(1, n_classes + 1))
+    labels = np.argmax(logits / 1.3 + generator.gumbel(size=logits.shape), axis=1)
+    outputs, stream = TopK.from_matrix(logits, kept, labels), io.BytesIO()
+    np.savez(stream, **outputs.arrays(), labels=labels, n_classes=n_classes)
+    return stream.getvalue()
+
+
+def top_k() -> Predictions:
+    return calib.load(("model.npz", a_file()))
+
+
+@pytest.fixture
+def session() -> OpenSession:
+    return OpenSession.from_data(top_k())
+
+
+def test_a_file_opens_and_is_said_to_be_a_top_k():
+    app = open_page("app.py")
+    app.file_uploader[0].upload("model.npz", a_file()).run()
+    assert clean(app)
+    assert "the largest logits of very many classes" in said(app)
+    assert {metric.label: metric.value for metric in app.metric}["Classes"] == "2,000"
+    assert isinstance(app.session_state[SESSION].data.logits, TopK)
+
+
+def test_every_page_works_or_says_why_not(queue: FitQueue, session: OpenSession):
+    fit(queue, session, "temperature", "isotonic", "imax")
+    for path in PAGES:
+        app = open_page(path, session)
+        assert clean(app), (path, [error.value for error in app.error])
+        refused = "This page needs the outputs of all classes" in said(app)
+        assert refused == any(name in path for name in NEED_ALL), path
+
+
+def test_the_fit_page_offers_the_methods_that_can_and_says_which_cannot(session: OpenSession):
+    text = said(open_page("pages/1_Fit.py", session))
+    for method in METHODS.values():
+        if not method.cls.takes_top_k():
+            assert method.title in text
+    assert "hold the largest of 2,000" in text
+
+
+def test_compare_says_what_the_other_logits_can_change(queue: FitQueue, session: OpenSession):
+    fit(queue, session, "temperature")
+    text = said(open_page("pages/2_Compare.py", session))
+    assert "NLL of all logits lies between" in text
+
+
+def test_stored_data_come_back_as_they_were(tmp_path):
+    data, items = top_k(), Items(tmp_path)
+    put_data(items, data)
+    back = get_data(items, data.sha256)
+    assert back is not None and isinstance(back.logits, TopK)
+    assert calib.load(("again.npz", a_file())).sha256 == back.sha256
+    for name, array in data.logits.arrays().items():
+        assert np.array_equal(back.logits.arrays()[name], array), name
+    wrong = TopK(data.logits.values, data.logits.indices + 2000, data.logits.rest, 2000)
+    broken = Predictions(wrong, data.labels, data.class_names, "topk")
+    put_data(items, broken.identified())
+    with pytest.raises(Damaged):
+        get_data(items, broken.identified().sha256)
