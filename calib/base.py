@@ -43,6 +43,17 @@ def check_logits(logits: Any) -> Floats:
     return array
 
 
+def less_row_maxima(logits: Floats, given: Any) -> Floats:
+    """Logits less the largest of their row, so that what was added to a row changes nothing and costs no digits.
+
+    Parameters
+    ----------
+    logits : (n, n_classes) what :func:`check_logits` made of ``given``; written to where that is a copy already.
+    """
+    copied = np.asarray(given).dtype != logits.dtype
+    return np.subtract(logits, logits.max(axis=1, keepdims=True), out=logits if copied else None)
+
+
 def check_labels(labels: Any, shape: tuple[int, ...]) -> Ints:
     """Labels as int64 of shape (n,), each in [0, n_classes)."""
     array = np.asarray(labels)
@@ -85,6 +96,7 @@ __all__ = [
     "check_declared",
     "check_labels",
     "check_logits",
+    "less_row_maxima",
     "no_callback",
     "param",
     "parameter_names",
@@ -151,7 +163,9 @@ class Calibrator:
 
     A subclass is a keyword-only dataclass whose fields are declared with :func:`param`, and writes two
     hooks: ``_fit(logits, labels, callback)`` stores what it learned in attributes that end in ``_``, and
-    ``_predict_proba(logits)`` uses NumPy alone. Inputs reach the hooks validated, as float64 and int64.
+    ``_predict_proba(logits)`` uses NumPy alone. Inputs reach the hooks validated, as float64 and int64, and with the
+    largest logit of each row at 0: a softmax does not see what is added to a row, and so no method does, unless it
+    says so (``minds_offsets``).
     Learned attributes are numbers, strings, arrays, or lists and dicts of these, so that every calibrator
     can be exported the same way, and ``state`` declares what each must be. A method that gives a confidence in
     the predicted class alone writes ``predict_confidence`` instead of ``_predict_proba``. One that can learn from
@@ -177,6 +191,10 @@ class Calibrator:
 
     keeps_half: ClassVar[bool] = False
     """Whether two classes with equal outputs stay equal: a confidence of one half is then one half for ever."""
+
+    minds_offsets: ClassVar[bool] = False
+    """Whether a constant added to a row can matter, so that ``_fit`` and ``_predict_proba`` are given logits as they
+    are. GPcalib's does, whose latent function is one of the logit itself."""
 
     min_rows: ClassVar[int] = 2
 
@@ -279,7 +297,7 @@ class Calibrator:
         self.check_params()
         if isinstance(logits, TopK):
             return self._fit_to_top_k(logits, check_labels(labels, logits.shape), callback or no_callback)
-        logits = check_logits(logits)
+        logits = self._hook_input(logits)
         labels = check_labels(labels, logits.shape)
         if set(extras) - self.takes != self.needs:
             wanted = ", ".join(sorted(self.needs)) or "no further arrays"
@@ -353,7 +371,7 @@ class Calibrator:
             )
         probs = np.empty(logits.shape)
         for rows in blocks(len(logits), logits.shape[1], PREDICTED_ENTRIES):
-            probs[rows] = self._predict_proba(check_logits(logits[rows]))
+            probs[rows] = self._predict_proba(self._hook_input(logits[rows]))
         return probs
 
     def predict_top_k(self, outputs: TopK) -> TopKProbs:
@@ -458,6 +476,11 @@ class Calibrator:
     def check_params(self) -> None:
         """Raise :class:`CalibrationError` for a parameter outside its declared range."""
         check_declared(self)
+
+    def _hook_input(self, logits: Any) -> Floats:
+        """What ``_fit`` and ``_predict_proba`` are given for these logits."""
+        checked = check_logits(logits)
+        return checked if self.minds_offsets or not len(checked) else less_row_maxima(checked, logits)
 
     def _check_fitted_input(self, logits: Any) -> Floats:
         array = np.asarray(logits)

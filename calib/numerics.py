@@ -22,6 +22,12 @@ PREDICTED_ENTRIES = 250_000
 MEMORY_ENTRIES = 2_000_000
 """What goes by rows is read and judged in blocks of about this many numbers (16 MB): memory does not grow with n."""
 
+SMALLEST_UNIT = 1e-90
+"""Bounds of the unit of logits, so that a temperature stays a number."""
+
+UNIT_ENTRIES = 200_000
+"""Logits of the evenly spaced rows by which their unit is found."""
+
 Floats = npt.NDArray[np.floating]
 Ints = npt.NDArray[np.integer]
 
@@ -163,3 +169,26 @@ def _edges_below(values: Floats, edges: Floats) -> Ints:
     for edge in edges:
         count += values >= edge
     return count.astype(np.intp)
+
+
+def unit_rows(shape: tuple[int, ...]) -> Ints:
+    """The rows by which the unit of logits of this shape is found."""
+    return np.arange(0, shape[0], max(1, shape[0] * shape[1] // UNIT_ENTRIES))
+
+
+def logit_unit(logits: Floats) -> float:
+    """The median gap between the two largest logits of a row, or the mean gap where most rows have none; 1 if all tie.
+
+    Temperatures are searched around it, so that logits in another unit have the same probabilities. Of a calibrated
+    model the gap is the log-odds between its two best classes, between 0.1 and 10 for nearly every model.
+
+    Parameters
+    ----------
+    logits : (n, n_classes) of the rows that :func:`unit_rows` names.
+    """
+    best = np.partition(logits, -2, axis=1)[:, -2:]
+    gaps = best[:, 1] - best[:, 0]
+    for unit in (float(np.median(gaps)), float(gaps.mean()), float((best[:, 1] - logits.min(axis=1)).mean())):
+        if unit > 0:
+            return float(np.clip(unit, SMALLEST_UNIT, 1 / SMALLEST_UNIT))
+    return 1.0

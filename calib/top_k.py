@@ -44,6 +44,9 @@ class Groups:
     def __getitem__(self, rows: Any) -> Groups:
         return Groups(self.logits[rows], self.counts[rows])
 
+    def __sub__(self, offset: float) -> Groups:
+        return Groups(self.logits - offset, self.counts)
+
     def __truediv__(self, scale: float) -> Groups:
         return Groups(self.logits / scale, self.counts)
 

@@ -199,6 +199,7 @@ def test_variants_follow_from_the_declared_parameters():
         {"classes": "top"},
         {"normalize": False},
         {"platt_correction": True},
+        {"binning": "equal_width"},
         {"binning": "equal_mass"},
         {
             "share_classes": False,
@@ -307,6 +308,42 @@ def test_relabelling_the_classes(name, params, n_classes):
     if calibrator.gives_probabilities:
         expected = expected[:, order]
     np.testing.assert_allclose(answer(relabelled, test[:, order]), expected, atol=1e-5)
+
+
+UNIT_FREE = {
+    "temperature", "ensemble_temperature", "vector", "structured_vector", "structured_matrix", "order_preserving"
+}  # fmt: skip
+"""Methods whose probabilities do not depend on the unit of the logits, with their defaults."""
+
+
+@every_variant
+def test_a_constant_added_to_the_logits_changes_nothing(name, params):
+    logits, labels = sample(150, 4)
+    test, _ = sample(100, 4, seed=5)
+    offsets = {"all": 1e6}
+    if not calib.METHODS[name].cls.minds_offsets:
+        offsets["rows"] = np.random.default_rng(2).choice([-1e6, -3.0, 1e6], size=(150, 1))
+    expected = answer(fitted(name, params), test)
+    for offset in offsets.values():
+        moved = fit(make(name, params), logits + offset, labels, **extras(name, logits))
+        # The sum has lost the last ten digits, which moves where an iterative fit stops.
+        tolerance = 1e-3 if name == "gpcalib" else 1e-6
+        shifted = test + np.resize(offset, (100, 1))
+        given = () if moved.gives_probabilities else (inputs(test),)
+        found = (moved.predict_proba if moved.gives_probabilities else moved.predict_confidence)(shifted, *given)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("name", sorted(UNIT_FREE))
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("unit", [200.0, 1e-4])
+def test_the_unit_of_the_logits_changes_nothing(name, n_classes, unit):
+    logits, labels = sample(150, n_classes)
+    test, _ = sample(100, n_classes, seed=5)
+    scaled = make(name, {}).fit(unit * logits, labels)
+    np.testing.assert_allclose(scaled.predict_proba(unit * test), answer(fitted(name, {}, n_classes), test), atol=1e-6)
+    again = from_record(*to_record(ExportedCalibrator(scaled)))
+    np.testing.assert_array_equal(again.predict_proba(unit * test), scaled.predict_proba(unit * test))
 
 
 @every_variant

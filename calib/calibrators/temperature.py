@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar, Protocol
@@ -10,11 +9,10 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Calibrator, Callback, LabelledBlocks
-from calib.calibrators._lbfgs import minimise_convex
 from calib.errors import CalibrationError
 from calib.hardware import DEVICES, cpu_description, no_gpu_note, worth_a_gpu
-from calib.numerics import Floats, Ints, blocks, softmax
-from calib.parameters import Count, Number, State, Text, Truth, param
+from calib.numerics import SMALLEST_UNIT, Floats, Ints, blocks, logit_unit, softmax, unit_rows
+from calib.parameters import LARGEST, Number, State, Text, param
 from calib.top_k import Groups, TopK, log_partition_bounds
 
 PILOT_ELEMENTS = 20_000_000
@@ -25,8 +23,11 @@ TOLERANCE = 1e-7
 
 MOST_PASSES = 60
 
-TEMPERATURE = Number(4.5e-5, 2.3e4)
-"""What a temperature is: the bound on its logarithm is 10 at most."""
+TEMPERATURE = Number(1e-100, LARGEST)
+"""What a temperature is; it is in the unit of the logits, whatever that is."""
+
+UNIT = Number(SMALLEST_UNIT, 1 / SMALLEST_UNIT).or_absent(1.0)
+"""What a unit is; 1 in records from before there was one."""
 
 
 class ScaledCrossEntropy(Protocol):
@@ -119,31 +120,6 @@ class ScalingCalibrator(Calibrator):
         self.device_, self.device_note_ = ran.device, ran.note
 
 
-class IterativeScaling(ScalingCalibrator):
-    """Base of scaling methods with so many weights that L-BFGS fits them; a subclass declares ``max_iter``."""
-
-    max_iter: int
-
-    state: ClassVar[State] = {"n_iter_": Count(), "converged_": Truth()}
-
-    def _unfinished(self) -> list[str]:
-        """A sentence about a fit that did not converge."""
-        if self.converged_:
-            return []
-        return [
-            f"The fit stopped after {self.n_iter_} steps before it had converged; raise max_iter to let it go "
-            "on, or the penalty to make it easier."
-        ]
-
-    def _minimum(
-        self, objective: Callable[[Floats], tuple[float, Floats]], start: Floats, callback: Callback
-    ) -> Floats:
-        """Weights where the objective is least, and store how the search ended."""
-        weights, report = minimise_convex(objective, start, self.max_iter, callback)
-        self.n_iter_, self.converged_ = report.n_iter, report.converged
-        return weights
-
-
 @dataclass(frozen=True)
 class Slopes:
     """Sums over rows of the derivatives of the NLL in ``b = 1 / T``: cumulants of the logits under softmax(b z).
@@ -165,12 +141,16 @@ class TemperatureScaling(ScalingCalibrator):
     """Divide all logits by one temperature; keeps the accuracy.
 
     Guo et al., On Calibration of Modern Neural Networks, ICML 2017, section 4.2. The negative
-    log-likelihood is convex in 1/T, so its slope has one root, which a bracketed solve on log T finds.
+    log-likelihood is convex in 1/T, so its slope has one root, which a bracketed solve on log T finds. The bracket is
+    relative to the unit of the logits, :func:`calib.numerics.logit_unit`, so that logits times a constant have the same
+    probabilities.
     """
 
-    max_log_temperature: float = param(5.0, low=0.1, high=10.0, help="Bound on |log T|; reached on separable data.")
+    max_log_temperature: float = param(
+        5.0, low=0.1, high=10.0, help="Bound on |log T| in units of the logits' usual gap; reached on separable data."
+    )
 
-    state: ClassVar[State] = {"temperature_": TEMPERATURE}
+    state: ClassVar[State] = {"temperature_": TEMPERATURE, "unit_": UNIT}
     passes: ClassVar[int] = 10
     keeps_half: ClassVar[bool] = True
 
@@ -179,7 +159,7 @@ class TemperatureScaling(ScalingCalibrator):
 
     def notes(self) -> list[str]:
         notes = super().notes()
-        if abs(np.log(self.temperature_)) > 0.999 * self.max_log_temperature:
+        if abs(np.log(self.temperature_ / self.unit_)) > 0.999 * self.max_log_temperature:
             notes.insert(
                 0,
                 f"The temperature {self.temperature_:.3g} is at its bound: the fewer mistakes a calibration set "
@@ -190,7 +170,8 @@ class TemperatureScaling(ScalingCalibrator):
     def _fit_scaling(self, cross_entropy: ScaledCrossEntropy, logits: Floats, labels: Ints, callback: Callback) -> None:
         from scipy.optimize import brentq
 
-        bound = self.max_log_temperature
+        self.unit_ = logit_unit(logits[unit_rows(logits.shape)])
+        bound, log_unit = self.max_log_temperature, float(np.log(self.unit_))
         if (logits[np.arange(len(labels)), labels] == logits.max(axis=1)).all():
             self._every_label_on_top(any(np.ptp(row) > 0 for row in logits))
             return
@@ -198,10 +179,10 @@ class TemperatureScaling(ScalingCalibrator):
         calls = 0
 
         @cache
-        def slope(log_temperature: float) -> float:
-            """Derivative of the NLL in 1/T, which falls as T grows."""
+        def slope(log_units: float) -> float:
+            """Derivative of the NLL in 1/T, which falls as T grows, at a temperature of so many units, in logarithm."""
             nonlocal calls
-            value, by_scale, _ = cross_entropy(np.exp(-log_temperature) * ones, zeros)
+            value, by_scale, _ = cross_entropy(np.exp(-log_unit - log_units) * ones, zeros)
             calls += 1
             callback(calls, self.passes, value)
             return float(by_scale.sum())
@@ -213,7 +194,7 @@ class TemperatureScaling(ScalingCalibrator):
             root = low
         else:
             root = brentq(slope, low, high, xtol=1e-10)
-        self.temperature_ = float(np.exp(root))
+        self.temperature_ = float(np.exp(log_unit + root))
 
     def fit_top_k(self, outputs: TopK, labels: Ints, callback: Callback) -> None:
         """Find the temperature of the fit to all classes, if those outside the top k are equal; on the CPU."""
@@ -241,16 +222,17 @@ class TemperatureScaling(ScalingCalibrator):
         is monotone, so it ends in any case.
         """
         self.device_, self.device_note_ = cpu_description(), ""
-        bound = self.max_log_temperature
+        self.unit_ = logit_unit(data.take(unit_rows(data.shape)))
         if data.label_on_top.all():
             self._every_label_on_top(data.rows_differ)
             return
-        low, high = -bound, bound
+        lowest, highest = (float(np.log(self.unit_)) + sign * self.max_log_temperature for sign in (-1, 1))
+        low, high = lowest, highest
         tried = set()
         log_t = self._pilot(data)
         for number in range(1, MOST_PASSES + 1):
             at = slopes(data, float(np.exp(-log_t)), f"pass {number}")
-            if (at.first >= 0 and log_t >= bound) or (at.first <= 0 and log_t <= -bound):
+            if (at.first >= 0 and log_t >= highest) or (at.first <= 0 and log_t <= lowest):
                 break
             tried.add(log_t)
             low, high = (log_t, high) if at.first > 0 else (low, log_t)
@@ -267,10 +249,10 @@ class TemperatureScaling(ScalingCalibrator):
 
         Where all logits of a row are equal, any temperature is as good as none.
         """
-        self.temperature_ = float(np.exp(-self.max_log_temperature)) if rows_differ else 1.0
+        self.temperature_ = self.unit_ * float(np.exp(-self.max_log_temperature)) if rows_differ else 1.0
 
     def _pilot(self, data: LabelledBlocks) -> float:
-        """log T of a random part of the rows, 0 where that part has no best temperature."""
+        """log T of a random part of the rows, that of the unit where that part has no best temperature."""
         n, n_classes = data.shape
         most = max(2, PILOT_ELEMENTS // n_classes)
         generator = np.random.default_rng(self.random_state)
@@ -278,9 +260,9 @@ class TemperatureScaling(ScalingCalibrator):
         try:
             pilot = replace(self, device="cpu").fit(data.take(rows), data.labels[rows])
         except CalibrationError:
-            return 0.0
-        log_t = float(np.log(pilot.temperature_))
-        return log_t if abs(log_t) < 0.999 * self.max_log_temperature else 0.0
+            return float(np.log(self.unit_))
+        away = float(np.log(pilot.temperature_ / pilot.unit_))
+        return float(np.log(pilot.temperature_ if abs(away) < 0.999 * self.max_log_temperature else self.unit_))
 
     def _predict_proba(self, logits: Floats) -> Floats:
         return softmax(logits / self.temperature_)

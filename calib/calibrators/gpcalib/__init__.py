@@ -23,7 +23,14 @@ from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.posterior import LatentTable, check_shifts, keep_predicted, tabulate
 from calib.calibrators.gpcalib.prediction import predict
 from calib.calibrators.gpcalib.quadratic_likelihood import QuadraticLikelihood
-from calib.calibrators.gpcalib.statistics import Logits, StoredLogits, kernel_inputs, logit_scale
+from calib.calibrators.gpcalib.statistics import (
+    Logits,
+    StoredLogits,
+    in_units,
+    kernel_inputs,
+    logit_offset,
+    logit_scale,
+)
 from calib.errors import CalibrationError, missing_package
 from calib.hardware import DEVICES, worth_a_gpu
 from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks
@@ -50,9 +57,12 @@ class GPCalib(Calibrator):
     Wenger, Kjellstrom and Triebel, Non-Parametric Calibration for Classification, AISTATS 2020, sections 3
     and S2. The prior mean says that the model is calibrated already: ``mu(z) = z``, or ``mu(p) = ln p`` with the
     kernel on the probabilities. A fit runs in NumPy and SciPy, on a GPU in TensorFlow and GPflow; prediction is
-    NumPy on a grid of a few hundred nodes. Logits whose best temperature lies outside 0.2 to 5 are divided by it
-    first: the paper has no such step, but from there the objective does not find back. ``prediction`` may be chosen
-    after the fit.
+    NumPy on a grid of a few hundred nodes. ``prediction`` may be chosen after the fit.
+
+    A constant added to all logits changes nothing. One that differs from row to row does, and so does the unit of the
+    logits, since the paper's prior mean is the logit itself and its lengthscale 10; with ``inputs="probs"`` rows may be
+    shifted at will. Logits whose best temperature lies outside 0.2 to 5 are divided by it first: the paper has no such
+    step, but from there the objective does not find back.
     """
 
     n_inducing: int = param(10, low=2, high=100, help="Inducing inputs; more give a finer latent function.")
@@ -79,6 +89,7 @@ class GPCalib(Calibrator):
 
     positive: ClassVar[bool] = True
     state: ClassVar[State] = {
+        "offset_": Number().or_absent(0.0),
         "scale_": Number(1e-7, 1e7),
         "variance_": Number(0),
         "lengthscale_": Number(1 / LARGEST),
@@ -113,6 +124,7 @@ class GPCalib(Calibrator):
         "collapsed_": Truth(),
     }
     keeps_half: ClassVar[bool] = True
+    minds_offsets: ClassVar[bool] = True
     passes: ClassVar[int] = 50
 
     def reads(self, n_logits: int) -> int:
@@ -178,13 +190,13 @@ class GPCalib(Calibrator):
         if not len(logits):
             raise CalibrationError("There are no rows to learn from; give at least one.")
         try:
-            self._learn(logits, labels, self.scale_, earlier, callback or no_callback)
+            self._learn(logits, labels, self.offset_, self.scale_, earlier, callback or no_callback)
         except ModuleNotFoundError as error:
             raise CalibrationError(missing_package(error)) from error
         return self
 
     def _fit(self, logits: Logits, labels: Ints, callback: Callback, **extras: Any) -> None:
-        self._learn(logits, labels, logit_scale(logits, labels), None, callback)
+        self._learn(logits, labels, logit_offset(logits), logit_scale(logits, labels), None, callback)
 
     def fit_blocks(self, data: LabelledBlocks, callback: Callback) -> None:
         """Fit as to all rows at once; the range of the logits and a sample of the rows are enough."""
@@ -196,7 +208,7 @@ class GPCalib(Calibrator):
         The k-means centres of the inducing inputs count that term once, which keeps them where the probability is.
         """
         groups, columns = outputs.to_fit(labels)
-        self._learn(groups, columns, logit_scale(groups, columns), None, callback)
+        self._learn(groups, columns, logit_offset(groups), logit_scale(groups, columns), None, callback)
 
     def check_top_k(self) -> None:
         if self.prediction == "mc":
@@ -206,13 +218,19 @@ class GPCalib(Calibrator):
             )
 
     def _learn(
-        self, logits: Logits, labels: Ints, scale: float, earlier: QuadraticLikelihood | None, callback: Callback
+        self,
+        logits: Logits,
+        labels: Ints,
+        offset: float,
+        scale: float,
+        earlier: QuadraticLikelihood | None,
+        callback: Callback,
     ) -> None:
         from calib.calibrators.gpcalib.training import fit_latent_gp
 
         n_draws, seed = self.n_draws, self.random_state
         fit = fit_latent_gp(
-            logits / scale if scale != 1.0 else logits,
+            in_units(logits, offset, scale),
             labels,
             space=self.inputs,
             n_inducing=self.n_inducing,
@@ -228,7 +246,7 @@ class GPCalib(Calibrator):
         low, high = fit.likelihood.low, fit.likelihood.high
         table = tabulate(fit.posterior, low, high, self.inputs, n_draws=n_draws, seed=seed, monotone=self.monotone)
         # Nothing was changed until here, so that an earlier fit survives a cancelled one.
-        self.scale_ = scale
+        self.offset_, self.scale_ = offset, scale
         self.variance_ = fit.posterior.variance
         self.lengthscale_ = fit.posterior.lengthscale
         self.noise_variance_ = fit.posterior.noise_variance
@@ -278,7 +296,7 @@ class GPCalib(Calibrator):
 
     def kernel_inputs(self, logits: Floats, counts: Floats | None = None) -> tuple[Floats, Floats]:
         """What the kernel acts on, and the prior mean there; both of the logits' shape."""
-        return kernel_inputs(logits / self.scale_ if self.scale_ != 1.0 else logits, self.inputs, counts)
+        return kernel_inputs(in_units(logits, self.offset_, self.scale_), self.inputs, counts)
 
     def grid(self) -> Grid:
         """The grid of the learned arrays, with how to interpolate on it."""

@@ -20,6 +20,9 @@ USUAL_TEMPERATURES = (0.2, 5.0)
 MOST_ENTRIES = 200_000
 """Logits of the rows from which their scale is found."""
 
+OFFSET_STEP = 256.0
+"""A power of two, so that logits less a multiple keep their last digits."""
+
 MOST_INPUTS = 10_000
 """Kernel inputs among which the k-means centres are found."""
 
@@ -35,8 +38,8 @@ class StoredLogits:
 
     ndim = 2
 
-    def __init__(self, data: LabelledBlocks, scale: float = 1.0):
-        self._data, self._scale = data, scale
+    def __init__(self, data: LabelledBlocks, offset: float = 0.0, scale: float = 1.0):
+        self._data, self._offset, self._scale = data, offset, scale
         self.shape = data.shape
         self.size = self.shape[0] * self.shape[1]
 
@@ -45,22 +48,38 @@ class StoredLogits:
 
     def min(self) -> float:
         """Smallest logit."""
-        return self._data.low / self._scale
+        return (self._data.low - self._offset) / self._scale
 
     def max(self) -> float:
         """Largest logit."""
-        return self._data.high / self._scale
+        return (self._data.high - self._offset) / self._scale
 
     def __getitem__(self, rows: Any) -> Floats:
-        taken = self._data.take(np.arange(len(self))[rows])
-        return taken / self._scale if self._scale != 1.0 else taken
+        return in_units(self._data.take(np.arange(len(self))[rows]), self._offset, self._scale)
+
+    def __sub__(self, offset: float) -> StoredLogits:
+        return StoredLogits(self._data, self._offset + self._scale * offset, self._scale)
 
     def __truediv__(self, scale: float) -> StoredLogits:
-        return StoredLogits(self._data, self._scale * scale)
+        return StoredLogits(self._data, self._offset, self._scale * scale)
 
 
 Logits = Floats | StoredLogits | Groups
 """What a fit that samples rows learns from: an array, rows on disk, or columns that stand for many classes."""
+
+
+def in_units(logits: Any, offset: float, scale: float) -> Any:
+    """``(logits - offset) / scale``, without a copy where both change nothing."""
+    logits = logits - offset if offset else logits
+    return logits / scale if scale != 1.0 else logits
+
+
+def logit_offset(logits: Logits) -> float:
+    """What all logits have in common that costs digits: a multiple of :data:`OFFSET_STEP`, 0 for usual logits.
+
+    The kernel is stationary and a softmax does not see it, so that taking it off changes nothing but rounding.
+    """
+    return OFFSET_STEP * round(float(logits.max()) / OFFSET_STEP)
 
 
 def kernel_inputs(logits: Floats, space: str, counts: Floats | None = None) -> tuple[Floats, Floats]:
