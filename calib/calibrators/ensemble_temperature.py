@@ -10,32 +10,45 @@ import numpy as np
 
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Calibrator, Callback
 from calib.calibrators.temperature import TEMPERATURE, TemperatureScaling
+from calib.errors import CalibrationError
 from calib.numerics import Floats, Ints, blocks, softmax
 from calib.parameters import ROUNDING, Array, Items, State, Text, param
 from calib.top_k import Groups, TopK, log_partition_bounds
 
 _SAMPLE = 1_000_000  # numbers read at each temperature of the first, coarse search
-_COARSE = np.linspace(-3.0, 3.0, 25)  # log-temperatures of that search
+_COARSE = np.linspace(-3.0, 3.0, 25)  # log-temperatures of that search, from that of temperature scaling
 _PASSES = 12  # about how often the fine search reads all logits
 _MAX_STEPS = 100
+PAPERS_RANGE = (0.05, 5.0)
+"""Temperatures that the authors' code allows."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class EnsembleTemperatureScaling(Calibrator):
-    """A weighted average of the scaled model, the raw model and the uniform distribution; keeps the accuracy.
+    """A weighted average of the scaled model and the uniform distribution; keeps the accuracy.
 
     Zhang, Kailkhura and Han, Mix-n-Match: Ensemble and Compositional Methods for Uncertainty Calibration in Deep
-    Learning, ICML 2020: ``w_1 softmax(z / T) + w_2 softmax(z) + w_3 / K``, the weights at least zero and
-    of sum one. Weights and temperature minimise the negative log-likelihood, one of the two losses of the paper, and
-    do so together, where the authors' code fixes T first; so its value on the calibration set is never above that of
-    temperature scaling.
+    Learning, ICML 2020: ``w_1 softmax(z / T) + w_2 softmax(z) + w_3 / K``, the weights at least zero and of sum one.
 
-    The best weights at one temperature are a convex problem in three numbers, whatever the number of classes. Their
-    loss is a function of T alone, greatest at T = 1, where two components are the same, with a valley on either
-    side. A coarse search over some of the rows finds the deeper one, and L-BFGS its ground.
+    ``form="paper"`` is the authors' code: T of least squared error in 0.05 to 5, then the weights of least squared
+    error. Three things lose by it on few rows, and beyond T = 5 on many. Squared error hardly sees the small
+    probabilities of labels, which decide the log-likelihood. The raw model is a second temperature, which few rows
+    cannot tell from the first, and the only part that minds the unit of the logits. And T is chosen as if there were no
+    weights. By default weights and temperature therefore minimise the negative log-likelihood together, without the raw
+    model; the value on the calibration set is never above that of temperature scaling.
+
+    The best weights at one temperature are a convex problem, whatever the number of classes. Their loss is a function
+    of T alone. A coarse search over some of the rows finds its deepest valley, and L-BFGS the ground of it.
     """
 
-    max_log_temperature: float = param(5.0, low=0.1, high=10.0, help="Bound on |log T|; reached on separable data.")
+    form: str = param(
+        "joint",
+        choices=("joint", "paper"),
+        help="Temperature and weight of the uniform distribution together, or the paper's two stages of squared error.",
+    )
+    max_log_temperature: float = param(
+        5.0, low=0.1, high=10.0, help="Bound on |log T| in units of the logits' usual gap; reached on separable data."
+    )
 
     state: ClassVar[State] = {
         "temperature_": TEMPERATURE,
@@ -59,6 +72,12 @@ class EnsembleTemperatureScaling(Calibrator):
         return self.temperature_notes_
 
     def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
+        if self.form == "paper":
+            self.temperature_, self.weights_ = two_stages(logits, labels, callback)
+            at_end = min(abs(self.temperature_ - end) for end in PAPERS_RANGE) < 1e-3
+            ends = " to ".join(f"{end:g}" for end in PAPERS_RANGE)
+            self.temperature_notes_ = [f"The temperature is at the end of the paper's range, {ends}."] if at_end else []
+            return
         start = self._scaled().fit(logits, labels, callback=callback)
         self._mix(start, Groups(logits, np.broadcast_to(1.0, logits.shape)), labels, logits.shape[1], callback)
 
@@ -67,10 +86,14 @@ class EnsembleTemperatureScaling(Calibrator):
         start = self._scaled().fit(outputs, labels, callback=callback)
         self._mix(start, *outputs.to_fit(labels), outputs.n_classes, callback)
 
+    def check_top_k(self) -> None:
+        if self.form == "paper":
+            raise CalibrationError("form='paper' needs the outputs of all classes; choose form='joint' for the top k.")
+
     def predict_groups(self, groups: Groups) -> Floats:
         """See the base class."""
         return self._mixed(
-            softmax(groups.logits / self.temperature_, groups.counts), softmax(groups.logits, groups.counts)
+            softmax(groups.logits / self.temperature_, groups.counts), self._raw(groups.logits, groups.counts)
         )
 
     def nll_bounds(self, outputs: TopK, labels: Ints) -> tuple[Floats, Floats]:
@@ -83,6 +106,10 @@ class EnsembleTemperatureScaling(Calibrator):
 
     def _scaled(self) -> TemperatureScaling:
         return TemperatureScaling(max_log_temperature=self.max_log_temperature, device="cpu")
+
+    def _raw(self, logits: Floats, counts: Floats | None = None) -> Floats:
+        """Probabilities of the raw model; zeros where it has no weight."""
+        return softmax(logits, counts) if self.weights_[1] > 0 else np.zeros(1)
 
     def _mixed(self, scaled: Floats, raw: Floats) -> Floats:
         """The weighted average of two probabilities of the same classes and of the uniform one."""
@@ -106,9 +133,11 @@ class EnsembleTemperatureScaling(Calibrator):
 
         bound = self.max_log_temperature
         self.temperature_notes_ = [note for note in scaled.notes() if note != scaled.device_note_]
+        log_unit, log_scaled = float(np.log(scaled.unit_)), float(np.log(scaled.temperature_))
         every = max(1, groups.size // _SAMPLE)
         some = _Profile(groups[::every], labels[::every], n_classes)
-        coarse = min(_COARSE[np.abs(_COARSE) <= bound], key=lambda log_temperature: some(log_temperature)[0])
+        inside = np.clip(log_scaled + _COARSE, log_unit - bound, log_unit + bound)
+        coarse = min(inside, key=lambda log_temperature: some(log_temperature)[0])
         calls = 0
         profile = _Profile(groups, labels, n_classes)
 
@@ -120,25 +149,25 @@ class EnsembleTemperatureScaling(Calibrator):
             callback(calls, _PASSES, best[0])
             return best
 
-        starts = (float(np.log(scaled.temperature_)), float(coarse))
         deepest = minimize(
             lambda at: reported(float(at[0]))[:2],
-            [min(starts, key=lambda log_temperature: reported(log_temperature)[0])],
+            [min((log_scaled, float(coarse)), key=lambda log_temperature: reported(log_temperature)[0])],
             jac=True,
             method="L-BFGS-B",
-            bounds=[(-bound, bound)],
+            bounds=[(log_unit - bound, log_unit + bound)],
             options={"ftol": 1e-14, "gtol": 1e-9},
         )
         log_temperature = float(deepest.x[0])
         self.temperature_ = float(np.exp(log_temperature))
-        self.weights_ = reported(log_temperature)[2]
+        weights = reported(log_temperature)[2]
+        self.weights_ = np.array([weights[0], 0.0, weights[1]])
 
     def _predict_proba(self, logits: Floats) -> Floats:
-        return self._mixed(softmax(logits / self.temperature_), softmax(logits))
+        return self._mixed(softmax(logits / self.temperature_), self._raw(logits))
 
 
 class _Profile:
-    """The least mean negative log-likelihood at a temperature, over the weights of the three components.
+    """The least mean negative log-likelihood at a temperature, over the weights of the two components.
 
     Parameters
     ----------
@@ -149,11 +178,10 @@ class _Profile:
 
     def __init__(self, groups: Groups, labels: Ints, n_classes: int):
         self._groups, self._labels = groups, labels
-        raw, _ = self._label_probs(1.0)
-        self._probs = np.stack([raw, raw, np.full(len(labels), 1 / n_classes)], axis=1)
+        self._probs = np.full((len(labels), 2), 1 / n_classes)
 
     def __call__(self, log_temperature: float) -> tuple[float, float, Floats]:
-        """Value in nats, its slope in log T, and the best weights, shape (3,).
+        """Value in nats, its slope in log T, and the best weights, shape (2,).
 
         The weights are the best, so that the slope is the loss's at these weights, as if they were fixed.
         """
@@ -179,6 +207,44 @@ class _Profile:
             probs[block] = of_labels / total
             slope[block] = probs[block] * (np.einsum("nk,nk->n", odds, shifted) / total - shifted[rows, labels])
         return probs, slope
+
+
+def two_stages(logits: Floats, labels: Ints, callback: Callback) -> tuple[float, Floats]:
+    """Temperature and weights (3,) of the paper: each has the least squared error, the temperature first."""
+    from scipy.optimize import minimize, minimize_scalar
+
+    raw = softmax(logits)
+    rows = np.arange(len(labels))
+    calls = 0
+
+    def loss(temperature: float) -> float:
+        nonlocal calls
+        probs = softmax(logits / temperature)
+        calls += 1
+        value = float((np.einsum("nk,nk->n", probs, probs) - 2 * probs[rows, labels]).mean())
+        callback(calls, 2 * _PASSES, value)
+        return value
+
+    low, high = PAPERS_RANGE
+    bounds, options = np.log(PAPERS_RANGE), {"xatol": 1e-10}
+    inner = float(
+        np.exp(minimize_scalar(lambda t: loss(np.exp(t)), bounds=bounds, method="bounded", options=options).x)
+    )
+    temperature = min((inner, low, high), key=loss)
+    parts = [softmax(logits / temperature), raw, np.full(logits.shape, 1 / logits.shape[1])]
+    products = np.array([[float(np.einsum("nk,nk->", one, other)) for other in parts] for one in parts]) / len(rows)
+    of_labels = np.array([float(part[rows, labels].mean()) for part in parts])
+    best = minimize(
+        lambda w: (w @ products @ w - 2 * of_labels @ w, 2 * (products @ w - of_labels)),
+        np.array([1.0, 0.0, 0.0]),
+        jac=True,
+        method="SLSQP",
+        bounds=[(0, 1)] * 3,
+        constraints=[{"type": "eq", "fun": lambda w: w.sum() - 1, "jac": np.ones_like}],
+        options={"ftol": 1e-15, "maxiter": 1000},
+    )
+    weights = np.clip(best.x, 0.0, None)
+    return temperature, weights / weights.sum()
 
 
 def mixture_weights(likelihoods: Floats) -> Floats:

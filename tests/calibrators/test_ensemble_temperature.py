@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,6 +14,7 @@ from scipy.special import softmax
 from calib.calibrators.ensemble_temperature import EnsembleTemperatureScaling, _Profile, mixture_weights
 from calib.calibrators.temperature import TemperatureScaling
 from calib.metrics import nll
+from calib.top_k import Groups
 from tests.conftest import simulate
 
 
@@ -35,10 +38,11 @@ def naive_minimum(logits, labels):
     """The least loss that SciPy finds from many starts, over log T and unnormalised weights."""
 
     def loss(values):
-        return nll(ensemble(logits, np.exp(values[0]), softmax(values[1:])), labels)
+        uniform = 1 / (1 + np.exp(-values[1]))
+        return nll(ensemble(logits, np.exp(values[0]), (1 - uniform, 0.0, uniform)), labels)
 
-    starts = [[log_t, *w] for log_t in (-2, -0.5, 0.5, 1, 2) for w in ([2, 0, 0], [0, 2, 0], [0, 0, 2], [0, 0, 0])]
-    bounds = [(-5, 5)] + [(-25, 25)] * 3
+    starts = [[log_t, w] for log_t in (-2, -0.5, 0.5, 1, 2) for w in (-4, -1, 1)]
+    bounds = [(-5, 5), (-40, 40)]
     return min(minimize(loss, start, method="L-BFGS-B", bounds=bounds).fun for start in starts)
 
 
@@ -46,8 +50,7 @@ TRUTHS = {
     "overconfident": (2.0, (1.0, 0.0, 0.0)),
     "underconfident": (0.5, (1.0, 0.0, 0.0)),
     "some labels at random": (1.5, (0.8, 0.0, 0.2)),
-    "flat and sharp": (6.0, (0.5, 0.5, 0.0)),
-    "sharp and flat": (0.2, (0.4, 0.4, 0.2)),
+    "sharp, and half the labels at random": (0.2, (0.5, 0.0, 0.5)),
 }
 
 
@@ -59,17 +62,18 @@ def test_the_fit_is_the_least_loss_that_a_plain_minimiser_finds(truth):
 
 
 def test_known_weights_and_temperature_are_recovered():
-    weights = (0.5, 0.35, 0.15)
+    weights = (0.85, 0.0, 0.15)
     fitted = EnsembleTemperatureScaling().fit(*draw(30_000, 10, 5.0, weights))
     np.testing.assert_allclose(fitted.weights_, weights, atol=0.04)
     assert fitted.temperature_ == pytest.approx(5.0, rel=0.2)
     assert fitted.notes() == []
 
 
-def test_the_prediction_is_the_stated_average():
+@pytest.mark.parametrize(("form", "n_parts"), [("joint", 2), ("paper", 3)])
+def test_the_prediction_is_the_stated_average(form, n_parts):
     logits, labels = draw(3000, 5, 5.0, (0.4, 0.4, 0.2))
-    fitted = EnsembleTemperatureScaling().fit(logits, labels)
-    assert (fitted.weights_ > 0.01).all()
+    fitted = EnsembleTemperatureScaling(form=form).fit(logits, labels)
+    assert (fitted.weights_ > 0.01).sum() == n_parts
     assert fitted.weights_.sum() == pytest.approx(1, abs=1e-12)
     expected = ensemble(logits, fitted.temperature_, fitted.weights_)
     np.testing.assert_allclose(fitted.predict_proba(logits), expected, rtol=1e-12)
@@ -84,7 +88,8 @@ def test_never_worse_than_temperature_scaling_on_the_calibration_set(seed, n_cla
 
 @pytest.mark.parametrize("log_temperature", [-1.0, -0.1, 0.3, 2.0])
 def test_the_slope_is_the_profiles_derivative(log_temperature):
-    profile = _Profile(*draw(200, 4, 4.0, (0.4, 0.4, 0.2)))
+    logits, labels = draw(200, 4, 4.0, (0.4, 0.4, 0.2))
+    profile = _Profile(Groups(logits, np.ones(logits.shape)), labels, 4)
     above, below = (profile(log_temperature + step)[0] for step in (1e-5, -1e-5))
     assert profile(log_temperature)[1] == pytest.approx((above - below) / 2e-5, abs=1e-7)
 
@@ -114,3 +119,49 @@ def test_a_fit_that_is_plain_temperature_scaling_says_so():
     assert "so this is temperature scaling with T =" in fitted.notes()[0]
     separable = EnsembleTemperatureScaling().fit(logits, logits.argmax(axis=1))
     assert any("at its bound" in note for note in separable.notes())
+
+
+# -- the paper's form ----------------------------------------------------------------------------------
+
+
+def squared_error(probs, labels):
+    return np.mean((probs - np.eye(probs.shape[1])[labels]) ** 2)
+
+
+@pytest.mark.parametrize("truth", TRUTHS.values(), ids=TRUTHS)
+def test_the_papers_stages_each_have_the_least_squared_error(truth):
+    logits, labels = draw(200, 4, *truth)
+    fitted = EnsembleTemperatureScaling(form="paper").fit(logits, labels)
+    of_temperatures = [squared_error(softmax(logits / t, axis=1), labels) for t in np.geomspace(0.05, 5, 2001)]
+    assert squared_error(softmax(logits / fitted.temperature_, axis=1), labels) <= min(of_temperatures) + 1e-12
+    reached = squared_error(fitted.predict_proba(logits), labels)
+    grid = [(a, b, 1 - a - b) for a in np.linspace(0, 1, 41) for b in np.linspace(0, 1, 41) if a + b <= 1]
+    assert reached <= min(squared_error(ensemble(logits, fitted.temperature_, w), labels) for w in grid) + 1e-12
+
+
+def test_the_papers_temperature_ends_at_five_and_says_so():
+    generator = np.random.default_rng(0)
+    true = 2 * generator.normal(size=(500, 4))
+    labels = np.argmax(true + generator.gumbel(size=true.shape), axis=1)
+    paper, joint = (EnsembleTemperatureScaling(form=form).fit(20 * true, labels) for form in ("paper", "joint"))
+    assert paper.temperature_ == 5.0
+    assert "the end of the paper's range" in paper.notes()[-1]
+    assert joint.temperature_ == pytest.approx(20, rel=0.2)
+
+
+@pytest.mark.reference("data", "reference/methods_logistic.json")
+@pytest.mark.parametrize("name", ["lenet-5-cifar-10", "wideresnet-16-4-cifar-10", "wideresnet-16-4-cifar-100"])
+def test_the_papers_form_is_the_references(shared_data, name):
+    reference = json.loads((shared_data.parent / "reference" / "methods_logistic.json").read_text())["multiclass"][name]
+    with np.load(shared_data / f"{name}.npz") as arrays:
+        probs, labels = arrays["predictions"].astype(float), arrays["ground_truth"]
+    order = np.random.RandomState(0).permutation(len(labels))
+    logits, labels = np.log(np.maximum(probs, 1.17549435e-38))[order], labels[order]
+    for n in (300, 3000):
+        expected = reference[f"n={n}"]["ets mse exact optimum (float64)"]
+        fitted = EnsembleTemperatureScaling(form="paper").fit(logits[:n], labels[:n])
+        assert fitted.temperature_ == pytest.approx(expected["temperature"], rel=1e-6)
+        np.testing.assert_allclose(fitted.weights_, expected["weights_scaled_raw_uniform"], atol=2e-6)
+        found = fitted.predict_proba(logits[n:])
+        np.testing.assert_allclose(found[:3, :5], expected["first_rows"], atol=1e-6)
+        assert nll(found, labels[n:]) == pytest.approx(expected["nll"], abs=1e-6)

@@ -383,8 +383,8 @@ def test_features_cannot_be_standardised_with_anything(fitted, changes):
 @pytest.mark.parametrize("suffix", [".pkl", ".npz", ".zip"])
 def test_what_cannot_have_been_learned_is_not_written(overconfident, tmp_path, suffix):
     made = calib.calibrator("vector").fit(*overconfident)
-    made.scale_[1] = np.nan
-    with pytest.raises(CalibrationError, match="scale_ must hold numbers"):
+    made.change_[1] = np.nan
+    with pytest.raises(CalibrationError, match="change_ must hold numbers"):
         writer.save(made, tmp_path / f"c{suffix}")
     assert not list(tmp_path.iterdir())
 
