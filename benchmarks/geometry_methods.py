@@ -70,13 +70,13 @@ BASELINES = [
     Method("Platt", "platt"),
     Method("Platt on the score", "platt", {"input": "score"}),
     Method("scaling-binning", "scaling_binning"),
-    Method("histogram, 50 wide", "histogram", {"n_bins": 50}),
+    Method("histogram, 50 wide", "histogram", {"n_bins": 50, "binning": "equal_width"}),
     Method("histogram, 50 full", "histogram", {"n_bins": 50, "binning": "equal_mass"}),
     Method("histogram, 7 full", "histogram", {"n_bins": 7, "binning": "equal_mass"}),
-    Method("BBQ", "bbq"),
+    Method("BBQ", "bbq", {"models": "paper"}),
     Method("beta", "beta"),
     Method("temperature", "temperature", ON_CPU, "outputs"),
-    Method("ensemble temperature", "ensemble_temperature", {}, "outputs"),
+    Method("ensemble temperature", "ensemble_temperature", {"form": "paper"}, "outputs"),
 ]
 """Those of the paper's table 2; with the score Platt's curve is over the probability, as scikit-learn has it for trees.
 Histograms have bins of equal width or of equal mass: seven of the 359 rows of digits hold about 50 each."""

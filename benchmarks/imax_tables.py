@@ -127,8 +127,11 @@ def table_s3(splits: Sequence[Split], gp: bool = True) -> str:
     """Errors under four ways to evaluate them; of shared bins, whose numbers have bins of their own, there is one."""
     continuous = [RAW_BASELINE]
     titles = {"bbq": "BBQ", "beta": "Beta", "isotonic": "Isotonic", "platt": "Platt"}
-    continuous += [Method(f"{title}, CW", name, MANY, CLASS_WISE) for name, title in titles.items()]
-    continuous += [Method("Vector", "vector", MANY, ON_CPU)]
+    papers = {"bbq": (("models", "paper"),)}
+    continuous += [
+        Method(f"{title}, CW", name, MANY, (*CLASS_WISE, *papers.get(name, ()))) for name, title in titles.items()
+    ]
+    continuous += [Method("Vector", "vector", MANY, (*ON_CPU, ("strength", "likelihood")))]
     scalings = [scaling(name, FEW) for name in ("temperature", *(["gpcalib"] if gp else []))]
     bins = [binning(FEW), *(binning(FEW, source=source) for source in scalings)]
     tables = []

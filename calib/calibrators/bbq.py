@@ -1,4 +1,4 @@
-"""Bayesian binning into quantiles."""
+"""Bayesian binning into quantiles, and histograms smoothed towards the model's own probabilities."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from calib.calibrators.one_vs_rest import Map, StepMapCalibrator
 from calib.numerics import Floats, Ints, sigmoid, softplus
+from calib.parameters import param
 
 PRIOR_STRENGTH = 2.0
 """N' of the paper: how many pairs the prior of a whole model counts for, shared equally by its bins."""
@@ -17,39 +18,147 @@ NEGLIGIBLE = 1e-20
 """A model this much less likely than the best one changes no digit of the average."""
 
 
+N_BINS = (5, 7, 10, 14, 20, 28, 40, 56, 80, 112, 160, 224)
+"""Numbers of bins of the smoothed histograms."""
+
+STRENGTHS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
+"""How many pairs in each bin the model's own probability may count for."""
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class BayesianBinning(StepMapCalibrator):
-    """The average of many equal-frequency histograms, each weighted by how likely it makes the labels.
+    """The average of many histograms, each weighted by how likely it makes the labels.
 
     BBQ of Naeini, Cooper and Hauskrecht, Obtaining Well Calibrated Probabilities Using Bayesian Binning, AAAI
-    2015. Each bin has a Beta prior centred on its midpoint, so that its label probabilities integrate out in
-    closed form. Frequencies need not rise from bin to bin, so the predicted class can change.
+    2015. Each bin has a Beta prior, so that its label probabilities integrate out in closed form. Frequencies need not
+    rise from bin to bin, so the predicted class can change.
+
+    The paper has two classes in mind (``models="paper"``): bins of equal frequency, priors centred on their midpoints.
+    Of the pairs of K classes against the rest all but one in K are negatives near 0, and nearly all bins would
+    lie there. By default the bins hold like shares of positives and negatives, and the priors are centred on the
+    model's mean probability in each bin, with several strengths (:func:`smoothed_histograms`): from few rows the raw
+    model is what remains. As the K pairs of a row hold one label, log-likelihoods of n K pairs are divided by K in the
+    weights.
 
     Scores of exactly 0 and 1 are in the outermost bins. An average of steps is a step map itself, and kept as
     such: prediction is one search, however many models there were. Its values are kept at least 1 / (m + 2) away
     from 0 and 1, m the number of calibration pairs.
     """
 
+    models: str = param(
+        "smoothed",
+        choices=("smoothed", "paper"),
+        help="Histograms with like shares of both outcomes in each bin, smoothed towards the model, or the paper's.",
+    )
+
     def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
-        scores, hits = np.sort(log_odds), np.sort(log_odds[positives])
-        targets = self.targets(positives)
-        low, high = targets.min(), targets.max()
-        cuts = [equal_frequency_cuts(scores, n_bins) for n_bins in candidate_bins(len(scores))]
-        models = []
-        for inner in cuts:
-            edges = edges_at(scores, inner)
-            counts = np.diff(inner, prepend=0, append=len(scores))
-            n_hits = np.diff(np.searchsorted(hits, edges), prepend=0, append=len(hits))
-            models.append(posterior(edges, high * n_hits + low * (counts - n_hits), counts))
-        evidence = np.array([log_evidence for log_evidence, _ in models])
-        weights = np.exp(evidence - evidence.max())
-        kept = np.flatnonzero(weights > NEGLIGIBLE)
-        every_cut = np.unique(np.concatenate([cuts[i] for i in kept]))
-        values = np.zeros(len(every_cut) + 1)
-        for i in kept:
-            widths = np.diff(np.searchsorted(every_cut, cuts[i]) + 1, prepend=0, append=len(values))
-            values += np.repeat(weights[i] * models[i][1], widths)
-        return {"edges": edges_at(scores, every_cut), "values": self.bounded(values / weights[kept].sum())}
+        n_positive = int(positives.sum())
+        low, high = self.target_levels(n_positive, positives.size - n_positive)
+        if self.models == "smoothed":
+            scores, models = smoothed_histograms(log_odds, positives, low, high)
+            evidence = np.stack([model.evidence for model in models])
+            weights = np.exp((evidence - evidence.max()) * min(1.0, self.n_rows_ / len(scores)))
+            of_cuts = [(model.cuts, w.sum(), w @ model.values) for model, w in zip(models, weights, strict=True)]
+        else:
+            scores, hits = np.sort(log_odds), np.sort(log_odds[positives])
+            of_cuts = _weighted_models(scores, hits, low, high)
+        kept = [each for each in of_cuts if each[1] > NEGLIGIBLE]
+        every_cut = np.unique(np.concatenate([cuts for cuts, _, _ in kept]))
+        values, total = np.zeros(len(every_cut) + 1), 0.0
+        for cuts, weight, weighted in kept:
+            widths = np.diff(np.searchsorted(every_cut, cuts) + 1, prepend=0, append=len(values))
+            values += np.repeat(weighted, widths)
+            total += weight
+        return {"edges": edges_at(scores, every_cut), "values": self.bounded(values / total)}
+
+
+def _weighted_models(scores: Floats, hits: Floats, low: float, high: float) -> list[tuple[Ints, float, Floats]]:
+    """The paper's models: where each cuts the sorted scores, its weight, and its values times the weight."""
+    models = []
+    for n_bins in candidate_bins(len(scores)):
+        cuts = equal_frequency_cuts(scores, n_bins)
+        edges = edges_at(scores, cuts)
+        counts = np.diff(cuts, prepend=0, append=len(scores))
+        n_hits = np.diff(np.searchsorted(hits, edges), prepend=0, append=len(hits))
+        models.append((cuts, *posterior(edges, high * n_hits + low * (counts - n_hits), counts)))
+    best = max(log_evidence for _, log_evidence, _ in models)
+    weights = [float(np.exp(log_evidence - best)) for _, log_evidence, _ in models]
+    return [(cuts, weight, weight * values) for (cuts, _, values), weight in zip(models, weights, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothedHistograms:
+    """Histograms with the same bins, smoothed with the :data:`STRENGTHS`.
+
+    Attributes
+    ----------
+    cuts : (n_bins - 1,) increasing positions at which the sorted scores are cut.
+    evidence : (n_strengths,) log marginal likelihood of the labels, in nats.
+    values : (n_strengths, n_bins) posterior means.
+    """
+
+    cuts: Ints
+    evidence: Floats
+    values: Floats
+
+
+def smoothed_histograms(
+    log_odds: Floats, positives: npt.NDArray[np.bool_], low: float = 0.0, high: float = 1.0
+) -> tuple[Floats, list[SmoothedHistograms]]:
+    """The sorted scores, and histograms of :data:`N_BINS` bins with like shares of the positives and of the negatives.
+
+    A bin of n pairs has the prior Beta(S m, S (1 - m)), m the model's mean probability in the bin and S the strength:
+    the beta-binomial model. Its marginal likelihood says how many bins and how much smoothing the labels support.
+
+    Parameters
+    ----------
+    log_odds, positives : (n,) pairs with both outcomes.
+    low, high : what counts for a negative and for a positive.
+    """
+    from scipy.special import betaln
+
+    from calib.calibrators.imax.sums import LARGEST_LOG_ODDS, SigmoidSums
+
+    sums = SigmoidSums.from_log_odds(log_odds)
+    scores, hits = sums.log_odds, np.sort(np.clip(log_odds[positives], -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS))
+    strengths = np.array(STRENGTHS)[:, None]
+    models = []
+    for n_bins in N_BINS:
+        cuts = balanced_cuts(scores, hits, n_bins)
+        ends = np.concatenate([[0], cuts, [len(scores)]])
+        counts = np.diff(ends)
+        n_hits = np.diff(np.searchsorted(hits, scores[cuts]), prepend=0, append=len(hits))
+        ones = high * n_hits + low * (counts - n_hits)
+        one, zero = (np.clip(part / counts, 1e-15, 1.0) for part in sums.between(ends))
+        alpha, beta = strengths * one, strengths * zero
+        evidence = betaln(alpha + ones, beta + (counts - ones)) - betaln(alpha, beta)
+        values = (alpha + ones) / (alpha + beta + counts)
+        models.append(SmoothedHistograms(cuts, evidence.sum(axis=1), values))
+    return scores, models
+
+
+def balanced_cuts(scores: Floats, hits: Floats, n_bins: int) -> Ints:
+    """Where the sorted scores are cut so that bins hold like sums of their shares of the positives and the negatives.
+
+    A cut is the first score below which half the sum of both shares is at least a multiple of 1 / n_bins.
+
+    Parameters
+    ----------
+    scores : (n,) sorted; hits : those of the positives, sorted. Both outcomes occur.
+
+    Returns
+    -------
+    Increasing positions in 1..n-1, between different scores.
+    """
+    n, n_positive = len(scores), len(hits)
+    levels = np.arange(1, n_bins) / n_bins
+    below, above = np.zeros(n_bins - 1, dtype=np.intp), np.full(n_bins - 1, n)
+    while (above - below > 1).any():  # shares rise with the position: bisection
+        middle = (below + above) // 2
+        start, found = np.searchsorted(scores, scores[middle]), np.searchsorted(hits, scores[middle])  # of ties
+        share = (found / n_positive + (start - found) / (n - n_positive)) / 2
+        below, above = np.where(share < levels, middle, below), np.where(share < levels, above, middle)
+    return np.unique(above[above < n])
 
 
 def candidate_bins(n: int) -> range:

@@ -182,7 +182,7 @@ def naive_histogram(scores, labels, edges, test, margin):
 def test_equal_width_bins_one_by_one(n_bins):
     log_odds, labels = binary(200)
     test = np.linspace(-12, 12, 501)
-    probs = learned(HistogramBinning(n_bins=n_bins), log_odds, labels, test)
+    probs = learned(HistogramBinning(n_bins=n_bins, binning="equal_width"), log_odds, labels, test)
     expected = naive_histogram(expit(log_odds), labels, np.linspace(0, 1, n_bins + 1), expit(test), 1 / 202)
     np.testing.assert_allclose(probs, expected, atol=1e-12)
 
@@ -209,5 +209,9 @@ def test_equal_mass_bins_survive_ties():
 def test_scores_of_exactly_zero_and_one_are_in_the_outer_bins():
     log_odds = np.repeat([-1e3, 1e3], 10)
     labels = np.repeat([0, 1, 1], [9, 1, 10])
-    probs = HistogramBinning().fit(as_logits(log_odds), labels).predict_proba(as_logits(np.array([-1e3, 1e3])))
+    probs = (
+        HistogramBinning(binning="equal_width")
+        .fit(as_logits(log_odds), labels)
+        .predict_proba(as_logits(np.array([-1e3, 1e3])))
+    )
     np.testing.assert_allclose(probs[:, 1], [0.1, 21 / 22])
