@@ -7,7 +7,7 @@ import numpy as np
 from calib.canonical import IN_UNIT, Kind
 from calib.data.checks.agreement import CHANCE, FEW, Ranks, check_agreement
 from calib.data.checks.report import Report, count, listed, shortened, verb
-from calib.numerics import Floats, Ints, blocks
+from calib.numerics import Floats, Ints, blocks, logit_unit, unit_rows
 
 
 def check_outputs(
@@ -23,7 +23,9 @@ def check_outputs(
         accuracy = check_agreement(predicted, labels, len(class_names), report, Ranks(outputs, kind))
     check_row_count(len(labels), report)
     check_classes(labels, class_names, report)
-    if kind not in ("logits", "binary_log_odds"):
+    if kind in ("logits", "binary_log_odds"):
+        check_spread(outputs, name, report)
+    else:
         check_saturation(outputs, kind, predicted, labels, name, report)
     return accuracy
 
@@ -98,6 +100,34 @@ def check_constant(outputs: Floats, name: str, report: Report) -> bool:
             "Check that the model was loaded with its weights, and that the right array was saved.",
         )
     return constant
+
+
+USUAL_GAPS = (0.05, 100.0)
+"""Median gaps between the two largest logits of a row that a softmax has.
+
+The gap is the log-odds between the two best classes, in nats. Of 13 networks, forests, naive Bayes and boosted models
+(the samples, and three public networks on CIFAR) it lies between 0.37 and 31, and after temperature scaling between
+0.8, at an accuracy of 53 %, and 7, at 98 %.
+"""
+
+
+def check_spread(outputs: Floats, name: str, report: Report) -> None:
+    """Warn of logits whose spread is far from any softmax's.
+
+    Parameters
+    ----------
+    outputs : (n, n_classes) logits, or (n, 1) log-odds.
+    """
+    rows = outputs[unit_rows(outputs.shape)].astype(np.float64)
+    gap = logit_unit(np.concatenate([np.zeros_like(rows), rows], axis=1) if rows.shape[1] == 1 else rows)
+    if not USUAL_GAPS[0] <= gap <= USUAL_GAPS[1]:
+        report.warn(
+            "spread",
+            f"The two largest logits of a row of {name} are {gap:.3g} apart (median); before a softmax it is "
+            f"{USUAL_GAPS[0]:g} to {USUAL_GAPS[1]:g}. Temperature, ensemble temperature, vector and structured scaling "
+            "do not mind the unit; methods with a prior or bins on the log-odds, such as GPcalib and I-Max, do.",
+            "Check that these are the outputs just before the softmax: no similarities, no margins.",
+        )
 
 
 def check_saturation(outputs: Floats, kind: Kind, predicted: Ints, labels: Ints, name: str, report: Report) -> None:
