@@ -304,10 +304,9 @@ def _needed(model: ShownModel) -> tuple[float, list[NeededRows], str]:
     except CalibrationError as error:
         return threshold, [], str(error)
     benefit = net_benefit(said, came, [threshold], one.weights, one.clusters).model.at(0)
-    scale = float(came.mean())
     now = {
         "O:E": panel["oe"].interval, "slope": panel["slope"].interval, "AUROC": panel["auroc"].interval,
-        "net benefit": Interval(*(end / scale for end in benefit)),
+        "net benefit": Interval(*(end / panel.event_rate for end in benefit)),
     }  # fmt: skip
     found = [
         NeededRows(each.target, each.width, each.rows, each.events, now[each.target].high - now[each.target].low)
