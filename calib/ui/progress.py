@@ -42,7 +42,7 @@ def job_list(session: OpenSession) -> None:
 def _job_list() -> None:
     jobs = fits.jobs()
     refusal()
-    with st.container(border=True):
+    with st.container(border=True, gap="xsmall"):
         if any(job.calibrator for job in jobs):
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(f":material/check_circle: **{fitted(jobs)}**", width="content")

@@ -110,14 +110,15 @@ def choose_and_start(session: OpenSession) -> None:
     st.header("What they do, and their parameters")
     device = device_choice(methods)
     params = {}
-    for name in methods:
-        method = METHODS[name]
-        with st.expander(f"**{method.title}** — {method.summary}"):
-            st.caption(method.paper)
-            params[name] = parameter_widgets(method.cls, name)
-        if method.uses_device:
-            params[name]["device"] = device
-    _others([name for name in offered["All"] if name not in methods])
+    with st.container(gap="xsmall"):
+        for name in methods:
+            method = METHODS[name]
+            with st.expander(f"**{method.title}** — {method.summary}"):
+                st.caption(method.paper)
+                params[name] = parameter_widgets(method.cls, name)
+            if method.uses_device:
+                params[name]["device"] = device
+        _others([name for name in offered["All"] if name not in methods])
     button.button(
         f"Fit {plural(len(methods), 'calibrator')}",
         key="fit/start",  # its label changes with the choice; without a key each label would be another button
