@@ -34,6 +34,8 @@ class Method:
     fast : whether it fits in about a second at 1000 x 1000; such methods make the *Fast* preset.
     needs : arrays beyond logits and labels that it must be given.
     member : whether `auto` tries it for its mean; such a method must be `positive`.
+    enough_rows : calibration rows below which its default form was measured to leave some models worse than they were
+        (docs/library.md); 0 for a method that was not.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Method:
     fast: bool = True
     needs: frozenset[str] = frozenset()
     member: bool = False
+    enough_rows: int = 0
 
     @property
     def cls(self) -> type[Calibrator]:
@@ -66,7 +69,7 @@ _METHODS = (
     Method("isotonic", "Isotonic", "isotonic:IsotonicCalibration",
            "A free monotone map from each class's log-odds to its frequency.",
            "Zadrozny and Elkan, Transforming Classifier Scores into Accurate Multiclass Probability Estimates, KDD 2002",
-           complexity=4),
+           complexity=4, enough_rows=1000),
     Method("gpcalib", "GPcalib", "gpcalib:GPCalib",
            "One latent Gaussian process maps every logit, with uncertainty.", GPCALIB, complexity=6),
     Method("beta", "Beta", "beta:BetaCalibration",
@@ -78,7 +81,7 @@ _METHODS = (
     Method("histogram", "Histogram", "histogram:HistogramBinning",
            "The frequency of each class in bins of its score, smoothed towards the model.",
            "Zadrozny and Elkan, Obtaining Calibrated Probability Estimates from Decision Trees, ICML 2001",
-           complexity=4),
+           complexity=4, enough_rows=1000),
     Method("vector", "Vector", "vector:VectorScaling",
            "A scale and a bias for every class, shrunk towards temperature scaling.", GUO, complexity=3,
            member=True),
@@ -88,14 +91,14 @@ _METHODS = (
     Method("imax", "I-Max", "imax:IMaxBinning",
            "Bins that keep the most information about the label, and a probability for each.",
            "Patel et al., Multi-Class Uncertainty Calibration via Mutual Information Maximization-based Binning, 2020",
-           complexity=4),
+           complexity=4, enough_rows=1000),
     Method("bayes_iso", "Bayes-Iso", "bayes_iso:BayesIso",
            "The average of many monotone maps, weighted by how likely each makes the labels.",
            "Allikivi and Kull, Non-parametric Bayesian Isotonic Calibration, ECML PKDD 2019", complexity=5),
     Method("enir", "ENIR", "enir:NearIsotonicEnsemble",
            "An average of nearly monotone maps, weighted by their fit and simplicity.",
            "Naeini and Cooper, Binary Classifier Calibration Using an Ensemble of Near Isotonic Regressions, ICDM 2016",
-           complexity=5),
+           complexity=5, enough_rows=1000),
     Method("ensemble_temperature", "Ensemble temperature", "ensemble_temperature:EnsembleTemperatureScaling",
            "A weighted average of the scaled model and the uniform distribution.",
            "Zhang et al., Mix-n-Match: Ensemble and Compositional Methods for Uncertainty Calibration, ICML 2020",
@@ -105,7 +108,7 @@ _METHODS = (
            "Berta et al., Structured Matrix Scaling for Multi-Class Calibration, AISTATS 2026", complexity=3, member=True),
     Method("scaling_binning", "Scaling-binning", "scaling_binning:ScalingBinning",
            "A logistic curve on each class's log-odds, rounded to its means in bins.",
-           "Kumar et al., Verified Uncertainty Calibration, NeurIPS 2019", complexity=4),
+           "Kumar et al., Verified Uncertainty Calibration, NeurIPS 2019", complexity=4, enough_rows=1000),
     Method("order_preserving", "Order-preserving", "order_preserving:OrderPreservingScaling",
            "One weight for each gap between neighbouring logits of a sorted row.",
            "Rahimi et al., Intra Order-Preserving Functions for Calibration, NeurIPS 2020", complexity=3, fast=False, member=True),
@@ -200,6 +203,11 @@ def simplicity(made: Calibrator) -> tuple[int, bool]:
     name = registry_name(made)
     complexity = METHODS[name].complexity if name else 1 + max(method.complexity for method in METHODS.values())
     return complexity, not made.get_params().get("share_classes", True)
+
+
+def short_of_rows(names: Iterable[str], n_rows: int) -> list[str]:
+    """The methods among these that may leave a model worse with so few calibration rows."""
+    return [name for name in names if n_rows < METHODS[name].enough_rows]
 
 
 def missing_arrays(name: str, data: Any) -> list[str]:

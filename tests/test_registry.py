@@ -10,8 +10,8 @@ import pytest
 import calib
 from calib.errors import CalibrationError
 from calib.hardware import DEVICES
-from calib.registry import extras_for, missing_arrays, presets
-from tests.conftest import simulate
+from calib.registry import METHODS, extras_for, missing_arrays, presets, short_of_rows
+from tests.conftest import ROOT, simulate
 
 ON_A_DEVICE = [name for name, method in calib.METHODS.items() if method.uses_device]
 
@@ -53,3 +53,10 @@ def test_presets_offer_a_method_only_where_the_data_hold_what_it_needs():
     with_inputs, without = presets(whole), presets()
     assert set(with_inputs["All"]) == set(calib.METHODS) - {"identity"}
     assert set(with_inputs["All"]) - set(without["All"]) == {n for n, m in calib.METHODS.items() if m.needs}
+
+
+def test_methods_that_few_rows_make_worse_are_those_of_the_documented_table():
+    text = (ROOT / "docs" / "library.md").read_text().split("**Few rows.**")[1].split("`geometric` learns")[0]
+    documented = [line.split("`")[1] for line in text.splitlines() if line.startswith("| `")]
+    assert sorted(documented) == sorted(short_of_rows(METHODS, 300))
+    assert short_of_rows(METHODS, 1000) == []

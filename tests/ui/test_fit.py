@@ -256,8 +256,23 @@ def test_what_is_recommended_is_fitted_and_compared_in_one_click(
     assert asked == {name: {} for name in presets(with_sample.data)["Recommended"]}
 
 
+@pytest.mark.parametrize("n_rows", [300, 999, 1000])
+def test_methods_that_few_rows_make_worse_are_named_before_the_fit(n_rows: int) -> None:
+    said_of_all = parameters.few_rows(list(METHODS), n_rows)
+    assert bool(said_of_all) == (n_rows < 1000)
+    if said_of_all:
+        named, others = said_of_all.split("few for ")[1].split(".**")
+        assert f"{n_rows} calibration rows" in said_of_all
+        for method in METHODS.values():
+            assert (method.title in named) == bool(method.enough_rows)
+        assert "Quadratic" in others
+    assert not parameters.few_rows(["temperature", "spline"], n_rows)
+
+
 def test_every_method_says_what_it_does_before_it_is_chosen(with_sample: OpenSession) -> None:
     app = open_page("pages/1_Fit.py", with_sample)
+    warned = parameters.few_rows(presets(with_sample.data)["Recommended"], len(with_sample.calibration))
+    assert [text.value for text in app.warning] == [warned] * bool(warned)
     offered = presets(with_sample.data)
     chosen = [part.label for part in app.expander]
     (others,) = [text.value for text in app.markdown if text.value.startswith("- **")]

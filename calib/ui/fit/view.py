@@ -12,7 +12,7 @@ from calib.base import Calibrator
 from calib.data import Predictions
 from calib.formatting import listed, plural
 from calib.hardware import DEVICES, cpu_description, gpu_present
-from calib.registry import METHODS, missing_arrays, presets, said_of_kind
+from calib.registry import METHODS, missing_arrays, presets, said_of_kind, short_of_rows
 from calib.ui.fitting import start
 from calib.ui.link import page_link
 from calib.ui.menu import said_of_missing
@@ -103,6 +103,8 @@ def choose_and_start(session: OpenSession) -> None:
         persist_state="session",
     )
     _left_out(data)
+    if few := few_rows(methods, len(session.calibration)):
+        st.warning(few, icon=":material/warning:")
     if data.weights is not None:
         st.caption("These rows have weights, which fits do not use, but for the choice that Auto makes.")
     button = st.container()  # its parameters stand below the fits
@@ -127,6 +129,20 @@ def choose_and_start(session: OpenSession) -> None:
         disabled=not methods,
         on_click=start,
         args=(list(params.items()),),
+    )
+
+
+def few_rows(methods: Sequence[str], n_rows: int) -> str:
+    """Which of the chosen methods may make the model worse with so few calibration rows, and what to take instead."""
+    names = short_of_rows(methods, n_rows)
+    if not names:
+        return ""
+    others = listed([METHODS[name].title for name in ("temperature", "quadratic", "venn_abers")])
+    return (
+        f"**{plural(n_rows, 'calibration row')} {'are' if n_rows != 1 else 'is'} few for "
+        f"{listed([METHODS[name].title for name in names])}.** Below {METHODS[names[0]].enough_rows:,} rows each of "
+        "them made some models worse: their NLL on other rows rose by more than its standard error. Compare tells "
+        f"whether it does here, as far as the test rows can; {others} did not lose in the same measurement."
     )
 
 
