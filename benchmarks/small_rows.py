@@ -34,6 +34,8 @@ class Entry:
     params: dict[str, Any] = field(default_factory=dict)
 
 
+CENTRED = {"centred": True, "after_temperature": True, "platt_correction": True}
+
 METHODS = (
     Entry("raw", "identity"),
     Entry("temperature", "temperature"),
@@ -42,8 +44,16 @@ METHODS = (
     Entry("vector", "vector"),
     Entry("vector, paper", "vector", {"strength": "likelihood"}),
     Entry("structured vector", "structured_vector"),
+    Entry("Platt", "platt"),
     Entry("beta", "beta"),
+    Entry("quadratic", "quadratic"),
+    Entry("spline", "spline"),
+    Entry("Venn-Abers", "venn_abers"),
     Entry("isotonic", "isotonic"),
+    Entry("isotonic, centred", "isotonic", CENTRED),
+    Entry("ENIR", "enir"),
+    Entry("I-Max", "imax"),
+    Entry("scaling-binning", "scaling_binning"),
     Entry("Bayes-Iso", "bayes_iso"),
     Entry("BBQ", "bbq"),
     Entry("BBQ, paper", "bbq", {"models": "paper"}),

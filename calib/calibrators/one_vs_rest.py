@@ -103,7 +103,7 @@ class BinaryCalibrator(Calibrator):
         "n_rows_": Count(1),
         "margin_": Number(0, 0.5),
         "maps_": maps_of(),
-        "temperature_": Number(1e-10, 1e10).or_absent(1.0),
+        "temperature_": Number(1e-100).or_absent(1.0),
         "unmapped_classes_": Count(),
         "fallback_rows_": Count(),
         "of_top_label_": Truth().or_absent(False),
@@ -399,8 +399,7 @@ def best_temperature(logits: Floats | TopK, labels: Ints) -> float:
     from calib.calibrators.temperature import TemperatureScaling
 
     scaling = TemperatureScaling().fit(logits, labels)
-    at_bound = abs(np.log(scaling.temperature_)) > 0.999 * scaling.max_log_temperature
-    return 1.0 if at_bound else scaling.temperature_
+    return 1.0 if scaling.at_bound else scaling.temperature_
 
 
 def top_log_odds(logits: Floats) -> Floats:

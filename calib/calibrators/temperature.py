@@ -157,9 +157,14 @@ class TemperatureScaling(ScalingCalibrator):
     def promises(self, n_classes: int) -> frozenset[str]:
         return super().promises(n_classes) | {KEEPS_ACCURACY, KEEPS_RANKING}
 
+    @property
+    def at_bound(self) -> bool:
+        """Whether the temperature is at its bound, so that the rows have no best one."""
+        return bool(abs(np.log(self.temperature_ / self.unit_)) > 0.999 * self.max_log_temperature)
+
     def notes(self) -> list[str]:
         notes = super().notes()
-        if abs(np.log(self.temperature_ / self.unit_)) > 0.999 * self.max_log_temperature:
+        if self.at_bound:
             notes.insert(
                 0,
                 f"The temperature {self.temperature_:.3g} is at its bound: the fewer mistakes a calibration set "
