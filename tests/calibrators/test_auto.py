@@ -162,11 +162,12 @@ def test_predictions_stay_exactly_with_keep_accuracy():
 # -- the fit -----------------------------------------------------------------------------------------------
 
 
-def outside_predictions(logits, labels, folds, name):
-    """Log-probability of each label by the fit to the other folds, one row at a time."""
+def outside_predictions(logits, labels, folds, name, **of_rows):
+    """Log-probability of each label by the fit to the other folds, one row at a time, with what the method takes."""
     values = np.zeros(len(labels))
     for row, fold in enumerate(folds):
-        fitted = calib.calibrator(name).fit(logits[folds != fold], labels[folds != fold])
+        given = {key: array[folds != fold] for key, array in of_rows.items() if key in METHODS[name].cls.takes}
+        fitted = calib.calibrator(name).fit(logits[folds != fold], labels[folds != fold], **given)
         values[row] = np.log(fitted.predict_proba(logits[row : row + 1])[0, labels[row]])
     return values
 
@@ -215,7 +216,7 @@ def test_clusters_stay_whole_and_weights_reach_the_likelihoods(cheap, monkeypatc
         assert 0 < inside.sum() < 60
         assert not set(clusters[inside]) & set(clusters[~inside])
     folds = fold_of_rows(labels, random_state=0, clusters=clusters, n_folds=3)
-    values = np.column_stack([outside_predictions(logits, labels, folds, name) for name in CHEAP])
+    values = np.column_stack([outside_predictions(logits, labels, folds, name, clusters=clusters) for name in CHEAP])
     share = weights / weights.mean()
     by_cluster = np.array([(share[:, None] * values)[clusters == name].sum(axis=0) for name in "abcdefghijkl"])
     expected = pseudo_bma_weights(by_cluster)
