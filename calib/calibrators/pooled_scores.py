@@ -47,12 +47,17 @@ class Groups:
 
 
 def group_ties(log_odds: Floats, targets: Floats) -> Groups:
-    """Groups of (n,) pairs, their targets 0 and 1 or softened, in increasing order of score."""
-    order = np.argsort(log_odds)
-    scores = log_odds[order]
+    """Groups of (n,) pairs, their targets 0 and 1 or those two softened, in increasing order of score.
+
+    Sorting the scores alone takes a fraction of the time and memory of sorting pairs; one class against the rest has
+    few positives, which are then looked up.
+    """
+    scores = np.sort(log_odds)
     starts = np.flatnonzero(np.concatenate([[True], scores[1:] > scores[:-1]]))
-    positives = np.add.reduceat(targets[order].astype(float), starts)
-    return Groups(scores[starts], np.diff(starts, append=len(scores)), positives)
+    scores, counts = scores[starts], np.diff(starts, append=len(scores))
+    low, high = float(targets.min()), float(targets.max())
+    found = np.searchsorted(scores, log_odds[targets > low])
+    return Groups(scores, counts, low * counts + (high - low) * np.bincount(found, minlength=len(scores)))
 
 
 def pool(groups: Groups, cuts: Ints) -> Groups:

@@ -47,6 +47,19 @@ def test_regression_on_soft_targets_is_at_the_minimum():
     assert loss == pytest.approx(solution.fun, rel=1e-6)
 
 
+@pytest.mark.parametrize("separable", [False, True])
+def test_a_start_from_a_part_of_the_rows_ends_at_the_same_minimum(separable, monkeypatch):
+    """Also where 30 rows in 900 overlap, of which the part may hold none."""
+    log_odds, positives = binary(900, digits=3)
+    if separable:
+        positives = (log_odds > 0) ^ (np.arange(900) % 30 == 0)
+    features, targets = np.stack([log_odds, np.abs(log_odds)]), positives.astype(float)
+    plain = fit_logistic(features, targets)
+    monkeypatch.setattr("calib.calibrators.logistic.PILOT_ROWS", 12)
+    for found, expected in zip(fit_logistic(features, targets), plain, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
+
+
 def test_regression_recovers_a_known_line():
     log_odds, positives = binary(200_000, digits=9)
     (slope,), intercept, _ = fit_logistic(log_odds[None], positives.astype(float))

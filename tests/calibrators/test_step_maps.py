@@ -32,6 +32,17 @@ def naive_isotonic(scores, labels):
     return values, np.array([at(i) for i in range(len(values))])
 
 
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.25, 0.9), (0.5, 0.5)])
+def test_groups_are_those_of_sorted_pairs(low, high):
+    log_odds, labels = binary(200)
+    targets = np.where(labels, high, low)
+    groups = group_ties(log_odds, targets)
+    values = np.unique(log_odds)
+    np.testing.assert_array_equal(groups.log_odds, values)
+    np.testing.assert_array_equal(groups.counts, [(log_odds == value).sum() for value in values])
+    np.testing.assert_allclose(groups.positives, [targets[log_odds == value].sum() for value in values], rtol=1e-12)
+
+
 # -- isotonic ------------------------------------------------------------------------------------------
 
 
