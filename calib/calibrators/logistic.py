@@ -12,6 +12,9 @@ PRIOR_SD = 1000.0
 PILOT_ROWS = 250_000
 """Rows drawn to find a start, where there are more than four times as many."""
 
+NOTHING = 1e-11
+"""Gain of a step, per nat of the loss, that a pass over the rows would not show."""
+
 _MAX_STEPS = 100
 
 
@@ -71,6 +74,8 @@ def _descend(
     for _ in range(_MAX_STEPS):
         direction = -np.linalg.solve(curvature, gradient)
         promised = -float(gradient @ direction)
+        if promised < NOTHING * (1 + loss):
+            return weights + direction, loss  # what the step gains is lost in the rounding of the sum
         size = 1.0
         while True:
             trial = weights + size * direction
@@ -81,8 +86,6 @@ def _descend(
         if next_loss > loss:
             break  # rounding is all that is left to gain
         weights, loss, gradient, curvature = trial, next_loss, next_gradient, next_curvature
-        if promised < 1e-12 * (1 + loss):
-            break
     return weights, loss
 
 
