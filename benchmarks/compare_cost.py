@@ -1,9 +1,11 @@
 """What a whole comparison costs: all methods on real outputs, and the memory of a test set of 50,000 x 1000.
 
     python -m benchmarks.compare_cost [--quick] [--data FILE.npz] [--methods NAME ...]
+    python -m benchmarks.compare_cost --fits NAME ... [--quick]
 
 Fits go through the app's own queue, in its worker processes; judging and intervals run here. The large test set is
 simulated; its peak includes the outputs themselves, and every method's probabilities are dropped once they are scored.
+With ``--fits`` each of these methods is fitted alone to 5,000 x 10,000 simulated outputs, in a process of its own.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import numpy as np
 
 import calib
 from benchmarks.measure import cost_of, in_fresh_process, machine, megabytes
+from benchmarks.simulated import simulated
 from calib.data.predictions import Predictions
 from calib.evaluation import Evaluation
 from calib.evaluation.compare import compare, compare_evaluations
@@ -24,6 +27,7 @@ from calib.jobs import FitQueue, FitSpec
 from calib.registry import calibrator, presets
 
 LARGE, QUICK = (50_000, 1000), (500, 20)
+WIDE = (5000, 10_000)
 LARGE_METHODS = ("temperature", "isotonic", "imax", "vector", "bbq", "scaling_binning")
 
 
@@ -67,14 +71,32 @@ def large(shape: tuple[int, int], methods: tuple[str, ...]) -> tuple[float, int,
     return cost.cpu_seconds, cost.peak_bytes, logits.nbytes
 
 
+def wide_fit(shape: tuple[int, int], method: str) -> tuple[float, int, int]:
+    """CPU seconds and peak bytes of a process that fits one method, and the bytes of the outputs."""
+    calibrator(method).fit(*simulated(50, 50))  # what it imports is not counted in the seconds
+    logits, labels = simulated(*shape)
+    _, cost = cost_of(lambda: calibrator(method).fit(logits, labels), baseline=0)
+    return cost.cpu_seconds, cost.peak_bytes, logits.nbytes
+
+
 def main() -> None:
     """Print both measurements."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--data", type=Path, help="a model's outputs with labels")
     parser.add_argument("--methods", nargs="+", default=None)
+    parser.add_argument("--fits", nargs="+", default=[], help="methods to fit alone to very many classes")
     given = parser.parse_args()
     print(machine())
+    shape = QUICK if given.quick else WIDE
+    for method in given.fits:
+        seconds, peak, held = in_fresh_process(wide_fit, shape, method)
+        print(
+            f"{method} fitted to {shape[0]:,} x {shape[1]:,}: {seconds:.1f} CPU s, the whole process at most "
+            f"{megabytes(peak)}, of which the outputs {megabytes(held)}."
+        )
+    if given.fits:
+        return
     if given.data is not None:
         data = calib.load(given.data)
         methods = given.methods or presets(data)["All"]
