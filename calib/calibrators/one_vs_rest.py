@@ -72,6 +72,9 @@ class BinaryCalibrator(Calibrator):
     (m,) booleans that hold both outcomes, and ``_apply_map(state, log_odds)`` applies it elementwise to an
     array of any shape, with NumPy alone. What a map learns is declared as ``maps_``, with :func:`maps_of`.
 
+    A constant added to a row of logits changes no log-odds. Their unit matters: maps and bins lie on the log-odds
+    themselves, as the papers have them.
+
     A *shared map* (sCW; I-Max, Patel et al. 2020, section 4.3) is learned from the one-vs-rest pairs of all
     classes, n * n_classes of them; *class-wise* maps (CW) are one for each class. Two
     classes need one map, on class 1's log-odds ``z_1 - z_0``, and its complement. A map needs both outcomes:
