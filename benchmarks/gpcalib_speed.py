@@ -217,7 +217,7 @@ print(seconds[1], min(seconds[2] - seconds[1], seconds[3] - seconds[2]), 1024 * 
 """What a process of its own runs; it prints seconds up to the first fit and of a later one, bytes and the objective."""
 
 IN_TURN = ("1,000 x 1,000", "first fit, with imports: CPU s", "fit in a warm process", "peak memory", "objective")
-TURNS = 5
+TURNS = 3
 
 
 def in_turn(data: CalibrationSet, checkouts: dict[str, Path], turns: int) -> list[list[str]]:
