@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from calib.base import Calibrator, Callback, no_callback
+from calib.calibrators.auto import in_words
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES
 from calib.evaluation.bootstrap import N_RESAMPLES, ResampledScores
@@ -32,12 +33,13 @@ SIZE_SCORES = ("NLL", "ECE")
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """One fit of a size curve: its scores on resamples of the test rows, or why there are none."""
+    """One fit of a size curve: its scores on resamples of the test rows, or why there are none, and what it chose."""
 
     method: str
     size: int
     scores: ResampledScores | None
     note: str
+    parts: Mapping[str, float] = field(default_factory=dict)
 
 
 def join_draws(
@@ -69,8 +71,13 @@ def join_draws(
             here = {"method": name, "title": title, "size": size, "n_draws": draws.count}
             certain = name == BASELINE or size == n
             last = draws_of[sizes[-1]]
-            rows += [here | values | {"note": draws.note} for values in _summaries(draws, last, certain, level)]
+            said = {"chosen": draws.chosen, "note": draws.note}
+            rows += [here | values | said for values in _summaries(draws, last, certain, level)]
     return pd.DataFrame(rows)
+
+
+_LEAST = 0.005
+"""Mean weights below it would be written as 0 %."""
 
 
 class _Draws:
@@ -79,11 +86,16 @@ class _Draws:
     def __init__(self, fits: Iterable[Drawn]):
         self.made: list[ResampledScores] = []
         self.note = ""
+        weights: dict[str, float] = {}
         for fit in fits:
             if fit.scores is None:
                 self.note = fit.note
             else:
                 self.made.append(fit.scores)
+                for name, weight in fit.parts.items():
+                    weights[name] = weights.get(name, 0.0) + weight
+        mean = {name: share for name, weight in weights.items() if (share := weight / self.count) >= _LEAST}
+        self.chosen = in_words(dict(sorted(mean.items(), key=lambda pair: -pair[1]))) if mean else ""
 
     @property
     def count(self) -> int:
@@ -200,7 +212,8 @@ def size_curve(
     pandas.DataFrame
         One row for each method, size and score, with the columns method, title, size, n_draws (those that succeeded),
         score, value (mean over draws), low, high, sd (over draws); to_last, to_last_low, to_last_high, the difference
-        to the largest size; note, why draws failed. The raw model has the same value at every size.
+        to the largest size; chosen, the methods that a mean of several took, with their mean weights over draws; note,
+        why draws failed. The raw model has the same value at every size.
 
     Raises
     ------
@@ -260,7 +273,7 @@ def one_draw(
         for size in here:
             made = attempt(method, calibration.take(order[:size]), test, steps, view)
             scores = None if made.evaluation is None else resample_sums(made.evaluation, resamples)
-            drawn.append(Drawn(name, size, scores, made.note))
+            drawn.append(Drawn(name, size, scores, made.note, made.parts))
             steps.next()
     return drawn
 
@@ -274,6 +287,12 @@ def random_order(n: int, clusters: npt.NDArray[Any] | None, generator: np.random
     first = np.full(n, n)
     np.minimum.at(first, of_row, np.arange(n))
     return order[np.argsort(first[of_row], kind="stable")]
+
+
+def choices_by_size(table: pd.DataFrame) -> list[str]:
+    """What a mean of several methods took at each size, a sentence for each: "Auto on 200 rows: Beta alone."."""
+    chosen = table.loc[(table["chosen"] != "") & (table["score"] == SIZE_SCORES[0]), ["title", "size", "chosen"]]
+    return [f"{title} on {size:,} rows: {what}." for title, size, what in chosen.itertuples(index=False)]
 
 
 TOLERANCE = 0.01

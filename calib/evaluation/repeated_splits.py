@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -33,11 +33,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """A fit and its evaluation on the test rows; ``evaluation`` is None where it failed, and ``note`` says why."""
+    """A fit and its evaluation on the test rows; ``evaluation`` is None where it failed, and ``note`` says why.
+
+    ``parts`` are the methods that it is a mean of with their weights, as of :meth:`calib.base.Calibrator.parts`.
+    """
 
     evaluation: Evaluation | None
     fit_seconds: float = float("nan")
     note: str = ""
+    parts: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -68,7 +72,7 @@ def attempt(
         extras = extras_for(fresh, calibration)
         fresh.fit(calibration.logits, calibration.labels, callback=steps.within, **extras)
         seconds = time.perf_counter() - start
-        return Attempt(Evaluation.from_predictions(fresh, test, view), seconds)
+        return Attempt(Evaluation.from_predictions(fresh, test, view), seconds, parts=fresh.parts())
     except FitCancelled:
         raise
     except CalibrationError as error:

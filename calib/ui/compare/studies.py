@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from calib.evaluation import SCORES
-from calib.evaluation.learning_curve import SIZE_SCORES, halved_sizes, labels_needed
+from calib.evaluation.learning_curve import SIZE_SCORES, choices_by_size, halved_sizes, labels_needed
 from calib.evaluation.repeated_splits import summarise_splits
 from calib.evaluation.score_table import MARKS_SAID, verdict
 from calib.evaluation.studies import SIZES, SPLITS, repeat_task, size_task
@@ -157,6 +157,8 @@ def _sizes_result(table: pd.DataFrame, key: str, fits: list[ShownFit]) -> None:
                 "line is the raw model. Lines that leave at the top are worse than the picture is high. Draws are from "
                 "your calibration rows and share ever more of them to the right.",
             )
+    if chosen := choices_by_size(table):
+        st.caption("  \n".join(escape_markdown(sentence) for sentence in chosen))
     notes = table[(table["note"] != "") & (table["score"] == "NLL")]
     for title, size, note in zip(notes["title"], notes["size"], notes["note"], strict=True):
         st.caption(escape_markdown(f"{title} on {size:,} rows: {note}"))
