@@ -43,7 +43,7 @@ def test_the_score_is_compared_with_intervals(data):
 
 
 def test_the_page_draws_and_is_in_the_menu(data):
-    app = open_page("pages/13_Surest_errors.py", data)
+    app = open_page("pages/15_Surest_errors.py", data)
     assert not app.exception and not app.error
     _, test = data.split(0.5)
     shown = app.dataframe[0].value

@@ -1,0 +1,57 @@
+"""Figure of what the folds said of the members of an automatic mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from calib.calibrators.auto import Judged
+from calib.formatting import percent
+from calib.plots.annotations import whiskers
+from calib.plots.data import carry
+from calib.plots.rows import DROP, RowLabel, frame_labelled_rows, line_through_rows
+from calib.plots.style import GUIDE, method_style, plain, set_x, three_digits
+
+_TWO_SIDED = 1.96
+"""Standard errors on either side of a 95 % interval."""
+
+
+def member_rows(members: Sequence[Judged], title: str = "") -> go.Figure:
+    """One row per member: its weight in words, and how far its out-of-fold NLL is above the best member's.
+
+    Differences are by rows, with their 95 % intervals; a member without a weight is an open mark.
+
+    Parameters
+    ----------
+    members : those with the largest weight first.
+    title : heading.
+    """
+    fig = go.Figure()
+    for place, member in enumerate(members):
+        style = method_style(member.method)
+        low, high = (member.behind + side * _TWO_SIDED * member.behind_error for side in (-1, 1))
+        symbol = style.symbol if member.weight else f"{style.symbol}-open"
+        fig.add_scatter(
+            x=[member.behind], y=[place + DROP], name=member.title, mode="markers",
+            marker={"color": style.color, "symbol": symbol, "size": 11},
+            error_x=whiskers(member.behind, low, high, style.color),
+            **carry(nll=[member.nll], error=[member.error], behind=[member.behind], low=[low], high=[high],
+                    weight=[member.weight]),
+            hovertemplate=f"{plain(member.title)}<br>NLL %{{customdata[0]:.4f}} (standard error %{{customdata[1]:.4f}})"
+            "<br>above the best %{customdata[2]:.4f} (%{customdata[3]:.4f} to %{customdata[4]:.4f})"
+            "<br>weight %{customdata[5]:.1%}<extra></extra>",
+        )  # fmt: skip
+    labels = [
+        RowLabel(member.title, f"weight {percent(member.weight, 0)}" if member.weight else "not in the mean",
+                 method_style(member.method).color)
+        for member in members
+    ]  # fmt: skip
+    said = "; ".join(
+        f"{member.title} {three_digits(member.behind)} above the best, weight {percent(member.weight, 0)}"
+        for member in members
+    )
+    frame_labelled_rows(fig, labels, alt=f"NLL outside the folds, by member: {said}.", title=title)
+    line_through_rows(fig, 0.0, len(members), GUIDE)
+    set_x(fig, title_text="NLL above the best member's, in nats   ← better", nticks=5)
+    return fig
