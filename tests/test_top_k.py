@@ -152,6 +152,18 @@ def test_gpcalib_fits_the_top_k_as_it_fits_all_classes():
     assert nll[1] == pytest.approx(nll[0], abs=1e-3)  # their inducing inputs differ
 
 
+def test_gpcalib_goes_on_with_more_rows_of_the_top_k():
+    logits, labels = simulated()
+    outputs = TopK.from_matrix(with_equal_rest(logits, 6), 6, labels)
+    half = N // 2
+    parts = calib.calibrator("gpcalib").fit(outputs[:half], labels[:half])
+    parts.partial_fit(outputs[half:], labels[half:])
+    assert parts.n_rows_ == N
+    whole = calib.calibrator("gpcalib").fit(outputs, labels)
+    nll = [Evaluation.from_calibrator(fitted, outputs, labels).row_nll.mean() for fitted in (parts, whole)]
+    assert nll[0] == pytest.approx(nll[1], abs=5e-3)  # the method promises some 0.3 nats of the sum over all rows
+
+
 @pytest.mark.parametrize("name", ["isotonic", "platt", "beta", "histogram"])
 def test_methods_of_one_score_learn_the_map_of_the_top_label(name):
     logits, labels = simulated()

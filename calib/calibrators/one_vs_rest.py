@@ -383,7 +383,7 @@ def with_other_sharing(calibrator: Calibrator) -> BinaryCalibrator | None:
     None for a method that has no one-vs-rest problems to share, such as temperature scaling: sharing helps those that
     do, the scaling methods among them (I-Max, Patel et al. 2020, table 3).
     """
-    if not isinstance(calibrator, BinaryCalibrator) or calibrator.classes == "top":
+    if not isinstance(calibrator, BinaryCalibrator) or calibrator.maps_the_top:
         return None
     return type(calibrator)(**{**calibrator.get_params(), "share_classes": not calibrator.share_classes})
 

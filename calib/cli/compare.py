@@ -42,7 +42,7 @@ from calib.evaluation.score_table import summary
 from calib.evaluation.view import VIEWPOINTS
 from calib.evaluation.weighted import said_of_weights, weighted_summary
 from calib.formatting import aligned, fixed, safe_table
-from calib.registry import presets, said_of_kind, title_of
+from calib.registry import is_top_k, presets, said_of_kind, title_of
 from calib.reporting import Report, Source, html
 
 if TYPE_CHECKING:
@@ -74,7 +74,11 @@ def run(arguments: Sequence[str]) -> int:
         text.say(said)
     if said := said_of_intervals(found.evaluations[BASELINE].n_clusters):
         text.say(said)
-    if data.n_classes > 2 and any(isinstance(method, BinaryCalibrator) for method in methods.values()):
+    if (
+        data.n_classes > 2
+        and not is_top_k(data)
+        and any(isinstance(method, BinaryCalibrator) for method in methods.values())
+    ):
         text.say(SHARING)
     warn_of_leak(data)
     if given.csv:

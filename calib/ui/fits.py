@@ -38,7 +38,7 @@ from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools
 from calib.numerics import Floats
 from calib.plots.style import Style, method_style
-from calib.registry import METHODS, OFFERED, calibrator, extras_for, title_of
+from calib.registry import METHODS, OFFERED, calibrator, extras_for, is_top_k, title_of
 from calib.ui.ready import asked, awaited
 from calib.ui.server.shares import visitor_address
 from calib.ui.session import OpenSession, current_session, find_session, keep
@@ -110,7 +110,8 @@ def submit(method: str, params: dict[str, Any]) -> None:
     changed = {k: v for k, v in params.items() if getattr(calibrator(method), k) != v}
     unfitted = calibrator(method, **changed)
     extras = extras_for(unfitted, session.calibration) | arrays_to_judge(session.test, unfitted.needs)
-    label = title_of(unfitted, method, session.calibration.n_classes)
+    # Of the top k of very many classes every map is one, as with two classes: titles need not say which.
+    label = title_of(unfitted, method, 2 if is_top_k(session.data) else session.calibration.n_classes)
     spec = FitSpec(method, changed, data_key=session.split_key, label=label)
     for key in [key for key, other in session.specs.items() if other.title == spec.title and key != spec.key]:
         cancel(key)

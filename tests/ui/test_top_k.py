@@ -48,6 +48,7 @@ def test_a_file_opens_and_is_said_to_be_a_top_k():
     assert isinstance(app.session_state[SESSION].data.logits, TopK)
 
 
+@pytest.mark.long
 def test_every_page_works_or_says_why_not(queue: FitQueue, session: OpenSession):
     fit(queue, session, "temperature", "isotonic", "imax")
     for path in PAGES:
@@ -55,6 +56,12 @@ def test_every_page_works_or_says_why_not(queue: FitQueue, session: OpenSession)
         assert clean(app), (path, [error.value for error in app.error])
         refused = "This page needs the outputs of all classes" in said(app)
         assert refused == any(name in path for name in NEED_ALL), path
+
+
+def test_a_page_that_needs_all_classes_says_so(session: OpenSession):
+    app = open_page("pages/7_Calibration_maps.py", session)
+    assert clean(app)
+    assert "This page needs the outputs of all classes" in said(app)
 
 
 def test_the_fit_page_offers_the_methods_that_can_and_says_which_cannot(session: OpenSession):

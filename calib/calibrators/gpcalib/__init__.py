@@ -184,13 +184,18 @@ class GPCalib(Calibrator):
         if not self.fitted:
             return self.fit(logits, labels, callback=callback)
         self.check_params()
-        logits = check_logits(self._check_fitted_input(logits))
-        labels = check_labels(labels, logits.shape)
+        rows: Logits
+        if isinstance(logits, TopK):
+            self._check_n_classes(logits.shape)
+            rows, labels = logits.to_fit(check_labels(labels, logits.shape))
+        else:
+            rows = check_logits(self._check_fitted_input(logits))
+            labels = check_labels(labels, rows.shape)
         earlier = earlier_likelihood(self)
-        if not len(logits):
+        if not len(rows):
             raise CalibrationError("There are no rows to learn from; give at least one.")
         try:
-            self._learn(logits, labels, self.offset_, self.scale_, earlier, callback or no_callback)
+            self._learn(rows, labels, self.offset_, self.scale_, earlier, callback or no_callback)
         except ModuleNotFoundError as error:
             raise CalibrationError(missing_package(error)) from error
         return self
