@@ -21,7 +21,7 @@ METHODS = ("identity", "temperature", "ensemble_temperature", "imax", "isotonic"
 ROWS, KEPT, CLASSES = 20_000, 100, 100_000
 TEMPERATURE, NOISE, EXPONENTS = 1.3, 0.7, (1.2, 3.0)
 AT_ONCE = 200
-IMPORTS = {"isotonic": ("sklearn.isotonic",), "gpcalib": ("gpflow", "sklearn.cluster")}
+IMPORTS = {"isotonic": ("sklearn.isotonic",), "gpcalib": ("sklearn.cluster",)}
 
 
 def simulate(path: Path, rows: int, kept: int, classes: int) -> None:
