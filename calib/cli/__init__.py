@@ -1,7 +1,7 @@
-"""The command line: app, inspect, fit, compare, apply, check, plan and settings.
+"""The command line: app, inspect, fit, compare, apply, check, gate, plan and settings.
 
 Exit status: 0 for success, 1 where the data or a fit are at fault (one sentence each on standard error), 2 where
-the command or a setting is.
+the command or a setting is, 3 where ``gate`` finds a limit broken.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 
-from calib.cli import app, apply, check, compare, fit, inspect, plan, settings, text
+from calib.cli import app, apply, check, compare, fit, gate, inspect, plan, settings, text
 from calib.cli.arguments import Parser
 from calib.data import DataError
 from calib.errors import CalibrationError, missing_package
 from calib.formatting import one_line
 from calib.settings import check as check_settings
 
-_MODULES = (app, inspect, fit, compare, apply, check, plan, settings)
+_MODULES = (app, inspect, fit, compare, apply, check, gate, plan, settings)
 COMMANDS: dict[str, tuple[str, Callable[[Sequence[str]], int]]] = {
     module.__name__.rpartition(".")[2]: (module.WHAT, module.run) for module in _MODULES
 }

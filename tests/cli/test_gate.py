@@ -1,0 +1,78 @@
+"""``python -m calib gate``: a limit is broken by more than chance, or holds."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import calib
+from calib.cli import main
+from calib.cli.gate import FAILED, LIMITS, verdicts
+from calib.evaluation import SCORES, Evaluation, score_intervals
+from tests.conftest import simulate
+
+
+@pytest.fixture
+def file(tmp_path):
+    logits, labels = simulate(n=600, seed=0)
+    np.savez(tmp_path / "outputs.npz", logits=3.0 * logits, labels=labels)
+    return tmp_path / "outputs.npz"
+
+
+def run(*arguments: object) -> int:
+    return main(["gate", *map(str, arguments)])
+
+
+def test_the_status_is_that_of_the_interval_and_not_of_the_value(file, capsys) -> None:
+    data = calib.load(file)
+    judged = Evaluation.from_predictions(calib.calibrator("identity").fit(data.logits, data.labels), data)
+    value, low, _ = score_intervals(judged)["ECE"]
+    assert run(file, "--max-ece", low * 0.99) == FAILED
+    assert "fails" in capsys.readouterr().out
+    between = (low + value) / 2
+    assert low < between < value and run(file, "--max-ece", between) == 0
+    assert "chance" in capsys.readouterr().out
+    assert run(file, "--max-ece", value * 1.01) == 0
+    assert "chance" not in capsys.readouterr().out
+
+
+def test_one_broken_limit_of_several_fails(file, capsys) -> None:
+    assert run(file, "--max-ece", 1, "--min-accuracy", 0.999, "--json") == FAILED
+    said = json.loads(capsys.readouterr().out)
+    assert said["passed"] is False and said["rows"] == 600
+    assert {score["score"]: score["passed"] for score in said["scores"]} == {"ECE": True, "accuracy": False}
+    assert all(score["low"] <= score["value"] <= score["high"] for score in said["scores"])
+
+
+def test_a_calibrator_is_judged_in_place_of_the_model(file, tmp_path) -> None:
+    assert main(["fit", str(file), "--method", "temperature", "--out", str(tmp_path / "c.npz")]) == 0
+    logits, labels = simulate(n=600, seed=1)
+    np.savez(tmp_path / "fresh.npz", logits=3.0 * logits, labels=labels)
+    assert run(tmp_path / "fresh.npz", "--max-ece", 0.05) == FAILED
+    assert run(tmp_path / "fresh.npz", "--max-ece", 0.05, "--calibrator", tmp_path / "c.npz") == 0
+
+
+def test_a_calibrated_model_seldom_fails_at_a_limit_of_nothing() -> None:
+    rng, failed = np.random.default_rng(0), 0
+    for _ in range(40):
+        probs = rng.dirichlet([0.5, 0.5, 0.5], 300)
+        labels = (rng.random((300, 1)) > probs.cumsum(axis=1)).sum(axis=1).clip(max=2)
+        method = calib.calibrator("identity").fit(np.log(probs), labels)
+        judged = Evaluation.from_calibrator(method, np.log(probs), labels)
+        failed += not verdicts(judged, {"ECE": 0.0})[0].passed
+    assert failed <= 4  # 2.5 % of 40; five or more have a probability of .004 at 5 %
+
+
+def test_every_limit_is_of_a_score_and_none_is_asked_for_in_vain(file, capsys) -> None:
+    assert set(LIMITS.values()) <= SCORES.keys()
+    with pytest.raises(SystemExit) as left:
+        run(file)
+    assert left.value.code == 2 and "--max-ece" in capsys.readouterr().err
+
+
+def test_a_score_that_the_rows_do_not_have_is_said(tmp_path, capsys) -> None:
+    (tmp_path / "answers.csv").write_text("confidence,correct\n" + "0.9,1\n0.4,0\n0.7,1\n" * 20)
+    assert run(tmp_path / "answers.csv", "--max-classwise-ece", 0.3) == 1
+    assert "Class-wise" in capsys.readouterr().err
