@@ -27,6 +27,9 @@ N_TEST = {2: 4000, 10: 3000, 100: 2000}
 OTHERS = ("dirichlet", "quadratic")
 """Compared with, though no members."""
 
+CENTRE, SPREAD = 0.5, 2.5
+"""Mean and standard deviation of a binary model's log-odds."""
+
 BINARY: dict[str, Callable[[Floats], Floats]] = {
     "calibrated": lambda x: x,
     "overconfident": lambda x: x / 2,
@@ -48,7 +51,7 @@ Cell = tuple[Floats, Ints, Floats, Floats]
 def binary(shape: str, n: int, seed: int) -> Cell:
     """Outputs of two classes, whose true log-odds are a function of the model's."""
     generator = np.random.default_rng(1000 + seed)
-    log_odds = generator.normal(0.5, 2.5, n + N_TEST[2])
+    log_odds = generator.normal(CENTRE, SPREAD, n + N_TEST[2])
     truth = expit(BINARY[shape](log_odds))
     labels = (generator.random(len(truth)) < truth).astype(int)
     logits = np.stack([np.zeros_like(log_odds), log_odds], axis=1)
@@ -73,6 +76,7 @@ def multiclass(shape: str, n_classes: int, n: int, seed: int) -> Cell:
         "bias by class": 1.5 * truth + by_class,
         "mixed classes": 1.5 * truth @ mixing,
         "leader": np.where(truth > -1, 3 * truth, 1.2 * truth),
+        "underconfident": truth / 1.6,
         "curved": truth + 0.06 * np.maximum(truth + 4, 0) ** 2,
     }[shape]
     return logits[:n], labels[:n], logits[n:], softmax(truth[n:])
