@@ -26,7 +26,7 @@ LAYERS = (
     ("canonical", "registry"),
     ("calibrators", "data"),
     ("metrics",),
-    ("jobs",),
+    ("jobs", "sklearn"),
     ("evaluation",),
     ("decisions",),
     ("export",),

@@ -28,6 +28,7 @@ from streamlit import config
 from streamlit.web.server.starlette.starlette_routes import ROUTE_HEALTH
 
 from calib.cli.app import RETURNS_MEMORY
+from calib.export import runtime
 from calib.isolation.client import LIBRARIES
 from calib.metrics import nll
 from calib.numerics import softmax
@@ -61,7 +62,7 @@ def test_the_contribution_guide_teaches_a_calibrator_that_works(monkeypatch: pyt
 def test_the_readme_library_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(ROOT / "sample_data" / "digits-cnn.npz", tmp_path / "outputs.npz")
     monkeypatch.chdir(tmp_path)
-    (example,), (use, decided, priced, compared, monitored) = (
+    (example,), (use, decided, priced, compared, monitored, searched) = (
         python_blocks("README.md"),
         python_blocks("docs/library.md"),
     )
@@ -82,6 +83,9 @@ def test_the_readme_library_example_runs(tmp_path: Path, monkeypatch: pytest.Mon
     assert answer.method in ("identity", "temperature", "gpcalib") and answer.relevant == 0.002
     exec(compile(monitored, "docs/library.md", "exec"), names)
     assert set(names["found"].alarms) == {"O:E", "slope"}
+    within: dict[str, object] = {}
+    exec(compile(searched, "docs/library.md", "exec"), within)
+    assert within["search"].best_params_["method"] == runtime.load(tmp_path / "calibrator.npz").method
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)

@@ -1,0 +1,280 @@
+"""A scikit-learn classifier whose probabilities are calibrated by any method of the registry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import StratifiedGroupKFold, check_cv
+from sklearn.utils import _safe_indexing, check_random_state, get_tags, indexable
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_method_params, check_is_fitted, column_or_1d
+
+from calib.base import Calibrator, check_of_rows
+from calib.canonical import Kind, check_values, to_canonical, zero_floor
+from calib.errors import CalibrationError
+from calib.formatting import plural
+from calib.numerics import Floats
+from calib.parameters import shown
+from calib.registry import METHODS, calibrator
+from calib.sklearn.scorers import class_indices
+
+RESPONSES: dict[str, Kind] = {
+    "predict_log_proba": "log_probabilities",
+    "predict_proba": "probabilities",
+    "decision_function": "logits",
+}
+"""What of a classifier is calibrated, the first that it has: where it has no probabilities, its scores are logits."""
+
+
+class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """A classifier with calibrated probabilities, as a scikit-learn estimator.
+
+    The calibrator is fitted on out-of-fold outputs: each row's output comes from a clone of the estimator that was
+    fitted on the other folds (Platt 1999, section 2.1; scikit-learn's ``CalibratedClassifierCV(ensemble=False)``). The
+    estimator is then fitted on all rows. One that is fitted already comes in as ``sklearn.frozen.FrozenEstimator``,
+    and all rows calibrate; they must be others than it was trained on.
+
+    What is calibrated are log-probabilities or probabilities where the estimator has them, and otherwise the scores of
+    ``decision_function``, taken as logits: one column for two classes, one for each of more
+    (``decision_function_shape="ovr"`` of an SVC).
+
+    Parameters
+    ----------
+    estimator : classifier or pipeline.
+    method : name in ``calib.METHODS``; all but those that need features (``geometric``).
+    cv : number of folds, which are stratified; or a splitter or an iterable of splits, as in scikit-learn. A splitter
+        must put each row into exactly one test fold. Not used with a frozen estimator.
+    parameters : of the method, by name; None for its defaults.
+    random_state : seed of the method's fit; None for the method's own, 0.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,) labels in the order of the columns.
+    estimator_ : the fitted estimator.
+    calibrator_ : the fitted :class:`calib.base.Calibrator`.
+    outputs_ : what an export of ``calibrator_`` must know of the estimator's outputs:
+        ``calib.export.save(model.calibrator_, path, **model.outputs_)``. Its ``kind`` is what ``estimator_`` gives,
+        ``floor`` the probability that stands for exact zeros, None if there were none.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = make_classification(300, n_redundant=5, random_state=0)
+    >>> model = CalibratedModel(GaussianNB(), method="beta").fit(X, y)
+    >>> model.predict_proba(X).shape
+    (300, 2)
+    """
+
+    # It need not be in fit's signature: most methods refuse weights, and scikit-learn takes the signature as a promise.
+    __metadata_request__fit = {"sample_weight": None}  # noqa: RUF012
+
+    def __init__(
+        self,
+        estimator: Any,
+        method: str = "temperature",
+        cv: Any = 5,
+        parameters: Mapping[str, Any] | None = None,
+        random_state: Any = None,
+    ):
+        self.estimator = estimator
+        self.method = method
+        self.cv = cv
+        self.parameters = parameters
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, groups: Any = None, **fit_params: Any) -> Self:
+        """Fit the estimator and its calibrator.
+
+        Parameters
+        ----------
+        X : (n, ...) what the estimator takes: arrays, sparse matrices, DataFrames.
+        y : (n,) labels of any type that sorts.
+        groups : (n,) rows of one group stay in one fold, and are one cluster to methods that take clusters; None for
+            independent rows.
+        **fit_params : passed to the estimator's ``fit``. ``sample_weight`` (n,) is for the calibrator too: ``auto`` and
+            ``identity`` take it, the other methods refuse weights that are not all equal.
+
+        Raises
+        ------
+        CalibrationError
+            A ``ValueError``: for a method that does not exist or cannot honour weights, for fewer than two classes, and
+            for folds that leave a class without rows to train on.
+        """
+        made = self._calibrator()
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        X, y, groups = indexable(X, y, groups)
+        fit_params = {name: value for name, value in fit_params.items() if value is not None}
+        extras = self._of_rows(made, groups, fit_params.get("sample_weight"), len(y))
+        if isinstance(self.estimator, FrozenEstimator):
+            estimator = self.estimator
+            check_is_fitted(estimator)
+            kind, outputs = _outputs(estimator, X)
+        else:
+            kind, outputs = self._out_of_fold(X, y, groups, fit_params)
+            estimator = clone(self.estimator).fit(X, y, **fit_params)
+        self.classes_ = np.asarray(estimator.classes_)
+        self.estimator_ = estimator
+        self.outputs_: dict[str, Any] = {
+            "kind": kind,
+            "floor": _floor(outputs, kind),
+            "class_names": tuple(map(str, self.classes_)),
+        }
+        self.calibrator_ = made.fit(self._logits(outputs), class_indices(y, self.classes_), **extras)
+        return self
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns of X, where the estimator knows it."""
+        return int(self.estimator_.n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> npt.NDArray[Any]:
+        """Names of the columns of X, where the estimator knows them."""
+        return np.asarray(self.estimator_.feature_names_in_)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Calibrated probabilities, (n, n_classes), of the classes in the order of ``classes_``."""
+        logits = self._logits_of(X)
+        return self.calibrator_.predict_proba(logits)
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Natural logarithms of the calibrated probabilities, (n, n_classes); -inf for a probability of 0."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Label with the largest calibrated probability, (n,).
+
+        Of tied classes, which methods with steps give, it is the first: scikit-learn's checks want the ``argmax`` of
+        ``predict_proba``. ``calibrator_.predict`` breaks ties by the estimator's outputs.
+        """
+        most = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[most]
+
+    def __sklearn_tags__(self) -> Any:
+        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.input_tags = inner.input_tags
+        if inner.classifier_tags is not None:
+            tags.classifier_tags = inner.classifier_tags
+        return tags
+
+    def _calibrator(self) -> Calibrator:
+        """The calibrator that is to be fitted."""
+        parameters = dict(self.parameters or {})
+        if self.random_state is not None:
+            seed = self.random_state
+            if not isinstance(seed, (int, np.integer)):
+                seed = check_random_state(seed).randint(2**31 - 1)
+            parameters.setdefault("random_state", int(seed))
+        made = calibrator(self.method, **parameters)
+        if made.needs:
+            raise CalibrationError(
+                f"{METHODS[self.method].title} needs {', '.join(sorted(made.needs))}, which are not a classifier's "
+                "outputs; choose a method that learns from outputs alone, such as temperature."
+            )
+        return made
+
+    def _of_rows(self, made: Calibrator, groups: Any, weights: Any, n: int) -> dict[str, Any]:
+        """The arrays of rows that the calibrator takes, by name; refuses weights that it cannot honour."""
+        extras = {"clusters": np.asarray(groups)} if groups is not None and "clusters" in made.takes else {}
+        if weights is None:
+            return extras
+        weights = check_of_rows("weights", weights, n)
+        if "weights" in made.takes:
+            return {**extras, "weights": weights}
+        if self.method != "identity" and np.ptp(weights) > 0:
+            raise CalibrationError(
+                f"{METHODS[self.method].title} learns from unweighted rows, but sample_weight runs from "
+                f"{weights.min():g} to {weights.max():g}; choose method='auto', or fit the estimator with the weights, "
+                "wrap it in FrozenEstimator and calibrate without them."
+            )
+        return extras
+
+    def _splits(self, X: Any, y: Any, groups: Any) -> list[tuple[Any, Any]]:
+        """Train and test rows of each fold; every class is in every training part."""
+        classes = np.unique(y)
+        if len(classes) < 2:
+            raise CalibrationError(
+                f"Calibration needs rows of at least two classes; {plural(len(y), 'sample')} of one class alone "
+                f"{'was' if len(y) == 1 else 'were'} given."
+            )
+        folds = self.cv
+        if groups is not None and isinstance(folds, (int, np.integer)):
+            folds = StratifiedGroupKFold(int(folds))
+        splits = list(check_cv(folds, y, classifier=True).split(X, y, groups))
+        for number, (train, _) in enumerate(splits, 1):
+            if len(absent := np.setdiff1d(classes, np.asarray(y)[train])):
+                raise CalibrationError(
+                    f"The training part of fold {number} of {len(splits)} holds no row of class "
+                    f"{shown(absent.tolist()[0])}; use other folds, or calibrate a FrozenEstimator on other rows."
+                )
+        return splits
+
+    def _out_of_fold(self, X: Any, y: Any, groups: Any, fit_params: dict[str, Any]) -> tuple[Kind, Floats]:
+        """The kind and the values of each row's outputs, from a clone that was fitted on the other folds.
+
+        ``cross_val_predict`` would number the labels, which an estimator with ``class_weight`` by label refuses.
+        """
+        outputs, tests = [], []
+        for train, test in self._splits(X, y, groups):
+            of_train = _check_method_params(X, fit_params, indices=train)
+            fold = clone(self.estimator).fit(_safe_indexing(X, train), y[train], **of_train)
+            kind, of_test = _outputs(fold, _safe_indexing(X, test))
+            outputs.append(of_test)
+            tests.append(test)
+        order = np.argsort(np.concatenate(tests))
+        if not np.array_equal(np.concatenate(tests)[order], np.arange(len(y))):
+            raise CalibrationError(
+                f"The test folds of cv hold {sum(map(len, tests)):,} rows and not each of the {len(y):,} once; choose "
+                "a splitter whose test folds are a partition, such as StratifiedKFold."
+            )
+        return kind, np.concatenate(outputs)[order]
+
+    def _logits_of(self, X: Any) -> Floats:
+        check_is_fitted(self)
+        return self._logits(_outputs(self.estimator_, X)[1])
+
+    def _logits(self, outputs: Floats) -> Floats:
+        """Canonical logits (n, n_classes) of the estimator's outputs."""
+        kind, floor = self.outputs_["kind"], self.outputs_["floor"]
+        check_values(outputs, kind)
+        logits = to_canonical(outputs, kind, floor)
+        if logits.shape[1] != len(self.classes_):
+            raise CalibrationError(
+                f"The estimator gives {logits.shape[1]} columns for {len(self.classes_)} classes; it must give one for "
+                "each class (decision_function_shape='ovr' of an SVC)."
+            )
+        return logits
+
+
+def _outputs(estimator: Any, X: Any) -> tuple[Kind, Floats]:
+    """The kind and the values of what a fitted estimator gives for rows."""
+    response = next((name for name in RESPONSES if hasattr(estimator, name)), None)
+    if response is None:
+        raise CalibrationError(
+            f"{type(estimator).__name__} has neither predict_proba nor decision_function, so there is no confidence to "
+            "calibrate; choose a classifier that has one of them."
+        )
+    with np.errstate(divide="ignore"):  # scikit-learn's forests take the logarithm of exact zeros
+        outputs = np.asarray(getattr(estimator, response)(X))
+    one_column = response == "decision_function" and outputs.shape[1:] in ((), (1,))
+    return "binary_log_odds" if one_column else RESPONSES[response], outputs
+
+
+def _floor(outputs: Floats, kind: Kind) -> float | None:
+    """The probability that stands for an exact zero, from the smallest that is none; None without zeros."""
+    if kind not in ("probabilities", "log_probabilities"):
+        return None
+    logs = kind == "log_probabilities"
+    zero = outputs == -np.inf if logs else outputs <= 0
+    if not zero.any():
+        return None
+    smallest = float(outputs[~zero].min())
+    return zero_floor(float(np.exp(smallest)) if logs else smallest, outputs.shape[1])

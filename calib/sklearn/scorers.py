@@ -1,0 +1,86 @@
+"""Scorers of calibration for scikit-learn's cross-validation and searches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.errors import CalibrationError
+from calib.metrics import brier, classwise_ece, ece, nll
+from calib.numerics import Ints
+from calib.parameters import shown
+
+
+def class_indices(labels: Any, classes: npt.NDArray[Any]) -> Ints:
+    """Position of each label among the classes of a fitted classifier.
+
+    Parameters
+    ----------
+    labels : (n,) labels.
+    classes : (n_classes,) sorted labels, as scikit-learn's ``classes_``.
+
+    Raises
+    ------
+    CalibrationError
+        For labels that are none of the classes.
+    """
+    labels = np.asarray(labels)
+    at = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
+    if (unknown := classes[at] != labels).any():
+        found = ", ".join(shown(label) for label in np.unique(labels[unknown])[:3].tolist())
+        raise CalibrationError(
+            f"{int(unknown.sum()):,} of {len(labels):,} labels are none of the {len(classes)} classes that the model "
+            f"was fitted on: {found}; fit it on rows of these classes too."
+        )
+    return at
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """A score of probabilities as scikit-learn's ``scoring``: negative, so that greater is better.
+
+    It takes labels of any type and all K columns of ``predict_proba``, in the order of ``classes_``. A scorer of
+    ``sklearn.metrics.make_scorer`` is given neither: of two classes it sees one column, and where a fold lacks a class
+    it cannot tell which columns the labels belong to.
+
+    Parameters
+    ----------
+    score : a function of (n, n_classes) probabilities and (n,) labels in 0..n_classes-1, less of which is better: any
+        of :mod:`calib.metrics` that is so.
+    options : its keyword arguments.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from calib.metrics import ece
+    >>> X, y = make_classification(200, random_state=0)
+    >>> scores = cross_val_score(GaussianNB(), X, y, scoring=Scorer(ece, {"n_bins": 5}))
+    >>> bool((scores < 0).all())
+    True
+    """
+
+    score: Callable[..., float]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
+        """Minus the score of a fitted classifier on these rows."""
+        return -self.score(estimator.predict_proba(X), class_indices(y, estimator.classes_), **self.options)
+
+
+ece_scorer = Scorer(ece)
+"""Minus the ECE of the confidence in the predicted class, in 15 bins of equal width."""
+
+classwise_ece_scorer = Scorer(classwise_ece)
+"""Minus the mean of the classes' ECE."""
+
+nll_scorer = Scorer(nll)
+"""Minus the mean negative log-likelihood, in nats."""
+
+brier_scorer = Scorer(brier)
+"""Minus the Brier score summed over classes, from 0 to 2; of two classes twice what scikit-learn prints."""
