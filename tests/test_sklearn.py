@@ -24,7 +24,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator
 
 import calib
 import calib.sklearn.model
@@ -57,9 +57,15 @@ def named() -> tuple[Any, Any]:
 
 @pytest.mark.filterwarnings("ignore:The least populated class:UserWarning")
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
-@parametrize_with_checks([CalibratedModel(GaussianNB()), CalibratedModel(LinearSVC(random_state=0), method="isotonic")])
-def test_scikit_learn_finds_a_classifier_that_keeps_its_rules(estimator, check):
-    check(estimator)
+@pytest.mark.parametrize(
+    "model", [CalibratedModel(GaussianNB()), CalibratedModel(LinearSVC(random_state=0), method="isotonic")]
+)
+def test_scikit_learn_finds_a_classifier_that_keeps_its_rules(model):
+    found = check_estimator(model, on_skip=None)
+    assert len(found) > 40
+    assert {check["check_name"] for check in found if check["status"] != "passed"} <= {
+        "check_array_api_input"
+    }  # skipped
 
 
 @pytest.mark.parametrize("frozen", [True, False], ids=["frozen", "folds"])
