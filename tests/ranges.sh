@@ -9,7 +9,8 @@ check() { # resolution, Python
         -r pyproject.toml --extra gp --extra test
     .venv/bin/uv pip list --python "build/$1"
     "build/$1/bin/python" -m pytest -q -n 2 --dist loadfile -m "not long and not browser" -W default \
-        tests/calibrators tests/data tests/metrics tests/test_contract.py tests/export/test_writer.py tests/export/test_runtime.py
+        tests/calibrators tests/data tests/metrics tests/test_contract.py tests/export/test_writer.py tests/export/test_runtime.py \
+        tests/test_sklearn.py
 }
 check lowest-direct "${OLD:-3.11}"
 check highest "${NEW:-3.13}"
