@@ -75,6 +75,7 @@ CHOSEN: dict[str, tuple[Any, ...]] = {
     "header": (True, False),
     "sheet": ("Sheet", "nope"),
     "ids": ("label", "id", ""),
+    "n_classes": (4, 100_000, 1, 10**12),
 }
 PICKS = [None, *((field, value) for field, values in CHOSEN.items() for value in values)]
 """What a byte of the tail can choose; mostly nothing."""

@@ -14,7 +14,7 @@ import pytest
 
 import calib
 from tests.conftest import ROOT, wait_until
-from tests.server.conftest import free_port, without_tensorflow
+from tests.server.conftest import free_port
 
 pytestmark = pytest.mark.long
 
@@ -38,8 +38,13 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     folder = tmp_path_factory.mktemp("installed")
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", folder, wheel]
     subprocess.run(install, check=True)
-    variables = without_tensorflow(folder)
-    return {**variables, "PATH": str(Path(sys.executable).parent), "HOME": str(folder), "CALIB_WORKSPACE": "off"}
+    (folder / "sitecustomize.py").write_text("import sys\nsys.modules['tensorflow'] = sys.modules['gpflow'] = None\n")
+    return {
+        "PYTHONPATH": str(folder),
+        "PATH": str(Path(sys.executable).parent),
+        "HOME": str(folder),
+        "CALIB_WORKSPACE": "off",
+    }
 
 
 def run(environment: dict[str, str], folder: Path, *command: str) -> str:

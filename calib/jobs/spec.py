@@ -66,7 +66,8 @@ class FitSpec:
         """
         if self.method not in METHODS:
             return False
-        named = [FitSpec(value) for value in self.params.values() if isinstance(value, str) and value in METHODS]
+        others = METHODS.keys() - {"auto"}  # which a device and a scheme may be, too, and no method takes values from
+        named = [FitSpec(value) for value in self.params.values() if isinstance(value, str) and value in others]
         made = METHODS[self.method].cls()
         vars(made).update(self.params)  # unchecked: the fit says what is wrong with one
         starts_gpu = worth_a_gpu(self.params.get("device", "auto"), made.reads(n_logits))

@@ -81,7 +81,7 @@ def test_an_unknown_classifier():
 
 def test_a_package_that_is_not_there(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "river.compat", None)
-    with pytest.raises(CalibrationError, match=r"calib\[active\]"):
+    with pytest.raises(CalibrationError, match=r"calib-studio\[active\]"):
         classifier("mondrian", 0)
 
 

@@ -32,7 +32,7 @@ class Counting(Calibrator):
     def _fit(self, logits, labels, callback, **extras):
         if len(labels) < 50:
             raise CalibrationError("Too few rows.")
-        Counting.seen.append(logits[:, 0].copy())
+        Counting.seen.append(logits[:, 0] - logits[:, 1])  # a fit may see a row with something added to it
 
     def _predict_proba(self, logits):
         return np.full(logits.shape, 1 / logits.shape[1])
@@ -107,9 +107,10 @@ def test_draws_take_cluster_after_cluster():
     data = replace(part(200, 200), clusters=np.array([f"c{i % 25}" for i in range(200)]))
     Counting.seen = []
     size_curve({"counting": Counting()}, data, part(50, 50), n_draws=2)
-    cluster = dict(zip(data.logits[:, 0], data.clusters, strict=True))
+    difference = (data.logits[:, 0] - data.logits[:, 1]).round(9)
+    cluster = dict(zip(difference, data.clusters, strict=True))
     for seen in Counting.seen:
-        counts = np.unique([cluster[value] for value in seen], return_counts=True)[1]
+        counts = np.unique([cluster[value] for value in seen.round(9)], return_counts=True)[1]
         assert (counts == 8).sum() >= len(counts) - 1 == (len(seen) - 1) // 8
 
 

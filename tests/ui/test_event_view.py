@@ -103,7 +103,8 @@ def test_the_report_speaks_of_the_event_and_escapes_its_name(risk, monkeypatch):
     risk.data = replace(risk.data, event=replace(risk.data.event, name=hostile))
     monkeypatch.setattr("calib.ui.session.find_session", lambda: risk)
     monkeypatch.setattr("calib.ui.fits.find_session", lambda: risk)
-    written = report_of(risk, shown_fits(risk))
+    assert hostile not in report_of(risk, shown_fits(risk))
+    written = report_of(risk, shown_fits(risk), general=True)
     assert hostile not in written
     assert "P(<bdi>&lt;b&gt;x&lt;/b&gt;</bdi>)" in written
     assert EVENT.over_and_under in written
@@ -111,7 +112,7 @@ def test_the_report_speaks_of_the_event_and_escapes_its_name(risk, monkeypatch):
     _, rate = expected(risk)
     assert number(rate) in written
     risk.viewpoint = "top-label"
-    again = report_of(risk, shown_fits(risk))
+    again = report_of(risk, shown_fits(risk), general=True)
     assert "--view top-label" in again
     assert "Over- and underconfidence" in again
 

@@ -208,7 +208,7 @@ def test_labels_can_be_left_aside(exported, rows) -> None:
     app.toggle(key="monitoring/unlabelled").set_value(True).run()
     assert clean(app)
     assert "These 600 rows have no labels." in said(app)
-    assert "uncertainty of the calibrator is not in them" in said(app)
+    assert "own uncertainty is not in them" in said(app)
 
 
 def test_weeks_are_followed_and_batches_can_be_chosen(exported) -> None:
