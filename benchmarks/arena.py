@@ -7,7 +7,7 @@ who knows the truth. Of two classes it is integrated over the inputs' density, o
 with its standard error. On real outputs the score is the NLL of rows outside the fit less the uncalibrated model's. All
 methods of a replicate get the same rows. ``--peers`` is the interpreter of a virtual environment with the packages that
 :mod:`benchmarks.arena_peers` names. ``--full`` keeps each finished cell as JSON files in a folder: run it again to go
-on, and remove the folder to begin anew. ``--figure`` needs scikit-posthocs (``benchmarks/requirements.txt``).
+on, and remove the folder to begin anew. ``--figure`` needs matplotlib.
 """
 
 from __future__ import annotations

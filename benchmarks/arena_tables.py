@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import studentized_range, t
 
-from benchmarks.bayes_iso_ranks import ALPHA, diagram, friedman, mean_ranks
+from benchmarks.bayes_iso_ranks import ALPHA, friedman, mean_ranks
 from benchmarks.measure import markdown
 from calib.numerics import Floats
 from calib.registry import METHODS
@@ -80,6 +80,38 @@ def critical_difference(n_methods: int, n_cells: int) -> float:
     """Nemenyi's: mean ranks that differ by less are not significantly different (Demsar, JMLR 2006, section 3.2.2)."""
     quantile = float(studentized_range.ppf(1 - ALPHA, n_methods, np.inf)) / np.sqrt(2)
     return float(quantile * np.sqrt(n_methods * (n_methods + 1) / (6 * n_cells)))
+
+
+def diagram(by_title: dict[str, pd.DataFrame], path: Path) -> None:
+    """Mean ranks beside each other, those within the critical difference of the lowest in a band; needs matplotlib.
+
+    Parameters
+    ----------
+    by_title : scores as from :func:`by_cell`, by the title of their panel.
+    path : of the picture to write.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    most = max(losses.shape[1] for losses in by_title.values())
+    figure, axes = pyplot.subplots(1, len(by_title), figsize=(5.2 * len(by_title), 0.21 * most + 1), squeeze=False)
+    for axis, (title, losses) in zip(axes.flat, by_title.items(), strict=True):
+        ranks = mean_ranks(losses).sort_values(ascending=False)
+        difference = critical_difference(losses.shape[1], len(losses))
+        axis.axvspan(ranks.iloc[-1], ranks.iloc[-1] + difference, color="0.88")
+        own = [name in OWN for name in ranks.index]
+        axis.scatter(
+            ranks, range(len(ranks)), c=["black" if mine else "white" for mine in own], edgecolors="black", s=22
+        )
+        axis.set_yticks(range(len(ranks)), ranks.index, fontsize=8)
+        axis.set_xlabel("mean rank", fontsize=9)
+        axis.set_title(f"{title}, {len(losses)} cells, critical difference {difference:.1f}", fontsize=9)
+        axis.spines[["top", "right"]].set_visible(False)
+    figure.tight_layout()
+    figure.savefig(path, dpi=80)
+    pyplot.close(figure)
 
 
 def regret(found: pd.DataFrame) -> Iterator[tuple[int, int, Floats]]:
@@ -172,5 +204,5 @@ def tables(records: list[dict[str, Any]], figure: Path | None = None) -> str:
         )
     parts.append(f"### Failures\n\n{failures(found)}")
     if figure is not None:
-        diagram(diagrams, figure, 1)
+        diagram(diagrams, figure)
     return "\n\n".join(parts)
