@@ -140,7 +140,7 @@ def of_classes(found: pd.DataFrame) -> str:
         counts = [int((own["failure"] != "").sum()), int(own["zeros"].sum())]
         lines.append([method, *cells, f"{rank:.1f}", f"{seconds[method]:.2f}", *counts])
     heads = [f"{rows:,} rows" for rows in sizes]
-    text = markdown(["method", *heads, "mean rank", f"CPU s, {sizes[-1]:,} rows", "failed", "with zeros"], lines)
+    text = markdown(["method", *heads, "mean rank", f"CPU s, {sizes[-1]:,} rows", "failed", "p < 1e-15"], lines)
     replicates = found.groupby(CELL)["replicate"].nunique()
     fits = (
         f"{replicates.min()}" if replicates.min() == replicates.max() else f"{replicates.min()} to {replicates.max()}"
