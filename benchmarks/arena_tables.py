@@ -158,7 +158,7 @@ def of_real(found: pd.DataFrame) -> str:
     ranks = mean_ranks(losses).sort_values()
     lines = []
     for method, rank in ranks.items():
-        scores = [f"{value / UNIT:.0f}" if np.isfinite(value) else "–" for value in losses[method]]
+        scores = [f"{round(value / UNIT)}" if np.isfinite(value) else "–" for value in losses[method]]
         lines.append([method, *scores, f"{rank:.1f}"])
     heads = [f"{shape}, {rows:,}" for shape, _, rows in losses.index]
     test = f"p = {friedman(losses):.1g}" if len(losses) > 1 else "one cell"
