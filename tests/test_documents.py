@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib
 import inspect
 import json
@@ -419,3 +420,13 @@ def test_there_is_an_image_for_a_gpu():
     assert given("ARG") == ["DEVICE=cpu"]
     assert SERVICES["app-gpu"]["profiles"] == ["gpu"]
     assert SERVICES["app-gpu"]["deploy"]["resources"]["reservations"]["devices"][0]["capabilities"] == ["gpu"]
+
+
+EXAMPLES = [path for path in sorted((ROOT / "calib").rglob("*.py")) if ">>>" in path.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_examples_of_docstrings_run(path):
+    name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    done = doctest.testmod(importlib.import_module(name))
+    assert done.attempted and not done.failed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +26,6 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
 import calib
-import calib.sklearn.model
-import calib.sklearn.scorers
 from calib.errors import CalibrationError
 from calib.metrics import ece, nll
 from calib.numerics import log_softmax
@@ -271,12 +268,6 @@ def test_scorers_are_the_metrics_of_all_columns(named):
     )
     with pytest.raises(CalibrationError, match=r"1 of 450 labels.*'eggs'"):
         nll_scorer(model, X, np.append(y[1:], "eggs"))
-
-
-@pytest.mark.parametrize("module", [calib.sklearn.model, calib.sklearn.scorers])
-def test_the_examples_of_the_docstrings_run(module):
-    done = doctest.testmod(module)
-    assert done.attempted and not done.failed
 
 
 def test_labels_of_objects_and_of_strings_are_the_same(named):
