@@ -75,58 +75,31 @@ class FoldChoice:
 
 
 def fold_of_rows(
-    labels: Ints,
-    *,
-    random_state: int = 0,
-    clusters: npt.NDArray[Any] | None = None,
-    n_folds: int = FOLDS,
-    stratified: bool = True,
+    n: int, *, random_state: int = 0, clusters: npt.NDArray[Any] | None = None, n_folds: int = FOLDS
 ) -> Ints:
-    """A fold for each row, in [0, n_folds): whole clusters, and each class spread over all folds.
+    """A fold for each row, in [0, n_folds), whole clusters in one; their names do not matter.
 
-    Clusters, or rows where there are none, are put in random order, then sorted by class, and dealt to the folds in
-    turn. A cluster's class is its most frequent one. The classes' numbers do not matter.
+    Classes are not spread evenly over the folds. A held-out fold would then have the class frequencies of the others,
+    which new rows have not, and maps that learn frequencies would look better than they are.
 
     Parameters
     ----------
-    labels : (n,) integers from 0.
-    random_state : seed of the order.
+    n : number of rows.
+    random_state : seed of the order in which rows, or clusters, are dealt to the folds.
     clusters : (n,) values, equal for rows that belong together; None for rows on their own.
     n_folds : number of folds.
-    stratified : whether each class is spread over all folds. A held-out fold then has the class frequencies of the
-        other folds, which new rows have not: maps that learn frequencies look better than they are.
 
     Returns
     -------
     (n,) integers
     """
-    n = len(labels)
     unit = np.arange(n) if clusters is None else np.unique(clusters, return_inverse=True)[1].ravel()
     first_row = np.full(unit.max(initial=-1) + 1, n)
     np.minimum.at(first_row, unit, np.arange(n))
-    stratum = labels if clusters is None else _most_frequent(unit, labels)
     order = np.random.default_rng(random_state).permutation(len(first_row))
-    order = np.argsort(first_row, kind="stable")[order]  # the clusters' names do not matter either
-    if not stratified:
-        stratum = np.zeros_like(stratum)
-    # Classes by their first cluster in this order, so that other numbers for them give the same folds.
-    _, first, code = np.unique(stratum[order], return_index=True, return_inverse=True)
-    by_class = order[np.argsort(first[code.ravel()], kind="stable")]
     fold = np.empty(len(order), dtype=np.intp)
-    fold[by_class] = np.arange(len(order)) % n_folds
+    fold[np.argsort(first_row, kind="stable")[order]] = np.arange(len(order)) % n_folds
     return fold[unit]
-
-
-def _most_frequent(unit: Ints, labels: Ints) -> Ints:
-    """The most frequent label of each cluster; of equally frequent ones that of the earliest row."""
-    pairs, first, counts = np.unique(
-        np.stack([unit, labels], axis=1), axis=0, return_index=True, return_counts=True
-    )  # fmt: skip
-    best = np.lexsort((-first, counts, pairs[:, 0]))
-    unit_of, label_of = pairs[best].T
-    stratum = np.empty(unit.max() + 1, dtype=np.intp)
-    stratum[unit_of] = label_of  # the last of each cluster stays
-    return stratum
 
 
 def choose_strength(
@@ -161,7 +134,7 @@ def choose_strength(
     if len(labels) < FEWEST or n_units < FOLDS:
         return FoldChoice(None)
     parts = -(-logits.size // MOST_ENTRIES)
-    folds = fold_of_rows(labels, random_state=random_state, clusters=clusters, n_folds=parts * FOLDS, stratified=False)
+    folds = fold_of_rows(len(labels), random_state=random_state, clusters=clusters, n_folds=parts * FOLDS)
     if parts > 1:
         drawn = folds < FOLDS
         logits, labels, folds = logits[drawn], labels[drawn], folds[drawn]

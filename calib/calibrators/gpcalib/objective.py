@@ -360,15 +360,16 @@ class Gram:
     def __init__(self, posterior: Posterior, points: Floats):
         self._posterior = posterior
         self._apart = points[:, None] - points
-        self.matrix = posterior.variance * np.exp((-0.5 / posterior.lengthscale**2) * self._apart**2)
+        self._correlation = np.exp((-0.5 / posterior.lengthscale**2) * self._apart**2)
+        self.matrix = posterior.variance * self._correlation
 
     def pulled_back(self, derivative: Floats) -> tuple[float, float, Floats]:
         """Derivatives by the kernel's variance, its lengthscale and the points, from a symmetric one by the matrix."""
-        variance, lengthscale = self._posterior.variance, self._posterior.lengthscale
-        through = derivative * self.matrix
-        bent = through * self._apart
+        lengthscale = self._posterior.lengthscale
+        bent = derivative * self.matrix * self._apart
         by_lengthscale = float((bent * self._apart).sum()) / lengthscale**3
-        return float(through.sum()) / variance, by_lengthscale, -2.0 * bent.sum(axis=1) / lengthscale**2
+        by_variance = float((derivative * self._correlation).sum())  # also where the variance has become 0
+        return by_variance, by_lengthscale, -2.0 * bent.sum(axis=1) / lengthscale**2
 
 
 def diagonal(statistics: GridStatistics, moments: Moments, part: slice) -> float:

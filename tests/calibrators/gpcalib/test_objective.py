@@ -247,3 +247,12 @@ def test_only_badly_scaled_logits_are_scaled(factor):
 def test_the_scale_of_separable_data_is_finite():
     logits, _ = simulate(300, 5)
     assert 0.01 < logit_scale(logits, logits.argmax(axis=1)) <= 1.0
+
+
+def test_the_covariance_has_a_derivative_where_its_variance_is_zero():
+    """As a fit can try on the way: the matrix is the variance times a correlation, whatever the variance."""
+    points, derivative = np.array([0.0, 0.4, 1.0]), np.diag([1.0, 2.0, 3.0]) + 0.5
+    posteriors = (Posterior(variance, 0.7, 0.1, points, points, points) for variance in (0.0, 2.0))
+    of = [terms.Gram(posterior, points).pulled_back(derivative)[0] for posterior in posteriors]
+    expected = (derivative * np.exp(-0.5 * ((points[:, None] - points) / 0.7) ** 2)).sum()
+    np.testing.assert_allclose(of, expected, rtol=1e-12)
