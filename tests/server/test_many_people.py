@@ -140,7 +140,7 @@ def test_the_benchmark_measures_a_visit(tmp_path: Path) -> None:
     assert not found.troubles
     assert found.n_fitted == 4
     assert {run.what for run in found.runs} >= {"Data", "upload", "Fit", "fit/start", "Reliability", "Export"}
-    assert 0 < found.fresh < found.idle < found.peak
+    assert 0 < found.fresh < min(found.idle, found.peak)
     assert found.cpu_seconds > 0.5
     lines = table(SMALL, found).splitlines()
     assert any("4 of 4" in line for line in lines)

@@ -17,7 +17,7 @@ from calib.workspace.files import Damaged, Items
 from calib.workspace.store import get_data, put_data
 from tests.ui.conftest import PAGES, clean, fit, open_page, said
 
-NEED_ALL = ("Decide", "Over_under", "Calibration_maps", "Latent_GP", "IMax", "Monitoring", "Ranks")
+NEED_ALL = ("Decide", "Over_under", "Calibration_maps", "Latent_GP", "IMax", "Monitoring", "Ranks", "Auto")
 
 
 def a_file(n: int = 400, n_classes: int = 2000, kept: int = 30) -> bytes:

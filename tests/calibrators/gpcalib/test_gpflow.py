@@ -37,7 +37,7 @@ def test_a_fit_on_a_gpu_ends_at_the_same_function(params, pretend_gpu):
     logits, labels = simulate(300, 4)
     here, there = (GPCalib(device=device, max_iter=150, **params).fit(logits, labels) for device in ("cpu", "gpu"))
     assert (here.device_, there.device_) == (hardware.cpu_description(), "Test GPU")
-    assert there.objective_ == pytest.approx(here.objective_, abs=0.02)
+    assert there.objective_ == pytest.approx(here.objective_, abs=0.05)
     fresh, _ = simulate(500, 4, seed=1)
     np.testing.assert_allclose(there.predict_proba(fresh), here.predict_proba(fresh), atol=5e-3)
 
