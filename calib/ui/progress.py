@@ -145,11 +145,8 @@ def _row(job: Job) -> None:
             text = job.message if waits(job) else f"{job.fraction:.0%} · {job.message}"
             st.progress(job.fraction, text=escape_markdown(text))
         elif job.calibrator is not None:
-            st.caption(
-                f"fitted in {number(job.seconds)} s on {device_of(job.calibrator)} · "
-                f"{number(job.cpu_seconds)} s of processor time"
-            )
-            show_notes(job.calibrator.notes())
+            took = f"{number(job.seconds)} s on {device_of(job.calibrator)}"
+            show_notes(job.calibrator.notes(), f"fitted in {took} · {number(job.cpu_seconds)} s of processor time")
         else:
             st.caption(escape_markdown(job.message))
     with action:

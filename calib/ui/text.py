@@ -74,10 +74,11 @@ def literal(name: str, longest: int = 40) -> str:
     return escape_markdown(name if len(name) <= longest else name[: longest - 1] + "…") or "(empty)"
 
 
-def show_notes(notes: Iterable[str]) -> None:
-    """What else a person should know, such as how a fit ended: plain sentences, one a line."""
-    for note in notes:
-        st.caption(f":material/info: {escape_markdown(note)}")
+def show_notes(notes: Iterable[str], first: str = "") -> None:
+    """What else a person should know, such as how a fit ended: plain sentences, one a line, after a first line."""
+    lines = [*([first] if first else []), *(f":material/info: {escape_markdown(note)}" for note in notes)]
+    if lines:
+        st.caption("  \n".join(lines))
 
 
 def add_notice(text: str) -> None:

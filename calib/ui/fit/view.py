@@ -140,9 +140,8 @@ def few_rows(methods: Sequence[str], n_rows: int) -> str:
     others = listed([METHODS[name].title for name in ("temperature", "quadratic", "venn_abers")])
     return (
         f"**{plural(n_rows, 'calibration row')} {'are' if n_rows != 1 else 'is'} few for "
-        f"{listed([METHODS[name].title for name in names])}.** Below {METHODS[names[0]].enough_rows:,} rows each of "
-        "them made some models worse: their NLL on other rows rose by more than its standard error. Compare tells "
-        f"whether it does here, as far as the test rows can; {others} did not lose in the same measurement."
+        f"{listed([METHODS[name].title for name in names])}.** Below {METHODS[names[0]].enough_rows:,} rows they "
+        f"made some models significantly worse on other rows; {others} did not."
     )
 
 
