@@ -19,7 +19,7 @@ from tests.server.conftest import free_port, start_app
 pytestmark = pytest.mark.browser
 
 FILE = ROOT / "sample_data" / "digits-mlp.npz"
-CHOSEN = ("temperature", "gpcalib")
+CHOSEN = ("temperature", "bayes_iso")
 LINK = re.compile(r"[?&]w=([A-Za-z0-9_-]{43})$")
 
 Restart = Callable[[], None]
@@ -65,11 +65,15 @@ def test_a_link_outlives_refreshes_and_the_server(own_server: tuple[str, Restart
     settle(page)
     mine = token(page)
 
-    # One fit ends at once, the other has to start TensorFlow first and is cut short.
+    # One fit ends at once, the other samples a million maps and is cut short.
     go(page, "Fit")
     for left_out in set(presets(calib.load(FILE))["Recommended"]) - set(CHOSEN):
         page.get_by_role("button", name=METHODS[left_out].title, exact=True).click()
         settle(page)
+    page.get_by_text(METHODS["bayes_iso"].summary).click()
+    page.get_by_role("spinbutton", name="n maps").fill("1000000")
+    page.keyboard.press("Enter")
+    settle(page)
     page.get_by_role("button", name="Fit 2 calibrators").click()
     expect(page.get_by_role("button", name="Remove")).to_have_count(1)
     go(page, "Reliability")
