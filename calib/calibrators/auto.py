@@ -276,7 +276,7 @@ class AutoCalibration(Calibrator):
         best = min(self.judged, key=lambda each: each.nll)
         return [
             f"Weights by {self.rule_}, from {N_FOLDS} folds of {units}: {shares}.",
-            f"On rows outside its fit {best.title} has the lowest NLL of {len(self.judged_)} methods, {best.nll:.4f} "
+            f"On rows outside its fit, {best.title} has the lowest NLL of {len(self.judged_)} methods, {best.nll:.4f} "
             f"(standard error {best.error:.4f}); the mean has {self.nll_:.4f}, a little too low since its weights were "
             "chosen there.",
             *self.left_out_,
