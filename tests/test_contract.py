@@ -524,6 +524,7 @@ def test_unusable_arrays_are_refused(name):
     logits, labels = sample(10, 3)
     nan = logits.copy()
     nan[4, 1] = np.nan
+    few = calib.METHODS[name].cls.min_rows - 1
     for bad_logits, bad_labels, says in [
         (nan, labels, "1 of 10 rows"),
         (logits[:, :1], labels, "at least 2 classes"),
@@ -532,7 +533,7 @@ def test_unusable_arrays_are_refused(name):
         (logits, labels[:-1], r"\(10,\)"),
         (logits, labels + 1, r"0\.\.2"),
         (logits, labels.astype(float), "integers"),
-        (logits[:1], labels[:1], "has 1 row;"),
+        (logits[:few], labels[:few], f"has {few} rows?;"),
     ]:
         with pytest.raises(CalibrationError, match=says):
             make(name, {}).fit(bad_logits, bad_labels, **extras(name, logits))

@@ -15,6 +15,7 @@ class Identity(Calibrator):
     """Softmax of the raw logits; learns nothing."""
 
     keeps_half: ClassVar[bool] = True
+    min_rows: ClassVar[int] = 1
 
     def promises(self, n_classes: int) -> frozenset[str]:
         return super().promises(n_classes) | {KEEPS_ACCURACY, KEEPS_RANKING}

@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from calib.data import Predictions
 from calib.data.samples import SAMPLES
 from calib.formatting import escape_markdown
 from calib.jobs import FitQueue
@@ -286,3 +287,13 @@ def test_a_folded_question_is_computed_while_it_is_opened(sample_to_read: OpenSe
     assert "computed" in said(unfold(app, "test/else"))
     sample_to_read.picked["test/else"] = True  # as the visitor left it on the way to another page
     assert "computed" in said(asked())
+
+
+@pytest.mark.parametrize("n_rows", [2, 3])
+def test_a_file_of_two_rows_does_not_shut_the_data_page(n_rows: int) -> None:
+    """One row to fit on is too few for every method but the raw model, which every page shows."""
+    logits = np.array([[2.0, 0.0, 1.0], [0.0, 1.0, 3.0], [1.0, 0.0, 0.5]])[:n_rows]
+    data = Predictions(logits, np.array([0, 2, 0])[:n_rows], ("a", "b", "c"), sha256="few", name="few")
+    app = open_page("app.py", OpenSession.from_data(data))
+    assert not errors(app) and not app.exception
+    assert app.file_uploader(key="upload/main")
