@@ -212,6 +212,30 @@ def test_correctness_by_other_words_makes_pairs(name, written, score):
     np.testing.assert_array_equal(data.correct, correct == 1)
 
 
+def test_a_logit_is_no_confidence_in_an_answer():
+    """What is below 0 and above 0 cannot be, even where the outcome says which answers are good."""
+    logits = np.log(RISK / (1 - RISK))
+    data = load(table(is_good_answer=HAPPENED, raw_logit=logits))
+    assert data.kind == "binary_log_odds"
+    np.testing.assert_allclose(probability(data), RISK, rtol=1e-6)
+
+
+def test_percent_beside_what_is_correct_are_offered_as_a_confidence():
+    shares = np.round(100 * RISK)
+    with pytest.raises(AmbiguousTable) as asked:
+        load(table(correct=np.array(["no", "yes"])[HAPPENED], stated_pct=shares))
+    assert [reading.roles["outputs"] for reading in asked.value.readings] == ["stated_pct"]
+
+
+@pytest.mark.parametrize(("score", "event"), [("malignancy_score", "malignant"), ("benignity", "benign")])
+def test_an_outcome_called_after_both_labels_speaks_of_neither(score, event):
+    """The score does, by another form of the word: ``benign_malignant`` alone turned it round before."""
+    labels = np.array(["benign", "malignant"])[HAPPENED]
+    data = load(table(benign_malignant=labels, **{score: RISK}))
+    assert data.event.name == event
+    np.testing.assert_allclose(probability(data), RISK, rtol=1e-6)
+
+
 def test_what_is_passed_beside_a_probability_is_an_event():
     assert load(table(p_passed=RISK, passed=HAPPENED)).kind == "binary_probability"
 

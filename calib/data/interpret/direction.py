@@ -19,6 +19,7 @@ from calib.data.interpret.vocabulary import (
     LEAST_PART,
     LEAST_STEM,
     LIKELY,
+    LONG_STEM,
     MATCHES,
     NEGATIONS,
     PAYS,
@@ -153,6 +154,7 @@ def named_value(score: Column, outcome: Column) -> str | None:
     found.sort(key=lambda value: -len(tokens(value)))
     if not found and not says_yes_or_no(outcome.values):
         found = [value for value in outcome.values if is_short_label(value, words)]
+        found = found or [value for value in outcome.values if shares_stem(value, words)]
     if not found or (len(found) == 2 and len(tokens(found[0])) == len(tokens(found[1]))):
         return None
     return found[0]
@@ -168,6 +170,12 @@ def is_short_label(value: str, words: Iterable[str]) -> bool:
         return False
     telling = [word for word in words if word not in GENERAL and "outputs" not in strengths(word)]
     return any(word.startswith(label) or (len(word) >= LEAST_PART and label.startswith(word)) for word in telling)
+
+
+def shares_stem(value: str, words: Iterable[str]) -> bool:
+    """Whether a label is another form of a word, as "malignant" is of "malignancy"."""
+    stem = value.strip().lower()[:LONG_STEM]
+    return len(stem) == LONG_STEM and any(word.startswith(stem) for word in words if word not in GENERAL)
 
 
 def event_value(outcome: Column) -> str | None:
@@ -192,6 +200,9 @@ def speaks_of_no_event(score: Column, outcome: Column) -> bool | None:
     if score.is_anonymous:
         return False
     of_score, of_outcome = said_before_when(score.name), said_before_when(outcome.name)
+    labels = {word for value in outcome.values for word in tokens(value)}
+    if labels <= of_outcome:  # "benign_malignant" is called after both labels, and so after neither
+        of_outcome -= labels
     if may_be_of_either(score, outcome) or of_score & UNSURE:
         return None
     if of_score & NEGATIONS:

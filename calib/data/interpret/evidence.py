@@ -127,6 +127,11 @@ class Column:
         return self.numbers is not None and bool(len(present)) and present.min() >= -1e-6 and present.max() <= 1 + 1e-6
 
     @property
+    def has_both_signs(self) -> bool:
+        """Whether it holds numbers below 0 and above 0, as logits are, so that none is a confidence."""
+        return self.numbers is not None and bool(len(self.present)) and self.present.min() < 0 < self.present.max()
+
+    @property
     def is_share(self) -> bool:
         """Whether it holds fractions, or numbers between 0 and 100 that are called outputs."""
         return self.as_score > 0 and len(self.values) > 2 and self.present.min() >= 0 and self.present.max() <= 100
@@ -212,7 +217,9 @@ class Column:
     @property
     def is_percent(self) -> bool:
         """Whether the name speaks of percent and the values run from 0 to 100."""
-        in_range = self.numbers is not None and self.present.min() >= 0 and self.present.max() <= 100
+        if self.numbers is None or not len(self.present):
+            return False
+        in_range = self.present.min() >= 0 and self.present.max() <= 100
         return bool(in_range) and ("%" in self.name or has_word(self.name, PERCENT))
 
     @cached_property

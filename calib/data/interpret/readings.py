@@ -280,8 +280,9 @@ def of_one_column(reading: Reading, outcome: Column, score: Column, choices: Cho
         as_pairs = choices.kind == "pairs"
         yield from [replace(reading, pairs=True)] if as_pairs else of_classes(reading, outcome, score, choices)
         return
-    if tells_correct(outcome, score):
-        reading = reading.with_evidence(0.0, PREDICTED_BESIDE if score.in_unit and score.is_silent else 0.0)
+    if tells_correct(outcome, score) and not score.has_both_signs:
+        tells = (score.in_unit and score.is_silent) or score.is_percent
+        reading = reading.with_evidence(0.0, PREDICTED_BESIDE if tells else 0.0)
         yield replace(reading, pairs=True, predicted=None)
         return
     predicted = reading.predicted

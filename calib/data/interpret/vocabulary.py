@@ -87,7 +87,8 @@ _WORDS: dict[Role, dict[float, str]] = {
             agence agencia sucursal succursale school schule ecole escuela store shop laden magasin tienda session
             sitzung video scene speaker sprecher dealer station practice praxis ward account konto compte cuenta
             machine maschine device geraet appareil vehicle firm company unternehmen entreprise empresa merchant
-            image img bild imagen kunden patienten trial obligor psu herd herde troupeau rebano flock litter""",
+            image img bild imagen kunden patienten trial obligor psu herd herde troupeau rebano flock litter
+            record recording aufnahme enregistrement grabacion""",
     },
     "weight": {
         CERTAIN: """sampleweight sampleweights weight weights gewicht gewichte gewichtung poids ponderation peso
@@ -243,8 +244,8 @@ WHEN = _words_of("during waehrend binnen innerhalb within pendant durante dentro
 LEAST_PART, SHORTEST_PART = 4, 2
 """Letters of a word that is looked for in a compound; and of one that makes up all the rest of it."""
 
-LEAST_STEM = 3
-"""Letters of a word that is short for another one."""
+LEAST_STEM, LONG_STEM = 3, 7
+"""Letters of a word that is short for another one; and of the beginning that two forms of one word share."""
 
 ALONE = _words_of("x z w")
 """Letters that mean something alone or with a number, and nothing beside other words."""
