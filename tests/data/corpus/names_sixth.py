@@ -1,4 +1,4 @@
-"""The sixth set of recipes: tables of students, laboratories, shops and public data; first run before any was mended."""
+"""The sixth set of recipes: students, laboratories, shops and public data; first run before any was mended."""
 
 from __future__ import annotations
 
