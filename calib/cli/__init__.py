@@ -1,26 +1,31 @@
-"""The command line: app, inspect, fit, compare, apply, check, gate, plan and settings.
+"""The command line: app, inspect, fit, compare, apply, check, gate, plan, settings and completion.
 
 Exit status: 0 for success, 1 where the data or a fit are at fault (one sentence each on standard error), 2 where
-the command or a setting is, 3 where ``gate`` finds a limit broken.
+the command or a setting is, 3 where ``gate`` finds a limit broken, 130 where it was stopped (Ctrl-C), 141 where nobody
+read its output to the end.
 """
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
-from calib.cli import app, apply, check, compare, fit, gate, inspect, plan, settings, text
-from calib.cli.arguments import Parser
+from calib.cli import app, apply, check, compare, completion, fit, gate, inspect, plan, settings, text
+from calib.cli.arguments import DESCRIPTION, Parser, program
 from calib.data import DataError
 from calib.errors import CalibrationError, missing_package
 from calib.formatting import one_line
 from calib.settings import check as check_settings
 
-_MODULES = (app, inspect, fit, compare, apply, check, gate, plan, settings)
-COMMANDS: dict[str, tuple[str, Callable[[Sequence[str]], int]]] = {
-    module.__name__.rpartition(".")[2]: (module.WHAT, module.run) for module in _MODULES
-}
-"""Name of a command -> what it does in a few words, and the function that runs it on its arguments."""
+_MODULES: tuple[Any, ...] = (app, inspect, fit, compare, apply, check, gate, plan, settings, completion)
+COMMANDS: dict[str, Any] = {module.__name__.rpartition(".")[2]: module for module in _MODULES}
+"""Name of a command -> its module: ``WHAT`` it does in a few words, its ``parser()``, and ``run(arguments)``."""
+STOPPED = 130
+"""The exit status after Ctrl-C, as shells have it."""
+UNREAD = 141
+"""The exit status where what reads the output has ended, as shells have it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,7 +38,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         text.say(f"error: {error}", apart=True)
         return 2
     try:
-        return COMMANDS[name][1](given[1:])
+        status: int = COMMANDS[name].run(given[1:])
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python says so again when it ends
+        return UNREAD
+    except KeyboardInterrupt:
+        text.say("Stopped.", apart=True)
+        return STOPPED
     except DataError as error:
         text.say(text.findings(error.findings), apart=True)
     except (CalibrationError, OSError) as error:
@@ -45,8 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> Parser:
     """Of the command's name alone; each command reads its own arguments."""
-    parser = Parser(prog="python -m calib", description="Check and correct a classifier's confidence.")
+    parser = Parser(prog=program(), description=DESCRIPTION)
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
-    for name, (what, _) in COMMANDS.items():
-        commands.add_parser(name, help=what, add_help=False)
+    for name, module in COMMANDS.items():
+        commands.add_parser(name, help=module.WHAT, add_help=False)
     return parser

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-from calib.cli.arguments import command_parser
+from calib.cli.arguments import Parser, command_parser
 from calib.settings import studio
 
 WHAT = "open the app in the browser"
@@ -16,6 +16,14 @@ WHAT = "open the app in the browser"
 RETURNS_MEMORY = {"PYTHONMALLOC": "malloc", "MALLOC_ARENA_MAX": "2"}
 """Small things go to the C library, in two arenas: it returns every free page when visitors have left, and Python's own
 allocator only runs of 1 MB in which nothing is left. They hold from the start of an interpreter on."""
+
+
+def parser() -> Parser:
+    """Of this command's arguments."""
+    parser = command_parser("app", WHAT, epilog="Streamlit's own options follow, as --server.address 0.0.0.0.")
+    parser.add_argument("--port", type=int, default=8501, help="where it listens (default: 8501)")
+    parser.add_argument("--no-browser", action="store_true", help="only serve it")
+    return parser
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -29,10 +37,7 @@ def run(arguments: Sequence[str]) -> int:
     ModuleNotFoundError
         If Streamlit is not installed.
     """
-    parser = command_parser("app", WHAT, epilog="Streamlit's own options follow, as --server.address 0.0.0.0.")
-    parser.add_argument("--port", type=int, default=8501, help="where it listens (default: 8501)")
-    parser.add_argument("--no-browser", action="store_true", help="only serve it")
-    given, more = parser.parse_known_args(arguments)
+    given, more = parser().parse_known_args(arguments)
     if find_spec("streamlit") is None:
         raise ModuleNotFoundError("No module named 'streamlit'", name="streamlit")
     headless = ["--server.headless=true"] if given.no_browser else []

@@ -24,7 +24,7 @@ WHAT = "calibrate new outputs with a saved calibrator"
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command; returns the exit status. The name after ``--out`` decides whether the file is streamed."""
-    given = _parser().parse_args(arguments)
+    given = parser().parse_args(arguments)
     _check_nothing_is_lost(given)
     exported = runtime.load(given.calibrator)
     streamed = can_read_rows(given.file) and not exported.needs_features and not given.isolate and not _more(given)
@@ -46,8 +46,10 @@ def run(arguments: Sequence[str]) -> int:
         )
     else:
         n = _apply_at_once(given, exported)
-    text.say(predict_script.written(given.out, exported, n, _more(given)))
-    return 0
+    answer = text.Answer(given.json)
+    said = predict_script.written(given.out, exported, n, _more(given))
+    answer.say(said, rows=n, method=exported.method, file=given.out, added=_more(given))
+    return answer.end()
 
 
 def _check_nothing_is_lost(given: argparse.Namespace) -> None:
@@ -58,10 +60,12 @@ def _check_nothing_is_lost(given: argparse.Namespace) -> None:
 
 
 def _apply_streaming(given: argparse.Namespace, exported: ExportedCalibrator) -> int:
-    with stopped_in_words(f"{given.out.name} was not written"), open_rows(given.file, _choices(given)) as rows:
-        return apply_out_of_core(
-            exported, rows, given.out, dtype=given.dtype, kind=given.kind, progress=text.row_progress()
-        )
+    with (
+        stopped_in_words(f"{given.out.name} was not written"),
+        open_rows(given.file, _choices(given)) as rows,
+        text.progress(text.rows_done) as show,
+    ):
+        return apply_out_of_core(exported, rows, given.out, dtype=given.dtype, kind=given.kind, progress=show)
 
 
 def _apply_at_once(given: argparse.Namespace, exported: ExportedCalibrator) -> int:
@@ -94,8 +98,9 @@ def _choices(given: argparse.Namespace) -> Choices:
     return Choices(**{"outputs": given.key, **dict(given.read)})
 
 
-def _parser() -> Parser:
-    parser = command_parser("apply", WHAT)
+def parser() -> Parser:
+    """Of this command's arguments."""
+    parser = command_parser("apply", WHAT, answers=True)
     parser.add_argument("calibrator", type=Path, help=".pkl (only one you trust), .npz or .zip")
     parser.add_argument("file", type=Path, help=f"a model's outputs: {FORMATS}; labels are not needed, features where "
                         "the calibrator predicts from them")  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import os
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,8 @@ from calib.data.split import part_size, said_of_clusters
 from calib.errors import CalibrationError
 from calib.registry import calibrator
 
+DESCRIPTION = "Check and correct a classifier's confidence."
+
 
 class Parser(argparse.ArgumentParser):
     """A parser that says in one line what is wrong and where help is; the whole usage would bury it."""
@@ -31,15 +34,29 @@ class Parser(argparse.ArgumentParser):
         raise SystemExit(2)
 
 
-def command_parser(name: str, what: str, epilog: str | None = None) -> Parser:
-    """The parser of one command."""
-    return Parser(prog=f"python -m calib {name}", description=what, epilog=epilog)
+def program() -> str:
+    """What was typed before the command's name: ``calib`` where it is installed so, ``python -m calib`` elsewhere."""
+    return "calib" if Path(sys.argv[0]).stem == "calib" else "python -m calib"
+
+
+def command_parser(name: str, what: str, epilog: str | None = None, *, answers: bool = False) -> Parser:
+    """The parser of one command.
+
+    Parameters
+    ----------
+    answers : whether it takes ``--json``, as all do that find something out.
+    """
+    parser = Parser(prog=f"{program()} {name}", description=what, epilog=epilog)
+    parser.set_defaults(error=parser.error)
+    if answers:
+        parser.add_argument("--json", action="store_true",
+                            help="print the answer as JSON and nothing else; notes go to standard error")  # fmt: skip
+    return parser
 
 
 def data_parser(name: str, what: str) -> Parser:
     """The parser of a command that takes a data set, in one file or several."""
-    parser = command_parser(name, what)
-    parser.set_defaults(error=parser.error)
+    parser = command_parser(name, what, answers=True)
     parser.add_argument("file", type=Path, help=f"a model's outputs with labels: {FORMATS}")
     load_options(parser)
     return parser
@@ -99,10 +116,9 @@ def split_data(data: Predictions, given: argparse.Namespace) -> tuple[Prediction
     return calibration, test
 
 
-def warn_of_leak(data: Predictions) -> None:
+def warn_of_leak(data: Predictions, answer: text.Answer) -> None:
     """Repeat beside the scores what makes them worthless; they are what is copied on."""
-    if found := leak(data.findings):
-        text.say(f"warning: {found}")
+    answer.note(leak(data.findings), "warning")
 
 
 def made_calibrator(given: argparse.Namespace, name: str, params: dict[str, Any]) -> Calibrator:

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from calib.cli import text
-from calib.cli.arguments import command_parser, load_options, options_from
+from calib.cli.arguments import Parser, command_parser, load_options, options_from, refuse
 from calib.data import DataError
 from calib.data.options import FORMATS
 from calib.diagnostics import shift, shift_data
-from calib.diagnostics.performance_without_labels import sentences, without_labels
-from calib.diagnostics.sequential_tests import batches_of, sequential_tests, weekly_lines
+from calib.diagnostics.performance_without_labels import WithoutLabels, sentences, without_labels
+from calib.diagnostics.sequential_tests import SequentialTests, batches_of, sequential_tests, weekly_lines
 from calib.evaluation import SCORES
 from calib.export import runtime
+from calib.metrics.bootstrap import Interval
 from calib.registry import METHODS
 
 WHAT = "say whether a saved calibrator is still calibrated on new data, or what to expect without labels"
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run the command; returns the exit status."""
-    parser = command_parser("check", WHAT)
+def parser() -> Parser:
+    """Of this command's arguments."""
+    parser = command_parser("check", WHAT, answers=True)
     parser.add_argument("calibrator", type=Path, help=".pkl (only one you trust), .npz or .zip")
     parser.add_argument("file", type=Path, help=f"new outputs of the same model, with labels where known: {FORMATS}")
     parser.add_argument("--batch", type=int, metavar="ROWS",
@@ -29,10 +31,14 @@ def run(arguments: Sequence[str]) -> int:
                         "dates or weeks (--read time=NAME), where there is one")  # fmt: skip
     parser.add_argument("--unlabelled", action="store_true", help="leave labels aside, whatever the file holds")
     load_options(parser, files=("labels", "features"))
-    given = parser.parse_args(arguments)
-    if given.batch is not None and given.batch < 1:
-        parser.error(f"--batch {given.batch} is no number of rows")
+    return parser
 
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command; returns the exit status."""
+    given = parser().parse_args(arguments)
+    if given.batch is not None and given.batch < 1:
+        refuse(given, f"--batch {given.batch} is no number of rows")
     exported = runtime.load(given.calibrator)
     labelled = False if given.unlabelled else None
     new = shift_data.read_new_rows(exported, given.file, options_from(given), labelled)
@@ -42,29 +48,66 @@ def run(arguments: Sequence[str]) -> int:
         text.say(text.findings(new.noticed), apart=True)
     raw, now = shift_data.judge(exported, new.data)
     title = METHODS[exported.method].title
+    answer = text.Answer(given.json)
     if not new.labelled:
-        said = sentences(without_labels(now), title)
-        text.say(
-            "\n".join([*(sentence.replace("**", "") for sentence in said), *(f"note: {note}" for note in new.notes)])
-        )
-        return 0
+        expected = without_labels(now)
+        said = [text.plain_text(sentence) for sentence in sentences(expected, title)]
+        answer.say("\n".join(said), **expectation_fields(expected), verdict=said)
+        for note in new.notes:
+            answer.note(note, "note")
+        return answer.end()
     before, n_before = shift.recorded_scores(exported.metadata)
     found = shift.calibration_shift(now, raw, before, n_before=n_before)
-    text.say(shift_lines(found, title, new.notes))
+    said = [text.plain_text(sentence) for sentence in shift.verdict(found, title)]
+    answer.say("\n".join(said), **shift_fields(found), verdict=said)
+    for note in new.notes:
+        answer.note(note, "note")
+    answer.say("\n".join(["", *score_lines(found)]))
     if len(now) >= shift.FEW:
         times = new.data.times if given.batch is None else None
         tests = sequential_tests(*now.pair, *batches_of(len(now), times, given.batch))
-        text.say("\n".join(["", "Looked at after every batch:", *weekly_lines(tests)]).replace("**", ""))
+        lines = ["", "Looked at after every batch:", *map(text.plain_text, weekly_lines(tests))]
+        answer.say("\n".join(lines), sequential=sequential_fields(tests))
     if exported.metadata.get("data_sha256") == new.data.sha256:
-        text.say(f"warning: {shift.SAME_DATA}")
-    return 0
+        answer.note(shift.SAME_DATA, "warning")
+    return answer.end()
 
 
-def shift_lines(found: shift.CalibrationShift, title: str, notes: Iterable[str]) -> str:
-    """The verdict on new rows, then the scores before and now."""
-    lines = [sentence.replace("**", "") for sentence in shift.verdict(found, title)]
-    lines += [f"note: {note}" for note in notes]
+def score_lines(found: shift.CalibrationShift) -> list[str]:
+    """The scores before and now, one a line."""
     of = f"; before on {found.n_before:,} test rows" if found.n_before else ""
     scores = [(SCORES[key].seen(found.view).title, score.before, score.now) for key, score in found.scores.items()]
-    lines += ["", f"On {found.n:,} new rows{of}, with 95 % intervals:"]
-    return "\n".join([*lines, *text.before_and_after_lines(scores)])
+    return [f"On {found.n:,} new rows{of}, with 95 % intervals:", *text.before_and_after_lines(scores)]
+
+
+def expectation_fields(expected: WithoutLabels) -> dict[str, Any]:
+    """What JSON holds of rows without labels."""
+    estimates = {"accuracy": expected.accuracy, "auroc": expected.auroc, "rate": expected.rate}
+    return {
+        "labelled": False, "rows": expected.n, "view": expected.view.name, "expected": estimates,
+        "n_judged": expected.n_judged, "shift": expected.shift,
+    }  # fmt: skip
+
+
+def shift_fields(found: shift.CalibrationShift) -> dict[str, Any]:
+    """What JSON holds of labelled rows, but for the tests after every batch."""
+    scores = [
+        {"score": key, "before": score.before, "now": score.now, "change": score.change}
+        for key, score in found.scores.items()
+    ]
+    return {
+        "labelled": True, "rows": found.n, "rows_before": found.n_before, "view": found.view.name, "said": found.said,
+        "outcome": found.outcome, "miscalibrated": shift.off(found), "scores": scores, "gain": found.gain,
+    }  # fmt: skip
+
+
+def sequential_fields(tests: SequentialTests) -> dict[str, Any]:
+    """What JSON holds of the tests after every batch."""
+    alone = ("rows", "observed", "expected", "log_e_o_e", "log_e_slope")
+    batches = [
+        {"batch": name, **{field: getattr(tests, field)[t] for field in alone},
+         "o_e": Interval(tests.o_e[t], tests.low[t], tests.high[t])}
+        for t, name in enumerate(tests.batches)
+    ]  # fmt: skip
+    alarms = {name: None if at is None else tests.batches[at] for name, at in tests.alarms.items()}
+    return {"alpha": tests.alpha, "alarms": alarms, "slope": tests.slope, "batches": batches}

@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calib.base import Calibrator, Callback
+from calib.base import Calibrator
 from calib.calibrators.one_vs_rest import SHARING, BinaryCalibrator
 from calib.cli import text
 from calib.cli.arguments import (
@@ -54,43 +53,58 @@ WHAT = "fit several methods and score them on held-out rows"
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command; returns the exit status."""
-    given = _parser().parse_args(arguments)
+    given = parser().parse_args(arguments)
     data = load_data(given)
     methods = _methods(given, data)
     calibration, test = split_data(data, given)
     if test is None:
         refuse(given, "a comparison needs rows to test on; --calibration all leaves none")
-    found = compare_methods(methods, calibration, test, given.view, relevant=dict(given.relevant))
-    text.say(summary(found.table, recommendation=found.recommendation))
-    text.say(f"Raw model: {text.gap_sentence(found.evaluations[BASELINE])}")
-    if weighted := weighted_summary(found.table, found.evaluations[BASELINE].view):
-        text.say(f"\n{weighted}")
-    if said := said_of_weights(test):
-        text.say(said)
-    if said := said_of_kind(data):
-        text.say(said)
+    with text.progress(text.fits) as show:
+        found = compare_methods(methods, calibration, test, given.view, relevant=dict(given.relevant), callback=show)
+    answer = text.Answer(given.json)
+    _say_comparison(answer, found, len(calibration))
+    answer.note(said_of_weights(test))
+    answer.note(said_of_kind(data))
     titles = dict(zip(found.table["method"], found.table["title"], strict=True))
-    if said := said_of_bounds({titles[key]: evaluation for key, evaluation in found.evaluations.items()}):
-        text.say(said)
-    if said := said_of_intervals(found.evaluations[BASELINE].n_clusters):
-        text.say(said)
+    answer.note(said_of_bounds({titles[key]: evaluation for key, evaluation in found.evaluations.items()}))
+    answer.note(said_of_intervals(found.evaluations[BASELINE].n_clusters))
     if (
         data.n_classes > 2
         and not is_top_k(data)
         and any(isinstance(method, BinaryCalibrator) for method in methods.values())
     ):
-        text.say(SHARING)
-    warn_of_leak(data)
+        answer.note(SHARING)
+    warn_of_leak(data, answer)
     if given.csv:
         safe_table(found.table).to_csv(given.csv, index=False)
-        text.say(f"All scores, intervals and differences are in {given.csv}.")
+        answer.say(f"All scores, intervals and differences are in {given.csv}.")
     if given.report:
         write_report(given, data, (calibration, test), methods, found)
-    study(given, methods, data, calibration, test)
-    return 0
+        answer.say(f"The report is in {given.report}.")
+    study(given, answer, methods, data, calibration, test)
+    return answer.end()
 
 
-def _parser() -> Parser:
+def _say_comparison(answer: text.Answer, found: Comparison, n_calibration: int) -> None:
+    """The table of scores, what to take, and how far the raw model is off."""
+    raw = found.evaluations[BASELINE]
+    take = None
+    if found.recommendation is not None:
+        titles = dict(zip(found.table["method"], found.table["title"], strict=True))
+        sentences = map(text.plain_text, found.recommendation.sentences(titles.__getitem__))
+        take = {**text.plain(found.recommendation), "sentences": sentences}
+    rows = {"calibration": n_calibration, "test": len(raw)}
+    answer.say(
+        summary(found.table, recommendation=found.recommendation),
+        rows=rows, scores=found.table, recommendation=take, model=text.means(raw),
+    )  # fmt: skip
+    answer.say(f"Raw model: {text.gap_sentence(raw)}")
+    if weighted := weighted_summary(found.table, raw.view):
+        answer.say(f"\n{weighted}")
+
+
+def parser() -> Parser:
+    """Of this command's arguments."""
     parser = data_parser("compare", WHAT)
     parser.add_argument("--methods", help="all, fast (default), papers, or names with commas between")
     parser.add_argument("--method", action="append", default=[], type=method_with_parameters,
@@ -191,7 +205,6 @@ def write_report(
         general=given.general_report, answer_costs=given.answer_costs,
     )  # fmt: skip
     given.report.write_text(html(report), encoding="utf-8")
-    text.say(f"The report is in {given.report}.")
 
 
 def _is_sample(path: Path) -> bool:
@@ -200,30 +213,34 @@ def _is_sample(path: Path) -> bool:
 
 def study(
     given: argparse.Namespace,
+    answer: text.Answer,
     methods: Mapping[str, Calibrator],
     data: Predictions,
     calibration: Predictions,
     test: Predictions,
 ) -> None:
-    """Run and print the studies that were asked for."""
+    """Run the studies that were asked for, and say what they found."""
     if given.repeats:
-        table = repeated_splits(
-            methods,
-            data,
-            len(calibration),
-            n_repeats=given.repeats,
-            random_state=given.seed,
-            view=given.view,
-            callback=_progress(),
-        )
-        text.say(f"\nOver {given.repeats} random splits into {len(calibration):,} and {len(test):,} rows:")
-        text.say(summary(summarise_splits(table, relevant=dict(given.relevant)), f"over {given.repeats} splits"))
-        _write(given.csv, "splits", table)
+        with text.progress(text.fits) as show:
+            table = repeated_splits(
+                methods,
+                data,
+                len(calibration),
+                n_repeats=given.repeats,
+                random_state=given.seed,
+                view=given.view,
+                callback=show,
+            )
+        splits = summarise_splits(table, relevant=dict(given.relevant))
+        answer.say(f"\nOver {given.repeats} random splits into {len(calibration):,} and {len(test):,} rows:")
+        answer.say(summary(splits, f"over {given.repeats} splits"), splits=splits)
+        _write(given.csv, "splits", table, answer)
     if given.sizes:
-        table = size_curve(methods, calibration, test, random_state=given.seed, view=given.view, callback=_progress())
-        text.say(f"\nFitted on ever more of the {len(calibration):,} calibration rows:")
-        text.say(sizes_table(table))
-        _write(given.csv, "sizes", table)
+        with text.progress(text.fits) as show:
+            table = size_curve(methods, calibration, test, random_state=given.seed, view=given.view, callback=show)
+        answer.say(f"\nFitted on ever more of the {len(calibration):,} calibration rows:")
+        answer.say(sizes_table(table), sizes=table)
+        _write(given.csv, "sizes", table, answer)
 
 
 def sizes_table(table: pd.DataFrame) -> str:
@@ -244,19 +261,8 @@ def sizes_table(table: pd.DataFrame) -> str:
     return "\n".join([*lines, *answers, *choices_by_size(table), *failed])
 
 
-def _write(csv: Path | None, what: str, table: pd.DataFrame) -> None:
+def _write(csv: Path | None, what: str, table: pd.DataFrame, answer: text.Answer) -> None:
     if csv:
         path = csv.with_name(f"{csv.stem}-{what}{csv.suffix}")
         safe_table(table).to_csv(path, index=False)
-        text.say(f"The numbers are in {path}.")
-
-
-def _progress() -> Callback | None:
-    if not sys.stderr.isatty():
-        return None
-
-    def show(step: int, total: int, value: float) -> None:
-        end = "\r\033[K" if step == total else ""
-        print(f"\r{step} of {total} fits\033[K{end}", end="", file=sys.stderr, flush=True)
-
-    return show
+        answer.say(f"The numbers are in {path}.")

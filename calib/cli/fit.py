@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,6 +32,7 @@ from calib.evaluation import Evaluation
 from calib.evaluation.evaluation import said_of_bounds
 from calib.export import runtime, writer
 from calib.export.runtime import ExportedCalibrator
+from calib.metrics.bootstrap import Interval
 from calib.numerics import Ints
 from calib.out_of_core import can_read_rows
 from calib.out_of_core.apply import stopped_in_words
@@ -48,39 +49,39 @@ WHAT = "fit one method and save it"
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command; returns the exit status."""
-    given = _parser().parse_args(arguments)
+    given = parser().parse_args(arguments)
     check_options(given)
     start = _new(given) if given.method else _earlier(given)
     if is_streamed(given):
         return fit_streamed(given, start)
     data = load_data(given)
     calibration, test = split_data(data, given)
-    if isinstance(start, ExportedCalibrator):
-        record = writer.resume(start, calibration, callback=text.progress())
-    else:
-        extras = extras_for(start, calibration)
-        start.fit(calibration.logits, calibration.labels, callback=text.progress(), **extras)
-        record = writer.exported(start, {**writer.describe(data), "n_rows": len(calibration)})
+    with text.progress(text.steps) as show:
+        if isinstance(start, ExportedCalibrator):
+            record = writer.resume(start, calibration, callback=show)
+        else:
+            extras = extras_for(start, calibration)
+            start.fit(calibration.logits, calibration.labels, callback=show, **extras)
+            record = writer.exported(start, {**writer.describe(data), "n_rows": len(calibration)})
     fitted = record.calibrator
     scores = text.before_and_after(fitted, test) if test is not None else {}
     limits = _limits(given, len(calibration), 0 if test is None else len(test))
-    made, said = decided(given, fitted, calibration, test)
-    writer.save(replace(record, metadata={**record.metadata, **limits, "scores": scores}, **made), given.out)
-    text.say(f"{METHODS[record.method].title} fitted on {record.metadata['n_rows']:,} rows.")
-    for note in fitted.notes():
-        text.say(f"note: {note}")
+    decisions = decided(given, fitted, calibration, test)
+    metadata = {**record.metadata, **limits, "scores": scores}
+    writer.save(replace(record, metadata=metadata, **decisions.parts), given.out)
+    answer = text.Answer(given.json)
+    _say_fit(answer, record.method, fitted, record.metadata["n_rows"], scores, test)
     if test is not None:
-        text.say(text.score_lines(scores, len(test)))
-        if is_top_k(data) and (bounds := said_of_bounds({"this fit": Evaluation.from_predictions(fitted, test)})):
-            text.say(bounds)
-        warn_of_leak(data)
-    for sentence in said:
-        text.say(sentence)
-    text.say(f"Saved to {given.out}.")
-    return 0
+        if is_top_k(data):
+            answer.note(said_of_bounds({"this fit": Evaluation.from_predictions(fitted, test)}))
+        warn_of_leak(data, answer)
+    answer.say("\n".join(decisions.sentences), **decisions.fields)
+    answer.say(f"Saved to {given.out}.", file=given.out)
+    return answer.end()
 
 
-def _parser() -> Parser:
+def parser() -> Parser:
+    """Of this command's arguments."""
     methods = "; ".join(f"{name}: {method.summary}" for name, method in METHODS.items())
     methods = methods.replace("%", "%%")  # argparse formats help texts
     parser = data_parser("fit", WHAT)
@@ -146,9 +147,10 @@ def fit_streamed(given: argparse.Namespace, start: Calibrator | ExportedCalibrat
         given.error("a fit by --stream starts anew, from one file; leave out --continue and --test")
     assert isinstance(start, Calibrator)  # argparse has left otherwise
     calibrator = check_method(start)
-    show = text.row_progress()
     with (
         stopped_in_words(f"{given.out.name} was not written"),
+        text.progress(text.rows_done) as show,
+        text.progress(text.steps) as step,
         open_labelled(given.file, given.labels, Choices(**dict(given.read)), show) as found,
     ):
         noticed = [finding for finding in found.findings if finding.level == "warning"]
@@ -157,16 +159,31 @@ def fit_streamed(given: argparse.Namespace, start: Calibrator | ExportedCalibrat
         calibration, rows = _split(given, found)
         data = found.data if calibration is None else found.data.part(calibration)
         test = found.predictions(rows) if len(rows) else None
-        fit_stored(calibrator, data, text.progress(), show)
+        fit_stored(calibrator, data, step, show)
     scores = text.before_and_after(calibrator, test) if test is not None else {}
     _save(given, found, calibrator, len(data), test, scores)
-    text.say(f"{METHODS[registry_name(calibrator) or ''].title} fitted on {len(data):,} rows, read in blocks.")
-    for note in calibrator.notes():
-        text.say(f"note: {note}")
-    if test is not None:
-        text.say(text.score_lines(scores, len(test)))
-    text.say(f"Saved to {given.out}.")
-    return 0
+    answer = text.Answer(given.json)
+    _say_fit(answer, registry_name(calibrator) or "", calibrator, len(data), scores, test, ", read in blocks")
+    answer.say(f"Saved to {given.out}.", file=given.out)
+    return answer.end()
+
+
+def _say_fit(
+    answer: text.Answer,
+    method: str,
+    fitted: Calibrator,
+    n_rows: int,
+    scores: Mapping[str, Mapping[str, list[float]]],
+    test: Predictions | None,
+    how: str = "",
+) -> None:
+    """What was fitted, how that went, and what it does on test rows."""
+    n_test = 0 if test is None else len(test)
+    answer.say(f"{METHODS[method].title} fitted on {n_rows:,} rows{how}.", method=method, rows=n_rows, test_rows=n_test)
+    for note in fitted.notes():
+        answer.note(note, "note")
+    each = [{"score": key, **{when: Interval(*at) for when, at in of.items()}} for key, of in scores.items()]
+    answer.say(text.score_lines(scores, n_test) if n_test else "", scores=each)
 
 
 def _split(given: argparse.Namespace, found: Labelled) -> tuple[Ints | None, Ints]:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from calib.cli import text
-from calib.cli.arguments import data_parser, load_data, options_from
+from calib.cli.arguments import Parser, data_parser, load_data, options_from, refuse
 from calib.data import DataError
 from calib.diagnostics.shift_data import judge, read_new_rows
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.export import runtime
 from calib.formatting import fixed
+from calib.metrics.bootstrap import Interval
 from calib.registry import calibrator
 
 WHAT = "fail a build where a score is worse than a limit, and significantly so"
@@ -39,15 +39,13 @@ class Verdict:
     Attributes
     ----------
     score : its key in ``calib.evaluation.SCORES``.
-    value, low, high : on all rows, with its 95 % interval.
+    found : on all rows, with its 95 % interval.
     limit : the most that is allowed, or the least where more is better.
     passed : False where the whole interval is on the wrong side of the limit.
     """
 
     score: str
-    value: float
-    low: float
-    high: float
+    found: Interval
     limit: float
     passed: bool
 
@@ -55,27 +53,32 @@ class Verdict:
     def sentence(self) -> str:
         """The verdict in one line."""
         more = SCORES[self.score].better == "higher"
-        worse = self.value < self.limit if more else self.value > self.limit
+        value, low, high = self.found
+        worse = value < self.limit if more else value > self.limit
         how = "fails" if not self.passed else "passes, worse by no more than chance" if worse else "passes"
         return (
-            f"{SCORES[self.score].title} {fixed(self.value)} (95 %: {fixed(self.low)} to {fixed(self.high)}), "
+            f"{SCORES[self.score].title} {fixed(value)} (95 %: {fixed(low)} to {fixed(high)}), "
             f"{'at least' if more else 'at most'} {self.limit:g}: {how}"
         )
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run the command; returns 0 where every limit holds, and :data:`FAILED` where one is broken."""
+def parser() -> Parser:
+    """Of this command's arguments."""
     parser = data_parser("gate", WHAT)
     parser.add_argument("--calibrator", type=Path, help="judge what it makes of the outputs: .npz, .zip, trusted .pkl")
     for name, key in LIMITS.items():
         kind = "min" if SCORES[key].better == "higher" else "max"
         text_of_help = f"limit of the {SCORES[key].title}"
         parser.add_argument(f"--{kind}-{name}", type=float, dest=name, metavar="X", help=text_of_help)
-    parser.add_argument("--json", action="store_true", help="print the verdicts as JSON")
-    given = parser.parse_args(arguments)
+    return parser
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command; returns 0 where every limit holds, and :data:`FAILED` where one is broken."""
+    given = parser().parse_args(arguments)
     limits = {key: value for name, key in LIMITS.items() if (value := vars(given)[name]) is not None}
     if not limits:
-        parser.error("give a limit, as --max-ece 0.03")
+        refuse(given, "give a limit, as --max-ece 0.03")
     if given.calibrator is None:
         data = load_data(given)
         raw = calibrator("identity").fit(data.logits[:2], data.labels[:2])
@@ -88,12 +91,13 @@ def run(arguments: Sequence[str]) -> int:
         judged = judge(exported, new.data)[1]
     found = verdicts(judged, limits)
     passed = all(verdict.passed for verdict in found)
-    if given.json:
-        scores = [asdict(verdict) for verdict in found]
-        text.say(json.dumps({"passed": passed, "rows": len(judged), "scores": scores}, indent=1))
-    else:
-        text.say("\n".join([f"On {len(judged):,} rows:", *(each.sentence for each in found)]))
-    return 0 if passed else FAILED
+    answer = text.Answer(given.json)
+    lines = [f"On {len(judged):,} rows:", *(each.sentence for each in found)]
+    scores = [
+        {"score": each.score, **text.plain(each.found), "limit": each.limit, "passed": each.passed} for each in found
+    ]
+    answer.say("\n".join(lines), passed=passed, rows=len(judged), scores=scores)
+    return answer.end(0 if passed else FAILED)
 
 
 def verdicts(judged: Evaluation, limits: dict[str, float]) -> list[Verdict]:
@@ -112,7 +116,7 @@ def verdicts(judged: Evaluation, limits: dict[str, float]) -> list[Verdict]:
     for key, limit in limits.items():
         if key not in intervals or math.isnan(intervals[key].value):
             raise CalibrationError(f"These {len(judged):,} rows have no {SCORES[key].title}; leave out its limit.")
-        value, low, high = intervals[key]
+        _, low, high = intervals[key]
         passed = high >= limit if SCORES[key].better == "higher" else low <= limit
-        made.append(Verdict(key, float(value), float(low), float(high), limit, bool(passed)))
+        made.append(Verdict(key, intervals[key], limit, bool(passed)))
     return made

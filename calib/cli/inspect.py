@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from calib.cli import text
-from calib.cli.arguments import data_parser, options_from
+from calib.cli.arguments import Parser, data_parser, options_from
 from calib.data import Inspection, Predictions, inspect
 from calib.data.checks.report import shortened
 from calib.evaluation import Evaluation
@@ -15,12 +15,21 @@ from calib.registry import calibrator
 WHAT = "say what a file holds and what is odd about it"
 
 
+def parser() -> Parser:
+    """Of this command's arguments."""
+    return data_parser("inspect", WHAT)
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run the command; returns the exit status."""
-    given = data_parser("inspect", WHAT).parse_args(arguments)
+    given = parser().parse_args(arguments)
     found = inspect(given.file, options_from(given))
-    text.say(inspection(found))
-    return 0 if found.predictions is not None else 1
+    answer, data = text.Answer(given.json), found.predictions
+    answer.say(inspection(found), arrays=found.arrays, read=_read(found), findings=found.findings)
+    if data is not None:
+        answer.fields |= {"rows": len(data), "classes": data.class_names, "columns": data.roles}
+        answer.fields["model"] = text.means(_raw(data))
+    return answer.end(0 if data is not None else 1)
 
 
 def inspection(found: Inspection) -> str:
@@ -32,8 +41,8 @@ def inspection(found: Inspection) -> str:
     ]
     if found.predictions is not None:
         lines += _roles(found.predictions)
-        lines += ["", _confidence(found.predictions)]
-    if read := {name: value for name, value in found.choices.given().items() if value and name != "class_names"}:
+        lines += ["", text.gap_sentence(_raw(found.predictions))]
+    if read := _read(found):
         lines += ["", "Read with " + ", ".join(f"{name}={_shortened(value)}" for name, value in read.items())]
     if found.findings:
         lines += ["", text.findings(found.findings)]
@@ -46,9 +55,13 @@ def _roles(data: Predictions) -> list[str]:
     return ["", "Its columns were read as", *aligned(rows)] if rows else []
 
 
-def _confidence(data: Predictions) -> str:
-    raw = calibrator("identity").fit(data.logits, data.labels)
-    return text.gap_sentence(Evaluation.from_predictions(raw, data))
+def _read(found: Inspection) -> dict[str, object]:
+    """The options that were given or inferred; the classes are said elsewhere."""
+    return {name: value for name, value in found.choices.given().items() if value and name != "class_names"}
+
+
+def _raw(data: Predictions) -> Evaluation:
+    return Evaluation.from_predictions(calibrator("identity").fit(data.logits, data.labels), data)
 
 
 def _shortened(value: object, length: int = 60) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from calib.cli import text
-from calib.cli.arguments import data_parser, load_data
+from calib.cli.arguments import Parser, data_parser, load_data
 from calib.decisions.sample_size import WIDTHS, rows_needed
 from calib.evaluation import Evaluation
 from calib.formatting import aligned
@@ -16,15 +16,20 @@ OPTIONS = {target: f"--{target.replace(':', '-').replace(' ', '-').lower()}" for
 """The option with the width of each interval."""
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run the command; returns the exit status."""
+def parser() -> Parser:
+    """Of this command's arguments."""
     parser = data_parser("plan", WHAT)
     for target, width in WIDTHS.items():
         parser.add_argument(OPTIONS[target], type=float, default=width, metavar="WIDTH", dest=target,
                             help=f"wanted width of the 95 %% interval of {target} (default: {width:g})")  # fmt: skip
     parser.add_argument("--threshold", type=float, metavar="T",
                         help="probability from which on is acted, for the net benefit of two classes")  # fmt: skip
-    given = parser.parse_args(arguments)
+    return parser
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command; returns the exit status."""
+    given = parser().parse_args(arguments)
     data = load_data(given)
     raw = calibrator("identity").fit(data.logits[:2], data.labels[:2])
     judged = Evaluation.from_predictions(raw, data)
@@ -34,7 +39,7 @@ def run(arguments: Sequence[str]) -> int:
     needed = rows_needed(said, came, threshold, widths, judged.clusters)
     rows = [["interval of", "width", "rows", judged.view.right]]
     rows += [[one.target, f"{one.width:g}", f"{one.rows:,}", f"{one.events:,}"] for one in needed]
-    text.say(
-        "\n".join([f"For rows like these {len(judged):,} ({judged.view.outcome} {came.mean():.1%}):", *aligned(rows)])
-    )
-    return 0
+    lines = [f"For rows like these {len(judged):,} ({judged.view.outcome} {came.mean():.1%}):", *aligned(rows)]
+    answer = text.Answer(given.json)
+    answer.say("\n".join(lines), rows=len(judged), model=text.means(judged), needed=needed)
+    return answer.end()

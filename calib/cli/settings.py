@@ -8,15 +8,20 @@ from textwrap import wrap
 
 from calib import settings
 from calib.cli import text
-from calib.cli.arguments import command_parser
+from calib.cli.arguments import Parser, command_parser
 from calib.settings import DECLARED, Setting
 
 WHAT = "show how an app started here would be configured, or what is wrong with it"
 
 
+def parser() -> Parser:
+    """Of this command's arguments."""
+    return command_parser("settings", WHAT)
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run the command; returns the exit status."""
-    command_parser("settings", WHAT).parse_args(arguments)
+    parser().parse_args(arguments)
     variables = settings.environment()  # every setting is right by now, or the command would not run
     for declared in DECLARED:
         text.say(f"{declared.name} = {_in_force(declared, variables)}")

@@ -1,17 +1,24 @@
-"""What the command line prints."""
+"""What the command line prints: lines for people, JSON for programs, and progress on a terminal."""
 
 from __future__ import annotations
 
+import json
+import math
+import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from typing import Any
 
-from calib.base import Calibrator, Callback
+from calib.base import Calibrator
 from calib.data import Finding, Predictions
 from calib.data.checks.report import shortened
 from calib.diagnostics.subgroups import too_extreme
 from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.evaluation.score_table import SHOWN
 from calib.formatting import aligned, fixed, for_terminal, one_line, with_interval
+from calib.metrics.bootstrap import Interval
 from calib.parameters import written
 from calib.registry import calibrator
 
@@ -37,27 +44,123 @@ def _finding_lines(finding: Finding) -> list[str]:
     return [f"{finding.level}: {finding.message}", *(f"  -> {step}" for step in steps)]
 
 
-def progress() -> Callback | None:
-    """A callback that keeps one line of a terminal up to date; None where nobody watches."""
-    if not sys.stderr.isatty():
-        return None
+class Answer:
+    """What a command found: lines as they come or, with ``--json``, one document of its fields at the end.
 
-    def show(step: int, total: int, value: float) -> None:
-        print(f"\rstep {step} of at most {total}: {value:.6g}\033[K", end="", file=sys.stderr, flush=True)
+    Parameters
+    ----------
+    as_json : whether standard output gets the document, and nothing else.
 
-    return show
+    Attributes
+    ----------
+    fields : of the document, by name; "notes" holds the sentences of :meth:`note`.
+    """
+
+    def __init__(self, as_json: bool) -> None:
+        self.as_json = as_json
+        self.fields: dict[str, Any] = {}
+        self._notes: list[str] = []
+
+    def say(self, lines: str, **fields: Any) -> None:
+        """Print lines, or keep the fields that hold the same."""
+        self.fields |= fields
+        if lines and not self.as_json:
+            say(lines)
+
+    def note(self, sentence: str, level: str = "") -> None:
+        """Print a sentence behind its level, such as "warning", or keep it; nothing where it is empty."""
+        if sentence:
+            self._notes.append(plain_text(sentence))
+            self.say(f"{level}: {sentence}" if level else sentence)
+
+    def end(self, status: int = 0) -> int:
+        """Print the document where one is wanted; returns the exit status."""
+        if self.as_json:
+            say(json.dumps(plain({**self.fields, "notes": self._notes}), indent=1, allow_nan=False))
+        return status
 
 
-def row_progress() -> Callable[[str, int, int], None]:
-    """``show(what, rows done, rows in all)`` for one line of a terminal; silent where nobody watches."""
-    watched = sys.stderr.isatty()
+def plain(value: Any) -> Any:
+    """A result as JSON holds it: the one way in which commands write numbers, intervals and tables.
 
-    def show(what: str, done: int, total: int) -> None:
+    An :class:`~calib.metrics.bootstrap.Interval` is its value and ``[low, high]``; a table is a list of its rows, each
+    with the ends of an interval in one pair; NaN and infinity are None; a dataclass is its fields.
+
+    Examples
+    --------
+    >>> plain({"NLL": Interval(0.5, 0.25, float("nan"))})
+    {'NLL': {'value': 0.5, 'interval': [0.25, None]}}
+    """
+    if isinstance(value, Interval):
+        return {"value": plain(value.value), "interval": plain([value.low, value.high])}
+    if isinstance(value, Mapping):
+        return {str(name): plain(item) for name, item in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if hasattr(value, "to_dict"):  # a table of pandas, which is not imported for this
+        return [plain(_joined(row)) for row in value.to_dict("records")]
+    if hasattr(value, "tolist"):  # arrays and numbers of NumPy
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, (str, int)):
+        return value
+    return [plain(item) for item in value] if isinstance(value, Iterable) else str(value)
+
+
+def _joined(row: Mapping[Any, Any]) -> dict[str, Any]:
+    """A table's row with ``x_low`` and ``x_high`` as the interval of x, or of the row's value where x is empty."""
+    stems = [name.removesuffix("low") for name in row if name.endswith("low") and f"{name[:-3]}high" in row]
+    ends = {f"{stem}{end}" for stem in stems for end in ("low", "high")}
+    joined = {name: item for name, item in row.items() if name not in ends}
+    for stem in stems:
+        interval, name = [row[f"{stem}low"], row[f"{stem}high"]], stem.rstrip("_")
+        if name in row:
+            joined[name] = Interval(row[name], *interval)
+        else:
+            joined[f"{stem}interval"] = interval
+    return joined
+
+
+def plain_text(sentence: str) -> str:
+    """A sentence without marks of Markdown and with the characters that people type."""
+    return for_terminal(sentence.replace("**", ""))
+
+
+@contextmanager
+def progress(line: Callable[..., str]) -> Iterator[Callable[..., None]]:
+    """A function that keeps one line of a terminal up to date, which is gone at the end; silent where nobody watches.
+
+    Parameters
+    ----------
+    line : what the line says, from what the function is called with.
+    """
+    watched = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+    def show(*now: Any) -> None:
         if watched:
-            end = "\n" if done >= total else ""
-            print(f"\r{what}: {done:,} of {total:,} rows\033[K", end=end, file=sys.stderr, flush=True)
+            print(f"\r{line(*now)}\033[K", end="", file=sys.stderr, flush=True)
 
-    return show
+    try:
+        yield show
+    finally:
+        if watched:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def steps(step: int, total: int, value: float) -> str:
+    """How far one fit is, and its loss."""
+    return f"step {step} of at most {total}: {value:.6g}"
+
+
+def fits(step: int, total: int, value: float) -> str:
+    """How many of several fits are done."""
+    return f"{step} of {total} fits"
+
+
+def rows_done(what: str, done: int, total: int) -> str:
+    """How many rows were read, fitted or written."""
+    return f"{what}: {done:,} of {total:,} rows"
 
 
 def before_and_after(fitted: Calibrator, test: Predictions) -> dict[str, dict[str, list[float]]]:
@@ -81,6 +184,12 @@ def gap_sentence(evaluation: Evaluation) -> str:
         f"{about} {said.mean():.1%} against an {view.outcome} of {outcome.mean():.1%}: "
         f"{view.over if gap > 0 else view.under} by {100 * abs(gap):.1f} points. {too_extreme(evaluation)}"
     ).strip()
+
+
+def means(evaluation: Evaluation) -> dict[str, Any]:
+    """The numbers of :func:`gap_sentence`: what is said on average, what came true, and the difference."""
+    said, outcome = evaluation.pair
+    return {"view": evaluation.view.name, "said": said.mean(), "outcome": outcome.mean(), "gap": evaluation.signed_gap}
 
 
 def score_lines(scores: Mapping[str, Mapping[str, list[float]]], n: int) -> str:

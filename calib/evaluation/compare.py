@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import nan
 from typing import TYPE_CHECKING, Any
 
-from calib.base import Calibrator
+from calib.base import Calibrator, Callback, no_callback
 from calib.errors import CalibrationError, reason
 from calib.evaluation.bootstrap import N_RESAMPLES, ResampledScores
 from calib.evaluation.catalogue import SCORES
@@ -105,8 +105,12 @@ def compare_methods(
     n_resamples: int = N_RESAMPLES,
     random_state: int = 0,
     relevant: Mapping[str, float] | None = None,
+    callback: Callback = no_callback,
 ) -> Comparison:
-    """:func:`compare` with the evaluations and times that its table is made of, and what to take."""
+    """:func:`compare` with the evaluations and times that its table is made of, and what to take.
+
+    ``callback(methods done, methods in all, nan)`` is called before the first and after every method.
+    """
     if calibration.n_classes != test.n_classes:
         raise CalibrationError(
             f"The calibration set has {calibration.n_classes} classes and the test set {test.n_classes}; "
@@ -116,7 +120,8 @@ def compare_methods(
     relevant_differences(relevant)  # as does this
     evaluations, seconds, notes = {}, {}, {}
     methods = {BASELINE: calibrator(BASELINE), **calibrators}
-    for name, method in methods.items():
+    callback(0, len(methods), nan)
+    for done, (name, method) in enumerate(methods.items(), start=1):
         try:
             fit_seconds = _fit(method, calibration)
             start = time.perf_counter()
@@ -126,6 +131,7 @@ def compare_methods(
             notes[name] = (
                 str(error) if isinstance(error, CalibrationError) else f"{type(error).__name__}: {reason(error)}"
             )
+        callback(done, len(methods), nan)
     titles = titles_of(calibrators, calibration.n_classes)
     resamples = evaluations[BASELINE].resamples(n_resamples, random_state)
     resampled = {name: resample_scores(evaluation, resamples) for name, evaluation in evaluations.items()}
