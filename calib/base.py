@@ -228,8 +228,7 @@ class Calibrator:
     def fit_top_k(self, outputs: TopK, labels: Ints, callback: Callback) -> None:
         """Learn from the top k logits of very many classes; optional, with :meth:`predict_groups`.
 
-        It stores what ``_fit`` stores, and finds what that finds in the matrix of all classes where the others are
-        equal: to rounding where the k are all classes.
+        It stores what ``_fit`` stores, to rounding the same where the k are all classes.
 
         Parameters
         ----------
@@ -238,6 +237,11 @@ class Calibrator:
         callback : as that of ``_fit``.
         """
         raise TypeError(f"{type(self).__name__} has no fit_top_k")
+
+    @property
+    def equal_others(self) -> float | None:
+        """How many equal classes stand for those outside the top k, as the fit found; None for all of them."""
+        return None
 
     def predict_groups(self, groups: Groups) -> Floats:
         """Probability of one class of each column, (n, m), for rows whose columns may stand for several classes."""
@@ -392,7 +396,7 @@ class Calibrator:
         n, k = outputs.values.shape
         values, rest, column = np.empty((n, k)), np.zeros(n), np.empty(n, dtype=np.int64)
         for rows in blocks(n, k + 1, PREDICTED_ENTRIES):
-            groups = outputs[rows].groups()
+            groups = outputs[rows].groups(self.equal_others)
             probs = self.predict_groups(groups)
             values[rows] = probs[:, :k]
             rest[rows] = np.einsum("nm,nm->n", probs[:, k:], groups.counts[:, k:])

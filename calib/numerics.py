@@ -22,6 +22,9 @@ PREDICTED_ENTRIES = 250_000
 MEMORY_ENTRIES = 2_000_000
 """What goes by rows is read and judged in blocks of about this many numbers (16 MB): memory does not grow with n."""
 
+PROBABILITY_FLOOR = 1e-15
+"""Probabilities below it count as this much in the NLL, as in the papers' tables."""
+
 SMALLEST_UNIT = 1e-90
 """Bounds of the unit of logits, so that a temperature stays a number."""
 

@@ -1,8 +1,9 @@
 """Rows of the k largest logits of K classes, and the same rows as columns that may stand for several classes.
 
 Of the K - k other classes the log-sum of the exponentials is known, so the softmax of the raw logits is exact. What
-changes logits, such as a temperature, also needs each of them: these are taken as equal ("spread evenly"), which makes
-the others one column that stands for K - k classes. :func:`log_partition_bounds` says what that can cost.
+changes logits, such as a temperature, also needs each of them. They are taken as equal, and as so many as the labels
+outside the top k ask for (:func:`effective_others`) or as all K - k, which makes them one column that stands for
+several classes. :func:`log_partition_bounds` says what that can cost.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.errors import CalibrationError
-from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, logsumexp
+from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, logsumexp, sigmoid, softplus
 
 TOLERANCE = 1e-3
 """Nats by which sums may miss what is possible; models compute in half precision, and add 100,000 terms."""
@@ -272,19 +273,19 @@ class TopK:
         own[inside] = self.values[inside, rank[inside]]
         return own
 
-    @property
-    def even(self) -> Floats:
-        """(n,) what each of the other logits is if they are all equal; that of the last value where there is none."""
-        return self.rest - np.log(self.n_others) if self.n_others else self.values[:, -1]
+    def groups(self, others: float | None = None) -> Groups:
+        """The k logits and, where there are other classes, one column for all of these.
 
-    def groups(self) -> Groups:
-        """The k logits and, where there are other classes, one column for all of these."""
+        Parameters
+        ----------
+        others : how many equal classes stand for them, as in :func:`equal_others`; None for all K - k.
+        """
         if not self.n_others:
             return Groups(self.values, np.ones(self.values.shape))
         n = len(self)
         logits, counts = np.empty((n, self.k + 1)), np.ones((n, self.k + 1))
-        logits[:, :-1], logits[:, -1] = self.values, self.even
-        counts[:, -1] = self.n_others
+        logits[:, :-1] = self.values
+        logits[:, -1], counts[:, -1] = equal_others(self.rest, self.values[:, -1], self.n_others, others)
         return Groups(logits, counts)
 
     def to_fit(self, labels: Ints) -> tuple[Groups, Ints]:
@@ -295,11 +296,16 @@ class TopK:
         """
         return self.groups(), self.rank_of(labels)
 
-    def with_labels(self, labels: Ints) -> tuple[Groups, Ints]:
+    def with_labels(self, labels: Ints, others: float | None = None) -> tuple[Groups, Ints]:
         """What scores are taken of: the groups with a column for labels outside the top k, and the label's column.
 
-        The label's own logit is known, so that only the others are spread evenly over one class less. A label whose
-        logit is not known counts as one of the others.
+        The label's own logit is known, so that only the others are taken as equal. A label whose logit is not known
+        counts as one of the others.
+
+        Parameters
+        ----------
+        labels : (n,) integers in [0, n_classes).
+        others : how many equal classes stand for those outside the top k; None for all.
         """
         rank = self.rank_of(labels)
         if not self.n_others:
@@ -307,15 +313,15 @@ class TopK:
         n, k = len(self), self.k
         own = np.full(n, np.nan) if self.label_logit is None else self.label_logit
         alone = (rank == k) & ~np.isnan(own)
+        cap, n_left = self.values[:, -1], self.n_others - 1
         logits, counts = np.empty((n, k + 2)), np.ones((n, k + 2))
         logits[:, :k] = self.values
-        logits[:, k] = np.where(alone, own, self.even)
-        counts[:, k] = alone
-        logits[:, k + 1], counts[:, k + 1] = self.even, self.n_others
-        left, n_left = others_without(self.rest[alone], own[alone]), self.n_others - 1
+        logits[:, k + 1], counts[:, k + 1] = equal_others(self.rest, cap, self.n_others, others)
+        logits[:, k], counts[:, k] = np.where(alone, own, logits[:, k + 1]), alone
+        left = others_without(self.rest[alone], own[alone])
+        counts[alone, k + 1] = 0
         if n_left:
-            logits[alone, k + 1] = np.minimum(left - np.log(n_left), self.values[alone, -1])
-        counts[alone, k + 1] = n_left
+            logits[alone, k + 1], counts[alone, k + 1] = equal_others(left, cap[alone], n_left, others)
         return Groups(logits, counts), np.where((rank == k) & ~alone, k + 1, rank)
 
     def is_falling(self) -> bool:
@@ -399,6 +405,57 @@ class TopK:
         if not (shaped and typed and of_labels and 1 <= self.k <= self.n_classes and self.n_classes >= 3):
             return False
         return self.is_falling() and not any(rows.any() for rows in self.faults().values())
+
+
+def equal_others(rest: Floats, cap: Floats, n_others: int, others: float | None) -> tuple[Floats, Floats]:
+    """The logit of each of several equal classes with a known log-sum, and how many they are; both (n,).
+
+    Parameters
+    ----------
+    rest : (n,) log-sum of the exponentials.
+    cap : (n,) largest logit that one of them may have.
+    n_others : how many there are, 1 at least.
+    others : how many share the sum; it is raised where the cap asks for more, and lowered to n_others. None for all.
+    """
+    fewest = np.ceil(np.exp(np.minimum(rest - cap, np.log(n_others))) * (1 - 1e-12))
+    count = np.clip(np.inf if others is None else others, np.maximum(fewest, 1.0), n_others)
+    return np.minimum(rest - np.log(count), cap), count
+
+
+def effective_others(outputs: TopK, outside: Bools, inverse: float) -> float:
+    """How many equal classes stand best for those outside the top k at a temperature, 1 / ``inverse``.
+
+    With shares ``q_j`` of the sum of the rest, the sum of ``exp(b z_j)`` over the rest is ``exp(b rest) D^(1 - b)``, D
+    the Hill number of order b, ``(sum_j q_j^b)^(1 / (1 - b))`` (Hill, Diversity and Evenness: A Unifying Notation and
+    Its Consequences, Ecology 1973): so many equal classes have the same sum. D is 1 where one class has all the rest,
+    and K - k where all are equal. It is taken as the same in all rows, but for what :func:`equal_others` bounds, and
+    has the greatest likelihood of which labels lie outside the top k. One more row counts, which lies outside with the
+    mean probability of K - k equal classes; without it, rows whose labels are all inside would say 1.
+
+    Parameters
+    ----------
+    outputs : rows of the top k.
+    outside : (n,) whether a row's label lies outside.
+    inverse : b.
+    """
+    from scipy.optimize import minimize_scalar
+
+    known, cap = logsumexp(inverse * outputs.values, axis=1), outputs.values[:, -1]
+
+    def log_odds(others: float | None) -> Floats:
+        """Log-odds of a label outside the top k, (n,)."""
+        logits, counts = equal_others(outputs.rest, cap, outputs.n_others, others)
+        return inverse * logits + np.log(counts) - known
+
+    weight = outside + sigmoid(log_odds(None)) / len(outputs)
+    total = 1 + 1 / len(outputs)
+
+    def loss(log_others: float) -> float:
+        scores = log_odds(np.exp(log_others))
+        return float(np.mean(total * softplus(scores) - weight * scores))
+
+    most = float(np.log(outputs.n_others))
+    return float(np.exp(minimize_scalar(loss, bounds=(0.0, most), method="bounded", options={"xatol": 1e-6}).x))
 
 
 def others_without(rest: Floats, own: Floats) -> Floats:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import product
 from zipfile import ZipFile
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 
 import calib
 from calib.base import CalibrationError
@@ -19,9 +21,9 @@ from calib.cli import main
 from calib.data import Predictions
 from calib.data.predictions import as_outputs
 from calib.evaluation import Evaluation
-from calib.numerics import one_vs_rest_log_odds
+from calib.numerics import logsumexp, one_vs_rest_log_odds
 from calib.registry import METHODS, presets, said_of_kind
-from calib.top_k import TopK, log_partition_bounds
+from calib.top_k import TopK, equal_others, log_partition_bounds
 
 N, K = 300, 12
 TAKES = ("identity", "temperature", "ensemble_temperature", "imax")
@@ -57,15 +59,112 @@ def test_equal_logits_outside_the_top_k_give_the_numbers_of_the_full_matrix(name
     logits = with_equal_rest(logits, k)
     outputs = TopK.from_matrix(logits, k, labels)
     whole = calib.calibrator(name).fit(logits, labels)
-    own = calib.calibrator(name).fit(outputs, labels)
-    probs, said = whole.predict_proba(logits), own.predict_top_k(outputs)
-    assert np.allclose(said.values, of_matrix(probs, outputs), rtol=0, atol=1e-8)
-    # The fits end at the same numbers to their tolerance; the same fit predicts the same to rounding.
+    probs = whole.predict_proba(logits)
+    if k in (1, K) or name in ("identity", "imax"):
+        # The fits end at the same numbers to their tolerance. In between, temperatures come from the labels inside.
+        said = calib.calibrator(name).fit(outputs, labels).predict_top_k(outputs)
+        assert np.allclose(said.values, of_matrix(probs, outputs), rtol=0, atol=1e-8)
+    # The same fit predicts the same to rounding.
     said = whole.predict_top_k(outputs)
     assert np.allclose(said.values, of_matrix(probs, outputs), rtol=0, atol=1e-12)
     assert np.allclose(said.rest, probs.sum(axis=1) - said.values.sum(axis=1), rtol=0, atol=1e-12)
     assert np.array_equal(whole.predict(outputs), whole.predict(logits))
     assert np.allclose(whole.predict_confidence(outputs), whole.predict_confidence(logits), rtol=0, atol=1e-12)
+
+
+def zipf(seed: int, temperature: float, n: int = 500, n_classes: int = 300) -> tuple[np.ndarray, np.ndarray]:
+    """Logits that fall with the logarithm of a class's rank, by row more or less steeply, and labels drawn from all."""
+    generator = np.random.default_rng(seed)
+    ranks = generator.permuted(np.tile(np.arange(1.0, n_classes + 1), (n, 1)), axis=1)
+    logits = 0.7 * generator.normal(size=ranks.shape) - generator.uniform(1.2, 3, size=(n, 1)) * np.log(ranks)
+    return logits, np.argmax(logits / temperature + generator.gumbel(size=logits.shape), axis=1)
+
+
+def by_all_rows(outputs: TopK, labels: np.ndarray) -> float:
+    """The temperature of the greatest likelihood of all labels where the others are taken as equal."""
+    groups, columns = outputs.to_fit(labels)
+
+    def nll(log_temperature: float) -> float:
+        scores = groups.logits * math.exp(-log_temperature) + groups.log_counts
+        own = np.take_along_axis(scores, columns[:, None], axis=1)
+        return float((logsumexp(scores, axis=1) - own[:, 0]).sum())
+
+    return math.exp(minimize_scalar(nll, bounds=(-2, 2), method="bounded", options={"xatol": 1e-8}).x)
+
+
+def test_temperature_is_that_of_the_likelihood_given_a_label_in_the_top_k():
+    logits, labels = zipf(0, 1.3)
+    outputs = TopK.from_matrix(logits, 10, labels)
+    columns = outputs.rank_of(labels)
+    values, columns = outputs.values[columns < 10], columns[columns < 10]
+
+    def nll(log_temperature: float) -> float:
+        scores = values * math.exp(-log_temperature)
+        return float((logsumexp(scores, axis=1) - scores[np.arange(len(scores)), columns]).sum())
+
+    best = minimize_scalar(nll, bounds=(-2, 2), method="bounded", options={"xatol": 1e-9}).x
+    fitted = calib.calibrator("temperature").fit(outputs, labels)
+    assert fitted.temperature_ == pytest.approx(math.exp(best), abs=1e-6)
+    # Nothing that is outside changes it: neither the labels there nor the sum.
+    other = TopK(outputs.values, outputs.indices, outputs.rest - 3, outputs.n_classes)
+    moved = np.where(outputs.rank_of(labels) == 10, np.argmin(logits, axis=1), labels)
+    assert calib.calibrator("temperature").fit(other, moved).temperature_ == pytest.approx(fitted.temperature_)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("k", "temperature"), [(10, 1.3), (30, 1.8), (10, 0.8)])
+def test_temperatures_of_the_top_k_are_unbiased_where_the_others_are_not_equal(k, temperature):
+    found, likelihood, outside = {"temperature": [], "ensemble_temperature": []}, [], []
+    for seed in range(30):
+        logits, labels = zipf(seed, temperature)
+        outputs = TopK.from_matrix(logits, k, labels)
+        likelihood.append(by_all_rows(outputs, labels))
+        for name, those in found.items():
+            fitted = calib.calibrator(name).fit(outputs, labels)
+            said = fitted.predict_top_k(outputs)
+            assert np.allclose(said.values.sum(axis=1) + said.rest, 1.0)
+            those.append(fitted.temperature_)
+            outside.append(said.rest.mean() - (outputs.rank_of(labels) == k).mean())
+
+    def errors(values: list[float], truth: float) -> float:
+        return abs(float(np.mean(values)) - truth) / (np.std(values, ddof=1) / math.sqrt(len(values)))
+
+    assert errors(found["temperature"], temperature) < 2.5
+    assert errors(found["ensemble_temperature"], temperature) < 3  # a weight of at most one pulls a little
+    assert errors(likelihood, temperature) > 4  # what is asked of the others where they are taken as equal
+    assert abs(float(np.mean(outside))) < 0.01
+
+
+def test_the_others_are_as_many_equal_classes_as_have_their_sum():
+    """Where 40 of 300 classes have all the rest, in equal parts, that number is found, and predictions are exact."""
+    generator = np.random.default_rng(0)
+    n, k, others, temperature = 4000, 10, 40, 1.5
+    values = -np.sort(-generator.normal(2, 1, size=(n, k)), axis=1)
+    each = values[:, -1:] - generator.uniform(0.1, 1.5, size=(n, 1))
+    logits = np.concatenate([values, np.broadcast_to(each, (n, others)), np.full((n, 260), -60.0)], axis=1)
+    labels = np.argmax(logits / temperature + generator.gumbel(size=logits.shape), axis=1)
+    outputs = TopK.from_matrix(logits, k, labels)
+    fitted = calib.calibrator("temperature").fit(outputs, labels)
+    assert fitted.equal_others == pytest.approx(others, rel=0.35)
+    exact = fitted.predict_proba(logits)[:, :k]
+    assert np.allclose(fitted.predict_top_k(outputs).values, exact, atol=0.02)
+    best = Evaluation.from_calibrator(fitted, logits, labels).row_nll.mean()
+    share = (outputs.rank_of(labels) == k).mean()  # its standard error, times what a log-odds there matters to the NLL
+    error = share / math.sqrt(n * share * (1 - share))
+    assert Evaluation.from_calibrator(fitted, outputs, labels).row_nll.mean() == pytest.approx(best, abs=3 * error)
+    # Its share of all K - k equal classes would be far off.
+    fitted.others_ = 0.0
+    assert Evaluation.from_calibrator(fitted, outputs, labels).row_nll.mean() > best + 6 * error
+
+
+def test_equal_classes_have_the_sum_and_no_larger_logit_than_allowed():
+    rest, cap = np.array([1.0, 3.0, -50.0, 1.0 + math.log(99)]), np.array([1.0, 1.0, 0.0, 1.0])
+    for others in (None, 1.0, 7.5, 1e9):
+        logits, counts = equal_others(rest, cap, 99, others)
+        assert np.allclose(logits + np.log(counts), rest)
+        assert (logits <= cap).all()
+        assert ((counts >= 1) & (counts <= 99)).all()
+    assert equal_others(rest, cap, 99, 1.0)[1].tolist() == [1, 8, 1, 99]
 
 
 def test_scores_are_those_of_the_full_matrix_where_k_is_all_classes():
@@ -233,8 +332,42 @@ def test_the_nll_of_the_full_matrix_lies_within_its_bounds(name):
         assert (nll <= high + 1e-9).all()
     if name == "temperature":
         assert fitted.temperature_ > 1.2
-        assert np.allclose(spread, high)  # T > 1: the even spread is the upper bound
+        fitted.others_ = 0.0
+        spread = Evaluation.from_calibrator(fitted, outputs, labels).row_nll
+        assert np.allclose(spread, high)  # T > 1: all as equal is the upper bound
         assert (high - low).max() > 0.01
+
+
+@pytest.mark.parametrize("name", ["imax", "platt", "histogram"])
+def test_maps_of_known_log_odds_have_the_nll_of_the_full_matrix(name):
+    logits, labels = zipf(1, 1.3)
+    outputs = TopK.from_matrix(logits, 10, labels)
+    fitted = calib.calibrator(name).fit(outputs, labels)
+    low, high = fitted.nll_bounds(outputs, labels)
+    exact = Evaluation.from_calibrator(fitted, logits, labels).row_nll
+    assert np.allclose(low, exact, rtol=0, atol=1e-9)
+    assert np.array_equal(low, high)
+    own = Evaluation.from_calibrator(fitted, outputs, labels).nll_bounds
+    assert own == (pytest.approx(exact.mean()), pytest.approx(exact.mean()))
+    # Rows that are divided by their sum need every class.
+    normalised = calib.calibrator("imax", normalize=True).fit(outputs, labels)
+    assert normalised.nll_bounds(outputs, labels) is None
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("options", [{}, {"prediction": "mean"}, {"inputs": "probs"}], ids=str)
+def test_gpcalib_bounds_hold_the_nll_of_the_full_matrix(options):
+    logits, labels = zipf(2, 1.6)
+    outputs = TopK.from_matrix(logits, 10, labels)
+    fitted = calib.calibrator("gpcalib", **options).fit(outputs, labels)
+    low, high = fitted.nll_bounds(outputs, labels)
+    for given in (logits, outputs):
+        nll = Evaluation.from_calibrator(fitted, given, labels).row_nll
+        assert (low - 1e-6 <= nll).all()
+        assert (nll <= high + 1e-6).all()
+    assert 0.01 < (high - low).mean() < 1
+    assert fitted.nll_bounds(outputs[labels == outputs.argmax()], labels[labels == outputs.argmax()]) is not None
+    assert replace(fitted, prediction="delta").set_state(fitted.get_state()).nll_bounds(outputs, labels) is None
 
 
 def test_a_label_whose_logit_is_not_known_leaves_no_nll():

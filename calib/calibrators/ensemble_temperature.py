@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Calibrator, Callback
-from calib.calibrators.temperature import TEMPERATURE, TemperatureScaling
+from calib.calibrators.temperature import OTHERS, TEMPERATURE, TemperatureScaling
 from calib.errors import CalibrationError
 from calib.numerics import Floats, Ints, blocks, softmax
 from calib.parameters import ROUNDING, Array, Items, State, Text, param
@@ -39,6 +39,9 @@ class EnsembleTemperatureScaling(Calibrator):
 
     The best weights at one temperature are a convex problem, whatever the number of classes. Their loss is a function
     of T alone. A coarse search over some of the rows finds its deepest valley, and L-BFGS the ground of it.
+
+    Of the top k of very many classes as many equal ones stand for the others as temperature scaling finds
+    (:func:`calib.top_k.effective_others`); temperature and weights are those of the greatest likelihood given these.
     """
 
     form: str = param(
@@ -54,6 +57,7 @@ class EnsembleTemperatureScaling(Calibrator):
         "temperature_": TEMPERATURE,
         "weights_": Array(3, low=0, high=1 + ROUNDING, total=1),
         "temperature_notes_": Items(Text()),
+        "others_": OTHERS,
     }
     positive: ClassVar[bool] = True
     needs_classes: ClassVar[bool] = True  # for the uniform distribution over them
@@ -72,6 +76,7 @@ class EnsembleTemperatureScaling(Calibrator):
         return self.temperature_notes_
 
     def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
+        self.others_ = 0.0
         if self.form == "paper":
             self.temperature_, self.weights_ = two_stages(logits, labels, callback)
             at_end = min(abs(self.temperature_ - end) for end in PAPERS_RANGE) < 1e-3
@@ -79,22 +84,30 @@ class EnsembleTemperatureScaling(Calibrator):
             self.temperature_notes_ = [f"The temperature is at the end of the paper's range, {ends}."] if at_end else []
             return
         start = self._scaled().fit(logits, labels, callback=callback)
-        self._mix(start, Groups(logits, np.broadcast_to(1.0, logits.shape)), labels, logits.shape[1], callback)
+        self._mix(start, Groups(logits, np.broadcast_to(1.0, logits.shape)), labels, callback)
 
     def fit_top_k(self, outputs: TopK, labels: Ints, callback: Callback) -> None:
-        """Fit as to all classes, if those outside the top k are equal."""
+        """Find temperature and weights from all rows, with as many other classes as temperature scaling finds."""
         start = self._scaled().fit(outputs, labels, callback=callback)
-        self._mix(start, *outputs.to_fit(labels), outputs.n_classes, callback)
+        self.others_ = start.others_
+        self._mix(start, outputs.groups(self.equal_others), outputs.rank_of(labels), callback, outputs.n_others)
 
     def check_top_k(self) -> None:
         if self.form == "paper":
             raise CalibrationError("form='paper' needs the outputs of all classes; choose form='joint' for the top k.")
 
+    @property
+    def equal_others(self) -> float | None:
+        return self.others_ or None
+
     def predict_groups(self, groups: Groups) -> Floats:
         """See the base class."""
-        return self._mixed(
-            softmax(groups.logits / self.temperature_, groups.counts), self._raw(groups.logits, groups.counts)
-        )
+        counts = groups.counts
+        probs = self._mixed(softmax(groups.logits / self.temperature_, counts), self._raw(groups.logits, counts))
+        # Where fewer classes stand for the others, each has the uniform probability of several.
+        missing = self.n_classes_ - counts.sum(axis=1)
+        probs[:, -1] += self.weights_[2] / self.n_classes_ * missing / np.maximum(counts[:, -1], 1.0)
+        return probs
 
     def nll_bounds(self, outputs: TopK, labels: Ints) -> tuple[Floats, Floats]:
         """From the bounds of the log-partition, in which the label's probability falls."""
@@ -120,14 +133,14 @@ class EnsembleTemperatureScaling(Calibrator):
         return scaled
 
     def _mix(
-        self, scaled: TemperatureScaling, groups: Groups, labels: Ints, n_classes: int, callback: Callback
+        self, scaled: TemperatureScaling, groups: Groups, labels: Ints, callback: Callback, n_others: int = 0
     ) -> None:
         """Find temperature and weights, from those of temperature scaling.
 
         Parameters
         ----------
         labels : (n,) columns of the labels.
-        n_classes : number of classes.
+        n_others : for how many classes the last column stands; 0 where each column is a class.
         """
         from scipy.optimize import minimize
 
@@ -135,11 +148,11 @@ class EnsembleTemperatureScaling(Calibrator):
         self.temperature_notes_ = [note for note in scaled.notes() if note != scaled.device_note_]
         log_unit, log_scaled = float(np.log(scaled.unit_)), float(np.log(scaled.temperature_))
         every = max(1, groups.size // _SAMPLE)
-        some = _Profile(groups[::every], labels[::every], n_classes)
+        some = _Profile(groups[::every], labels[::every], n_others)
         inside = np.clip(log_scaled + _COARSE, log_unit - bound, log_unit + bound)
         coarse = min(inside, key=lambda log_temperature: some(log_temperature)[0])
         calls = 0
-        profile = _Profile(groups, labels, n_classes)
+        profile = _Profile(groups, labels, n_others)
 
         @cache
         def reported(log_temperature: float) -> tuple[float, float, Floats]:
@@ -171,14 +184,18 @@ class _Profile:
 
     Parameters
     ----------
-    groups : (n, m) logits, not copied, and how many classes each column stands for.
-    labels : (n,) columns of the labels.
-    n_classes : number of classes.
+    groups : (n, m) logits, not copied, and how many equal classes each column stands for.
+    labels : (n,) columns of the labels; where that is the last of several classes, the label is one of these.
+    n_others : for how many classes the last column stands; 0 where each column is a class.
     """
 
-    def __init__(self, groups: Groups, labels: Ints, n_classes: int):
+    def __init__(self, groups: Groups, labels: Ints, n_others: int = 0):
         self._groups, self._labels = groups, labels
+        n_columns = groups.shape[1]
+        n_classes = n_columns - 1 + n_others if n_others else n_columns
+        outside = labels == n_columns - 1 if n_others else np.zeros(len(labels), dtype=bool)
         self._probs = np.full((len(labels), 2), 1 / n_classes)
+        self._probs[outside, 1] = n_others / n_classes
 
     def __call__(self, log_temperature: float) -> tuple[float, float, Floats]:
         """Value in nats, its slope in log T, and the best weights, shape (2,).
@@ -192,7 +209,7 @@ class _Profile:
         return -float(np.log(mixed).mean()), -float((weights[0] * slope / mixed).mean()), weights
 
     def _label_probs(self, inverse: float) -> tuple[Floats, Floats]:
-        """Probability of each row's label in ``softmax(inverse * logits)`` and its slope in log T, both (n,)."""
+        """Probability of each row's column in ``softmax(inverse * logits)`` and its slope in log T, both (n,)."""
         n, n_columns = self._groups.shape
         probs, slope = np.empty(n), np.empty(n)
         for block in blocks(n, n_columns):
@@ -201,8 +218,8 @@ class _Profile:
             shifted = logits - logits.max(axis=1, keepdims=True)
             shifted *= inverse
             odds = np.exp(shifted)
-            of_labels = odds[rows, labels]
             odds *= counts
+            of_labels = odds[rows, labels]
             total = odds.sum(axis=1)
             probs[block] = of_labels / total
             slope[block] = probs[block] * (np.einsum("nk,nk->n", odds, shifted) / total - shifted[rows, labels])

@@ -12,6 +12,8 @@ from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_O
 from calib.errors import CalibrationError
 from calib.numerics import (
     MEMORY_ENTRIES,
+    PREDICTED_ENTRIES,
+    PROBABILITY_FLOOR,
     Floats,
     Ints,
     blocks,
@@ -254,6 +256,26 @@ class BinaryCalibrator(Calibrator):
             return filled_in_proportion(groups.logits, confidence, groups.counts)
         probs = self._apply_one(self.maps_[0], log_odds)
         return self._finished(probs, groups.logits, groups.counts)
+
+    def nll_bounds(self, outputs: TopK, labels: Ints) -> tuple[Floats, Floats] | None:
+        """The NLL itself where it does not depend on the logits outside the top k; None where it does.
+
+        A shared map takes each class's own log-odds against all others, which are known, unless rows are normalised. Of
+        a map of the top class the others keep their shares, unless one of them may be held at the predicted class's.
+        """
+        if self.scales_first:
+            return None
+        nll = np.empty(len(outputs))
+        for rows in blocks(len(outputs), outputs.k + 2, PREDICTED_ENTRIES):
+            groups, columns = outputs[rows].with_labels(labels[rows])
+            probs = self.predict_groups(groups)
+            confidence, least = probs.max(axis=1), probs[:, outputs.k - 1]
+            kept = (least < confidence) | (confidence >= 0.5) if self.maps_the_top else not self.normalize
+            if outputs.n_others and not np.all(kept):
+                return None
+            nll[rows] = -np.log(np.maximum(probs[np.arange(len(probs)), columns], PROBABILITY_FLOOR))
+        nll[np.isnan(outputs.label_logits(labels))] = np.nan
+        return nll, nll
 
     def _scaled_groups(self, groups: Groups) -> Groups:
         return groups / self.temperature_ if self.scales_first and self.temperature_ != 1.0 else groups

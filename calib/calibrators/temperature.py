@@ -13,7 +13,7 @@ from calib.errors import CalibrationError
 from calib.hardware import DEVICES, cpu_description, no_gpu_note, worth_a_gpu
 from calib.numerics import SMALLEST_UNIT, Floats, Ints, blocks, logit_unit, softmax, unit_rows
 from calib.parameters import LARGEST, Number, State, Text, param
-from calib.top_k import Groups, TopK, log_partition_bounds
+from calib.top_k import Groups, TopK, effective_others, log_partition_bounds
 
 PILOT_ELEMENTS = 20_000_000
 """Numbers of the rows, drawn at random, whose temperature the first pass over blocks starts from."""
@@ -28,6 +28,10 @@ TEMPERATURE = Number(1e-100, LARGEST)
 
 UNIT = Number(SMALLEST_UNIT, 1 / SMALLEST_UNIT).or_absent(1.0)
 """What a unit is; 1 in records from before there was one."""
+
+
+OTHERS = Number(0, LARGEST).or_absent(0.0)
+"""How many equal classes stand for those outside the top k; 0 where all do, or there were none."""
 
 
 class ScaledCrossEntropy(Protocol):
@@ -144,13 +148,18 @@ class TemperatureScaling(ScalingCalibrator):
     log-likelihood is convex in 1/T, so its slope has one root, which a bracketed solve on log T finds. The bracket is
     relative to the unit of the logits, :func:`calib.numerics.logit_unit`, so that logits times a constant have the same
     probabilities.
+
+    Of the top k of very many classes the rows whose label lies among the k decide, by the likelihood of the label given
+    that it does: all other classes cancel in ``exp(z_y / T) / sum_{j <= k} exp(z_j / T)``, so that nothing is assumed
+    of them. What T makes of their sum is then chosen by :func:`calib.top_k.effective_others`. Where these rows have no
+    best temperature, as with k = 1, all rows decide, with the other classes taken as equal.
     """
 
     max_log_temperature: float = param(
         5.0, low=0.1, high=10.0, help="Bound on |log T| in units of the logits' usual gap; reached on separable data."
     )
 
-    state: ClassVar[State] = {"temperature_": TEMPERATURE, "unit_": UNIT}
+    state: ClassVar[State] = {"temperature_": TEMPERATURE, "unit_": UNIT, "others_": OTHERS}
     passes: ClassVar[int] = 10
     keeps_half: ClassVar[bool] = True
 
@@ -175,7 +184,7 @@ class TemperatureScaling(ScalingCalibrator):
     def _fit_scaling(self, cross_entropy: ScaledCrossEntropy, logits: Floats, labels: Ints, callback: Callback) -> None:
         from scipy.optimize import brentq
 
-        self.unit_ = logit_unit(logits[unit_rows(logits.shape)])
+        self.unit_, self.others_ = logit_unit(logits[unit_rows(logits.shape)]), 0.0
         bound, log_unit = self.max_log_temperature, float(np.log(self.unit_))
         if (logits[np.arange(len(labels)), labels] == logits.max(axis=1)).all():
             self._every_label_on_top(any(np.ptp(row) > 0 for row in logits))
@@ -202,11 +211,25 @@ class TemperatureScaling(ScalingCalibrator):
         self.temperature_ = float(np.exp(log_unit + root))
 
     def fit_top_k(self, outputs: TopK, labels: Ints, callback: Callback) -> None:
-        """Find the temperature of the fit to all classes, if those outside the top k are equal; on the CPU."""
+        """Find the temperature from the rows whose label lies in the top k, then what it makes of the rest."""
         self.device_, self.device_note_ = cpu_description(), ""
-        groups, columns = outputs.to_fit(labels)
-        loss = NumPyCrossEntropy(groups.logits, columns, groups.log_counts)
-        self._fit_scaling(loss, groups.logits, columns, callback)
+        rank = outputs.rank_of(labels)
+        inside = rank < outputs.k
+        if outputs.k > 1 and inside.any():
+            values, columns = (outputs.values, rank) if inside.all() else (outputs.values[inside], rank[inside])
+            self._fit_scaling(NumPyCrossEntropy(values, columns), values, columns, callback)
+            if not outputs.n_others:
+                return
+            if not self.at_bound:
+                self.others_ = effective_others(outputs, ~inside, 1 / self.temperature_)
+                return
+        groups = outputs.groups()
+        loss = NumPyCrossEntropy(groups.logits, rank, groups.log_counts)
+        self._fit_scaling(loss, groups.logits, rank, callback)
+
+    @property
+    def equal_others(self) -> float | None:
+        return self.others_ or None
 
     def predict_groups(self, groups: Groups) -> Floats:
         """See the base class."""
@@ -227,7 +250,7 @@ class TemperatureScaling(ScalingCalibrator):
         is monotone, so it ends in any case.
         """
         self.device_, self.device_note_ = cpu_description(), ""
-        self.unit_ = logit_unit(data.take(unit_rows(data.shape)))
+        self.unit_, self.others_ = logit_unit(data.take(unit_rows(data.shape))), 0.0
         if data.label_on_top.all():
             self._every_label_on_top(data.rows_differ)
             return

@@ -16,8 +16,8 @@ from calib.formatting import listed
 from calib.metrics.binning import bin_edges
 from calib.metrics.bootstrap import Resamples, drawn_units, groups_of_units
 from calib.metrics.confidence import Bools, check_pair, check_probs
-from calib.metrics.scoring_rules import PROBABILITY_FLOOR, label_in_top_k, row_scores
-from calib.numerics import MEMORY_ENTRIES, PREDICTED_ENTRIES, Floats, Ints, bin_index, blocks
+from calib.metrics.scoring_rules import label_in_top_k, row_scores
+from calib.numerics import MEMORY_ENTRIES, PREDICTED_ENTRIES, PROBABILITY_FLOOR, Floats, Ints, bin_index, blocks
 from calib.top_k import TopK
 
 if TYPE_CHECKING:
@@ -398,7 +398,7 @@ def _of_top_k(
     """What a method says of the top k of very many classes, on blocks of rows.
 
     Confidence and predicted class are those that it gives without the label. The probability of a label outside the top
-    k is taken with its own logit, and the other classes spread evenly; without that logit there is no NLL.
+    k is taken with its own logit, and the other classes as equal; without that logit there is no NLL.
     """
     n, k = outputs.values.shape
     predicted = np.empty(n, dtype=np.int64)
@@ -408,7 +408,7 @@ def _of_top_k(
         part, truth = outputs[rows], labels[rows]
         said = calibrator.predict_top_k(part)
         predicted[rows], confidence[rows] = said.predicted, said.confidence
-        groups, columns = part.with_labels(truth)
+        groups, columns = part.with_labels(truth, calibrator.equal_others)
         probs = calibrator.predict_groups(groups)
         of_label[rows] = probs[np.arange(len(probs)), columns]
         brier[rows] = np.einsum("nm,nm,nm->n", probs, probs, groups.counts) - 2.0 * of_label[rows] + 1.0

@@ -10,8 +10,7 @@ import numpy as np
 from calib.errors import CalibrationError
 from calib.metrics.binning import equal_mass_edges
 from calib.metrics.confidence import Bools, target_pair
-from calib.metrics.scoring_rules import PROBABILITY_FLOOR
-from calib.numerics import Floats, Ints, bin_index, blocks
+from calib.numerics import PROBABILITY_FLOOR, Floats, Ints, bin_index, blocks
 
 RULES = ("Brier", "log")
 SAMPLES_AT_ONCE = 64

@@ -9,10 +9,7 @@ import numpy as np
 from calib.base import check_labels
 from calib.errors import CalibrationError
 from calib.metrics.confidence import Bools, check_probs, top_label, weighted_mean
-from calib.numerics import Floats, Ints
-
-PROBABILITY_FLOOR = 1e-15
-"""Probabilities below it count as this much in the NLL, as in the papers' tables."""
+from calib.numerics import PROBABILITY_FLOOR, Floats, Ints
 
 
 def nll(probs: Any, labels: Any, weights: Any = None) -> float:

@@ -21,7 +21,7 @@ from calib.base import (
 )
 from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.posterior import LatentTable, check_shifts, keep_predicted, tabulate
-from calib.calibrators.gpcalib.prediction import predict
+from calib.calibrators.gpcalib.prediction import bounds_of_draws, predict
 from calib.calibrators.gpcalib.quadratic_likelihood import QuadraticLikelihood
 from calib.calibrators.gpcalib.statistics import (
     Logits,
@@ -283,6 +283,25 @@ class GPCalib(Calibrator):
     def predict_groups(self, groups: Groups) -> Floats:
         """See the base class."""
         return self._predict(groups.logits, groups.counts)
+
+    def nll_bounds(self, outputs: TopK, labels: Ints) -> tuple[Floats, Floats] | None:
+        """From the extremes of the latent function below the k-th logit, as :func:`.prediction.bounds_of_draws` says.
+
+        None where k is K and nothing is open, for ``prediction="delta"``, which is not monotone in what is not known,
+        and for logits that were scaled before the fit, since the sum of the rest is known in the given unit alone.
+        """
+        if self.prediction not in ("mean", "draws") or self.scale_ != 1.0 or not outputs.n_others:
+            return None
+        draws = self.shift_mean_[None] if self.prediction == "mean" else self.shift_draws_
+        low, high = np.empty(len(outputs)), np.empty(len(outputs))
+        for rows in blocks(len(outputs), max(outputs.k + 2, len(self.grid_)), PREDICTED_ENTRIES):
+            groups, columns = outputs[rows].with_labels(labels[rows])
+            inputs, prior = self.kernel_inputs(groups.logits, groups.counts)
+            low[rows], high[rows] = bounds_of_draws(inputs, prior, groups.counts, columns, self.grid(), draws)
+        unknown = np.isnan(outputs.label_logits(labels))
+        # White noise of variance v multiplies a probability p by exp(v (1/2 - p)) before rows are normalised.
+        noise = min(self.noise_variance_, 1.0) if self.prediction == "draws" else 0.0
+        return np.where(unknown, np.nan, low - noise), np.where(unknown, np.nan, high + noise)
 
     def _predict(self, logits: Floats, counts: Floats | None) -> Floats:
         self.check_params()

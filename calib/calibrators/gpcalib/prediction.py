@@ -12,7 +12,7 @@ import numpy as np
 from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.posterior import LatentTable
 from calib.errors import CalibrationError
-from calib.numerics import Floats, row_sums, softmax
+from calib.numerics import Floats, Ints, row_sums, softmax
 
 LARGEST_SHIFT = 300.0
 """Bound on shifts inside exponentials, so that no product of two of them overflows."""
@@ -115,6 +115,35 @@ def predict_draws(t: Floats, mu: Floats, grid: Grid, shift_draws: Floats, counts
     probs = mass * stencil.interpolate(ratio)
     probs /= row_sums(probs, counts)
     return probs
+
+
+def bounds_of_draws(
+    t: Floats, mu: Floats, counts: Floats, columns: Ints, grid: Grid, shift_draws: Floats
+) -> tuple[Floats, Floats]:
+    """Bounds of the NLL under :func:`predict_draws` over all that the last column can hold; two (n,) arrays.
+
+    ``sum_j exp(mu_j + a(t_j))`` over the classes of that column is the known sum of their ``exp(mu_j)`` times a mean of
+    ``exp(a)`` at inputs up to the largest that one of them may have, which is the input in column ``k - 1`` for the top
+    k. It so lies between the sum times the least and the sum times the largest ``exp(a)`` up to there, for each draw.
+
+    Parameters
+    ----------
+    t, mu, counts : (n, k + 2) as of :meth:`calib.top_k.TopK.with_labels`: the top k, the label, all others.
+    columns : (n,) that of the label.
+    """
+    growth = np.exp(np.clip(shift_draws, -LARGEST_SHIFT, LARGEST_SHIFT))
+    mass = np.exp(mu - mu.max(axis=1, keepdims=True))
+    known = grid.stencil(t[:, :-1]).collect((mass * counts)[:, :-1]) @ growth.T
+    unknown = mass[:, -1] * counts[:, -1]
+    up_to = np.minimum(np.searchsorted(grid.nodes, t[:, -3]), grid.size - 1)
+    at, rows = np.arange(len(t)), columns[:, None]
+    label = grid.stencil(np.take_along_axis(t, rows, axis=1))
+    found = []
+    for extreme in (np.minimum, np.maximum):
+        sums = known + unknown[:, None] * extreme.accumulate(growth, axis=1).T[up_to]
+        ratio = label.interpolate((1.0 / sums) @ growth)[:, 0] / len(growth)
+        found.append(-np.log(mass[at, columns] * ratio))
+    return found[0], found[1]
 
 
 def add_white_noise(probs: Floats, noise_variance: float, counts: Floats | None = None) -> Floats:
