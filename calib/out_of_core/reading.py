@@ -90,7 +90,7 @@ def _columns(path: Path, file: BinaryIO, report: Report, separate_labels: bool) 
 
 
 def _table(path: Path, file: BinaryIO, allowance: Allowance) -> Contents:
-    from calib.data.formats.table import open_parquet
+    from calib.data.formats.parquet import open_parquet
 
     return open_parquet(path.name, file, allowance, False)
 

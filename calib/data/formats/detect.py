@@ -283,7 +283,7 @@ def contents_of(found: str, name: str, file: BinaryIO, size: int, allowance: All
 
         return Hdf5Contents(name, file, size, allowance)
     if found == "parquet":
-        from calib.data.formats.table import open_parquet
+        from calib.data.formats.parquet import open_parquet
 
         return open_parquet(name, file, allowance, bool(report.choices.drop_bad_rows))
     if found == "arrow":

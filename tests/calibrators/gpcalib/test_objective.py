@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from calib.calibrators.gpcalib import objective as terms
 from calib.calibrators.gpcalib.interpolation import Grid, chebyshev_features
-from calib.calibrators.gpcalib.objective import Interval, Objective
+from calib.calibrators.gpcalib.moments import Gram, Moments
+from calib.calibrators.gpcalib.objective import Objective
+from calib.calibrators.gpcalib.parametrisation import Interval
 from calib.calibrators.gpcalib.posterior import Posterior
 from calib.calibrators.gpcalib.quadratic_likelihood import QuadraticLikelihood
 from calib.calibrators.gpcalib.statistics import grid_statistics, logit_scale, training_grid
@@ -131,7 +133,7 @@ def test_no_wild_function_has_a_likelihood_above_one(covariance):
     nodes = slice(0, grid.size)
     points, weights = chebyshev_features(grid)
     for _ in range(50):
-        moments = terms.Moments(some, grid.nodes)
+        moments = Moments(some, grid.nodes)
         moments.shift = generator.choice([-1.0, 1.0], grid.size) * generator.uniform(0, 12)
         size = 10.0 ** generator.uniform(0, 6, (grid.size, 1))
         with np.errstate(over="ignore", invalid="ignore"):
@@ -140,7 +142,7 @@ def test_no_wild_function_has_a_likelihood_above_one(covariance):
                 value = terms.diagonal(statistics, moments, nodes)
             else:
                 wild = generator.choice([-1.0, 1.0], weights.shape) * size
-                moments.variance = ((wild @ terms.Gram(some, points).matrix) * wild).sum(axis=1)
+                moments.variance = ((wild @ Gram(some, points).matrix) * wild).sum(axis=1)
                 value = terms.full(statistics, moments, nodes, points, wild)
         assert not value > 0.0  # where it is no number the optimiser stops
 
@@ -253,6 +255,6 @@ def test_the_covariance_has_a_derivative_where_its_variance_is_zero():
     """As a fit can try on the way: the matrix is the variance times a correlation, whatever the variance."""
     points, derivative = np.array([0.0, 0.4, 1.0]), np.diag([1.0, 2.0, 3.0]) + 0.5
     posteriors = (Posterior(variance, 0.7, 0.1, points, points, points) for variance in (0.0, 2.0))
-    of = [terms.Gram(posterior, points).pulled_back(derivative)[0] for posterior in posteriors]
+    of = [Gram(posterior, points).pulled_back(derivative)[0] for posterior in posteriors]
     expected = (derivative * np.exp(-0.5 * ((points[:, None] - points) / 0.7) ** 2)).sum()
     np.testing.assert_allclose(of, expected, rtol=1e-12)
