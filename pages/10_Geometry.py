@@ -31,11 +31,12 @@ def body() -> None:
         return
     opening = st.container()
     fits = shown_fits(session)
-    study = Study(session.calibration, session.test, features, choose_kind())
+    study = Study(session, features, fits[0].evaluation, choose_kind())
     with opening:
-        st.markdown(geometry_words.finding(study.sides))
+        measured = study.measured
+        st.markdown(geometry_words.finding(measured.sides))
         success(study)
-        st.caption(geometry_words.whose(study.measured(), study.learned, study.n_train))
+        st.caption(geometry_words.whose(measured.test, measured.learned, study.n_train))
     folded("Why is one input safe or dangerous?", "geometry/input", partial(one_input, study, fits))
     folded("How do right and wrong predictions spread?", "geometry/spread", partial(spread, study))
     folded("How near does fast separation come to the exact one?", "geometry/cost", partial(fast_and_exact, study))

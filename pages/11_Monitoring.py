@@ -34,14 +34,14 @@ def body() -> None:
             )
         elif result is None:
             st.write("The new rows cannot be read yet; the reason, or a question, is below.")
-        elif result.change is None:
+        elif result.check.change is None:
             unlabelled(subject, result)
         else:
-            words(subject, result, result.change)
+            words(subject, result, result.check.change)
             pictures(subject, result)
             over_time(subject, given, result)
             with st.expander("All scores, and the distribution of the confidence, before and now"):
-                scores(subject, result.change)
+                scores(subject, result.check.change)
                 drift(subject, result)
     plan(subject, result)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib.ui.fits import shown_fits
+from calib.ui.fits import extremes_of, shown_fits
 from calib.ui.reliability import risk_panel
 from calib.ui.reliability.state import CHOSEN, axes, controls, curves_of, with_class_view
 from calib.ui.reliability.text import after
@@ -31,7 +31,8 @@ def body() -> None:
     curves = curves_of(chosen, options)
     with finding:
         calibrated = after(fits[0], chosen, options)
-        st.markdown(f"{confidence_sentence(fits[0].evaluation, 'The raw model')} {calibrated}")
+        raw = fits[0].evaluation
+        st.markdown(f"{confidence_sentence(raw, 'The raw model', extremes_of(raw))} {calibrated}")
     if not chosen:
         return
     with picture:

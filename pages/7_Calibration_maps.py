@@ -23,7 +23,7 @@ def body() -> None:
     with st.container(horizontal=True, gap="medium"):
         maps = ClassMaps(session, whose_map(calibration))
         chosen = choose(fits, maps.target)
-    names, seen, known = map_names(chosen), maps.frequencies(), first_known(chosen, maps)
+    names, seen, known = map_names(chosen), maps.rows.frequencies, first_known(chosen, maps)
     fitted = [(names[fit.key], maps.judged(fit)) for fit in chosen if fit.key != RAW]
     words.markdown(maps_words.finding(maps.judged(fits[0]), fitted, seen, maps.name))
     picture = st.container()

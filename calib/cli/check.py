@@ -12,7 +12,7 @@ from calib.data import DataError
 from calib.data.options import FORMATS
 from calib.diagnostics import shift, shift_data
 from calib.diagnostics.performance_without_labels import WithoutLabels, sentences, without_labels
-from calib.diagnostics.sequential_tests import SequentialTests, batches_of, sequential_tests, weekly_lines
+from calib.diagnostics.sequential_tests import SequentialTests, tests_over_time, weekly_lines
 from calib.evaluation import SCORES
 from calib.export import runtime
 from calib.metrics.bootstrap import Interval
@@ -65,7 +65,7 @@ def run(arguments: Sequence[str]) -> int:
     answer.say("\n".join(["", *score_lines(found)]))
     if len(now) >= shift.FEW:
         times = new.data.times if given.batch is None else None
-        tests = sequential_tests(*now.pair, *batches_of(len(now), times, given.batch))
+        tests = tests_over_time(*now.pair, times, given.batch)
         lines = ["", "Looked at after every batch:", *map(text.plain_text, weekly_lines(tests))]
         answer.say("\n".join(lines), sequential=sequential_fields(tests))
     if exported.metadata.get("data_sha256") == new.data.sha256:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -361,14 +360,3 @@ def timed_separation(
     spent = time.thread_time() - cpu
     rows = np.sort(order[:done])
     return Timed(rows, separation[rows], fast[rows], n, spent)
-
-
-def timed_separation_of_rows(kind: str, seconds: float, *, data: Mapping[str, Any]) -> Timed:
-    """:func:`timed_separation` among a worker's arrays.
-
-    Parameters
-    ----------
-    data : ``features`` and ``predicted`` of the inputs, ``train_features`` and ``train_labels``.
-    """
-    training = TrainingSet.from_arrays(data["train_features"], data["train_labels"])
-    return timed_separation(training, *training.queries(data["features"], data["predicted"]), kind, seconds)

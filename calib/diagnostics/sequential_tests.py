@@ -337,6 +337,11 @@ def batches_of(n: int, times: Any = None, size: int | None = None) -> tuple[Ints
     return batch, names
 
 
+def tests_over_time(probs: Any, outcomes: Any, times: Any = None, size: int | None = None) -> SequentialTests:
+    """:func:`sequential_tests` after the batches of :func:`batches_of`."""
+    return sequential_tests(probs, outcomes, *batches_of(len(probs), times, size))
+
+
 def default_size(n: int) -> int:
     """Rows of a batch in file order: about fifty batches, of 20 rows at least, in round numbers."""
     wanted = max(20.0, n / 50)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from functools import reduce
 from typing import Any, Literal, Self, cast
 
 import numpy as np
@@ -110,6 +111,12 @@ class Seen:
         low, high = min(self.low, other.low), max(self.high, other.high)
         look = self.look if self.look == other.look else ""
         return Seen(self.rows + other.rows, low, high, self.in_unit + other.in_unit, look)
+
+
+def seen_of_parts(kind: Kind, scale: Scale | None, *, data: Mapping[str, Any]) -> Seen | None:
+    """What the outputs of a data set look like whose logits come in parts; None where there are no rows."""
+    found = [seen for logits in data.values() if (seen := Seen.from_logits(logits, kind, scale)) is not None]
+    return reduce(Seen.joined, found) if found else None
 
 
 def look_of(rows: Floats) -> Look:

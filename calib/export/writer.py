@@ -175,11 +175,16 @@ def _check_same_model(earlier: ExportedCalibrator, data: Predictions) -> None:
         )
 
 
-def describe(data: Predictions) -> dict[str, Any]:
+def describe(data: Predictions, seen: Seen | None = None) -> dict[str, Any]:
     """What an export should record about a data set: input kind, scale and floor, class names, name and content hash.
 
     Also what the outputs look like, which new ones are compared with (not of the top k of very many classes); with two
     classes which is the event, and the view that scores are of; and what features were standardised with.
+
+    Parameters
+    ----------
+    data : whatever a calibrator was fitted and tested on.
+    seen : what the outputs look like, where that is known already.
     """
     event = data.event
     return {
@@ -188,7 +193,7 @@ def describe(data: Predictions) -> dict[str, Any]:
         "floor": data.floor,
         "scale": data.scale,
         "class_names": data.class_names,
-        **({} if is_top_k(data) else {"seen": Seen.from_logits(data.logits, data.kind, data.scale)}),
+        **({} if is_top_k(data) else {"seen": seen or Seen.from_logits(data.logits, data.kind, data.scale)}),
         **(
             {"base_rate": np.bincount(data.labels, minlength=data.n_classes) / len(data)}
             if len(data) and not is_top_k(data)

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.numerics import Floats, sigmoid
+from calib.numerics import Floats, Ints, sigmoid
 from calib.plots.annotations import explain_open, label_line_ends, label_margin, whiskers, write
 from calib.plots.axes import PROBABILITY_ENDS, Scale, on_scale
 from calib.plots.data import carry
 from calib.plots.maps_posterior import (
     POSTERIOR,
-    ScoreAxis,
+    TITLES,
+    axis_ticks,
     draw_posterior,
     logit_limits,
     probability_text,
@@ -43,10 +44,10 @@ from calib.plots.style import (
 
 if TYPE_CHECKING:
     from calib.diagnostics.calibration_maps import CalibrationMap, ClassFrequencies
+    from calib.diagnostics.class_rows import ScoreAxis
     from calib.metrics.bootstrap import Interval
 
 
-N_CELLS = 60
 POSITIVE = "#0072B2"
 """Of rows whose label is the class."""
 _STEPS = 0.5
@@ -90,8 +91,8 @@ class MapPicture:
     frequencies: ClassFrequencies
     rows: str
     cells: Floats
-    positives: Floats
-    others: Floats
+    positives: Ints
+    others: Ints
     truth: Floats | None = None
 
 
@@ -136,7 +137,7 @@ def calibration_maps(
     label_line_ends(fig, ends, (float(span[0]), float(span[1])), (height - FRAME) * (_MAPS[1] - _MAPS[0]))
     set_layout(
         fig,
-        xaxis={**picture.axis.ticks(), "anchor": "y2", "title_text": picture.axis.title},
+        xaxis={**axis_ticks(picture.axis), "anchor": "y2", "title_text": TITLES[picture.axis.kind]},
         yaxis={**probability_ticks(scale, limits), "domain": _MAPS, "title_text": f"probability of {_short(picture)}"},
         yaxis2={"domain": _DENSITY, "anchor": "x", "range": [0, 1.1], "visible": False, "fixedrange": True},
     )
@@ -212,7 +213,7 @@ def _alt(picture: MapPicture, lines: Sequence[MapLine]) -> str:
         for line in lines
     )
     return (
-        f"Calibration maps of {picture.class_name} over its {picture.axis.title}, with frequencies of"
+        f"Calibration maps of {picture.class_name} over its {TITLES[picture.axis.kind]}, with frequencies of"
         f" {int(seen.count.sum()):,} {picture.rows} rows in {len(seen.count)} bins: {means}."
     )
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.numerics import Floats, sigmoid
+from calib.numerics import Floats
 from calib.plots.annotations import fill_between
 from calib.plots.axes import Scale, on_scale
 from calib.plots.data import carry
@@ -16,9 +15,8 @@ from calib.plots.style import Limits, Style, fade, three_digits
 
 if TYPE_CHECKING:
     from calib.diagnostics.calibration_maps import CalibrationMap
+    from calib.diagnostics.class_rows import Place, ScoreAxis
 
-
-Place = Literal["rank", "log_odds", "probability"]
 
 TITLES: dict[Place, str] = {
     "rank": "score ranks (share of calibration rows below)",
@@ -27,67 +25,15 @@ TITLES: dict[Place, str] = {
 }
 _LOWS = (0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 1e-4, 3e-5, 1e-5)
 _TICKS = (1e-5, 1e-4, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
-_MOST = 1000
 _NEAR = 0.0001
 
 
-@dataclass(frozen=True, eq=False)
-class ScoreAxis:
-    """Places log-odds on an axis of ranks, of log-odds, or of the raw model's probabilities.
-
-    Attributes
-    ----------
-    kind : which of these.
-    scores, ranks : (m,) increasing calibration scores and the share of pairs below each, with half of those at it; of
-        many pairs a selection, between which ranks are interpolated.
-    span : log-odds between which most pairs lie.
-    """
-
-    kind: Place
-    scores: Floats
-    ranks: Floats
-    span: Limits
-
-    @property
-    def title(self) -> str:
-        """What the axis shows."""
-        return TITLES[self.kind]
-
-    def place(self, log_odds: Floats) -> Floats:
-        """Places on the axis, elementwise and never decreasing."""
-        if self.kind == "rank":
-            return np.interp(log_odds, self.scores, self.ranks)
-        return log_odds if self.kind == "log_odds" else sigmoid(log_odds)
-
-    @property
-    def limits(self) -> Limits:
-        """Both ends of the axis."""
-        if self.kind != "log_odds":
-            return 0.0, 1.0
-        pad = 0.02 * (self.span[1] - self.span[0])
-        return self.span[0] - pad, self.span[1] + pad
-
-    def ticks(self) -> dict[str, Any]:
-        """Range and ticks in plotly's names."""
-        low, high = self.limits
-        if self.kind == "rank":
-            return {"range": [low, high], "tickformat": ".0%", "dtick": 0.25, "tick0": 0}
-        return {"range": [low, high], "nticks": 9}
-
-
-def score_axis(kind: Place, pairs: Floats) -> ScoreAxis:
-    """The axis of some calibration pairs' (n,) log-odds, at least one."""
-    scores, count = np.unique(pairs, return_counts=True)
-    upto = np.cumsum(count)
-    ranks = (upto - count / 2) / upto[-1]
-    # Evenly by rank and evenly by score: neither a crowd nor a tail is left without.
-    by_rank = np.searchsorted(upto, np.linspace(0, upto[-1], _MOST))
-    by_score = np.linspace(0, len(scores) - 1, _MOST).astype(int)
-    kept = np.unique(np.minimum(np.concatenate([by_rank, by_score]), len(scores) - 1))
-    low, high = (float(end) for end in np.quantile(pairs, [0.005, 0.995], method="closest_observation"))
-    if len(pairs) < 200:
-        low, high = float(scores[0]), float(scores[-1])
-    return ScoreAxis(kind, scores[kept], ranks[kept], (low - 0.5, high + 0.5) if high - low < 1e-9 else (low, high))
+def axis_ticks(axis: ScoreAxis) -> dict[str, Any]:
+    """Range and ticks of an axis of scores in plotly's names."""
+    low, high = axis.limits
+    if axis.kind == "rank":
+        return {"range": [low, high], "tickformat": ".0%", "dtick": 0.25, "tick0": 0}
+    return {"range": [low, high], "nticks": 9}
 
 
 def probability_text(prob: float) -> str:

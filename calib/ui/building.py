@@ -1,12 +1,13 @@
-"""Files that take seconds to build: a worker builds them, and pages follow it, stop it and offer what it built.
+"""Files that workers build: the page waits for one that takes moments, and offers it at once.
 
-It goes on while the visitor looks at other pages.
+What takes seconds is built on request, and goes on while the visitor looks at other pages, which follow it and stop it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -15,6 +16,7 @@ from calib.jobs import TaskSpec
 from calib.jobs.protocol import Data
 from calib.ui import fits, widgets
 from calib.ui.progress import job_of, progress, stop
+from calib.ui.ready import awaited
 from calib.ui.server.presence import refresh_interval
 from calib.ui.server.shares import visitor_address
 from calib.ui.session import OpenSession, current_session
@@ -26,7 +28,8 @@ class FileTask:
 
     Attributes
     ----------
-    function : called as ``function(*arguments, data=..., callback=...)``; gives the file's content.
+    function : called as ``function(*arguments, data=...)``, on request with ``callback=...`` too; gives
+        the file's content.
     given : makes what ``data`` holds, when the file is asked for.
     unit : of what the function reports, one of them: "row".
     arguments : plain values.
@@ -36,6 +39,18 @@ class FileTask:
     given: Callable[[], Mapping[str, Any]]
     unit: str = "part"
     arguments: tuple[Any, ...] = field(default=())
+
+
+def at_once(label: str, key: str, file_name: str, task: FileTask, of: Hashable, **looks: Any) -> str | bytes:
+    """Offer a file that takes moments to build, and return it; see :func:`on_request`."""
+    session = current_session()
+    kept = session.built.get(key)
+    if kept is None or kept[0] != of:
+        data, owner = Data(f"{_data_key(session, of)} of {file_name}", task.given()), session.visitor
+        start = partial(fits.queue().compute, task.function, *task.arguments, data=data, owner=owner)
+        kept = session.built[key] = of, awaited(session, ("file", key, of), file_name, start)
+    widgets.offer(label, kept[1], file_name, key, **looks)
+    return kept[1]
 
 
 def on_request(label: str, key: str, file_name: str, task: FileTask, of: Hashable, **looks: Any) -> None:
@@ -48,9 +63,7 @@ def on_request(label: str, key: str, file_name: str, task: FileTask, of: Hashabl
     **looks : ``icon``, ``type``, ``width`` and ``help`` of the button.
     """
     session, kind = current_session(), f"file/{key}"
-    # Of this visitor alone: what a file says of its sources is not for others with the same rows.
-    data_key = f"{session.visitor} {session.split_key} {of!r}"
-    spec = TaskSpec(task.function, task.arguments, data_key, file_name, "file")
+    spec = TaskSpec(task.function, task.arguments, _data_key(session, of), file_name, "file")
     if kind in session.studies and session.studies[kind].key != spec.key:
         stop(kind)
     _take(session, kind, key, of)
@@ -61,6 +74,11 @@ def on_request(label: str, key: str, file_name: str, task: FileTask, of: Hashabl
         st.button(label, key=f"{key}/build", on_click=_begin, args=(kind, spec, task), **looks)
     else:
         st.fragment(_follow, run_every=refresh_interval(0.5) if job.active else None)(kind, task.unit, job.active)
+
+
+def _data_key(session: OpenSession, of: Hashable) -> str:
+    """Of this visitor alone: what a file says of its sources is not for others with the same rows."""
+    return f"{session.visitor} {session.split_key} {of!r}"
 
 
 def _begin(kind: str, spec: TaskSpec, task: FileTask) -> None:

@@ -24,6 +24,7 @@ from calib.diagnostics.judgement import (
     raw_on_all_rows,
 )
 from calib.diagnostics.reliability import ReliabilityCurve
+from calib.diagnostics.subgroups import too_extreme
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
 from calib.evaluation.bootstrap import ResampledScores
@@ -41,7 +42,7 @@ from calib.plots.style import Style, method_style
 from calib.registry import METHODS, OFFERED, calibrator, extras_for, is_top_k, title_of
 from calib.ui.ready import asked, awaited
 from calib.ui.server.shares import visitor_address
-from calib.ui.session import OpenSession, current_session, find_session, keep
+from calib.ui.session import OpenSession, current_session, find_session, find_visitor, keep
 from calib.ui.text import add_notice
 from calib.workspace import keep_fit
 
@@ -306,12 +307,19 @@ def ready(key: Hashable, what: str, function: Callable[..., T], *arguments: Any,
     function : of a module that the pages are not needed for, called as ``function(*arguments)``; with ``data=...`` too
         where there are arrays.
     """
-    session = find_session()
-    if session is None:  # in a thread of its own
+    visitor = find_visitor()
+    if visitor is None:  # no page is drawn
         return function(*arguments, data=data.arrays) if data.arrays else function(*arguments)
-    start = partial(queue().compute, function, *arguments, data=data, owner=session.visitor)
-    waiting: Callable[[], T] = partial(awaited, session, (session.view.key, key), what, start)
+    start = partial(queue().compute, function, *arguments, data=data, owner=visitor.visitor)
+    waiting: Callable[[], T] = partial(awaited, visitor, visitor.seen(key), what, start)
     return keep(key, waiting)
+
+
+def extremes_of(evaluation: Evaluation, rows: str = "test rows") -> str:
+    """Whether the raw model's risks are too extreme or too moderate, in one sentence; "" where neither shows."""
+    if not evaluation.view.is_event:
+        return ""
+    return ready(("too extreme", rows), f"whether risks of the {rows} are too extreme", too_extreme, evaluation)
 
 
 def pair_of_class(fit: ShownFit, target: int) -> tuple[Floats, Bools]:

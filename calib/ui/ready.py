@@ -12,7 +12,7 @@ import streamlit as st
 from calib.errors import CalibrationError
 from calib.formatting import escape_markdown
 from calib.jobs.local import UnexpectedError, WorkerDied
-from calib.ui.session import OpenSession
+from calib.ui.session import Visitor
 
 SAY_AFTER = 0.3
 """Seconds of waiting after which a page says what for."""
@@ -20,7 +20,7 @@ LOOK_SECONDS = 0.1
 """Between two looks whether the visitor wants something else meanwhile."""
 
 
-def awaited(session: OpenSession, key: Hashable, what: str, start: Callable[[], Future[Any]]) -> Any:
+def awaited(visitor: Visitor, key: Hashable, what: str, start: Callable[[], Future[Any]]) -> Any:
     """The result of what ``start`` has a worker compute; asked for once, however often the page is drawn meanwhile.
 
     Parameters
@@ -33,14 +33,14 @@ def awaited(session: OpenSession, key: Hashable, what: str, start: Callable[[], 
     CalibrationError
         As the computation raises it, or if its worker ended.
     """
-    future = asked(session, key, start)
+    future = asked(visitor, key, start)
     if not wait([future], SAY_AFTER).done:
         place = st.empty()
         while not wait([future], LOOK_SECONDS).done:
             # Streamlit ends a script that nobody waits for any more where it draws.
             place.caption(f":material/progress_activity: Computing {escape_markdown(what)}…")
         place.empty()
-    session.waiting.pop(key, None)
+    visitor.waiting.pop(key, None)
     try:
         return future.result()
     except (CancelledError, WorkerDied) as error:
@@ -51,8 +51,8 @@ def awaited(session: OpenSession, key: Hashable, what: str, start: Callable[[], 
         raise
 
 
-def asked(session: OpenSession, key: Hashable, start: Callable[[], Future[Any]]) -> Future[Any]:
+def asked(visitor: Visitor, key: Hashable, start: Callable[[], Future[Any]]) -> Future[Any]:
     """Ask for it before it is needed."""
-    if key not in session.waiting:
-        session.waiting[key] = start()
-    return session.waiting[key]
+    if key not in visitor.waiting:
+        visitor.waiting[key] = start()
+    return visitor.waiting[key]

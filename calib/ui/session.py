@@ -10,6 +10,7 @@ from typing import IO, Any, TypeVar
 from uuid import uuid4
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from calib.data import Choices, Inspection, Predictions
 from calib.decisions.conformal import PredictionSets
@@ -26,6 +27,8 @@ from calib.ui.server.memory import MOST_OF_ONE, nbytes
 T = TypeVar("T")
 
 SESSION = "calib_session"
+VISITOR = "calib_visitor"
+"""What was computed while no data are open, in Streamlit's session state."""
 REJECTED = "calib_rejected"
 """The files read last, where they could not be opened, in Streamlit's session state."""
 FROM_THE_TOP = "calib_from_the_top"
@@ -80,8 +83,30 @@ class Carried:
     sets: PredictionSets | None = None
 
 
+@dataclass(eq=False, kw_only=True)
+class Visitor:
+    """A visitor, and what was computed for their pages; without open data this is all there is.
+
+    Attributes
+    ----------
+    visitor : tells this visitor from others who may want the same fit.
+    waiting : what workers compute for pages at this moment; see :mod:`calib.ui.ready`.
+    kept : what pages computed, by key; see :func:`keep`.
+    kept_bytes : memory that it takes, by key.
+    """
+
+    visitor: str = field(default_factory=lambda: uuid4().hex)
+    waiting: dict[Hashable, Future[Any]] = field(default_factory=dict)
+    kept: dict[Hashable, Any] = field(default_factory=dict)
+    kept_bytes: dict[Hashable, int] = field(default_factory=dict)
+
+    def seen(self, key: Hashable) -> Hashable:
+        """The key of what is computed in the view that the visitor looks at."""
+        return key
+
+
 @dataclass(eq=False)
-class OpenSession:
+class OpenSession(Visitor):
     """Open data with their split and what was asked for on it; replaced as a whole when other data are opened.
 
     Attributes
@@ -91,15 +116,11 @@ class OpenSession:
     part, seed : the split asked for; ``part`` None means the one that came with the data.
     sample : name of the sample, where one is open.
     reading : the files that the data come from.
-    visitor : tells this visitor from others who may want the same fit.
     specs_of_splits : fits asked for on every split looked at, so that going back finds them again; the split left last
         stands behind the others.
     studies : studies asked for on the present split, by kind.
     evaluated_of_splits : judgements on the test rows by fit key, of every split on which something was fitted.
     on_all_rows : the raw model on all rows of the open data, once a page asked for it.
-    waiting : what workers compute for pages at this moment; see :mod:`calib.ui.ready`.
-    kept : what pages computed from the above, by key; see :func:`keep`.
-    kept_bytes : memory that it takes, by key.
     built : files that are offered, each with what it was built of, by button; see :mod:`calib.ui.widgets`.
     picked : what pages show by the visitor's choice, by widget; see :mod:`calib.ui.widgets`.
     variants : number of each fit among the fits of its method, by key: it sets marker and dash apart.
@@ -115,14 +136,10 @@ class OpenSession:
     seed: int
     sample: str | None = None
     reading: Reading = field(default_factory=Reading)
-    visitor: str = field(default_factory=lambda: uuid4().hex)
     specs_of_splits: dict[str, dict[str, FitSpec]] = field(default_factory=dict)
     studies: dict[str, TaskSpec] = field(default_factory=dict)
     evaluated_of_splits: dict[str, dict[str, Judgement]] = field(default_factory=dict)
     on_all_rows: Evaluation | None = None
-    waiting: dict[Hashable, Future[Any]] = field(default_factory=dict)
-    kept: dict[Hashable, Any] = field(default_factory=dict)
-    kept_bytes: dict[Hashable, int] = field(default_factory=dict)
     built: dict[str, tuple[Any, str | bytes]] = field(default_factory=dict)
     picked: dict[str, Any] = field(default_factory=dict)
     variants: dict[str, int] = field(default_factory=dict)
@@ -163,6 +180,10 @@ class OpenSession:
     def view(self) -> View:
         """What is looked at: of two classes the event unless the visitor asked for the predicted class."""
         return view_of(self.data, self.viewpoint)
+
+    def seen(self, key: Hashable) -> Hashable:
+        """The key of what is computed in the view that the visitor looks at."""
+        return key if self.view.column is None else (self.view.key, key)
 
     @property
     def nbytes(self) -> int:
@@ -207,6 +228,15 @@ def find_session() -> OpenSession | None:
     return st.session_state.get(SESSION)
 
 
+def find_visitor() -> Visitor | None:
+    """The visitor, with what they have open or without; None where no page is drawn."""
+    session = find_session()
+    if session is None and get_script_run_ctx(suppress_warning=True) is not None:
+        visitor: Visitor = st.session_state.setdefault(VISITOR, Visitor())
+        return visitor
+    return session
+
+
 def current_session() -> OpenSession:
     """What the visitor has open; for callbacks of parts that are drawn with open data alone."""
     session = find_session()
@@ -221,12 +251,11 @@ def keep(key: Hashable, build: Callable[[], T]) -> T:
     A rerun draws a whole page, and building one plotly figure takes some 40 ms. The key names fits the result
     depends on besides the data and the split, which empty the store when they change: fits by their key.
     """
-    session = find_session()
-    if session is None:  # in a thread of its own
+    visitor = find_visitor()
+    if visitor is None:
         return build()
-    view = session.view
-    key = key if view.column is None else (view.key, key)
-    kept, sizes = session.kept, session.kept_bytes
+    key = visitor.seen(key)
+    kept, sizes = visitor.kept, visitor.kept_bytes
     if key in kept:
         kept[key] = kept.pop(key)  # to the end: used last
         return kept[key]

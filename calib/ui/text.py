@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 
 import streamlit as st
 
-from calib.diagnostics.subgroups import too_extreme
 from calib.evaluation import Evaluation
 from calib.evaluation.claims import FEW_ROWS
 from calib.evaluation.view import View
@@ -29,18 +28,19 @@ def binning_name(binning: str) -> str:
     return _BINNING_NAMES.get(binning, binning.replace("_", " "))
 
 
-def confidence_sentence(evaluation: Evaluation, subject: str = "The model") -> str:
+def confidence_sentence(evaluation: Evaluation, subject: str, extremes: str) -> str:
     """Whether what is said exceeds what came true, by how much, and whether the difference is significant.
 
     The gap is mean confidence minus accuracy, or mean predicted risk minus observed rate; its standard error is that
-    of the mean of the row-wise difference, so a gap within two of them is not significant.
+    of the mean of the row-wise difference, so a gap within two of them is not significant. ``extremes`` comes from
+    :func:`calib.ui.fits.extremes_of`.
     """
     view, (said, outcome) = evaluation.view, evaluation.pair
     gap, n = evaluation.signed_gap, len(outcome)
     # The spread of a few rows is uncertain: differences of values in [0, 1] then count as if half of them were 1.
     spread = max(float((said - outcome).std()), 0.5 if n < FEW_ROWS else 0) / math.sqrt(n)
     facts = f"{view.mean_said} {percent(float(said.mean()))}, {view.outcome} {percent(float(outcome.mean()))}"
-    more = f" {found}" if (found := too_extreme(evaluation)) else ""
+    more = f" {extremes}" if extremes else ""
     if abs(gap) <= max(2 * spread, 0.0005):
         return (
             f"{subject} {view.is_}**{view.neither}{of_event(view)} on average**: {facts}, "

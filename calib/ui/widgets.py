@@ -27,8 +27,6 @@ from calib.ui.session import current_session, find_session, keep
 
 T = TypeVar("T")
 SCALES: tuple[Scale, ...] = ("linear", "logit")
-
-Build = Callable[[], str | bytes]
 BUILT = "calib_built"
 """Files built while no data are open, in Streamlit's session state."""
 LARGE = 16 << 20
@@ -211,22 +209,7 @@ def csv(label: str, key: str, file_name: str, table: Callable[[], pd.DataFrame],
     kept = _built().get(key)
     if kept is None or len(kept[0]) != len(of) or any(a is not b for a, b in zip(kept[0], of, strict=True)):
         kept = _built()[key] = of, safe_table(table()).to_csv(index=False)
-    _offer(label, kept[1], file_name, key, icon=":material/table:")
-
-
-def at_once(label: str, key: str, file_name: str, build: Build, of: Hashable, **looks: Any) -> None:
-    """Offer a file that takes moments to build.
-
-    Parameters
-    ----------
-    key : of the button, unique in the app.
-    of : names what it is built of on the open split; while it is equal the file is not built again.
-    **looks : ``icon``, ``type``, ``width`` and ``help`` of the button.
-    """
-    kept = _built().get(key)
-    if kept is None or kept[0] != of:
-        kept = _built()[key] = of, build()
-    _offer(label, kept[1], file_name, key, **looks)
+    offer(label, kept[1], file_name, key, icon=":material/table:")
 
 
 def keep_built(key: str, of: Hashable, content: str | bytes) -> None:
@@ -239,7 +222,7 @@ def keep_built(key: str, of: Hashable, content: str | bytes) -> None:
 
 def offer_built(content: str | bytes, key: str, file_name: str, **looks: Any) -> None:
     """Offer a file that was built on request."""
-    _offer(f"Save {file_name}, {size_in_words(len(content))}", content, file_name, key, **looks | {"type": "primary"})
+    offer(f"Save {file_name}, {size_in_words(len(content))}", content, file_name, key, **looks | {"type": "primary"})
 
 
 def size_in_words(nbytes: int) -> str:
@@ -252,7 +235,8 @@ def _built() -> dict[str, tuple[Any, str | bytes]]:
     return st.session_state.setdefault(BUILT, {}) if session is None else session.built
 
 
-def _offer(label: str, content: str | bytes, file_name: str, key: str, **looks: Any) -> None:
+def offer(label: str, content: str | bytes, file_name: str, key: str, **looks: Any) -> None:
+    """Offer a file that is there; ``looks`` are ``icon``, ``type``, ``width`` and ``help`` of the button."""
     st.download_button(label, data=content, file_name=file_name, key=key, on_click="ignore", **looks)
 
 

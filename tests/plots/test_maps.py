@@ -10,10 +10,11 @@ from scipy.special import expit, logit
 
 from calib.calibrators.bayes_iso import BayesIso
 from calib.diagnostics.calibration_maps import balanced_edges, class_frequencies, class_pairs, posterior_map, ranks_of
+from calib.diagnostics.class_rows import score_axis
 from calib.metrics.bootstrap import Interval
 from calib.plots.data import figure_data
 from calib.plots.maps import EndRow, MapLine, MapPicture, calibration_maps, end_rows
-from calib.plots.maps_posterior import logit_limits, probability_text, probability_ticks, score_axis
+from calib.plots.maps_posterior import logit_limits, probability_text, probability_ticks
 from calib.plots.style import alt_text, method_style
 from tests.conftest import simulate
 from tests.plots.conftest import words

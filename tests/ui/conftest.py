@@ -80,7 +80,7 @@ def twice(logits: np.ndarray, labels: np.ndarray, groups: np.ndarray | None = No
 
 def opened(monkeypatch: pytest.MonkeyPatch, session: OpenSession) -> None:
     """Have it open without a page."""
-    for name in ("current_session", "find_session"):
+    for name in ("current_session", "find_session", "find_visitor"):
         monkeypatch.setattr(fits, name, lambda: session)
 
 

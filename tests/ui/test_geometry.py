@@ -16,12 +16,13 @@ from calib.data import Predictions
 from calib.data.samples import load_sample
 from calib.diagnostics.reduction_cost import Tradeoff
 from calib.diagnostics.separation import Explanation, PrincipalPlane, Sides, Timed, explain
+from calib.diagnostics.separation_study import WAYS, ExplainedInput, SeparationCosts, listed
 from calib.formatting import percent
 from calib.jobs import FitQueue
 from calib.metrics.bootstrap import Interval
 from calib.ui.geometry import state as geometry_study
 from calib.ui.geometry import text as geometry_words
-from calib.ui.geometry.one_input import WAYS, candidates, deciding_rows, tiles
+from calib.ui.geometry.one_input import BY_NUMBER, deciding_rows, tiles
 from calib.ui.geometry.view import KINDS, axis_title
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import simulate, wait_until
@@ -77,7 +78,7 @@ def test_the_finding_is_what_the_library_computes(with_sample: OpenSession) -> N
     assert "Geometric turns this into a calibrator" in said(app)
 
 
-@pytest.mark.parametrize(("kind", "way"), list(zip(KINDS, WAYS, strict=True)))
+@pytest.mark.parametrize(("kind", "way"), list(zip(KINDS, (*WAYS, BY_NUMBER), strict=True)))
 def test_every_separation_and_every_way_to_choose(with_sample: OpenSession, kind: str, way: str) -> None:
     app = opened(with_sample)
     group(app, "geometry/kind").set_value(kind)
@@ -166,22 +167,17 @@ def test_what_takes_too_long_is_left_out_and_said(queue: FitQueue, monkeypatch: 
     assert "did not reach all 200 rows" in said(app)
 
 
-def test_candidates_come_in_the_order_asked_for(with_sample: OpenSession) -> None:
-    class Fixed(geometry_study.Study):
-        def measured(self, kind=None):
-            return type("Timed", (), {"rows": np.arange(5), "separation": np.array([0.1, -0.2, 0.3, np.inf, -0.5])})
-
-    study = Fixed(with_sample.calibration, with_sample.test, None, "l2")
-    object.__setattr__(study, "right", np.array([False, True, False, True, False]))
-    object.__setattr__(study, "confidence", np.array([0.6, 0.9, 0.8, 1.0, 0.7]))
-    assert candidates(study, "Lowest separation")[0].tolist() == [4, 1, 0, 2, 3]
-    assert candidates(study, "Wrong and most confident")[0].tolist() == [2, 4, 0]
-    assert candidates(study, "Wrong though safe")[0].tolist() == [2, 0]
+def test_rows_are_listed_in_the_order_asked_for() -> None:
+    rows, right = np.arange(10, 15), np.array([False, True, False, True, False])
+    given = rows, np.array([0.1, -0.2, 0.3, np.inf, -0.5]), right, np.array([0.6, 0.9, 0.8, 1.0, 0.7])
+    assert listed("Lowest separation", *given)[0].tolist() == [14, 11, 10, 12, 13]
+    assert listed("Wrong and most confident", *given)[0].tolist() == [12, 14, 10]
+    assert listed("Wrong though safe", *given)[0].tolist() == [12, 10]
 
 
 def test_a_row_that_is_nearest_and_decides_is_named_once() -> None:
     why = Explanation(1.0, 2.0, 3, 8, 0.5, 0.6, 3, 9)
-    row = geometry_study.Row(0, 1, 1, 0.9, why)
+    row = geometry_study.Row(0, 1, 1, 0.9, ExplainedInput(why, 0.5, {}, None))
     assert deciding_rows(row) == {
         3: "nearest of the predicted class, decides", 8: "nearest of another class", 9: "decides, another class",
     }  # fmt: skip
@@ -234,15 +230,19 @@ def test_what_was_left_out_and_what_is_infinite_is_said() -> None:
     assert "1 test row has no finite separation" in part
 
 
+def costs(fast: Timed, exact: Timed) -> str:
+    return geometry_words.costs(SeparationCosts.from_timed(fast, exact, np.ones(len(exact.rows), dtype=bool)))
+
+
 def test_costs_say_the_size_of_fast_beside_exact_and_the_rates() -> None:
-    said = geometry_words.costs(timed(100, 100), timed(100, 50, infinite=2))
+    said = costs(timed(100, 100), timed(100, 50, infinite=2))
     assert "a correlation of 1.000 (n = 48)" in said
     assert "measured on 100 and 50 rows" in said
     assert "fast has 50\u00a0% of the size of exact" in said
     assert "**50 fast** and **25 exact**" in said
     assert "did not reach all 100 rows" in said
-    assert "too few rows" in geometry_words.costs(timed(100, 100), timed(100, 29))
-    assert "(n = 30)" in geometry_words.costs(timed(100, 100), timed(100, 30))
+    assert "too few rows" in costs(timed(100, 100), timed(100, 29))
+    assert "(n = 30)" in costs(timed(100, 100), timed(100, 30))
 
 
 def test_the_fastest_reduction_is_named_among_those_that_are_no_worse() -> None:

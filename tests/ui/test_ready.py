@@ -3,60 +3,139 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
-from importlib import import_module
 from typing import Any
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from calib.base import Calibrator
+from calib.data import Predictions
+from calib.diagnostics.reliability import reliability_curve
+from calib.diagnostics.subgroups import gaps_by_group
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
+from calib.export import writer
 from calib.jobs import FitQueue
 from calib.jobs.local import WorkerDied
 from calib.jobs.tasks import Fitted
-from calib.ui import fits
+from calib.registry import calibrator
+from calib.ui import fits, widgets
 from calib.ui.ready import awaited
 from calib.ui.session import OpenSession
-from tests.ui.conftest import PAGES, clean, fit, open_page, opened
+from tests.conftest import ROOT, simulate
+from tests.ui.conftest import PAGES, clean, fit, npz, open_page, opened, said
 
-OVER_ROWS = (
-    "calib.evaluation.scores.scores",
-    "calib.evaluation.scores.resample_scores",
-    "calib.evaluation.scores.statistics_of",
-    "calib.diagnostics.reliability.reliability_curve",
-    "calib.metrics.bootstrap.interval_of_draws",
-    "calib.diagnostics.calibration_maps.class_pairs",
-    "calib.diagnostics.separation.timed_separation",
-)
-"""Functions that sort, bin or resample rows."""
-WITHOUT_ROWS = ("Compare.py", "Reliability.py", "Over_underconfidence.py", "Decide.py", "Calibration_maps.py", "app.py")
-"""Pages that leave all of it to workers."""
+N = 3001
+"""Rows of each part: more than any figure has points."""
+OF_ROWS = {
+    "sort": 0, "argsort": 0, "partition": 0, "argpartition": 0, "unique": 0, "median": 0, "quantile": 0,
+    "percentile": 0, "histogram": 0, "digitize": 0, "searchsorted": 1, "interp": 0, "bincount": 1,
+}  # fmt: skip
+"""What sorts or bins rows in NumPy, with the argument that holds them: a count of labels has no weights."""
+LOOKED_AT = ("pages/11_Monitoring.py", "pages/7_Calibration_maps.py", "pages/5_Export.py")
 
 
 @pytest.fixture
 def nothing_over_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """This process, which is the server's, computes nothing over rows, under whatever name a module has it."""
+    """This process, which is the server's, neither sorts nor bins, resamples or predicts rows, nor packs an export."""
+    of_calib = str(ROOT / "calib")
 
     def refuse(*_: Any, **__: Any) -> Any:
-        raise AssertionError("computed over rows in the server's process")
+        raise AssertionError("computed in the server's process")
 
+    def few_rows_only(call: Callable[..., Any], place: int) -> Callable[..., Any]:
+        def checked(*arguments: Any, **options: Any) -> Any:
+            large = any(np.size(rows) >= N for rows in (*arguments[place : place + 1], options.get("weights", 0)))
+            if large and sys._getframe(1).f_code.co_filename.startswith(of_calib):
+                refuse()
+            return call(*arguments, **options)
+
+        return checked
+
+    def few_predicted(self: Calibrator, logits: Any, *arguments: Any, **options: Any) -> Any:
+        return refuse() if len(logits) >= N else predict(self, logits, *arguments, **options)
+
+    predict = Calibrator.predict_proba
+    for name, place in OF_ROWS.items():
+        monkeypatch.setattr(np, name, few_rows_only(getattr(np, name), place))
+    monkeypatch.setattr(Calibrator, "predict_proba", few_predicted)
     for name in ("from_calibrator", "from_predictions", "resamples"):
         monkeypatch.setattr(Evaluation, name, refuse)
-    for path in OVER_ROWS:
-        module, _, name = path.rpartition(".")
-        original = getattr(import_module(module), name)
-        for place in [place for place in sys.modules.values() if getattr(place, "__name__", "").startswith("calib.")]:
-            if vars(place).get(name) is original:
-                monkeypatch.setattr(place, name, refuse)
+    for name in ("to_pickle", "to_bundle", "to_npz_json"):
+        monkeypatch.setattr(writer, name, refuse)
 
 
-@pytest.mark.parametrize("path", [page for page in PAGES if page.endswith(WITHOUT_ROWS)])
+@pytest.fixture
+def all_unfolded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every further question of a page is open."""
+
+    def draw_now(label: str, key: str, draw: Callable[[], object]) -> None:
+        draw()
+
+    for place in [place for name, place in sys.modules.items() if name.startswith("calib.ui")]:
+        if vars(place).get("folded") is widgets.folded:
+            monkeypatch.setattr(place, "folded", draw_now)
+
+
+@pytest.fixture(scope="module")
+def many_rows(queue: FitQueue) -> OpenSession:
+    """A session of many rows with all that pages ask for, and fits."""
+    logits, labels = simulate(2 * N, 3)
+    generator = np.random.default_rng(0)
+    features = labels[:, None] + generator.normal(size=(2 * N, 3))
+    data = Predictions(
+        logits, labels, ("cat", "dog", "hen"), sha256="many rows", given_split=np.arange(2 * N) < N,
+        groups=generator.choice(["north", "south"], 2 * N), features=features,
+        train_features=features[:600] + 0.1, train_labels=labels[:600],
+    )  # fmt: skip
+    return fit(queue, OpenSession.from_data(data), "temperature", "isotonic")
+
+
+@pytest.mark.parametrize(
+    "path", [page if page in LOOKED_AT else pytest.param(page, marks=pytest.mark.long) for page in PAGES]
+)
 def test_a_page_is_drawn_without_computing_over_rows(
-    queue: FitQueue, with_fits: OpenSession, nothing_over_rows: None, path: str
+    many_rows: OpenSession, nothing_over_rows: None, all_unfolded: None, path: str
 ) -> None:
-    assert clean(open_page(path, with_fits))
+    app = open_page(path, many_rows)
+    assert clean(app), [error.value for error in app.error]
+
+
+def test_what_computes_over_rows_here_is_noticed(many_rows: OpenSession, nothing_over_rows: None) -> None:
+    said, came = np.linspace(0.5, 1, N), np.arange(N) % 3 > 0
+    for compute in (reliability_curve, lambda *rows: gaps_by_group(*rows, np.zeros(N, dtype=int), 1)):
+        with pytest.raises(AssertionError, match="in the server's process"):
+            compute(said, came)
+
+
+@pytest.mark.parametrize("labelled", [pytest.param(True, marks=pytest.mark.long), False])
+def test_new_rows_are_judged_without_computing_here(
+    many_rows: OpenSession, nothing_over_rows: None, all_unfolded: None, labelled: bool
+) -> None:
+    arrays = {"logits": many_rows.test.logits} | ({"labels": many_rows.test.labels} if labelled else {})
+    app = open_page("pages/11_Monitoring.py", many_rows)
+    app.file_uploader(key="monitoring/new-data").upload("new.npz", npz(**arrays)).run()
+    assert clean(app), [error.value for error in app.error]
+    assert f"{N:,}" in said(app)
+
+
+@pytest.mark.long
+def test_new_rows_are_judged_elsewhere_without_open_data_too(
+    queue: FitQueue, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    logits, labels = simulate(N, 3)
+    arrays, text = writer.to_npz_json(calibrator("temperature").fit(logits, labels), {"class_names": ("a", "b", "c")})
+    request.getfixturevalue("nothing_over_rows")
+    files = [("calibrator.npz", arrays, ""), ("calibrator.json", text.encode(), "")]
+    app = open_page("pages/11_Monitoring.py")
+    app.file_uploader(key="monitoring/files").set_value(files).run()
+    app.file_uploader(key="monitoring/new-data").upload("new.npz", npz(logits=logits, labels=labels)).run()
+    assert clean(app), [error.value for error in app.error]
+    assert f"{N:,} new rows" in said(app)
 
 
 def test_a_fit_that_came_without_a_judgement_is_judged_by_a_worker(

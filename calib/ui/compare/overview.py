@@ -31,7 +31,7 @@ from calib.plots.overview import (
 )
 from calib.ui import link, widgets
 from calib.ui.compare.answer import answer_with_export, claims_of, relevant_differences, unfinished
-from calib.ui.fits import ShownFit
+from calib.ui.fits import ShownFit, extremes_of
 from calib.ui.reliability.state import show_only
 from calib.ui.session import OpenSession, keep
 from calib.ui.shell import need_fit
@@ -55,7 +55,7 @@ def overview(session: OpenSession, fits: list[ShownFit]) -> None:
     """The answer and both pictures; of the raw model alone its reliability."""
     view = fits[0].evaluation.view
     if len(fits) == 1:
-        st.markdown(confidence_sentence(fits[0].evaluation, "The raw model"))
+        st.markdown(confidence_sentence(fits[0].evaluation, "The raw model", extremes_of(fits[0].evaluation)))
         unfinished()
         need_fit(what="Only the raw model is here. Fit calibrators to compare them with it.")
         _panels([_panel(fits[0], claims_of(fits))], [fits[0].key], view)

@@ -55,7 +55,7 @@ def overview(session: OpenSession) -> None:
     """Open with the finding in words, then what the data are."""
     data, whole = session.data, fits.on_all_rows(session)
     said, outcome = whole.pair
-    st.markdown(confidence_sentence(whole, "Over all rows the model"))
+    st.markdown(confidence_sentence(whole, "Over all rows the model", fits.extremes_of(whole, "all rows")))
     kind = KINDS[data.kind].replace("class 1", "the event" if data.event and data.event.column == 1 else "class 1")
     facts = {
         "Rows": f"{len(data):,}",
@@ -272,7 +272,7 @@ def split_controls(session: OpenSession) -> None:
     offer_to_fit_again(session)
     n, n_test = len(session.calibration), len(session.test)
     if data.event is None:
-        present = len(np.unique(session.calibration.labels))
+        present = np.count_nonzero(np.bincount(session.calibration.labels))
         of_them = f"{present:,} of {plural(data.n_classes, 'class', 'classes')} occur among the calibration rows"
     else:
         happened, also = (int((part.labels == data.event.column).sum()) for part in (session.calibration, session.test))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal
 
 import streamlit as st
@@ -18,21 +17,23 @@ from calib.export import writer
 from calib.export.calibrated import Rows, to_csv, to_npz
 from calib.export.model_card import WITHOUT_CALIB, model_card
 from calib.export.runtime import ExportedCalibrator
-from calib.export.seen import AmbiguousOutputs
+from calib.export.seen import AmbiguousOutputs, seen_of_parts
 from calib.formatting import escape_markdown, plural
+from calib.jobs.protocol import Data
 from calib.registry import is_pairs, is_top_k
-from calib.ui.building import FileTask, on_request
+from calib.ui.building import FileTask, at_once, on_request
 from calib.ui.data.view import show_finding
-from calib.ui.fits import ShownFit, intervals_of
+from calib.ui.fits import ShownFit, intervals_of, ready
+from calib.ui.server.memory import nbytes
 from calib.ui.server.uploads import StoredUpload, uploader
 from calib.ui.session import Carried, OpenSession, keep
 from calib.ui.text import show_notes
-from calib.ui.widgets import at_once, size_in_words
+from calib.ui.widgets import size_in_words
 
 SMALL = 4 << 20
-"""Bytes up to which a calibrator is packed with the page; the 1.2 MB of a GPcalib take about 0.3 s, once."""
+"""Bytes up to which the page waits until a calibrator is packed; the 1.2 MB of a GPcalib take about 0.3 s, once."""
 FEW_CELLS = 50_000
-"""Cells up to which calibrated probabilities are written with the page, which takes about 0.1 s, once."""
+"""Cells up to which the page waits until calibrated probabilities are written, which takes about 0.1 s, once."""
 
 FILES = """
 | file | needs | holds |
@@ -69,7 +70,7 @@ class Packed:
     ----------
     key : of the fit and what it decides.
     exported : what every file holds.
-    size : bytes of the pickle.
+    size : bytes of what it learned, which all but the smallest files have too.
     """
 
     key: Hashable
@@ -84,15 +85,15 @@ class Packed:
             return OF_PAIRS
         return PROBABILITIES if fitted.gives_probabilities else CONFIDENCE
 
-    def offer(self, label: str, ending: Literal["zip", "npz", "json", "pkl"], icon: str, **looks: Any) -> None:
-        """Offer one of its files, at once where it is small."""
+    def offer(self, label: str, ending: Literal["zip", "npz", "json", "pkl"], icon: str, **looks: Any) -> int:
+        """Offer one of its files, at once where it is small; returns how many bytes it has, as far as that is known."""
         name, given = f"calibrator.{ending}", {"exported": self.exported}
         key, looks = f"export/{name}", looks | {"icon": f":material/{icon}:"}
+        task = FileTask(writer.written, lambda: given, arguments=(ending,))
         if self.size <= SMALL:
-            at_once(label, key, name, partial(writer.written, ending, data=given), of=self.key, **looks)
-        else:
-            task = FileTask(writer.written, lambda: given, arguments=(ending,))
-            on_request(label, key, name, task, of=self.key, **looks)
+            return len(at_once(label, key, name, task, of=self.key, **looks))
+        on_request(label, key, name, task, of=self.key, **looks)
+        return self.size
 
 
 def packed(session: OpenSession, fit: ShownFit, raw: ShownFit) -> Packed:
@@ -101,7 +102,7 @@ def packed(session: OpenSession, fit: ShownFit, raw: ShownFit) -> Packed:
 
     def pack() -> Packed:
         exported = writer.exported(fit.calibrator, metadata_of(session, fit, raw))
-        return Packed((fit.key, carried), exported, len(writer.to_pickle(exported)))
+        return Packed((fit.key, carried), exported, nbytes(fit.calibrator))
 
     return keep(("packed", fit.key, carried, session.view.key), pack)
 
@@ -142,9 +143,9 @@ def other_files(made: Packed) -> None:
     with st.container(horizontal=True):
         made.offer("Arrays (npz)", "npz", "data_array")
         made.offer("Record (json)", "json", "data_object")
-        made.offer("Pickle", "pkl", "deployed_code")
+        size = made.offer("Pickle", "pkl", "deployed_code")
     carried = ", training rows included" if "train_features" in exported.calibrator.needs else ""
-    st.caption(f"The pickle is {size_in_words(made.size)}{carried}.")
+    st.caption(f"The pickle is {size_in_words(size)}{carried}.")
     st.markdown(WITHOUT)
     st.code(PICKLE.format(call=made.call), language="python", wrap_lines=True)
 
@@ -172,7 +173,12 @@ def metadata_of(session: OpenSession, fit: ShownFit, raw: ShownFit) -> dict[str,
 
 def described(session: OpenSession) -> dict[str, Any]:
     """What an export records of the open data; computed once."""
-    return keep(("described",), lambda: writer.describe(session.data))
+    data = session.data
+    if is_top_k(data):
+        return writer.describe(data)
+    outputs = Data(f"{session.split_key} outputs", {"first": session.calibration.logits, "second": session.test.logits})
+    seen = ready(("seen",), "what the outputs look like", seen_of_parts, data.kind, data.scale, data=outputs)
+    return writer.describe(data, seen)
 
 
 def calibrate_upload(session: OpenSession, fit: ShownFit) -> None:
@@ -201,10 +207,11 @@ def calibrate_upload(session: OpenSession, fit: ShownFit) -> None:
     with st.container(horizontal=few):
         for form, build in (("npz", to_npz), ("csv", to_csv))[: 1 if top_k else 2]:
             key, name = f"export/{form}", f"calibrated.{form}"
+            task = FileTask(build, lambda: given, "row")
             if few:
-                at_once(f"Download {form}", key, name, partial(build, data=given), of=of, icon=icon)
+                at_once(f"Download {form}", key, name, task, of, icon=icon)
             else:
-                on_request(f"Build {form}", key, name, FileTask(build, lambda: given, "row"), of, icon=icon)
+                on_request(f"Build {form}", key, name, task, of, icon=icon)
     st.caption(f"{plural(len(rows.logits), 'row')}, {plural(session.data.n_classes, 'class', 'classes')}.")
 
 

@@ -7,9 +7,8 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from calib.diagnostics.separation import DecidingPlane
-from calib.numerics import Ints
-from calib.plots.geometry import GAP, Crowd, Neighbour, Zone, deciding_picture, image_grid, principal_picture
+from calib.diagnostics.separation_study import WAYS
+from calib.plots.geometry import GAP, Crowd, Zone, deciding_picture, image_grid, principal_picture
 from calib.ui import widgets
 from calib.ui.fits import ShownFit
 from calib.ui.geometry import text as geometry_words
@@ -19,8 +18,7 @@ from calib.ui.session import keep
 from calib.ui.text import literal
 from calib.ui.widgets import draw_table, segments
 
-WAYS = ("Lowest separation", "Wrong and most confident", "Wrong though safe", "By number")
-LISTED = 50
+BY_NUMBER = "By number"
 TABLE_PIXELS = 178
 """Four of the rows, and the names of the columns."""
 PICTURES = ("True distances", "Principal components")
@@ -49,26 +47,23 @@ def one_input(study: Study, fits: list[ShownFit]) -> None:
 
 def choose_row(study: Study) -> int | None:
     """Let the visitor choose a test row: the first of an order, one from its table, or any by its number."""
-    way = segments("Choose an input", WAYS, WAYS[0], "geometry/way")
-    if way == "By number":
-        return int(
-            st.number_input(
-                "Test row", 0, len(study.test) - 1, value=0, key=f"geometry/row/{len(study.test)}", width=200
-            )
-        )
-    rows, separation = candidates(study, way)
+    way = segments("Choose an input", (*WAYS, BY_NUMBER), WAYS[0], "geometry/way")
+    raw, class_names = study.raw, study.session.data.class_names
+    if way == BY_NUMBER:
+        return int(st.number_input("Test row", 0, len(raw) - 1, value=0, key=f"geometry/row/{len(raw)}", width=200))
+    rows, separation = study.measured.listed[way]
     if not len(rows):
         st.caption(f"There is none: no test row looked at is {'safe and wrong' if 'safe' in way else 'wrong'}.")
         return None
-    names = np.array(study.test.class_names)
+    names = np.array(class_names)
     table = pd.DataFrame(
         {
             "test row": rows,
-            "predicted": names[study.predicted[rows]],
-            "label": names[study.test.labels[rows]],
-            "confidence": study.confidence[rows],
+            "predicted": names[raw.predicted[rows]],
+            "label": names[raw.labels[rows]],
+            "confidence": raw.confidence[rows],
             "separation": separation,
-            "right": study.right[rows],
+            "right": raw.correct[rows],
         }
     )
     event = draw_table(
@@ -80,31 +75,12 @@ def choose_row(study: Study) -> int | None:
     return int(rows[chosen[0]] if chosen and chosen[0] < len(rows) else rows[0])
 
 
-def candidates(study: Study, way: str) -> tuple[Ints, np.ndarray]:
-    """Test rows in the order of a way to choose, with their separations, up to ``LISTED``."""
-    measured = study.measured()
-    rows, separation = measured.rows, measured.separation
-    wrong = ~study.right[rows]
-    if way == "Lowest separation":
-        keys, group = separation, np.ones(len(rows), dtype=bool)
-    elif way == "Wrong and most confident":
-        keys, group = -study.confidence[rows], wrong
-    else:
-        keys, group = -separation, wrong & (separation > 0)
-    order = np.argsort(keys[group], kind="stable")[:LISTED]
-    return rows[group][order], separation[group][order]
-
-
 def explain_row(study: Study, number: int, fits: list[ShownFit]) -> None:
     """Say why a row has its separation, show it beside what decides it, and draw both pictures."""
     row = study.row(number)
-    at = study.separation_of(row)
-    isotonic, logistic = (float(study.map_at(kind, at)[0]) for kind in ("isotonic", "sigmoid"))
-    st.markdown(
-        geometry_words.row_sentence(
-            row, study.test.class_names, isotonic, logistic, float(at[0]), axis_title(study.kind)
-        )
-    )
+    at, names = row.explained.separation, study.session.data.class_names
+    isotonic, logistic = (float(study.measured.map_at(kind, np.array([at]))[0]) for kind in ("isotonic", "sigmoid"))
+    st.markdown(geometry_words.row_sentence(row, names, isotonic, logistic, at, axis_title(study.kind)))
     fitted = [(fit.title, float(fit.evaluation.confidence[number])) for fit in fits if fit.method == "geometric"]
     if fitted:
         st.markdown(geometry_words.fitted_sentence(fitted))
@@ -169,29 +145,20 @@ def _picture(study: Study, row: Row, roles: dict[int, str]) -> None:
         fig, inside = keep(("geometry components", row.number), lambda: _components(study, row, zone, roles))
         widgets.show(fig, "principal-components", HOW_TO_READ_COMPONENTS)
         st.caption(geometry_words.components_sentence(study.components, study.n_train, inside))
-    elif why.deciding_same_row is not None and why.deciding_other_row is not None:
-        pair = why.deciding_same_row, why.deciding_other_row
+    elif (plane := row.explained.plane) is not None:
+        pair = [number for number in (why.deciding_same_row, why.deciding_other_row) if number is not None]
         widgets.show_kept(
-            ("geometry plane", row.number), lambda: _plane(study, row, zone, pair), "deciding-plane", HOW_TO_READ_PLANE
-        )
+            ("geometry plane", row.number), lambda: deciding_picture(plane, zone, *study.neighbours(row, pair)),
+            "deciding-plane", HOW_TO_READ_PLANE,
+        )  # fmt: skip
         st.caption(geometry_words.zone_sentence(row))
-
-
-def _plane(study: Study, row: Row, zone: Zone, pair: tuple[int, int]) -> go.Figure:
-    feature, points = study.flat(row.number), study.training.features[list(pair)]
-    plane = DecidingPlane.through(feature, *points)
-    return deciding_picture(plane, zone, *study.neighbours(row.number, list(pair)))
 
 
 def _components(study: Study, row: Row, zone: Zone, roles: dict[int, str]) -> tuple[go.Figure, int]:
     """The figure, and how many training inputs drawn in the zone of exact separation lie outside it in truth."""
-    plane, labels = study.components, study.features.train_labels
-    feature, numbers = study.flat(row.number), list(roles)
-    place = plane.place(feature[None])[0]
+    plane, labels, numbers = study.components, study.features.train_labels, list(roles)
+    placed = study.placed(row, numbers)
     names = np.array(study.training_class_names(plane.rows))
     crowd = Crowd(plane.places, plane.rows, names, labels[plane.rows] == row.predicted)
-    seen = np.linalg.norm(plane.places - place, axis=1) < abs(zone.exact)
-    true = np.linalg.norm(study.training.features[plane.rows[seen]].astype(np.float64) - feature, axis=1)
-    spots = plane.place(study.training.features[numbers])
-    deciding: list[tuple[np.ndarray, Neighbour]] = list(zip(spots, study.neighbours(row.number, numbers), strict=True))
-    return principal_picture(crowd, place, zone, deciding), int(np.count_nonzero(true >= abs(zone.exact)))
+    deciding = list(zip(placed.spots, study.neighbours(row, numbers), strict=True))
+    return principal_picture(crowd, placed.place, zone, deciding), placed.n_outside

@@ -12,45 +12,37 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
-from calib.calibrators.geometric import MAPS, apply_success_map, fit_success_map
-from calib.calibrators.geometric.neighbours import nearest
-from calib.calibrators.geometric.training_set import TrainingSet
+from calib.calibrators.geometric import MAPS
 from calib.data import Predictions
 from calib.diagnostics.reduction_cost import Tradeoff, measured_of_rows, subsets
-from calib.diagnostics.reliability import default_bins
-from calib.diagnostics.separation import (
-    EXACT,
-    Explanation,
-    PrincipalPlane,
-    SeparationHistogram,
-    Sides,
-    SuccessRates,
-    Timed,
-    explain_among,
-    principal_plane,
-    separation_histogram,
-    success_rates,
-    timed_separation_of_rows,
+from calib.diagnostics.separation import Explanation, PrincipalPlane
+from calib.diagnostics.separation_study import (
+    ExplainedInput,
+    PlacedInput,
+    SeparationCosts,
+    SeparationStudy,
+    compare_separations,
+    explain_input,
+    place_input,
+    plane_of_training,
+    study_separations,
 )
 from calib.errors import CalibrationError
+from calib.evaluation import Evaluation
 from calib.jobs.local import UnexpectedError, WorkerDied
 from calib.jobs.protocol import Data
-from calib.numerics import Floats, Ints, softmax
+from calib.numerics import Ints
 from calib.plots.geometry import Neighbour
 from calib.plots.geometry_success import SuccessMap
 from calib.plots.style import method_style
 from calib.registry import calibrator, extras_for
 from calib.ui.fits import queue, ready
-from calib.ui.session import OpenSession, current_session, keep
+from calib.ui.session import OpenSession, current_session
 
 SECONDS = 1.0
 """For each part and kind of separation; what is not reached by then is left out, and the page says so."""
-KEPT_NUMBERS = 8_000_000
-"""A prepared training set of more numbers is made again when it is needed, not kept for every visitor."""
-POINTS = 200
 STYLES = {
     "isotonic": replace(method_style("isotonic"), dash="solid"),
     "sigmoid": replace(method_style("platt"), dash="dash"),
@@ -68,12 +60,17 @@ class Row:
     predicted: int
     label: int
     confidence: float
-    why: Explanation
+    explained: ExplainedInput
 
     @property
     def right(self) -> bool:
         """Whether the prediction is right."""
         return self.predicted == self.label
+
+    @property
+    def why(self) -> Explanation:
+        """What decides."""
+        return self.explained.why
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,28 +92,20 @@ class Features:
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A split under one kind of separation.
+    """A split under one kind of separation; workers compute what pages show of it.
 
     Attributes
     ----------
-    calibration, test : the parts of the split.
+    session : with the split.
     features : what separations are measured on.
+    raw : the raw model on the test rows.
     kind : "l2", "l1", "linf" or "exact".
     """
 
-    calibration: Predictions
-    test: Predictions
+    session: OpenSession
     features: Features
+    raw: Evaluation
     kind: str
-
-    @cached_property
-    def training(self) -> TrainingSet:
-        """The training set in the order that searches read."""
-
-        def build() -> TrainingSet:
-            return TrainingSet.from_arrays(self.features.train, self.features.train_labels)
-
-        return keep(("geometry", "training"), build) if self.features.train.size <= KEPT_NUMBERS else build()
 
     @property
     def n_train(self) -> int:
@@ -124,117 +113,63 @@ class Study:
         return len(self.features.train_labels)
 
     @cached_property
-    def predicted(self) -> Ints:
-        """Class of the largest logit of each test row."""
-        return np.argmax(self.test.logits, axis=1)
-
-    @cached_property
-    def right(self) -> npt.NDArray[np.bool_]:
-        """Whether each test row's prediction is right."""
-        return self.predicted == self.test.labels
-
-    def measured(self, kind: str | None = None) -> Timed:
-        """Separations of the test rows, of another kind on request."""
-        return self._timed("test", kind or self.kind)
-
-    def _timed(self, part: str, kind: str) -> Timed:
-        rows = self.test if part == "test" else self.calibration
+    def data(self) -> Data:
+        """What workers compute on."""
+        calibration, test = self.session.calibration, self.session.test
         arrays = {
-            "features": rows.features,
-            "predicted": keep(("geometry", part, "predicted"), lambda: np.argmax(rows.logits, axis=1)),
+            "features": test.features,
+            "logits": test.logits,
+            "labels": test.labels,
+            "calibration_features": calibration.features,
+            "calibration_logits": calibration.logits,
+            "calibration_labels": calibration.labels,
             "train_features": self.features.train,
             "train_labels": self.features.train_labels,
         }
-        data, what = Data(f"{rows.sha256} and the training set", arrays), f"the separations of the {part} rows"
-        return ready(("geometry", part, kind), what, timed_separation_of_rows, kind, SECONDS, data=data)
+        return Data(f"{self.session.split_key} separations", arrays)
 
     @cached_property
-    def sides(self) -> Sides:
-        """Safe and dangerous test rows, and those well inside their class."""
-        measured = self.measured()
-        return Sides.from_separations(measured.separation, self.right[measured.rows])
+    def measured(self) -> SeparationStudy:
+        """Separations of both parts, and what follows from them."""
+        key, what = ("geometry", self.kind), "the separations of the test rows"
+        return ready(key, what, study_separations, self.kind, SECONDS, data=self.data)
 
-    @cached_property
-    def rates(self) -> SuccessRates:
-        """Success rates of the test rows."""
-        measured = self.measured()
-        return success_rates(measured.separation, self.right[measured.rows], default_bins(len(measured.rows)))
-
-    @cached_property
-    def histogram(self) -> SeparationHistogram:
-        """Separations of the right and the wrong test rows."""
-        measured = self.measured()
-        return separation_histogram(measured.separation, self.right[measured.rows])
-
-    @cached_property
-    def learned(self) -> Timed:
-        """Separations of the calibration rows, from which the maps are learned."""
-        return self._timed("calibration", self.kind)
-
-    @cached_property
-    def grid(self) -> Floats:
-        """Separations at which maps are drawn: all that test rows have."""
-        edges = self.histogram.edges
-        return np.linspace(edges[0], edges[-1], POINTS)
-
-    def map_at(self, kind: str, separation: Floats) -> Floats:
-        """Success rate that a map learned from the calibration rows gives separations."""
-        known = self.learned.separation[np.isfinite(self.learned.separation)]
-        limits = (known.min(), known.max()) if len(known) else (-1.0, 1.0)
-
-        def build() -> dict:
-            right = np.argmax(self.calibration.logits, axis=1) == self.calibration.labels
-            return fit_success_map(kind, np.clip(self.learned.separation, *limits), right[self.learned.rows])
-
-        state = keep(("geometry map", kind, self.kind), build)
-        return apply_success_map(state, np.clip(separation, *limits))
+    @property
+    def costs(self) -> SeparationCosts:
+        """Fast separation beside the exact one."""
+        return ready(("geometry", "costs"), "exact separations", compare_separations, SECONDS, data=self.data)
 
     @property
     def maps(self) -> list[SuccessMap]:
         """Both maps on the grid, in the colours of the methods that use them elsewhere."""
-        return [SuccessMap(kind, STYLES[kind], self.map_at(kind, self.grid)) for kind in MAPS]
-
-    def separation_of(self, row: Row) -> Floats:
-        """The separation of a row under this kind, (1,)."""
-        if self.kind in ("l2", EXACT):
-            return np.array([row.why.fast if self.kind == "l2" else row.why.exact])
-        queries = self.training.queries(self.features.test[[row.number]], np.array([row.predicted]))
-        return keep(("geometry row", row.number, self.kind), lambda: nearest(self.training, *queries, self.kind).fast)
-
-    @cached_property
-    def confidence(self) -> Floats:
-        """The raw model's confidence in each test row."""
-        return keep(("geometry", "confidence"), lambda: softmax(self.test.logits).max(axis=1))
+        study = self.measured
+        return [SuccessMap(kind, STYLES[kind], study.map_at(kind, study.grid)) for kind in MAPS]
 
     def row(self, number: int) -> Row:
         """Why a test row has the separation it has."""
-        predicted = int(self.predicted[number])
-
-        def build() -> Explanation:
-            return explain_among(self.training, self.features.test[number], predicted)
-
-        why = keep(("geometry explain", number), build)
-        return Row(number, predicted, int(self.test.labels[number]), float(self.confidence[number]), why)
-
-    def flat(self, number: int) -> Floats:
-        """Features (d,) of a test row in the training set's precision."""
-        return self.features.test[number].reshape(-1).astype(self.training.features.dtype)
+        key, what = ("geometry row", number, self.kind), f"what decides the separation of row {number:,}"
+        explained = ready(key, what, explain_input, number, self.kind, data=self.data)
+        predicted, label = int(self.raw.predicted[number]), int(self.raw.labels[number])
+        return Row(number, predicted, label, float(self.raw.confidence[number]), explained)
 
     def training_class_names(self, rows: Sequence[int] | Ints) -> list[str]:
         """Names of the classes of training rows."""
-        return [str(self.test.class_names[label]) for label in self.features.train_labels[rows]]
+        return [str(self.session.data.class_names[label]) for label in self.features.train_labels[rows]]
 
-    def neighbours(self, number: int, rows: list[int]) -> list[Neighbour]:
-        """Training rows as a picture names them, with their true distances from a test row."""
-        gaps = self.training.features[rows].astype(np.float64) - self.flat(number)
-        away = np.linalg.norm(gaps, axis=1)
-        names = self.training_class_names(rows)
-        return [Neighbour(*about) for about in zip(rows, names, map(float, away), strict=True)]
+    def neighbours(self, row: Row, rows: list[int]) -> list[Neighbour]:
+        """Training rows that decide as a picture names them, with their true distances from a test row."""
+        away = [row.explained.away[number] for number in rows]
+        return [Neighbour(*about) for about in zip(rows, self.training_class_names(rows), away, strict=True)]
 
-    @cached_property
+    @property
     def components(self) -> PrincipalPlane:
         """The training set on its first two principal components."""
-        return keep(("geometry", "components"), lambda: principal_plane(self.training))
+        return ready(("geometry", "components"), "the principal components", plane_of_training, data=self.data)
+
+    def placed(self, row: Row, rows: list[int]) -> PlacedInput:
+        """A test row and training rows on the principal components."""
+        key, what = ("geometry placed", row.number, tuple(rows)), f"where row {row.number:,} lies"
+        return ready(key, what, place_input, row.number, self.components, rows, row.why.exact, data=self.data)
 
 
 @dataclass(eq=False)

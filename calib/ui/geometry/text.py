@@ -6,14 +6,12 @@ import numpy as np
 
 from calib.diagnostics.reduction_cost import Tradeoff
 from calib.diagnostics.separation import PrincipalPlane, RightShare, Sides, Timed
+from calib.diagnostics.separation_study import SeparationCosts
 from calib.formatting import listed, number, percent, plural
 from calib.metrics.bootstrap import Interval
 from calib.plots.geometry_success import NAMES
 from calib.ui.geometry.state import Row
 from calib.ui.text import literal
-
-LEAST_CORRELATED = 30
-"""Rows from which a correlation is said; of fewer it may be anything."""
 
 
 def finding(sides: Sides) -> str:
@@ -77,18 +75,15 @@ def sides_sentence(sides: Sides) -> str:
     return f"{'; '.join(parts)}. Safe: the nearest training input is of the predicted class."
 
 
-def costs(fast: Timed, exact: Timed) -> str:
+def costs(found: SeparationCosts) -> str:
     """How fast and exact separation agree, and what each costs."""
-    both = np.isfinite(exact.fast) & np.isfinite(exact.separation)
-    a, b = exact.fast[both], exact.separation[both]
-    known = len(a) >= LEAST_CORRELATED and a.std() > 0 and b.std() > 0
+    fast, exact = found.fast, found.exact
     agree = (
-        f"a correlation of {np.corrcoef(a, b)[0, 1]:.3f} (n = {len(a):,})"
-        if known
-        else "too few rows for a correlation"
+        "too few rows for a correlation"
+        if found.correlation is None
+        else f"a correlation of {found.correlation:.3f} (n = {found.n:,})"
     )
-    size, larger = np.abs(a).sum(), np.abs(b).sum()
-    share = f"; on average fast has {percent(float(size / larger), 0)} of the size of exact" if larger > 0 else ""
+    share = "" if found.share is None else f"; on average fast has {percent(found.share, 0)} of the size of exact"
     text = (
         f"On {plural(len(exact.rows), 'test row')}, with {agree}{share}. Per second of processor time, about "
         f"**{rounded(fast.per_second)} fast** and **{rounded(exact.per_second)} exact** separations, measured on "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -33,7 +32,6 @@ from calib.ui.widgets import segments
 
 KINDS = {"l2": "Fast, L2", "l1": "Fast, L1", "linf": "Fast, L∞", EXACT: "Exact, L2"}
 SAMPLE = "digits-cnn"
-MOST_DOTS = 2000
 
 HOW_TO_READ_SUCCESS = (
     "Across is the separation: how far an input lies inside its predicted class among the training data, negative "
@@ -91,17 +89,17 @@ def success(study: Study) -> None:
     """Success rate against separation, with both maps."""
 
     def build() -> go.Figure:
-        return success_curve(study.rates, study.grid, study.maps, axis_title(study.kind))
+        return success_curve(study.measured.rates, study.measured.grid, study.maps, axis_title(study.kind))
 
     widgets.show_kept(("geometry success", study.kind), build, "success-by-separation", HOW_TO_READ_SUCCESS)
 
 
 def spread(study: Study) -> None:
     """How right and wrong predictions spread over separation."""
-    st.markdown(geometry_words.sides_sentence(study.sides))
+    st.markdown(geometry_words.sides_sentence(study.measured.sides))
     widgets.show_kept(
         ("geometry spread", study.kind),
-        lambda: separation_densities(study.histogram, axis_title(study.kind)),
+        lambda: separation_densities(study.measured.histogram, axis_title(study.kind)),
         "separations",
         HOW_TO_READ_SPREAD,
     )
@@ -109,20 +107,16 @@ def spread(study: Study) -> None:
 
 def fast_and_exact(study: Study) -> None:
     """How near fast separation comes to the exact one, and what each costs."""
-    fast, exact = study.measured("l2"), study.measured(EXACT)
-    st.markdown(geometry_words.costs(fast, exact))
-    known = np.flatnonzero(np.isfinite(exact.separation))
-    if not len(known):
+    costs = study.costs
+    st.markdown(geometry_words.costs(costs))
+    n_shown, n = len(costs.dots[0]), len(costs.exact.rows)
+    if not n_shown:
         return
-    shown = known[np.unique(np.linspace(0, len(known) - 1, MOST_DOTS).astype(int))]
-    rows = exact.rows[shown]
-
-    def build() -> go.Figure:
-        return fast_against_exact(rows, exact.fast[shown], exact.separation[shown], study.right[rows])
-
-    widgets.show_kept(("geometry", "cost"), build, "fast-against-exact", HOW_TO_READ_COST)
-    if len(shown) < len(exact.rows):
-        st.caption(f"{len(shown):,} of {len(exact.rows):,} rows are drawn.")
+    widgets.show_kept(
+        ("geometry", "cost"), partial(fast_against_exact, *costs.dots), "fast-against-exact", HOW_TO_READ_COST
+    )
+    if n_shown < n:
+        st.caption(f"{n_shown:,} of {n:,} rows are drawn.")
 
 
 def offer_fit(fits: list[ShownFit]) -> None:

@@ -6,54 +6,22 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from calib.calibrators.bayes_iso import BayesIso
-from calib.data import Predictions
 from calib.data.samples import true_map
-from calib.diagnostics.calibration_maps import (
-    CalibrationMap,
-    ClassFrequencies,
-    EndConfidence,
-    balanced_edges,
-    class_frequencies,
-    class_map,
-    end_confidence,
-    has_class_map,
-    pairs_of_rows,
-    posterior_map,
-    venn_abers_pair,
-)
-from calib.diagnostics.reliability import default_bins
+from calib.diagnostics.calibration_maps import CalibrationMap, has_class_map, posterior_map, venn_abers_pair
+from calib.diagnostics.class_rows import ClassRows, JudgedMap, Place, class_rows, judged_map, map_values
+from calib.diagnostics.judgement import both_parts
 from calib.formatting import class_in_words
-from calib.metrics.bootstrap import Interval, wilson_interval
+from calib.jobs.protocol import Data
 from calib.numerics import Floats, sigmoid
 from calib.plots.annotations import short_names
-from calib.plots.maps import N_CELLS, MapPicture
-from calib.plots.maps_posterior import Place, ScoreAxis, score_axis
+from calib.plots.maps import MapPicture
 from calib.registry import METHODS, variant_of
-from calib.ui.fits import RAW, ShownFit, pair_of_class, ready, rows_of
+from calib.ui.fits import RAW, ShownFit, ready, rows_to_predict
 from calib.ui.session import OpenSession, keep
 
-MOST_BINS = 20
-END = 0.025
-"""Share of the rows at each end, as in figure 3 of Allikivi and Kull (2019)."""
 _POINTS = 300
-Pairs = tuple[Floats, npt.NDArray[np.bool_]]
-
-
-@dataclass(frozen=True, eq=False)
-class Judged:
-    """How one map fares on the test rows: (n_bins,) its mean probability in each bin, and both ends."""
-
-    means: Floats
-    ends: EndConfidence
-
-    def share(self, end: str) -> Interval:
-        """Share of the class at the "first" or "last" end, with its 95 % Wilson interval."""
-        value = float(getattr(self.ends, f"{end}_share"))
-        low, high = wilson_interval(value * self.ends.n_pairs, self.ends.n_pairs)
-        return Interval(value, float(low), float(high))
 
 
 @dataclass(frozen=True)
@@ -69,62 +37,35 @@ class ClassMaps:
         return class_in_words(self.session.data.name_of(self.target))
 
     @cached_property
-    def calibration(self) -> Pairs:
-        """Pairs of the calibration rows."""
-        return self._pairs(self.session.calibration)
-
-    @cached_property
-    def test(self) -> Pairs:
-        """Pairs of the test rows."""
-        return self._pairs(self.session.test)
-
-    def _pairs(self, part: Predictions) -> Pairs:
-        key = ("map pairs", part is self.session.test, self.target)
-        return ready(key, f"the log-odds of {self.name}", pairs_of_rows, self.target, data=rows_of(part))
-
-    def axis(self, kind: Place) -> ScoreAxis:
-        """How scores are placed."""
-        return keep(("map axis", self.target, kind), lambda: score_axis(kind, self.calibration[0]))
-
-    def frequencies(self) -> ClassFrequencies:
-        """Of the test rows, in bins that the calibration rows gave."""
-
-        def build() -> ClassFrequencies:
-            log_odds, positives = self.calibration
-            n_bins = min(MOST_BINS, default_bins(min(len(log_odds), len(self.test[0]))))
-            return class_frequencies(*self.test, balanced_edges(log_odds, positives, n_bins))
-
-        return keep(("map frequencies", self.target), build)
+    def rows(self) -> ClassRows:
+        """Pairs of both parts, sorted and binned."""
+        what, arrays = f"the log-odds of {self.name}", both_parts(self.session.calibration, self.session.test)
+        data = Data(f"{self.session.split_key} both parts", arrays)
+        return ready(("map rows", self.target), what, class_rows, self.target, data=data)
 
     def grid(self) -> Floats:
         """Log-odds at which maps are drawn: scores of the calibration rows and points evenly between them."""
-        axis = self.axis("log_odds")
+        axis = self.rows.axes["log_odds"]
         scores = axis.scores[np.unique(np.linspace(0, len(axis.scores) - 1, _POINTS).astype(int))]
         return np.unique(np.concatenate([scores, np.linspace(*axis.limits, _POINTS)]))
 
     def curve(self, fit: ShownFit) -> Floats:
         """The fit's map at the grid."""
-        return keep(("map curve", fit.key, self.target), lambda: map_of(fit, self.grid(), self.target))
+        return keep(("map curve", fit.key, self.target), lambda: map_values(fit.calibrator, self.grid(), self.target))
 
     def pair(self, fit: ShownFit) -> tuple[Floats, Floats] | None:
         """Venn-Abers' two probabilities at the grid; None for other methods."""
         key = ("map pair", fit.key, self.target)
         return keep(key, lambda: venn_abers_pair(fit.calibrator, self.grid(), self.target))
 
-    def judged(self, fit: ShownFit) -> Judged:
+    def judged(self, fit: ShownFit) -> JudgedMap:
         """The fit's map against the test rows."""
-
-        def build() -> Judged:
-            log_odds, positives = self.test
-            # Of two classes what predicts is the map; of more, rows are normalised only after their maps.
-            if self.session.data.n_classes == 2:
-                probs, _ = pair_of_class(fit, self.target)
-            else:
-                probs = map_of(fit, log_odds, self.target)
-            means = self.frequencies().means(log_odds, probs)
-            return Judged(means, end_confidence(log_odds, positives, probs, END))
-
-        return keep(("map judged", fit.key, self.target), build)
+        key, what = ("map judged", fit.key, self.target), f"the map of {fit.title} on the test rows"
+        given, data = (
+            (fit.calibrator, self.target, self.rows.frequencies),
+            rows_to_predict(self.session, fit.calibrator),
+        )
+        return ready(key, what, judged_map, *given, data=data)
 
     def posterior(self, fit: ShownFit) -> CalibrationMap | None:
         """What a Bayes-Iso knows about the map; None for other methods and where it learned nothing."""
@@ -134,19 +75,11 @@ class ClassMaps:
 
     def picture(self, kind: Place) -> MapPicture:
         """What all maps share."""
-
-        def build() -> MapPicture:
-            axis = self.axis(kind)
-            log_odds, positives = self.test
-            places = np.clip(axis.place(log_odds), *axis.limits)  # the outermost cells hold all beyond them
-            cells = np.linspace(*axis.limits, N_CELLS + 1)
-            inside, others = (np.histogram(places[rows], cells)[0] for rows in (positives, ~positives))
-            grid = self.grid()
-            return MapPicture(
-                self.name, axis, grid, self.frequencies(), "test", cells, inside, others, self._truth(grid)
-            )  # fmt: skip
-
-        return keep(("map picture", self.target, kind), build)
+        grid, rows, cells = self.grid(), self.rows, self.rows.cells[kind]
+        return MapPicture(
+            self.name, rows.axes[kind], grid, rows.frequencies, "test", cells.edges, cells.inside, cells.others,
+            self._truth(grid),
+        )  # fmt: skip
 
     def _truth(self, log_odds: Floats) -> Floats | None:
         name = self.session.sample
@@ -159,11 +92,6 @@ class ClassMaps:
 def has_map(fit: ShownFit, target: int) -> bool:
     """Whether a class's probability depends on its own log-odds alone, before normalisation; the raw model's does."""
     return fit.key == RAW or has_class_map(fit.calibrator, target)
-
-
-def map_of(fit: ShownFit, log_odds: Floats, target: int) -> Floats:
-    """The fit's map at some log-odds; the raw model's is the sigmoid, whatever the number of classes."""
-    return sigmoid(log_odds) if fit.key == RAW else class_map(fit.calibrator, log_odds, target)
 
 
 def map_names(fits: list[ShownFit]) -> dict[str, str]:

@@ -5,23 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from calib.diagnostics.calibration_maps import CalibrationMap, ClassFrequencies, most_by_chance
+from calib.diagnostics.class_rows import JudgedMap
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import listed, percent, plural
 from calib.numerics import Floats, sigmoid
 from calib.plots.maps_posterior import probability_text
 from calib.ui.fits import ShownFit
-from calib.ui.maps.state import Judged
 from calib.ui.text import literal
 
 MOST_NAMED = 4
 """Names in a sentence before they are counted instead."""
 WITHIN = "in the band"
 UNKNOWN = "not significantly off at either end"
-Named = list[tuple[str, Judged]]
+Named = list[tuple[str, JudgedMap]]
 """Methods by the names their lines have; the raw model, where it is shown, is the first."""
 
 
-def finding(raw: Judged, others: Named, seen: ClassFrequencies, class_name: str) -> str:
+def finding(raw: JudgedMap, others: Named, seen: ClassFrequencies, class_name: str) -> str:
     """How the raw model's map fares on the test rows, and how the fitted ones do."""
     name, n_bins, outside = literal(class_name), len(seen.count), seen.outside(raw.means)
     off, allowed = int(outside.sum()), most_by_chance(len(seen.count))
@@ -134,7 +134,7 @@ def dominated(name: str, posterior: CalibrationMap) -> str:
     )
 
 
-def verdict(judged: Judged, end: str, view: View = TOP_LABEL) -> str:
+def verdict(judged: JudgedMap, end: str, view: View = TOP_LABEL) -> str:
     """Over- or underconfident at one end, or an event's probability too high or low, where the interval shows it."""
     share = judged.share(end)
     mean = float(getattr(judged.ends, f"{end}_mean"))

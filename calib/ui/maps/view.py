@@ -11,15 +11,16 @@ import streamlit as st
 from calib.calibrators.one_vs_rest import BinaryCalibrator
 from calib.data import Predictions
 from calib.diagnostics.calibration_maps import CalibrationMap
+from calib.diagnostics.class_rows import END, Place
 from calib.formatting import class_in_words, listed, plural
 from calib.plots.axes import Scale
 from calib.plots.maps import EndRow, MapLine, calibration_maps, end_rows
-from calib.plots.maps_posterior import BAND, BOUNDS, SAMPLES, Place
+from calib.plots.maps_posterior import BAND, BOUNDS, SAMPLES
 from calib.registry import METHODS
 from calib.ui import widgets
 from calib.ui.fits import ShownFit, jobs, submit
 from calib.ui.maps import text as maps_words
-from calib.ui.maps.state import END, ClassMaps, has_map, map_names
+from calib.ui.maps.state import ClassMaps, has_map, map_names
 from calib.ui.widgets import scale_of_probabilities, segments
 
 PLACES: dict[Place, str] = {"rank": "Ranks", "log_odds": "Log-odds", "probability": "Probability"}

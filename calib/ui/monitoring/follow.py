@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from calib.decisions.sample_size import WIDTHS, rows_needed
-from calib.diagnostics.sequential_tests import SequentialTests, batches_of, default_size, sequential_tests, weekly_lines
+from calib.diagnostics.sequential_tests import SequentialTests, default_size, tests_over_time, weekly_lines
 from calib.diagnostics.shift import FEW
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
@@ -29,14 +29,13 @@ SIZE = "monitoring/batch"
 
 def over_time(subject: Subject, given: NewData, answer: Checked) -> None:
     """Both tests after every batch, in words and as charts, and what the batches are."""
-    evaluation, times = answer.evaluation, answer.times
+    evaluation, times = answer.check.evaluation, answer.times
     n = len(evaluation)
     if n < FEW:
         return
     size = int(st.session_state.get(f"{SIZE}/{given.mark}", default_size(n)))
-    batch, names = batches_of(n, times, size)
     key = "over time", given.key, None if times is not None else size
-    found: SequentialTests = ready(key, "the tests after every batch", sequential_tests, *evaluation.pair, batch, names)
+    found: SequentialTests = ready(key, "the tests after every batch", tests_over_time, *evaluation.pair, times, size)
     st.subheader("Looked at after every batch")
     st.markdown("  \n".join(weekly_lines(found)))
     with st.container(horizontal=True, gap="medium"):
@@ -57,7 +56,7 @@ def over_time(subject: Subject, given: NewData, answer: Checked) -> None:
 
 def _batches(given: NewData, answer: Checked, n_batches: int) -> None:
     """What the batches are, and how to have others."""
-    n, timed, columns = len(answer.evaluation), answer.times is not None, answer.columns
+    n, timed, columns = len(answer.check.evaluation), answer.times is not None, answer.columns
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if columns:
             options = [FILE_ORDER, *columns]
@@ -71,7 +70,7 @@ def _batches(given: NewData, answer: Checked, n_batches: int) -> None:
         if not timed:
             st.number_input("Rows in a batch", 1, max(n, 1), default_size(n), key=f"{SIZE}/{given.mark}", width=160)
     clustered = ""
-    if answer.evaluation.clusters is not None:
+    if answer.check.evaluation.clusters is not None:
         clustered = " The tests take rows of a cluster as independent, and so raise more false alarms than they say."
     said = "weeks, days or numbers of the chosen column" if timed else "rows in the order of the file"
     st.caption(
@@ -82,11 +81,12 @@ def _batches(given: NewData, answer: Checked, n_batches: int) -> None:
 
 def plan(subject: Subject, answer: Checked | None) -> None:
     """How many labelled rows a check needs; folded, since it is for the time before rows are collected."""
-    labelled = answer.evaluation if answer is not None and answer.change is not None else None
+    labelled = answer.check.evaluation if answer is not None and answer.check.change is not None else None
     evaluation = subject.before if isinstance(subject.before, Evaluation) else labelled
     if evaluation is None:
         return
-    _fold("Plan: how many labelled rows does a check need?", "monitoring/plan", lambda: _plan(evaluation))
+    key = subject.key if answer is None else answer.key
+    _fold("Plan: how many labelled rows does a check need?", "monitoring/plan", lambda: _plan(evaluation, key))
 
 
 def _fold(label: str, key: str, draw: Callable[[], object]) -> None:
@@ -97,7 +97,7 @@ def _fold(label: str, key: str, draw: Callable[[], object]) -> None:
             draw()
 
 
-def _plan(evaluation: Evaluation) -> None:
+def _plan(evaluation: Evaluation, key: Hashable) -> None:
     said, came = evaluation.pair
     view = evaluation.view
     widths = {}
@@ -115,7 +115,9 @@ def _plan(evaluation: Evaluation) -> None:
                 "Threshold of net benefit", 0.01, 0.99, rate, 0.01, key="monitoring/threshold", width=180
             )
     try:
-        needed = rows_needed(said, came, threshold, widths, evaluation.clusters)
+        asked = ("plan", key, threshold, *widths.values())
+        what = "how many rows are needed"
+        needed = ready(asked, what, rows_needed, said, came, threshold, widths, evaluation.clusters)
     except CalibrationError as error:
         st.caption(escape_markdown(str(error)))
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -10,16 +11,18 @@ import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 
-from calib.diagnostics.performance_without_labels import WithoutLabels, sentences, without_labels
-from calib.diagnostics.reliability import confidence_histogram, default_bins, reliability_curve
-from calib.diagnostics.shift import SAME_DATA, CalibrationShift, calibration_shift, off, verdict
-from calib.diagnostics.shift_data import NewRows, judge
-from calib.evaluation import SCORES, Evaluation, score_intervals
+from calib.diagnostics.new_rows import NewRowsCheck, check_new_rows
+from calib.diagnostics.performance_without_labels import sentences
+from calib.diagnostics.shift import SAME_DATA, CalibrationShift, off, verdict
+from calib.diagnostics.shift_data import NewRows
+from calib.evaluation import SCORES
 from calib.formatting import plural, signed
+from calib.jobs.protocol import Data
 from calib.metrics.bootstrap import Interval
 from calib.plots.reliability import confidence_drift, reliability_diagram
 from calib.plots.reliability_frame import common_limits
 from calib.ui import widgets
+from calib.ui.fits import ready
 from calib.ui.monitoring.upload import NewData, Subject, show_noticed
 from calib.ui.text import interval_cell
 from calib.ui.widgets import draw_table, show_table
@@ -33,21 +36,21 @@ DIAGRAM_PIXELS, BENEATH_PIXELS = 320, 115
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """A calibrator's verdict on the new rows, and whether these are the rows it was fitted on.
+    """A calibrator's verdict on the new rows, and what the file says of them.
 
     Attributes
     ----------
-    change : of its scores; None where the rows have no labels.
-    expected : what is to be expected of rows without labels; None where they have some.
+    key : of the files, how they are read, and the calibrator.
+    check : the verdict.
+    same_data : whether these are the rows that it was fitted on.
     times : of the rows, where the file says when they were scored.
     time_column : of a table, the column that says it.
     columns : of a table.
     """
 
-    evaluation: Evaluation
-    change: CalibrationShift | None
-    same_data: bool
-    expected: WithoutLabels | None = None
+    key: Hashable
+    check: NewRowsCheck
+    same_data: bool = False
     times: npt.NDArray[np.str_] | None = None
     time_column: str = ""
     columns: tuple[str, ...] = ()
@@ -60,36 +63,34 @@ def checked(subject: Subject, given: NewData) -> Checked | None:
     """
     kept = st.session_state.get(RESULT)
     if kept is None or kept[0] != given.key:
-        with st.spinner("Reading and scoring…"):
+        with st.spinner("Reading…"):
             new = given.read(subject.exported)
-            told = replace(new, data=None, inspection=replace(new.inspection, predictions=None))  # rows are let go
-            kept = given.key, told, _judged(subject, new)
-        st.session_state[RESULT] = kept
+        told = replace(new, data=None, inspection=replace(new.inspection, predictions=None))  # rows are let go
+        kept = st.session_state[RESULT] = given.key, told, _judged(subject, given, new)
     _, told, result = kept
     show_noticed(told, given, unread=result is None)
     return cast("Checked | None", result)
 
 
-def _judged(subject: Subject, new: NewRows) -> Checked | None:
+def _judged(subject: Subject, given: NewData, new: NewRows) -> Checked | None:
     data = new.data
     if data is None:
         return None
-    raw, evaluation = judge(subject.exported, data)
+    rows, what = Data(f"new rows {given.key!r}", {"rows": data}), f"the scores of {plural(len(data), 'new row')}"
+    about = subject.exported, subject.before, subject.n_before, new.labelled
+    check = ready(("new rows", given.key), what, check_new_rows, *about, data=rows)
     if not new.labelled:
-        before = subject.before if isinstance(subject.before, Evaluation) else None
-        return Checked(evaluation, None, False, without_labels(evaluation, before))
-    change = calibration_shift(evaluation, raw, subject.before, n_before=subject.n_before)
+        return Checked(given.key, check)
     column = next((role.column for role in data.roles if role.role == "time"), "")
     same = bool(subject.data_sha256) and data.sha256 == subject.data_sha256
-    return Checked(evaluation, change, same, None, data.times, column, tuple(new.inspection.rows))
+    return Checked(given.key, check, same, data.times, column, tuple(new.inspection.rows))
 
 
 def unlabelled(subject: Subject, answer: Checked) -> None:
     """What is to be expected of rows without labels, what that assumes, and the shift of the scores."""
-    found = answer.expected
+    found = answer.check.expected
     assert found is not None
-    before = score_intervals(subject.before)["accuracy"] if isinstance(subject.before, Evaluation) else None
-    said = sentences(found, subject.title, before)
+    said = sentences(found, subject.title, answer.check.accuracy_before)
     st.markdown(" ".join(said[:-2]))
     st.warning(said[-2], icon=":material/warning:")
     st.caption(said[-1])
@@ -144,23 +145,17 @@ def scores(subject: Subject, change: CalibrationShift) -> None:
 
 def pictures(subject: Subject, answer: Checked) -> None:
     """Reliability before and now on one scale."""
-    before = subject.before if isinstance(subject.before, Evaluation) else None
-    view = answer.evaluation.view
-    named = [("now", answer.evaluation)] if before is None else [("before", before), ("now", answer.evaluation)]
-    curves = [
-        reliability_curve(*one.pair, n_bins=default_bins(len(one)), binning="equal_mass", clusters=one.clusters)
-        for _, one in named
-    ]
-    limits = common_limits(curves, "logit")
+    view, known = answer.check.evaluation.view, {"before": answer.check.before, "now": answer.check.now}
+    shown = {when: (one, one.curve) for when, one in known.items() if one is not None and one.curve is not None}
+    limits = common_limits([curve for _, curve in shown.values()], "logit")
     with st.container(horizontal=True, gap="medium"):
-        for (when, one), curve in zip(named, curves, strict=True):
+        for when, (one, curve) in shown.items():
             with st.container(width=DIAGRAM_PIXELS):
-                st.markdown(f"**{when.capitalize()}**, {plural(len(one), 'row')}")
-                histogram = confidence_histogram(*one.pair, scale="logit")
+                st.markdown(f"**{when.capitalize()}**, {plural(one.n, 'row')}")
                 height = DIAGRAM_PIXELS + BENEATH_PIXELS
                 widgets.show(
                     reliability_diagram(
-                        curve, subject.style, "logit", limits=limits, histogram=histogram, height=height, view=view
+                        curve, subject.style, "logit", limits=limits, histogram=one.histogram, height=height, view=view
                     ),
                     f"monitoring-reliability-{when}",
                     f"Each dot is a bin of rows of similar {view.said}: {view.outcome} over {view.mean_said}. "
@@ -170,13 +165,12 @@ def pictures(subject: Subject, answer: Checked) -> None:
 
 def drift(subject: Subject, answer: Checked, height: int = DIAGRAM_PIXELS) -> None:
     """The distribution of what is said, before and now, where the one of before is known."""
-    before, view = subject.before, answer.evaluation.view
-    if not isinstance(before, Evaluation):
+    before, now, view = answer.check.before, answer.check.now, answer.check.evaluation.view
+    if before is None:
         return
     st.markdown(f"**{view.said.capitalize()} before and now**")
-    earlier, later = (confidence_histogram(*one.pair, scale="logit") for one in (before, answer.evaluation))
     widgets.show(
-        confidence_drift(earlier, later, subject.style, height=height, view=view),
+        confidence_drift(before.histogram, now.histogram, subject.style, height=height, view=view),
         "monitoring-drift",
         f"Share of rows at each {view.said}, now upwards and before downwards. Where the two differ, the inputs have "
         "changed, or the model.",

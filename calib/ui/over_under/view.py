@@ -14,7 +14,7 @@ import streamlit as st
 
 from calib.diagnostics.over_under import OverUnder, over_under_confidence, table_cells, theorem_by_bins, theorem_of_all
 from calib.diagnostics.reliability import confidence_histogram
-from calib.diagnostics.subgroups import GroupGaps, by_band, by_class, too_extreme
+from calib.diagnostics.subgroups import GroupGaps, by_band, by_class
 from calib.evaluation import Evaluation
 from calib.evaluation.view import View
 from calib.formatting import percent, plural, points
@@ -24,7 +24,7 @@ from calib.plots.over_under import Row, before_after, confidence_densities, rati
 from calib.plots.style import Style
 from calib.plots.theorem import over_under_plane, theorem_chain, theorem_lines
 from calib.ui import widgets
-from calib.ui.fits import ShownFit, beside_raw, ready
+from calib.ui.fits import ShownFit, beside_raw, extremes_of, ready
 from calib.ui.over_under import text as over_under_words
 from calib.ui.session import keep
 from calib.ui.text import binning_name
@@ -51,7 +51,7 @@ def rows_of(fits: list[ShownFit], chosen: list[ShownFit]) -> list[Row]:
 def finding(rows: list[Row], raw: Evaluation) -> None:
     """The finding, and a warning where it rests on few rows."""
     named = [(name, result) for name, result, _ in rows]
-    extreme = too_extreme(raw)
+    extreme = extremes_of(raw)
     more = f"\n\nThe raw model's {extreme[0].lower()}{extreme[1:]}" if extreme else ""
     st.markdown(over_under_words.finding(named, raw.view) + more)
     few = over_under_words.few(named, raw.view)
