@@ -108,7 +108,7 @@ def read(path: Path) -> tuple[Floats, Ints]:
 def samples() -> Data:
     """The project's samples with logits or probabilities of all classes."""
     loaded = {sample.name: load_sample(sample.name) for sample in SAMPLES.values()}
-    return {name: (data.logits, data.labels) for name, data in loaded.items() if data.kind != "pairs"}
+    return {name: (data.logits, data.labels) for name, data in loaded.items() if data.kind not in ("pairs", "topk")}
 
 
 def main() -> None:

@@ -22,9 +22,11 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from calib.calibrators.identity import Identity
 from calib.calibrators.temperature import TemperatureScaling
 from calib.data.samples import SAMPLES, bayes_iso_scores, exaggerated_logits, load_sample
-from calib.numerics import Floats, Ints, softmax
+from calib.evaluation import Evaluation
+from calib.top_k import TopK
 
 FOLDER = Path(__file__).resolve().parent
 Arrays = dict[str, Any]
@@ -156,6 +158,21 @@ def simulated_100() -> Arrays:
     return {"logits": logits, "labels": labels, "class_names": [f"class {k:02d}" for k in range(100)]}
 
 
+def simulated_tokens() -> Arrays:
+    """The 20 largest of 8000 logits, which fall with the logarithm of a class's rank; labels at a temperature of 1.3.
+
+    How steeply they fall differs by row, and the ranking does, so that the other classes are far from equal.
+    """
+    rng = np.random.default_rng(0)
+    n, n_classes = 1200, 8000
+    ranks = rng.permuted(np.tile(np.arange(1.0, n_classes + 1), (n, 1)), axis=1)
+    logits = rng.normal(0, 0.7, size=ranks.shape) - rng.uniform(1.2, 3.0, size=(n, 1)) * np.log(ranks)
+    labels = np.argmax(logits / 1.3 + rng.gumbel(size=logits.shape), axis=1)
+    held = TopK.from_matrix(logits.astype(np.float32), 20, labels)
+    floats = {key: array.astype(np.float32) for key, array in held.arrays().items() if key != "indices"}
+    return floats | {"indices": held.indices.astype(np.uint16), "labels": labels, "n_classes": np.uint16(n_classes)}
+
+
 Table = dict[str, list[Any]]
 """The columns of a table by name, as they are written."""
 
@@ -236,7 +253,8 @@ def wine_forest() -> Table:
 MAKERS = {
     maker.__name__.replace("_", "-"): maker
     for maker in (
-        digits_cnn, digits_forest, digits_mlp, odd_digits_adaboost, breast_cancer_bayes, simulated_binary, simulated_100
+        digits_cnn, digits_forest, digits_mlp, odd_digits_adaboost, breast_cancer_bayes, simulated_binary,
+        simulated_100, simulated_tokens,
     )
 }  # fmt: skip
 """Those of arrays, written as npz."""
@@ -248,11 +266,11 @@ TABLES = {maker.__name__.replace("_", "-"): maker for maker in (
 
 
 def pool_arrays(name: str) -> Arrays:
-    """The arrays of one file as they are stored: labels as bytes, names as text."""
+    """The arrays of one file as they are stored: labels as the smallest integers, names as text."""
     arrays = MAKERS[name]()
     for key in ("labels", "train_labels"):
         if key in arrays:
-            arrays[key] = arrays[key].astype(np.uint8)
+            arrays[key] = arrays[key].astype(np.min_scalar_type(arrays[key].max()))
     return {key: np.asarray(value) for key, value in arrays.items()}
 
 
@@ -272,26 +290,21 @@ def write_table(path: Path, columns: Table) -> None:
     book.save(path)
 
 
-def nll(probs: Floats, labels: Ints) -> float:
-    """Mean negative log-probability of the true class, in nats."""
-    return -float(np.log(probs[np.arange(len(labels)), labels]).mean())
-
-
 def table_row(name: str) -> str:
     """One row of README.md's table: NLL on every second row, the temperature fitted on the others."""
     data = load_sample(name)
-    logits, labels = data.logits.astype(np.float64), data.labels
-    probs = softmax(logits)
-    scaling = TemperatureScaling().fit(logits[::2], labels[::2])
+    scaling = TemperatureScaling().fit(data.logits[::2], data.labels[::2])
+    raw = Evaluation.from_calibrator(Identity().fit(data.logits, data.labels), data.logits, data.labels)
+    scaled = Evaluation.from_calibrator(scaling, data.logits[1::2], data.labels[1::2])
     cells = [
         name,
         data.kind,
         f"{len(data)} x {data.n_classes}",
-        f"{np.mean(probs.argmax(axis=1) == labels):.3f}",
-        f"{probs.max(axis=1).mean():.3f}",
+        f"{raw.correct.mean():.3f}",
+        f"{raw.confidence.mean():.3f}",
         f"{scaling.temperature_:.3f}",
-        f"{nll(probs[1::2], labels[1::2]):.3f}",
-        f"{nll(scaling.predict_proba(logits[1::2]), labels[1::2]):.3f}",
+        f"{raw.row_nll[1::2].mean():.3f}",
+        f"{scaled.row_nll.mean():.3f}",
     ]
     return f"| {' | '.join(cells)} |"
 

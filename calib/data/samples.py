@@ -255,6 +255,15 @@ _SAMPLES = (
         true_latent=undo_exaggeration,
     ),
     Sample(
+        "simulated-tokens",
+        "Next tokens, simulated",
+        "The 20 largest of 8000 logits for 1200 simulated next tokens, the log-sum of the others, the label's logit.",
+        "What the unknown logits can change of the NLL, and a temperature that is found without them: 1.3.",
+        1200,
+        8000,
+        simulated=True,
+    ),
+    Sample(
         "simulated-1000",
         "1000 classes, simulated",
         "2000 simulated rows like those with 100 classes, drawn from their seed at the moment they are loaded.",

@@ -26,6 +26,8 @@ from calib.data.samples import (
     true_map,
     undo_exaggeration,
 )
+from calib.evaluation import Evaluation
+from calib.top_k import TopK
 
 FOLDER = Path(__file__).resolve().parents[2] / "sample_data"
 NAMES = list(SAMPLES)
@@ -44,6 +46,24 @@ def data(name) -> Predictions:
 
 def nll(logits, labels) -> float:
     return -log_softmax(np.asarray(logits, float), axis=1)[np.arange(len(labels)), labels].mean()
+
+
+def partition(outputs: TopK) -> np.ndarray:
+    """Log-sum of the exponentials of all logits of each row."""
+    return np.logaddexp(np.logaddexp.reduce(outputs.values, axis=1), outputs.rest)
+
+
+def top_is_right(data: Predictions) -> np.ndarray:
+    return data.logits.indices[:, 0] == data.labels
+
+
+def of_top_k(data: Predictions) -> list[float]:
+    """The numbers of a row of README.md's table."""
+    outputs, scaling = data.logits, TemperatureScaling().fit(data.logits[::2], data.labels[::2])
+    after = Evaluation.from_calibrator(scaling, outputs[1::2], data.labels[1::2]).row_nll.mean()
+    confidence = np.exp(outputs.values[:, 0] - partition(outputs)).mean()
+    before = (partition(outputs) - outputs.label_logit)[1::2].mean()
+    return [top_is_right(data).mean(), confidence, scaling.temperature_, before, after]
 
 
 def readme_rows() -> dict[str, list[str]]:
@@ -65,6 +85,8 @@ def test_has_the_stated_size_and_names(name, data):
     sample = SAMPLES[name]
     assert data.logits.shape == (sample.n_rows, sample.n_classes)
     assert len(data.class_names) == sample.n_classes == len(set(data.class_names))
+    if data.kind == "topk":
+        return
     assert np.isfinite(data.logits).all()
     if name != "simulated-1000":
         assert set(data.labels) == set(range(sample.n_classes))
@@ -74,6 +96,9 @@ def test_is_as_the_readme_says(name, data):
     kind, shape, *numbers = readme_rows()[name]
     assert kind == data.kind
     assert shape == f"{SAMPLES[name].n_rows} x {SAMPLES[name].n_classes}"
+    if data.kind == "topk":
+        assert [float(number) for number in numbers] == pytest.approx(of_top_k(data), abs=6e-4)
+        return
     logits, labels = np.asarray(data.logits, float), data.labels
     scaling = TemperatureScaling().fit(logits[::2], labels[::2])
     after = nll(logits[1::2] / scaling.temperature_, labels[1::2])
@@ -88,8 +113,8 @@ def test_is_as_the_readme_says(name, data):
 
 
 def test_is_a_model_worth_calibrating(name, data):
-    if SAMPLES[name].ending != ".npz":
-        pytest.skip("what a table shows has a test of its own")
+    if SAMPLES[name].ending != ".npz" or data.kind == "topk":
+        pytest.skip("what it shows has a test of its own")
     logits, labels = np.asarray(data.logits, float), data.labels
     majority = np.bincount(labels).max() / len(labels)
     assert np.mean(logits.argmax(axis=1) == labels) > majority + 0.2
@@ -158,6 +183,9 @@ def test_direction_of_each_miscalibration():
     over = {}
     for name in NAMES:
         data = load_sample(name)
+        if data.kind == "topk":
+            over[name] = np.exp(data.logits.values[:, 0] - partition(data.logits)).mean() - top_is_right(data).mean()
+            continue
         probs = np.exp(log_softmax(data.logits, axis=1))
         over[name] = probs.max(axis=1).mean() - np.mean(probs.argmax(axis=1) == data.labels)
     under = {"digits-forest", "odd-digits-adaboost", "wine-forest"}
@@ -200,6 +228,16 @@ def test_the_answers_are_pairs_of_two_models_that_are_overconfident():
     assert len(np.unique(data.clusters)) == 750
     assert len(np.unique(data.confidence.round(9))) == 9
     assert data.correct[np.isclose(data.confidence, 0.7)].mean() == pytest.approx(0.5, abs=0.1)
+
+
+def test_the_tokens_have_the_temperature_that_labels_were_drawn_at():
+    data = load_sample("simulated-tokens")
+    assert data.logits.k == 20
+    fitted = TemperatureScaling().fit(data.logits, data.labels)
+    assert fitted.temperature_ == pytest.approx(1.3, abs=0.05)
+    low, high = Evaluation.from_calibrator(fitted, data.logits, data.labels).nll_bounds
+    assert high - low > 0.1
+    assert np.mean(data.logits.rank_of(data.labels) < 20) == pytest.approx(0.81, abs=0.005)
 
 
 def slope(risk: np.ndarray, happened: np.ndarray) -> float:
@@ -322,7 +360,15 @@ def test_exaggerated_logits_have_one_favoured_class_and_follow_their_seed(n_clas
 
 
 @pytest.mark.parametrize(
-    "name", ["digits-forest", "odd-digits-adaboost", "breast-cancer-bayes", "simulated-binary", "simulated-100"]
+    "name",
+    [
+        "digits-forest",
+        "odd-digits-adaboost",
+        "breast-cancer-bayes",
+        "simulated-binary",
+        "simulated-100",
+        "simulated-tokens",
+    ],
 )
 def test_script_makes_the_stored_file_again(name):
     made = runpy.run_path(str(FOLDER / "make_samples.py"))["pool_arrays"](name)

@@ -48,6 +48,15 @@ def test_a_file_opens_and_is_said_to_be_a_top_k():
     assert isinstance(app.session_state[SESSION].data.logits, TopK)
 
 
+def test_the_sample_opens_in_one_click_and_says_that_it_is_simulated():
+    app = open_page("app.py")
+    app.button(key="sample/simulated-tokens").click().run()
+    assert clean(app)
+    assert {metric.label: metric.value for metric in app.metric}["Classes"] == "8,000"
+    assert "simulated" in said(app)
+    assert "the label is among the 20 in 80.75%" in said(app)
+
+
 @pytest.mark.long
 def test_every_page_works_or_says_why_not(queue: FitQueue, session: OpenSession):
     fit(queue, session, "temperature", "isotonic", "imax")
