@@ -12,12 +12,14 @@ if TYPE_CHECKING:
     from calib import decisions, export, metrics
     from calib.base import Calibrator
     from calib.calibrators import geometric as geometry
+    from calib.cli.app import open_app
     from calib.data import Predictions, load, load_models
     from calib.diagnostics.reliability import ReliabilityCurve, reliability_curve
     from calib.errors import AmbiguousTable, CalibrationError, DataError, FitCancelled
-    from calib.evaluation.compare import compare
+    from calib.evaluation.compare import Comparison, compare, compare_methods
     from calib.export import runtime
     from calib.registry import METHODS, calibrator
+    from calib.reporting.make import report
 
 __version__ = "0.1.0"
 
@@ -25,6 +27,7 @@ _NAMES = {
     "AmbiguousTable": "errors",
     "CalibrationError": "errors",
     "Calibrator": "base",
+    "Comparison": "evaluation.compare",
     "DataError": "errors",
     "FitCancelled": "errors",
     "METHODS": "registry",
@@ -32,9 +35,12 @@ _NAMES = {
     "ReliabilityCurve": "diagnostics.reliability",
     "calibrator": "registry",
     "compare": "evaluation.compare",
+    "compare_methods": "evaluation.compare",
     "load": "data",
     "load_models": "data",
+    "open_app": "cli.app",
     "reliability_curve": "diagnostics.reliability",
+    "report": "reporting.make",
 }
 _MODULES = {
     "decisions": "decisions",
@@ -49,19 +55,23 @@ __all__ = [
     "AmbiguousTable",
     "CalibrationError",
     "Calibrator",
+    "Comparison",
     "DataError",
     "FitCancelled",
     "Predictions",
     "ReliabilityCurve",
     "calibrator",
     "compare",
+    "compare_methods",
     "decisions",
     "export",
     "geometry",
     "load",
     "load_models",
     "metrics",
+    "open_app",
     "reliability_curve",
+    "report",
     "runtime",
 ]
 

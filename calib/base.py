@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.errors import CalibrationError, FitCancelled, missing_package
+from calib.formatting import Displayed
 from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks
 from calib.parameters import (
     Count,
@@ -158,7 +159,7 @@ class LabelledBlocks(ABC):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Calibrator:
+class Calibrator(Displayed):
     """Base of every calibrator.
 
     A subclass is a keyword-only dataclass whose fields are declared with :func:`param`, and writes two

@@ -1,5 +1,7 @@
 """How numbers and counts are written on pages and in reports, and texts from uploads that stay texts where they go.
 
+Results show themselves in notebooks by :class:`Displayed`.
+
 Names of classes, columns, groups and files come from uploads. In Markdown such a name can be a link, or a picture that
 a browser loads from elsewhere; a spreadsheet runs a cell such as ``=HYPERLINK(...)`` as a formula (OWASP, "CSV
 Injection", gives the characters that begin one); and a terminal obeys control characters.
@@ -11,6 +13,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -34,6 +37,21 @@ _MARKS = re.compile(r"[\\`*\[\]<$~|]|(?<!\w)_|_(?!\w)|&(?=#|\w+;)|:(?=\w)")
 _ADDRESSES = re.compile(r"(?<=:)(?=//|[\w+/-]+:)|(?<=www)(?=\.)|(?<=@)", re.IGNORECASE)
 JOINER = "\u2060"
 """Has no width; it keeps apart what becomes a link or an icon after backslashes were read, so that none prevents it."""
+
+
+class Displayed:
+    """A result that notebooks show as HTML, in the way that ``calib.reporting.notebook`` has for its type.
+
+    That module draws figures, so it lies far above the results. It is imported by its name when a notebook asks.
+    """
+
+    def _repr_html_(self) -> str | None:
+        """HTML for a notebook; None, so that it shows the plain text, where the extra ``report`` is not installed."""
+        try:
+            notebook = import_module("calib.reporting.notebook")
+        except ModuleNotFoundError:
+            return None
+        return str(notebook.html_of(self))
 
 
 def number(value: float, digits: int = 3) -> str:

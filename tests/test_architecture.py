@@ -26,14 +26,14 @@ LAYERS = (
     ("canonical", "registry"),
     ("calibrators", "data"),
     ("metrics",),
-    ("jobs", "sklearn"),
+    ("jobs",),
     ("evaluation",),
     ("decisions",),
     ("export",),
     ("diagnostics", "out_of_core", "workspace"),
     ("plots", "active_learning"),
     ("reporting",),
-    ("cli", "ui"),
+    ("cli", "sklearn", "ui"),
     ("__main__",),
 )
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
@@ -49,6 +49,7 @@ ONLY_IN = {
     "distributed": ("jobs",),
     "river": ("active_learning",),
     "jinja2": ("reporting",),
+    "matplotlib": ("sklearn",),
 }
 
 FILES = sorted(PACKAGE.rglob("*.py"))

@@ -1,14 +1,29 @@
-"""``app``: open the app, from a checkout or from an installed wheel."""
+"""``app``: open the app, from a checkout or from an installed wheel, also from Python on data at hand."""
 
 from __future__ import annotations
 
+import atexit
 import os
+import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+import threading
+import time
+import urllib.request
+import webbrowser
+from collections.abc import Mapping, Sequence
+from html import escape
 from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Self
+from uuid import uuid4
 
+from calib.cli import text
 from calib.cli.arguments import Parser, command_parser
+from calib.data import Predictions
+from calib.data.load import predictions_of
+from calib.errors import CalibrationError, missing_package
 from calib.settings import studio
 
 WHAT = "open the app in the browser"
@@ -16,6 +31,8 @@ WHAT = "open the app in the browser"
 RETURNS_MEMORY = {"PYTHONMALLOC": "malloc", "MALLOC_ARENA_MAX": "2"}
 """Small things go to the C library, in two arenas: it returns every free page when visitors have left, and Python's own
 allocator only runs of 1 MB in which nothing is left. They hold from the start of an interpreter on."""
+_STARTING, _ENDING = 180.0, 30.0
+"""Seconds that the app may take to answer, and to end; then it is taken for stuck."""
 
 
 def parser() -> Parser:
@@ -23,6 +40,7 @@ def parser() -> Parser:
     parser = command_parser("app", WHAT, epilog="Streamlit's own options follow, as --server.address 0.0.0.0.")
     parser.add_argument("--port", type=int, default=8501, help="where it listens (default: 8501)")
     parser.add_argument("--no-browser", action="store_true", help="only serve it")
+    parser.add_argument("--attached", action="store_true", help="end when standard input ends, as with its program")
     return parser
 
 
@@ -38,13 +56,202 @@ def run(arguments: Sequence[str]) -> int:
         If Streamlit is not installed.
     """
     given, more = parser().parse_known_args(arguments)
-    if find_spec("streamlit") is None:
-        raise ModuleNotFoundError("No module named 'streamlit'", name="streamlit")
+    _need_streamlit()
     headless = ["--server.headless=true"] if given.no_browser else []
     file, port = str(studio() / "app.py"), f"--server.port={given.port}"
     command = [sys.executable, "-m", "streamlit", "run", file, port, *headless, *more]
     environment = RETURNS_MEMORY | os.environ
+    if given.attached:
+        return _attached(command, environment)
     if os.name != "posix":  # there a process cannot take another's place
         return subprocess.call(command, env=environment)
     sys.stdout.flush()
     os.execve(command[0], command, environment)
+
+
+def _need_streamlit() -> None:
+    if find_spec("streamlit") is None:
+        raise ModuleNotFoundError("No module named 'streamlit'", name="streamlit")
+
+
+def _attached(command: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Serve until standard input ends, as it does when the program at its other end has, however that came about."""
+    with subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL) as server:
+        threading.Thread(target=_end_with_input, args=(server,), daemon=True).start()
+        return server.wait()
+
+
+def _end_with_input(server: subprocess.Popen[bytes]) -> None:
+    while os.read(0, 4096):
+        pass
+    server.terminate()
+    try:
+        server.wait(_ENDING / 2)
+    except subprocess.TimeoutExpired:
+        server.kill()
+
+
+class OpenApp:
+    """The app in a process of its own, open on one data set; a context manager, which stops it.
+
+    Attributes
+    ----------
+    url : where the browser finds it. It holds the secret that leads to the data.
+    """
+
+    def __init__(self, url: str, process: subprocess.Popen[bytes], folder: TemporaryDirectory[str]):
+        self.url = url
+        self._process, self._folder = process, folder
+
+    @property
+    def running(self) -> bool:
+        """Whether it still serves."""
+        return self._process.poll() is None
+
+    def stop(self) -> None:
+        """End the app and delete its copy of the data, with all that was fitted in it; a second time does nothing."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(_ENDING)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._folder.cleanup()
+        if self in _running:
+            _running.remove(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        return f"<calib app at {self.url}>" if self.running else "<calib app, stopped>"
+
+    def _repr_html_(self) -> str:
+        if not self.running:
+            return "The app was stopped."
+        return f'The app is open at <a href="{escape(self.url)}" target="_blank" rel="noopener">{escape(self.url)}</a>'
+
+
+_running: list[OpenApp] = []
+"""Apps that end with this Python session, whether or not anybody holds them."""
+
+
+@atexit.register
+def _stop_all() -> None:
+    for app in list(_running):
+        app.stop()
+
+
+def open_app(
+    data: Any,
+    labels: Any = None,
+    *,
+    port: int | None = None,
+    browser: bool = False,
+    name: str | None = None,
+    **options: Any,
+) -> OpenApp:
+    """Open the app on data at hand, and print its address.
+
+    It runs in a process of its own that this machine alone can reach, and ends with this Python session. It has a
+    copy of the data in a temporary folder that only you can read; the address holds the secret that leads there.
+
+    Parameters
+    ----------
+    data : (n, n_classes) probabilities or logits, or the (n,) of one class of two, as an array, a DataFrame or a
+        tensor; without ``labels`` a path, a DataFrame that holds the outcome too, a pair of outputs and labels, or
+        :class:`calib.Predictions`.
+    labels : (n,) true classes.
+    port : where it listens; by default one that is free.
+    browser : whether to show it in the browser.
+    name : how its pages call the data.
+    **options : of :func:`calib.load`, such as ``kind="logits"``.
+
+    Returns
+    -------
+    OpenApp
+        With ``url`` and ``stop()``; ``with calib.open_app(data) as app:`` stops it at the end.
+
+    Raises
+    ------
+    DataError
+        If the data cannot be used.
+    CalibrationError
+        If Streamlit is not installed, or the app does not start.
+    """
+    try:
+        _need_streamlit()
+    except ModuleNotFoundError as error:
+        raise CalibrationError(missing_package(error)) from error
+    rows = predictions_of(data, labels, name=name, **options)
+    folder = TemporaryDirectory(prefix="calib-", ignore_cleanup_errors=True)
+    try:
+        token = _kept(rows, Path(folder.name))
+        app = _started(_free_port(port or 0), token, folder)
+    except BaseException:
+        folder.cleanup()
+        raise
+    text.say(f"The app is open at {app.url}")
+    if browser:
+        webbrowser.open(app.url)
+    return app
+
+
+def _kept(rows: Predictions, folder: Path) -> str:
+    """Store a data set in a workspace as the app does; the token of the link that leads to it."""
+    from calib.workspace import Entry, Items, new_token  # no command needs it
+    from calib.workspace.links import Entries, plain_findings, token_name
+    from calib.workspace.store import put_data
+
+    rows, items, token = rows.identified(), Items(folder), new_token()
+    put_data(items, rows)
+    entry = Entry(visitor=uuid4().hex, data=rows.sha256, name=rows.name, findings=plain_findings(rows.findings))
+    Entries(items).write(token_name(token), entry)
+    return token
+
+
+def _started(port: int, token: str, folder: TemporaryDirectory[str]) -> OpenApp:
+    """Start the app on a workspace and wait until it answers."""
+    package = str(Path(__file__).parents[2])
+    paths = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
+    own = {"CALIB_WORKSPACE": folder.name, "PYTHONPATH": paths}
+    command = [sys.executable, "-m", "calib", "app", "--attached", "--no-browser", f"--port={port}",
+               "--server.address=127.0.0.1", "--server.baseUrlPath="]  # fmt: skip
+    log = Path(folder.name) / "log"
+    with open(log, "wb") as written:  # in a group of its own an interrupt of this session does not reach it
+        process = subprocess.Popen(
+            command, env=os.environ | own, stdin=subprocess.PIPE, stdout=written, stderr=written, start_new_session=True
+        )
+    address = f"http://127.0.0.1:{port}"
+    app = OpenApp(f"{address}/?w={token}", process, folder)
+    _running.append(app)
+    end = time.monotonic() + _STARTING
+    while not _answers(f"{address}/_stcore/health"):
+        if not app.running or time.monotonic() > end:
+            said = log.read_text(errors="replace").strip().rpartition("\n")[2]
+            app.stop()
+            raise CalibrationError(f"The app did not start on port {port} ({said[:200] or 'it said nothing'}).")
+        time.sleep(0.1)
+    return app
+
+
+def _answers(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(address, timeout=5) as answer:
+            return bool(answer.read() == b"ok")
+    except OSError:
+        return False
+
+
+def _free_port(wanted: int) -> int:
+    """The port where nobody listens, or any such for 0."""
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", wanted))
+        except OSError as error:
+            raise CalibrationError(f"Port {wanted} cannot be used ({error.strerror}); leave port out.") from error
+        return int(probe.getsockname()[1])

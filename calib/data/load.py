@@ -15,7 +15,7 @@ import numpy as np
 from calib.data.checks.report import InvalidUpload, Report, shortened
 from calib.data.formats.base import Allowance, ArrayInfo, Contents, missing_packages
 from calib.data.formats.detect import open_file, open_source
-from calib.data.formats.frames import is_frame
+from calib.data.formats.frames import in_memory
 from calib.data.interpret.join import Joining
 from calib.data.interpret.parts import FeatureFiles, add_named_part, read_given_parts
 from calib.data.interpret.pipeline import understand
@@ -118,7 +118,7 @@ def _inspect(source: Source, options: LoadOptions) -> tuple[Inspection, dict[str
     """An inspection, here or in a process of its own; see :func:`inspect_all`. The hash is always computed here."""
     report = Report(options.choices)
     try:
-        if options.isolate and not is_frame(source):
+        if options.isolate and not in_memory(source):
             found, models = _isolated(source, options)
         else:
             found, models = inspect_all(source, options)
@@ -297,3 +297,47 @@ def _model(source: Source, options: LoadOptions, roles: dict[str, Any], name: st
     if found.predictions is None:
         raise unusable(found.findings, found.readings)
     return replace(found.predictions, name=name)
+
+
+def predictions_of(
+    data: Any,
+    labels: Any = None,
+    *,
+    name: str | None = None,
+    class_names: Sequence[Any] | None = None,
+    **changes: Any,
+) -> Predictions:
+    """Held-out predictions from what a session has at hand.
+
+    Parameters
+    ----------
+    data : (n, n_classes) probabilities or logits, or the (n,) of one class of two, as an array, a DataFrame or a
+        tensor; without ``labels`` what :func:`calib.load` takes, such as a path or a DataFrame that holds the outcome
+        too, the two as a pair, or data that were loaded before.
+    labels : (n,) true classes: numbers of columns, or the texts of ``class_names``.
+    name : how pages call the data; of a file its own name unless given.
+    class_names : one for each column; by default the columns of a DataFrame, where these are texts.
+    **changes : options of :func:`calib.load`, such as ``kind="logits"``.
+
+    Raises
+    ------
+    DataError
+        If they cannot be used; the text says why and what to do.
+    """
+    if labels is None and isinstance(data, (tuple, list)) and len(data) == 2 and not isinstance(data[0], (str, dict)):
+        data, labels = data
+    if isinstance(data, Predictions):
+        if labels is not None or class_names is not None or changes:
+            loaded = "The data were loaded before, with their labels and options."
+            raise DataError([Finding("error", "source", loaded, "Give them alone, or the arrays in their place.")])
+        return replace(data, name=name or data.name)
+    columns = list(getattr(data, "columns", ()))
+    if class_names is None and labels is not None and len(columns) > 1 and all(isinstance(c, str) for c in columns):
+        class_names = columns
+    if class_names is not None:
+        names = tuple(map(str, class_names))
+        texts = labels is not None and all(isinstance(label, str) for label in labels)
+        changes["label_values" if texts else "class_names"] = names
+    source = data if labels is None else {"outputs": data, "labels": labels}
+    found = load(source, **changes)
+    return replace(found, name=name or ("predictions" if in_memory(source) else found.name))

@@ -26,9 +26,9 @@ class Frame(Protocol):
         """Arrow's interface."""
 
 
-Source = str | Path | tuple[str, bytes] | tuple[str, BinaryIO] | Frame | list[dict[str, Any]]
-"""A path, what an upload gives (its file name with its bytes or an open binary file), or a table in memory: a DataFrame
-of pandas or polars, an Arrow table, or a list of dictionaries."""
+Source = str | Path | tuple[str, bytes] | tuple[str, BinaryIO] | Frame | list[dict[str, Any]] | Mapping[str, Any]
+"""A path, what an upload gives (its file name with its bytes or an open binary file), a table in memory (a DataFrame of
+pandas or polars, an Arrow table, a list of dictionaries), or arrays and tensors by name, as in an npz file."""
 
 WeightKind = Literal["sampling", "frequency", "exposure"]
 """What weights mean, which decides how they enter an interval; without it they are never applied."""

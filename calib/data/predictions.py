@@ -19,6 +19,7 @@ from calib.data.options import WeightKind
 from calib.data.scales import Scale
 from calib.data.split import split_rows, three_parts
 from calib.errors import Finding
+from calib.formatting import Displayed, one_line, percent, plural
 from calib.numerics import Floats, Ints
 from calib.top_k import TopK
 
@@ -28,6 +29,10 @@ else:
     # Of the kind "topk" the outputs are no matrix. They have its shape and its rows, and whatever needs all of its
     # numbers is refused with a sentence; for mypy they are one, since nearly all code is for matrices.
     Outputs = Floats | TopK
+
+
+_FIRST_NAMES, _LONGEST_NAME = 3, 40
+"""Class names in the plain text of a data set, and their letters."""
 
 
 def as_outputs(top_k: TopK) -> Outputs:
@@ -69,8 +74,8 @@ def _hashed(name: str, value: Any) -> Iterator[bytes | memoryview]:
         yield f"{name}={value!r};".encode()
 
 
-@dataclass(frozen=True, eq=False)
-class Predictions:
+@dataclass(frozen=True, eq=False, repr=False)
+class Predictions(Displayed):
     """Held-out predictions with labels; immutable, arrays are shared, never copied.
 
     Attributes
@@ -127,6 +132,22 @@ class Predictions:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def __repr__(self) -> str:
+        names = ", ".join(one_line(name)[:_LONGEST_NAME] for name in self.class_names[:_FIRST_NAMES])
+        more = ", …" if self.n_classes > _FIRST_NAMES else ""
+        about = [
+            plural(len(self), "row"),
+            f"{plural(self.n_classes, 'class', 'classes')} ({names}{more})",
+            *([f"accuracy {percent(self.accuracy)}"] if len(self) else []),
+        ]
+        return f"<Predictions {one_line(self.name)[:_LONGEST_NAME]!r}: {self.kind}, {', '.join(about)}>"
+
+    @property
+    def accuracy(self) -> float:
+        """Share of rows whose largest output is that of the label; of pairs the share of correct answers."""
+        right = self.logits.argmax(axis=1) == self.labels if self.correct is None else self.correct
+        return float(np.mean(right))
 
     @property
     def n_classes(self) -> int:

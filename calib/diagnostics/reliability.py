@@ -9,6 +9,7 @@ import numpy as np
 
 from calib.errors import CalibrationError
 from calib.evaluation.view import TOP_LABEL
+from calib.formatting import Displayed, number, percent, plural
 from calib.metrics.binning import Bins, bins_of
 from calib.metrics.bootstrap import (
     Interval,
@@ -34,8 +35,8 @@ from calib.metrics.corp import Decomposition, corp, recalibrate
 from calib.numerics import Floats, Ints
 
 
-@dataclass(frozen=True, eq=False)
-class ReliabilityCurve:
+@dataclass(frozen=True, eq=False, repr=False)
+class ReliabilityCurve(Displayed):
     """Mean confidence against accuracy in bins; empty bins are left out.
 
     Attributes
@@ -68,6 +69,13 @@ class ReliabilityCurve:
     mean_confidence: float
     mean_accuracy: float
     target: int | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"<ReliabilityCurve of {plural(self.n, 'row')} in {plural(len(self.count), 'bin')} ({self.binning}): "
+            f"ECE {number(self.ece)}, mean confidence {percent(self.mean_confidence)}, "
+            f"accuracy {percent(self.mean_accuracy)}>"
+        )
 
     @property
     def gap(self) -> Floats:

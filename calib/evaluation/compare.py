@@ -19,6 +19,7 @@ from calib.evaluation.score_table import CONFIDENCE_ONLY
 from calib.evaluation.scores import resample_scores
 from calib.evaluation.view import view_of
 from calib.evaluation.weighted import COLUMN, weighted_scores
+from calib.formatting import Displayed, listed, plural
 from calib.metrics.bootstrap import Interval
 from calib.registry import METHODS, calibrator, extras_for, titles_of
 
@@ -31,8 +32,8 @@ BASELINE = "identity"
 ABSENT = Claim(*NOWHERE, "")
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Displayed):
     """Several methods, by their names, fitted on one part of the data and scored on the other.
 
     Attributes
@@ -49,6 +50,11 @@ class Comparison:
     seconds: dict[str, tuple[float, float]]
     notes: dict[str, str]
     recommendation: Recommendation | None
+
+    def __repr__(self) -> str:
+        rows = plural(len(self.evaluations[BASELINE]), "test row")
+        found = "" if self.recommendation is None else f"; recommended: {self.recommendation.method}"
+        return f"<Comparison of {listed(list(self.evaluations))} on {rows}{found}>"
 
 
 def compare(

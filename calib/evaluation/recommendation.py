@@ -10,7 +10,7 @@ from calib.base import KEEPS_ACCURACY, Calibrator
 from calib.errors import CalibrationError
 from calib.evaluation.catalogue import SCORES
 from calib.evaluation.claims import Claims, Word
-from calib.formatting import NO_BREAK, listed, plural
+from calib.formatting import NO_BREAK, Displayed, listed, plural
 from calib.metrics.bootstrap import Interval
 from calib.registry import simplicity
 
@@ -19,7 +19,7 @@ _NAMED = 4
 
 
 @dataclass(frozen=True)
-class Recommendation:
+class Recommendation(Displayed):
     """What to take, by one score on one test set.
 
     Attributes

@@ -22,6 +22,7 @@ from calib.evaluation import SCORES, Evaluation
 from calib.evaluation.compare import BASELINE, Comparison
 from calib.evaluation.recommendation import Recommendation
 from calib.evaluation.view import View, view_of
+from calib.formatting import Displayed, listed, one_line, plural
 from calib.hardware import device_of
 from calib.parameters import written
 from calib.plots.style import Style, method_style
@@ -51,11 +52,13 @@ class Source:
         ``test`` and so on.
     choices : what was decided by hand about reading them.
     sample : name of the sample, where it is one that comes with the project.
+    call : the line of Python that made the report, where the data came from no file that a command could name.
     """
 
     files: Mapping[str, str] = field(default_factory=dict)
     choices: Choices = field(default_factory=Choices)
     sample: str | None = None
+    call: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,10 +96,9 @@ class DataSummary:
     @classmethod
     def from_parts(cls, data: Predictions, calibration: Predictions, test: Predictions) -> DataSummary:
         """Sum up a data set and the two parts of its split."""
-        right = data.logits.argmax(axis=1) == data.labels if data.correct is None else data.correct
         return cls(
             data.name, data.kind, data.sha256, data.class_names, data.findings, data.scale, data.event, data.floor,
-            n=len(data), n_calibration=len(calibration), n_test=len(test), accuracy=float(np.mean(right)),
+            n=len(data), n_calibration=len(calibration), n_test=len(test), accuracy=data.accuracy,
             event_rate=float("nan") if data.event is None else float(np.mean(data.labels == data.event.column)),
             groups=None if data.groups is None else Counter(data.groups.tolist()).most_common(),
             came_split=data.given_split is not None, view=view_of(data),
@@ -184,8 +186,8 @@ class Rows:
         return cls(first, second, *((dict(fitted), answer_costs) if test.kind == "pairs" else ({}, None)))
 
 
-@dataclass(frozen=True, eq=False)
-class Report:
+@dataclass(frozen=True, eq=False, repr=False)
+class Report(Displayed):
     """One comparison of calibrators on one split of one data set.
 
     Attributes
@@ -231,7 +233,7 @@ class Report:
         Parameters
         ----------
         found : of :func:`calib.evaluation.compare.compare_methods`.
-        data, parts : all rows; calibration and test rows.
+        data, parts : all rows; calibration and test rows. The first part is empty where nothing was fitted for this.
         calibrators : those that were compared, fitted, by their names in ``found``.
         part, seed : of the split, as they were given to :meth:`calib.data.Predictions.split`.
         source : where the data came from.
@@ -249,7 +251,7 @@ class Report:
         'risk model'
         """
         calibration, test = parts
-        raw = {BASELINE: calibrator(BASELINE).fit(calibration.logits, calibration.labels)}
+        raw = {BASELINE: calibrator(BASELINE).fit(test.logits, test.labels)}  # it learns nothing
         fitted, titles = {**raw, **calibrators}, dict(zip(found.table["method"], found.table["title"], strict=True))
         reported: list[ReportedMethod] = []
         for key, evaluation in found.evaluations.items():
@@ -263,6 +265,10 @@ class Report:
             source or Source(), found.recommendation,
             rows=Rows.from_parts(calibration, test, fitted, answer_costs), general=general,
         )  # fmt: skip
+
+    def __repr__(self) -> str:
+        shown = [method.title for method in self.methods]
+        return f"<Report on {one_line(self.data.name)!r}: {listed(shown)} on {plural(self.data.n_test, 'test row')}>"
 
     @property
     def form(self) -> Form:
@@ -295,8 +301,10 @@ def with_calibrated(report: Report) -> list[ReportedMethod]:
 def commands(report: Report) -> list[str]:
     """Shell commands, the last of which writes this report's numbers to ``comparison.csv`` and the report anew.
 
-    Paths are as they were given; of an upload they are the files' names.
+    Paths are as they were given; of an upload they are the files' names. Of arrays it is the line of Python.
     """
+    if report.source.call:
+        return [report.source.call]
     lines, sample = [], SAMPLES.get(report.source.sample or "")
     files = dict(report.source.files)
     if sample is not None and not files:

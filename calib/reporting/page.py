@@ -56,12 +56,12 @@ def html(report: Report, callback: Callback | None = None) -> str:
         name, values = "answers.html", answer_values(report, rows, done)
     else:
         name, values = "page.html", _comparison_values(report, done)
-    return _environment().get_template(name).render({**_common_values(report, done), **values})
+    return templates().get_template(name).render({**_common_values(report, done), **values})
 
 
 def _common_values(report: Report, done: Callable[[], None]) -> dict[str, Any]:
     """What every report tells: the verdict, the methods and their scores, the data, and how to make it again."""
-    style = _environment().get_template("stylesheet.css").render()
+    style = templates().get_template("stylesheet.css").render()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     score_titles, overview = sections.overview(report.table, report.view)
     titles = {method.key: method.title for method in report.methods}
@@ -125,7 +125,7 @@ def html_of_fits(about: Mapping[str, Any], *, data: Mapping[str, Any], callback:
 
 
 @cache
-def _environment() -> Environment:
+def templates() -> Environment:
     """The templates, in which every text is escaped unless it is markup made here."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),

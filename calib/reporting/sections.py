@@ -6,7 +6,7 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from markupsafe import Markup
 
@@ -15,7 +15,7 @@ from calib.data.samples import SAMPLES
 from calib.data.scales import in_words
 from calib.diagnostics.over_under import over_under_confidence, table_cells
 from calib.diagnostics.reliability import confidence_histogram, reliability_curve
-from calib.evaluation import SCORES, Score
+from calib.evaluation import SCORES, Evaluation, Score
 from calib.evaluation.evaluation import CLASSWISE
 from calib.evaluation.score_table import ScoreRow, score_rows
 from calib.evaluation.view import View
@@ -27,6 +27,7 @@ from calib.plots.compare import score_dots
 from calib.plots.over_under import Row, before_after, ratio_to_odds
 from calib.plots.reliability import reliability_diagram
 from calib.plots.reliability_frame import common_limits, prefers_logit_scale
+from calib.plots.style import Style
 from calib.registry import METHODS, Method
 from calib.reporting.contents import Report, ReportedMethod
 from calib.reporting.svg import figure_svg, swatch
@@ -69,9 +70,9 @@ class Names:
     n_more: int = 0
 
     @classmethod
-    def from_all(cls, names: Sequence[str]) -> Names:
-        """Take the first hundred."""
-        return cls(names[:_MOST_NAMES], max(0, len(names) - _MOST_NAMES))
+    def from_all(cls, names: Sequence[str], most: int = _MOST_NAMES) -> Names:
+        """Take the first ``most``."""
+        return cls(names[:most], max(0, len(names) - most))
 
 
 def data_facts(report: Report) -> dict[str, str | Markup | Names]:
@@ -102,6 +103,8 @@ def data_facts(report: Report) -> dict[str, str | Markup | Names]:
 
 
 def _split(report: Report) -> str:
+    if not report.data.n_calibration:
+        return "none: no calibrator was fitted for this report, so that all rows are test rows"
     if report.part is None and report.data.came_split:
         return "as it came with the data"
     part = 0.5 if report.part is None else report.part
@@ -172,8 +175,24 @@ def score_sections(report: Report) -> list[ScoreSection]:
     return sections
 
 
+class Drawn(Protocol):
+    """What a reliability diagram needs of a method: its title, its style and its evaluation on the test rows."""
+
+    @property
+    def title(self) -> str:
+        """How it is called."""
+
+    @property
+    def style(self) -> Style:
+        """How it is drawn."""
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """Of the same rows as all others."""
+
+
 def reliability(
-    methods: Sequence[ReportedMethod], size: tuple[int, int], drawn: Callable[[], None] = lambda: None
+    methods: Sequence[Drawn], size: tuple[int, int], drawn: Callable[[], None] = lambda: None
 ) -> tuple[Scale, list[tuple[Markup, float]]]:
     """The scale of the axes; a diagram per method, all on the same axes, in the bins of the ECE in the tables.
 

@@ -35,6 +35,7 @@ from calib.ui.session import (
 )
 from calib.ui.text import add_notice
 from calib.workspace import Damaged, Entry, Keeper, KeptDecision, KeptSpec, KeptStudy, Unreadable, keeper
+from calib.workspace.links import plain_findings
 
 INTERRUPTED = "Interrupted: the app stopped before this was finished."
 GONE = "Done before, but its result was removed to make room."
@@ -61,7 +62,7 @@ def entry_of(
         data="" if session.sample else session.data.sha256,
         sample=session.sample,
         name=session.data.name,
-        findings=tuple((f.level, f.code, f.reason, f.action, f.left_out) for f in session.data.findings),
+        findings=plain_findings(session.data.findings),
         choices=flatten(session.reading.choices.given())[0],
         part=session.part,
         seed=session.seed,

@@ -12,7 +12,7 @@ from typing import Any
 
 from calib.decisions.conformal import PredictionSets
 from calib.decisions.rules import AnyRule
-from calib.errors import CalibrationError
+from calib.errors import CalibrationError, Finding
 from calib.evaluation.studies import STUDIES
 from calib.export.archive import flatten, pack, unpack
 from calib.export.decisions import DECISION, SETS, from_fields, to_fields
@@ -166,6 +166,11 @@ class Entry:
     def ever(self) -> set[Content]:
         """The stored content that this entry leads to or led to."""
         return self.contents() | set(self.former)
+
+
+def plain_findings(findings: Iterable[Finding]) -> tuple[tuple[str, str, str, str, str], ...]:
+    """What was noticed while loading, as an entry holds it."""
+    return tuple((f.level, f.code, f.reason, f.action, f.left_out) for f in findings)
 
 
 def to_json(entry: Entry) -> bytes:

@@ -16,7 +16,7 @@ from calib.data.checks.report import InvalidUpload, Report, shortened
 from calib.data.formats.archives import open_zip, unpacked
 from calib.data.formats.base import Allowance, Contents, reading
 from calib.data.formats.dialect import infer_encoding
-from calib.data.formats.frames import is_frame, open_frame
+from calib.data.formats.frames import in_memory, open_memory
 from calib.data.formats.numpy import NpyContents, NpzContents
 from calib.data.limits import MAX_UPLOAD
 from calib.data.options import Source
@@ -211,8 +211,8 @@ def open_source(source: Source, allowance: Allowance, report: Report, stack: Exi
     stack : closes what is opened here; a file that was handed in stays open.
     """
     contents: Contents
-    if is_frame(source):
-        contents = open_frame(source, allowance, report.choices)
+    if in_memory(source):
+        contents = open_memory(source, allowance, report.choices)
     else:
         contents = recognised(source, allowance, report, stack)
     for finding in contents.findings:
@@ -252,7 +252,7 @@ def open_file(source: Source, stack: ExitStack) -> tuple[str, BinaryIO]:
         raise InvalidUpload(
             "source",
             f"A {shortened(type(source).__name__)} is neither a file nor a table that is read.",
-            "Give a path, (name, bytes), a DataFrame, an Arrow table or a list of dictionaries.",
+            "Give a path, (name, bytes), arrays by name, a DataFrame, an Arrow table or a list of dictionaries.",
         )
     path = Path(source)
     try:

@@ -1,29 +1,101 @@
-"""Tables that are in memory already: pandas and polars DataFrames, Arrow tables, and lists of dictionaries.
+"""What is in memory already: pandas and polars DataFrames, Arrow tables, lists of dictionaries, arrays and tensors.
 
-Neither pandas nor polars is imported: a frame that was given brings its own methods, or Arrow's interface.
+Neither pandas nor polars, PyTorch nor TensorFlow is imported: what was given brings its own methods, Arrow's interface
+or NumPy's.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from calib.data.checks.report import InvalidUpload, shortened
-from calib.data.formats.base import Allowance, reading
+from calib.data.formats.base import Allowance, Array, ArrayInfo, Contents, reading
 from calib.data.formats.records import Records
 from calib.data.formats.table import TableContents, check_names
+from calib.data.formats.texts import book_texts
 from calib.data.limits import check_count
 from calib.data.options import Choices
+from calib.errors import reason
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 NAME = "The table"
+ARRAYS = "The input"
+
+
+def in_memory(source: Any) -> bool:
+    """Whether a source is a table or a dictionary of arrays in memory and not a file."""
+    return isinstance(source, Mapping) or is_frame(source)
 
 
 def is_frame(source: Any) -> bool:
-    """Whether a source is a table in memory and not a file."""
+    """Whether a source is a table in memory."""
     rows = isinstance(source, list) and all(isinstance(row, dict) for row in source)
     return rows or _is_pandas(source) or hasattr(source, "__arrow_c_stream__")
+
+
+def open_memory(source: Any, allowance: Allowance, choices: Choices) -> Contents:
+    """What is in memory already, as the contents of a file."""
+    if isinstance(source, Mapping):
+        return ArrayContents({str(name): value for name, value in source.items()}, allowance)
+    return open_frame(source, allowance, choices)
+
+
+class ArrayContents(Contents):
+    """Arrays and tensors by name, as of a file of NumPy's; loading changes copies of them."""
+
+    def __init__(self, arrays: Mapping[str, Any], allowance: Allowance):
+        check_count(len(arrays), "arrays", ARRAYS)
+        self._arrays = {name: as_array(value, name) for name, value in arrays.items() if value is not None}
+        listed = (ArrayInfo(name, array.shape, str(array.dtype)) for name, array in self._arrays.items())
+        super().__init__(ARRAYS, tuple(listed), allowance)
+
+    def read(self, name: str) -> Array:
+        """See the base class."""
+        array = self._arrays[name]
+        if array.dtype.kind == "U":
+            book_texts(array.size, array.dtype.itemsize // 4, name, self.allowance)
+        else:
+            self.allowance.take(array.nbytes, name)
+        return np.array(array)
+
+
+def as_array(value: Any, name: str) -> Array:
+    """An array, a list, a DataFrame or a tensor of PyTorch, TensorFlow or JAX, on whatever device, for NumPy.
+
+    Parameters
+    ----------
+    name : for sentences.
+
+    Raises
+    ------
+    InvalidUpload
+        For what is neither numbers nor text.
+    """
+    if hasattr(value, "detach"):  # a tensor of PyTorch: without its gradient, and on this side of a GPU
+        value = value.detach().cpu()
+    try:
+        array = np.asarray(value)
+        if array.dtype.hasobject and all(isinstance(text, str) for text in array.flat):
+            array = array.astype(np.str_)
+    except Exception as error:  # of whatever library the value is from
+        raise _no_array(value, name, reason(error)) from error
+    if array.dtype.kind not in "biufU":
+        raise _no_array(value, name, f"NumPy reads {array.dtype}")
+    return array
+
+
+def _no_array(value: Any, name: str, why: str) -> InvalidUpload:
+    return InvalidUpload(
+        "source",
+        f"{name} is of the type {shortened(type(value).__name__)}, which is no array of numbers or text here "
+        f"({shortened(why, 160)}).",
+        "Give an array or a tensor of float32 or of whole numbers, or a list of texts, all rows of the same length.",
+    )
 
 
 def _is_pandas(source: Any) -> bool:

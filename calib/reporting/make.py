@@ -1,0 +1,142 @@
+"""The report of arrays, a DataFrame or a file in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from calib.base import Calibrator
+from calib.data import Predictions
+from calib.data.load import predictions_of
+from calib.errors import CalibrationError
+from calib.evaluation.compare import BASELINE, compare_methods
+from calib.formatting import listed
+from calib.registry import calibrator, presets
+from calib.reporting.contents import Report, Source
+from calib.reporting.page import html
+
+ENDINGS = (".html", ".htm")
+
+
+def report(
+    data: Any,
+    labels: Any = None,
+    *,
+    path: str | Path = "report.html",
+    methods: Sequence[str] | Mapping[str, Calibrator] | None = None,
+    part: float | int | None = None,
+    random_state: int = 0,
+    view: str = "event",
+    general: bool = False,
+    name: str | None = None,
+    **options: Any,
+) -> Report:
+    """Write the HTML report of held-out predictions: one file with the verdict, the scores and the figures.
+
+    Methods are fitted on one part of the rows and judged on the other. Where nothing is to be fitted, all rows judge;
+    confidences in answers are always split, since thresholds to answer by are chosen on rows of their own.
+
+    Parameters
+    ----------
+    data : (n, n_classes) probabilities or logits, or the (n,) of one class of two, as an array, a DataFrame or a
+        tensor; without ``labels`` a path, a DataFrame that holds the outcome too, or :class:`calib.Predictions`.
+    labels : (n,) true classes: numbers of columns, or the texts of ``class_names``.
+    path : of the file, which ends in .html; one that is there already is replaced.
+    methods : names of methods, as in ``calib.METHODS``, or calibrators by name, fitted ones too, which must not have
+        seen these rows. By default the fast methods are fitted, as by ``calib compare``; an empty list reports on the
+        raw model alone.
+    part, random_state : of the split, as for :meth:`calib.Predictions.split`.
+    view : of two classes, "event" or "top-label", as for :func:`calib.compare`.
+    general : whether to compare methods by their scores, also where the data are risks of an event or answers.
+    name : how the report calls the data.
+    **options : of :func:`calib.load`, such as ``kind="logits"`` or ``class_names=["cat", "dog"]``.
+
+    Returns
+    -------
+    Report
+        What was written; a notebook shows its verdict and scores.
+
+    Raises
+    ------
+    DataError
+        If the data cannot be used.
+    CalibrationError
+        For a method that does not exist, and a path that cannot be written.
+
+    Examples
+    --------
+    >>> import calib, numpy as np, tempfile
+    >>> rng = np.random.default_rng(0)
+    >>> probs = rng.dirichlet([1, 1, 1], 400)
+    >>> labels = [rng.choice(3, p=row) for row in probs]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = calib.report(probs, labels, path=f"{folder}/report.html", methods=["temperature"])
+    >>> [method.title for method in made.methods]
+    ['Uncalibrated', 'Temperature']
+    """
+    path = _target(path)
+    rows = predictions_of(data, labels, name=name, **options)
+    calibrators = _calibrators(rows, methods, random_state)
+    if rows.kind != "pairs" and all(method.fitted for method in calibrators.values()):
+        parts, fitted_on = (rows.take([]), rows), rows  # nothing is fitted on them
+    else:
+        parts = rows.split(part, random_state)
+        fitted_on = parts[0]
+    found = compare_methods(calibrators, fitted_on, parts[1], view)
+    call = _call(data, methods, {"path": path.name, "part": part, "random_state": random_state, "view": view,
+                                 "general": general, "name": name, **options})  # fmt: skip
+    made = Report.from_comparison(
+        found, rows, parts, {key: method for key, method in calibrators.items() if key in found.evaluations},
+        part=part, seed=random_state, source=Source(call=call), general=general,
+    )  # fmt: skip
+    try:
+        path.write_text(html(made), encoding="utf-8")
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    return made
+
+
+def _target(path: str | Path) -> Path:
+    """The file to write, refused before anything is computed where it cannot be one."""
+    target = Path(path)
+    if target.suffix.lower() not in ENDINGS:
+        raise CalibrationError(f"The report is HTML and {target.name!r} ends otherwise; give path='report.html'.")
+    if not target.parent.is_dir():
+        raise CalibrationError(f"There is no folder {str(target.parent)!r} for the report; make it first.")
+    return target
+
+
+def _unwritable(path: Path, error: OSError) -> CalibrationError:
+    why = error.strerror or type(error).__name__
+    return CalibrationError(f"The report cannot be written to {str(path)!r} ({why}); give another path.")
+
+
+def _calibrators(
+    rows: Predictions, methods: Sequence[str] | Mapping[str, Calibrator] | None, seed: int
+) -> dict[str, Calibrator]:
+    """Calibrators by name; those that are given by their names alone have the seed of the split."""
+    if isinstance(methods, str):
+        methods = [methods]
+    if isinstance(methods, Mapping):
+        strange = [key for key, method in methods.items() if not isinstance(method, Calibrator)]
+        if strange:
+            raise CalibrationError(
+                f"{listed(strange)} of methods {'is' if len(strange) == 1 else 'are'} no calibrator; give "
+                "methods={'temperature': calib.calibrator('temperature')}, or the names of methods."
+            )
+        return dict(methods)
+    names = presets(rows)["Fast"] if methods is None else list(dict.fromkeys(methods))
+    return {name: calibrator(name, random_state=seed) for name in names if name != BASELINE}
+
+
+def _call(data: Any, methods: Any, given: dict[str, Any]) -> str:
+    """The line of Python that makes the report again; arrays are called probs and labels."""
+    what = "data" if isinstance(data, Predictions) else "probs, labels"
+    if isinstance(data, (str, Path)):
+        what = repr(str(data))
+    usual = {"part": None, "random_state": 0, "view": "event", "general": False, "name": None}
+    changed = {key: value for key, value in given.items() if key not in usual or value != usual[key]}
+    if methods is not None:
+        changed["methods"] = dict(methods) if isinstance(methods, Mapping) else list(methods)
+    return f"calib.report({what}, {', '.join(f'{key}={value!r}' for key, value in changed.items())})"

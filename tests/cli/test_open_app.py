@@ -1,0 +1,125 @@
+"""The app on data at hand: it opens them, this machine alone reaches it, and it ends with whoever started it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import calib
+from calib.cli.app import _kept, _running
+from calib.data.load import predictions_of
+from calib.errors import CalibrationError
+from calib.workspace import Configuration, Keeper
+from calib.workspace.links import plain_findings, token_name
+from tests.conftest import ROOT, simulate, wait_until
+
+LOGITS, LABELS = simulate(n=200, n_classes=3)
+
+
+def answers(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(address, timeout=300) as answer:
+            return answer.status == 200
+    except urllib.error.URLError:
+        return False
+
+
+@pytest.mark.long
+def test_it_serves_until_it_is_stopped_and_leaves_nothing(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    with calib.open_app(LOGITS, LABELS) as app:
+        assert capsys.readouterr().out.strip().endswith(app.url)
+        assert app.running and answers(app.url)
+        assert app.url.startswith("http://127.0.0.1:") and list(tmp_path.iterdir())
+        assert app.url in app._repr_html_() and app.url in repr(app)
+    assert not app.running and not answers(app.url)
+    assert not list(tmp_path.glob("calib-*"))
+    app.stop()
+    assert "stopped" in repr(app) and "stopped" in app._repr_html_()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("end", ["leaves", "is killed"])
+def test_it_ends_with_the_session(end):
+    code = (
+        "import calib, sys\nfrom tests.conftest import simulate\n"
+        "app = calib.open_app(simulate(n=200, n_classes=3))\nprint(app._process.pid, flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    session = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    url, process = session.stdout.readline().split()[-1], int(session.stdout.readline())
+    assert answers(url)
+    if end == "leaves":
+        session.communicate(timeout=300)
+    else:
+        session.kill()
+        session.communicate(timeout=300)
+    wait_until(lambda: not answers(url))
+    wait_until(lambda: not alive(process))
+
+
+def alive(process: int) -> bool:
+    """Whether a process is there and no zombie, which nobody may be there to collect."""
+    status = Path(f"/proc/{process}/status")
+    if status.parent.parent.joinpath("self").exists():
+        return status.exists() and "Z (zombie)" not in status.read_text()
+    try:
+        os.kill(process, signal.SIG_DFL)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_the_link_leads_to_the_data_with_their_name_and_findings(tmp_path):
+    data = predictions_of(LOGITS * 300, LABELS, name="<script>alert(1)</script>")
+    part = data.take(range(150))
+    token = _kept(part, tmp_path)
+    store = Keeper(Configuration(tmp_path))
+    try:
+        entry = store.recall(token_name(token))
+        kept = store.data(entry)
+    finally:
+        store.close()
+    np.testing.assert_array_equal(kept.logits, part.logits)
+    np.testing.assert_array_equal(kept.labels, part.labels)
+    assert (entry.name, kept.class_names, kept.kind) == (data.name, data.class_names, "logits")
+    assert entry.findings == plain_findings(data.findings) != ()
+
+
+def test_data_that_cannot_be_used_start_nothing():
+    with pytest.raises(calib.DataError):
+        calib.open_app(LOGITS, LABELS[:9])
+
+
+def test_a_port_that_is_taken_is_named():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        with pytest.raises(CalibrationError, match=str(port)):
+            calib.open_app(LOGITS, LABELS, port=port)
+
+
+@pytest.mark.long
+def test_a_server_that_does_not_start_says_why(monkeypatch, tmp_path):
+    (tmp_path / "calib.toml").write_text("workspace_gb = 'many'")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CalibrationError, match="CALIB_WORKSPACE_GB='many'"):
+        calib.open_app(LOGITS, LABELS)
+    assert not _running
+
+
+def test_without_streamlit_it_says_what_to_install(monkeypatch):
+    monkeypatch.setattr("calib.cli.app.find_spec", lambda name: None)
+    with pytest.raises(CalibrationError, match="calib-studio\\[app\\]"):
+        calib.open_app(LOGITS, LABELS)

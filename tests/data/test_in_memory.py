@@ -1,0 +1,120 @@
+"""Arrays, DataFrames and tensors are read as a file with the same content would be."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import calib
+from calib.data.load import predictions_of
+from calib.formatting import percent
+from calib.numerics import softmax
+from tests.conftest import simulate
+
+LOGITS, LABELS = simulate(n=300, n_classes=3)
+PROBS = softmax(LOGITS)
+NAMES = ["cat", "dog", "eel"]
+
+
+class Tensor:
+    """As one of PyTorch with a gradient on a GPU: NumPy can read it after ``detach`` and ``cpu`` alone."""
+
+    def __init__(self, array: Any, steps: tuple[str, ...] = ()):
+        self.array, self.steps = array, steps
+
+    def detach(self) -> Tensor:
+        return Tensor(self.array, (*self.steps, "detach"))
+
+    def cpu(self) -> Tensor:
+        return Tensor(self.array, (*self.steps, "cpu"))
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        if self.steps != ("detach", "cpu"):
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+        return np.asarray(self.array, dtype=dtype)
+
+
+@pytest.mark.parametrize("outputs", [LOGITS, PROBS, LOGITS.astype(np.float32), PROBS[:, 0]])
+def test_arrays_are_read_as_from_a_file(outputs):
+    labels = LABELS if outputs.ndim == 2 else LABELS == 0
+    packed = io.BytesIO()
+    np.savez(packed, outputs=outputs, labels=labels)
+    filed = calib.load(("outputs.npz", packed.getvalue()))
+    loaded = calib.load({"outputs": outputs, "labels": labels})
+    assert loaded.sha256 == filed.sha256
+    assert (loaded.kind, loaded.class_names, loaded.floor) == (filed.kind, filed.class_names, filed.floor)
+
+
+@pytest.mark.parametrize("make", [list, pd.DataFrame, Tensor, np.asfortranarray])
+def test_what_gives_itself_to_numpy_is_read(make):
+    data = predictions_of(make(LOGITS), pd.Series(LABELS))
+    assert data.sha256 == predictions_of(LOGITS, LABELS).sha256
+    assert data.name == "predictions"
+
+
+def test_tensors_of_tensorflow_are_read():
+    tf = pytest.importorskip("tensorflow")
+    assert predictions_of(tf.constant(LOGITS), tf.constant(LABELS)).sha256 == predictions_of(LOGITS, LABELS).sha256
+
+
+def test_what_was_given_is_not_written_to():
+    zeros = np.where(PROBS.argmin(axis=1)[:, None] == np.arange(3), 0.0, PROBS)
+    zeros /= zeros.sum(axis=1, keepdims=True)
+    before = zeros.copy()
+    assert predictions_of(zeros, LABELS).floor is not None
+    np.testing.assert_array_equal(zeros, before)
+
+
+def test_columns_of_a_frame_name_the_classes():
+    shuffled = [2, 0, 1]
+    frame = pd.DataFrame(PROBS[:, shuffled], columns=np.array(NAMES)[shuffled])
+    data = predictions_of(frame, pd.Series(NAMES)[LABELS])
+    assert data.class_names == ("eel", "cat", "dog")
+    assert data.accuracy == (PROBS.argmax(axis=1) == LABELS).mean()
+    assert not [finding for finding in data.findings if finding.level == "warning"]
+
+
+def test_classes_are_named_by_hand():
+    for labels in (LABELS, np.array(NAMES)[LABELS]):
+        assert predictions_of(PROBS, labels, class_names=NAMES).class_names == tuple(NAMES)
+
+
+def test_a_pair_a_frame_and_a_file_are_taken_alone(tmp_path):
+    frame = pd.DataFrame({"outcome": LABELS == 0, "risk": PROBS[:, 0]})
+    path = tmp_path / "risks.csv"
+    frame.to_csv(path, index=False)
+    pair, table, file = predictions_of((LOGITS, LABELS)), predictions_of(frame), predictions_of(path)
+    assert pair.sha256 == predictions_of(LOGITS, LABELS).sha256
+    assert table.kind == file.kind == "binary_probability"
+    assert (table.name, file.name, predictions_of(path, name="mine").name) == ("predictions", "risks", "mine")
+    assert predictions_of(file) == file or predictions_of(file).sha256 == file.sha256
+
+
+@pytest.mark.parametrize(
+    ("outputs", "labels", "said"),
+    [
+        ([[1.0], [2.0, 3.0]], [0, 1], "outputs is of the type list"),
+        (LOGITS, LABELS[:7], "7"),
+        (LOGITS, [object()] * 300, "labels is of the type list"),
+        (LOGITS.astype(complex), LABELS, "complex"),
+    ],
+)
+def test_what_is_no_array_is_refused_in_a_sentence(outputs, labels, said):
+    with pytest.raises(calib.DataError, match=said):
+        predictions_of(outputs, labels)
+
+
+def test_loaded_data_take_no_further_labels():
+    with pytest.raises(calib.DataError, match="loaded before"):
+        predictions_of(predictions_of(LOGITS, LABELS), LABELS)
+
+
+def test_the_plain_text_of_data_is_short():
+    data = predictions_of(np.tile(LOGITS, 10), LABELS, name="n" * 500, class_names=["c\n" * 90] * 30)
+    text = repr(data)
+    assert len(text) < 400 and "\n" not in text
+    assert "300 rows" in text and "30 classes" in text and percent(data.accuracy) in text

@@ -1,0 +1,103 @@
+"""The report in one call is that of the command line, whatever the data are held in."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import calib
+from calib.cli import main
+from calib.errors import CalibrationError
+from calib.numerics import softmax
+from tests.conftest import simulate
+from tests.reporting.conftest import HOSTILE, Reading
+
+LOGITS, LABELS = simulate(n=400, n_classes=4)
+
+
+def tables(path: Path) -> dict[str, list[list[str]]]:
+    return Reading(path.read_text(encoding="utf-8")).tables
+
+
+def test_it_says_what_the_command_says_of_the_same_rows(tmp_path):
+    np.savez(tmp_path / "outputs.npz", logits=LOGITS, labels=LABELS)
+    there, here = tmp_path / "there.html", tmp_path / "here.html"
+    main(["compare", str(tmp_path / "outputs.npz"), "--methods", "temperature,vector", "--report", str(there)])
+    made = calib.report(LOGITS, LABELS, path=here, methods=["temperature", "vector"])
+    for name in ("overview", "score-NLL", "score-ECE"):
+        assert tables(here)[name] == tables(there)[name]
+    assert [method.key for method in made.methods] == ["identity", "temperature", "vector"]
+
+
+def test_its_last_section_holds_the_call_that_makes_it_again(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    calib.report(LOGITS, LABELS, methods=["temperature"], part=0.3, random_state=7)
+    first = tables(tmp_path / "report.html")
+    (call,) = re.findall(r"calib\.report\(.*\)", Reading(Path("report.html").read_text(encoding="utf-8")).text)
+    assert str(tmp_path) not in call
+    exec(call, {"calib": calib, "probs": LOGITS, "labels": LABELS})
+    assert tables(tmp_path / "report.html")["score-NLL"] == first["score-NLL"]
+
+
+def test_by_default_it_fits_the_fast_methods(tmp_path):
+    made = calib.report(LOGITS, LABELS, path=tmp_path / "report.html")
+    assert {method.key for method in made.methods} == {"identity", *calib.registry.presets()["Fast"]}
+
+
+def test_fitted_calibrators_are_judged_on_all_rows(tmp_path):
+    logits, labels = simulate(n=300, n_classes=4, seed=5)
+    fitted = calib.calibrator("temperature").fit(logits, labels)
+    made = calib.report(LOGITS, LABELS, path=tmp_path / "report.html", methods={"mine": fitted})
+    rows = made.table[made.table["score"] == "NLL"].set_index("method")["value"]
+    assert made.data.n_test == len(LABELS)
+    assert rows["mine"] == pytest.approx(calib.metrics.nll(fitted.predict_proba(LOGITS), LABELS))
+    assert rows["identity"] == pytest.approx(calib.metrics.nll(softmax(LOGITS), LABELS))
+
+
+@pytest.mark.parametrize("kind", ["event", "pairs", "classes"])
+def test_the_raw_model_alone_has_a_report_of_each_form(kind, tmp_path):
+    probs = softmax(LOGITS)
+    given = {
+        "event": ((probs[:, 0], LABELS == 0), {}),
+        "pairs": ((probs.max(axis=1), probs.argmax(axis=1) == LABELS), {"kind": "pairs"}),
+        "classes": ((probs, LABELS), {}),
+    }
+    (outputs, labels), options = given[kind]
+    made = calib.report(outputs, labels, path=tmp_path / "report.html", methods=[], **options)
+    assert made.form == {"event": "risk model", "pairs": "answers", "classes": "comparison"}[kind]
+    assert len(made.methods) == 1
+    assert "<h1>" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_names_from_outside_are_escaped(tmp_path):
+    frame = pd.DataFrame(softmax(LOGITS), columns=[name.replace("\x00", "") for name in HOSTILE])
+    path = tmp_path / "report.html"
+    calib.report(frame, LABELS, path=path, methods=[], name=HOSTILE[0])
+    assert "script" not in {name for name, _ in Reading(path.read_text(encoding="utf-8")).elements}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"path": "report.pdf"}, "report.pdf"),
+        ({"path": "nowhere/report.html"}, "no folder"),
+        ({"methods": ["temprature"]}, "temprature"),
+        ({"methods": {"mine": softmax}}, "mine of methods is no calibrator"),
+        ({"view": "events"}, "events"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_fitted(given, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CalibrationError, match=said):
+        calib.report(LOGITS, LABELS, **given)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_path_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "report.html").mkdir()
+    with pytest.raises(CalibrationError, match="another path"):
+        calib.report(LOGITS, LABELS, path=tmp_path / "report.html", methods=[])

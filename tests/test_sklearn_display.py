@@ -1,0 +1,130 @@
+"""The display draws the curve of :func:`calib.reliability_curve`, of what scikit-learn's displays take."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from sklearn.calibration import calibration_curve
+from sklearn.datasets import make_classification
+from sklearn.linear_model import RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import calib
+from calib.errors import CalibrationError
+from calib.metrics import wilson_interval
+from calib.sklearn import ReliabilityDisplay
+
+X, NUMBERS = make_classification(600, n_redundant=6, n_informative=5, n_classes=3, random_state=0)
+LABELS = np.array(["one", "three", "two"])[NUMBERS]
+BINARY = NUMBERS == 0
+
+
+def fitted(labels):
+    return make_pipeline(StandardScaler(), GaussianNB()).fit(X[:300], labels[:300])
+
+
+def test_two_classes_agree_with_scikit_learns_curve():
+    probs = fitted(BINARY).predict_proba(X[300:])[:, 1]
+    shares, means = calibration_curve(BINARY[300:], probs, n_bins=7)
+    display = ReliabilityDisplay.from_predictions(BINARY[300:], probs, n_bins=7, binning="equal_width")
+    np.testing.assert_allclose(display.curve.confidence, means)
+    np.testing.assert_allclose(display.curve.accuracy, shares)
+    low, high = wilson_interval(shares * display.curve.count, display.curve.count)
+    np.testing.assert_allclose([display.curve.low, display.curve.high], [low, high])
+
+
+def test_estimators_and_their_predictions_are_drawn_alike():
+    model = fitted(LABELS)
+    one = ReliabilityDisplay.from_estimator(model, X[300:], LABELS[300:])
+    other = ReliabilityDisplay.from_predictions(LABELS[300:], model.predict_proba(X[300:]), name="Pipeline")
+    curve = calib.reliability_curve(model.predict_proba(X[300:]), NUMBERS[300:], 7, "equal_mass")
+    for display in (one, other):
+        np.testing.assert_array_equal(display.curve.accuracy, curve.accuracy)
+        np.testing.assert_array_equal(display.curve.confidence, curve.confidence)
+        assert display.name == "Pipeline" and display.figure_.layout.title.text == "Pipeline"
+        assert display.figure_.layout.xaxis.title.text == "confidence"
+
+
+def test_one_class_of_several_and_the_other_of_two_are_drawn_when_named():
+    probs = fitted(LABELS).predict_proba(X[300:])
+    display = ReliabilityDisplay.from_predictions(LABELS[300:], probs, pos_label="two", n_bins=5)
+    curve = calib.reliability_curve(probs, NUMBERS[300:], 5, "equal_mass", target=2)
+    np.testing.assert_array_equal(display.curve.accuracy, curve.accuracy)
+    assert display.figure_.layout.xaxis.title.text == "P(two)"
+    of_two = ReliabilityDisplay.from_estimator(fitted(BINARY), X[300:], BINARY[300:], pos_label=False)
+    assert of_two.curve.mean_accuracy == pytest.approx(np.mean(~BINARY[300:]))
+
+
+def test_columns_in_another_order_are_named():
+    probs = fitted(LABELS).predict_proba(X[300:])
+    turned = ReliabilityDisplay.from_predictions(LABELS[300:], probs[:, [2, 0, 1]], classes=["two", "one", "three"])
+    straight = ReliabilityDisplay.from_predictions(LABELS[300:], probs)
+    np.testing.assert_array_equal(turned.curve.accuracy, straight.curve.accuracy)
+
+
+def test_weights_enter_the_means():
+    probs = fitted(BINARY).predict_proba(X[300:])[:, 1]
+    weights = np.random.default_rng(0).random(300)
+    display = ReliabilityDisplay.from_predictions(BINARY[300:], probs, sample_weight=weights)
+    assert display.curve.mean_accuracy == pytest.approx(np.average(BINARY[300:], weights=weights))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (lambda: ReliabilityDisplay.from_predictions(LABELS, np.full((600, 2), 0.5)), "classes=\\["),
+        (lambda: ReliabilityDisplay.from_predictions(LABELS[:5], np.full((600, 3), 1 / 3)), "\\(5,\\)"),
+        (lambda: ReliabilityDisplay.from_predictions(BINARY, np.full(600, 0.5), pos_label="x"), "pos_label"),
+        (lambda: ReliabilityDisplay.from_predictions(BINARY, np.full(600, 0.5), backend="seaborn"), "seaborn"),
+        (lambda: ReliabilityDisplay.from_estimator(RidgeClassifier().fit(X, LABELS), X, LABELS), "predict_proba"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_in_a_sentence(given, said):
+    with pytest.raises(CalibrationError, match=said):
+        given()
+
+
+def test_a_missing_backend_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(CalibrationError, match="pip install matplotlib"):
+        ReliabilityDisplay.from_predictions(BINARY, np.full(600, 0.5), backend="matplotlib")
+
+
+class Axes:
+    """What the display calls of matplotlib's axes, written down."""
+
+    def __init__(self):
+        self.called = {}
+        self.figure = "its figure"
+
+    def __getattr__(self, name):
+        return lambda *values, **options: self.called.__setitem__(name, (values, options))
+
+
+def test_axes_that_are_given_are_drawn_on():
+    axes = Axes()
+    probs = fitted(BINARY).predict_proba(X[300:])[:, 1]
+    display = ReliabilityDisplay.from_predictions(BINARY[300:], probs, name="bayes", ax=axes)
+    (means, shares), options = axes.called["errorbar"]
+    np.testing.assert_array_equal(means, display.curve.confidence)
+    np.testing.assert_array_equal(shares, display.curve.accuracy)
+    below, above = options["yerr"]
+    np.testing.assert_allclose(shares - below, display.curve.low)
+    np.testing.assert_allclose(shares + above, display.curve.high)
+    assert options["label"] == "bayes" and axes.called["set"][1]["xlabel"] == "P(True)"
+    assert display.figure_ == "its figure" and display._repr_html_() is None
+
+
+def test_it_draws_with_matplotlib():
+    matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    matplotlib.use("agg")
+    first = ReliabilityDisplay.from_estimator(fitted(BINARY), X[300:], BINARY[300:], backend="matplotlib", name="a")
+    second = ReliabilityDisplay.from_estimator(fitted(BINARY), X[300:], BINARY[300:], name="b", ax=first.ax_)
+    assert second.ax_ is first.ax_
+    assert [text.get_text() for text in first.ax_.get_legend().get_texts()] == ["a", "b"]
+    first.figure_.canvas.draw()
+    matplotlib.pyplot.close(first.figure_)
