@@ -9,7 +9,7 @@ ONE_THREAD = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 T
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --python-version 3.11 --no-annotate --custom-compile-command "make lock"
 
-.PHONY: app test test-long test-ranges arena lock venv check browser wheel clean
+.PHONY: app test test-long test-ranges test-wheel arena lock venv check browser wheel clean
 
 app: venv ## open the app
 	$(BIN)/python -m calib app --port $(PORT)
@@ -24,6 +24,9 @@ test-long: $(BIN)/.dev browser ## what takes longer: many seeds, large arrays, a
 
 test-ranges: $(BIN)/.uv ## the library on the lowest and on the newest versions that pyproject.toml allows
 	$(ONE_THREAD) sh tests/ranges.sh
+
+test-wheel: wheel ## the wheel in empty environments on each Python from 3.11 on that is here, and the extras' sizes
+	sh tests/wheel.sh
 
 arena: $(BIN)/.dev ## every method where the truth is known, and on the samples; PEERS=PYTHON adds other packages
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.arena $(if $(PEERS),--peers $(PEERS))

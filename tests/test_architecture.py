@@ -160,7 +160,7 @@ def test_pages_do_no_numbers_and_draw_nothing_themselves():
 
 def test_importing_loads_numpy_alone():
     calibrators = [f"calib.calibrators.{path.stem}" for path in sorted((PACKAGE / "calibrators").glob("[!_]*"))]
-    modules = ["calib", "calib.registry", "calib.metrics", "calib.export.runtime", "calib.export.writer", *calibrators]
+    modules = ["calib", "calib.cli", "calib.metrics", "calib.export.runtime", "calib.export.writer", *calibrators]
     # What NumPy loads by itself differs between its versions, so it is measured first.
     code = f"""
 import sys, importlib, numpy

@@ -42,7 +42,6 @@ from calib.evaluation.view import VIEWPOINTS
 from calib.evaluation.weighted import said_of_weights, weighted_summary
 from calib.formatting import aligned, fixed, safe_table
 from calib.registry import is_top_k, presets, said_of_kind, title_of
-from calib.reporting import Report, Source, html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,6 +53,8 @@ WHAT = "fit several methods and score them on held-out rows"
 def run(arguments: Sequence[str]) -> int:
     """Run the command; returns the exit status."""
     given = parser().parse_args(arguments)
+    if given.report:
+        import calib.reporting  # noqa: F401  # where its packages are missing, that is said before anything is fitted
     data = load_data(given)
     methods = _methods(given, data)
     calibration, test = split_data(data, given)
@@ -194,6 +195,8 @@ def write_report(
     data, parts : all rows; calibration and test rows.
     methods : fitted, by their names in ``found``.
     """
+    from calib.reporting import Report, Source, html
+
     options = options_from(given)
     source = Source(
         {role: str(path) for role, path in {"source": given.file, **options.files}.items() if path is not None},

@@ -72,6 +72,13 @@ def test_a_wrong_setting_is_two(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert main(["settings"]) == 2 and "CALIB_ROWS" in capsys.readouterr().err
 
 
+def test_a_report_without_its_packages_is_refused_before_the_fits(folder: Path) -> None:
+    code = "import sys; sys.modules['plotly'] = None; from calib.cli import main; raise SystemExit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, "compare", str(folder / "broken.npz"), "--report", str(folder / "r.html")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 1 and "calib-studio[report]" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
 def test_nobody_reads_to_the_end() -> None:
     read, write = os.pipe()
     os.close(read)
