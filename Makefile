@@ -9,7 +9,7 @@ ONE_THREAD = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 T
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --python-version 3.11 --no-annotate --custom-compile-command "make lock"
 
-.PHONY: app test test-long test-ranges test-wheel arena lock venv check browser wheel clean
+.PHONY: app test test-long test-ranges test-wheel arena docs screenshots lock venv check browser wheel clean
 
 app: venv ## open the app
 	$(BIN)/python -m calib app --port $(PORT)
@@ -30,6 +30,12 @@ test-wheel: wheel ## the wheel in empty environments on each Python from 3.11 on
 
 arena: $(BIN)/.dev ## every method where the truth is known, and on the samples; PEERS=PYTHON adds other packages
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.arena $(if $(PEERS),--peers $(PEERS))
+
+docs: $(BIN)/.dev ## the documentation site in build/site; open its index.html, no server is needed
+	NO_MKDOCS_2_WARNING=1 $(ONE_THREAD) $(BIN)/python -m mkdocs build --quiet
+
+screenshots: $(BIN)/.dev browser ## the documents' pictures of the app anew
+	$(ONE_THREAD) $(BIN)/python -m documentation.screenshots
 
 check: $(BIN)/.dev
 	$(BIN)/ruff check .

@@ -60,3 +60,9 @@ def test_methods_that_few_rows_make_worse_are_those_of_the_documented_table():
     documented = [line.split("`")[1] for line in text.splitlines() if line.startswith("| `")]
     assert sorted(documented) == sorted(short_of_rows(METHODS, 300))
     assert short_of_rows(METHODS, 1000) == []
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=list(METHODS))
+def test_a_method_says_its_formula_and_when_to_take_another(method):
+    assert "=" in method.formula and method.formula.count("{") == method.formula.count("}")
+    assert method.avoid.endswith(".") and len(method.avoid) > 30

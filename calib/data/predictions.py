@@ -183,11 +183,12 @@ class Predictions(Displayed):
         return str(self.class_names[column])
 
     def take(self, rows: Any) -> Predictions:
-        """The rows of these numbers in their order; the training set is shared.
+        """The rows of these numbers in their order, or those of a mask; the training set is shared.
 
         The new hash comes from the old one and the row numbers, so that no large array is hashed again.
         """
-        rows = np.asarray(rows, dtype=np.int64)
+        rows = np.asarray(rows)
+        rows = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.int64)
         own = ("logits", "labels", "given_split", "features", *ROW_ROLES)
         arrays = {name: getattr(self, name) for name in own}
         changes: dict[str, Any] = {name: None if array is None else array[rows] for name, array in arrays.items()}

@@ -226,3 +226,10 @@ def test_three_parts_are_of_whole_clusters_and_keep_a_split_that_came_with_the_d
         dataset(labels, clusters=np.repeat(np.arange(4), 150)).three_parts()
     with pytest.raises(DataError, match="cannot be taken"):
         dataset([0, 1]).three_parts(1)
+
+
+def test_a_mask_takes_its_rows_and_no_row_numbers():
+    data, mask = dataset([0, 1, 2, 3, 4]), np.array([False, True, False, False, True])
+    np.testing.assert_array_equal(row_numbers(data.take(mask)), [1, 4])
+    assert data.take(mask).sha256 == data.take([1, 4]).sha256
+    assert len(data.take([])) == 0

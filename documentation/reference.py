@@ -1,0 +1,27 @@
+"""The Python reference: every public name of the packages that people call, from its docstring."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+
+PACKAGES = (
+    *("calib", "calib.metrics", "calib.data", "calib.evaluation", "calib.decisions", "calib.export", "calib.sklearn"),
+    *("calib.active_learning", "calib.out_of_core", "calib.reporting"),
+)
+
+
+def menu() -> list[dict[str, str]]:
+    """Entries of the menu."""
+    return [{name: f"api/{name}.md"} for name in PACKAGES]
+
+
+def pages() -> dict[str, str]:
+    """Text by path: the directives that mkdocstrings replaces."""
+    return {f"api/{name}.md": _page(name) for name in PACKAGES}
+
+
+def _page(name: str) -> str:
+    package = import_module(name)
+    names = [public for public in package.__all__ if not isinstance(getattr(package, public), ModuleType)]
+    return "\n\n".join([f"# {name}", package.__doc__ or "", *(f"::: {name}.{public}" for public in names)])

@@ -1,0 +1,192 @@
+"""A page for each score: what the catalogue declares, its formula, its conventions and who uses which."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from dataclasses import dataclass
+
+from calib import metrics
+from calib.evaluation import SCORES, Score
+from calib.evaluation.catalogue import CORP, EVENT_RATE
+from documentation.methods import formula
+
+
+@dataclass(frozen=True)
+class ScorePage:
+    """The scores that one function of :mod:`calib.metrics` computes.
+
+    Attributes
+    ----------
+    keys : of the catalogue, :data:`calib.evaluation.SCORES`.
+    formula : in LaTeX; p is a probability, y whether it came true, c the confidence in the predicted class.
+    conventions : what others compute under the same name, and who.
+    """
+
+    keys: tuple[str, ...]
+    formula: str
+    conventions: str
+
+
+PAGES = {
+    "nll": ScorePage(
+        ("NLL",),
+        r"-\frac{1}{n} \sum_i \ln p_{i, y_i}",
+        "Natural logarithms and a mean over rows, as in Guo et al. (2017) and most of deep learning, where it is "
+        "the cross-entropy; scikit-learn and risk models call it log loss. Forecasters use bits or the sum, R's "
+        "deviance is twice the sum. Here probabilities below 1e-15 count as 1e-15; scikit-learn clips at the "
+        "precision of the numbers given, 2.2e-16 for doubles.",
+    ),
+    "brier": ScorePage(
+        ("Brier",),
+        r"\frac{1}{n} \sum_i \sum_k (p_{ik} - y_{ik})^2",
+        "Brier's own sum over all classes (1950), from 0 to 2, as scikit-learn has it for more than two classes. "
+        "For two classes risk models, scikit-learn and papers on binary calibration have half of it, the squared "
+        "error of the event's probability; so has this score in the views of two classes.",
+    ),
+    "accuracy": ScorePage(
+        ("accuracy",),
+        r"\frac{1}{n} \sum_i 1[\arg\max_k p_{ik} = y_i]",
+        "Where two classes have the same probability the larger raw logit decides, so that a calibrator with steps "
+        "is not judged by the order of the classes; scikit-learn and NumPy take the lower class.",
+    ),
+    "top_k_accuracy": ScorePage(
+        ("top-5 accuracy",),
+        r"\frac{1}{n} \sum_i 1[y_i \in \mathrm{top}_k(p_i)]",
+        "ImageNet's usual k is 5. Ties are broken as for the accuracy; scikit-learn's `top_k_accuracy_score` counts "
+        "by the order of the classes.",
+    ),
+    "ece": ScorePage(
+        ("ECE", "ECE equal mass", "ECE 100", "ECE equal mass 100"),
+        r"\sum_b \frac{n_b}{n} \left| \bar c_b - \bar y_b \right|",
+        "Guo et al. (2017) and most papers on networks after them take 15 bins of equal width and the predicted "
+        "class; TorchMetrics has the same default. Naeini et al. (2015), who named it, and R's CalibratR take 10. "
+        "Bins of equal counts are those of Nguyen and O'Connor (2015). 100 bins are in the tables of Wenger et al. "
+        '(2020), who divide [1/K, 1] and take the bins\' centres for the mean confidence: `convention="gpcalib"`. '
+        "Numbers under different bins must not be compared, and all are above 0 for a calibrated model.",
+    ),
+    "debiased_ece": ScorePage(
+        ("debiased ECE",),
+        r"\sum_b \frac{n_b}{n} \left| \bar c_b - \bar y_b \right| - \text{its mean under noise alone}",
+        "Kumar, Liang and Ma (2019), whose package `uncertainty-calibration` draws the noise; here the mean is in "
+        "closed form. Their norm is 2, with 1 as an option; here it is 1, to be compared with the ECE. It can be 0 "
+        "for a model that is not calibrated.",
+    ),
+    "smooth_ece": ScorePage(
+        ("smooth ECE",),
+        r"\int_0^1 \left| \frac{1}{n} \sum_i k_s(t, c_i) (y_i - c_i) \right| dt, \quad s \text{ equal to the result}",
+        "Blasiok and Nakkiran (2023), whose package `relplot` treats confidences near 1 in another way: "
+        '`convention="relplot"` gives its numbers.',
+    ),
+    "classwise_ece": ScorePage(
+        ("class-wise ECE", "class-wise ECE above 1/K"),
+        r"\frac{1}{K} \sum_k \sum_b \frac{n_{kb}}{n} \left| \bar p_{kb} - \bar y_{kb} \right|",
+        "Kull et al. (2019); Nixon et al. (2019) call it static calibration error (SCE). Patel et al. (2020) leave "
+        "out probabilities below 1/K, because with many classes nearly all are about 0. Some papers print the sum "
+        "over classes in place of the mean.",
+    ),
+    "mce": ScorePage(
+        ("MCE",),
+        r"\max_b \left| \bar c_b - \bar y_b \right|",
+        "Naeini et al. (2015) and Guo et al. (2017). A bin with one row can decide it, so that it is shown here and "
+        "claims nothing.",
+    ),
+    "confidence_gap": ScorePage(
+        ("gap",),
+        r"\left| \bar c - \bar y \right|",
+        "The left side of Theorem 1 in Wenger et al. (2020). Risk models tell the same as a ratio, O:E ([risk "
+        "models](../risk_models.md)).",
+    ),
+    "signed_confidence_gap": ScorePage(
+        ("signed gap",),
+        r"\bar c - \bar y",
+        "Mean confidence minus accuracy throughout this project; some papers have accuracy minus confidence.",
+    ),
+    "overconfidence": ScorePage(
+        ("overconfidence",),
+        r"E[c \mid \text{wrong}]",
+        "Wenger et al. (2020), section 2.2. Others call mean confidence minus accuracy overconfidence: that is the "
+        "confidence gap with its sign.",
+    ),
+    "underconfidence": ScorePage(
+        ("underconfidence",),
+        r"E[1 - c \mid \text{right}]",
+        "Wenger et al. (2020), section 2.2. Calibration trades it against overconfidence; neither is 0 for a "
+        "calibrated model that errs.",
+    ),
+    "sharpness": ScorePage(
+        ("sharpness",),
+        r"\frac{1}{n} \sum_i (c_i - \bar c)^2",
+        "The variance of the confidence. Forecasters mean by sharpness how narrow a forecast is (Gneiting et al. "
+        "2007); others take the mean confidence or the entropy.",
+    ),
+    "corp": ScorePage(
+        CORP,
+        r"S(c, y) = \underbrace{S(c, y) - S(\hat c, y)}_{\text{miscalibration}}"
+        r" - \underbrace{(S(\bar y, y) - S(\hat c, y))}_{\text{discrimination}}"
+        r" + \underbrace{S(\bar y, y)}_{\text{uncertainty}}",
+        "Dimitriadis, Gneiting and Jordan (2021), with the isotonic fit in the place of bins; their R package "
+        "`reliabilitydiag` has the Brier score. Murphy (1973) calls the terms reliability, resolution and "
+        "uncertainty and takes the distinct forecasts, others bins, where the terms do not add up exactly.",
+    ),
+}
+"""By the function."""
+
+assert set(SCORES) == {EVENT_RATE, *(key for page in PAGES.values() for key in page.keys)}, "a score has no page"
+
+
+def menu() -> list[dict[str, str]]:
+    """Entries of the menu."""
+    return [{"All scores": "scores/index.md"}, *({_title(name): f"scores/{name}.md"} for name in PAGES)]
+
+
+def pages() -> dict[str, str]:
+    """Text by path."""
+    return {"scores/index.md": _overview(), **{f"scores/{name}.md": _page(name) for name in PAGES}}
+
+
+def _title(name: str) -> str:
+    return "CORP decomposition" if name == "corp" else SCORES[PAGES[name].keys[0]].title
+
+
+def _overview() -> str:
+    by_key = {key: name for name, page in PAGES.items() for key in page.keys}
+    rows = [
+        f"| {f'[{s.title}]({by_key[key]}.md)' if key in by_key else s.title} | {s.meaning} | {s.better} |"
+        for key, s in SCORES.items()
+    ]
+    return "\n".join([
+        "# Scores\n",
+        "What Compare, the report, exports and `compare --csv` show. A page says how a score is computed, what others "
+        "compute under the same name, and who uses which. Which differences are claimed, and from which size on: "
+        "[what to take](../library.md#what-to-take). Two classes have scores of the event's probability too: "
+        "[the event](../library.md#two-classes-the-event). The measures of a risk model, with their conventions: "
+        "[risk models](../risk_models.md).\n",
+        "| score | what it says | better |",
+        "|---|---|---|",
+        *rows,
+    ])  # fmt: skip
+
+
+def _page(name: str) -> str:
+    page = PAGES[name]
+    function = getattr(metrics, name)
+    return "\n\n".join([
+        f"# {_title(name)}",
+        "\n".join(["| score | what it says | better | range | smallest relevant difference | claimed |",
+                   "|---|---|---|---|--:|---|", *(_row(SCORES[key]) for key in page.keys)]),
+        formula(page.formula),
+        "## Conventions, and who uses which",
+        page.conventions,
+        "## In Python",
+        f"```python\ncalib.metrics.{name}{inspect.signature(function).replace(return_annotation=inspect.Signature.empty)}"
+        "\n```".replace("'Any'", "Any"),
+        inspect.getdoc(function) or "",
+    ])  # fmt: skip
+
+
+def _row(score: Score) -> str:
+    high = "no bound" if math.isinf(score.high) else f"{score.high:.3g}"
+    claimed = "yes" if score.claims else "no: shown with its interval"
+    relevant = score.unit.amount(score.relevant)
+    return f"| {score.title} | {score.meaning} | {score.better} | {score.low:.3g} to {high} | {relevant} | {claimed} |"
