@@ -43,7 +43,7 @@ def _labels(row: dict[str, Any]) -> str:
     low, high = row["difference_low"], row["difference_high"]
     if low == high == 0:
         return f"asked for as many labels, {row['value']:,.0f};"
-    interval = f"95 % interval {low:+,.0f} to {high:+,.0f}"
+    interval = f"95\u00a0% interval {low:+,.0f} to {high:+,.0f}"
     if low <= 0 <= high:
         return (
             f"asked for a number of labels that does not differ significantly ({row['difference']:+,.0f}, {interval});"

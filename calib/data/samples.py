@@ -182,7 +182,7 @@ _SAMPLES = (
         "simulated-answers",
         "Language model answers, simulated",
         "Confidence of two simulated language models in their answers to 750 questions, and whether each is correct.",
-        "Only nine values of confidence, and an accuracy that stays at 50 % where 70 % are stated.",
+        "Only nine values of confidence, and an accuracy that stays at 50\u00a0% where 70\u00a0% are stated.",
         1500,
         2,
         ending=".csv",

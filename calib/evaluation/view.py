@@ -166,7 +166,7 @@ EVENT = View(
     bands=(0.0, 0.01, 0.05, 0.1, 0.2, 0.5, 0.8, 1.0),
     scores={
         "Brier": _BRIER,
-        "accuracy": ("Accuracy", "Share of right predictions, where 50 % or more predicts the event."),
+        "accuracy": ("Accuracy", "Share of right predictions, where 50\u00a0% or more predicts the event."),
         "ECE": ("ECE", f"{_DISTANCE} in 15 bins of equal width."),
         "ECE equal mass": ("ECE, equal mass", f"{_DISTANCE} in 15 bins of equal counts."),
         "ECE 100": ("ECE, 100 bins", f"{_DISTANCE} in 100 bins of equal width."),

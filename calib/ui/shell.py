@@ -215,8 +215,8 @@ def view_switch(session: OpenSession) -> None:
         return
     titles = {"event": f"P({literal(data.event.name)})", "top-label": "Predicted class"}
     segments("What all pages look at", titles, "event", VIEWPOINT, help=(
-        "The event: does what is said to happen in 20 % of cases happen in 20 %? The predicted class: is a prediction "
-        "with 80 % confidence right in 80 % of cases?"
+        "The event: does what is said to happen in 20\u00a0% of cases happen in 20\u00a0%? The predicted class: is a "
+        "prediction with 80\u00a0% confidence right in 80\u00a0% of cases?"
     ))  # fmt: skip
 
 

@@ -102,7 +102,7 @@ def test_numbers_in_words():
         | {("set_points", s): rounds([100, n - 98 - s], [0.3, 0.1]) for s, n in same.items()}
     )
     text = verdicts(compare_arms(table))[0]
-    assert "99 labels fewer (-19.8% of 500, 95 % interval -101 to -97)" in text
+    assert "99 labels fewer (-19.8% of 500, 95\u00a0% interval -101 to -97)" in text
 
 
 def test_one_shuffle_shows_no_spread():

@@ -125,7 +125,7 @@ def test_a_run_ends_with_what_the_library_finds(queue: FitQueue) -> None:
     expected = summary[summary["quantity"] == LABELS]["value"].to_numpy()
     np.testing.assert_allclose(table["Labels asked"], expected)
     assert list(table["Arm"]) == [ARMS[arm].title for arm in arms]
-    assert "Wenger et al. (2020, figure 5) report about 10 % fewer labels" in said(app)
+    assert "Wenger et al. (2020, figure 5) report about 10\u00a0% fewer labels" in said(app)
     assert "all labels of the pool are known" in said(app)
     assert "Naive Bayes, calibrated with Temperature, 10 rows to begin with" in said(app)
     assert len(charts(app)) == 2

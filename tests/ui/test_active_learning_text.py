@@ -59,7 +59,7 @@ def test_the_papers_claim_stands_beside_what_came_out(labels: int, word: str) ->
     summary = compare_arms(rounds({"plain": (400, 0.1), "set_points": (labels, 0.12)}))
     rows = summary[(summary["arm"] == "set_points") & (summary["quantity"] == "n_labels")]
     said = claim(summary, SETTINGS)
-    assert "about 10 % fewer labels" in said
+    assert "about 10\u00a0% fewer labels" in said
     assert f"Here (Random forest, GPcalib) it was {percent(abs(rows['share'].iloc[0]))} {word}" in said
     assert "an error 2.00 percentage points higher" in said
     assert "Here" not in claim(compare_arms(rounds({"plain": (400, 0.1)})), SETTINGS)
@@ -68,7 +68,7 @@ def test_the_papers_claim_stands_beside_what_came_out(labels: int, word: str) ->
 def test_how_it_was_made() -> None:
     assert made_with(SETTINGS, 3) == (
         "Random forest, calibrated with GPcalib, 100 rows to begin with, then batches of 50, least confidence above "
-        "0.25, means over 3 shuffles with 95 % t intervals."
+        "0.25, means over 3 shuffles with 95\u00a0% t intervals."
     )
     only = {"classifier": "forest", "pretraining": 100, "batch": 50, "budget": 20}
     assert made_with(only, 1).endswith("a budget of 20 labels, one shuffle, which has no interval.")

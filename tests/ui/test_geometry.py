@@ -252,7 +252,7 @@ def test_the_fastest_reduction_is_named_among_those_that_are_no_worse() -> None:
     assert "In 1 of 2 settings the ECE is significantly higher" in said
     assert "**PCA at t = 2**: 3 times as fast" in said
     assert "In none of 1 settings" in geometry_words.tradeoff_sentence([none, fine])
-    assert "20 % faster" in geometry_words.tradeoff_sentence([none, setting("pca", 2, 0.02, 0.02, 1100)])
+    assert "20\u00a0% faster" in geometry_words.tradeoff_sentence([none, setting("pca", 2, 0.02, 0.02, 1100)])
     assert "**" not in geometry_words.tradeoff_sentence([none, worse])
     assert geometry_words.tradeoff_sentence([fine]) == ""
 

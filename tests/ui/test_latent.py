@@ -211,7 +211,7 @@ def test_temperature_inside_and_outside_the_band() -> None:
     assert "one number, the temperature" in against_temperature(effect_curve(inside))
     outside = dataclasses.replace(effect, temperature=np.where(effect.before < 0.9, effect.after - 0.2, effect.after))
     assert (
-        "leaves its 95 % band for 50\u00a0% of the test rows, most at 0.700, where it gives 20.0 points less"
+        "leaves its 95\u00a0% band for 50\u00a0% of the test rows, most at 0.700, where it gives 20.0 points less"
         in against_temperature(effect_curve(outside))
     )
 
@@ -221,7 +221,7 @@ def test_other_fits_are_judged_by_the_band_of_the_first() -> None:
     curve = effect_curve(effect)
     far = effect_curve(dataclasses.replace(effect, after=effect.after + 0.3))
     words = against_others("GPcalib", curve, [("monotone=True", curve), ("inputs=probs", far), ("seed 3", curve)])
-    assert words.startswith("*monotone=True* and *seed 3* stay within the 95 % band of GPcalib.")
+    assert words.startswith("*monotone=True* and *seed 3* stay within the 95\u00a0% band of GPcalib.")
     assert "*inputs=probs* leaves the band of GPcalib for 100\u00a0% of the rows, by up to 30.0 points" in words
     assert against_others("GPcalib", curve, []) == ""
 

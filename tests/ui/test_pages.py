@@ -15,6 +15,7 @@ A further question is computed only while it is opened, and is still open when t
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -34,6 +35,7 @@ from calib.ui.session import SESSION, OpenSession
 from calib.ui.widgets import DESK, PHONE, SAID
 from tests.conftest import simulate, wait_until
 from tests.ui.conftest import PAGES, SAMPLE, charts, clean, one_of, open_page, said, twice, unfold
+from tests.ui.rendered import texts
 
 NEEDS_DATA = [path for path in PAGES if path != "app.py"]
 DIAGNOSIS = ["pages/3_Reliability.py", "pages/6_Over_underconfidence.py", "pages/2_Compare.py"]
@@ -52,6 +54,8 @@ def test_every_page_draws(path: str, with_sample: OpenSession, fits_to_read: Ope
         app = open_page(path, session)
         assert clean(app)
         assert len(app.title) == 1
+        divided = [text for _, text in texts(app) if re.search(r"\d %", text)]
+        assert not divided, "a line may break between the number and the sign"
 
 
 @pytest.mark.parametrize("path", DIAGNOSIS)

@@ -145,7 +145,7 @@ class Geometric(Calibrator):
     def notes(self) -> list[str]:
         n = self.safe_[0] + self.dangerous_[0]
         sides = [
-            f"{rows:,} are {name}, of which {100 * right / rows:.1f} % are right"
+            f"{rows:,} are {name}, of which {100 * right / rows:.1f}\u00a0% are right"
             for name, (rows, right) in (("safe", self.safe_), ("dangerous", self.dangerous_))
             if rows
         ]
@@ -162,8 +162,8 @@ class Geometric(Calibrator):
         ends = ("1", self.certain_, "wrong"), ("0", self.hopeless_, "right")
         notes += [
             f"Its confidence is exactly {end} where none of {rows:,} calibration row{'s' * (rows != 1)} was {other}; "
-            f"up to {_at_most(rows):.2g} % may be {other} there all the same (95 % confidence). The sigmoid map never "
-            f"gives {end}."
+            f"up to {_at_most(rows):.2g}\u00a0% may be {other} there all the same (95\u00a0% confidence). The sigmoid "
+            f"map never gives {end}."
             for end, rows, other in ends
             if rows
         ]

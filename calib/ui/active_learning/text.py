@@ -44,8 +44,8 @@ def so_far(summary: pd.DataFrame, arms: Collection[str]) -> str:
 def claim(summary: pd.DataFrame, settings: dict[str, Any]) -> str:
     """What the paper reports, beside what came out here."""
     paper = (
-        "Wenger et al. (2020, figure 5) report about 10 % fewer labels at comparable accuracy, for Mondrian forests on "
-        "the KITTI data, calibrated with GPcalib at set points."
+        "Wenger et al. (2020, figure 5) report about 10\u00a0% fewer labels at comparable accuracy, for Mondrian "
+        "forests on the KITTI data, calibrated with GPcalib at set points."
     )
     rows = summary[(summary["arm"] == "set_points") & (summary["quantity"] == LABELS)]
     if rows.empty or not {"plain", "set_points"} <= set(summary["arm"]):
@@ -95,7 +95,7 @@ def made_with(settings: dict[str, Any], n_compared: int) -> str:
         parts.append(f"{settings['uncertainty'].replace('_', ' ')} above {settings['threshold']:g}")
     if settings["budget"] is not None:
         parts.append(f"a budget of {plural(settings['budget'], 'label')}")
-    spread = f"means over {plural(n_compared, 'shuffle')} with 95 % t intervals"
+    spread = f"means over {plural(n_compared, 'shuffle')} with 95\u00a0% t intervals"
     parts.append(spread if n_compared > 1 else "one shuffle, which has no interval")
     return ", ".join(parts) + "."
 

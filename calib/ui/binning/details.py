@@ -261,5 +261,6 @@ def verifiability(shown: list[ShownFit]) -> None:
                 partial(error_by_rows_chart, rows, styles, title="ECE against evaluation rows"),
                 "ece-by-rows",
                 f"Mean ECE of bootstrap samples of the test rows in {rows.n_bins} bins, with bands of "
-                f"{100 * rows.level:.0f} %: it falls as noise averages out, and can be believed where it is level.",
+                f"{100 * rows.level:.0f}\u00a0%: it falls as noise averages out, and can be believed where it is "
+                "level.",
             )

@@ -71,7 +71,7 @@ def overview(session: OpenSession, fits: list[ShownFit]) -> None:
         keys = [fit.key for fit in ordered]
         st.markdown(
             f"**Reliability** :small[{view.said} minus {view.outcome} in points; above 0 {view.too_high}. "
-            f"Grey: 95 % of calibrated models]"
+            f"Grey: 95\u00a0% of calibrated models]"
         )
         _diagnose(ordered)
         panels = _panels([_panel(fit, claims) for fit in ordered], keys, view)
@@ -210,9 +210,9 @@ def _explain(score: str, view: View, panels: list[go.Figure]) -> None:
     with st.popover("How to read this", icon=":material/help:", type="tertiary"):
         st.write(
             f"**Left**: {SCORES[score].seen(view).meaning} Each line is the difference from the raw model on the same "
-            "test rows with its 95 % interval; intervals hold for all comparisons of all methods together. A method is "
-            "*better* or *worse* where its interval excludes 0, *equivalent* where it lies within the shaded region, "
-            "and else *undecided*. An open marker lies beyond the end of the axis."
+            "test rows with its 95\u00a0% interval; intervals hold for all comparisons of all methods together. A "
+            "method is *better* or *worse* where its interval excludes 0, *equivalent* where it lies within the shaded "
+            "region, and else *undecided*. An open marker lies beyond the end of the axis."
         )
         st.write(
             f"**Right**: test rows in groups of equally many, from the least to the most {view.said}. Points within "

@@ -45,7 +45,7 @@ def all_scores(fits: list[ShownFit]) -> None:
         name = ("table", intervals, *part, *table[["method", "verdict"]].itertuples(index=False, name=None))
         show_scores(keep(name, partial(styled_scores, table, part, intervals, view=view)))
     st.caption(
-        f"A click on a score sorts by it. {MARKS_SAID}. 95 % bootstrap intervals over test rows in brackets; a "
+        f"A click on a score sorts by it. {MARKS_SAID}. 95\u00a0% bootstrap intervals over test rows in brackets; a "
         "calibration error is biased upwards by noise, so its interval reaches further down than up. The marks stand "
         "on paired differences, with intervals that hold for all comparisons together. "
         f"{view.overconfidence.capitalize()} and {view.underconfidence} are not good or bad in themselves."

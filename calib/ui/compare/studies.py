@@ -115,8 +115,8 @@ def _repeated_result(splits: pd.DataFrame, key: str, fits: list[ShownFit]) -> No
     keys = [score for score in TABLE if score in set(table["score"])]
     show_scores(keep(("splits table", key), partial(styled_scores, table, keys, True, True, current_session().view)))
     st.caption(
-        "Mean over splits ± standard deviation from split to split, with the 95 % interval of the mean in brackets. "
-        f"{MARKS_SAID}, 95 % for all pairs of methods together."
+        "Mean over splits ± standard deviation from split to split, with the 95\u00a0% interval of the mean in "
+        f"brackets. {MARKS_SAID}, 95\u00a0% for all pairs of methods together."
     )
     failed = table[(table["note"] != "") & table["n_splits"].between(1, n_splits - 1)].drop_duplicates("method")
     for title, note in zip(failed["title"], failed["note"], strict=True):
@@ -132,7 +132,7 @@ def _repeated_result(splits: pd.DataFrame, key: str, fits: list[ShownFit]) -> No
             )
             widgets.show(
                 fig, f"compare-splits-{score}",
-                f"{_meaning(score)} One dot per method: its mean over the splits, with the 95 % interval of what "
+                f"{_meaning(score)} One dot per method: its mean over the splits, with the 95\u00a0% interval of what "
                 "it would be over all splits of such data; the vertical line is the raw model.",
             )  # fmt: skip
     widgets.csv("All numbers as CSV", "study/splits/csv", "splits.csv", lambda: table, of=(table,))
@@ -153,9 +153,9 @@ def _sizes_result(table: pd.DataFrame, key: str, fits: list[ShownFit]) -> None:
                 draw,
                 f"compare-sizes-{score}",
                 f"Each line is the mean over {N_DRAWS} draws of so many calibration rows (the last is all of them); "
-                "its band is where one more draw would lie, 95 %, the sampling of the test rows included. The dotted "
-                "line is the raw model. Lines that leave at the top are worse than the picture is high. Draws are from "
-                "your calibration rows and share ever more of them to the right.",
+                "its band is where one more draw would lie, 95\u00a0%, the sampling of the test rows included. The "
+                "dotted line is the raw model. Lines that leave at the top are worse than the picture is high. Draws "
+                "are from your calibration rows and share ever more of them to the right.",
             )
     if chosen := choices_by_size(table):
         st.caption("  \n".join(escape_markdown(sentence) for sentence in chosen))

@@ -287,7 +287,7 @@ def several_models(reading: Reading) -> None:
             return
         models: dict[str, Predictions] = found[1]
         show_table(scores_of(models), "model", len(SHOWN))
-        st.caption("Raw scores on all rows of each model, with 95 % intervals.")
+        st.caption("Raw scores on all rows of each model, with 95\u00a0% intervals.")
         if asked:  # the readings above open one
             return
         with st.container(horizontal=True):

@@ -39,7 +39,7 @@ BASES: dict[Basis, str] = {
 ASKED: dict[Basis, tuple[str, str, float]] = {
     "threshold": ("Act at a probability of, in %", "Cases whose calibrated probability is at least this.", 10.0),
     "capacity": (
-        "Cases you can act on, in % of all", "50 of 1,000 cases a week are 5 %. The cases with the highest "
+        "Cases you can act on, in % of all", "50 of 1,000 cases a week are 5\u00a0%. The cases with the highest "
         "probabilities are taken.", 5.0),
     "recall": ("Share of the events to act on, in %", "The highest cut that acts on this share of events.", 80.0),
     "precision": ("Share of events among the cases acted on, in %", "The lowest cut that reaches it.", 50.0),
@@ -229,7 +229,7 @@ def benefit(fits: list[ShownFit], fit: ShownFit, cut: float) -> None:
         "decision-curve",
         "Net benefit is the share of events acted on minus the share of false alarms, each false alarm counted as "
         "t / (1 − t) at a threshold t (Vickers and Elkin 2006). Where a line is above 0 and above the dotted line, "
-        "acting by the model is better than acting on none and on all. The band is the 95 % interval of "
+        "acting by the model is better than acting on none and on all. The band is the 95\u00a0% interval of "
         f"{fit.title}.",
     )
     if len(shown) > 1:
@@ -257,9 +257,10 @@ def _used(found: EventDecision) -> str:
     events = f"{plural(found.n_judgement, 'test row')}, {found.n_events:,} with the event"
     if found.n_decision:
         return (
-            f"The cut was chosen on {found.n_decision:,} test rows and judged on {events}. Brackets are 95 % intervals."
+            f"The cut was chosen on {found.n_decision:,} test rows and judged on {events}. Brackets are 95\u00a0% "
+            "intervals."
         )
-    return f"Judged on {events}; no row chose the cut. Brackets are 95 % intervals."
+    return f"Judged on {events}; no row chose the cut. Brackets are 95\u00a0% intervals."
 
 
 def _raw_cut(cut: RecalibratedCut | None) -> str:

@@ -140,7 +140,7 @@ def _event(session: OpenSession, fit: ShownFit, known: bool, found: NewRate | No
     )
     st.caption(
         f"Test rows with and without the event, weighted to {after}, which counts as known. {ASSUMES} Brackets are "
-        "95 % intervals."
+        "95\u00a0% intervals."
     )
     chosen = f"a false alarm costs {alarm:g}, a miss {miss:g}, at a base rate of {percent(new)}."
     carry.offer(session, fit, "rate", EventCut(cut=shifted.cut, column=session.view.column or 0, chosen=chosen))
@@ -220,7 +220,7 @@ def _classes(session: OpenSession, fit: ShownFit, known: bool, found: NewRate | 
     st.caption(
         f"Test rows, weighted to the new rates, which count as known. {ASSUMES} Costs are "
         f"{'1 for every error' if class_costs.is_zero_one(rule) else 'those entered under Cost matrix'}. Brackets are "
-        "95 % intervals."
+        "95\u00a0% intervals."
     )
     carry.offer(session, fit, "rates", shifted.rule)
 
@@ -259,7 +259,7 @@ def filled(new: Floats, old: Floats) -> Floats:
     total = float(new[~empty].sum())
     if total > 1.0 + ROUNDING or (not empty.any() and total < 1.0 - ROUNDING):
         raise CalibrationError(
-            f"The new rates add up to {100 * total:.4g} %, not to 100 %; change them, or leave some empty."
+            f"The new rates add up to {100 * total:.4g}\u00a0%, not to 100\u00a0%; change them, or leave some empty."
         )
     rates = np.where(empty, old, new)
     rest = float(old[empty].sum())

@@ -83,7 +83,7 @@ def answers(fits: list[ShownFit], closer: ShownFit, accepted: float) -> None:
                 "risk-coverage",
                 "Risk-coverage curve: inputs are answered in the order of their confidence, which is the probability "
                 "of the predicted class, and the line is the error among those answered so far, at the right end that "
-                "of all. A lower line puts wrong predictions further back. The band is the 95 % interval of "
+                "of all. A lower line puts wrong predictions further back. The band is the 95\u00a0% interval of "
                 f"{drawn[-1].title}; dots are the best possible order of its predictions. A symbol marks the last "
                 "place within the error you accept. Maps that keep the order of the confidences cannot change the "
                 "line.",
@@ -96,7 +96,7 @@ def answers(fits: list[ShownFit], closer: ShownFit, accepted: float) -> None:
                     ("answerable", *(fit.key for fit in fits), accepted),
                     draw,
                     "answerable",
-                    "The largest share of inputs with no more than the accepted error among them, with its 95 % "
+                    "The largest share of inputs with no more than the accepted error among them, with its 95\u00a0% "
                     "interval; the dotted line is the raw model.",
                 )
 
@@ -143,7 +143,7 @@ def _table(fits: list[ShownFit], answers_of: dict[str, Answerable]) -> pd.DataFr
             {
                 "method": fit.title,
                 "answered": percent(share),
-                "95 % interval": f"{100 * low:.1f} to {percent(high)}",
+                "95\u00a0% interval": f"{100 * low:.1f} to {percent(high)}",
                 "threshold": answers_of[fit.key].threshold,
                 "AURC": order.aurc.value,
                 "AURC, low": order.aurc.low,
@@ -163,7 +163,7 @@ def finding(title: str, curve: RiskCoverage, answer: Answerable, accepted: float
     lead = f"If you accept **{round_percent(accepted)} error**, "
     if curve.risk[-1] <= accepted:
         rest = f"its error on all of them is {percent(float(curve.risk[-1]))}"
-        sure = "" if low >= 1 else f"; the 95 % interval of the share reaches down to {percent(low)}"
+        sure = "" if low >= 1 else f"; the 95\u00a0% interval of the share reaches down to {percent(low)}"
         return f"{lead}{title} can answer **all inputs**: {rest}{sure}."
     if math.isnan(answer.threshold):
         reason = f"even among the {plural(int(curve.answered[0]), 'input')} of highest confidence the error is higher"
@@ -171,8 +171,8 @@ def finding(title: str, curve: RiskCoverage, answer: Answerable, accepted: float
         return f"{lead}{title} can answer **none of the inputs** on its own: {reason}{upper}."
     return (
         f"{lead}you can answer **{percent(share)} of inputs** with {title}: those whose confidence is at least "
-        f"{_threshold(answer.threshold)}. With {plural(curve.n, 'test row')}, the 95 % interval of that share is from "
-        f"{percent(low)} to {percent(high)}."
+        f"{_threshold(answer.threshold)}. With {plural(curve.n, 'test row')}, the 95\u00a0% interval of that share is "
+        f"from {percent(low)} to {percent(high)}."
     )
 
 
@@ -215,7 +215,7 @@ def guarantee(session: OpenSession, fit: ShownFit, accepted: float) -> None:
     """A threshold that holds on new rows with a stated confidence, whichever of many it is."""
     delta = 0.05
     if not 0 < accepted < 1:
-        st.caption("Accept an error above 0 % to look for a threshold.")
+        st.caption("Accept an error above 0\u00a0% to look for a threshold.")
         return
     arrays = rows_to_predict(session, fit.calibrator)
     needed = {"logits": session.calibration.logits, "labels": session.calibration.labels}
@@ -234,8 +234,8 @@ def guarantee(session: OpenSession, fit: ShownFit, accepted: float) -> None:
     st.caption(
         "The share above is the largest that looks safe on these rows; the search makes it look safer than it is. "
         "Here thresholds are tested from the strictest on until one fails, and the error is at most the accepted "
-        "one with 95 % confidence whichever threshold that ends at (fixed-sequence testing). Rows must be independent "
-        "and come as the test rows do."
+        "one with 95\u00a0% confidence whichever threshold that ends at (fixed-sequence testing). Rows must be "
+        "independent and come as the test rows do."
     )
 
 

@@ -121,7 +121,7 @@ def by_class(names: tuple[str, ...], found: SetsBeside) -> None:
                 "class": [names[k] for k in order],
                 "rows": one.class_rows[order],
                 "holds the label": [percent(float(one.class_coverage[k])) for k in order],
-                "95 % interval": [f"{percent(one.class_low[k])} to {percent(one.class_high[k])}" for k in order],
+                "95\u00a0% interval": [f"{percent(one.class_low[k])} to {percent(one.class_high[k])}" for k in order],
             }
         ),
         "class",

@@ -40,7 +40,7 @@ def _right(share: RightShare, owner: str) -> str:
 
 
 def _interval(rate: Interval) -> str:
-    return f"95 %: {percent(rate.low)} to {percent(rate.high)}"
+    return f"95\u00a0%: {percent(rate.low)} to {percent(rate.high)}"
 
 
 def whose(measured: Timed, learned: Timed, n_train: int) -> str:
@@ -169,18 +169,18 @@ def tradeoff_sentence(measured: list[Tradeoff]) -> str:
     worse = [one for one in others if one.difference(whole).low > 0]
     kept = [one for one in others if one not in worse]
     start = (
-        f"Without reduction: ECE {number(whole.ece.value)} (95 %: {number(whole.ece.low)} to {number(whole.ece.high)}) "
-        f"at {rounded(whole.per_second)} predictions per second."
+        f"Without reduction: ECE {number(whole.ece.value)} (95\u00a0%: {number(whole.ece.low)} to "
+        f"{number(whole.ece.high)}) at {rounded(whole.per_second)} predictions per second."
     )
     count = f"{len(worse)} of {len(others)}" if worse else f"none of {len(others)}"
-    said = f" In {count} settings the ECE is significantly higher (paired 95 % interval above 0)."
+    said = f" In {count} settings the ECE is significantly higher (paired 95\u00a0% interval above 0)."
     if not kept:
         return start + said
     best = max(kept, key=lambda one: one.per_second)
     gain = best.per_second / whole.per_second
     if gain < 1.2:
-        return f"{start}{said} None of the others is at least 20 % faster, because the training set is small."
+        return f"{start}{said} None of the others is at least 20\u00a0% faster, because the training set is small."
     return (
         f"{start}{said} Of the others the fastest is **{NAMES[best.reduction]} at t = {best.factor}**: {gain:.2g} times"
-        f" as fast, with ECE {number(best.ece.value)} (95 %: {number(best.ece.low)} to {number(best.ece.high)})."
+        f" as fast, with ECE {number(best.ece.value)} (95\u00a0%: {number(best.ece.low)} to {number(best.ece.high)})."
     )

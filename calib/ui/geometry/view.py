@@ -36,8 +36,8 @@ SAMPLE = "digits-cnn"
 HOW_TO_READ_SUCCESS = (
     "Across is the separation: how far an input lies inside its predicted class among the training data, negative "
     "(shaded) where another class is nearer. Up is the accuracy there. Dots are test rows in bins of "
-    "equally many, with 95 % Wilson intervals; lines are the two maps that geometric calibration can use, learned from "
-    "calibration rows. A good map passes through the dots; where it is flat, separation adds no information."
+    "equally many, with 95\u00a0% Wilson intervals; lines are the two maps that geometric calibration can use, learned "
+    "from calibration rows. A good map passes through the dots; where it is flat, separation adds no information."
 )
 HOW_TO_READ_SPREAD = (
     "Right predictions upwards, wrong ones downwards, each group on a height of its own. The further apart the two, "
@@ -51,12 +51,12 @@ HOW_TO_READ_COST = (
 
 HOW_TO_READ_SPEED = (
     "How many predictions geometric calibration makes for each second of processor time, reducing the input included, "
-    "when the training set is reduced by t. Higher is better. Timings repeat to some 20 %."
+    "when the training set is reduced by t. Higher is better. Timings repeat to some 20\u00a0%."
 )
 HOW_TO_READ_ECE = (
-    "The calibration error (15 bins) that is left on test rows with the training set reduced by t, with 95 % bootstrap "
-    "intervals; the dotted line is the one without reduction. Lower is better, but overlapping intervals do not tell "
-    "two reductions apart."
+    "The calibration error (15 bins) that is left on test rows with the training set reduced by t, with 95\u00a0% "
+    "bootstrap intervals; the dotted line is the one without reduction. Lower is better, but overlapping intervals do "
+    "not tell two reductions apart."
 )
 
 

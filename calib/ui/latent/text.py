@@ -40,12 +40,12 @@ def against_temperature(curve: EffectCurve) -> str:
     deviation = departure(curve, curve.temperature)
     if deviation.share <= SAME:
         return (
-            "On the test rows, temperature scaling stays within its 95 % band: one number, the temperature, would "
+            "On the test rows, temperature scaling stays within its 95\u00a0% band: one number, the temperature, would "
             "do about the same."
         )
     more = "more" if deviation.difference > 0 else "less"
     return (
-        f"Temperature scaling leaves its 95 % band for {percent(deviation.share, 0)} of the test rows, most at "
+        f"Temperature scaling leaves its 95\u00a0% band for {percent(deviation.share, 0)} of the test rows, most at "
         f"{number(deviation.before)}, where it gives {points(abs(deviation.difference))} points {more}."
     )
 
@@ -65,7 +65,7 @@ def against_others(name: str, curve: EffectCurve, others: list[tuple[str, Effect
             )
     if inside:
         verb = "stays" if len(inside) == 1 else "stay"
-        sentences.insert(0, f"{listed(inside)} {verb} within the 95 % band of {name}.")
+        sentences.insert(0, f"{listed(inside)} {verb} within the 95\u00a0% band of {name}.")
     return " ".join(sentences)
 
 

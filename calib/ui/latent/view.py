@@ -55,8 +55,8 @@ HOW_TO_READ_PROBABILITY = (
 )
 HOW_TO_READ_EFFECT = (
     "Test rows are binned by the confidence of the raw model (across); up is the mean calibrated probability of the "
-    "same classes, with bands that hold 68 and 95 % of the functions drawn from the posterior. Grey dots are the "
-    "shares of right predictions with 95 % Wilson intervals: a good calibration passes through them."
+    "same classes, with bands that hold 68 and 95\u00a0% of the functions drawn from the posterior. Grey dots are the "
+    "shares of right predictions with 95\u00a0% Wilson intervals: a good calibration passes through them."
 )
 HOW_TO_READ_OBJECTIVE = (
     "The variational objective in nats at each iteration of the fit; it ends flat, with a dot, where the fit "
@@ -143,7 +143,7 @@ def what_is_drawn(fits: list[LatentFit], scale: Scale) -> None:
     others = [(fit.name, fit.effect_curve(scale)) for fit in fits[1:]]
     curve = first.effect_curve(scale)
     said = (least_sure(first.name, curve), against_others(first.name, curve, others))
-    st.caption(" ".join(filter(None, ("Shaded: 1 and 2 posterior standard deviations (68 and 95 %).", *said))))
+    st.caption(" ".join(filter(None, ("Shaded: 1 and 2 posterior standard deviations (68 and 95\u00a0%).", *said))))
 
 
 def choose_space(begin: Scale) -> Scale | None:
@@ -219,7 +219,7 @@ def _beneath(near: EffectNear | None, chosen: float, every: int) -> str:
     of = "" if every == 1 else f" (of every {every}th)"
     return (
         f"{plural(near.count, 'test row')}{of} nearest to {level(chosen)}, of "
-        f"which {percent(near.accuracy)} are right (95 %: {percent(near.accuracy_low)} to "
+        f"which {percent(near.accuracy)} are right (95\u00a0%: {percent(near.accuracy_low)} to "
         f"{percent(near.accuracy_high)})."
     )
 

@@ -30,7 +30,7 @@ def finding(raw: JudgedMap, others: Named, seen: ClassFrequencies, class_name: s
         first = (
             f"**The raw model's probability of {name} is off in {off} of {n_bins} bins of test rows**, most where"
             f" it is {probability_text(float(raw.means[where]))}: there {percent(float(seen.frequency[where]))} of"
-            f" {plural(int(seen.count[where]), 'row')} are {name} (95 %: {percent(float(seen.low[where]))} to"
+            f" {plural(int(seen.count[where]), 'row')} are {name} (95\u00a0%: {percent(float(seen.low[where]))} to"
             f" {percent(float(seen.high[where]))})."
         )
     else:
@@ -106,7 +106,7 @@ def knows(name: str, posterior: CalibrationMap) -> str:
     return (
         f"**{name}** sampled {posterior.n_maps:,} maps over {over} and weighted each by the likelihood of the labels: "
         f"the effective sample size is {max(1, round(posterior.effective_maps)):,}. "
-        f"Its 90 % band is {_points(float(np.median(width)))} points wide at the median score, and widest, "
+        f"Its 90\u00a0% band is {_points(float(np.median(width)))} points wide at the median score, and widest, "
         f"{_points(float(width[widest]))} points, where the raw model gives "
         f"{probability_text(float(sigmoid(posterior.log_odds[widest])))}."
     )

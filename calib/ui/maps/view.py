@@ -24,7 +24,7 @@ from calib.ui.maps.state import ClassMaps, has_map, map_names
 from calib.ui.widgets import scale_of_probabilities, segments
 
 PLACES: dict[Place, str] = {"rank": "Ranks", "log_odds": "Log-odds", "probability": "Probability"}
-PARTS = {BAND: "90 % band", BOUNDS: "Bounds", SAMPLES: "Sampled maps"}
+PARTS = {BAND: "90\u00a0% band", BOUNDS: "Bounds", SAMPLES: "Sampled maps"}
 CORRECTABLE = ("platt", "isotonic", "enir", "beta")
 RARE = 0.2
 """A class rarer than this, or as frequent, has nothing to see on ranks."""
@@ -32,17 +32,18 @@ RARE = 0.2
 HOW_TO_READ = (
     "A calibration map takes a score to a probability. Across are the raw model's scores of the class, by rank (each "
     "calibration row has the same width), as log-odds or as probabilities; up is the probability that a method makes "
-    "of them. Dots are the frequencies of the class among test rows, which no map has seen, in bins, with 95 % Wilson "
-    "intervals: a good map passes through them. The raw model is the identity; the broad pale line, where there is "
-    "one, is the truth of simulated scores. The shaded band holds 90 % of Bayes-Iso's posterior maps; dotted lines "
-    "are the bounds between which it samples. Thin dotted lines beside a map of Venn-Abers are its two probabilities, "
-    "of a row counted as the other class and as this one; they are no confidence interval. Beneath: the test rows' "
-    "scores, each group on a height of its own."
+    "of them. Dots are the frequencies of the class among test rows, which no map has seen, in bins, with 95\u00a0% "
+    "Wilson intervals: a good map passes through them. The raw model is the identity; the broad pale line, where there "
+    "is one, is the truth of simulated scores. The shaded band holds 90\u00a0% of Bayes-Iso's posterior maps; dotted "
+    "lines are the bounds between which it samples. Thin dotted lines beside a map of Venn-Abers are its two "
+    "probabilities, of a row counted as the other class and as this one; they are no confidence interval. Beneath: the "
+    "test rows' scores, each group on a height of its own."
 )
 HOW_TO_READ_ENDS = (
-    "The 2.5 % of the test rows with the lowest and the highest score. The line is the share of the class among them, "
-    "shaded its 95 % Wilson interval; the dots are the mean probability of each method there, and should lie in it. A "
-    "dot nearer to 0 at the lower end, or nearer to 1 at the upper one, claims more certainty than the rows show."
+    "The 2.5\u00a0% of the test rows with the lowest and the highest score. The line is the share of the class among "
+    "them, shaded its 95\u00a0% Wilson interval; the dots are the mean probability of each method there, and should "
+    "lie in it. A dot nearer to 0 at the lower end, or nearer to 1 at the upper one, claims more certainty than the "
+    "rows show."
 )
 HOW_TO_READ_CORRECTION = (
     "The same method, fitted to the labels 0 and 1 (dotted) and to targets softened by the counts of both classes, as "
@@ -140,7 +141,7 @@ def ends(chosen: list[ShownFit], maps: ClassMaps) -> None:
     judged = [(names[fit.key], maps.judged(fit)) for fit in chosen]
     st.markdown(maps_words.at_the_ends(judged, view))
     with st.container(horizontal=True, gap="medium"):
-        for end, title in (("first", f"Lowest {100 * END:g} %"), ("last", f"Highest {100 * END:g} %")):
+        for end, title in (("first", f"Lowest {100 * END:g}\u00a0%"), ("last", f"Highest {100 * END:g}\u00a0%")):
             rows = [
                 EndRow(name, fit.style, getattr(seen.ends, f"{end}_mean"), maps_words.verdict(seen, end, view))
                 for fit, (name, seen) in zip(chosen, judged, strict=True)

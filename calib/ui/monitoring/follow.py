@@ -42,14 +42,14 @@ def over_time(subject: Subject, given: NewData, answer: Checked) -> None:
         with st.container(width=HALF):
             widgets.show(
                 e_value_chart(found, subject.style, "Evidence against calibration"), "monitoring-e-values",
-                "An e-value of 20 or more is an alarm. A calibrated model raises one with a probability of at most 5 % "
-                "for each test, however often one looks. Below 1 the rows speak for calibration.",
+                "An e-value of 20 or more is an alarm. A calibrated model raises one with a probability of at most "
+                "5\u00a0% for each test, however often one looks. Below 1 the rows speak for calibration.",
             )  # fmt: skip
         with st.container(width=HALF):
             widgets.show(
                 o_e_chart(found, subject.style, "Observed over expected, cumulated"), "monitoring-o-e",
                 f"All rows up to each batch: {evaluation.view.outcome} over {evaluation.view.mean_said}. The band "
-                "holds the true ratio at all times together with a probability of 95 %.",
+                "holds the true ratio at all times together with a probability of 95\u00a0%.",
             )  # fmt: skip
     _batches(given, answer, len(found))
 
@@ -140,8 +140,8 @@ def _plan(evaluation: Evaluation, key: Hashable) -> None:
         " Rows for O:E are multiplied by the design effect of the clusters." if evaluation.clusters is not None else ""
     )
     st.caption(
-        f"Rows for 95 % intervals of these widths, for rows like the {len(evaluation):,} judged here ({view.outcome} "
-        f"{percent(float(came.mean()))}): {most.rows:,} rows reach them all. Formulas of Riley et al. "
+        f"Rows for 95\u00a0% intervals of these widths, for rows like the {len(evaluation):,} judged here "
+        f"({view.outcome} {percent(float(came.mean()))}): {most.rows:,} rows reach them all. Formulas of Riley et al. "
         f"(2021).{clustered} The tests after every batch need no such number: they may go on until "
         "one of them raises an alarm."
     )

@@ -133,7 +133,7 @@ def scores(subject: Subject, change: CalibrationShift) -> None:
         draw_table(table[["score", "now"]])
     before = f" Before: {plural(change.n_before, 'test row')}." if known and change.n_before else ""
     st.caption(
-        f"In brackets 95 % intervals. Now: {plural(change.n, 'new row')}.{before}"
+        f"In brackets 95\u00a0% intervals. Now: {plural(change.n, 'new row')}.{before}"
         + (
             " The two are different rows, so the change is known less well than differences between methods on the "
             "same rows. Significance is for all claims of this page together."
@@ -159,7 +159,7 @@ def pictures(subject: Subject, answer: Checked) -> None:
                     ),
                     f"monitoring-reliability-{when}",
                     f"Each dot is a bin of rows of similar {view.said}: {view.outcome} over {view.mean_said}. "
-                    "Dots on the diagonal are calibrated; whiskers are 95 % intervals.",
+                    "Dots on the diagonal are calibrated; whiskers are 95\u00a0% intervals.",
                 )
 
 

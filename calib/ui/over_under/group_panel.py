@@ -44,8 +44,9 @@ def draw(session: OpenSession, fit: ShownFit) -> None:
         pictures(fit, found)
     widgets.show_table(_table(found), "group", len(MEASURES))
     st.caption(
-        f"Intervals of one measure hold for all {plural(len(found.judged), 'group')} together with 95 % (Bonferroni); "
-        "those of all rows have 95 % each. The groups come in the order of O:E, the farthest from 1 first."
+        f"Intervals of one measure hold for all {plural(len(found.judged), 'group')} together with 95\u00a0% "
+        "(Bonferroni); those of all rows have 95\u00a0% each. The groups come in the order of O:E, the farthest from 1 "
+        "first."
     )
     recalibration(session)
 

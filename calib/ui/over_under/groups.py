@@ -68,7 +68,7 @@ def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
             "subgroups",
             f"{view.mean_said.capitalize()} minus {view.outcome} in each group; right of zero: {view.too_high}. The "
             "intervals hold for all groups together, so that on a calibrated model no group at all leaves zero in "
-            "95 % of cases. First comes the group whose interval is farthest from zero."
+            "95\u00a0% of cases. First comes the group whose interval is farthest from zero."
             + (" The dot above is the raw model." if len(methods) > 1 else "")
             + (
                 f" All others, and those with fewer than {least} rows, are pooled in the last row."

@@ -75,11 +75,11 @@ def _ratio(result: OverUnder, view: View) -> str:
 
 def _lean(gap: Interval, view: View) -> str:
     if _even(gap):
-        interval = f"95 %: {points(gap.low)} to {points(gap.high)}"
+        interval = f"95\u00a0%: {points(gap.low)} to {points(gap.high)}"
         return f"{view.is_}**{view.neither}** significantly (gap {points(gap.value)} points, {interval})"
     word = f"{view.over if gap.value > 0 else view.under}{of_event(view)}"
     near, far = sorted((abs(gap.low), abs(gap.high)))
-    return f"{view.is_}**{word} by {100 * abs(gap.value):.1f} points** (95 %: {100 * near:.1f} to {100 * far:.1f})"
+    return f"{view.is_}**{word} by {100 * abs(gap.value):.1f} points** (95\u00a0%: {100 * near:.1f} to {100 * far:.1f})"
 
 
 def _even(gap: Interval) -> bool:

@@ -62,8 +62,8 @@ def finding(rows: list[Row], raw: Evaluation) -> None:
 def change(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
     """Underconfidence, overconfidence and the ratio of every method, from the raw model to it."""
     reading = (
-        "The dotted line is the raw model, each row goes from it to a method; whiskers are 95 % bootstrap intervals, "
-        "and hovering gives the change with its paired interval. "
+        "The dotted line is the raw model, each row goes from it to a method; whiskers are 95\u00a0% bootstrap "
+        "intervals, and hovering gives the change with its paired interval. "
     )
     over, under = view.overconfidence, view.underconfidence
     pictures = (
@@ -89,7 +89,7 @@ def numbers(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
     table = keep(("over-under table", *keys), lambda: _table(rows, view))
     show_table(table, "method", len(table.columns))
     st.caption(
-        "95 % intervals in brackets: bootstrap over test rows, Wilson's for the odds. Changes are against the raw "
+        "95\u00a0% intervals in brackets: bootstrap over test rows, Wilson's for the odds. Changes are against the raw "
         "model on the same rows (paired): differences of o, u and the gap, factors of the ratio. The gap is "
         f"o · {view.p_wrong} − u · {view.p_right}, in points; above zero: {view.too_high}."
     )
@@ -222,8 +222,8 @@ def bands(fits: list[ShownFit], fit: ShownFit) -> None:
         partial(band_chart, methods, title=f"What each band of {view.said} adds", view=view),
         "confidence-bands",
         f"Each band's share of the rows times its {view.mean_said} minus {view.outcome}: the bars of one colour add "
-        f"up to that method's gap; whiskers are 95 % intervals. {beside if len(methods) > 1 else ''}Hovering gives "
-        f"{view.outcome}, {view.mean_said}, o and u within the band.",
+        f"up to that method's gap; whiskers are 95\u00a0% intervals. {beside if len(methods) > 1 else ''}Hovering "
+        f"gives {view.outcome}, {view.mean_said}, o and u within the band.",
     )
     names = [band_name(low, high) for low, high in pairwise(view.bands)]
     show_table(pd.DataFrame([_band_cells(names, *_bands(one)[:2]) for one in fits]), "method")
@@ -251,9 +251,9 @@ def classes(fits: list[ShownFit], fit: ShownFit, names: tuple[str, ...]) -> None
             ("class chart", fit.key, by, least),
             partial(per_class_chart, names, shown, methods),
             "per-class",
-            f"Mean confidence minus accuracy among the rows of each {BY[by]}, with 95 % intervals: right of zero is "
-            "overconfident. First comes the class whose interval is farthest from zero, so that a few odd rows do not "
-            "lead."
+            f"Mean confidence minus accuracy among the rows of each {BY[by]}, with 95\u00a0% intervals: right of zero "
+            "is overconfident. First comes the class whose interval is farthest from zero, so that a few odd rows do "
+            "not lead."
             + (" The dot above is the raw model." if len(methods) > 1 else "")
             + (
                 " Given the true class, a gap is no fault of calibration: even a calibrated model is overconfident on "
@@ -289,7 +289,7 @@ def _class_words(gaps: GroupGaps, n_kept: int, by: str, least: int) -> str:
     by_chance = max(1, round(0.05 * n_kept))
     said = [
         f"Of {plural(n_kept, BY[by], BY[by] + 'es')}, {over:,} are overconfident and {under:,} underconfident beyond "
-        f"their 95 % intervals; about {by_chance:,} in all are expected by chance."
+        f"their 95\u00a0% intervals; about {by_chance:,} in all are expected by chance."
     ]
     never = int((gaps.rows == 0).sum())
     small = n_classes - n_kept - never

@@ -20,7 +20,7 @@ MOST = 3
 
 HOW_TO_READ = (
     "In each test row the classes are ranked by a method's probabilities. Marks are the share of rows whose label has "
-    "a rank, divided by the mean probability that the method gives this rank, with 95 % Wilson intervals: 1 is "
+    "a rank, divided by the mean probability that the method gives this rank, with 95\u00a0% Wilson intervals: 1 is "
     "calibrated, above 1 labels are found there more often than the method says. Ranks far down are grouped. Open "
     "marks lie beyond the axis. Methods that keep the ranking share the observed frequencies."
 )
@@ -53,7 +53,7 @@ def finding(session: OpenSession, chosen: list[ShownFit]) -> str:
     title, last = list(found.items())[-1]
     first = (
         f"**The label is the first choice of {escape_markdown(title)} in {percent(last.observed[0])} of the test rows "
-        f"(95 % interval {percent(last.low[0])} to {percent(last.high[0])}), where it says "
+        f"(95\u00a0% interval {percent(last.low[0])} to {percent(last.high[0])}), where it says "
         f"{percent(last.predicted[0])}; the second in {percent(last.observed[1])}, where it says "
         f"{percent(last.predicted[1])}.**"
     )

@@ -23,9 +23,9 @@ BESIDE = "reliability/panel/beside"
 
 _CURVE = (
     "The line is the observed rate at each predicted risk: a logistic regression on a restricted cubic spline of the "
-    "log-odds, with its pointwise 95 % band. Dashed: loess, which ICI, E50, E90 and Emax are distances from. On the "
-    "dotted diagonal the observed rate equals the predicted risk; below it risks are overestimated. Beneath: how many "
-    "rows have which risk, above the line those with the event and below it those without."
+    "log-odds, with its pointwise 95\u00a0% band. Dashed: loess, which ICI, E50, E90 and Emax are distances from. On "
+    "the dotted diagonal the observed rate equals the predicted risk; below it risks are overestimated. Beneath: how "
+    "many rows have which risk, above the line those with the event and below it those without."
 )
 
 
@@ -77,7 +77,7 @@ def _table(panels: list[tuple[ShownFit, RiskModelPanel]]) -> pd.DataFrame:
     first = panels[0][1].measures
     table = pd.DataFrame({"measure": [measure.title for measure in first]})
     for fit, panel in panels:
-        table[f"{fit.title}, 95 % interval"] = [with_interval((m.value, m.low, m.high)) for m in panel.measures]
+        table[f"{fit.title}, 95\u00a0% interval"] = [with_interval((m.value, m.low, m.high)) for m in panel.measures]
     for fit, panel in panels:
         table[f"{fit.title}, if calibrated"] = [_if_calibrated(measure) for measure in panel.measures]
     return table
@@ -98,7 +98,7 @@ def _about(panel: RiskModelPanel) -> str:
     return (
         f"On {plural(panel.n, 'test row')}; the event happened in {percent(panel.event_rate)}. “If calibrated” is what "
         "a calibrated model with the same risks would have: of ICI, E50, E90 and Emax, which chance keeps above 0, the "
-        "median and the value that 95 % of samples stay below."
+        "median and the value that 95\u00a0% of samples stay below."
     )
 
 

@@ -119,9 +119,9 @@ def _curve(gap: bool) -> tuple[str, bool]:
         "curve rises, by isotonic regression. The gap view has bins.",
     ) or "Bins"  # fmt: skip
     band = right.toggle(
-        "Consistency band (95 %)", value=shape == "CORP", key=f"rel/band/{shape}",
+        "Consistency band (95\u00a0%)", value=shape == "CORP", key=f"rel/band/{shape}",
         persist_state="session", disabled=gap,
-        help="A grey band: 95 % of the curves that a calibrated model with the same confidences would show.",
+        help="A grey band: 95\u00a0% of the curves that a calibrated model with the same confidences would show.",
     )  # fmt: skip
     return ("Bins", False) if gap else (shape, band)
 

@@ -16,17 +16,16 @@ MOST_NAMED = 3
 
 _LEAN = "On the dotted diagonal {said} equals {outcome}; below it the method {is_}{over}, above it {is_}{under}."
 _BINS = (
-    "Each dot is a bin of predictions: {mean_said} (across) against {outcome} (up), with its 95 % Wilson interval. "
-    + _LEAN
-    + " Beneath: {beneath}, the {mean_said} (dashed) and the {outcome} (solid)."
+    "Each dot is a bin of predictions: {mean_said} (across) against {outcome} (up), with its 95\u00a0% Wilson "
+    "interval. " + _LEAN + " Beneath: {beneath}, the {mean_said} (dashed) and the {outcome} (solid)."
 )
 _GAP = (
     "{Said} minus {outcome} over the rank of the {said}. Above zero the method {is_}{over}; bands are "
-    "95 % Wilson intervals, so a band that covers zero shows no miscalibration there."
+    "95\u00a0% Wilson intervals, so a band that covers zero shows no miscalibration there."
 )
 _SMOOTH = (
     "The line is the {outcome} among predictions of about the same {said}, weighted by their distance; the "
-    "shaded band is its 95 % bootstrap interval. "
+    "shaded band is its 95\u00a0% bootstrap interval. "
     + _LEAN
     + " The line stops where fewer than five predictions are near. Beneath: {beneath}."
 )
@@ -40,8 +39,8 @@ _COARSE = (
     "where the smoothed curve would exceed 1 it is cut."
 )
 _BAND = (
-    " The grey band is the consistency band: at each point, 95 % of the curves of a calibrated model with the same "
-    "predictions lie in it."
+    " The grey band is the consistency band: at each point, 95\u00a0% of the curves of a calibrated model with the "
+    "same predictions lie in it."
 )
 
 
@@ -98,7 +97,7 @@ def headline(fit: ShownFit, options: Options) -> Headline:
     """The error that belongs to the chosen picture."""
     if options.shape == "Smooth":
         value, low, high = reliability_curves.smooth(fit, options).error
-        return Headline("Smooth ECE", value, f"95 %: {brief(low)} to {brief(high)}")
+        return Headline("Smooth ECE", value, f"95\u00a0%: {brief(low)} to {brief(high)}")
     if options.shape == "CORP":
         parts = reliability_curves.corp(fit, options).parts
         return Headline(
@@ -106,7 +105,9 @@ def headline(fit: ShownFit, options: Options) -> Headline:
             f"discrimination {brief(parts.discrimination)}, uncertainty {brief(parts.uncertainty)}",
         )  # fmt: skip
     binned = reliability_curves.binned(fit, options)
-    return Headline("ECE", binned.curve.ece, f"95 %: {brief(binned.interval.low)} to {brief(binned.interval.high)}")
+    return Headline(
+        "ECE", binned.curve.ece, f"95\u00a0%: {brief(binned.interval.low)} to {brief(binned.interval.high)}"
+    )
 
 
 def scores(fit: ShownFit, first: ShownFit, options: Options) -> str:

@@ -118,7 +118,7 @@ def _list_rows(test: Predictions, fit: ShownFit, curve: ReliabilityCurve, which:
     names = np.array(test.class_names)
     st.caption(
         f"{fit.title}: {plural(len(rows), 'row')}, {view.mean_said} {percent(curve.confidence[which])}, {view.outcome} "
-        f"{percent(curve.accuracy[which])} (95 %: {percent(curve.low[which])} to {percent(curve.high[which])}). "
+        f"{percent(curve.accuracy[which])} (95\u00a0%: {percent(curve.low[which])} to {percent(curve.high[which])}). "
         + ("The first 1,000 are shown." if len(rows) > 1000 else "")
     )
     rows = rows[:1000]
