@@ -7,7 +7,6 @@ from typing import Any
 
 import streamlit as st
 
-from calib.data import Predictions
 from calib.errors import CalibrationError
 from calib.formatting import escape_markdown, listed, plural
 from calib.jobs.scheduling import QueueFull
@@ -19,9 +18,9 @@ TROUBLE = "fit/trouble"
 """What was not started and why, in Streamlit's session state until it is shown."""
 
 
-def recommended(data: Predictions) -> list[str]:
-    """The methods to begin with, as far as the data allow them."""
-    return presets(data)["Recommended"]
+def offered_presets(session: OpenSession) -> dict[str, list[str]]:
+    """Choices of methods for the open split."""
+    return presets(session.data, len(session.calibration))
 
 
 def start(chosen: list[tuple[str, Mapping[str, Any]]]) -> None:

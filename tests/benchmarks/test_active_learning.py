@@ -45,7 +45,7 @@ def test_digits_and_the_command(monkeypatch, capsys, pool):
     said = capsys.readouterr().out
     assert "### digits, naive bayes: 400 rows, 2 shuffles" in said
     assert "**set points, temperature** asked for" in said
-    assert "about 10\u00a0% fewer labels" in said
+    assert "about 10 % fewer labels" in said
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from calib.data import Predictions
+from calib.ui.fitting import offered_presets
+from calib.ui.session import OpenSession
 from tests.server.conftest import serve
 
 PATIENCE = 300_000
@@ -29,6 +32,11 @@ QUIET = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+
+def recommended(data: Predictions) -> list[str]:
+    """The methods that pages choose to begin with."""
+    return offered_presets(OpenSession.from_data(data))["Recommended"]
 
 
 def browser_path() -> str:

@@ -15,9 +15,9 @@ from playwright.sync_api import Browser, Page, Request, expect
 
 import calib
 from calib.export import writer
-from calib.registry import METHODS, presets
+from calib.registry import METHODS
 from calib.ui.menu import MENU
-from tests.browser.conftest import new_page
+from tests.browser.conftest import new_page, recommended
 from tests.browser.test_journey import go, photograph, settle
 from tests.conftest import simulate
 from tests.ui.conftest import npz
@@ -110,8 +110,8 @@ def fitted_classes(page: Page, server: str) -> None:
     upload(page, server, f"{FILE}.npz", file)
     expect(page.get_by_test_id("stMetric").filter(has_text="Classes")).to_contain_text("4")
     go(page, "Fit")
-    for left_out in set(presets(data)["Recommended"]) - set(FITTED):
-        page.get_by_role("button", name=METHODS[left_out].title, exact=True).click()
+    for switched in set(recommended(data)) ^ set(FITTED):
+        page.get_by_role("button", name=METHODS[switched].title, exact=True).click()
         settle(page)
     page.get_by_role("button", name="Fit 2 calibrators").click()
     expect(page.get_by_role("button", name="Remove")).to_have_count(2)

@@ -16,7 +16,8 @@ from playwright.sync_api import Page, expect
 import calib
 from calib.export import runtime
 from calib.formatting import percent
-from calib.registry import METHODS, presets
+from calib.registry import METHODS
+from tests.browser.conftest import recommended
 from tests.conftest import ROOT, simulate, two_scores
 
 SCREENSHOTS = ROOT / "screenshots"
@@ -88,8 +89,8 @@ def test_from_upload_to_exported_calibrator(visitor: Page, tmp_path: Path) -> No
     photograph(page, "data")
 
     go(page, "Fit")
-    for left_out in set(presets(calib.load(file))["Recommended"]) - {"temperature", "isotonic", "gpcalib"}:
-        page.get_by_role("button", name=METHODS[left_out].title, exact=True).click()
+    for switched in set(recommended(calib.load(file))) ^ {"temperature", "isotonic", "gpcalib"}:
+        page.get_by_role("button", name=METHODS[switched].title, exact=True).click()
         settle(page)
     photograph(page, "fit")
     page.get_by_role("button", name="Fit 3 calibrators").click()
@@ -170,7 +171,7 @@ def test_from_an_upload_to_the_exported_best_calibrator_in_four_clicks(visitor: 
     page.evaluate(COUNT_CLICKS)
     outputs, labels = simulate(600)
     np.savez(file, logits=outputs, labels=labels)
-    n = len(presets(calib.load(file))["Recommended"])
+    n = len(recommended(calib.load(file)))
 
     page.get_by_test_id("stFileUploaderDropzoneInput").first.set_input_files(file)  # the file dialog is one click
     page.get_by_role("button", name=f"Fit the {n} recommended calibrators").click()
@@ -195,7 +196,7 @@ def test_from_an_upload_to_the_exported_best_calibrator_in_four_clicks(visitor: 
 def test_from_loans_to_an_exported_cut_in_six_clicks(visitor: Page, tmp_path: Path) -> None:
     page, file = visitor, ROOT / "sample_data" / "simulated-loans.csv"
     page.evaluate(COUNT_CLICKS)
-    n = len(presets(calib.load(file))["Recommended"])
+    n = len(recommended(calib.load(file)))
     page.get_by_test_id("stFileUploaderDropzoneInput").first.set_input_files(file)  # the file dialog is one click
     page.get_by_role("button", name=f"Fit the {n} recommended calibrators").click()
     menu = page.get_by_test_id("stSidebar")

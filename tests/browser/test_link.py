@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import calib
-from calib.registry import METHODS, presets
-from tests.browser.conftest import new_page
+from calib.registry import METHODS
+from tests.browser.conftest import new_page, recommended
 from tests.browser.test_journey import go, no_trouble, photograph, settle
 from tests.conftest import ROOT
 from tests.server.conftest import free_port, start_app
@@ -67,8 +67,8 @@ def test_a_link_outlives_refreshes_and_the_server(own_server: tuple[str, Restart
 
     # One fit ends at once, the other samples a million maps and is cut short.
     go(page, "Fit")
-    for left_out in set(presets(calib.load(FILE))["Recommended"]) - set(CHOSEN):
-        page.get_by_role("button", name=METHODS[left_out].title, exact=True).click()
+    for switched in set(recommended(calib.load(FILE))) ^ set(CHOSEN):
+        page.get_by_role("button", name=METHODS[switched].title, exact=True).click()
         settle(page)
     page.get_by_text(METHODS["bayes_iso"].summary).click()
     page.get_by_role("spinbutton", name="n maps").fill("1000000")

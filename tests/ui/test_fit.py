@@ -12,12 +12,14 @@ from streamlit.testing.v1 import AppTest
 
 from calib import hardware
 from calib.jobs import FitQueue
-from calib.registry import METHODS, presets
+from calib.registry import METHODS
 from calib.ui import fits
 from calib.ui.fit import view as parameters
 from calib.ui.fits import RAW
+from calib.ui.fitting import offered_presets
 from calib.ui.session import OpenSession
-from tests.ui.conftest import fit, group, open_page, opened, said, unfold
+from tests.conftest import simulate
+from tests.ui.conftest import fit, group, open_page, opened, said, twice, unfold
 
 
 def add(session: OpenSession, queue: FitQueue, n_bins: int) -> str:
@@ -253,7 +255,20 @@ def test_what_is_recommended_is_fitted_and_compared_in_one_click(
     app.button(key="data/fit").click().run()
     assert not app.exception
     assert [title.value for title in app.title] == ["Compare"]
-    assert asked == {name: {} for name in presets(with_sample.data)["Recommended"]}
+    assert asked == {name: {} for name in offered_presets(with_sample)["Recommended"]}
+
+
+@pytest.mark.parametrize("n_rows", [300, 999, 1000])
+def test_nothing_is_recommended_that_the_page_warns_of(queue: FitQueue, n_rows: int) -> None:
+    session = twice(*simulate(n_rows))
+    app = open_page("pages/1_Fit.py", session)
+    assert not app.warning
+    recommended = app.session_state["fit/methods"]
+    assert {"isotonic", "imax"} & set(recommended) == ({"isotonic", "imax"} if n_rows >= 1000 else set())
+    assert {"auto", "temperature", "gpcalib"} <= set(recommended)
+    assert recommended == offered_presets(session)["Recommended"]
+    app.button(key="fit/preset/All").click().run()
+    assert bool(app.warning) == (n_rows < 1000)
 
 
 @pytest.mark.parametrize("n_rows", [300, 999, 1000])
@@ -271,9 +286,7 @@ def test_methods_that_few_rows_make_worse_are_named_before_the_fit(n_rows: int) 
 
 def test_every_method_says_what_it_does_before_it_is_chosen(with_sample: OpenSession) -> None:
     app = open_page("pages/1_Fit.py", with_sample)
-    warned = parameters.few_rows(presets(with_sample.data)["Recommended"], len(with_sample.calibration))
-    assert [text.value for text in app.warning] == [warned] * bool(warned)
-    offered = presets(with_sample.data)
+    offered = offered_presets(with_sample)
     chosen = [part.label for part in app.expander]
     (others,) = [text.value for text in app.markdown if text.value.startswith("- **")]
     for name in offered["All"]:

@@ -22,7 +22,7 @@ from calib.registry import METHODS
 from calib.ui import fits
 from calib.ui.data import roles
 from calib.ui.data.upload import read_again
-from calib.ui.fitting import offer_to_fit_again, recommended, start
+from calib.ui.fitting import offer_to_fit_again, offered_presets, start
 from calib.ui.link import go_to, page_link
 from calib.ui.restore import open_data
 from calib.ui.session import OpenSession, Reading, current_session, keep
@@ -285,7 +285,7 @@ def split_controls(session: OpenSession) -> None:
 
 def next_step(session: OpenSession) -> None:
     """The buttons that lead on: fit what is recommended and see it compared, in one click."""
-    names = recommended(session.data)
+    names = offered_presets(session)["Recommended"]
     with st.container(horizontal=True, vertical_alignment="center"):
         if session.specs:
             page_link("pages/2_Compare.py", "**See the comparison**", ":material/leaderboard:")

@@ -12,8 +12,8 @@ from calib.base import Calibrator
 from calib.data import Predictions
 from calib.formatting import listed, plural
 from calib.hardware import DEVICES, cpu_description, gpu_present
-from calib.registry import METHODS, missing_arrays, presets, said_of_kind, short_of_rows
-from calib.ui.fitting import start
+from calib.registry import METHODS, missing_arrays, said_of_kind, short_of_rows
+from calib.ui.fitting import offered_presets, start
 from calib.ui.link import page_link
 from calib.ui.menu import said_of_missing
 from calib.ui.progress import job_list
@@ -87,7 +87,7 @@ def _widget(name: str, default: Any, meta: dict[str, Any], key: str) -> Any:
 def choose_and_start(session: OpenSession) -> None:
     """Draw the choice among the methods that the data allow, the button, and beneath it how far the fits are."""
     data = session.data
-    offered = presets(data)
+    offered = offered_presets(session)
     chosen = st.session_state.setdefault(CHOSEN, offered["Recommended"])
     if not set(chosen) <= set(offered["All"]):  # other data were open, with all that these lack
         _choose([name for name in chosen if name in offered["All"]])
