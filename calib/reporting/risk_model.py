@@ -76,7 +76,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 MOST_GROUPS = 30
 OF_GROUP = ("oe", "slope", "auroc")
 """Measures of the panel that are told of each group."""
-_CURVE, _BENEFIT = (300, 405), (400, 405)
+_CURVE, _BENEFIT = (300, 360), (400, 360)
 """Pixels of figures, across and down."""
 _LEFT_OUT = ("rows_left_out", "unpaired_rows")
 """Codes of findings about rows that were left out."""

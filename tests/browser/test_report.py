@@ -84,6 +84,7 @@ def test_it_is_read_on_a_phone_and_opened_it_stays_short(
     page = new_page(browser, viewport={"width": 420, "height": 900}, offline=True)
     page.goto(path.as_uri())
     assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    assert page.evaluate("document.documentElement.scrollHeight") <= 3500, "at first sight"
     page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
     assert page.evaluate("document.documentElement.scrollWidth") <= 420
     page.set_viewport_size({"width": 1500, "height": 1000})
