@@ -1,0 +1,197 @@
+"""A formula as a graph of array operations, from which exports to other languages are written.
+
+:mod:`calib.export.formulas` says once what each method computes; an export is a table with the words of its language for
+the operations below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calib.numerics import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """Numbers of every row, of shape (n, m), as an operation on other values.
+
+    ``+ - * /`` broadcast over rows and columns as in NumPy, with values and with plain numbers.
+
+    Attributes
+    ----------
+    op : the operation, see :data:`OPERATIONS`.
+    of : the values that it takes; plain numbers stand for themselves.
+    given : what else it takes: an array, columns, a :class:`Piecewise`.
+    """
+
+    op: str
+    of: tuple[Value | float, ...] = ()
+    given: Any = None
+
+    def __add__(self, other: Value | float) -> Value:
+        return Value("add", (self, other))
+
+    def __radd__(self, other: float) -> Value:
+        return Value("add", (other, self))
+
+    def __sub__(self, other: Value | float) -> Value:
+        return Value("subtract", (self, other))
+
+    def __rsub__(self, other: float) -> Value:
+        return Value("subtract", (other, self))
+
+    def __mul__(self, other: Value | float) -> Value:
+        return Value("multiply", (self, other))
+
+    def __rmul__(self, other: float) -> Value:
+        return Value("multiply", (other, self))
+
+    def __truediv__(self, other: Value | float) -> Value:
+        return Value("divide", (self, other))
+
+    def __rtruediv__(self, other: float) -> Value:
+        return Value("divide", (other, self))
+
+
+OPERATIONS = {
+    "input": "the model's outputs, as float64 of shape (n, m)",
+    "constant": "an array (1, m) or a matrix, whose name and numbers are given",
+    "add": "a + b",
+    "subtract": "a - b",
+    "multiply": "a * b",
+    "divide": "a / b",
+    "exp": "exponential",
+    "log": "natural logarithm",
+    "log1p": "log(1 + a)",
+    "sigmoid": "1 / (1 + exp(-a)), without overflow",
+    "softplus": "log(1 + exp(a)), without overflow",
+    "minimum": "the smaller of a and b",
+    "maximum": "the larger of a and b",
+    "less": "whether a < b",
+    "equal": "whether a == b",
+    "where": "b where a is true, and c elsewhere",
+    "row_sum": "sum of each row, (n, 1)",
+    "row_max": "largest number of each row, (n, 1)",
+    "softmax": "probabilities of each row",
+    "log_softmax": "their logarithms",
+    "logsumexp": "logarithm of each row's sum of exponentials, (n, 1)",
+    "is_top": "whether a number is the first largest of its row",
+    "columns": "the columns whose numbers are given",
+    "join": "columns of several values side by side",
+    "product": "matrix product with the transpose of b",
+    "falling": "each row sorted from the largest to the smallest",
+    "rank": "number of each entry in that order, the first of equal ones first",
+    "by_rank": "a[b] of each row: the entry of a at the rank b",
+    "running_sum": "sum of each row up to and with an entry",
+    "rest_logsumexp": "logarithm of the sum of the exponentials of an entry and of all after it in its row",
+    "piecewise": "the given Piecewise of a",
+    "draws": "average over the given Draws of a, with the exponentials b",
+}
+"""Every operation and what it gives. Values ``of`` are a, b and c in their order."""
+
+
+@dataclass(frozen=True, eq=False)
+class Piecewise:
+    """Polynomials between breaks, one map for all columns or one for each.
+
+    In the interval i, which begins at the break i - 1, the value at x is ``sum_d coefficients[d, i] (x - origins[i])^d``.
+
+    Attributes
+    ----------
+    breaks : (m,) increasing, or (K, m) filled up with infinity.
+    origins : (m + 1,) or (K, m + 1).
+    coefficients : (degree + 1, m + 1) or (degree + 1, K, m + 1).
+    right : whether a break belongs to the interval that begins with it, or to the one before.
+    """
+
+    breaks: Floats
+    origins: Floats
+    coefficients: Floats
+    right: bool = True
+
+    @property
+    def degree(self) -> int:
+        """Of the polynomials; 0 for steps."""
+        return len(self.coefficients) - 1
+
+    def __call__(self, x: Value) -> Value:
+        """The map of a value."""
+        return Value("piecewise", (x,), self)
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Functions on an equally spaced grid, each the logarithm of a factor of the exponentials (GPcalib's draws).
+
+    Attributes
+    ----------
+    growth : (n_draws, size) the factors at the nodes.
+    low, spacing : the first node, and the distance of neighbours; inputs outside are moved to the nearer end.
+    order : 3 for cubic interpolation on four nodes (Lagrange), 1 for linear.
+    """
+
+    growth: Floats
+    low: float
+    spacing: float
+    order: int
+
+
+def constant(name: str, array: Any) -> Value:
+    """An array as a value; one without dimensions is a plain number in the formula."""
+    return Value("constant", (), (name, np.atleast_2d(np.asarray(array, dtype=np.float64))))
+
+
+def apply(op: str, *of: Value | float, given: Any = None) -> Value:
+    """An operation by name."""
+    return Value(op, of, given)
+
+
+def side_by_side(maps: Sequence[Piecewise]) -> Piecewise:
+    """Maps of the same degree as one, with a map for each column."""
+    if len(maps) == 1:
+        return maps[0]
+    most = max(len(each.breaks) for each in maps)
+
+    def filled(rows: list[Floats], width: int, by: float) -> Floats:
+        return np.array([np.append(row, np.full(width - len(row), by)) for row in rows]).reshape(len(rows), width)
+
+    return Piecewise(
+        filled([each.breaks for each in maps], most, np.inf),
+        filled([each.origins for each in maps], most + 1, 0.0),
+        np.array([filled([each.coefficients[d] for each in maps], most + 1, 0.0) for d in range(maps[0].degree + 1)]),
+        maps[0].right,
+    )
+
+
+def in_order(result: Value) -> list[Value]:
+    """The values that a result needs, each once and after those it is made of; equal ones are one."""
+    known: dict[Any, Value] = {}
+    made: dict[int, Value] = {}
+    listed: list[Value] = []
+    pending = [result]
+    while pending:
+        value = pending[-1]
+        missing = [part for part in value.of if isinstance(part, Value) and id(part) not in made]
+        if id(value) in made or missing:
+            pending = pending[:-1] if id(value) in made else [*pending, *missing]
+            continue
+        of = tuple(made[id(part)] if isinstance(part, Value) else part for part in value.of)
+        key = (value.op, *((id(part) if isinstance(part, Value) else part) for part in of), _key(value.given))
+        if key not in known:
+            known[key] = Value(value.op, of, value.given)
+            listed.append(known[key])
+        made[id(value)] = known[key]
+        pending.pop()
+    return listed
+
+
+def _key(given: Any) -> Any:
+    if isinstance(given, (Piecewise, Draws)):
+        return id(given)
+    if isinstance(given, tuple) and given and isinstance(given[0], str):  # a constant
+        return given[0], given[1].shape, given[1].tobytes()
+    return given
