@@ -21,10 +21,9 @@ from calib.calibrators.spline import slopes
 from calib.canonical import DEFAULT_FLOOR, ONE_COLUMN
 from calib.data.scales import ONE, PLAIN, in_words
 from calib.errors import CalibrationError
-from calib.export.graph import Draws, Piecewise, Value, apply, constant, side_by_side
+from calib.export.graph import Array, Draws, Piecewise, Value, apply, constant, side_by_side
 from calib.export.runtime import ExportedCalibrator
 from calib.numerics import Floats
-from calib.parameters import ROUNDING
 from calib.registry import METHODS, registry_name
 
 TINY = float(np.finfo(float).tiny)
@@ -77,8 +76,8 @@ def probabilities(made: Calibrator, logits: Value) -> Value:
     write = None if name is None else _METHODS.get(name)
     if write is None and not (name in MAPS and isinstance(made, BinaryCalibrator)):
         raise CalibrationError(
-            f"{METHODS[name].title if name else type(made).__name__} has no formula of the outputs that could be written "
-            "in another language; export a bundle, which needs Python with NumPy alone."
+            f"{METHODS[name].title if name else type(made).__name__} has no formula of the outputs alone in "
+            "calib/export/formulas.py, as other languages need it; export a bundle, which runs with NumPy."
         )
     if not made.minds_offsets:
         logits = logits - apply("row_max", logits)
@@ -150,25 +149,13 @@ def _changed(start: Callable[[Any, Value], Value], of_raw: bool = False) -> Call
 
 
 def _order_preserving(made: Any, logits: Value) -> Value:
-    k = made.n_classes_
-    ranked = apply("falling", logits)
-    gaps = apply("columns", ranked, given=tuple(range(k - 1))) - apply("columns", ranked, given=tuple(range(1, k)))
-    below = apply("running_sum", gaps * constant("weights", made.weights_ / made.temperature_))
-    first = apply("row_max", logits * 0.0)
-    by_rank = _softmax(apply("join", first, 0.0 - below))
-    return apply("by_rank", by_rank, apply("rank", logits))
+    return apply("gaps", logits, given=Array("weights", (made.weights_ / made.temperature_)[None, :]))
 
 
 # -- GPcalib -------------------------------------------------------------------------------------------
 
 
 def _gpcalib(made: GPCalib, logits: Value) -> Value:
-    made.check_params()
-    if made.prediction == "mc":
-        raise CalibrationError(
-            "prediction='mc' averages over random values; set prediction='draws', 'mean' or 'delta', which need no new "
-            "fit, and export again."
-        )
     if made.offset_:
         logits = logits - made.offset_
     if made.scale_ != 1.0:
@@ -190,9 +177,13 @@ def _gpcalib(made: GPCalib, logits: Value) -> Value:
     probs = _softmax(latents)
     if made.prediction == "mean":
         return probs
+    variance = on_grid(grid, made.shift_variance_ + made.noise_variance_, inputs)
+    if made.prediction == "mc":
+        shape = made.n_draws, made.n_classes_
+        normals = np.random.default_rng(made.random_state).standard_normal(shape)
+        return apply("normals", latents, apply("maximum", variance, 0.0), given=Array("normals", normals))
     smaller = apply("minimum", probs, 1.0 - probs)
     level = 0.0 - apply("log", apply("maximum", smaller, SMALLEST_PROBABILITY))
-    variance = on_grid(grid, made.shift_variance_ + made.noise_variance_, inputs)
     spread = apply("minimum", apply("maximum", variance, 0.0), level)
     return _softmax(latents + spread * (0.5 - probs))
 
@@ -218,7 +209,7 @@ def _one_vs_rest(made: BinaryCalibrator, logits: Value) -> Value:
     if made.scales_first and made.temperature_ != 1.0:
         logits = logits / made.temperature_
     if made.maps_the_top:
-        return _in_proportion(made, logits)
+        return apply("in_proportion", logits, one_map(made, apply("top_log_odds", logits)))
     if made.n_classes_ == 2:
         second, first = (apply("columns", logits, given=(k,)) for k in (1, 0))
         event = one_map(made, second - first)
@@ -241,7 +232,7 @@ def maps(made: BinaryCalibrator, learned: Sequence[Map], log_odds: Value) -> Val
 
 
 def _mapped(made: BinaryCalibrator, logits: Value) -> Value:
-    log_odds = one_vs_rest_log_odds(logits)
+    log_odds = apply("log_odds", logits)
     if len(made.maps_) == 1:
         return one_map(made, log_odds)
     mapped = [k for k, learned in enumerate(made.maps_) if learned]
@@ -254,44 +245,6 @@ def _mapped(made: BinaryCalibrator, logits: Value) -> Value:
     others = [k for k in range(len(made.maps_)) if k not in mapped]
     joined = apply("join", kept, apply("columns", scaled, given=tuple(others)))
     return apply("columns", joined, given=tuple(np.argsort(mapped + others).tolist()))
-
-
-def one_vs_rest_log_odds(logits: Value) -> Value:
-    """Log-odds of each class against all others, as :func:`calib.numerics.one_vs_rest_log_odds`; K above 2."""
-    top = apply("is_top", logits)
-    below = logits - apply("row_max", logits)
-    odds = apply("where", top, 0.0, apply("exp", below))
-    others = apply("maximum", apply("row_sum", odds) - odds, 0.0)
-    highest = 0.0 - apply("logsumexp", apply("where", top, -np.inf, below))
-    log_odds = below - apply("log1p", others)
-    rest = apply("where", top, -np.inf, log_odds)
-    return apply("where", top, apply("maximum", highest, apply("row_max", rest)), log_odds)
-
-
-def _in_proportion(made: BinaryCalibrator, logits: Value) -> Value:
-    """See :func:`calib.calibrators.one_vs_rest.filled_in_proportion`.
-
-    Classes held at the confidence are the first ones of the sorted rest: of the numbers h of them the least is taken at
-    which no further class gets more.
-    """
-    k, top = made.n_classes_, apply("is_top", logits)
-    highest = apply("row_max", logits)
-    rest = apply("where", top, -np.inf, logits)
-    log_odds = highest - apply("logsumexp", rest)
-    most = apply("minimum", apply("maximum", one_map(made, log_odds), 1 / k), 1.0)
-    falling = apply("columns", apply("falling", rest), given=tuple(range(k - 1)))
-    log_total = apply("rest_logsumexp", falling)
-    left = apply("maximum", 1.0 - most * constant("held", np.arange(1, k)), 0.0)
-    share = left * apply("exp", falling - log_total)  # what the next class would get beside h held ones
-    fits = apply("where", apply("less", most * (1 + ROUNDING), share), -np.inf, constant("first", -np.arange(k - 1)))
-    chosen = apply("is_top", fits)
-    log_each = apply("row_sum", apply("where", chosen, log_total, 0.0))
-    kept = apply("row_sum", apply("where", chosen, left, 0.0))
-    probs = apply("minimum", kept * apply("exp", apply("minimum", rest - log_each, LARGEST_SHIFT)), most)
-    probs = apply("where", top, most, probs)
-    tied = apply("equal", logits, highest)
-    shared = apply("row_sum", apply("where", tied, probs, 0.0)) / apply("row_sum", apply("where", tied, 1.0, 0.0))
-    return apply("where", tied, shared, probs)
 
 
 def _numbers(learned: Sequence[Map], *names: str) -> list[Any]:

@@ -1,7 +1,7 @@
 """A formula as a graph of array operations, from which exports to other languages are written.
 
-:mod:`calib.export.formulas` says once what each method computes; an export is a table with the words of its language for
-the operations below.
+:mod:`calib.export.formulas` says once what each method computes; an export is a table with the words of its language
+for the operations below.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Value:
     ----------
     op : the operation, see :data:`OPERATIONS`.
     of : the values that it takes; plain numbers stand for themselves.
-    given : what else it takes: an array, columns, a :class:`Piecewise`.
+    given : what else it takes: an array with its name, numbers of columns, a :class:`Piecewise` or :class:`Draws`.
     """
 
     op: str
@@ -59,14 +59,13 @@ class Value:
 
 OPERATIONS = {
     "input": "the model's outputs, as float64 of shape (n, m)",
-    "constant": "an array (1, m) or a matrix, whose name and numbers are given",
+    "constant": "the array given with a name: (1, m), or a matrix",
     "add": "a + b",
     "subtract": "a - b",
     "multiply": "a * b",
     "divide": "a / b",
     "exp": "exponential",
     "log": "natural logarithm",
-    "log1p": "log(1 + a)",
     "sigmoid": "1 / (1 + exp(-a)), without overflow",
     "softplus": "log(1 + exp(a)), without overflow",
     "minimum": "the smaller of a and b",
@@ -76,20 +75,19 @@ OPERATIONS = {
     "where": "b where a is true, and c elsewhere",
     "row_sum": "sum of each row, (n, 1)",
     "row_max": "largest number of each row, (n, 1)",
-    "softmax": "probabilities of each row",
-    "log_softmax": "their logarithms",
-    "logsumexp": "logarithm of each row's sum of exponentials, (n, 1)",
-    "is_top": "whether a number is the first largest of its row",
     "columns": "the columns whose numbers are given",
     "join": "columns of several values side by side",
-    "product": "matrix product with the transpose of b",
-    "falling": "each row sorted from the largest to the smallest",
-    "rank": "number of each entry in that order, the first of equal ones first",
-    "by_rank": "a[b] of each row: the entry of a at the rank b",
-    "running_sum": "sum of each row up to and with an entry",
-    "rest_logsumexp": "logarithm of the sum of the exponentials of an entry and of all after it in its row",
+    "product": "matrix product of a with the transpose of b",
+    "softmax": "probabilities of each row",
+    "log_softmax": "logarithms of the probabilities of each row",
+    "log_odds": "log-odds of each of more than two classes, :func:`calib.numerics.one_vs_rest_log_odds`",
+    "top_log_odds": "log-odds of the first largest of each row against the rest, (n, 1)",
+    "in_proportion": "probabilities with the confidences b in the predicted classes of the logits a, "
+    ":func:`calib.calibrators.one_vs_rest.filled_in_proportion`",
+    "gaps": "softmax with weighed gaps in each sorted row, :func:`calib.calibrators.order_preserving.gap_probs`",
+    "draws": "exponentials b times their average growth at a by the given Draws",
+    "normals": "mean softmax of a + sqrt(b) * e over the rows e of the normals given",
     "piecewise": "the given Piecewise of a",
-    "draws": "average over the given Draws of a, with the exponentials b",
 }
 """Every operation and what it gives. Values ``of`` are a, b and c in their order."""
 
@@ -98,7 +96,8 @@ OPERATIONS = {
 class Piecewise:
     """Polynomials between breaks, one map for all columns or one for each.
 
-    In the interval i, which begins at the break i - 1, the value at x is ``sum_d coefficients[d, i] (x - origins[i])^d``.
+    In the interval i, which begins at the break i - 1, the value at x is
+    ``sum_d coefficients[d, i] (x - origins[i])^d``.
 
     Attributes
     ----------
@@ -140,9 +139,17 @@ class Draws:
     order: int
 
 
-def constant(name: str, array: Any) -> Value:
-    """An array as a value; one without dimensions is a plain number in the formula."""
-    return Value("constant", (), (name, np.atleast_2d(np.asarray(array, dtype=np.float64))))
+@dataclass(frozen=True, eq=False)
+class Array:
+    """Numbers that were learned, as a matrix, and what they are called."""
+
+    name: str
+    numbers: Floats
+
+
+def constant(name: str, numbers: Any) -> Value:
+    """A row of numbers, or a matrix, as a value."""
+    return Value("constant", (), Array(name, np.atleast_2d(np.asarray(numbers, dtype=np.float64))))
 
 
 def apply(op: str, *of: Value | float, given: Any = None) -> Value:
@@ -192,6 +199,6 @@ def in_order(result: Value) -> list[Value]:
 def _key(given: Any) -> Any:
     if isinstance(given, (Piecewise, Draws)):
         return id(given)
-    if isinstance(given, tuple) and given and isinstance(given[0], str):  # a constant
-        return given[0], given[1].shape, given[1].tobytes()
+    if isinstance(given, Array):
+        return given.name, given.numbers.shape, given.numbers.tobytes()
     return given
