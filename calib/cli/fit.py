@@ -91,8 +91,9 @@ def parser() -> Parser:
                       help="go on with a saved calibrator (gpcalib): it learns from these rows too")  # fmt: skip
     parser.add_argument("--set", action="append", default=[], type=assignment, metavar="NAME=VALUE",
                         help="a parameter of the method; may be repeated")  # fmt: skip
-    parser.add_argument("--out", required=True, type=Target((".pkl", ".npz", ".zip")),
-                        help="calibrator.pkl, .npz (with .json) or .zip to write")  # fmt: skip
+    parser.add_argument("--out", required=True, type=Target(writer.SUFFIXES),
+                        help="calibrator.pkl, .npz (with .json) or .zip to write; .py is a PyTorch module, and .sql an "
+                        "expression of one score")  # fmt: skip
     parser.add_argument("--stream", action="store_true",
                         help="read .npy or Parquet in blocks, for files larger than memory and methods that learn "
                         "from blocks of rows; by itself where a file is too large")  # fmt: skip

@@ -337,7 +337,11 @@ class _Columns:
         if op == "piecewise":
             return self._piecewise(given, parts[0])
         if op not in WORDS:
-            way = "Fit it with classes='one_vs_rest'" if op in ("in_proportion", "top_log_odds") else "Set prediction='mean'"
+            way = (
+                "Fit it with classes='one_vs_rest'"
+                if op in ("in_proportion", "top_log_odds")
+                else "Set prediction='mean'"
+            )
             raise self._refused(f"is no map of one score in this form. {way}")
         written = WORDS[op](*parts)
         if isinstance(written, Sql) and len(written.text) > LONGEST:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 _OF_THE_EXPORT = ("kind", "floor", "scale", "class_names", "seen", "base_rate", "decision", "sets")
 _OF_FEATURES = ("feature_mean", "feature_scale")
+SUFFIXES = (".pkl", ".npz", ".zip", ".py", ".sql")
+"""Endings of the files that :func:`save` writes."""
+
 _USED_IN_FITS = ("scipy", "sklearn", "gpflow", "tensorflow")
 _DISTRIBUTIONS = {"sklearn": "scikit-learn"}
 
@@ -38,6 +41,8 @@ def save(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metada
 
     ``.pkl``: one pickle. ``.npz``: arrays, with a ``.json`` written beside it; holds no code at all.
     ``.zip``: a bundle with both, a model card, a script and the code to run it without installing anything.
+    ``.py``: the source of a PyTorch module (:func:`~calib.export.torch_module.to_torch`). ``.sql``: an expression of
+    the column ``score`` (:func:`~calib.export.sql.to_sql`). These two are not read back.
 
     Parameters
     ----------
@@ -57,8 +62,13 @@ def save(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metada
         path.with_suffix(".json").write_text(text, encoding="utf-8")
     elif suffix == ".zip":
         path.write_bytes(to_bundle(calibrator, metadata))
+    elif suffix in (".py", ".sql"):
+        ending: Literal["py", "sql"] = "py" if suffix == ".py" else "sql"
+        path.write_text(str(written(ending, data={"exported": exported(calibrator, metadata)})), encoding="utf-8")
     else:
-        raise CalibrationError(f"A calibrator is saved as .pkl, .npz or .zip; got {path.name!r}.")
+        raise CalibrationError(
+            f"A calibrator is saved as {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}; got {path.name!r}."
+        )
     return path
 
 
@@ -84,10 +94,18 @@ def to_bundle(calibrator: Calibrator | ExportedCalibrator, metadata: Mapping[str
 
 
 def written(
-    ending: Literal["zip", "npz", "json", "pkl"], *, data: Mapping[str, Any], callback: Any = None
+    ending: Literal["zip", "npz", "json", "pkl", "py", "sql"], *, data: Mapping[str, Any], callback: Any = None
 ) -> bytes | str:
     """One of the files above by its ending, as a worker writes it; ``data`` holds the ``exported`` calibrator."""
     given: ExportedCalibrator = data["exported"]
+    if ending == "py":
+        from calib.export.torch_module import torch_source
+
+        return torch_source(given)
+    if ending == "sql":
+        from calib.export.sql import to_sql
+
+        return f"{to_sql(given)}\n"
     if ending in ("zip", "pkl"):
         return to_bundle(given) if ending == "zip" else to_pickle(given)
     arrays, text = to_npz_json(given)

@@ -1,0 +1,113 @@
+"""Calibrators as SQL expressions, evaluated by SQLite, DuckDB and, where there is a server, PostgreSQL."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import numpy as np
+import pytest
+
+import calib
+from benchmarks.exports import fits, in_duckdb, in_postgresql, in_sqlite, near_steps, postgresql_programs, simulated
+from calib.calibrators.histogram import HistogramBinning
+from calib.errors import CalibrationError
+from calib.export.runtime import ExportedCalibrator
+from calib.export.sql import to_sql
+from calib.export.writer import save
+from calib.registry import METHODS
+
+ENGINES = {"sqlite": in_sqlite, "duckdb": in_duckdb, "postgresql": in_postgresql}
+ADVERSARIAL = np.array([0.0, -0.0, 5e-324, -1e-310, 1e-17, 36.0, -36.0, 37.0, 709.0, -745.0, 1e5, -1e5, 1e140, -1e140])
+
+
+@pytest.fixture(params=ENGINES)
+def run(request):
+    if request.param == "duckdb":
+        pytest.importorskip("duckdb", reason="duckdb is not installed")
+    if request.param == "postgresql" and not postgresql_programs():
+        pytest.skip("no PostgreSQL server program was found")
+    try:
+        sqlite3.connect(":memory:").execute("SELECT EXP(LN(2))")
+    except sqlite3.OperationalError:
+        pytest.skip("this Python's SQLite was built without its mathematical functions")
+    return ENGINES[request.param]
+
+
+def evaluated(run, expression, scores):
+    rows = run(f"SELECT {expression} FROM scores ORDER BY row_number", scores)
+    return np.array([np.nan if row[0] is None else row[0] for row in rows])
+
+
+def as_probability(given):
+    return ExportedCalibrator(given.calibrator, "binary_probability", floor=1e-9)
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name not in ("geometric",)])
+def test_engines_give_what_the_methods_give(run, method):
+    written = 0
+    for _, params, given, rows in fits(2, [method], n=200):
+        scores = np.append(rows[::23], ADVERSARIAL)
+        probs = np.append(1 / (1 + np.exp(-np.clip(scores, -700, 40))), [0.0, 1.0, 1e-320, 1 - 2.0**-53, 0.5])
+        if params.get("classes") == "top" or (params.get("prediction", "draws") != "mean" and method == "gpcalib"):
+            with pytest.raises(CalibrationError, match="PyTorch"):
+                to_sql(given)
+            continue
+        for of, column in ((given, scores), (as_probability(given), probs)):
+            known = ~near_steps(of, of.to_logits(column, of.kind))
+            expected = of.calibrate(column, of.kind)[:, 1]
+            np.testing.assert_allclose(evaluated(run, to_sql(of), column)[known], expected[known], rtol=0, atol=1e-9)
+            written += 1
+    assert written
+
+
+def test_what_is_no_score_becomes_null(run):
+    fitted = calib.calibrator("isotonic").fit(*simulated(100, 2))
+    odds = evaluated(run, to_sql(fitted, kind="binary_log_odds"), np.array([np.nan, np.inf, -np.inf, 0.0]))
+    assert np.isnan(odds).tolist() == [True, True, True, False]
+    probs = evaluated(run, to_sql(fitted, kind="binary_probability"), np.array([np.nan, 87.0, -0.1, 0.5, 1.0]))
+    assert np.isnan(probs).tolist() == [True, True, True, False, False]
+    rows = run(
+        f"SELECT {to_sql(fitted, 'unknown')} FROM (SELECT CAST(NULL AS DOUBLE PRECISION) AS unknown) AS one",
+        np.zeros(1),
+    )
+    assert rows[0][0] is None
+
+
+def test_a_thousand_steps_are_a_shallow_tree(run):
+    rng = np.random.default_rng(0)
+    fitted = HistogramBinning().fit(*simulated(100, 2))
+    edges = np.sort(rng.normal(size=1000))
+    fitted.maps_ = [{"edges": edges, "values": rng.random(1001)}]
+    scores = np.concatenate([edges, edges - 1e-9, rng.normal(size=2000) * 3])
+    expression = to_sql(fitted)
+    expected = fitted.predict_proba(np.stack([0 * scores, scores], axis=1))[:, 1]
+    apart = np.abs(evaluated(run, expression, scores) - expected) > 1e-9
+    assert not apart[len(edges) :].any()
+    assert apart.sum() <= 2, "SQLite reads one number in two thousand with a rounding error"
+    deepest, depth = 0, 0
+    for word in expression.split():
+        depth += word.lstrip("(").startswith("CASE") - word.startswith("END")
+        deepest = max(deepest, depth)
+    assert deepest <= 7
+
+
+def test_columns_are_quoted_where_they_must_be(run):
+    fitted = calib.calibrator("platt").fit(*simulated(100, 2))
+    assert " s.risk " in to_sql(fitted, "s.risk")
+    odd = 'a "b"; DROP TABLE scores; --'
+    expression = to_sql(fitted, odd)
+    rows = run(f'SELECT {expression} FROM (SELECT 0.5 AS "a ""b""; DROP TABLE scores; --") AS one', np.zeros(1))
+    assert rows[0][0] == pytest.approx(fitted.predict_proba([[0.0, 0.5]])[0, 1], abs=1e-12)
+
+
+def test_what_is_no_map_of_one_score_is_refused(tmp_path):
+    logits, labels = simulated(100, 3)
+    three = calib.calibrator("temperature").fit(logits, labels)
+    with pytest.raises(CalibrationError, match="3 classes"):
+        to_sql(three)
+    two = calib.calibrator("temperature").fit(*simulated(100, 2))
+    with pytest.raises(CalibrationError, match="percent"):
+        to_sql(two, kind="binary_probability", scale="percent")
+    with pytest.raises(CalibrationError, match="name"):
+        to_sql(two, "")
+    assert save(two, tmp_path / "map.sql").read_text() == to_sql(two) + "\n"

@@ -1,0 +1,120 @@
+"""Calibrators as PyTorch modules: run by torch where it is installed, and read as source everywhere."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import calib
+from benchmarks.exports import fits, near_steps, simulated
+from calib.errors import CalibrationError
+from calib.export.formulas import has_formula
+from calib.export.torch_module import to_torch, torch_source
+from calib.export.writer import exported, save
+from calib.registry import METHODS
+
+
+def module_of(source):
+    """The module that a source defines, run as a file would be."""
+    spaces = {}
+    exec(compile(source, "calibrator.py", "exec"), spaces)
+    return spaces["Calibrator"]()
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return calib.calibrator("isotonic", share_classes=False).fit(*simulated(300, 3))
+
+
+def test_the_source_imports_torch_and_the_standard_library_alone(fitted):
+    for given in (exported(fitted), exported(calib.calibrator("temperature").fit(*simulated(50, 3)))):
+        source = torch_source(given)
+        names = {
+            alias.name for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Import) for alias in node.names
+        }
+        assert names <= {"torch", "base64", "zlib"}
+        assert not [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)]
+    assert "zlib" not in names, "one number needs no packed array"
+    assert len(source.splitlines()) < 40
+
+
+def test_files_folders_and_save_write_the_same(tmp_path, fitted):
+    made = to_torch(fitted, tmp_path / "module")
+    assert made == tmp_path / "module" / "calibrator.py"
+    assert save(fitted, tmp_path / "other.py").read_bytes() == made.read_bytes()
+    with pytest.raises(CalibrationError, match=r"\.py"):
+        to_torch(fitted, tmp_path / "model.pt")
+
+
+def test_hostile_class_names_stay_text(fitted):
+    names = ['"""\nraise SystemExit(9)\n"""', "back\\", "x" * 500]
+    source = torch_source(exported(fitted, {"class_names": names}))
+    run = subprocess.run([sys.executable, "-c", f"import ast; ast.parse({source!r})"], capture_output=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert not [
+        node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Raise) and "SystemExit" in ast.dump(node)
+    ]
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("method", [name for name in METHODS if has_formula(name)])
+def test_modules_give_what_the_methods_give(method, n_classes):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    for _, params, given, rows in fits(n_classes, [method], n=200):
+        rows = rows[::23]
+        with torch.no_grad():
+            probs = module_of(torch_source(given))(torch.tensor(rows)).numpy()
+        known = ~near_steps(given, given.to_logits(rows, given.kind))
+        assert known.sum() > 400, params
+        np.testing.assert_allclose(probs[known], given.calibrate(rows, given.kind)[known], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "method", ["temperature", "spline", "isotonic", "gpcalib", "order_preserving", "dirichlet", "auto"]
+)
+def test_modules_pass_torch_export_for_any_number_of_rows(method):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    _, _, given, rows = next(fits(3, [method], n=200))
+    module, outputs = module_of(torch_source(given)), torch.tensor(rows[:500])
+    with torch.no_grad():
+        probs = module(outputs)
+        program = torch.export.export(module, (outputs[:5],), dynamic_shapes=({0: torch.export.Dim("rows")},))
+        torch.testing.assert_close(program.module()(outputs), probs, rtol=0, atol=1e-12)
+
+
+def test_buffers_are_float64_and_single_precision_is_taken(fitted):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    module = module_of(torch_source(exported(fitted)))
+    floats = [buffer for buffer in module.buffers() if buffer.is_floating_point()]
+    assert floats and all(buffer.dtype == torch.float64 for buffer in floats)
+    rows = simulated(100, 3, seed=3)[0].astype(np.float32)
+    np.testing.assert_allclose(module(torch.tensor(rows)).numpy(), fitted.predict_proba(rows), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "method", ["temperature", "beta", "spline", "isotonic", "vector", "gpcalib", "order_preserving"]
+)
+def test_gradients_are_those_of_the_map(method):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    _, _, given, _ = next(fits(4, [method], n=200))
+    rows = np.random.default_rng(5).normal(size=(20, 4))
+    outputs = torch.tensor(rows, requires_grad=True)
+    module_of(torch_source(given))(outputs)[:, 1].sum().backward()
+    step = 1e-6
+    for k in range(4):
+        ahead, behind = (given.calibrator.predict_proba(rows + sign * step * np.eye(4)[k])[:, 1] for sign in (1, -1))
+        np.testing.assert_allclose(outputs.grad.numpy()[:, k], (ahead - behind) / (2 * step), atol=1e-6)
+
+
+def test_rows_that_numpy_refuses_become_nan(fitted):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    rows = np.random.default_rng(1).normal(size=(4, 3))
+    rows[1, 0], rows[2, 1] = np.nan, np.inf
+    module = module_of(torch_source(exported(fitted)))
+    assert np.isnan(module(torch.tensor(rows)).numpy()).all(axis=1).tolist() == [False, True, True, False]
+    with pytest.raises(ValueError, match=r"\(n, 3\)"):
+        module(torch.tensor(rows[:, :2]))
