@@ -29,7 +29,7 @@ import calib
 from calib.calibrators.one_vs_rest import top_log_odds
 from calib.errors import CalibrationError
 from calib.export.runtime import ExportedCalibrator
-from calib.export.writer import exported
+from calib.export.writer import exported, to_sql, to_torch
 from calib.numerics import Floats, Ints, one_vs_rest_log_odds, softmax
 from calib.registry import METHODS
 
@@ -121,8 +121,6 @@ def of_torch(given: ExportedCalibrator, folder: Path) -> Predict:
     """The PyTorch module, through ``torch.export``."""
     import torch
 
-    from calib.export.torch_module import to_torch
-
     spaces: dict[str, Any] = {}
     exec(to_torch(given, folder).read_text(encoding="utf-8"), spaces)
     module = spaces["Calibrator"]()
@@ -139,8 +137,6 @@ def of_sql(run: Callable[[str, Floats], Any]) -> Callable[[ExportedCalibrator, P
     """The SQL expression, evaluated by an engine over a table ``scores`` of row numbers and scores."""
 
     def write(given: ExportedCalibrator, folder: Path) -> Predict:
-        from calib.export.sql import to_sql
-
         query = f"SELECT {to_sql(given)} FROM scores ORDER BY row_number"
 
         def predict(outputs: Floats) -> Floats:

@@ -63,7 +63,7 @@ def test_the_contribution_guide_teaches_a_calibrator_that_works(monkeypatch: pyt
 def test_the_readme_library_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(ROOT / "sample_data" / "digits-cnn.npz", tmp_path / "outputs.npz")
     monkeypatch.chdir(tmp_path)
-    (example,), (use, decided, priced, compared, monitored, searched, *_) = (
+    (example,), (use, translated, decided, priced, compared, monitored, searched, *_) = (
         python_blocks("README.md"),
         python_blocks("docs/library.md"),
     )
@@ -73,6 +73,8 @@ def test_the_readme_library_example_runs(tmp_path: Path, monkeypatch: pytest.Mon
     used: dict[str, object] = {"outputs": data.logits}
     exec(compile(use, "docs/library.md", "exec"), used)
     np.testing.assert_array_equal(used["probs"], calibrator.predict_proba(data.logits))
+    exec(compile(translated, "docs/library.md", "exec"), dict(names))
+    assert "class Calibrator(torch.nn.Module)" in (tmp_path / "calibrator.py").read_text(encoding="utf-8")
     apart = dict(names)
     exec(compile(decided, "docs/library.md", "exec"), apart)
     assert apart["inside"].shape == (len(apart["actions"]), 10)

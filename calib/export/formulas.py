@@ -205,7 +205,7 @@ def on_grid(grid: Grid, values: Floats, inputs: Value) -> Value:
 # -- maps of one log-odds ------------------------------------------------------------------------------
 
 
-def _one_vs_rest(made: BinaryCalibrator, logits: Value) -> Value:
+def _one_vs_rest(made: Any, logits: Value) -> Value:
     if made.scales_first and made.temperature_ != 1.0:
         logits = logits / made.temperature_
     if made.maps_the_top:

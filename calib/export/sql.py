@@ -6,18 +6,15 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from calib.base import Calibrator
 from calib.canonical import Kind, to_canonical
 from calib.data.scales import PLAIN, in_words
 from calib.errors import CalibrationError
 from calib.export.formulas import probabilities
 from calib.export.graph import Piecewise, Value, apply, in_order
 from calib.export.runtime import ExportedCalibrator
-from calib.export.writer import exported
 from calib.numerics import Floats
 from calib.registry import METHODS
 
@@ -53,37 +50,8 @@ BRANCHES = 8
 _COMPARE, _ADD, _MULTIPLY, _ATOM = range(4)  # how strongly operators bind
 
 
-def to_sql(calibrator: Calibrator | ExportedCalibrator, column: str = "score", **metadata: Any) -> str:
-    """A fitted map of one score as an SQL expression of a column: the calibrated probability of the event.
-
-    The same text gives the same numbers to 1e-9 in DuckDB, PostgreSQL (12 or later) and SQLite (3.35 or later, built
-    with its mathematical functions, as Python's usually is). It needs ``CASE``, ``CAST``, ``EXP`` and ``LN`` alone, and
-    no argument of these overflows. NULL stays NULL; NaN, infinite values and probabilities outside 0 to 1 become NULL.
-    At a step of a map a score that a database reads or stores with a rounding error may lie on the other side.
-
-    Parameters
-    ----------
-    calibrator : fitted calibrator of two classes.
-    column : name of the column, which may be qualified by a table; other names than plain ones are quoted. It holds
-        log-odds of the second class for the kinds ``binary_log_odds``, ``logits`` and ``log_probabilities`` (of two
-        logits their difference), its probability for ``binary_probability`` and ``probabilities``, and the confidence
-        in an answer for ``pairs``.
-    **metadata : as in :func:`calib.export.save`; without ``kind`` the column holds log-odds.
-
-    Raises
-    ------
-    CalibrationError
-        For more than two classes, and a method that is no map of one score.
-
-    Examples
-    --------
-    >>> import calib
-    >>> log_odds, labels = [-2.0, -1.0, 0.0, 0.5, 1.0, 2.0], [0, 0, 1, 0, 1, 1]
-    >>> fitted = calib.calibrator("platt").fit([[0.0, s] for s in log_odds], labels)
-    >>> "EXP(-" in to_sql(fitted, "risk", kind="binary_log_odds")
-    True
-    """
-    given = exported(calibrator, metadata)
+def expression(given: ExportedCalibrator, column: str) -> str:
+    """What :func:`calib.export.to_sql` gives, which says what is refused."""
     title = METHODS[given.method].title
     if given.n_classes != 2 or given.kind not in ONE_COLUMN:
         raise CalibrationError(
@@ -131,7 +99,7 @@ def _of_column(given: ExportedCalibrator, of_probability: bool, column: str) -> 
         rest, event = f"LN(1e0 - {number})", f"LN({number})"
         low, high = math.log(LEAST), -math.log(2.0**-53)
         score = Sql(f"{event} - {rest}", _ADD, low, high, column)
-        columns = [Sql(rest, _ATOM, -high, 0.0), Sql(event, _ATOM, low, 0.0)]
+        columns: list[Part] = [Sql(rest, _ATOM, -high, 0.0), Sql(event, _ATOM, low, 0.0)]
     else:
         far, values = _saturated(given, at)
         below, middle, above = (_literal(value) for value in values)
@@ -285,7 +253,7 @@ def _bounded(a: Part, b: Part, lower: bool) -> Part:
         ends = [max(left.low, right.low), max(left.high, right.high)]
     comparison = "<" if lower else ">"
     text = f"CASE WHEN {left.inside(_ADD)} {comparison} {right.inside(_ADD)} THEN {left.text} ELSE {right.text} END"
-    return Sql(text, _ATOM, *ends)
+    return Sql(text, _ATOM, ends[0], ends[1])
 
 
 class _Columns:
@@ -332,7 +300,7 @@ class _Columns:
         if op == "product":
             weights = of[1].given.numbers[k].tolist() if isinstance(of[1], Value) else []
             parts = [_multiply(weight, self.column(of[0], j)) for j, weight in enumerate(weights)]
-            return _add(*parts)
+            return _add(parts[0], parts[1])
         parts = [self.column(part, k) for part in of]
         if op == "piecewise":
             return self._piecewise(given, parts[0])

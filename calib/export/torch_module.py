@@ -9,18 +9,14 @@ import textwrap
 import zlib
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 import calib
-from calib.base import Calibrator
 from calib.canonical import KINDS, ONE_COLUMN
-from calib.errors import CalibrationError
 from calib.export.formulas import formula
 from calib.export.graph import Array, Draws, Piecewise, Value, in_order
 from calib.export.runtime import ExportedCalibrator
-from calib.export.writer import exported
 from calib.numerics import Floats
 from calib.registry import METHODS
 
@@ -65,46 +61,14 @@ WORDS = {
 """Operations in torch, and how strongly each binds its parts; what is given follows the values."""
 
 
-def to_torch(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metadata: Any) -> Path:
-    """Write a fitted calibrator as the source of a PyTorch module that needs torch alone; returns the path.
-
-    The file defines ``Calibrator``, a :class:`torch.nn.Module` whose buffers are float64:
-    ``Calibrator()(outputs)`` are the calibrated probabilities, float64 of shape (n, n_classes), of outputs as they were
-    uploaded, of any floating dtype. Rows with NaN or infinite values become NaN. Gradients flow to the outputs where
-    the map is smooth; steps have none. ``torch.export`` and ``torch.jit.script`` take the module.
-
-    Parameters
-    ----------
-    calibrator : fitted calibrator.
-    path : a file that ends in ``.py``, or a folder, in which it is called ``calibrator.py``.
-    **metadata : as in :func:`calib.export.save`; without ``kind`` the outputs are logits.
+def torch_source(given: ExportedCalibrator) -> str:
+    """The text of the file that :func:`calib.export.to_torch` writes.
 
     Raises
     ------
     CalibrationError
-        For a method that is no map of the outputs, or one whose formula is not written yet.
-
-    Examples
-    --------
-    >>> import tempfile, calib
-    >>> logits, labels = [[2.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 3.0]], [0, 1, 1, 1]
-    >>> fitted = calib.calibrator("temperature").fit(logits, labels)
-    >>> path = to_torch(fitted, tempfile.mkdtemp())
-    >>> path.name, "torch.softmax" in path.read_text()
-    ('calibrator.py', True)
+        For a method without a formula; see :func:`calib.export.formulas.formula`.
     """
-    path = Path(path)
-    if path.suffix != ".py":
-        if path.suffix and not path.is_dir():
-            raise CalibrationError(f"A PyTorch module is saved as .py or in a folder; got {path.name!r}.")
-        path.mkdir(parents=True, exist_ok=True)
-        path /= "calibrator.py"
-    path.write_text(torch_source(exported(calibrator, metadata)), encoding="utf-8")
-    return path
-
-
-def torch_source(given: ExportedCalibrator) -> str:
-    """The text of the file that :func:`to_torch` writes."""
     written = _Writer(in_order(formula(given)))
     kind, columns = given.kind, 1 if given.kind in ONE_COLUMN else given.n_classes
     usable = "outputs < float('inf')" if kind == "log_probabilities" else "torch.isfinite(outputs)"

@@ -41,8 +41,8 @@ def save(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metada
 
     ``.pkl``: one pickle. ``.npz``: arrays, with a ``.json`` written beside it; holds no code at all.
     ``.zip``: a bundle with both, a model card, a script and the code to run it without installing anything.
-    ``.py``: the source of a PyTorch module (:func:`~calib.export.torch_module.to_torch`). ``.sql``: an expression of
-    the column ``score`` (:func:`~calib.export.sql.to_sql`). These two are not read back.
+    ``.py``: the source of a PyTorch module (:func:`to_torch`). ``.sql``: an expression of
+    the column ``score`` (:func:`to_sql`). These two are not read back.
 
     Parameters
     ----------
@@ -103,13 +103,83 @@ def written(
 
         return torch_source(given)
     if ending == "sql":
-        from calib.export.sql import to_sql
-
         return f"{to_sql(given)}\n"
     if ending in ("zip", "pkl"):
         return to_bundle(given) if ending == "zip" else to_pickle(given)
     arrays, text = to_npz_json(given)
     return arrays if ending == "npz" else text
+
+
+def to_torch(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metadata: Any) -> Path:
+    """Write a fitted calibrator as the source of a PyTorch module that needs torch alone; returns the path.
+
+    The file defines ``Calibrator``, a :class:`torch.nn.Module` whose buffers are float64:
+    ``Calibrator()(outputs)`` are the calibrated probabilities, float64 of shape (n, n_classes), of outputs as they were
+    uploaded, of any floating dtype. Rows with NaN or infinite values become NaN. Gradients flow to the outputs where
+    the map is smooth; steps have none. ``torch.export`` and ``torch.jit.script`` take the module.
+
+    Parameters
+    ----------
+    calibrator : fitted calibrator.
+    path : a file that ends in ``.py``, or a folder, in which it is called ``calibrator.py``.
+    **metadata : as in :func:`calib.export.save`; without ``kind`` the outputs are logits.
+
+    Raises
+    ------
+    CalibrationError
+        For a method that is no map of the outputs, or one whose formula is not written yet.
+
+    Examples
+    --------
+    >>> import tempfile, calib
+    >>> logits, labels = [[2.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 3.0]], [0, 1, 1, 1]
+    >>> fitted = calib.calibrator("temperature").fit(logits, labels)
+    >>> path = to_torch(fitted, tempfile.mkdtemp())
+    >>> path.name, "torch.softmax" in path.read_text()
+    ('calibrator.py', True)
+    """
+    path = Path(path)
+    if path.suffix != ".py":
+        if path.suffix and not path.is_dir():
+            raise CalibrationError(f"A PyTorch module is saved as .py or in a folder; got {path.name!r}.")
+        path.mkdir(parents=True, exist_ok=True)
+        path /= "calibrator.py"
+    return save(calibrator, path, **metadata)
+
+
+def to_sql(calibrator: Calibrator | ExportedCalibrator, column: str = "score", **metadata: Any) -> str:
+    """A fitted map of one score as an SQL expression of a column: the calibrated probability of the event.
+
+    The same text gives the same numbers to 1e-9 in DuckDB, PostgreSQL and SQLite (3.35 or later, built with its
+    mathematical functions, as Python's usually is). It needs ``CASE``, ``CAST``, ``EXP`` and ``LN`` alone, and
+    no argument of these overflows. NULL stays NULL; NaN, infinite values and probabilities outside 0 to 1 become NULL.
+    At a step of a map a score that a database reads or stores with a rounding error may lie on the other side.
+
+    Parameters
+    ----------
+    calibrator : fitted calibrator of two classes.
+    column : name of the column, which may be qualified by a table; other names than plain ones are quoted. It holds
+        log-odds of the second class for the kinds ``binary_log_odds``, ``logits`` and ``log_probabilities`` (of two
+        logits their difference), its probability for ``binary_probability`` and ``probabilities``, and the confidence
+        in an answer for ``pairs``.
+    **metadata : as in :func:`calib.export.save`; without ``kind`` the column holds log-odds.
+
+    Raises
+    ------
+    CalibrationError
+        For more than two classes, and a method that is no map of one score.
+
+    Examples
+    --------
+    >>> import calib
+    >>> log_odds, labels = [-2.0, -1.0, 0.0, 0.5, 1.0, 2.0], [0, 0, 1, 0, 1, 1]
+    >>> fitted = calib.calibrator("platt").fit([[0.0, s] for s in log_odds], labels)
+    >>> "EXP(-" in to_sql(fitted, "risk", kind="binary_log_odds")
+    True
+    """
+    from calib.export.sql import expression
+
+    return expression(exported(calibrator, metadata), column)
 
 
 def exported(

@@ -12,8 +12,7 @@ from benchmarks.exports import fits, in_duckdb, in_postgresql, in_sqlite, near_s
 from calib.calibrators.histogram import HistogramBinning
 from calib.errors import CalibrationError
 from calib.export.runtime import ExportedCalibrator
-from calib.export.sql import to_sql
-from calib.export.writer import save
+from calib.export.writer import save, to_sql
 from calib.registry import METHODS
 
 ENGINES = {"sqlite": in_sqlite, "duckdb": in_duckdb, "postgresql": in_postgresql}
