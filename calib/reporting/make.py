@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,8 @@ def report(
         parts = rows.split(part, random_state)
         fitted_on = parts[0]
     found = compare_methods(calibrators, fitted_on, parts[1], view)
+    if not calibrators:
+        found = replace(found, recommendation=None)  # there was nothing to choose from
     call = _call(data, methods, {"path": path.name, "part": part, "random_state": random_state, "view": view,
                                  "general": general, "name": name, **options})  # fmt: skip
     made = Report.from_comparison(
