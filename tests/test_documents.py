@@ -63,7 +63,7 @@ def test_the_contribution_guide_teaches_a_calibrator_that_works(monkeypatch: pyt
 def test_the_readme_library_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(ROOT / "sample_data" / "digits-cnn.npz", tmp_path / "outputs.npz")
     monkeypatch.chdir(tmp_path)
-    (example,), (use, translated, decided, priced, compared, monitored, searched, *_) = (
+    (example,), (use, translated, decided, priced, compared, monitored, searched, noted, *_) = (
         python_blocks("README.md"),
         python_blocks("docs/library.md"),
     )
@@ -89,6 +89,8 @@ def test_the_readme_library_example_runs(tmp_path: Path, monkeypatch: pytest.Mon
     within: dict[str, object] = {}
     exec(compile(searched, "docs/library.md", "exec"), within)
     assert within["search"].best_params_["method"] == runtime.load(tmp_path / "calibrator.npz").method
+    exec(compile(noted, "docs/library.md", "exec"), within)
+    assert within["display"].curve.n == len(within["arrays"]) == within["made"].data.n == 300
 
 
 def anchors(path: Path) -> set[str]:
