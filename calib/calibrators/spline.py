@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import EQUIVARIANT
+from calib.base import EQUIVARIANT, Callback
 from calib.calibrators.isotonic import interpolate_monotone
 from calib.calibrators.one_vs_rest import BinaryCalibrator, Map, maps_of
 from calib.numerics import Floats, Ints, sigmoid, softplus
-from calib.parameters import Array, State, param
+from calib.parameters import Array, State, Truth, param
 
 if TYPE_CHECKING:
     from calib.calibrators.pooled_scores import Groups
@@ -42,21 +42,24 @@ class SplineCalibration(BinaryCalibrator):
     Lucena, Spline-Based Probability Calibration, 2018, shrinks the coefficients of a basis instead, and so to a map
     that is not even a line; here nothing but curvature is penalised.
 
-    The penalty has the least log loss in five folds of the rows, and the map is refitted to all rows. Above 2,048
-    different scores the spline is fitted to pools of neighbours. With ``monotone`` the map never falls: where
-    the spline does, it is replaced by the closest map that does not, which is level there. Without it, it may fall.
+    The penalty has the least log loss in five folds of the rows, whole clusters in one, and the map is refitted to all
+    rows. Above 2,048 different scores the spline is fitted to pools of neighbours. With ``monotone`` the map never
+    falls: where the spline does, it is replaced by the closest map that does not, which is level there. Without it, it
+    may fall.
     """
 
     n_knots: int = param(12, low=2, high=50, help="Most knots, placed where both outcomes are; the ends are two.")
     monotone: bool = param(True, help="Never let a higher score get a lower probability; level where the spline falls.")
 
     positive: ClassVar[bool] = True
+    takes: ClassVar[frozenset[str]] = frozenset({"clusters"})
     state: ClassVar[State] = {
         "maps_": maps_of(
             knots=Array("knots", order="rising"),
             values=Array("knots"),
             curvatures=Array("knots"),
-        )
+        ),
+        "by_folds_": Truth().or_absent(True),
     }
 
     @property
@@ -79,10 +82,24 @@ class SplineCalibration(BinaryCalibrator):
         )
         why = (
             f"in {FOLDS} folds of the calibration rows no curve has a smaller loss"
-            if self.n_rows_ >= FEWEST
-            else f"a curve is chosen from {FOLDS} folds, which take {FEWEST} rows"
+            if self.by_folds_
+            else f"a curve is chosen from {FOLDS} folds, which take {FEWEST} rows and {FOLDS} clusters"
         )
         return [*super().notes(), f"{which} on the log-odds, as of Platt scaling: {why}."]
+
+    def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
+        self._clusters = extras.get("clusters")
+        try:
+            super()._fit(logits, labels, callback, **extras)
+        finally:
+            del self._clusters
+
+    def _count(self, n_rows: int, n_pairs: int) -> None:
+        from calib.calibrators._folds import FEWEST, FOLDS
+
+        super()._count(n_rows, n_pairs)
+        clusters = getattr(self, "_clusters", None)
+        self.by_folds_ = n_rows >= FEWEST and (clusters is None or len(np.unique(clusters)) >= FOLDS)
 
     def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
         from calib.calibrators.pooled_scores import even_cuts, group_ties, pool
@@ -108,13 +125,14 @@ class SplineCalibration(BinaryCalibrator):
         return {"knots": knots, "values": values, "curvatures": np.zeros(len(knots))}
 
     def _folds(self, pool_of: Ints, positives: npt.NDArray[np.bool_], n_pools: int) -> list[Sums]:
-        """The sums of each fold of the rows, whose pairs stay together; none where rows are too few."""
-        from calib.calibrators._folds import FEWEST, FOLDS, fold_of_rows
+        """The sums of each fold of the rows, whose pairs stay together; none where rows or clusters are too few."""
+        from calib.calibrators._folds import FOLDS, fold_of_rows
 
-        if self.n_rows_ < FEWEST:
+        if not self.by_folds_:
             return []
         outcomes = positives.reshape(self.n_rows_, -1)  # of a row one after the other, where classes share the map
-        fold = np.repeat(fold_of_rows(self.n_rows_, random_state=self.random_state), outcomes.shape[1])
+        of_row = fold_of_rows(self.n_rows_, random_state=self.random_state, clusters=getattr(self, "_clusters", None))
+        fold = np.repeat(of_row, outcomes.shape[1])
         cell, size = fold * n_pools + pool_of, FOLDS * n_pools
         parts = (np.bincount(cell, of, minlength=size).reshape(FOLDS, -1) for of in (None, self.targets(positives)))
         return [Sums(counts.astype(float), hits) for counts, hits in zip(*parts, strict=True)]

@@ -233,7 +233,7 @@ def test_pooled_scores_give_the_same_spline(monkeypatch):
 def test_pairs_of_a_row_stay_in_one_fold():
     logits, labels = simulate(40, 3)
     made = SplineCalibration()
-    made.n_rows_ = 40
+    made._count(40, 120)
     positives = (np.eye(3)[labels] == 1).ravel()
     log_odds = one_vs_rest_log_odds(logits).ravel()
     rank = np.argsort(np.argsort(log_odds))

@@ -53,8 +53,8 @@ def test_the_sample_opens_in_one_click_and_says_that_it_is_simulated():
     app.button(key="sample/simulated-tokens").click().run()
     assert clean(app)
     assert {metric.label: metric.value for metric in app.metric}["Classes"] == "8,000"
-    assert "simulated" in said(app)
-    assert "the label is among the 20 in 80.75%" in said(app)
+    assert "Next tokens, simulated" in said(app)
+    assert "the largest logits of very many classes" in said(app)
 
 
 @pytest.mark.long
