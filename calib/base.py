@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -197,6 +197,12 @@ class Calibrator(Displayed):
     """Whether a constant added to a row can matter, so that ``_fit`` and ``_predict_proba`` are given logits as they
     are. GPcalib's does, whose latent function is one of the logit itself."""
 
+    starts: ClassVar[bool] = False
+    """Whether ``_fit`` is given an earlier fit as ``start``, from which its search goes on."""
+
+    more_rows: ClassVar[str] = "Fit it again on all rows, old and new."
+    """What to do when more rows come, in a sentence, for pages and exports."""
+
     min_rows: ClassVar[int] = 2
 
     passes: ClassVar[int] = 0
@@ -283,7 +289,15 @@ class Calibrator(Displayed):
 
     # -- what users call -------------------------------------------------------------------------------
 
-    def fit(self, logits: Any, labels: Any, *, callback: Callback | None = None, **extras: Any) -> Self:
+    def fit(
+        self,
+        logits: Any,
+        labels: Any,
+        *,
+        callback: Callback | None = None,
+        start: Calibrator | None = None,
+        **extras: Any,
+    ) -> Self:
         """Learn from a calibration set.
 
         Parameters
@@ -292,6 +306,8 @@ class Calibrator(Displayed):
             very many classes (:class:`calib.top_k.TopK`), for methods that :meth:`takes_top_k`.
         labels : (n,) integers in [0, n_classes).
         callback : called as ``callback(step, total, value)``; may raise :class:`FitCancelled`.
+        start : an earlier fit of this method, such as to fewer rows. Where ``starts`` says so the search goes on from
+            it, and ends at the same numbers to its tolerance after fewer steps; else it changes nothing.
         **extras : the arrays named in ``needs``, all of them, and any of those named in ``takes``.
 
         Raises
@@ -300,6 +316,8 @@ class Calibrator(Displayed):
             If a parameter or an array is not usable; the message says what to change.
         """
         self.check_params()
+        if start is not None:
+            self._check_start(start, np.shape(logits))
         if isinstance(logits, TopK):
             return self._fit_to_top_k(logits, check_labels(labels, logits.shape), callback or no_callback)
         logits = self._hook_input(logits)
@@ -310,9 +328,16 @@ class Calibrator(Displayed):
             raise CalibrationError(f"{type(self).__name__} takes {wanted}, but was given {sorted(extras)}.")
         for name in self.takes & set(extras):
             extras[name] = check_of_rows(name, extras[name], len(labels))
+        if self.starts and start is not None:
+            extras["start"] = replace(start).set_state(start.get_state()) if start is self else start
         with self.complete_fit(*logits.shape):
             self._fit(logits, labels, callback or no_callback, **extras)
         return self
+
+    def _check_start(self, start: Calibrator, shape: tuple[int, ...]) -> None:
+        if type(start) is not type(self) or not start.fitted:
+            raise CalibrationError(f"A fit of {type(self).__name__} starts from an earlier one, not from {start!r}.")
+        start._check_n_classes(shape)
 
     def _fit_to_top_k(self, outputs: TopK, labels: Ints, callback: Callback) -> Self:
         if not self.takes_top_k():

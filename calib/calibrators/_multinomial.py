@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calib.base import Callback, no_callback
 from calib.calibrators._folds import ChosenByFolds, Fit, Predict
 from calib.calibrators._lbfgs import LBFGSReport, minimise_convex
-from calib.calibrators.temperature import TEMPERATURE, TemperatureScaling, loss_and_residual
+from calib.calibrators.temperature import STARTS_ANYWHERE, TEMPERATURE, TemperatureScaling, loss_and_residual
 from calib.errors import CalibrationError
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, log_softmax, softmax
 from calib.parameters import Array, Count, Items, State, Text, Truth, param
@@ -34,6 +34,10 @@ _WORK_A_SECOND = 5e9  # rows times squared classes in one pass, by one core
 
 class Problem(Protocol):
     """A change of the scores and how it is found."""
+
+    def start_at(self, change: Floats, bias: Floats) -> None:
+        """Start the next search at such a change."""
+        ...
 
     def minimum(
         self, strength: float, max_iter: int, callback: Callback = ..., tolerance: float = ...
@@ -89,6 +93,10 @@ class MatrixProblem:
         for rows in blocks(n, n_classes, MEMORY_ENTRIES):
             np.matmul(self._design(inputs[rows]), self._axes, out=self._inputs[rows])
         self._last = np.zeros((n_classes, n_classes + 1))
+
+    def start_at(self, change: Floats, bias: Floats) -> None:
+        """See :class:`Problem`."""
+        self._last = np.column_stack([change, bias / self._bias_unit]) @ self._axes
 
     def _design(self, inputs: Floats) -> Floats:
         return np.column_stack([inputs, np.full(len(inputs), self._bias_unit)])
@@ -167,6 +175,8 @@ class ChangedTemperature(ChosenByFolds):
         "converged_": Truth(),
     }
     needs_classes: ClassVar[bool] = True
+    starts: ClassVar[bool] = True
+    more_rows: ClassVar[str] = STARTS_ANYWHERE
 
     change_dimensions: ClassVar[int] = 2
     """1 where M is a diagonal, kept as a vector."""
@@ -206,6 +216,8 @@ class ChangedTemperature(ChosenByFolds):
     def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
         penalty = self._chosen_penalty(self._fits_in_fold, logits, labels, callback, extras.get("clusters"))
         fit = _Fit(self, logits, labels, callback)
+        if isinstance(start := extras.get("start"), ChangedTemperature):
+            fit.start_at(start)
         self.temperature_, self.temperature_notes_, self.n_rows_ = fit.temperature, fit.notes, len(labels)
         report = fit.at(penalty, callback)
         self.learned_, self.change_, self.bias_ = fit.learned, fit.change, fit.bias
@@ -293,6 +305,13 @@ class _Fit(_Learned):
                 rows, start = logits[:, learned], log_softmax(start[:, learned])
                 labels = (np.cumsum(learned) - 1)[labels]
             self._problem = method._problem(start, method._inputs(rows, start), labels, in_fold)
+
+    def start_at(self, earlier: ChangedTemperature) -> None:
+        """Start the search where an earlier fit ended; a class that had no rows then starts at temperature scaling."""
+        if self._problem is not None:
+            some = self.learned
+            change = earlier.change_[some] if self.change.ndim == 1 else earlier.change_[np.ix_(some, some)]
+            self._problem.start_at(change, earlier.bias_[some])
 
     def at(self, penalty: float | None, callback: Callback) -> LBFGSReport | None:
         """Fit with this penalty; None leaves temperature scaling."""

@@ -224,6 +224,7 @@ class AutoCalibration(Calibrator):
     keep_accuracy: bool = param(False, help="Take the mean of methods alone that change no predicted class.")
     device: str = param("auto", choices=DEVICES, help="Where to fit those methods that can use a GPU.")
 
+    more_rows: ClassVar[str] = "Fit it again on all rows, old and new: methods and weights are chosen anew."
     takes: ClassVar[frozenset[str]] = frozenset({"clusters", "weights"})
     positive: ClassVar[bool] = True
     state: ClassVar[State] = {

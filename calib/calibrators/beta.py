@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from calib.calibrators.logistic import fit_rising
+from calib.calibrators.logistic import NEWTON, fit_rising
 from calib.calibrators.one_vs_rest import BinaryCalibrator, Map, maps_of
 from calib.numerics import Floats, sigmoid, softplus
 from calib.parameters import Number, State
@@ -23,6 +23,7 @@ class BetaCalibration(BinaryCalibrator):
     from the log-odds and so exist for every score.
     """
 
+    more_rows: ClassVar[str] = NEWTON
     positive: ClassVar[bool] = True
     state: ClassVar[State] = {"maps_": maps_of(a=Number(0), b=Number(0), c=Number())}
 

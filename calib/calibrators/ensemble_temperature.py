@@ -53,6 +53,7 @@ class EnsembleTemperatureScaling(Calibrator):
         5.0, low=0.1, high=10.0, help="Bound on |log T| in units of the logits' usual gap; reached on separable data."
     )
 
+    more_rows: ClassVar[str] = "Fit it again on all rows, old and new: the deepest valley of the loss is searched anew."
     state: ClassVar[State] = {
         "temperature_": TEMPERATURE,
         "weights_": Array(3, low=0, high=1 + ROUNDING, total=1),

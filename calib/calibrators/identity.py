@@ -14,6 +14,7 @@ from calib.top_k import Groups, TopK, log_partition_bounds
 class Identity(Calibrator):
     """Softmax of the raw logits; learns nothing."""
 
+    more_rows: ClassVar[str] = "It learns nothing, so that more rows change nothing."
     keeps_half: ClassVar[bool] = True
     min_rows: ClassVar[int] = 1
 

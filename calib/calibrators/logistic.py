@@ -15,6 +15,9 @@ PILOT_ROWS = 250_000
 NOTHING = 1e-11
 """Gain of a step, per nat of the loss, that a pass over the rows would not show."""
 
+NEWTON = "Fit it again on all rows, old and new: about ten passes over the scores, wherever they start."
+"""What methods say of more rows whose fit is one of :func:`fit_logistic`."""
+
 _MAX_STEPS = 100
 
 

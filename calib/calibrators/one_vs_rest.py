@@ -104,6 +104,7 @@ class BinaryCalibrator(Calibrator):
         False, help="Soften the targets 0 and 1 by their counts, as Platt does; helps small calibration sets."
     )
 
+    more_rows: ClassVar[str] = "Fit it again on all rows, old and new: steps and bins depend on the order of scores."
     state: ClassVar[State] = {
         "n_rows_": Count(1),
         "margin_": Number(0, 0.5),

@@ -10,7 +10,7 @@ import numpy as np
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Callback, no_callback
 from calib.calibrators._folds import ChosenByFolds, Fit, Predict
 from calib.calibrators._lbfgs import LBFGSReport, minimise_convex
-from calib.calibrators.temperature import TEMPERATURE, TemperatureScaling
+from calib.calibrators.temperature import STARTS_ANYWHERE, TEMPERATURE, TemperatureScaling
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
 from calib.parameters import Array, Count, Items, State, Text, Truth, param
 
@@ -53,6 +53,8 @@ class OrderPreservingScaling(ChosenByFolds):
         return (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
 
     needs_classes: ClassVar[bool] = True
+    starts: ClassVar[bool] = True
+    more_rows: ClassVar[str] = STARTS_ANYWHERE
     keeps_half: ClassVar[bool] = True
 
     def promises(self, n_classes: int) -> frozenset[str]:
@@ -72,6 +74,8 @@ class OrderPreservingScaling(ChosenByFolds):
         self.weights_, self.n_iter_, self.converged_ = np.ones(logits.shape[1] - 1), 0, True
         if penalty is not None:
             problem = GapProblem(*sorted_gaps(logits, labels), scaled.temperature_)
+            if isinstance(start := extras.get("start"), OrderPreservingScaling):
+                problem.start_at(start.weights_)
             self.weights_, report = problem.minimum(penalty, self.max_iter, callback)
             self.n_iter_, self.converged_ = report.n_iter, report.converged
 
@@ -136,6 +140,10 @@ class GapProblem:
         for rows in blocks(len(gaps), gaps.shape[1], MEMORY_ENTRIES):
             above = self._above(self._last, gaps[rows])[0]
             self._curvature += np.einsum("nk,nk->k", above * (1 - above), gaps[rows] ** 2) / len(gaps)
+
+    def start_at(self, weights: Floats) -> None:
+        """Start the next search at these weights, (n_classes - 1,)."""
+        self._last = np.maximum(weights, LEAST_WEIGHT)
 
     @staticmethod
     def _above(weights: Floats, gaps: Floats) -> tuple[Floats, Floats, Floats]:

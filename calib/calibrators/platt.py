@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from calib.calibrators.logistic import fit_rising
+from calib.calibrators.logistic import NEWTON, fit_rising
 from calib.calibrators.one_vs_rest import BinaryCalibrator, Map, maps_of
 from calib.numerics import Floats, sigmoid
 from calib.parameters import Number, State, param
@@ -30,6 +30,7 @@ class PlattScaling(BinaryCalibrator):
         help="What the curve is drawn over: the log-odds, or the probability itself.",
     )
 
+    more_rows: ClassVar[str] = NEWTON
     positive: ClassVar[bool] = True
     state: ClassVar[State] = {"maps_": maps_of(slope=Number(0), intercept=Number())}
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from calib.calibrators.logistic import fit_logistic, fit_rising
+from calib.calibrators.logistic import NEWTON, fit_logistic, fit_rising
 from calib.calibrators.one_vs_rest import BinaryCalibrator, Map, maps_of
 from calib.numerics import Floats, sigmoid
 from calib.parameters import Number, State, param
@@ -32,6 +32,7 @@ class QuadraticScaling(BinaryCalibrator):
     )
 
     # The slope of the log-odds runs linearly from `first_slope` at `low` to `last_slope` at `high`.
+    more_rows: ClassVar[str] = NEWTON
     state: ClassVar[State] = {
         "maps_": maps_of(low=Number(), high=Number(), intercept=Number(), first_slope=Number(), last_slope=Number())
     }

@@ -31,6 +31,7 @@ class ScalingBinning(PlattScaling):
 
     n_bins: int = param(15, low=1, high=1000, help="Number of bins for each class.")
 
+    more_rows: ClassVar[str] = "Fit it again on all rows, old and new: bins depend on the order of all scores."
     state: ClassVar[State] = {"maps_": steps("ascending")}
 
     def promises(self, n_classes: int) -> frozenset[str]:

@@ -51,6 +51,7 @@ class SplineCalibration(BinaryCalibrator):
     n_knots: int = param(12, low=2, high=50, help="Most knots, placed where both outcomes are; the ends are two.")
     monotone: bool = param(True, help="Never let a higher score get a lower probability; level where the spline falls.")
 
+    more_rows: ClassVar[str] = "Fit it again on all rows, old and new: knots and penalty are chosen anew."
     positive: ClassVar[bool] = True
     takes: ClassVar[frozenset[str]] = frozenset({"clusters"})
     state: ClassVar[State] = {

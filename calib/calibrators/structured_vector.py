@@ -68,6 +68,10 @@ class VectorProblem:
         self._loss, self._n_classes, self._strength = loss, n_classes, strength
         self._last = np.zeros(2 * n_classes)
 
+    def start_at(self, change: Floats, bias: Floats) -> None:
+        """Start the next search at such changes, each (n_classes,)."""
+        self._last = np.concatenate([change, bias])
+
     def minimum(
         self, strength: float, max_iter: int, callback: Callback = no_callback, tolerance: float = 1e-7
     ) -> Found:
@@ -107,6 +111,11 @@ class OnDevice:
     ):
         self._problem, self._inputs, self._labels = problem, inputs, labels
         self._device, self._ran = device, ran
+        self._start: tuple[Floats, Floats] | None = None
+
+    def start_at(self, change: Floats, bias: Floats) -> None:
+        """See :class:`VectorProblem`."""
+        self._start = change, bias
 
     def minimum(
         self, strength: float, max_iter: int, callback: Callback = no_callback, tolerance: float = 1e-7
@@ -118,9 +127,10 @@ class OnDevice:
 
         def fit_on(device: Device) -> None:
             loss = TensorFlowCrossEntropy if device.kind == "gpu" else NumPyCrossEntropy  # the quicker one on a CPU
-            found.append(
-                self._problem(loss(self._inputs, self._labels)).minimum(strength, max_iter, callback, tolerance)
-            )
+            problem = self._problem(loss(self._inputs, self._labels))
+            if self._start is not None:
+                problem.start_at(*self._start)
+            found.append(problem.minimum(strength, max_iter, callback, tolerance))
 
         n, n_classes = self._inputs.shape
         ran = run(fit_on, self._device, (n, n_classes))

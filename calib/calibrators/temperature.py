@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar, Protocol
@@ -29,6 +30,9 @@ TEMPERATURE = Number(1e-100, LARGEST)
 UNIT = Number(SMALLEST_UNIT, 1 / SMALLEST_UNIT).or_absent(1.0)
 """What a unit is; 1 in records from before there was one."""
 
+
+STARTS_ANYWHERE = "Fit it again on all rows, old and new; with `start=` the search goes on from an earlier fit."
+"""What methods say of more rows whose fit is a search for one optimum."""
 
 OTHERS = Number(0, LARGEST).or_absent(0.0)
 """How many equal classes stand for those outside the top k; 0 where all do, or there were none."""
@@ -90,8 +94,9 @@ class ScalingCalibrator(Calibrator):
     """Base of methods that scale and shift logits to minimise the cross-entropy.
 
     A subclass says in ``passes`` about how often its fit evaluates the loss, and writes the hook
-    ``_fit_scaling(cross_entropy, logits, labels, callback)``, which stores what it learned and may be called
-    again from the start. Only big arrays go to a GPU by themselves: see :data:`calib.hardware.WORTH_A_GPU`.
+    ``_fit_scaling(cross_entropy, logits, labels, callback, start)``, which stores what it learned and may be called
+    again from the beginning; ``start`` is an earlier fit or None. Only big arrays go to a GPU by themselves: see
+    :data:`calib.hardware.WORTH_A_GPU`.
     """
 
     device: str = param(
@@ -101,15 +106,23 @@ class ScalingCalibrator(Calibrator):
     positive: ClassVar[bool] = True
     state: ClassVar[State] = {"device_note_": Text().or_absent("")}
 
-    def _fit_scaling(self, cross_entropy: ScaledCrossEntropy, logits: Floats, labels: Ints, callback: Callback) -> None:
+    def _fit_scaling(
+        self,
+        cross_entropy: ScaledCrossEntropy,
+        logits: Floats,
+        labels: Ints,
+        callback: Callback,
+        start: Calibrator | None = None,
+    ) -> None:
         raise TypeError(f"{type(self).__name__} has no _fit_scaling")
 
     def notes(self) -> list[str]:
         return [self.device_note_] if self.device_note_ else []
 
     def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
+        start = extras.get("start")
         if not worth_a_gpu(self.device, self.reads(logits.size)):
-            self._fit_scaling(NumPyCrossEntropy(logits, labels), logits, labels, callback)
+            self._fit_scaling(NumPyCrossEntropy(logits, labels), logits, labels, callback, start)
             self.device_ = cpu_description()
             self.device_note_ = no_gpu_note() if self.device == "gpu" else ""
             return
@@ -118,7 +131,7 @@ class ScalingCalibrator(Calibrator):
         def fit_on(device: Device) -> None:
             on_gpu = device.kind == "gpu"  # on a CPU NumPy is the quicker one
             loss = TensorFlowCrossEntropy(logits, labels) if on_gpu else NumPyCrossEntropy(logits, labels)
-            self._fit_scaling(loss, logits, labels, callback)
+            self._fit_scaling(loss, logits, labels, callback, start)
 
         ran = run(fit_on, self.device, (len(logits), logits.shape[1]))
         self.device_, self.device_note_ = ran.device, ran.note
@@ -161,6 +174,8 @@ class TemperatureScaling(ScalingCalibrator):
 
     state: ClassVar[State] = {"temperature_": TEMPERATURE, "unit_": UNIT, "others_": OTHERS}
     passes: ClassVar[int] = 10
+    starts: ClassVar[bool] = True
+    more_rows: ClassVar[str] = STARTS_ANYWHERE
     keeps_half: ClassVar[bool] = True
 
     def promises(self, n_classes: int) -> frozenset[str]:
@@ -181,7 +196,14 @@ class TemperatureScaling(ScalingCalibrator):
             )
         return notes
 
-    def _fit_scaling(self, cross_entropy: ScaledCrossEntropy, logits: Floats, labels: Ints, callback: Callback) -> None:
+    def _fit_scaling(
+        self,
+        cross_entropy: ScaledCrossEntropy,
+        logits: Floats,
+        labels: Ints,
+        callback: Callback,
+        start: Calibrator | None = None,
+    ) -> None:
         from scipy.optimize import brentq
 
         self.unit_, self.others_ = logit_unit(logits[unit_rows(logits.shape)]), 0.0
@@ -201,7 +223,11 @@ class TemperatureScaling(ScalingCalibrator):
             callback(calls, self.passes, value)
             return float(by_scale.sum())
 
-        low, high = (0.0, bound) if slope(0.0) > 0 else (-bound, 0.0)
+        if isinstance(start, TemperatureScaling):
+            guess = float(np.clip(np.log(start.temperature_) - log_unit, -bound, bound))
+            low, high = _around(slope, guess, bound)
+        else:
+            low, high = (0.0, bound) if slope(0.0) > 0 else (-bound, 0.0)
         if slope(high) >= 0:
             root = high
         elif slope(low) <= 0:
@@ -294,6 +320,20 @@ class TemperatureScaling(ScalingCalibrator):
 
     def _predict_proba(self, logits: Floats) -> Floats:
         return softmax(logits / self.temperature_)
+
+
+def _around(slope: Callable[[float], float], guess: float, bound: float) -> tuple[float, float]:
+    """An interval within plus and minus ``bound`` with a root of a falling function, as narrow as a guess allows.
+
+    Its ends are ``bound`` where the root lies beyond.
+    """
+    width, sign = 0.02, 1.0 if slope(guess) > 0 else -1.0
+    inner = guess
+    while True:
+        outer = float(np.clip(inner + sign * width, -bound, bound))
+        if sign * slope(outer) <= 0 or abs(outer) >= bound:
+            return min(inner, outer), max(inner, outer)
+        inner, width = outer, 4 * width
 
 
 def slopes(data: LabelledBlocks, inverse: float, title: str) -> Slopes:

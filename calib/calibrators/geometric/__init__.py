@@ -96,6 +96,7 @@ class Geometric(Calibrator):
     or not, is part of what it learned and of its exports.
     """
 
+    more_rows: ClassVar[str] = "Fit it again on all rows, old and new; the training set stays."
     needs: ClassVar[frozenset[str]] = frozenset({"features", "train_features", "train_labels"})
     needs_classes: ClassVar[bool] = True
 

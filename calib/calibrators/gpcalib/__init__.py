@@ -87,6 +87,7 @@ class GPCalib(Calibrator):
         "auto", choices=DEVICES, help="Where to fit; auto takes a GPU where there is one and the data are big."
     )
 
+    more_rows: ClassVar[str] = "`partial_fit` goes on with the new rows alone, as if the earlier ones were there."
     positive: ClassVar[bool] = True
     state: ClassVar[State] = {
         "offset_": Number().or_absent(0.0),
