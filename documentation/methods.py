@@ -77,6 +77,8 @@ def _page(method: Method) -> str:
         said,
         "## When not to use it",
         _limits(method),
+        "## When more rows come",
+        f"{method.cls.more_rows} See [more rows](../library.md#more-rows).",
         "## What it promises",
         _promises(method),
         "## Parameters",
