@@ -234,7 +234,7 @@ class TemperatureScaling(ScalingCalibrator):
             root = low
         else:
             root = brentq(slope, low, high, xtol=1e-10)
-        self.temperature_ = float(np.exp(log_unit + root))
+        self.temperature_: float = float(np.exp(log_unit + root))
 
     def fit_top_k(self, outputs: TopK, labels: Ints, callback: Callback) -> None:
         """Find the temperature from the rows whose label lies in the top k, then what it makes of the rest."""
