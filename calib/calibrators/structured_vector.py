@@ -149,8 +149,9 @@ class StructuredScaling(StructuredMap):
 
     Minimised is the mean negative log-likelihood plus ``penalty / n`` times ``K |v|^2 + K |b|^2``: where rows are few
     for the parameters, temperature scaling is what remains. For two classes the paper has a method of its own; here
-    they are as any other number. A class without calibration rows keeps its probability after temperature scaling,
-    where the authors' code pushes it down; K is then the number of the others.
+    they are as any other number. ``strength="folds"`` makes it nearly ``vector``, whose docstring has the
+    difference. A class without calibration rows keeps its probability after temperature scaling, where the authors'
+    code pushes it down; K is then the number of the others.
     """
 
     device: str = param(

@@ -32,6 +32,10 @@ class VectorScaling(StructuredScaling):
     scaling itself is kept where that is no better by more than a standard error. A class without calibration rows
     keeps what temperature scaling gives it.
 
+    It differs from ``structured_vector`` with ``strength="folds"`` in two things: x is not mixed with a uniform
+    distribution, and the least penalty tried is 0.03 and not 0.25. From 1,000 rows of CIFAR outputs on their NLL was
+    within .0015 nats of each other, at 300 within .01.
+
     ``strength="likelihood"`` is the paper's: the numbers of greatest likelihood on ``log softmax(z)``. Few rows matter
     a lot there, and the unit of the logits does, since they are not scaled first.
     """

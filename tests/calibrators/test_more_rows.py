@@ -97,7 +97,7 @@ def test_methods_without_a_search_do_not_mind_a_start():
 def test_every_method_says_what_to_do_with_more_rows():
     page = (ROOT / "docs/library.md").read_text(encoding="utf-8")
     table = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|$", page.partition("## More rows")[2].partition("\n## ")[0], re.M))
-    assert table == {name: method.cls.more_rows for name, method in METHODS.items()}
+    assert table == {name: method.cls.more_rows for name, method in METHODS.items() if name != "identity"}
     assert {name for name, method in METHODS.items() if method.cls.starts} == set(CONFIGURATIONS)
     for method in METHODS.values():
         assert ("start=" in method.cls.more_rows) == method.cls.starts
