@@ -10,18 +10,13 @@ import plotly.graph_objects as go
 from calib.calibrators.geometric import fast_separation
 from calib.data import Predictions
 from calib.data.samples import SAMPLES, load_sample, true_map
-from calib.diagnostics.calibration_maps import (
-    balanced_edges,
-    class_frequencies,
-    class_map,
-    class_pairs,
-    venn_abers_pair,
-)
+from calib.diagnostics.calibration_maps import class_map, venn_abers_pair
+from calib.diagnostics.class_rows import class_rows
+from calib.diagnostics.judgement import TEST
 from calib.numerics import Floats, sigmoid, softmax
 from calib.plots.annotations import whiskers
 from calib.plots.data import carry
-from calib.plots.maps import N_CELLS, MapLine, MapPicture, calibration_maps
-from calib.plots.maps_posterior import score_axis
+from calib.plots.maps import MapLine, MapPicture, calibration_maps
 from calib.plots.style import COLORS, GUIDE, TRUTH, method_style, quiet, set_x, set_y
 from calib.registry import METHODS, Method, extras_for
 from calib.reporting.svg import figure_svg
@@ -74,17 +69,15 @@ def _halves() -> tuple[Predictions, Predictions]:
 def _frame() -> MapPicture:
     """What the maps of all methods share."""
     fitted, rest = _halves()
-    pairs, (log_odds, positives) = class_pairs(fitted.logits, fitted.labels), class_pairs(rest.logits, rest.labels)
-    axis = score_axis("probability", pairs[0])
-    cells = np.linspace(*axis.limits, N_CELLS + 1)
-    places = axis.place(log_odds)
-    inside, others = (np.histogram(places[rows], cells)[0] for rows in (positives, ~positives))
+    rows = class_rows(1, data={"logits": fitted.logits, "labels": fitted.labels, f"{TEST}logits": rest.logits,
+                               f"{TEST}labels": rest.labels})  # fmt: skip
+    axis, cells = rows.axes["probability"], rows.cells["probability"]
     # Even in probability, and dense where steps of the maps may lie.
     grid = np.unique(np.concatenate([np.log(p := np.linspace(0.002, 0.998, 200)) - np.log1p(-p), axis.scores[::4]]))
     truth = true_map(BINARY)
     assert truth is not None
-    frequencies = class_frequencies(log_odds, positives, balanced_edges(*pairs, 12))
-    return MapPicture("class 1", axis, grid, frequencies, "other", cells, inside, others, truth(sigmoid(grid)))
+    return MapPicture("class 1", axis, grid, rows.frequencies, "other", cells.edges, cells.inside, cells.others,
+                      truth(sigmoid(grid)))  # fmt: skip
 
 
 def _dots(method: Method) -> tuple[go.Figure, str]:
@@ -135,8 +128,8 @@ def _separation(method: Method) -> tuple[go.Figure, str]:
     _frame_of(fig, f"The confidence of {method.title} over the separation of an input.", "separation of the input",
               "confidence", square=False)  # fmt: skip
     return fig, (
-        f"[{SAMPLES[DIGITS].title}](../samples.md): the confidence over the separation, fitted with the defaults to "
-        f"half of the rows. Dots are the accuracy of the other {len(rest):,} rows in eight groups, with 95 % intervals."
+        f"[{SAMPLES[DIGITS].title}](../samples.md): the confidence of {method.title} over the separation, fitted with the defaults "
+        f"to half of the rows. Dots are the accuracy of the other {len(rest):,} rows in eight groups, with 95 % intervals."
     )
 
 

@@ -36,6 +36,7 @@ from calib.numerics import softmax
 from calib.registry import METHODS
 from calib.settings import DECLARED, SETTINGS, Setting
 from calib.ui.menu import MENU
+from documentation.pictures import picture
 from tests.conftest import ROOT, simulate
 
 DOCUMENTS = [
@@ -143,6 +144,13 @@ def test_the_table_of_pages_is_the_menu():
     lines = (ROOT / "docs" / "pages.md").read_text(encoding="utf-8").splitlines()
     titles = {line.split(" | ")[0].removeprefix("| ") for line in lines if line.startswith("| ")} - {"page"}
     assert titles == {entry.title for entries in MENU.values() for entry in entries}
+
+
+@pytest.mark.parametrize("name", ["identity", "vector", "geometric"])
+def test_the_site_has_a_picture_of_a_method(name: str) -> None:
+    drawing, said = picture(METHODS[name])
+    assert drawing.startswith("<svg") and METHODS[name].title in said
+    assert ("Simulated data" in said) is (name != "geometric")  # the digits are real
 
 
 def test_the_table_of_calibrators_is_the_registry():
