@@ -17,7 +17,7 @@ from calib.numerics import Floats, sigmoid, softmax
 from calib.plots.annotations import whiskers
 from calib.plots.data import carry
 from calib.plots.maps import MapLine, MapPicture, calibration_maps
-from calib.plots.style import COLORS, GUIDE, TRUTH, method_style, quiet, set_x, set_y
+from calib.plots.style import COLORS, GUIDE, NEUTRAL, method_style, quiet, set_x, set_y
 from calib.registry import METHODS, Method, extras_for
 from calib.reporting.svg import figure_svg
 
@@ -122,14 +122,15 @@ def _separation(method: Method) -> tuple[go.Figure, str]:
     fig = go.Figure()
     fig.add_scatter(x=grid, y=made.confidence_at(grid, np.zeros(len(grid))), name=method.title, mode="lines",
                     line={"color": method_style(method.name).color, "width": 2})  # fmt: skip
-    fig.add_scatter(x=middles, y=shares, name="accuracy", mode="markers", marker={"color": TRUTH, "size": 7},
-                    error_y=whiskers(shares, shares - error, np.minimum(shares + error, 1), TRUTH, 1.5, width=3),
+    fig.add_scatter(x=middles, y=shares, name="accuracy", mode="markers", marker={"color": NEUTRAL, "size": 7},
+                    error_y=whiskers(shares, shares - error, np.minimum(shares + error, 1), NEUTRAL, 1.5, width=3),
                     **carry(rows=counts))  # fmt: skip
     _frame_of(fig, f"The confidence of {method.title} over the separation of an input.", "separation of the input",
               "confidence", square=False)  # fmt: skip
     return fig, (
-        f"[{SAMPLES[DIGITS].title}](../samples.md): the confidence of {method.title} over the separation, fitted with the defaults "
-        f"to half of the rows. Dots are the accuracy of the other {len(rest):,} rows in eight groups, with 95 % intervals."
+        f"[{SAMPLES[DIGITS].title}](../samples.md): the confidence of {method.title} over the separation, fitted with "
+        f"the defaults to half of the rows. Dots are the accuracy of the other {len(rest):,} rows in eight groups, "
+        "with 95 % intervals."
     )
 
 

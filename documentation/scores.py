@@ -170,18 +170,20 @@ def _overview() -> str:
 
 def _page(name: str) -> str:
     page = PAGES[name]
-    function = getattr(metrics, name)
+    # What comes before the sections of the docstring; the whole stands in the reference.
+    words = (inspect.getdoc(getattr(metrics, name)) or "").partition("\nParameters\n")[0]
     return "\n\n".join([
         f"# {_title(name)}",
-        "\n".join(["| score | what it says | better | range | smallest relevant difference | claimed |",
-                   "|---|---|---|---|--:|---|", *(_row(SCORES[key]) for key in page.keys)]),
+        "\n".join(f"- **{SCORES[key].title}**: {SCORES[key].meaning}" for key in page.keys),
         formula(page.formula),
         "## Conventions, and who uses which",
         page.conventions,
-        "## In Python",
-        f"```python\ncalib.metrics.{name}{inspect.signature(function).replace(return_annotation=inspect.Signature.empty)}"
-        "\n```".replace("'Any'", "Any"),
-        inspect.getdoc(function) or "",
+        "## How it is computed here",
+        words,
+        f"Parameters and errors: [`calib.metrics.{name}`](../api/calib.metrics.md#calib.metrics.{name}).",
+        "## How differences are judged",
+        "\n".join(["| score | better | range | smallest relevant difference | claimed |", "|---|---|---|--:|---|",
+                   *(_row(SCORES[key]) for key in page.keys)]),
     ])  # fmt: skip
 
 
@@ -189,4 +191,4 @@ def _row(score: Score) -> str:
     high = "no bound" if math.isinf(score.high) else f"{score.high:.3g}"
     claimed = "yes" if score.claims else "no: shown with its interval"
     relevant = score.unit.amount(score.relevant)
-    return f"| {score.title} | {score.meaning} | {score.better} | {score.low:.3g} to {high} | {relevant} | {claimed} |"
+    return f"| {score.title} | {score.better} | {score.low:.3g} to {high} | {relevant} | {claimed} |"
