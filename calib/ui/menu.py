@@ -102,15 +102,18 @@ MENU = {
 
 
 def draw_menu(session: OpenSession | None) -> None:
-    """Every page by section; one that the open data do not allow is grey, with what is missing beneath."""
+    """Every page by section; those that the open data do not allow are grey, with what is missing beneath.
+
+    What several in a row lack is said once, beneath the last of them.
+    """
     for section, entries in MENU.items():
         with st.container(gap="xsmall"):
             st.caption(section)
-            for entry in entries:
-                missing = [] if session is None else entry.missing(session)
-                page_link(entry.path, entry.title_for(session), entry.icon, width="stretch", disabled=bool(missing))
-                if missing:
-                    st.caption(f"needs {said_of_missing(missing)}")
+            missing = [[] if session is None else entry.missing(session) for entry in entries]
+            for entry, lacks, next_lacks in zip(entries, missing, [*missing[1:], []], strict=True):
+                page_link(entry.path, entry.title_for(session), entry.icon, width="stretch", disabled=bool(lacks))
+                if lacks and lacks != next_lacks:
+                    st.caption(f"needs {said_of_missing(lacks)}")
 
 
 def needs_all_classes(title: str, session: OpenSession) -> bool:

@@ -129,7 +129,7 @@ def _status(follow: bool = False) -> None:
     waiting = sum(map(waits, active))
     done = sum(job.calibrator is not None for job in current)
     if active:
-        share = sum(job.fraction for job in active) / len(active)
+        share = (done + sum(job.fraction for job in active)) / (done + len(active))
         counts = {f"{len(active) - waiting} fitting": len(active) - waiting, f"{waiting} waiting": waiting}
         words = [*([fitted(current)] if done else []), *(text for text, n in counts.items() if n), f"{share:.0%}"]
         st.progress(share, text=" · ".join(words))

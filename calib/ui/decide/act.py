@@ -140,10 +140,10 @@ def _lead(title: str, event: str, found: EventDecision) -> str:
     of = f" of {literal(event)}" if event else ""
     return (
         f"Act where the probability{of} is at least **{share}**{width}, by {title}: of 1,000 cases "
-        f"**{acted.value:,.0f}** ({acted.low:,.0f} to {acted.high:,.0f}) are acted on. Among them are "
-        f"{percent(outcome.recall.value, 0)} ({_percents(outcome.recall)}) of the events, and "
-        f"{percent(outcome.precision.value, 0)} ({_percents(outcome.precision)}) of them have the event. A case costs "
-        f"{_cost_of(outcome)}."
+        f"**{acted.value:,.0f}** ({acted.low:,.0f} to {acted.high:,.0f}) are acted on. That finds "
+        f"{percent(outcome.recall.value, 0)} ({_percents(outcome.recall)}) of all events; of the cases acted on, "
+        f"{percent(outcome.precision.value, 0)} ({_percents(outcome.precision)}) have the event. The mean cost of a "
+        f"case is {_cost_of(outcome)}."
     )
 
 
@@ -173,12 +173,12 @@ def _against_raw(found: EventDecision) -> str:
     )
     interval = f"{number(change.cost.value)} {brackets(change.cost.low, change.cost.high)} a case"
     if not change.settled:
-        return f"{lead}Whether that costs less or more is undecided ({interval})."
-    return f"{lead}That costs {'less' if change.cost.value < 0 else 'more'} ({interval})."
+        return f"{lead}Whether that saves costs or adds to them is undecided ({interval})."
+    return f"{lead}That {'saves' if change.cost.value < 0 else 'adds'} costs ({interval})."
 
 
 def _raised(newly: float, no_longer: float) -> str:
-    both = [(newly, "are acted on only now"), (no_longer, "no longer")]
+    both = [(newly, "of the cases are now acted on"), (no_longer, "no longer")]
     return " and ".join(f"{percent(share)} {what}" for share, what in both if share)
 
 
@@ -238,11 +238,11 @@ def benefit(fits: list[ShownFit], fit: ShownFit, cut: float) -> None:
         rows = last, first, one.pair[1], [cut], one.weights, one.clusters
         gain = ready(("benefit gained", fit.key, cut), "the change of net benefit", net_benefit_difference, *rows)
         value, low, high = gain.difference.at(0)
-        word = "more" if low > 0 else "less" if high < 0 else "no significantly different"
+        word = "significantly higher than" if low > 0 else "significantly lower than" if high < 0 else ""
         st.caption(
-            f"At {percent(cut)} {fit.title} has {word} net benefit {'than' if low > 0 or high < 0 else 'from'} the raw "
-            f"model: {number(1000 * value)} {brackets(1000 * low, 1000 * high)} events found per 1,000 cases at no "
-            "cost in false alarms."
+            f"At {percent(cut)} the net benefit of {fit.title} is {word or 'not significantly different from'} the raw "
+            f"model's. The difference is worth {number(1000 * value)} {brackets(1000 * low, 1000 * high)} events found "
+            "in 1,000 cases, with as many false alarms."
         )
 
 
@@ -260,15 +260,15 @@ def _used(found: EventDecision) -> str:
             f"The cut was chosen on {found.n_decision:,} test rows and judged on {events}. Brackets are 95\u00a0% "
             "intervals."
         )
-    return f"Judged on {events}; no row chose the cut. Brackets are 95\u00a0% intervals."
+    return f"Judged on {events}. Brackets are 95\u00a0% intervals."
 
 
 def _raw_cut(cut: RecalibratedCut | None) -> str:
     if cut is None:
         return ""
     return (
-        f" The uncalibrated probability reaches the same calibrated one at {percent(cut.cut.value)} "
-        f"[{_percents(cut.cut, 1)}], by logistic recalibration."
+        f" By logistic recalibration, this cut is an uncalibrated probability of {percent(cut.cut.value)} "
+        f"[{_percents(cut.cut, 1)}]."
     )
 
 

@@ -151,7 +151,7 @@ def _waiting(name: str, old: float, new: float | None, known: bool) -> str:
         return f"At a rate of {percent(new)} nothing is left to decide: {'all' if new else 'none'} of the rows have it."
     how = "Enter its new rate" if known else "Upload new outputs of the same model"
     return (
-        f"{name} has a rate of **{percent(old)}** on the calibration rows. {how} to see what becomes of the decision."
+        f"The base rate of {name} is **{percent(old)}** on the calibration rows. {how} to see how the decision changes."
     )
 
 
@@ -168,11 +168,11 @@ def _event_words(name: str, fit: ShownFit, found: ShiftedDecision, rate: NewRate
     span = f" ({low_cut} to {high_cut} over the interval of the rate)" if rate else ""
     now, moved, kept = found.now.acted.value, found.moved.acted.value, found.kept.acted.value
     st.markdown(
-        f"At a base rate of **{percent(found.new_rate)}** instead of {percent(found.old_rate)}, act where the "
-        f"probability of {fit.title} is at least **{percent(found.cut)}**{span} instead of "
-        f"{percent(found.cut_before)}: at the new rate of {name} such a case has a probability of "
-        f"{percent(found.cut_before)}. Of 1,000 cases **{moved:,.0f}** are acted on; now it is {now:,.0f}, and with "
-        f"the same cut it would be {kept:,.0f}."
+        f"At a base rate of **{percent(found.new_rate)}** (now {percent(found.old_rate)}), act where {fit.title} says "
+        f"at least **{percent(found.cut)}**{span}. It learned at the old rate: at the new rate of {name} such a case "
+        f"has a probability of {percent(found.cut_before)}, the cut that the costs ask for. Of 1,000 cases "
+        f"**{moved:,.0f}** are acted on; with the old cut it would be {kept:,.0f}, and at the old rate it is "
+        f"{now:,.0f}."
     )
     gain = found.gain
     if not gain.changed.value:

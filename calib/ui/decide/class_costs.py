@@ -239,7 +239,7 @@ def numbers(raw: ShownFit, fit: ShownFit, found: CostsBeside) -> None:
     show_table(table, "cost of 1,000 rows")
     n = len(found.method.actions)
     st.caption(
-        f"Judged on {plural(n, 'test row')}; no row chose anything. Brackets are 95\u00a0% intervals, and differences "
+        f"Judged on {plural(n, 'test row')}. Brackets are 95\u00a0% intervals, and differences "
         "are paired by row. A decision that costs far more than it expects itself follows overconfident probabilities."
     )
 

@@ -106,7 +106,7 @@ def choose_and_start(session: OpenSession) -> None:
     if few := few_rows(methods, len(session.calibration)):
         st.warning(few, icon=":material/warning:")
     if data.weights is not None:
-        st.caption("These rows have weights, which fits do not use, but for the choice that Auto makes.")
+        st.caption("These rows have weights. Fits do not use them; Auto alone does, to choose among methods.")
     button = st.container()  # its parameters stand below the fits
     job_list(session)
     st.header("What they do, and their parameters")
