@@ -56,6 +56,7 @@ def test_what_gives_itself_to_numpy_is_read(make):
     assert data.name == "predictions"
 
 
+@pytest.mark.long
 def test_tensors_of_tensorflow_are_read():
     tf = pytest.importorskip("tensorflow")
     assert predictions_of(tf.constant(LOGITS), tf.constant(LABELS)).sha256 == predictions_of(LOGITS, LABELS).sha256
