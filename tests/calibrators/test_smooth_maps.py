@@ -241,3 +241,30 @@ def test_pairs_of_a_row_stay_in_one_fold():
         of_rows = part.counts[rank].reshape(40, 3)
         assert set(of_rows.sum(axis=1)) <= {0, 3}
         assert part.positives.sum() == part.counts.sum() / 3
+
+
+def test_rows_of_a_cluster_stay_in_one_fold_of_a_spline():
+    made, clusters = SplineCalibration(), np.repeat(np.arange(30), 10)
+    made._clusters = clusters
+    made._count(300, 300)
+    for part in made._folds(np.arange(300), clusters % 2 == 1, 300):
+        assert set(part.counts.reshape(30, 10).sum(axis=1)) <= {0, 10}
+
+
+def test_copies_of_a_row_make_a_spline_no_rougher_where_they_are_a_cluster():
+    """Copies in other folds tell the answer, so that folds of rows prefer a curve through each of them."""
+    log_odds, labels = (np.repeat(values, 10) for values in binary(30, seed=1))
+    clusters = np.repeat(np.arange(30), 10)
+
+    def roughness(**extras) -> float:
+        return float(
+            np.abs(
+                SplineCalibration(monotone=False).fit(as_logits(log_odds), labels, **extras).maps_[0]["curvatures"]
+            ).max()
+        )
+
+    assert roughness() > 2 * roughness(clusters=clusters)
+    few = SplineCalibration().fit(as_logits(log_odds), labels, clusters=clusters % 4)
+    assert len(few.maps_[0]["knots"]) == 2
+    assert "5 clusters" in few.notes()[-1]
+    assert not hasattr(few, "_clusters")
