@@ -21,6 +21,7 @@ from calib.cli import main
 from calib.data import Predictions
 from calib.data.predictions import as_outputs
 from calib.evaluation import Evaluation
+from calib.evaluation.evaluation import said_of_bounds
 from calib.numerics import logsumexp, one_vs_rest_log_odds
 from calib.registry import METHODS, presets, said_of_kind
 from calib.top_k import TopK, equal_others, log_partition_bounds
@@ -368,6 +369,18 @@ def test_gpcalib_bounds_hold_the_nll_of_the_full_matrix(options):
     assert 0.01 < (high - low).mean() < 1
     assert fitted.nll_bounds(outputs[labels == outputs.argmax()], labels[labels == outputs.argmax()]) is not None
     assert replace(fitted, prediction="delta").set_state(fitted.get_state()).nll_bounds(outputs, labels) is None
+
+
+def test_methods_whose_ranges_overlap_are_named():
+    logits, labels = zipf(3, 1.3)
+    outputs = TopK.from_matrix(logits, 10, labels)
+    fits = {name: calib.calibrator(name).fit(outputs, labels) for name in ("temperature", "ensemble_temperature")}
+    found = {name: Evaluation.from_calibrator(fitted, outputs, labels) for name, fitted in fits.items()}
+    assert "ranges of temperature and ensemble_temperature overlap" in said_of_bounds(found)
+    assert "overlap" not in said_of_bounds({"temperature": found["temperature"]})
+    # One that lies beyond is not among them.
+    apart = {"far": replace(found["temperature"], nll_bounds=(9.0, 9.5))}
+    assert "far" not in said_of_bounds(found | apart).partition("The ranges")[2]
 
 
 def test_a_label_whose_logit_is_not_known_leaves_no_nll():

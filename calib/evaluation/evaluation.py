@@ -436,7 +436,10 @@ def _of_top_k(
 
 
 def said_of_bounds(evaluations: Mapping[str, Evaluation]) -> str:
-    """What the logits outside the top k can change of each NLL, in a sentence; "" where nothing, or nothing is known.
+    """What the logits outside the top k can change of each NLL; "" where nothing, or nothing is known.
+
+    Whether a method is better than another is open where their ranges overlap, whatever a comparison of their scores
+    says: methods take other logits as equal, but not as the same number of them.
 
     Parameters
     ----------
@@ -449,8 +452,22 @@ def said_of_bounds(evaluations: Mapping[str, Evaluation]) -> str:
     said = listed([f"{low:.4f} and {high:.4f} for {title}" for title, (low, high) in open_ones.items()])
     return (
         "The logits outside the top k are taken as equal. Whatever they are, the NLL of all logits lies between "
-        f"{said}."
+        f"{said}.{_said_of_overlap(known)}"
     )
+
+
+def _said_of_overlap(ranges: Mapping[str, tuple[float, float]]) -> str:
+    """The methods of which one range or more overlaps with another's, in a sentence; "" for none."""
+    overlapping = [
+        title
+        for title, (low, high) in ranges.items()
+        if any(
+            other != title and max(low, from_) < min(high, to) - SHOWN_WIDTH for other, (from_, to) in ranges.items()
+        )
+    ]
+    if not overlapping:
+        return ""
+    return f" The ranges of {listed(overlapping)} overlap: these logits could change which of them has the lower NLL."
 
 
 def _check_no_nan(values: Floats) -> None:
