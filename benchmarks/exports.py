@@ -29,7 +29,7 @@ import calib
 from calib.calibrators.one_vs_rest import top_log_odds
 from calib.errors import CalibrationError
 from calib.export.runtime import ExportedCalibrator
-from calib.export.writer import exported, to_sql, to_torch
+from calib.export.writer import exported, to_mlflow, to_sql, to_torch
 from calib.numerics import Floats, Ints, one_vs_rest_log_odds, softmax
 from calib.registry import METHODS
 
@@ -133,6 +133,14 @@ def of_torch(given: ExportedCalibrator, folder: Path) -> Predict:
     return predict
 
 
+def of_mlflow(given: ExportedCalibrator, folder: Path) -> Predict:
+    """The MLflow model, loaded by MLflow."""
+    import mlflow.pyfunc
+
+    model = mlflow.pyfunc.load_model(str(to_mlflow(given, folder / "model")))
+    return lambda outputs: model.predict(outputs)
+
+
 def of_sql(run: Callable[[str, Floats], Any]) -> Callable[[ExportedCalibrator, Path], Predict]:
     """The SQL expression, evaluated by an engine over a table ``scores`` of row numbers and scores."""
 
@@ -232,6 +240,7 @@ FORMATS: dict[str, tuple[str, Callable[[ExportedCalibrator, Path], Predict]]] = 
     "DuckDB": ("duckdb", of_sql(in_duckdb)),
     "SQLite": ("sqlite3", of_sql(in_sqlite)),
     "PostgreSQL": ("", of_sql(in_postgresql)),
+    "MLflow": ("mlflow", of_mlflow),
 }
 """Each format's column: the module that its engine needs, and how outputs become probabilities there."""
 
@@ -242,7 +251,8 @@ def largest_difference(write: Callable[[ExportedCalibrator, Path], Predict], giv
         try:
             predict = write(given, Path(folder))
         except CalibrationError as error:
-            print(f"{given.method}: {error}", file=sys.stderr)
+            if given.n_classes == 2:
+                print(f"{given.method}: {error}", file=sys.stderr)
             return "-"
         apart = np.abs(predict(rows) - given.calibrate(rows, given.kind)).max(axis=1)
         at_step = near_steps(given, given.to_logits(rows, given.kind))

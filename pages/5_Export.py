@@ -8,7 +8,7 @@ import streamlit as st
 
 from calib.ui.compare.answer import recommended, report_button
 from calib.ui.decide.carry import said
-from calib.ui.export.view import bundle, calibrate_upload, other_files, packed, record
+from calib.ui.export.view import bundle, calibrate_upload, other_files, other_languages, packed, record
 from calib.ui.fits import shown_fits
 from calib.ui.session import EXPORTED
 from calib.ui.shell import need_fit, open_session, page
@@ -31,6 +31,7 @@ def body() -> None:
     bundle(made)
     said(session, fit)
     folded("Other files: npz + json, and a pickle", "export/others", partial(other_files, made))
+    folded("Other languages: a PyTorch module, an SQL expression", "export/languages", partial(other_languages, made))
     folded("What each file records: data, limits, scores, versions", "export/record", partial(record, made))
     report_button(session, fits, "export/report")
     calibrate_upload(session, fit)

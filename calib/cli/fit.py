@@ -51,6 +51,10 @@ def run(arguments: Sequence[str]) -> int:
     """Run the command; returns the exit status."""
     given = parser().parse_args(arguments)
     check_options(given)
+    if given.out.suffix.lower() in (".py", ".sql") and (given.sets is not None or given.decide is not None):
+        refuse(
+            given, f"a {given.out.suffix} holds probabilities alone; write --sets and --decide to a .zip, .npz or .pkl"
+        )
     start = _new(given) if given.method else _earlier(given)
     if is_streamed(given):
         return fit_streamed(given, start)

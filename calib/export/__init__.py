@@ -15,13 +15,25 @@ if TYPE_CHECKING:
         resume,
         save,
         to_bundle,
+        to_mlflow,
         to_npz_json,
         to_pickle,
         to_sql,
         to_torch,
     )
 
-__all__ = ["describe", "exported", "resume", "save", "to_bundle", "to_npz_json", "to_pickle", "to_sql", "to_torch"]
+__all__ = [
+    "describe",
+    "exported",
+    "resume",
+    "save",
+    "to_bundle",
+    "to_mlflow",
+    "to_npz_json",
+    "to_pickle",
+    "to_sql",
+    "to_torch",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+import json
+import platform
 import re
 import zipfile
 from pathlib import Path
 
 import calib
+from calib.errors import CalibrationError
 from calib.export.model_card import model_card
 from calib.export.runtime import ExportedCalibrator, to_record
 from calib.registry import METHODS
@@ -26,6 +29,7 @@ __version__ = "{version}"
 _IMPORT = re.compile(r"^from (calib[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
 _NAME = re.compile(r"\w+")
 
+_LOADER = "calib.export.pyfunc"  # what MLflow loads
 _OLDEST = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that equal content gives equal bytes
 
 
@@ -45,10 +49,7 @@ def bundle_bytes(exported: ExportedCalibrator, pickled: bytes) -> bytes:
         "calibrator.pkl": pickled,
         "predict.py": (PACKAGE / "export" / "predict_script.py").read_bytes(),
     }
-    files["calib/__init__.py"] = _PUBLIC.format(version=calib.__version__).encode()
-    for module in needed_modules(exported.method, *exported.calibrator.parts()):
-        source = _source(module)
-        files[f"calib/{source.relative_to(PACKAGE).as_posix()}"] = source.read_bytes()
+    files |= _code(exported, "calib.export.predict_script")
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as bundle:
         for name, content in sorted(files.items()):
@@ -59,9 +60,50 @@ def bundle_bytes(exported: ExportedCalibrator, pickled: bytes) -> bytes:
     return buffer.getvalue()
 
 
-def needed_modules(*methods: str) -> list[str]:
-    """Modules below calib that the script and predicting with methods load, by following module-level imports."""
-    script = _imports("calib.export.predict_script")
+def mlflow_files(exported: ExportedCalibrator) -> dict[str, bytes]:
+    """The files of an MLflow model of the flavour ``python_function``, by their paths in its folder.
+
+    The format is that of the documentation of ``mlflow.pyfunc``, section *Filesystem format*: ``MLmodel``, which is
+    YAML, and so may be JSON, names the folders of data and of code, and the module that loads the model.
+    """
+    if exported.needs_features or exported.kind == "topk":
+        raise CalibrationError(
+            "An MLflow model takes one table of outputs, and this calibrator takes more beside them; export a bundle."
+        )
+    text, arrays = to_record(exported)
+    flavour = {
+        "loader_module": _LOADER,
+        "code": "code",
+        "data": "data",
+        "env": {"virtualenv": "python_env.yaml"},
+        "python_version": platform.python_version(),
+    }
+    made = {"flavors": {"python_function": flavour}, "metadata": {"calib": calib.__version__, "kind": exported.kind}}
+    environment = {"python": platform.python_version(), "dependencies": ["-r requirements.txt"]}
+    return {
+        "MLmodel": f"{json.dumps(made, indent=2)}\n".encode(),
+        "python_env.yaml": f"{json.dumps(environment, indent=2)}\n".encode(),
+        "requirements.txt": b"mlflow\nnumpy>=1.26,<3\n",
+        "MODEL_CARD.md": model_card(exported).encode(),
+        "data/calibrator.json": text.encode(),
+        "data/calibrator.npz": arrays,
+        **{f"code/{path}": content for path, content in _code(exported, _LOADER).items()},
+        "code/calib/export/pyfunc.py": _source(_LOADER).read_bytes(),
+    }
+
+
+def _code(exported: ExportedCalibrator, entry: str) -> dict[str, bytes]:
+    """The part of calib that a module and predicting with a calibrator load, by path."""
+    files = {"calib/__init__.py": _PUBLIC.format(version=calib.__version__).encode()}
+    for module in needed_modules(exported.method, *exported.calibrator.parts(), entry=entry):
+        source = _source(module)
+        files[f"calib/{source.relative_to(PACKAGE).as_posix()}"] = source.read_bytes()
+    return files
+
+
+def needed_modules(*methods: str, entry: str = "calib.export.predict_script") -> list[str]:
+    """Modules below calib that a module and predicting with methods load, by following module-level imports."""
+    script = _imports(entry)
     homes = [f"calib.calibrators.{METHODS[method].where.partition(':')[0]}" for method in methods]
     pending = ["calib.export.runtime", *script, *homes]
     modules: set[str] = set()

@@ -110,6 +110,43 @@ def written(
     return arrays if ending == "npz" else text
 
 
+def to_mlflow(calibrator: Calibrator | ExportedCalibrator, folder: str | Path, **metadata: Any) -> Path:
+    """Write a fitted calibrator as an MLflow model of the flavour ``pyfunc``; returns the folder.
+
+    ``mlflow.pyfunc.load_model(folder).predict(outputs)`` are its calibrated probabilities (n, n_classes), of pairs the
+    confidence (n,), for an array or a table of outputs. The folder holds the code that it runs, which needs NumPy
+    alone, and MLflow is not needed to write it. Without a signature it takes every floating dtype.
+
+    Parameters
+    ----------
+    calibrator : fitted calibrator that takes a model's outputs alone.
+    folder : a new or empty folder.
+    **metadata : as in :func:`save`.
+
+    Raises
+    ------
+    CalibrationError
+        If the folder holds something, or the calibrator takes more than outputs.
+
+    Examples
+    --------
+    >>> import tempfile, calib
+    >>> logits, labels = [[2.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 3.0]], [0, 1, 1, 1]
+    >>> folder = to_mlflow(calib.calibrator("temperature").fit(logits, labels), tempfile.mkdtemp())
+    >>> (folder / "MLmodel").exists()
+    True
+    """
+    from calib.export.bundle import mlflow_files
+
+    files, folder = mlflow_files(exported(calibrator, metadata)), Path(folder)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise CalibrationError(f"{folder.name} holds something already; an MLflow model is written to a new folder.")
+    for path, content in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
+    return folder
+
+
 def to_torch(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metadata: Any) -> Path:
     """Write a fitted calibrator as the source of a PyTorch module that needs torch alone; returns the path.
 

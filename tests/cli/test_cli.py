@@ -120,6 +120,16 @@ def test_what_cannot_be_decided_is_said_before_the_fit(file, tmp_path, given, sa
     assert not (tmp_path / "c.npz").exists()
 
 
+def test_fit_writes_a_pytorch_module_and_says_what_sql_cannot_hold(file, tmp_path, capsys):
+    assert run("fit", file, "--method", "temperature", "--out", tmp_path / "c.py") == 0
+    assert "class Calibrator(torch.nn.Module)" in (tmp_path / "c.py").read_text(encoding="utf-8")
+    assert run("fit", file, "--method", "temperature", "--out", tmp_path / "c.sql") == 1
+    assert "4 classes" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as refused:
+        run("fit", file, "--method", "temperature", "--out", tmp_path / "c.py", "--sets", "0.1")
+    assert refused.value.code == 2 and "probabilities alone" in capsys.readouterr().err
+
+
 def test_fit_goes_on_with_a_saved_calibrator(file, tmp_path, capsys):
     first, second = tmp_path / "first.npz", tmp_path / "second.pkl"
     assert run("fit", file, "--method", "gpcalib", "--set", "max_iter=10", "--out", first, "--calibration", "150") == 0

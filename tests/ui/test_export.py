@@ -84,6 +84,16 @@ def test_the_bundle_is_one_click_away_and_the_recommended_calibrator_chosen(with
     assert WITHOUT_CALIB in shown and "Limits it was tested in" in shown
 
 
+def test_a_pytorch_module_is_built_by_a_worker_and_shown_as_code(with_fits: OpenSession) -> None:
+    app = unfold(open_page("pages/5_Export.py", with_fits), "export/languages")
+    before = len(app.code)
+    built(app, "export/calibrator.py")
+    assert any("calibrator.py" in each for each in urls(app)) and not app.exception
+    shown = app.code[before].value
+    assert "class Calibrator(torch.nn.Module)" in shown and len(shown) < 10_000
+    assert not any(each.key == "export/calibrator.sql/build" for each in app.button), "there are more than two classes"
+
+
 def test_probabilities_in_the_place_of_logits_are_asked_about_on_the_page(with_fits: OpenSession) -> None:
     app = open_page("pages/5_Export.py", with_fits)
     app.segmented_control(key="export/of").set_value("an upload").run()

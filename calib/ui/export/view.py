@@ -26,7 +26,7 @@ from calib.ui.data.view import show_finding
 from calib.ui.fits import ShownFit, intervals_of, ready
 from calib.ui.server.memory import nbytes
 from calib.ui.server.uploads import StoredUpload, uploader
-from calib.ui.session import Carried, OpenSession, keep
+from calib.ui.session import Carried, OpenSession, current_session, keep
 from calib.ui.text import show_notes
 from calib.ui.widgets import size_in_words
 
@@ -35,12 +35,23 @@ SMALL = 4 << 20
 FEW_CELLS = 50_000
 """Cells up to which the page waits until calibrated probabilities are written, which takes about 0.1 s, once."""
 
+MOST_SHOWN, SHOWN_HEIGHT = 30_000, 300
+"""Characters up to which a file is shown as code without packed numbers, in so many pixels."""
+
 FILES = """
 | file | needs | holds |
 |---|---|---|
 | bundle | NumPy | model card, script, the code it runs, and the two below |
 | npz + json | NumPy and calib | arrays and text, no code; keep the two together |
 | pickle | NumPy and calib | the same in one file; only unpickle files you trust |
+"""
+LANGUAGES = """
+| file | needs | holds |
+|---|---|---|
+| PyTorch module (py) | torch | source with what was learned; gradients flow where the map is smooth |
+| SQL expression (sql), of two classes | DuckDB, PostgreSQL or SQLite | the probability, from a column `score` |
+
+Both hold the probabilities alone: no decision, no prediction sets, no check that outputs are of the same kind.
 """
 WITHOUT = f"""Where there is no calib, Python says `{WITHOUT_CALIB}`, to the import and to `pickle.load` alike.
 Then install calib (`pip install .` in its folder: its core brings NumPy alone), copy the folder `calib` out of the
@@ -59,6 +70,7 @@ OF_PAIRS = "confidence = calibrator.confidence(outputs)   # outputs: the confide
 CONFIDENCE = """confidence = calibrator.confidence(outputs, features)
 # outputs: what your model writes, features: the inputs of the same rows, both as uploaded here"""
 
+_PACKED = re.compile(r'(?<=numbers\(")[^"]+')  # what was learned, where it is long
 _HEADING = re.compile(r"^(?=#)", re.MULTILINE)
 
 
@@ -148,6 +160,21 @@ def other_files(made: Packed) -> None:
     st.caption(f"The pickle is {size_in_words(size)}{carried}.")
     st.markdown(WITHOUT)
     st.code(PICKLE.format(call=made.call), language="python", wrap_lines=True)
+
+
+def other_languages(made: Packed) -> None:
+    """A PyTorch module and, of two classes, an SQL expression: built by a worker, and shown as code."""
+    st.markdown(LANGUAGES)
+    offered = [("PyTorch module", "py", "python")]
+    offered += [("SQL expression", "sql", "sql")] if made.exported.n_classes == 2 else []
+    for label, ending, language in offered:
+        name = f"calibrator.{ending}"
+        key, task = f"export/{name}", FileTask(writer.written, lambda: {"exported": made.exported}, arguments=(ending,))
+        on_request(label, key, name, task, of=made.key, icon=":material/code:")
+        of, content = current_session().built.get(key, (None, ""))
+        shown = _PACKED.sub("...", str(content)) if of == made.key else ""
+        if 0 < len(shown) <= MOST_SHOWN:
+            st.code(shown, language=language, height=SHOWN_HEIGHT)
 
 
 def record(made: Packed) -> None:

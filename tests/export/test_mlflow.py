@@ -1,0 +1,77 @@
+"""Calibrators as MLflow models: loaded by MLflow where it is installed, and as MLflow does it everywhere."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import calib
+from benchmarks.exports import simulated
+from calib.errors import CalibrationError
+from calib.export.pyfunc import _load_pyfunc
+from calib.export.runtime import ExportedCalibrator
+from calib.export.writer import to_mlflow
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return calib.calibrator("auto").fit(*simulated(200, 3))
+
+
+def test_the_folder_holds_all_that_it_runs(fitted, tmp_path):
+    folder = to_mlflow(fitted, tmp_path / "model")
+    flavour = json.loads((folder / "MLmodel").read_text())["flavors"]["python_function"]
+    rows = simulated(20, 3, seed=2)[0]
+    np.save(tmp_path / "rows.npy", rows)
+    # What MLflow does: the folder of the code comes first, and its module loads the folder of the data.
+    script = f"""
+import sys, importlib
+sys.path.insert(0, {str(folder / flavour["code"])!r})
+import numpy as np, calib
+assert calib.__file__.startswith({str(folder)!r}), calib.__file__
+model = importlib.import_module({flavour["loader_module"]!r})._load_pyfunc({str(folder / flavour["data"])!r})
+np.save("probs.npy", model.predict(np.load("rows.npy")))
+assert not {{"scipy", "pandas", "sklearn"}} & set(sys.modules)
+"""
+    run = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    np.testing.assert_allclose(np.load(tmp_path / "probs.npy"), fitted.predict_proba(rows), atol=1e-12)
+
+
+def test_tables_are_taken_by_the_names_of_classes_or_in_their_order(fitted, tmp_path):
+    model = _load_pyfunc(str(to_mlflow(fitted, tmp_path / "model", class_names=["a", "b", "c"]) / "data"))
+    rows = simulated(20, 3, seed=2)[0]
+    expected = fitted.predict_proba(rows)
+    np.testing.assert_allclose(model.predict(pd.DataFrame(rows[:, [2, 0, 1]], columns=["c", "a", "b"])), expected)
+    np.testing.assert_allclose(model.predict(pd.DataFrame(rows)), expected)
+    np.testing.assert_allclose(model.predict(rows.tolist()), expected)
+    with pytest.raises(CalibrationError, match="a, b, c"):
+        model.predict(pd.DataFrame({"a": ["x"], "b": ["y"], "c": ["z"]}))
+
+
+def test_pairs_give_one_confidence(tmp_path):
+    given = ExportedCalibrator(calib.calibrator("beta").fit(*simulated(200, 2)), "pairs")
+    model = _load_pyfunc(str(to_mlflow(given, tmp_path / "model") / "data"))
+    said = np.array([0.1, 0.5, 0.9])
+    np.testing.assert_allclose(model.predict(pd.DataFrame({"confidence": said})), given.confidence(said))
+
+
+def test_full_folders_and_calibrators_that_take_more_are_refused(fitted, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CalibrationError, match="new folder"):
+        to_mlflow(fitted, tmp_path)
+    with pytest.raises(CalibrationError, match="bundle"):
+        to_mlflow(ExportedCalibrator(calib.calibrator("temperature").fit(*simulated(50, 3)), "topk"), tmp_path / "new")
+
+
+def test_mlflow_loads_it_and_predicts_the_same(fitted, tmp_path):
+    pyfunc = pytest.importorskip("mlflow.pyfunc", reason="mlflow is not installed")
+    model = pyfunc.load_model(str(to_mlflow(fitted, tmp_path / "model")))
+    rows = simulated(20, 3, seed=2)[0]
+    for given in (rows, pd.DataFrame(rows)):
+        np.testing.assert_allclose(model.predict(given), fitted.predict_proba(rows), atol=1e-12)
