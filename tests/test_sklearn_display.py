@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 import numpy as np
+import plotly.io
 import pytest
 from sklearn.calibration import calibration_curve
 from sklearn.datasets import make_classification
@@ -64,6 +65,13 @@ def test_columns_in_another_order_are_named():
     turned = ReliabilityDisplay.from_predictions(LABELS[300:], probs[:, [2, 0, 1]], classes=["two", "one", "three"])
     straight = ReliabilityDisplay.from_predictions(LABELS[300:], probs)
     np.testing.assert_array_equal(turned.curve.accuracy, straight.curve.accuracy)
+
+
+def test_plotlys_figure_takes_its_ink_from_the_template_of_the_session(monkeypatch):
+    monkeypatch.setattr(plotly.io.templates, "default", "plotly_dark")
+    figure = ReliabilityDisplay.from_predictions(BINARY, np.full(600, 0.5)).figure_
+    assert figure.layout.font.color is None and figure.layout.paper_bgcolor == "rgba(0,0,0,0)"
+    assert figure.layout.template.layout.font.color == plotly.io.templates["plotly_dark"].layout.font.color
 
 
 def test_weights_enter_the_means():

@@ -50,14 +50,19 @@ def test_it_serves_until_it_is_stopped_and_leaves_nothing(capsys, monkeypatch, t
 
 @pytest.mark.long
 @pytest.mark.parametrize("end", ["leaves", "is killed"])
-def test_it_ends_with_the_session(end):
+def test_it_ends_with_the_session(end, tmp_path):
     code = (
         "import calib, sys\nfrom tests.conftest import simulate\n"
         "app = calib.open_app(simulate(n=200, n_classes=3))\nprint(app._process.pid, flush=True)\n"
         "sys.stdin.read()\n"
     )
     session = subprocess.Popen(
-        [sys.executable, "-c", code], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     url, process = session.stdout.readline().split()[-1], int(session.stdout.readline())
     assert answers(url)
@@ -68,6 +73,7 @@ def test_it_ends_with_the_session(end):
         session.communicate(timeout=300)
     wait_until(lambda: not answers(url))
     wait_until(lambda: not alive(process))
+    assert bool(list(tmp_path.glob("calib-*"))) is (end == "is killed")  # nobody is left to delete it
 
 
 def alive(process: int) -> bool:
