@@ -277,14 +277,14 @@ def classes_of(session: OpenSession, fit: ShownFit, rule: CostMatrix, old: Float
 def _class_words(fit: ShownFit, found: ShiftedClasses) -> None:
     if not found.changed.value:
         same = np.allclose(found.old_rates, found.new_rates, atol=5e-4)
-        why = " Enter the new rates below." if same else ""
-        st.markdown(f"A **tie**: at these rates the decisions of {fit.title} stay as they are.{why}")
+        why = " These are the rates of the calibration rows: enter the new ones below." if same else ""
+        st.markdown(f"A **tie**: at these rates no decision of {fit.title} changes.{why}")
         return
     kept, moved, gain = found.kept.cost, found.moved.cost, found.gain
     lead = (
         f"At the new rates **{percent(found.changed.value)}** ({class_costs.percents(found.changed)}) of the decisions "
         f"of {fit.title} change. Of 1,000 rows the cost is **{number(1000 * moved.value)}**, and "
-        f"**{number(1000 * kept.value)}** with the decisions as they are"
+        f"**{number(1000 * kept.value)}** if the decisions stay"
     )
     difference = f"difference {class_costs.thousand(gain)}"
     if gain.low <= 0.0 <= gain.high:
@@ -294,8 +294,8 @@ def _class_words(fit: ShownFit, found: ShiftedClasses) -> None:
 
 
 def _class_table(found: ShiftedClasses) -> None:
-    columns = {"now": found.now, "as now, at the new rates": found.kept, "shifted, at the new rates": found.moved}
-    table = pd.DataFrame({"of 1,000 rows": ["cost", "as expected by itself"]})
+    columns = {"now": found.now, "new rates, decisions as now": found.kept, "new rates, new decisions": found.moved}
+    table = pd.DataFrame({"of 1,000 rows": ["cost", "cost that it expects"]})
     for title, one in columns.items():
         table[title] = [class_costs.thousand(one.cost), number(1000 * one.expected)]
     show_table(table, "of 1,000 rows")

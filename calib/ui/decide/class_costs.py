@@ -229,7 +229,7 @@ def numbers(raw: ShownFit, fit: ShownFit, found: CostsBeside) -> None:
     rows: dict[str, Callable[[ClassDecision], str]] = {
         "by the most probable class": lambda one: thousand(one.plain),
         "by the least expected cost": lambda one: thousand(one.cost),
-        "as expected by itself": lambda one: number(1000.0 * one.expected),
+        "cost that it expects": lambda one: number(1000.0 * one.expected),
         "rows changed": lambda one: f"{percent(one.changed.value)} [{percents(one.changed)}]",
         "rows handed over": lambda one: f"{percent(one.handed_over.value)} [{percents(one.handed_over)}]",
     }

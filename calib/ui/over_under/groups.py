@@ -78,8 +78,9 @@ def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
         )
     show_table(_subgroup_table(last, results[0] if len(results) > 1 else None, view))
     st.caption(
-        "Beside the rest: the gap less that of all other rows. ECE in 15 bins of equal width, of few rows always too "
-        "large; debiased, in bins of equal counts less what noise alone would give."
+        "*Beside the rest* is a group's gap minus the gap of all other rows. *ECE* uses 15 bins of equal width, and is "
+        "always too large for few rows; *ECE, debiased* uses bins of equal counts, and what noise alone would give is "
+        "subtracted."
     )
 
 

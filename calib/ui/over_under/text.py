@@ -68,8 +68,8 @@ def _ratio(result: OverUnder, view: View) -> str:
     accuracy = result.n_right / (result.n_right + result.n_wrong)
     return (
         f"its ratio o / u is {number(result.ratio.value)} ({number(result.ratio.low)} to "
-        f"{number(result.ratio.high)}), where {view.the_outcome} of {percent(accuracy)} has the "
-        f"odds {number(result.odds.value)}."
+        f"{number(result.ratio.high)}), and would be {number(result.odds.value)} if calibrated: the odds of "
+        f"{view.the_outcome} of {percent(accuracy)}."
     )
 
 
