@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 
 from calib.calibrators.temperature import TemperatureScaling
-from calib.cli import COMMANDS, STOPPED, UNREAD, main, text
+from calib.cli import COMMANDS, STOPPED, UNREAD, main
 from calib.cli.gate import FAILED
 from calib.registry import METHODS
 from tests.conftest import ROOT, simulate
@@ -28,6 +29,7 @@ def folder(tmp_path: Path) -> Path:
     logits, labels = simulate(n=400, n_classes=3)
     np.savez(tmp_path / "outputs.npz", logits=logits, labels=labels)
     np.savez(tmp_path / "broken.npz", logits=logits, labels=labels[:-3])
+    np.save(tmp_path / "new.npy", logits)
     return tmp_path
 
 
@@ -175,9 +177,10 @@ def on_a_terminal(*command: str) -> tuple[str, str]:
 
 
 def test_progress_is_one_line_of_a_terminal_and_gone_in_the_end(folder: Path) -> None:
-    out, seen = on_a_terminal("compare", str(folder / "outputs.npz"), "--method", "temperature", "--json")
-    assert "0 of 2 fits" in seen and "2 of 2 fits" in seen and "\n" not in seen
-    assert seen.endswith("\r\033[K") and out.startswith("{")
+    command = ["fit", str(folder / "outputs.npz"), "--method", "vector", "--out", str(folder / "c.npz"), "--json"]
+    out, seen = on_a_terminal(*command)
+    assert "step 1 of at most" in seen and "\n" not in seen
+    assert seen.endswith("\r\033[K") and json.loads(out)["method"] == "vector"
 
 
 class Terminal(StringIO):
@@ -187,18 +190,18 @@ class Terminal(StringIO):
 
 @pytest.mark.parametrize(("term", "shown"), [("xterm", True), ("dumb", False)])
 def test_a_terminal_that_cannot_erase_a_line_shows_none(
-    term: str, shown: bool, monkeypatch: pytest.MonkeyPatch
+    term: str, shown: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TERM", term)
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
-    with text.progress(text.rows_done) as show:
-        show("reading", 1000, 2000)
-    assert ("reading: 1,000 of 2,000 rows" in terminal.getvalue()) is shown is bool(terminal.getvalue())
+    assert main(["compare", str(folder / "outputs.npz"), "--method", "temperature"]) == 0
+    assert ("\r1 of 2 fits\033[K" in terminal.getvalue()) is shown is bool(terminal.getvalue())
 
 
-def test_nothing_moves_where_nobody_watches(folder: Path) -> None:
-    command = ["fit", str(folder / "outputs.npz"), "--method", "vector", "--out", str(folder / "c.npz")]
-    done = subprocess.run([sys.executable, "-m", "calib", *command], cwd=ROOT, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "") and "\r" not in done.stdout
-    _, seen = on_a_terminal(*command)
-    assert "step 1 of at most" in seen and seen.endswith("\r\033[K") and "\n" not in seen
+def test_nothing_moves_where_nobody_watches(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [str(folder / "outputs.npz"), "--calibration", "0.5"]
+    assert main(["fit", *files, "--method", "vector", "--out", str(folder / "c.npz")]) == 0
+    assert main(["compare", *files, "--method", "temperature", "--repeats", "2"]) == 0
+    assert main(["apply", str(folder / "c.npz"), str(folder / "new.npy"), "--out", str(folder / "p.npy")]) == 0
+    said = capsys.readouterr()
+    assert said.err == "" and not {"\r", "\033"} & {*said.out}

@@ -54,6 +54,7 @@ def test_a_calibrator_is_judged_in_place_of_the_model(file, tmp_path) -> None:
     assert run(tmp_path / "fresh.npz", "--max-ece", 0.05, "--calibrator", tmp_path / "c.npz") == 0
 
 
+@pytest.mark.long
 def test_a_calibrated_model_seldom_fails_at_a_limit_of_nothing() -> None:
     rng, failed = np.random.default_rng(0), 0
     for _ in range(40):
