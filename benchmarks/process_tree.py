@@ -37,13 +37,15 @@ def server(folder: Path, root: Path = ROOT, **environment: str) -> Iterator[tupl
             yield f"http://127.0.0.1:{port}", process.pid
         finally:
             process.terminate()
-            with suppress(subprocess.TimeoutExpired):
+            try:
                 process.wait(timeout=20)
-            process.kill()
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
 
 def _wait(address: str, process: subprocess.Popen[bytes]) -> None:
-    until = time.monotonic() + 120
+    until = time.monotonic() + 300
     while time.monotonic() < until and process.poll() is None:
         with suppress(OSError), urllib.request.urlopen(address, timeout=5) as answer:
             if answer.status == 200:
