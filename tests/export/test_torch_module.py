@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from importlib.util import module_from_spec, spec_from_file_location
 
 import numpy as np
 import pytest
@@ -84,6 +85,18 @@ def test_modules_pass_torch_export_for_any_number_of_rows(method):
         probs = module(outputs)
         program = torch.export.export(module, (outputs[:5],), dynamic_shapes=({0: torch.export.Dim("rows")},))
         torch.testing.assert_close(program.module()(outputs), probs, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["isotonic", "order_preserving", "auto"])
+@pytest.mark.filterwarnings("ignore")  # newer versions of torch call scripting deprecated
+def test_modules_are_scripted(method, tmp_path):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    _, _, given, rows = next(fits(3, [method], n=200))
+    place = spec_from_file_location("exported_calibrator", to_torch(given, tmp_path))
+    file = module_from_spec(place)
+    place.loader.exec_module(file)
+    outputs = torch.tensor(rows[:500])
+    torch.testing.assert_close(torch.jit.script(file.Calibrator())(outputs), file.Calibrator()(outputs))
 
 
 def test_buffers_are_float64_and_single_precision_is_taken(fitted):
