@@ -111,6 +111,7 @@ EXTRAS = {
     ),
     **dict.fromkeys(("dask", "distributed"), "cluster"),
     **dict.fromkeys(("jinja2", "markupsafe", "plotly"), "report"),
+    "onnx": "onnx",
     "river": "active",
     "streamlit": "app",
 }

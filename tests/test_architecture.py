@@ -51,6 +51,7 @@ ONLY_IN = {
     "jinja2": ("reporting",),
     "matplotlib": ("sklearn",),
     "torch": ("export",),
+    "onnx": ("export",),
 }
 
 FILES = sorted(PACKAGE.rglob("*.py"))

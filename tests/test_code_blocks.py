@@ -25,7 +25,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from calib.cli import main
-from tests.conftest import ROOT, simulate
+from tests.conftest import ROOT, simulate, write_model
 
 DOCUMENTS = [
     "README.md",
@@ -127,6 +127,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         np.save(tmp_path / "outputs.npy", arrays["logits"])
         names, rows = arrays["class_names"].tolist(), np.column_stack([arrays["logits"], arrays["labels"]])
     np.savetxt(tmp_path / "later.csv", rows, delimiter=",", header=",".join([*names, "label"]), comments="", fmt="%.6g")
+    write_model(tmp_path / "model.onnx", 10)
     logits, labels = simulate(2000, 5)
     np.save(tmp_path / "big.npy", logits.astype(np.float32))
     np.save(tmp_path / "labels.npy", labels)

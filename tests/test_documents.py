@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 import uvicorn.config
 import yaml
@@ -37,7 +38,7 @@ from calib.registry import METHODS
 from calib.settings import DECLARED, SETTINGS, Setting
 from calib.ui.menu import MENU
 from documentation.pictures import picture
-from tests.conftest import ROOT, simulate
+from tests.conftest import ROOT, simulate, write_model
 
 DOCUMENTS = [
     *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "sample_data/README.md"),
@@ -64,7 +65,7 @@ def test_the_contribution_guide_teaches_a_calibrator_that_works(monkeypatch: pyt
 def test_the_readme_library_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(ROOT / "sample_data" / "digits-cnn.npz", tmp_path / "outputs.npz")
     monkeypatch.chdir(tmp_path)
-    (example,), (use, translated, decided, priced, compared, monitored, searched, noted, *_) = (
+    (example,), (use, translated, merged, decided, priced, compared, monitored, searched, noted, *_) = (
         python_blocks("README.md"),
         python_blocks("docs/library.md"),
     )
@@ -76,6 +77,9 @@ def test_the_readme_library_example_runs(tmp_path: Path, monkeypatch: pytest.Mon
     np.testing.assert_array_equal(used["probs"], calibrator.predict_proba(data.logits))
     exec(compile(translated, "docs/library.md", "exec"), dict(names))
     assert "class Calibrator(torch.nn.Module)" in (tmp_path / "calibrator.py").read_text(encoding="utf-8")
+    write_model(tmp_path / "model.onnx", 10)
+    exec(compile(merged, "docs/library.md", "exec"), dict(names))
+    assert onnx.load("calibrated.onnx").graph.output[0].name == "calibrated_probabilities"
     apart = dict(names)
     exec(compile(decided, "docs/library.md", "exec"), apart)
     assert apart["inside"].shape == (len(apart["actions"]), 10)

@@ -75,6 +75,7 @@ def test_a_comparison_in_a_shell(without, tmp_path, overconfident, capsys):
         ("tensorflow.python", "gp"),
         ("gpflow", "gp"),
         ("river.forest", "active"),
+        ("onnx.compose", "onnx"),
         ("scipy.special", "fit"),
         ("jinja2", "report"),
         ("plotly.graph_objects", "report"),

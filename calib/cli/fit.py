@@ -51,10 +51,11 @@ def run(arguments: Sequence[str]) -> int:
     """Run the command; returns the exit status."""
     given = parser().parse_args(arguments)
     check_options(given)
-    if given.out.suffix.lower() in (".py", ".sql") and (given.sets is not None or given.decide is not None):
+    if given.out.suffix.lower() in (".onnx", ".py", ".sql") and (given.sets is not None or given.decide is not None):
         refuse(
             given, f"a {given.out.suffix} holds probabilities alone; write --sets and --decide to a .zip, .npz or .pkl"
         )
+    _check_onnx(given)
     start = _new(given) if given.method else _earlier(given)
     if is_streamed(given):
         return fit_streamed(given, start)
@@ -96,14 +97,20 @@ def parser() -> Parser:
     parser.add_argument("--set", action="append", default=[], type=assignment, metavar="NAME=VALUE",
                         help="a parameter of the method; may be repeated")  # fmt: skip
     parser.add_argument("--out", required=True, type=Target(writer.SUFFIXES),
-                        help="calibrator.pkl, .npz (with .json) or .zip to write; .py is a PyTorch module, and .sql an "
-                        "expression of one score")  # fmt: skip
+                        help="calibrator.pkl, .npz (with .json) or .zip to write; .onnx is an ONNX model, .py a "
+                        "PyTorch module, and .sql an expression of one score")  # fmt: skip
     parser.add_argument("--stream", action="store_true",
                         help="read .npy or Parquet in blocks, for files larger than memory and methods that learn "
                         "from blocks of rows; by itself where a file is too large")  # fmt: skip
     decision_options(parser)
     split_options(parser)
     return parser
+
+
+def _check_onnx(given: argparse.Namespace) -> None:
+    """Refuse, before the fit, a method that has no ONNX form."""
+    if given.out.suffix.lower() == ".onnx":
+        writer.check_onnx(given.method[0] if given.method else "gpcalib")
 
 
 def _limits(given: argparse.Namespace, n_calibration: int, n_test: int) -> dict[str, object]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from calib.export.writer import (
+        behind,
         describe,
         exported,
         resume,
@@ -17,12 +18,14 @@ if TYPE_CHECKING:
         to_bundle,
         to_mlflow,
         to_npz_json,
+        to_onnx,
         to_pickle,
         to_sql,
         to_torch,
     )
 
 __all__ = [
+    "behind",
     "describe",
     "exported",
     "resume",
@@ -30,6 +33,7 @@ __all__ = [
     "to_bundle",
     "to_mlflow",
     "to_npz_json",
+    "to_onnx",
     "to_pickle",
     "to_sql",
     "to_torch",

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,9 +17,11 @@ import numpy as np
 
 import calib
 from calib.base import Calibrator, Callback
+from calib.canonical import Kind
 from calib.data.scales import PLAIN, in_words
-from calib.errors import CalibrationError
+from calib.errors import CalibrationError, missing_package
 from calib.evaluation.view import view_of
+from calib.export.formulas import has_formula
 from calib.export.runtime import ExportedCalibrator, to_record
 from calib.export.seen import Seen
 from calib.hardware import device_of
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 
 _OF_THE_EXPORT = ("kind", "floor", "scale", "class_names", "seen", "base_rate", "decision", "sets")
 _OF_FEATURES = ("feature_mean", "feature_scale")
-SUFFIXES = (".pkl", ".npz", ".zip", ".py", ".sql")
+SUFFIXES = (".pkl", ".npz", ".zip", ".onnx", ".py", ".sql")
 """Endings of the files that :func:`save` writes."""
 
 _USED_IN_FITS = ("scipy", "sklearn", "gpflow", "tensorflow")
@@ -41,8 +44,8 @@ def save(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metada
 
     ``.pkl``: one pickle. ``.npz``: arrays, with a ``.json`` written beside it; holds no code at all.
     ``.zip``: a bundle with both, a model card, a script and the code to run it without installing anything.
-    ``.py``: the source of a PyTorch module (:func:`to_torch`). ``.sql``: an expression of
-    the column ``score`` (:func:`to_sql`). These two are not read back.
+    ``.onnx``: an ONNX model (:func:`to_onnx`). ``.py``: the source of a PyTorch module (:func:`to_torch`). ``.sql``: an
+    expression of the column ``score`` (:func:`to_sql`). These three are not read back.
 
     Parameters
     ----------
@@ -62,6 +65,8 @@ def save(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metada
         path.with_suffix(".json").write_text(text, encoding="utf-8")
     elif suffix == ".zip":
         path.write_bytes(to_bundle(calibrator, metadata))
+    elif suffix == ".onnx":
+        to_onnx(calibrator, path, **metadata)
     elif suffix in (".py", ".sql"):
         ending: Literal["py", "sql"] = "py" if suffix == ".py" else "sql"
         path.write_text(str(written(ending, data={"exported": exported(calibrator, metadata)})), encoding="utf-8")
@@ -93,8 +98,100 @@ def to_bundle(calibrator: Calibrator | ExportedCalibrator, metadata: Mapping[str
     return bundle_bytes(packed, to_pickle(packed))
 
 
+def to_onnx(
+    calibrator: Calibrator | ExportedCalibrator, path: str | Path, *, dtype: str = "float64", **metadata: Any
+) -> Path:
+    """Write a fitted calibrator as an ONNX model, which computes in double precision; returns the path.
+
+    Its one input, ``outputs``, is what the model writes, of the calibrator's kind: (n, n_classes), or (n,) or (n, 1) of
+    kinds with one column. Its one output is ``calibrated_probabilities`` (n, n_classes), or ``calibrated_confidence``
+    (n,) of pairs, both float64. A row with NaN or an infinite value, which calib refuses, gives NaN. Kind, class names
+    and versions are recorded in the model; a decision and prediction sets are not part of it.
+
+    Parameters
+    ----------
+    calibrator : fitted calibrator.
+    path : where to write.
+    dtype : of the outputs that it takes, "float64", "float32" or "float16"; they become float64 first.
+    **metadata : as in :func:`save`; without ``kind`` the outputs are logits.
+
+    Raises
+    ------
+    CalibrationError
+        If the method or the kind of outputs has no ONNX form, or the package onnx is not installed.
+
+    Examples
+    --------
+    >>> import tempfile, calib
+    >>> logits, labels = [[2.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 3.0]], [0, 1, 1, 1]
+    >>> fitted = calib.calibrator("temperature").fit(logits, labels)
+    >>> to_onnx(fitted, tempfile.mkdtemp() + "/calibrator.onnx").name
+    'calibrator.onnx'
+    """
+    given = exported(calibrator, metadata)
+    check_onnx(given.method, given.kind)
+    from calib.export.onnx.model import to_model
+
+    path = Path(path)
+    path.write_bytes(to_model(given, dtype).SerializeToString(deterministic=True))
+    return path
+
+
+def behind(
+    model: str | Path,
+    calibrator: Calibrator | ExportedCalibrator,
+    path: str | Path,
+    *,
+    output: str | None = None,
+    **metadata: Any,
+) -> Path:
+    """Write one ONNX model that runs an ONNX model and calibrates what it gives; returns the path.
+
+    The merged model has the inputs of the first, its other outputs, and that of :func:`to_onnx`. The output that is
+    calibrated may be float16, float32 or float64; it becomes float64 first.
+
+    Parameters
+    ----------
+    model : the ONNX file whose outputs were calibrated.
+    calibrator : fitted calibrator.
+    path : where to write.
+    output : name of the model's output that the calibrator takes; the one that fits, unless given.
+    **metadata : as in :func:`save`; without ``kind`` the outputs are logits.
+
+    Raises
+    ------
+    CalibrationError
+        As :func:`to_onnx`, and if no output fits, several do, or the two cannot be merged.
+    """
+    given = exported(calibrator, metadata)
+    check_onnx(given.method, given.kind)
+    from calib.export.onnx.model import put_behind
+
+    return put_behind(model, given, path, output)
+
+
+def check_onnx(method: str, kind: Kind = "logits") -> None:
+    """Raise :class:`CalibrationError` where a method cannot be written as ONNX, or the package onnx is absent."""
+    if kind == "topk":
+        raise CalibrationError(
+            "A calibrator of the top k of very many classes cannot be written as ONNX, because it takes three arrays; "
+            "save a .zip, which runs with NumPy."
+        )
+    if not has_formula(method):
+        features = "features" in METHODS[method].needs
+        why = "predicts from the inputs of the rows" if features else "has no formula in calib/export/formulas.py"
+        raise CalibrationError(
+            f"{METHODS[method].title} cannot be written as ONNX, because it {why}; save a .zip, which runs with NumPy."
+        )
+    if find_spec("onnx") is None:
+        raise CalibrationError(missing_package(ModuleNotFoundError("No module named 'onnx'", name="onnx")))
+
+
 def written(
-    ending: Literal["zip", "npz", "json", "pkl", "py", "sql"], *, data: Mapping[str, Any], callback: Any = None
+    ending: Literal["zip", "npz", "json", "pkl", "onnx", "py", "sql"],
+    *,
+    data: Mapping[str, Any],
+    callback: Any = None,
 ) -> bytes | str:
     """One of the files above by its ending, as a worker writes it; ``data`` holds the ``exported`` calibrator."""
     given: ExportedCalibrator = data["exported"]
@@ -106,6 +203,11 @@ def written(
         return f"{to_sql(given)}\n"
     if ending in ("zip", "pkl"):
         return to_bundle(given) if ending == "zip" else to_pickle(given)
+    if ending == "onnx":
+        from calib.export.onnx.model import to_model
+
+        content: bytes = to_model(given).SerializeToString(deterministic=True)
+        return content
     arrays, text = to_npz_json(given)
     return arrays if ending == "npz" else text
 

@@ -94,6 +94,21 @@ def test_a_pytorch_module_is_built_by_a_worker_and_shown_as_code(with_fits: Open
     assert not any(each.key == "export/calibrator.sql/build" for each in app.button), "there are more than two classes"
 
 
+def test_an_onnx_model_is_built_by_a_worker(with_fits: OpenSession) -> None:
+    app = unfold(open_page("pages/5_Export.py", with_fits), "export/languages")
+    built(app, "export/calibrator.onnx")
+    assert any("calibrator.onnx" in each for each in urls(app)) and not app.exception
+
+
+def test_without_the_package_the_button_is_grey_and_says_what_to_install(
+    with_fits: OpenSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("calib.export.writer.find_spec", lambda name: None)
+    app = unfold(open_page("pages/5_Export.py", with_fits), "export/languages")
+    assert app.button(key="export/calibrator.onnx/none").disabled
+    assert any("This needs onnx, which is not installed: pip install" in each.value for each in app.caption)
+
+
 def test_probabilities_in_the_place_of_logits_are_asked_about_on_the_page(with_fits: OpenSession) -> None:
     app = open_page("pages/5_Export.py", with_fits)
     app.segmented_control(key="export/of").set_value("an upload").run()

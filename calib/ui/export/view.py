@@ -13,6 +13,7 @@ from calib.canonical import KINDS, Kind
 from calib.data import DataError, read_features, read_rows
 from calib.data.load import APART
 from calib.data.options import FORMATS
+from calib.errors import CalibrationError
 from calib.export import writer
 from calib.export.calibrated import Rows, to_csv, to_npz
 from calib.export.model_card import WITHOUT_CALIB, model_card
@@ -48,10 +49,11 @@ FILES = """
 LANGUAGES = """
 | file | needs | holds |
 |---|---|---|
+| ONNX model | onnxruntime or another runtime | a model in double precision, for services without Python |
 | PyTorch module (py) | torch | source with what was learned; gradients flow where the map is smooth |
 | SQL expression (sql), of two classes | DuckDB, PostgreSQL or SQLite | the probability, from a column `score` |
 
-Both hold the probabilities alone: no decision, no prediction sets, no check that outputs are of the same kind.
+They hold the probabilities alone: no decision, no prediction sets, no check that outputs are of the same kind.
 """
 WITHOUT = f"""Where there is no calib, Python says `{WITHOUT_CALIB}`, to the import and to `pickle.load` alike.
 Then install calib (`pip install .` in its folder: its core brings NumPy alone), copy the folder `calib` out of the
@@ -97,12 +99,15 @@ class Packed:
             return OF_PAIRS
         return PROBABILITIES if fitted.gives_probabilities else CONFIDENCE
 
-    def offer(self, label: str, ending: Literal["zip", "npz", "json", "pkl"], icon: str, **looks: Any) -> int:
-        """Offer one of its files, at once where it is small; returns how many bytes it has, as far as that is known."""
+    def offer(self, label: str, ending: Literal["zip", "npz", "json", "pkl", "onnx"], icon: str, **looks: Any) -> int:
+        """Offer one of its files, at once where it is small; returns how many bytes it has, as far as that is known.
+
+        An ONNX model is built when it is asked for.
+        """
         name, given = f"calibrator.{ending}", {"exported": self.exported}
         key, looks = f"export/{name}", looks | {"icon": f":material/{icon}:"}
         task = FileTask(writer.written, lambda: given, arguments=(ending,))
-        if self.size <= SMALL:
+        if self.size <= SMALL and ending != "onnx":
             return len(at_once(label, key, name, task, of=self.key, **looks))
         on_request(label, key, name, task, of=self.key, **looks)
         return self.size
@@ -175,6 +180,18 @@ def other_languages(made: Packed) -> None:
         shown = _PACKED.sub("...", str(content)) if of == made.key else ""
         if 0 < len(shown) <= MOST_SHOWN:
             st.code(shown, language=language, height=SHOWN_HEIGHT)
+    _onnx(made)
+
+
+def _onnx(made: Packed) -> None:
+    """The ONNX model, or why there is none."""
+    try:
+        writer.check_onnx(made.exported.method, made.exported.kind)
+    except CalibrationError as error:
+        st.button("ONNX model", key="export/calibrator.onnx/none", icon=":material/hub:", disabled=True)
+        st.caption(escape_markdown(str(error)))
+    else:
+        made.offer("ONNX model", "onnx", "hub")
 
 
 def record(made: Packed) -> None:

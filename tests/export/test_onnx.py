@@ -1,0 +1,292 @@
+"""ONNX models give NumPy's numbers in onnxruntime, alone and behind the model that was calibrated."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper, shape_inference
+
+import calib
+from benchmarks.exports import FORMS, compared_rows, simulated
+from calib.cli import main
+from calib.data import Predictions
+from calib.errors import CalibrationError
+from calib.export import behind, save, to_onnx, writer
+from calib.export.formulas import has_formula
+from calib.export.graph import OPERATIONS
+from calib.export.onnx import model
+from calib.export.onnx.model import to_model
+from calib.export.runtime import ExportedCalibrator
+from calib.export.writer import exported
+from calib.numerics import Floats, softmax
+from tests.conftest import simulate
+
+WITHOUT = {"geometric"}
+"""Methods that predict from the inputs of the rows."""
+
+SLOW = {"auto", "dirichlet", "structured_matrix", "order_preserving", "spline", "vector"}
+CHEAP = {"gpcalib": {"max_iter": 5}, "bayes_iso": {"n_maps": 200}}
+CASES = [
+    pytest.param(name, form, marks=[pytest.mark.long] if number and name in SLOW else [], id=f"{name}-{form}")
+    for name in calib.METHODS
+    if name not in WITHOUT
+    for number, form in enumerate(FORMS.get(name, [{}]))
+]
+
+
+def run(written: onnx.ModelProto | Path, outputs: Floats, name: str = "outputs") -> Floats:
+    """What onnxruntime gives for a model's outputs: the last output of the model."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    content = written.read_bytes() if isinstance(written, Path) else written.SerializeToString()
+    session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    return session.run(None, {name: outputs})[-1]
+
+
+@cache
+def fitted(name: str, form: tuple[tuple[str, Any], ...], n_classes: int, n: int = 300) -> ExportedCalibrator:
+    """A fit to simulated rows, of which more than two classes lack one."""
+    made = calib.calibrator(name, **{**CHEAP.get(name, {}), **dict(form)})
+    return exported(made.fit(*simulated(n, n_classes)))
+
+
+def off(given: ExportedCalibrator, rows: Floats, said: Floats) -> Floats:
+    """The rows of which a number is off by more than 1e-9, and is none of those on either side of a step.
+
+    To either side lead changes of the logits in their last digits.
+    """
+    wrong = np.flatnonzero(~(np.abs(said - given.calibrate(rows, given.kind)) <= 1e-9).all(axis=1))
+    generator = np.random.default_rng(0)
+    for _ in range(200):
+        if not len(wrong):
+            break
+        signs = generator.choice([-1.0, 1.0], size=(len(wrong), rows.shape[1]))
+        moved = rows[wrong] + 1e-13 * signs * (1 + np.abs(rows[wrong]).max(axis=1, keepdims=True))
+        wrong = wrong[~(np.abs(said[wrong] - given.calibrate(moved, given.kind)) <= 1e-9).all(axis=1)]
+    return rows[wrong]
+
+
+def test_every_method_has_a_form_or_is_named_here():
+    assert {name for name in calib.METHODS if not has_formula(name)} == WITHOUT
+    assert set(model.OPERATIONS) | {"input", "constant"} == set(OPERATIONS)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize(("name", "form"), CASES)
+def test_numbers_are_those_of_numpy(name, form, n_classes):
+    given = fitted(name, tuple(sorted(form.items())), n_classes)
+    rows = np.concatenate([compared_rows(simulated(300, n_classes)[0])[::7], simulated(300, n_classes)[0]])
+    assert not len(off(given, rows, run(to_model(given), rows)))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "form"), CASES)
+def test_numbers_of_many_classes_and_rows(name, form):
+    given = fitted(name, tuple(sorted(form.items())), 30, 1500)
+    rows = compared_rows(simulated(1500, 30)[0])
+    assert not len(off(given, rows, run(to_model(given), rows)))
+
+
+def test_at_a_step_of_two_classes_the_side_is_the_same():
+    logits, labels = simulated(300, 2)
+    for name in ("scaling_binning", "histogram", "imax", "venn_abers", "isotonic"):
+        given = exported(calib.calibrator(name).fit(logits, labels))
+        states = given.calibrator.get_state()["maps_"][0]
+        edges = np.concatenate([states[key] for key in ("edges", "knots", "low_edges", "high_edges") if key in states])
+        rows = np.stack([np.zeros(len(edges)), edges], axis=1)
+        np.testing.assert_allclose(run(to_model(given), rows), given.calibrate(rows, "logits"), atol=1e-12)
+
+
+def test_no_tensor_has_more_than_two_dimensions():
+    for name in ("isotonic", "venn_abers", "spline", "gpcalib", "order_preserving"):
+        made = to_model(fitted(name, (), 4))
+        onnx.checker.check_model(made, full_check=True)
+        known = shape_inference.infer_shapes(made, strict_mode=True, data_prop=True).graph.value_info
+        assert known
+        assert max(len(each.type.tensor_type.shape.dim) for each in known) == 2
+
+
+def test_older_and_newer_versions_of_the_operators_give_the_same():
+    rows = simulated(5, 4)[0]
+    for name in ("isotonic", "gpcalib"):
+        given = fitted(name, (), 4)
+        for opset in (16, 17, 18, 21):
+            made = to_model(given, opset=opset)
+            np.testing.assert_allclose(run(made, rows), given.calibrate(rows, "logits"), atol=1e-9)
+            assert made.opset_import[0].version == opset
+
+
+def test_rows_that_calib_refuses_give_nan_and_leave_the_others_alone():
+    for name in ("isotonic", "gpcalib", "order_preserving", "temperature", "platt"):
+        given = fitted(name, (), 4)
+        rows = simulated(6, 4)[0]
+        bad = rows.copy()
+        bad[1, 2], bad[3, 0], bad[4, 1] = np.nan, np.inf, -np.inf
+        said = run(to_model(given), bad)
+        assert np.isnan(said[[1, 3, 4]]).all()
+        np.testing.assert_allclose(said[[0, 2, 5]], given.calibrate(rows, "logits")[[0, 2, 5]], atol=1e-9)
+        assert run(to_model(given), rows[:0]).shape == (0, 4)
+
+
+@pytest.mark.parametrize("name", ["beta", "temperature", "isotonic"])
+@pytest.mark.parametrize(
+    ("kind", "scale"),
+    [
+        ("probabilities", None), ("probabilities", "percent"), ("probabilities", 20.0), ("log_probabilities", None),
+        ("binary_log_odds", None), ("binary_probability", None), ("pairs", None),
+    ],
+)  # fmt: skip
+def test_every_kind_of_outputs(name, kind, scale):
+    several = kind in ("probabilities", "log_probabilities")
+    logits, labels = simulated(300, 4 if several else 2)
+    probs = softmax(logits)
+    probs[:20, 1] = 0.0
+    outputs = {
+        "probabilities": probs,
+        "log_probabilities": np.log(probs, where=probs > 0, out=np.full(probs.shape, -np.inf)),
+        "binary_log_odds": logits[:, 1] - logits[:, 0],
+    }.get(kind, probs[:, 1])
+    one = {None: 1.0, "percent": 100.0}.get(scale, scale)
+    made = calib.calibrator(name).fit(logits, labels)
+    given = exported(made, {"kind": kind, "scale": scale, "floor": 1e-6})
+    said = run(to_model(given), outputs * one)
+    if kind == "pairs":
+        np.testing.assert_allclose(said, given.confidence(outputs, kind=kind), atol=1e-9)
+    else:
+        np.testing.assert_allclose(said, given.calibrate(outputs * one, kind), atol=1e-9)
+    if not several:
+        np.testing.assert_array_equal(run(to_model(given), outputs[:, None]), said)
+
+
+def test_outputs_in_single_precision_become_double_first():
+    given, rows = fitted("beta", (), 4), simulated(50, 4)[0].astype(np.float32)
+    said = run(to_model(given, "float32"), rows)
+    assert said.dtype == np.float64
+    np.testing.assert_allclose(said, given.calibrate(rows.astype(float), "logits"), atol=1e-12)
+
+
+def test_a_file_says_what_it_holds(tmp_path):
+    made = calib.calibrator("platt", input="score").fit(*simulated(300, 4))
+    first = to_onnx(
+        made, tmp_path / "a.onnx", class_names=("a", "b", "é", "d"), kind="probabilities", exported_on="day"
+    )
+    known = {each.key: each.value for each in onnx.load(first).metadata_props}
+    assert (known["calib.version"], known["calib.method"], known["calib.kind"]) == (
+        calib.__version__,
+        "platt",
+        "probabilities",
+    )
+    assert json.loads(known["calib.class_names"]) == ["a", "b", "é", "d"]
+    assert json.loads(known["calib.params"])["input"] == "score"
+    again = save(made, tmp_path / "b.onnx", class_names=("a", "b", "é", "d"), kind="probabilities", exported_on="day")
+    assert again.read_bytes() == first.read_bytes() == writer.written("onnx", data={"exported": exported(made, {
+        "class_names": ("a", "b", "é", "d"), "kind": "probabilities", "exported_on": "day"})})  # fmt: skip
+
+
+# -- behind the model ------------------------------------------------------------------------------------
+
+
+def users(path: Path, opset: int = 17, **more: Any) -> tuple[Path, Floats]:
+    """A linear classifier in float32 with a label and logits, and inputs for it."""
+    generator = np.random.default_rng(3)
+    weights, inputs = generator.normal(size=(5, 4)).astype(np.float32), generator.normal(size=(30, 5))
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["logits"]),
+        helper.make_node("ArgMax", ["logits"], ["label"], axis=1, keepdims=0),
+        helper.make_node("Softmax", ["logits"], ["probabilities"], axis=1),
+    ]
+    ends = [
+        ("label", TensorProto.INT64, ["n"]),
+        *((name, TensorProto.FLOAT, ["n", 4]) for name in more.get("outputs", ("logits",))),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "linear",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 5])],
+        [helper.make_tensor_value_info(*each) for each in ends],
+        [numpy_helper.from_array(weights, "w")],
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    onnx.save(made, path)
+    return path, inputs.astype(np.float32)
+
+
+@pytest.mark.parametrize("opset", [13, 17, 21])
+@pytest.mark.parametrize("name", ["isotonic", "gpcalib", "temperature"])
+def test_one_model_runs_and_calibrates(name, opset, tmp_path):
+    path, inputs = users(tmp_path / "user.onnx", opset)
+    given = fitted(name, (), 4)
+    both = behind(path, given, tmp_path / "both.onnx")
+    onnx.checker.check_model(onnx.load(both), full_check=True)
+    logits = run(path, inputs, "x")
+    np.testing.assert_allclose(run(both, inputs, "x"), given.calibrate(logits.astype(float), "logits"), atol=1e-9)
+    assert [each.name for each in onnx.load(both).graph.output] == ["label", "calibrated_probabilities"]
+    with pytest.raises(CalibrationError, match=r"both\.onnx holds a calibrator already"):
+        behind(both, given, tmp_path / "thrice.onnx")
+
+
+def test_an_output_is_named_where_several_fit(tmp_path):
+    path, inputs = users(tmp_path / "user.onnx", outputs=("logits", "probabilities"))
+    made = calib.calibrator("beta").fit(*simulated(300, 4))
+    with pytest.raises(CalibrationError, match="2 outputs are of the model's: label, logits, probabilities"):
+        behind(path, made, tmp_path / "both.onnx", kind="probabilities")
+    both = behind(path, made, tmp_path / "both.onnx", output="probabilities", kind="probabilities")
+    given = exported(made, {"kind": "probabilities"})
+    probs = run(path, inputs, "x").astype(float)
+    np.testing.assert_allclose(run(both, inputs, "x"), given.calibrate(probs, "probabilities"), atol=1e-9)
+    with pytest.raises(CalibrationError, match="'label' is none"):
+        behind(path, made, tmp_path / "both.onnx", output="label")
+    with pytest.raises(CalibrationError, match="5 columns, and 0 outputs"):
+        behind(path, fitted("temperature", (), 5), tmp_path / "both.onnx")
+
+
+# -- what is refused --------------------------------------------------------------------------------------
+
+
+def test_what_has_no_form_is_refused_in_a_sentence(tmp_path, monkeypatch):
+    logits, labels = simulate(n=60)
+    given = {"features": logits, "train_features": logits, "train_labels": labels}
+    geometric = calib.calibrator("geometric").fit(logits, labels, **given)
+    with pytest.raises(CalibrationError, match="Geometric cannot be written as ONNX, because it predicts from the inp"):
+        to_onnx(geometric, tmp_path / "a.onnx")
+    made = calib.calibrator("temperature").fit(logits, labels)
+    with pytest.raises(CalibrationError, match="top k of very many classes cannot be written as ONNX"):
+        to_onnx(made, tmp_path / "a.onnx", kind="topk")
+    with pytest.raises(CalibrationError, match="counts"):
+        to_onnx(made, tmp_path / "a.onnx", kind="probabilities", scale="counts")
+    monkeypatch.setattr(model, "MOST_BYTES", 1)
+    with pytest.raises(CalibrationError, match="an ONNX file holds 2 GB"):
+        to_onnx(fitted("isotonic", (), 4), tmp_path / "a.onnx")
+    monkeypatch.setattr(writer, "find_spec", lambda name: None)
+    with pytest.raises(CalibrationError, match=r'pip install "calib-studio\[onnx\]"'):
+        to_onnx(made, tmp_path / "a.onnx")
+    assert not (tmp_path / "a.onnx").exists()
+
+
+def test_a_new_method_is_refused_until_it_has_a_formula(monkeypatch):
+    monkeypatch.setitem(calib.METHODS, "new", calib.METHODS["temperature"])
+    with pytest.raises(CalibrationError, match=r"has no formula in calib/export/formulas\.py"):
+        writer.check_onnx("new")
+
+
+def test_the_command_writes_one(tmp_path, capsys):
+    logits, labels = simulate(n=400)
+    np.savez(tmp_path / "a.npz", logits=logits, labels=labels)
+    fit = ["fit", str(tmp_path / "a.npz"), "--out", str(tmp_path / "c.onnx"), "--method"]
+    assert main([*fit, "beta"]) == 0
+    data = Predictions(logits, labels, tuple("abcd"))
+    said = run(tmp_path / "c.onnx", data.logits.astype(float))
+    np.testing.assert_allclose(said.sum(axis=1), 1, atol=1e-12)
+    assert main([*fit, "geometric"]) == 1
+    assert "cannot be written as ONNX" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main([*fit, "beta", "--sets", "0.1"])
+    assert ".onnx holds probabilities alone" in capsys.readouterr().err
