@@ -15,7 +15,7 @@ from calib.base import Calibrator
 from calib.calibrators.auto import AutoCalibration
 from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.gpcalib.interpolation import Grid
-from calib.calibrators.gpcalib.prediction import LARGEST_SHIFT, NEGLIGIBLE_NOISE, SMALLEST_PROBABILITY
+from calib.calibrators.gpcalib.prediction import LARGEST_SHIFT, NEGLIGIBLE_NOISE
 from calib.calibrators.one_vs_rest import BinaryCalibrator, Map
 from calib.calibrators.spline import slopes
 from calib.canonical import DEFAULT_FLOOR, ONE_COLUMN
@@ -182,8 +182,12 @@ def _gpcalib(made: GPCalib, logits: Value) -> Value:
         shape = made.n_draws, made.n_classes_
         normals = np.random.default_rng(made.random_state).standard_normal(shape)
         return apply("normals", latents, apply("maximum", variance, 0.0), given=Array("normals", normals))
-    smaller = apply("minimum", probs, 1.0 - probs)
-    level = 0.0 - apply("log", apply("maximum", smaller, SMALLEST_PROBABILITY))
+    if made.n_classes_ == 2:
+        second, first = (apply("columns", latents, given=(k,)) for k in (1, 0))
+        odds = second - first
+    else:
+        odds = apply("log_odds", latents)
+    level = apply("softplus", apply("maximum", odds, 0.0 - odds))
     spread = apply("minimum", apply("maximum", variance, 0.0), level)
     return _softmax(latents + spread * (0.5 - probs))
 

@@ -12,7 +12,7 @@ import numpy as np
 from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.posterior import LatentTable
 from calib.errors import CalibrationError
-from calib.numerics import Floats, Ints, row_sums, softmax
+from calib.numerics import Floats, Ints, one_vs_rest_log_odds, row_sums, softmax, softplus
 
 LARGEST_SHIFT = 300.0
 """Bound on shifts inside exponentials, so that no product of two of them overflows."""
@@ -74,7 +74,10 @@ def predict_delta(
     """
     latents = mu + grid.interpolate(shift, t)
     probs = softmax(latents, counts)
-    level = -np.log(np.maximum(np.minimum(probs, 1.0 - probs), SMALLEST_PROBABILITY))
+    if counts is None:
+        level = softplus(np.abs(one_vs_rest_log_odds(latents)))  # also where 1 - s has no digits left
+    else:
+        level = -np.log(np.maximum(np.minimum(probs, 1.0 - probs), SMALLEST_PROBABILITY))
     spread = np.clip(grid.interpolate(variance, t), 0.0, level)
     return softmax(latents + spread * (0.5 - probs), counts)
 
