@@ -32,7 +32,7 @@ def body() -> None:
     said(session, fit)
     folded("Other files: npz + json, and a pickle", "export/others", partial(other_files, made))
     folded(
-        "Other languages: an ONNX model, a PyTorch module, an SQL expression",
+        "Other languages: ONNX, PyTorch, SQL",
         "export/languages",
         partial(other_languages, made),
     )

@@ -99,15 +99,12 @@ class Packed:
             return OF_PAIRS
         return PROBABILITIES if fitted.gives_probabilities else CONFIDENCE
 
-    def offer(self, label: str, ending: Literal["zip", "npz", "json", "pkl", "onnx"], icon: str, **looks: Any) -> int:
-        """Offer one of its files, at once where it is small; returns how many bytes it has, as far as that is known.
-
-        An ONNX model is built when it is asked for.
-        """
+    def offer(self, label: str, ending: Literal["zip", "npz", "json", "pkl"], icon: str, **looks: Any) -> int:
+        """Offer one of its files, at once where it is small; returns how many bytes it has, as far as that is known."""
         name, given = f"calibrator.{ending}", {"exported": self.exported}
         key, looks = f"export/{name}", looks | {"icon": f":material/{icon}:"}
         task = FileTask(writer.written, lambda: given, arguments=(ending,))
-        if self.size <= SMALL and ending != "onnx":
+        if self.size <= SMALL:
             return len(at_once(label, key, name, task, of=self.key, **looks))
         on_request(label, key, name, task, of=self.key, **looks)
         return self.size
@@ -168,7 +165,7 @@ def other_files(made: Packed) -> None:
 
 
 def other_languages(made: Packed) -> None:
-    """A PyTorch module and, of two classes, an SQL expression: built by a worker, and shown as code."""
+    """A PyTorch module and, of two classes, an SQL expression, shown as code; an ONNX model. A worker builds each."""
     st.markdown(LANGUAGES)
     offered = [("PyTorch module", "py", "python")]
     offered += [("SQL expression", "sql", "sql")] if made.exported.n_classes == 2 else []
@@ -191,7 +188,8 @@ def _onnx(made: Packed) -> None:
         st.button("ONNX model", key="export/calibrator.onnx/none", icon=":material/hub:", disabled=True)
         st.caption(escape_markdown(str(error)))
     else:
-        made.offer("ONNX model", "onnx", "hub")
+        task = FileTask(writer.written, lambda: {"exported": made.exported}, arguments=("onnx",))
+        on_request("ONNX model", "export/calibrator.onnx", "calibrator.onnx", task, of=made.key, icon=":material/hub:")
 
 
 def record(made: Packed) -> None:
