@@ -188,8 +188,8 @@ def words(fit: ShownFit, found: CostsBeside, zero_one: bool) -> None:
     if not one.changed.value:
         why = "all errors cost the same" if zero_one else "no row has another class that is expected to cost less"
         st.markdown(
-            f"A **tie**: the action of the least expected cost is the most probable class in every row, as {why}. Of "
-            f"1,000 rows the cost is {thousand(one.cost)}, by {fit.title}."
+            f"A **tie**: in every row the most probable class is also the action of least expected cost, as {why}. "
+            f"With {fit.title}, 1,000 rows cost {thousand(one.cost)}."
             + (" Enter below what each error costs." if zero_one else "")
         )
     else:
@@ -214,10 +214,10 @@ def _compared(one: ClassDecision) -> str:
 
 def _against_raw(found: CostsBeside) -> str:
     change = found.change
-    raw = f"{number(1000.0 * found.raw.cost.value)} by the raw model's probabilities"
+    raw = f"{number(1000.0 * found.raw.cost.value)} of the raw model"
     if not (found.method.actions != found.raw.actions).any():
         return f"Calibration changes **no decision**: the costs are a tie with the {raw}."
-    against = f"{thousand(change)} of 1,000 rows, against {raw}"
+    against = f"1,000 rows change by {thousand(change)} from the {raw}"
     if change.low <= 0.0 <= change.high:
         return f"Whether calibration makes decisions cheaper is **undecided** ({against})."
     return f"Calibration makes them **{'cheaper' if change.value < 0 else 'dearer'}** ({against})."
@@ -239,8 +239,8 @@ def numbers(raw: ShownFit, fit: ShownFit, found: CostsBeside) -> None:
     show_table(table, "cost of 1,000 rows")
     n = len(found.method.actions)
     st.caption(
-        f"Judged on {plural(n, 'test row')}. Brackets are 95\u00a0% intervals, and differences "
-        "are paired by row. A decision that costs far more than it expects itself follows overconfident probabilities."
+        f"Judged on {plural(n, 'test row')}. Brackets are 95\u00a0% intervals, and differences are paired by row. "
+        "Where a cost is far above the one that the method expects, its probabilities are overconfident."
     )
 
 
