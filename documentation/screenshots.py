@@ -24,7 +24,7 @@ PICTURES = {
 }
 """By file: the sample that is open, with the recommended calibrators fitted, and the page."""
 SIZE = {"width": 1500, "height": 985}
-COLORS = 128
+COLORS = 256
 
 
 def photograph(page: Page, sample: str, title: str) -> bytes:
@@ -42,7 +42,9 @@ def photograph(page: Page, sample: str, title: str) -> bytes:
     page.mouse.move(1, 1)
     shot = Image.open(io.BytesIO(page.screenshot()))
     small = io.BytesIO()
-    shot.convert("RGB").quantize(COLORS, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
+    shot.convert("RGB").quantize(COLORS, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE).save(
+        small, "PNG", optimize=True
+    )
     return small.getvalue()
 
 
