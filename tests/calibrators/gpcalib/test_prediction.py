@@ -88,6 +88,15 @@ def test_delta_levels_off_where_the_expected_probability_does(variance, rng):
     assert (delta[:, 2] <= 1.2 * exact[:, 2] + 0.02).all()
 
 
+def test_delta_is_smooth_where_a_probability_rounds_to_one():
+    """There 1 - p has no digits left, and the level must not be taken from it."""
+    gaps = np.linspace(34.0, 37.0, 3001)
+    logits = np.stack([0 * gaps, -gaps, -gaps - 5], axis=1)
+    grid = Grid(-70.0, 10.0, 401)
+    probs = predict_delta(logits, logits, grid, np.zeros(401), np.full(401, 60.0))
+    assert np.abs(np.diff(np.log(probs), axis=0)).max() < 0.01
+
+
 def test_draws_are_no_wider_than_the_objective_can_tell():
     """A column of floors far below the rest: between them there are no data, and the prior is as wide as that gap."""
     inducing = np.array([-1.0, -4.0, -8.0, -14.0, -95.0])
