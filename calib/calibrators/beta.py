@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from calib.calibrators.logistic import NEWTON, fit_rising
 from calib.calibrators.one_vs_rest import BinaryCalibrator, Map, maps_of
-from calib.numerics import Floats, sigmoid, softplus
+from calib.numerics import Floats, blocks, sigmoid, softplus
 from calib.parameters import Number, State
 
 
@@ -35,9 +35,19 @@ class BetaCalibration(BinaryCalibrator):
 
     def _apply_map(self, state: Map, log_odds: Floats) -> Floats:
         log_p, minus_log_q = _logarithms(log_odds)
-        return sigmoid(state["a"] * log_p + state["b"] * minus_log_q + state["c"])
+        log_p *= state["a"]
+        log_p += state["b"] * minus_log_q
+        log_p += state["c"]
+        return sigmoid(log_p)
 
 
 def _logarithms(log_odds: Floats) -> Floats:
     """``ln p`` and ``-ln(1 - p)`` of ``p = sigmoid(log_odds)``; both rise with the log-odds."""
-    return np.stack([-softplus(-log_odds), softplus(log_odds)])
+    made = np.empty((2, *log_odds.shape))
+    flat, parts = log_odds.reshape(-1), made.reshape(2, -1)
+    for block in blocks(flat.size):
+        some = flat[block]
+        rest = softplus(-np.abs(some))
+        np.subtract(np.minimum(some, 0.0), rest, out=parts[0, block])
+        np.add(np.maximum(some, 0.0), rest, out=parts[1, block])
+    return made

@@ -43,7 +43,10 @@ def fit_logistic(features: Floats, targets: Floats) -> tuple[Floats, float, floa
     """
     d = len(features)
     centre = features.mean(axis=1) if d else np.empty(0)
-    spread = features.std(axis=1) if d else np.empty(0)
+    squares = np.zeros(d)
+    for block in blocks(len(targets)):
+        squares += np.square(features[:, block] - centre[:, None]).sum(axis=1)
+    spread = np.sqrt(squares / len(targets))
     spread[spread == 0] = 1.0
     weights: Floats = np.zeros(d + 1)
     mean = float(targets.mean())
@@ -126,11 +129,14 @@ def _expand(
     for block in blocks(len(targets)):
         target = targets[block]
         design = np.ones((d + 1, len(target)))
-        design[:d] = (features[:, block] - centre[:, None]) / spread[:, None]
+        np.subtract(features[:, block], centre[:, None], out=design[:d])
+        design[:d] /= spread[:, None]
         score = weights @ design
         small = np.exp(-np.abs(score))
-        probability = np.where(score >= 0, 1.0, small) / (1.0 + small)
-        loss += float(np.sum(np.maximum(score, 0.0) + np.log1p(small) - target * score))
-        gradient = gradient + design @ (probability - target)
-        curvature += (design * (small / (1.0 + small) ** 2)) @ design.T
+        larger = 1.0 / (1.0 + small)
+        smaller = small * larger
+        loss += float(np.maximum(score, 0.0).sum() + np.log1p(small).sum() - target @ score)
+        gradient = gradient + design @ (np.where(score >= 0, larger, smaller) - target)
+        smaller *= larger
+        curvature += (design * smaller) @ design.T
     return loss, gradient, curvature

@@ -19,6 +19,9 @@ from calib.top_k import Groups, TopK, effective_others, log_partition_bounds
 PILOT_ELEMENTS = 20_000_000
 """Numbers of the rows, drawn at random, whose temperature the first pass over blocks starts from."""
 
+GUESS_ENTRIES = 500_000
+"""Numbers of the rows, drawn at random, whose temperature a fit to four times as many or more starts from."""
+
 TOLERANCE = 1e-7
 """Estimated error of log T at which no further pass is made; the mean NLL is then exact to about its square."""
 
@@ -71,21 +74,30 @@ class NumPyCrossEntropy:
 
     def __init__(self, logits: Floats, labels: Ints, log_counts: Floats | None = None):
         self._logits, self._labels, self._log_counts = logits, labels, log_counts
+        own, n_classes = logits[np.arange(len(labels)), labels], logits.shape[1]
+        self._of_labels = np.bincount(labels, own, n_classes), np.bincount(labels, minlength=n_classes)
 
     def __call__(self, scale: Floats, bias: Floats) -> tuple[float, Floats, Floats]:
         """See :class:`ScaledCrossEntropy`."""
         n, n_classes = self._logits.shape
-        loss, by_scale, by_bias = 0.0, np.zeros(n_classes), np.zeros(n_classes)
+        loss, (by_scale, by_bias) = 0.0, (-part.astype(float) for part in self._of_labels)
         for rows in blocks(n, n_classes):
             logits, labels = self._logits[rows], self._labels[rows]
             scores = logits * scale
-            scores += bias
+            if bias.any():
+                scores += bias
             if self._log_counts is not None:
                 scores += self._log_counts[rows]
-            in_block, residual = loss_and_residual(scores, labels)
-            loss += in_block
-            by_scale += np.einsum("nk,nk->k", residual, logits)
-            by_bias += residual.sum(axis=0)
+            scores -= scores.max(axis=1, keepdims=True)
+            loss -= float(scores[np.arange(len(labels)), labels].sum())
+            odds = np.exp(scores, out=scores)
+            total = odds.sum(axis=1)
+            loss += float(np.log(total).sum())
+            # Probabilities are these odds over their sum, by which only two vectors of classes are divided.
+            shares = 1 / total
+            by_bias += shares @ odds
+            odds *= logits
+            by_scale += shares @ odds
         return loss / n, by_scale / n, by_bias / n
 
 
@@ -211,6 +223,7 @@ class TemperatureScaling(ScalingCalibrator):
         if (logits[np.arange(len(labels)), labels] == logits.max(axis=1)).all():
             self._every_label_on_top(any(np.ptp(row) > 0 for row in logits))
             return
+        guess = None if isinstance(start, TemperatureScaling) else self._guess(logits, labels)
         ones, zeros = np.ones(logits.shape[1]), np.zeros(logits.shape[1])
         calls = 0
 
@@ -225,6 +238,7 @@ class TemperatureScaling(ScalingCalibrator):
 
         if isinstance(start, TemperatureScaling):
             guess = float(np.clip(np.log(start.temperature_) - log_unit, -bound, bound))
+        if guess is not None:
             low, high = _around(slope, guess, bound)
         else:
             low, high = (0.0, bound) if slope(0.0) > 0 else (-bound, 0.0)
@@ -235,6 +249,15 @@ class TemperatureScaling(ScalingCalibrator):
         else:
             root = brentq(slope, low, high, xtol=1e-10)
         self.temperature_: float = float(np.exp(log_unit + root))
+
+    def _guess(self, logits: Floats, labels: Ints) -> float | None:
+        """Logarithm of the temperature, in units, of a part of very many rows; None of few, and where there is none."""
+        n_rows = GUESS_ENTRIES // logits.shape[1]
+        if len(labels) < 4 * n_rows or n_rows < MOST_PASSES:
+            return None
+        rows = np.sort(np.random.default_rng(0).choice(len(labels), n_rows, replace=False))
+        part = replace(self, device="cpu").fit(logits[rows], labels[rows])
+        return None if part.at_bound else float(np.log(part.temperature_ / self.unit_))
 
     def fit_top_k(self, outputs: TopK, labels: Ints, callback: Callback) -> None:
         """Find the temperature from the rows whose label lies in the top k, then what it makes of the rest."""

@@ -172,6 +172,19 @@ def test_a_known_temperature_is_recovered():
     assert calib.calibrator("temperature").fit(3 * logits, labels).temperature_ == pytest.approx(3, rel=0.02)
 
 
+def test_very_many_outputs_have_the_temperature_of_a_bracketed_search(monkeypatch):
+    """Which starts from that of a part of the rows, wherever these lie and however little they say."""
+    generator = np.random.default_rng(0)
+    logits = generator.normal(size=(9000, 250)) * 2
+    labels = np.argmax(logits + generator.gumbel(size=logits.shape), axis=1)
+    for factor in (1.0, 3e-4, 40.0):
+        started = calib.calibrator("temperature").fit(factor * logits, labels)
+        with monkeypatch.context() as patched:
+            patched.setattr(temperature, "GUESS_ENTRIES", 10**9)
+            searched = calib.calibrator("temperature").fit(factor * logits, labels)
+        assert started.temperature_ == pytest.approx(searched.temperature_, rel=1e-9)
+
+
 def test_scores_worse_than_none_reach_the_bound_and_say_so(overconfident):
     logits, _ = overconfident
     fitted = calib.calibrator("temperature").fit(logits, np.argmin(logits, axis=1))
