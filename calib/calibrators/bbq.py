@@ -118,6 +118,7 @@ def smoothed_histograms(
     from scipy.special import betaln
 
     from calib.calibrators.imax.sums import LARGEST_LOG_ODDS, SigmoidSums
+    from calib.calibrators.pooled_scores import balanced_cuts
 
     sums = SigmoidSums.from_log_odds(log_odds)
     scores, hits = sums.log_odds, np.sort(np.clip(log_odds[positives], -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS))
@@ -135,30 +136,6 @@ def smoothed_histograms(
         values = (alpha + ones) / (alpha + beta + counts)
         models.append(SmoothedHistograms(cuts, evidence.sum(axis=1), values))
     return scores, models
-
-
-def balanced_cuts(scores: Floats, hits: Floats, n_bins: int) -> Ints:
-    """Where the sorted scores are cut so that bins hold like sums of their shares of the positives and the negatives.
-
-    A cut is the first score below which half the sum of both shares is at least a multiple of 1 / n_bins.
-
-    Parameters
-    ----------
-    scores : (n,) sorted; hits : those of the positives, sorted. Both outcomes occur.
-
-    Returns
-    -------
-    Increasing positions in 1..n-1, between different scores.
-    """
-    n, n_positive = len(scores), len(hits)
-    levels = np.arange(1, n_bins) / n_bins
-    below, above = np.zeros(n_bins - 1, dtype=np.intp), np.full(n_bins - 1, n)
-    while (above - below > 1).any():  # shares rise with the position: bisection
-        middle = (below + above) // 2
-        start, found = np.searchsorted(scores, scores[middle]), np.searchsorted(hits, scores[middle])  # of ties
-        share = (found / n_positive + (start - found) / (n - n_positive)) / 2
-        below, above = np.where(share < levels, middle, below), np.where(share < levels, above, middle)
-    return np.unique(above[above < n])
 
 
 def candidate_bins(n: int) -> range:

@@ -10,8 +10,9 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from calib.calibrators.isotonic import falling_runs, interpolate
 from calib.calibrators.one_vs_rest import BinaryCalibrator, Map, maps_of
-from calib.calibrators.pooled_scores import Groups, group_ties
+from calib.calibrators.pooled_scores import Groups
 from calib.numerics import Floats, Ints
 from calib.parameters import Array, Count, State
 
@@ -154,7 +155,11 @@ class NearIsotonicEnsemble(BinaryCalibrator):
         return False
 
     def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
-        groups = group_ties(log_odds, self.targets(positives))
+        # The free fit has one value for neighbours of one outcome, so that runs of them are never parted.
+        runs = falling_runs(log_odds, positives)
+        n_positive = int(positives.sum())
+        low, high = self.target_levels(n_positive, positives.size - n_positive)
+        groups = Groups(runs.first, runs.counts, low * runs.counts + (high - low) * runs.positives)
         path = near_isotonic_path(groups.positives / groups.counts, groups.counts)
         weights, models = [], []
         for step in reversed(range(min(1, len(path.penalties) - 1), len(path.penalties))):
@@ -172,12 +177,11 @@ class NearIsotonicEnsemble(BinaryCalibrator):
             average += weight * values[np.searchsorted(starts, every_start, side="right") - 1]
         # A step is flat from its first score to its last, and a line leads to the next.
         ends = np.append(every_start[1:], len(groups)) - 1
-        kept = np.unique(np.concatenate([every_start, ends]))
-        step_of = np.searchsorted(every_start, kept, side="right") - 1
-        return {"knots": groups.log_odds[kept], "values": self.bounded(average[step_of]), "n_models": len(models)}
+        knots, kept = np.unique(np.stack([runs.first[every_start], runs.last[ends]], axis=1), return_index=True)
+        return {"knots": knots, "values": self.bounded(np.repeat(average, 2)[kept]), "n_models": len(models)}
 
     def _apply_map(self, state: Map, log_odds: Floats) -> Floats:
-        return np.interp(log_odds, state["knots"], state["values"])
+        return interpolate(log_odds, state["knots"], state["values"])
 
 
 def bic(groups: Groups, starts: Ints, values: Floats) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.calibrators.one_vs_rest import BinaryCalibrator, Map, knots_and_values, maps_of
-from calib.numerics import Floats, Ints, blocks, sigmoid
+from calib.numerics import Floats, Ints, blocks, edges_at_or_below, sigmoid
 from calib.parameters import ROUNDING, State, param
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class IsotonicCalibration(BinaryCalibrator):
         return {"knots": knots, "values": self.bounded(low + (high - low) * np.repeat(fit[starts], 2)[kept])}
 
     def _apply_map(self, state: Map, log_odds: Floats) -> Floats:
-        return interpolate_monotone(log_odds, state["knots"], state["values"])
+        return interpolate(log_odds, state["knots"], state["values"])
 
 
 def centres(groups: Groups) -> tuple[Floats, Floats]:
@@ -131,22 +131,35 @@ def falling_runs(log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Runs:
     return Runs(first, last, counts[held], of_positives[held])
 
 
-def interpolate_monotone(points: Floats, knots: Floats, values: Floats) -> Floats:
-    """Linear interpolation, clamped at the ends, that keeps the order of its points to the last bit.
+def interpolate(points: Floats, knots: Floats, values: Floats) -> Floats:
+    """Linear interpolation, clamped at the ends, that never leaves the two values of a segment.
 
-    ``np.interp`` may exceed a segment's upper value by a rounding error, which is enough to change the
-    predicted class of a row whose two best classes lie on either side of a knot.
+    So it keeps the order of its points to the last bit where values rise. ``np.interp`` may exceed a segment's upper
+    value by a rounding error, which is enough to change the predicted class of a row whose two best classes lie on
+    either side of a knot.
 
     Parameters
     ----------
     points : array of any shape.
-    knots : (m,) increasing; values : (m,) non-decreasing.
+    knots : (m,) increasing; values : (m,).
     """
     if len(knots) == 1:
         return np.full(np.shape(points), values[0])
-    points = np.clip(points, knots[0], knots[-1])
-    left = np.minimum(np.searchsorted(knots, points, side="right") - 1, len(knots) - 2)
-    low, high = values[left], values[left + 1]
-    fraction = (points - knots[left]) / (knots[left + 1] - knots[left])
-    # low + 1 * (high - low) may miss high by a rounding error.
-    return np.where(fraction == 1.0, high, np.clip(low + fraction * (high - low), low, high))
+    points = np.asarray(points)
+    left = np.clip(edges_at_or_below(points, knots).reshape(-1) - 1, 0, len(knots) - 2)
+    widths, rises = np.diff(knots), np.diff(values)
+    low, high = np.minimum(values[:-1], values[1:]), np.maximum(values[:-1], values[1:])
+    said = np.empty(points.shape)
+    flat, out = points.reshape(-1), said.reshape(-1)
+    for block in blocks(flat.size):
+        segment = left[block]
+        share = np.clip(flat[block], knots[0], knots[-1])
+        share -= knots[segment]
+        share /= widths[segment]
+        # value + 1 * (next value - value) may miss the next value by a rounding error.
+        reached = np.flatnonzero(share == 1.0)
+        share *= rises[segment]
+        share += values[segment]
+        np.clip(share, low[segment], high[segment], out=out[block])
+        out[block][reached] = values[segment[reached] + 1]
+    return said

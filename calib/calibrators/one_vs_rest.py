@@ -8,7 +8,16 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE, Calibrator, Callback
+from calib.base import (
+    EQUIVARIANT,
+    KEEPS_ACCURACY,
+    KEEPS_RANKING,
+    ROWS_SUM_TO_ONE,
+    Calibrator,
+    Callback,
+    check_logits,
+    less_row_maxima,
+)
 from calib.errors import CalibrationError
 from calib.numerics import (
     MEMORY_ENTRIES,
@@ -17,6 +26,7 @@ from calib.numerics import (
     Floats,
     Ints,
     blocks,
+    edges_at_or_below,
     logsumexp,
     one_vs_rest_log_odds,
     row_sums,
@@ -70,8 +80,8 @@ SHARING = (
 class BinaryCalibrator(Calibrator):
     """Base of methods that map one log-odds to one probability.
 
-    A subclass writes two hooks: ``_fit_map(log_odds, positives)`` learns one map from (m,) log-odds and
-    (m,) booleans that hold both outcomes, and ``_apply_map(state, log_odds)`` applies it elementwise to an
+    A subclass writes two hooks: ``_fit_map(log_odds, positives)`` learns one map from (m,) log-odds, which it may
+    reorder, and (m,) booleans that hold both outcomes; ``_apply_map(state, log_odds)`` applies it elementwise to an
     array of any shape, with NumPy alone. What a map learns is declared as ``maps_``, with :func:`maps_of`.
 
     A constant added to a row of logits changes no log-odds. Their unit matters: maps and bins lie on the log-odds
@@ -124,6 +134,10 @@ class BinaryCalibrator(Calibrator):
     def scales_first(self) -> bool:
         """Whether more than two classes are scaled by one temperature before their maps."""
         return False
+
+    def _hook_input(self, logits: Any) -> Floats:
+        # Log-odds are differences within a row as it is, so that none needs a copy less its maximum.
+        return super()._hook_input(logits) if self.classes == "top" or self.scales_first else check_logits(logits)
 
     def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
         raise TypeError(f"{type(self).__name__} has no _fit_map")
@@ -349,7 +363,7 @@ class BinaryCalibrator(Calibrator):
             else:
                 unmapped.append(k)
         if unmapped:
-            scaled = logits if self.scales_first else logits / self.temperature_
+            scaled = logits if self.scales_first else less_row_maxima(logits, logits) / self.temperature_
             probs[:, unmapped] = softmax(scaled)[:, unmapped]
         return probs
 
@@ -373,10 +387,25 @@ class BinaryCalibrator(Calibrator):
     def _count_fallbacks(self, logits: Floats) -> int:
         if self.n_classes_ == 2 or self.classes == "top":
             return 0
-        return sum(
-            int(_sums_to_zero(self._mapped(self._scaled(logits[rows])).sum(axis=1)).sum())
-            for rows in blocks(len(logits), logits.shape[1], MEMORY_ENTRIES)
-        )
+        found = 0
+        for rows in blocks(len(logits), logits.shape[1], MEMORY_ENTRIES):
+            scaled = self._scaled(logits[rows])
+            # A row does not sum to zero where its likeliest class is given anything: few are left to be mapped whole.
+            doubtful = scaled[_sums_to_zero(self._of_likeliest(scaled))]
+            found += int(_sums_to_zero(self._mapped(doubtful).sum(axis=1)).sum())
+        return found
+
+    def _of_likeliest(self, logits: Floats) -> Floats:
+        """What the maps of more than two classes give the class with the largest logit, (n,); 1 where it has no map."""
+        top = np.argmax(logits, axis=1)
+        log_odds = one_vs_rest_log_odds(logits)[np.arange(len(top)), top]
+        if len(self.maps_) == 1:
+            return self._apply_one(self.maps_[0], log_odds)
+        probs = np.ones(len(top))
+        for k in np.unique(top):
+            if self.maps_[k]:
+                probs[top == k] = self._apply_map(self.maps_[k], log_odds[top == k])
+        return probs
 
 
 class StepMapCalibrator(BinaryCalibrator):
@@ -397,7 +426,7 @@ class StepMapCalibrator(BinaryCalibrator):
         return promised - {EQUIVARIANT} if n_classes == 2 and self.classes != "top" else promised
 
     def _apply_map(self, state: Map, log_odds: Floats) -> Floats:
-        return state["values"][np.searchsorted(state["edges"], log_odds, side="right")]
+        return state["values"][edges_at_or_below(log_odds, state["edges"])]
 
 
 def with_other_sharing(calibrator: Calibrator) -> BinaryCalibrator | None:

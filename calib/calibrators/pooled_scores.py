@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from calib.numerics import Floats, Ints
+
+SAME_SHARE = 1e-10
+"""A sum of very many shares errs by less: one so little below a level has reached it."""
 
 IMPOSSIBLE = 100.0
 """Nats of likelihood that no labels lose to a monotone map by chance."""
@@ -60,6 +65,39 @@ def group_ties(log_odds: Floats, targets: Floats) -> Groups:
     return Groups(scores, counts, low * counts + (high - low) * np.bincount(found, minlength=len(scores)))
 
 
+def group_around(
+    log_odds: Floats, positives: npt.NDArray[np.bool_], targets: tuple[float, float], parts: Sequence[int]
+) -> Groups:
+    """The groups of (n,) pairs, with negatives merged between those that isotonic fits, windows and cuts tell apart.
+
+    Scores of positives have groups of their own, and so have those at :func:`even_cuts` into any of ``parts``, the
+    ones next below all these, the lowest and the highest. What lies between is of negatives alone: one group with the
+    mean of its scores. One class against the rest has few positives, so these are few groups of very many pairs.
+
+    Parameters
+    ----------
+    log_odds, positives : pairs with both outcomes; the scores are sorted in place.
+    targets : of a negative and of a positive.
+    parts : into how many the groups will be cut.
+    """
+    (low, high), n = targets, len(log_odds)
+    hits = np.sort(log_odds[positives])
+    log_odds.sort()
+    cuts = [log_odds[balanced_cuts(log_odds, hits, n_parts, targets)] for n_parts in parts]
+    # With the scores on either side of a cut, where rounding may put it instead.
+    apart = np.unique(np.concatenate([hits, *cuts, log_odds[[0, -1]]]))
+    starts = np.searchsorted(log_odds, apart)
+    starts = np.union1d(starts, np.searchsorted(log_odds, log_odds[starts[1:] - 1]))
+    starts = np.union1d(starts, np.searchsorted(log_odds, log_odds[starts], side="right"))[:-1]
+    if len(starts) <= max(parts):  # so few that each score is a part: none may be merged
+        starts = np.flatnonzero(np.append(True, log_odds[1:] > log_odds[:-1]))
+    counts = np.diff(starts, append=n)
+    first, last = log_odds[starts], log_odds[starts + counts - 1]
+    scores = np.where(first == last, first, np.add.reduceat(log_odds, starts) / counts)
+    n_hits = np.diff(np.searchsorted(hits, first), append=len(hits))
+    return Groups(scores, counts, low * counts + (high - low) * n_hits)
+
+
 def pool(groups: Groups, cuts: Ints) -> Groups:
     """Groups merged between the given cuts, each with the mean score of its pairs.
 
@@ -86,8 +124,36 @@ def even_cuts(groups: Groups, n_parts: int) -> Ints:
     if len(groups) <= n_parts:
         return np.arange(1, len(groups))
     mass = np.cumsum(groups.positives / groups.positives.sum() + groups.negatives / groups.negatives.sum())
-    cuts = np.unique(np.searchsorted(mass, mass[-1] * np.arange(1, n_parts) / n_parts) + 1)
+    levels = mass[-1] * (np.arange(1, n_parts) / n_parts - SAME_SHARE)
+    cuts = np.unique(np.searchsorted(mass, levels) + 1)
     return cuts[cuts < len(groups)]
+
+
+def balanced_cuts(scores: Floats, hits: Floats, n_bins: int, targets: tuple[float, float] = (0.0, 1.0)) -> Ints:
+    """The same cuts of single pairs: where sorted scores are cut so that bins hold like shares of both outcomes.
+
+    A cut is the first score below which half the sum of both shares is at least a multiple of 1 / n_bins.
+
+    Parameters
+    ----------
+    scores : (n,) sorted; hits : those of the positives, sorted. Both outcomes occur.
+    targets : what a negative and a positive count for.
+
+    Returns
+    -------
+    Increasing positions in 1..n-1, between different scores.
+    """
+    (low, high), n = targets, len(scores)
+    total = low * n + (high - low) * len(hits)
+    levels = np.arange(1, n_bins) / n_bins
+    below, above = np.zeros(n_bins - 1, dtype=np.intp), np.full(n_bins - 1, n)
+    while (above - below > 1).any():  # shares rise with the position: bisection
+        middle = (below + above) // 2
+        start, found = np.searchsorted(scores, scores[middle]), np.searchsorted(hits, scores[middle])  # of ties
+        positive = low * start + (high - low) * found
+        share = (positive / total + (start - positive) / (n - total)) / 2
+        below, above = np.where(share < levels, middle, below), np.where(share < levels, above, middle)
+    return np.unique(above[above < n])
 
 
 def isotonic_fit(groups: Groups) -> Floats:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calib.base import EQUIVARIANT
 from calib.calibrators.one_vs_rest import Map, steps
 from calib.calibrators.platt import PlattScaling
-from calib.numerics import Floats, blocks
+from calib.numerics import Floats, blocks, edges_at_or_below
 from calib.parameters import State, param
 
 
@@ -67,4 +67,4 @@ class ScalingBinning(PlattScaling):
         return {"edges": edges, "values": np.maximum.accumulate(values)}
 
     def _apply_map(self, state: Map, log_odds: Floats) -> Floats:
-        return state["values"][np.searchsorted(state["edges"], log_odds, side="right")]
+        return state["values"][edges_at_or_below(log_odds, state["edges"])]

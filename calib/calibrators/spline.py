@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.base import EQUIVARIANT, Callback
-from calib.calibrators.isotonic import interpolate_monotone
+from calib.calibrators.isotonic import interpolate
 from calib.calibrators.one_vs_rest import BinaryCalibrator, Map, maps_of
 from calib.numerics import Floats, Ints, sigmoid, softplus
 from calib.parameters import Array, State, Truth, param
@@ -153,7 +153,7 @@ def spline(knots: Floats, values: Floats, curvatures: Floats, points: Floats) ->
     points : array of any shape.
     """
     if not curvatures.any() and (values[1:] >= values[:-1]).all():
-        inside = interpolate_monotone(points, knots, values)
+        inside = interpolate(points, knots, values)
     else:
         left = np.clip(np.searchsorted(knots, points, side="right") - 1, 0, len(knots) - 2)
         width = np.diff(knots)[left]

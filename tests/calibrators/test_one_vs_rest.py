@@ -111,6 +111,17 @@ def test_rows_that_sum_to_zero_keep_the_raw_probabilities_and_are_counted(normal
     assert calibrator.fallback_rows_ == empty.sum()
 
 
+def test_rows_are_counted_by_all_their_classes():
+    """Each class has a map of its own; where that of the likeliest gives nothing, another's may."""
+    logits = np.log([[0.7, 0.2, 0.1], [0.45, 0.35, 0.2], [0.1, 0.6, 0.3], [0.1, 0.2, 0.7]])
+    calibrator = Step(share_classes=False).fit(logits, np.arange(4) % 3)
+    assert calibrator.fallback_rows_ == 1  # the second: no class has more than half
+    for least, expected in ((0.0, 2), (-2.0, 1)):  # now the first too; then class 2 is given the second row
+        calibrator.maps_[0], calibrator.maps_[2] = {"at": 9.0}, {"at": least}
+        sums = [sum(calibrator.class_map(row, k)[k] for k in range(3)) for row in one_vs_rest_log_odds(logits)]
+        assert calibrator._count_fallbacks(logits) == sums.count(0.0) == expected
+
+
 def test_a_class_absent_from_class_wise_maps_keeps_what_temperature_gives_it():
     logits, labels = data()
     kept = labels != 1

@@ -13,8 +13,9 @@ from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 
 from calib.calibrators.histogram import HistogramBinning
-from calib.calibrators.isotonic import IsotonicCalibration, centres, falling_runs, interpolate_monotone
+from calib.calibrators.isotonic import IsotonicCalibration, centres, falling_runs, interpolate
 from calib.calibrators.pooled_scores import group_ties
+from calib.numerics import edges_at_or_below
 from tests.calibrators.conftest import as_logits, binary, learned
 
 
@@ -91,6 +92,42 @@ def test_isotonic_holds_no_more_than_a_block_of_the_pairs(monkeypatch):
     assert peak < log_odds.nbytes / 4
 
 
+@given(st.integers(0, 1000), st.integers(1, 400), st.sampled_from(["even", "dense", "far", "tied", "close"]))
+def test_edges_in_cells_are_counted_as_by_a_binary_search(seed, n_edges, kind):
+    """Cells with no edge, one and many, values on edges, beyond all and infinite."""
+    generator = np.random.default_rng(seed)
+    edges = generator.normal(size=n_edges) * 5
+    if kind == "dense":
+        edges[: n_edges // 2] = 1 + generator.normal(size=n_edges // 2) * 1e-7
+    elif kind == "far":
+        edges[0] = generator.choice([-1e300, 1e12])
+    elif kind == "tied":
+        edges = np.round(edges)
+    elif kind == "close":
+        edges = 1 + 1e-16 * np.arange(n_edges)
+    edges.sort()
+    values = generator.normal(size=(20, 1000)) * 6
+    values[:, 0], values[0, :2] = generator.choice(edges, 20), [-np.inf, np.inf]
+    values[1, :200] = np.nextafter(generator.choice(edges, 200), generator.choice([-np.inf, np.inf], 200))
+    expected = np.searchsorted(edges, values, side="right")
+    np.testing.assert_array_equal(edges_at_or_below(values, edges), expected)
+    np.testing.assert_array_equal(edges_at_or_below(values[:, :3], edges), expected[:, :3])
+
+
+@pytest.mark.parametrize("rises", [True, False])
+def test_interpolation_is_numpys_within_the_two_values_of_each_segment(rises):
+    generator = np.random.default_rng(0)
+    knots, values = np.sort(generator.normal(size=300)), generator.random(300)
+    values = np.sort(values) if rises else values
+    points = np.concatenate([generator.normal(size=100_000) * 1.5, knots, np.nextafter(knots, -9), [-9, 9]])
+    said = interpolate(points, knots, values)
+    np.testing.assert_allclose(said, np.interp(points, knots, values), atol=1e-12)
+    np.testing.assert_array_equal(interpolate(knots, knots, values), values)
+    if rises:
+        assert (np.diff(said[np.argsort(points, kind="stable")]) >= 0).all()
+    np.testing.assert_array_equal(interpolate(points[:5], knots[:1], values[:1]), np.full(5, values[0]))
+
+
 def test_isotonic_never_is_sure():
     log_odds = np.linspace(-5, 5, 100)
     probs = (
@@ -163,8 +200,8 @@ def test_interpolation_is_numpys_and_monotone_to_the_last_bit(knots, data):
     values = np.array(sorted(data.draw(st.lists(st.floats(0, 1), min_size=len(knots), max_size=len(knots)))))
     near = np.concatenate([np.nextafter(knots, -9), knots, np.nextafter(knots, 9), np.linspace(-6, 6, 50)])
     points = np.sort(near)
-    result = interpolate_monotone(points, knots, values)
-    np.testing.assert_array_equal(interpolate_monotone(knots, knots, values), values)
+    result = interpolate(points, knots, values)
+    np.testing.assert_array_equal(interpolate(knots, knots, values), values)
     assert (np.diff(result) >= 0).all()
     if len(knots) == 1 or np.diff(knots).min() > 1e-6:
         np.testing.assert_allclose(result, np.interp(points, knots, values), atol=1e-8)
@@ -172,7 +209,7 @@ def test_interpolation_is_numpys_and_monotone_to_the_last_bit(knots, data):
 
 def test_interpolation_reaches_the_last_value_exactly():
     knots, values = np.array([0.0, 1.0]), np.array([0.37258501259978277, 0.99999])
-    np.testing.assert_array_equal(interpolate_monotone(knots, knots, values), values)
+    np.testing.assert_array_equal(interpolate(knots, knots, values), values)
 
 
 # -- histogram -----------------------------------------------------------------------------------------

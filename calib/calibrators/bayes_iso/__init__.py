@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from calib.base import EQUIVARIANT, GIVES_UNCERTAINTY
 from calib.calibrators.bayes_iso.importance_sampling import BOUNDS
-from calib.calibrators.bayes_iso.schemes import SCHEMES, chosen
-from calib.calibrators.isotonic import interpolate_monotone
+from calib.calibrators.bayes_iso.schemes import SCHEMES, chosen, n_pools, takes_merged
+from calib.calibrators.isotonic import interpolate
 from calib.calibrators.one_vs_rest import BinaryCalibrator, Map, knots_and_values, maps_of
-from calib.calibrators.pooled_scores import even_cuts, group_ties, thin
+from calib.calibrators.pooled_scores import even_cuts, group_around, group_ties, thin
 from calib.numerics import Floats
 from calib.parameters import ROUNDING, Array, Count, Number, State, Text, Truth, param
 
@@ -95,7 +95,12 @@ class BayesIso(BinaryCalibrator):
         return notes
 
     def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
-        groups = group_ties(log_odds, self.targets(positives))
+        n = len(log_odds)
+        if takes_merged(self.scheme, self.bounds, n):
+            levels = self.target_levels(int(positives.sum()), n - int(positives.sum()))
+            groups = group_around(log_odds, positives, levels, (MOST_SHOWN - 1, n_pools(n)))
+        else:
+            groups = group_ties(log_odds, self.targets(positives))
         shown = np.unique(np.concatenate([[0], even_cuts(groups, MOST_SHOWN - 1), [len(groups) - 1]]))
         scheme = chosen(self.scheme, groups)
         rng = np.random.default_rng(self.random_state)
@@ -107,7 +112,7 @@ class BayesIso(BinaryCalibrator):
             "knots": posterior.knots[kept],
             "values": mean[kept],
             "log_odds": groups.log_odds[shown],
-            "ranks": (groups.ends[shown] - groups.counts[shown] / 2) / len(log_odds),
+            "ranks": (groups.ends[shown] - groups.counts[shown] / 2) / n,
             "low": posterior.low,
             "high": posterior.high,
             "lower_bound": lower[shown],
@@ -120,4 +125,4 @@ class BayesIso(BinaryCalibrator):
         }
 
     def _apply_map(self, state: Map, log_odds: Floats) -> Floats:
-        return interpolate_monotone(log_odds, state["knots"], state["values"])
+        return interpolate(log_odds, state["knots"], state["values"])

@@ -92,10 +92,14 @@ def blocks(groups: Groups, bounds: str, n_maps: int, shown: Ints, rng: np.random
     )
 
 
+def n_pools(n_pairs: int) -> int:
+    """How many pools of scores so many pairs have."""
+    return int(np.clip(n_pairs // 100, *N_KNOTS))
+
+
 def knots(groups: Groups, bounds: str, n_maps: int, shown: Ints, rng: np.random.Generator) -> MapPosterior:
     """Maps over pools of neighbouring scores, drawn from the posterior itself, which needs no bounds."""
-    n_knots = int(np.clip(groups.ends[-1] // 100, *N_KNOTS))
-    pools = merge_violators(pool(groups, even_cuts(groups, n_knots)))
+    pools = merge_violators(pool(groups, even_cuts(groups, n_pools(int(groups.ends[-1])))))
     posterior = knots_posterior(pools, n_maps, rng)
     everywhere = np.arange(len(pools))
     curves = [*posterior.band(everywhere), *posterior.draw(N_SAMPLES, everywhere, rng)]
@@ -121,6 +125,11 @@ def chosen(scheme: str, groups: Groups) -> str:
         return scheme
     few = len(groups) <= MOST_PLAIN and groups.ends[-1] <= MOST_PLAIN_PAIRS
     return "plain" if few else "knots"
+
+
+def takes_merged(scheme: str, bounds: str, n_pairs: int) -> bool:
+    """Whether neighbouring negatives may be one group: not where maps or the paper's windows are of single scores."""
+    return bounds == "pav" and (scheme == "knots" or (scheme == "auto" and n_pairs > MOST_PLAIN_PAIRS))
 
 
 def _pooled(values: Floats, counts: Ints) -> Floats:

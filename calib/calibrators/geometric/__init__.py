@@ -14,7 +14,7 @@ from calib.calibrators.geometric.pruning import exact as exact_nearest
 from calib.calibrators.geometric.reductions import REDUCTIONS, Reduced, reduce_training
 from calib.calibrators.geometric.separation import exact_separation, fast_separation
 from calib.calibrators.geometric.training_set import TrainingSet
-from calib.calibrators.isotonic import interpolate_monotone
+from calib.calibrators.isotonic import interpolate
 from calib.calibrators.logistic import fit_logistic
 from calib.calibrators.one_vs_rest import knots_and_values
 from calib.canonical import Scale
@@ -64,7 +64,7 @@ def fit_success_map(kind: str, signal: Floats, right: npt.NDArray[np.bool_]) -> 
 def apply_success_map(state: dict[str, Any], signal: Floats) -> Floats:
     """Success rate at some values of the signal, of any shape; NumPy alone."""
     if "knots" in state:
-        return interpolate_monotone(signal, state["knots"], state["values"])
+        return interpolate(signal, state["knots"], state["values"])
     return sigmoid(state["slope"] * signal + state["intercept"])
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.special import expit, logit
@@ -181,3 +183,20 @@ def test_the_state_is_small_even_for_many_classes():
     )
     size = sum(value.nbytes for state in made.maps_ for value in state.values() if isinstance(value, np.ndarray))
     assert size < 8 * 20_000
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "params"), [("isotonic", {}), ("bayes_iso", {"n_maps": 1000})])
+def test_a_fit_to_very_many_classes_holds_less_than_twice_the_outputs(name, params):
+    """Beside the outputs themselves: at most three times their size together."""
+    generator = np.random.default_rng(0)
+    logits = generator.normal(size=(1000, 6000)) * 2
+    labels = np.argmax(logits + generator.gumbel(size=logits.shape), axis=1)
+    calibrator = calib.calibrator(name, **params)
+    calibrator.fit(logits[:10], labels[:10])  # imports
+    tracemalloc.start()
+    calibrator.fit(logits, labels)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2 * logits.nbytes
+    assert np.isfinite(nll(calibrator.predict_proba(logits[:100]), labels[:100]))

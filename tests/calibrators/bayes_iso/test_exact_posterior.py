@@ -17,8 +17,17 @@ from calib.calibrators.bayes_iso.exact_posterior import (
     random_tree,
     value_grid,
 )
-from calib.calibrators.bayes_iso.importance_sampling import sample_posterior
-from calib.calibrators.pooled_scores import TOLERANCE, Groups, even_cuts, group_ties, merge_violators, pool, thin
+from calib.calibrators.bayes_iso.importance_sampling import pav_bounds, sample_posterior
+from calib.calibrators.pooled_scores import (
+    TOLERANCE,
+    Groups,
+    even_cuts,
+    group_around,
+    group_ties,
+    merge_violators,
+    pool,
+    thin,
+)
 from tests.calibrators.bayes_iso.naive import posterior_mean_of_two
 
 EDGES = np.array([0.0, 0.1, 0.35, 0.6, 1.0])
@@ -184,6 +193,30 @@ def test_cuts_leave_no_part_empty(pairs, n_parts):
     assert len(cuts) < n_parts or n_parts >= len(groups)
     sizes = np.diff(cuts, prepend=0, append=len(groups))
     assert (sizes > 0).all()
+
+
+@given(st.integers(0, 10_000), st.integers(2, 2000), st.integers(2, 128), st.sampled_from([None, 0, 1, 2]))
+def test_merged_negatives_change_no_part_no_fit_and_no_bound(seed, n, n_parts, digits):
+    """Rare positives and frequent ones, ties, softened targets: all that is computed from groups of single scores."""
+    generator = np.random.default_rng(seed)
+    scores = generator.normal(size=n) * 3
+    scores = scores if digits is None else np.round(scores, digits)
+    positives = generator.random(n) < 1 / (1 + np.exp(generator.normal() * 3 - scores))
+    positives[generator.choice(n, 2, replace=False)] = [False, True]
+    targets = (0.0, 1.0) if seed % 2 else (1 / (n + 2), 1 - 1 / (n + 2))
+    whole = group_ties(scores, np.where(positives, targets[1], targets[0]))
+    merged = group_around(scores.copy(), positives, targets, (99, n_parts))
+    for k in (99, n_parts):
+        cuts, of_merged = even_cuts(whole, k), even_cuts(merged, k)
+        np.testing.assert_array_equal(whole.ends[cuts - 1], merged.ends[of_merged - 1])
+        for name in ("log_odds", "counts", "positives"):
+            parts = (getattr(pool(groups, each), name) for groups, each in ((whole, cuts), (merged, of_merged)))
+            np.testing.assert_allclose(*parts, rtol=1e-10, atol=1e-10)
+        shown, of_merged = (np.append(cuts, len(g) - 1) for g, cuts in ((whole, cuts), (merged, of_merged)))
+        np.testing.assert_array_equal(whole.log_odds[shown], merged.log_odds[of_merged])
+        np.testing.assert_array_equal(whole.counts[shown], merged.counts[of_merged])
+        for bound, other in zip(pav_bounds(whole), pav_bounds(merged), strict=True):
+            np.testing.assert_allclose(bound[shown], other[of_merged], atol=1e-12)
 
 
 def test_scores_in_the_wrong_order_are_one_group():
