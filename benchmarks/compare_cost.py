@@ -1,23 +1,30 @@
 """What a whole comparison costs: all methods on real outputs, and the memory of a test set of 50,000 x 1000.
 
     python -m benchmarks.compare_cost [--quick] [--data FILE.npz] [--methods NAME ...]
-    python -m benchmarks.compare_cost --fits NAME ... [--quick]
+    python -m benchmarks.compare_cost --fits NAME ... [--quick] [--before CHECKOUT]
+    python -m benchmarks.compare_cost --each [--methods NAME ...] [--quick] [--before CHECKOUT]
 
 Fits go through the app's own queue, in its worker processes; judging and intervals run here. The large test set is
 simulated; its peak includes the outputs themselves, and every method's probabilities are dropped once they are scored.
-With ``--fits`` each of these methods is fitted alone to 5,000 x 10,000 simulated outputs, in a process of its own.
+With ``--fits`` each of these methods is fitted alone to 5,000 x 10,000 simulated outputs, in a process of its own. With
+``--each`` every method that needs outputs alone is fitted to 10,000 x 1000 simulated outputs in float32, predicts them
+and is judged by NLL, Brier score and ECE. With ``--before`` another checkout of this repository takes turns with this.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import subprocess
+import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import calib
-from benchmarks.measure import cost_of, in_fresh_process, machine, megabytes
+from benchmarks.measure import cost_of, in_fresh_process, machine, markdown, megabytes
 from benchmarks.simulated import simulated
 from calib.data.predictions import Predictions
 from calib.evaluation import Evaluation
@@ -28,6 +35,12 @@ from calib.registry import calibrator, presets
 
 LARGE, QUICK = (50_000, 1000), (500, 20)
 WIDE = (5000, 10_000)
+EACH = (10_000, 1000)
+EACH_METHODS = (
+    *("identity", "temperature", "isotonic", "gpcalib", "beta", "platt", "histogram", "vector", "bbq", "imax"),
+    *("bayes_iso", "enir", "ensemble_temperature", "structured_vector", "scaling_binning"),
+)
+SCORES = ("nll", "brier", "ece")
 LARGE_METHODS = ("temperature", "isotonic", "imax", "vector", "bbq", "scaling_binning")
 
 
@@ -79,23 +92,77 @@ def wide_fit(shape: tuple[int, int], method: str) -> tuple[float, int, int]:
     return cost.cpu_seconds, cost.peak_bytes, logits.nbytes
 
 
+def each_method(shape: tuple[int, int], method: str) -> tuple[float, float, float, dict[str, float]]:
+    """CPU seconds of a fit, of the prediction of the same rows and of three scores, and these scores."""
+    tiny = simulated(50, 3)
+    calib.metrics.ece(calibrator(method).fit(*tiny).predict_proba(tiny[0]), tiny[1])  # imports are not counted
+    logits, labels = simulated(*shape)
+    logits = logits.astype(np.float32)
+    fitted, fit = cost_of(lambda: calibrator(method).fit(logits, labels))
+    probs, predicted = cost_of(lambda: fitted.predict_proba(logits))
+    scores, judged = cost_of(lambda: {name: getattr(calib.metrics, name)(probs, labels) for name in SCORES})
+    return fit.cpu_seconds, predicted.cpu_seconds, judged.cpu_seconds, scores
+
+
+def in_checkout(folder: Path | None, function: str, shape: tuple[int, int], method: str) -> Any:
+    """What a function of this file returns in a fresh process, of this checkout or with the package of another one."""
+    here = Path(__file__).resolve().parents[1]
+    # The benchmark is this one in any case: only `calib` is the other checkout's.
+    code = (
+        f"import json, sys; sys.path.insert(0, {str(folder or here)!r}); import calib; sys.path[0] = {str(here)!r}; "
+        f"import benchmarks.compare_cost as measured; print(json.dumps(measured.{function}({shape}, {method!r})))"
+    )
+    found = subprocess.run([sys.executable, "-P", "-c", code], check=True, capture_output=True, text=True)
+    return json.loads(found.stdout.splitlines()[-1])
+
+
+def print_fits(shape: tuple[int, int], methods: list[str], checkouts: dict[str, Path | None]) -> None:
+    """Print what fits to very many classes cost."""
+    rows = []
+    for method in methods:
+        row = [method]
+        for folder in checkouts.values():
+            seconds, peak, held = in_checkout(folder, "wide_fit", shape, method)
+            row += [f"{seconds:.1f}", megabytes(peak)]
+        rows.append(row)
+    print(f"Fits to {shape[0]:,} x {shape[1]:,}; memory is that of the whole process, {megabytes(held)} of it outputs.")
+    print(markdown(["method", *(f"{of}{what}" for of in checkouts for what in ("CPU s", "peak"))], rows))
+
+
+def print_each(shape: tuple[int, int], methods: list[str], checkouts: dict[str, Path | None]) -> None:
+    """Print what each method costs and all together, and how far the checkouts' scores are apart."""
+    total, rows, apart = np.zeros((len(checkouts), 3)), [], 0.0
+    for method in methods:
+        found = [in_checkout(folder, "each_method", shape, method) for folder in checkouts.values()]
+        seconds = np.array([each[:3] for each in found])
+        total += seconds
+        apart = max(apart, *(abs(each[3][name] / found[0][3][name] - 1) for each in found for name in SCORES))
+        rows.append([method, *(f"{value:.2f}" for value in seconds.ravel())])
+    rows.append(["**all**", *(f"{value:.1f}" for value in total.ravel())])
+    print(f"{shape[0]:,} x {shape[1]:,} in float32, CPU s: {', '.join(f'{sum(each):.1f}' for each in total)} together.")
+    print(markdown(["method", *(f"{of}{what}" for of in checkouts for what in ("fit", "predict", "scores"))], rows))
+    print(f"Scores of the checkouts differ by at most {apart:.0e}, relatively.")
+
+
 def main() -> None:
-    """Print both measurements."""
+    """Print the measurements asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--data", type=Path, help="a model's outputs with labels")
     parser.add_argument("--methods", nargs="+", default=None)
     parser.add_argument("--fits", nargs="+", default=[], help="methods to fit alone to very many classes")
+    parser.add_argument("--each", action="store_true", help="fit, predict and judge each method alone")
+    parser.add_argument("--before", type=Path, help="another checkout to measure beside this one")
     given = parser.parse_args()
     print(machine())
-    shape = QUICK if given.quick else WIDE
-    for method in given.fits:
-        seconds, peak, held = in_fresh_process(wide_fit, shape, method)
-        print(
-            f"{method} fitted to {shape[0]:,} x {shape[1]:,}: {seconds:.1f} CPU s, the whole process at most "
-            f"{megabytes(peak)}, of which the outputs {megabytes(held)}."
-        )
+    checkouts: dict[str, Path | None] = (
+        {"": None} if given.before is None else {"before: ": given.before, "now: ": None}
+    )
     if given.fits:
+        print_fits(QUICK if given.quick else WIDE, given.fits, checkouts)
+    if given.each:
+        print_each(QUICK if given.quick else EACH, given.methods or list(EACH_METHODS), checkouts)
+    if given.fits or given.each:
         return
     if given.data is not None:
         data = calib.load(given.data)
