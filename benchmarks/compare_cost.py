@@ -14,17 +14,13 @@ and is judged by NLL, Brier score and ECE. With ``--before`` another checkout of
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
-import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 import calib
-from benchmarks.measure import cost_of, in_fresh_process, machine, markdown, megabytes
+from benchmarks.measure import cost_of, in_checkout, in_fresh_process, machine, markdown, megabytes
 from benchmarks.simulated import simulated
 from calib.data.predictions import Predictions
 from calib.evaluation import Evaluation
@@ -104,25 +100,13 @@ def each_method(shape: tuple[int, int], method: str) -> tuple[float, float, floa
     return fit.cpu_seconds, predicted.cpu_seconds, judged.cpu_seconds, scores
 
 
-def in_checkout(folder: Path | None, function: str, shape: tuple[int, int], method: str) -> Any:
-    """What a function of this file returns in a fresh process, of this checkout or with the package of another one."""
-    here = Path(__file__).resolve().parents[1]
-    # The benchmark is this one in any case: only `calib` is the other checkout's.
-    code = (
-        f"import json, sys; sys.path.insert(0, {str(folder or here)!r}); import calib; sys.path[0] = {str(here)!r}; "
-        f"import benchmarks.compare_cost as measured; print(json.dumps(measured.{function}({shape}, {method!r})))"
-    )
-    found = subprocess.run([sys.executable, "-P", "-c", code], check=True, capture_output=True, text=True)
-    return json.loads(found.stdout.splitlines()[-1])
-
-
 def print_fits(shape: tuple[int, int], methods: list[str], checkouts: dict[str, Path | None]) -> None:
     """Print what fits to very many classes cost."""
     rows = []
     for method in methods:
         row = [method]
         for folder in checkouts.values():
-            seconds, peak, held = in_checkout(folder, "wide_fit", shape, method)
+            seconds, peak, held = in_checkout(folder, wide_fit, shape, method)
             row += [f"{seconds:.1f}", megabytes(peak)]
         rows.append(row)
     print(f"Fits to {shape[0]:,} x {shape[1]:,}; memory is that of the whole process, {megabytes(held)} of it outputs.")
@@ -133,7 +117,7 @@ def print_each(shape: tuple[int, int], methods: list[str], checkouts: dict[str, 
     """Print what each method costs and all together, and how far the checkouts' scores are apart."""
     total, rows, apart = np.zeros((len(checkouts), 3)), [], 0.0
     for method in methods:
-        found = [in_checkout(folder, "each_method", shape, method) for folder in checkouts.values()]
+        found = [in_checkout(folder, each_method, shape, method) for folder in checkouts.values()]
         seconds = np.array([each[:3] for each in found])
         total += seconds
         apart = max(apart, *(abs(each[3][name] / found[0][3][name] - 1) for each in found for name in SCORES))

@@ -123,15 +123,26 @@ def _by_outline(result: Nearest, training: TrainingSet, outline: Outline, featur
     """Write the nearest inputs where lower bounds leave few to look at; returns the rows where they do not."""
     left = []
     for rows, columns, low, error in distance_blocks(training, outline, features, predicted, np.arange(len(features))):
-        for span, target in _sides(result, low, columns):
-            guess = training.order[target.first + span.argmin(axis=1)]
-            limit = pairwise_l2(features, rows, training.features, guess) ** 2 + error
-            at, column = _below(span, limit.astype(low.dtype))
-            if len(at) > MOST_OPEN * low.size:
-                left.append(rows)
-                break
-            _settle(target, training, features, rows, at, target.first + column)
+        if not nearest_by_bounds(result, training, features, rows, columns, low, error):
+            left.append(rows)
     return np.concatenate(left) if left else np.empty(0, dtype=np.int64)
+
+
+def nearest_by_bounds(
+    result: Nearest, training: TrainingSet, features: Floats, rows: Ints, columns: slice, low: Floats, error: Floats
+) -> bool:
+    """Write the nearest inputs of some rows of one predicted class, where lower bounds leave few to look at.
+
+    Sets ``low`` to inf in that class's columns. Returns whether they did.
+    """
+    for span, target in _sides(result, low, columns):
+        guess = training.order[target.first + span.argmin(axis=1)]
+        limit = pairwise_l2(features, rows, training.features, guess) ** 2 + error
+        at, column = _below(span, limit.astype(low.dtype))
+        if len(at) > MOST_OPEN * low.size:
+            return False
+        _settle(target, training, features, rows, at, target.first + column)
+    return True
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from calib.calibrators.geometric.neighbours import Nearest, blocks, distance_blocks, record_nearest
-from calib.calibrators.geometric.training_set import TrainingSet
+from calib.calibrators.geometric.neighbours import (
+    Nearest,
+    blocks,
+    distance_blocks,
+    nearest_by_bounds,
+    record_nearest,
+)
+from calib.calibrators.geometric.training_set import TrainingSet, pairwise_l2
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints
 
 
@@ -64,7 +70,7 @@ def lowest_bisector(gaps: Floats, shortest: Floats, longest: Floats) -> Floats:
 
 
 SCREEN_NEAREST = 8
-SCREEN_WINNERS = 8
+SCREEN_WINNERS = 4
 """How many x' near x, and how many winners for the nearest x'', screen the other x''."""
 
 MAXIMA_PER_ROUND = 4
@@ -92,44 +98,72 @@ def exact(training: TrainingSet, features: Floats, predicted: Ints) -> Exact:
     """Exact separation (L2) of inputs as :meth:`TrainingSet.queries` returns them."""
     n = len(features)
     result = Exact(np.empty(n), np.full(n, -1), np.full(n, -1), Nearest.empty(n))
-    for rows, columns, squared, error in distance_blocks(training, training.squared, features, predicted, np.arange(n)):
-        same = squared[:, columns].copy()
-        record_nearest(result.nearest, training, features, rows, columns, squared, error)
-        if 0 < same.shape[1] < squared.shape[1]:
-            _Search(training, features, rows, columns, same, squared, error, result).run()
-        else:
-            result.separation[rows] = np.inf if same.shape[1] else -np.inf
+    left, squared = [np.arange(n)], training.squared
+    if training.outline is not None:
+        left = [np.empty(0, dtype=np.int64)]
+        for rows, columns, low, error in distance_blocks(training, training.outline, features, predicted, np.arange(n)):
+            if not nearest_by_bounds(result.nearest, training, features, rows, columns, low, error):
+                left.append(rows)
+            elif _has_two_sides(columns, training):
+                inputs = squared.centred(features[rows])
+                same = squared.between(*inputs, columns)
+                _Search(training, features, rows, columns, inputs, same, low, error, result).run()
+    for rows, columns, whole, error in distance_blocks(training, squared, features, predicted, np.concatenate(left)):
+        same = whole[:, columns].copy()
+        record_nearest(result.nearest, training, features, rows, columns, whole, error)
+        if _has_two_sides(columns, training):
+            _Search(
+                training, features, rows, columns, squared.centred(features[rows]), same, whole, error, result
+            ).run()
+    one_sided = np.minimum(result.nearest.same_row, result.nearest.other_row) < 0
+    result.separation[one_sided] = result.nearest.fast[one_sided]
     return result
+
+
+def _has_two_sides(columns: slice, training: TrainingSet) -> bool:
+    return 0 < columns.stop - columns.start < len(training.order)
+
+
+def _best_of_parts(values: Floats, n_parts: int) -> Ints:
+    """Where (m, k) rows are largest in each of ``n_parts`` parts that cover the row, (m, at most n_parts)."""
+    width = -(-values.shape[1] // n_parts)
+    starts = np.unique(np.linspace(0, values.shape[1] - width, n_parts).astype(int))
+    return np.stack([start + values[:, start : start + width].argmax(axis=1) for start in starts], axis=1)
 
 
 @dataclass(eq=False)
 class _Search:
     """The pruned search for some inputs of one predicted class.
 
-    ``same`` (m, |F|) and ``other`` (m, N) are approximate squared distances from the inputs, the latter inf in the
-    columns of F; ``best`` (m,) is above each separation; ``open_pairs`` holds what may decide: input, column of F,
-    column of x'', lower bound of the maximum of that x''.
+    ``inputs`` are (m, d) centred inputs and their (m,) squared lengths; ``same`` (m, |F|) approximate squared distances
+    from them. ``low`` (m, N) are squared distances at the least, too large by ``low_error`` (m,) at most and inf in the
+    columns of F: of outlines, or approximate distances; ``best`` (m,) is above each separation; ``open_pairs`` holds
+    what may decide: input, column of F, column of x'', lower bound of the maximum of that x''.
     """
 
     training: TrainingSet
     features: Floats
     rows: Ints
     columns: slice
+    inputs: tuple[Floats, Floats]
     same: Floats
-    other: Floats
-    error: Floats
+    low: Floats
+    low_error: Floats
     result: Exact
+    error: Floats = field(init=False)
     best: Floats = field(init=False)
     open_pairs: list[tuple[Ints, Ints, Ints, Floats]] = field(init=False, default_factory=list)
 
     def run(self) -> None:
         """Write the separations of the inputs."""
         near, rows = self.result.nearest, self.rows
+        self.error = self.training.squared.error(self.inputs[1])
         # The definition's value is negative for dangerous inputs and at most D(x, O) for safe ones (proposition 3).
         self.best = np.where(near.same[rows] < near.other[rows], near.other[rows], 0.0)
         places = range(len(rows))
         first = self.training.column_of[near.other_row[rows]]
         screens = self._whole_maxima(np.arange(len(rows)), first)
+        screens = np.concatenate([screens, _best_of_parts(-self.same, SCREEN_NEAREST)], axis=1)
         pending = [self._screened(i, screens[i], first[i]) for i in places]
         while pending_rows := [i for i in places if len(pending[i][0])]:
             inputs, columns = [], []
@@ -145,44 +179,55 @@ class _Search:
 
     def _whole_maxima(self, inputs: Ints, columns: Ints) -> Floats:
         """Bound the maximum over F for pairs of an input and the column of an x''; returns winners (m, k) in F."""
-        squared = self.training.squared
-        n_winners = min(SCREEN_WINNERS, self.same.shape[1])
-        winners = np.empty((len(inputs), n_winners), dtype=np.int64)
+        squared, winners = self.training.squared, [np.empty((0, SCREEN_WINNERS), dtype=np.int64)]
+        from_inputs = pairwise_l2(
+            self.features, self.rows[inputs], self.training.features, self.training.order[columns]
+        )
         for pairs in blocks(len(inputs), self.same.shape[1], MEMORY_ENTRIES):
             i, column = inputs[pairs], columns[pairs]
             apart = squared.between(squared.points[column], squared.norms[column], self.columns)
-            shortest, longest = apart - squared.error_between_points, apart + squared.error_between_points
-            gaps = self.other[i, column][:, None] - self.same[i]
-            wrong = 2 * self.error[i, None]
-            low = lowest_bisector(gaps - wrong, shortest, longest)
-            high = -lowest_bisector(-gaps - wrong, shortest, longest)
-            lowest = low.max(axis=1)
+            gaps = np.square(from_inputs[pairs]).astype(apart.dtype)[:, None] - self.same[i]
+            wrong, wrong_apart = 2 * self.error[i, None], squared.error_between_points
+            high = -lowest_bisector(-gaps - wrong, apart - wrong_apart, apart + wrong_apart)
+            # At the least the maximum is what any one of them is at the least.
+            won = _best_of_parts(high, SCREEN_WINNERS)
+            gaps, apart = np.take_along_axis(gaps, won, axis=1), np.take_along_axis(apart, won, axis=1)
+            lowest = lowest_bisector(gaps - wrong, apart - wrong_apart, apart + wrong_apart).max(axis=1)
             np.minimum.at(self.best, i, high.max(axis=1))
             pair, same = np.nonzero(high >= lowest[:, None])
             self.open_pairs.append((i[pair], same, column[pair], lowest[pair]))
-            winners[pairs] = np.argpartition(low, -n_winners, axis=1)[:, -n_winners:]
-        return winners
+            winners.append(won)
+        return np.concatenate(winners[1:] or winners)
 
-    def _screened(self, i: int, winners: Ints, first: int) -> tuple[Ints, Floats]:
+    def _screened(self, i: int, screen: Ints, first: int) -> tuple[Ints, Floats]:
         """Columns of the x'' that may still decide the i-th input, with a lower bound each, in its order."""
         reach = self.result.nearest.same[self.rows[i]] + 2.0 * max(self.best[i], 0.0)
-        columns: Ints = np.flatnonzero(self.other[i] <= reach * reach + self.error[i])
+        columns: Ints = np.flatnonzero(self.low[i] <= reach * reach + self.low_error[i])
         columns = columns[columns != first]
-        k = min(SCREEN_NEAREST, self.same.shape[1])
-        screen = np.concatenate([winners, np.argpartition(self.same[i], k - 1)[:k]])
         if (outline := self.training.outline) is not None:
             low, high = outline.bounds(columns, self.columns.start + screen)
-            columns, _ = self._left(i, columns, screen, low, high)
-        squared = self.training.squared
-        apart = squared.between(squared.points[columns], squared.norms[columns], self.columns.start + screen)
-        wrong = squared.error_between_points
-        columns, bounds = self._left(i, columns, screen, apart - wrong, apart + wrong)
+            columns, _ = self._left(i, columns, self.low[i, columns] - self.low_error[i], screen, low, high)
+        squared, near = self.training.squared, self.columns.start + screen
+        shifted, norms = (
+            np.concatenate([a[i : i + 1], b[near]]) for a, b in zip(self.inputs, squared.parts, strict=True)
+        )
+        from_input, *apart = squared.between(shifted, norms, columns)
+        wrong, between = squared.error_between_points, np.transpose(apart)
+        columns, bounds = self._left(i, columns, from_input - self.error[i], screen, between - wrong, between + wrong)
         order = np.argsort(bounds)
         return columns[order], bounds[order]
 
-    def _left(self, i: int, columns: Ints, screen: Ints, shortest: Floats, longest: Floats) -> tuple[Ints, Floats]:
-        """Columns whose lower bound, by the x' of the screen, is below the best; and these bounds."""
-        gaps = (self.other[i, columns] - 2 * self.error[i])[:, None] - self.same[i, screen]
+    def _left(
+        self, i: int, columns: Ints, other: Floats, screen: Ints, shortest: Floats, longest: Floats
+    ) -> tuple[Ints, Floats]:
+        """Columns whose lower bound, by the x' of the screen, is below the best; and these bounds.
+
+        Parameters
+        ----------
+        other : (k,) squared distances of the input from the columns at the least.
+        shortest, longest : (k, n_screen) squared distances between the columns and the screen.
+        """
+        gaps = (other - self.error[i])[:, None] - self.same[i, screen]
         bounds = lowest_bisector(gaps, shortest, longest).max(axis=1)
         left = bounds < self.best[i]
         return columns[left], bounds[left]

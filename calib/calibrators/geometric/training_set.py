@@ -47,9 +47,18 @@ class SquaredDistances:
 
     def block(self, features: Floats, out: Floats) -> tuple[Floats, Floats]:
         """Squared distances of (n, d) inputs, in ``out`` (n, N), and for each (n,) by how much they may be wrong."""
-        shifted = features - self.centre
-        norms = squared_lengths(shifted)
+        shifted, norms = self.centred(features)
         return self.between(shifted, norms, slice(None), out), self.error(norms)
+
+    def centred(self, features: Floats) -> tuple[Floats, Floats]:
+        """Inputs (n, d) less the centre, and their squared lengths (n,)."""
+        shifted = features - self.centre
+        return shifted, squared_lengths(shifted)
+
+    @property
+    def parts(self) -> tuple[Floats, Floats]:
+        """The points and their squared lengths."""
+        return self.points, self.norms
 
     def between(self, shifted: Floats, norms: Floats, columns: slice | Ints, out: Floats | None = None) -> Floats:
         """Squared distances of (n, d) centred inputs, with their squared lengths, to the points of some columns."""
@@ -137,8 +146,7 @@ class Outline:
 
     def block(self, features: Floats, out: Floats) -> tuple[Floats, Floats]:
         """Lower bounds of the squared distances of (n, d) inputs, in ``out`` (n, N), each wrong by (n,) at most."""
-        shifted = features - self.whole.centre
-        norms = squared_lengths(shifted)
+        shifted, norms = self.whole.centred(features)
         np.matmul(-2 * _outlined(shifted, self.directions), self.points.T, out=out)
         out += self.whole.norms
         out += norms[:, None]

@@ -97,6 +97,25 @@ def test_long_rows_give_their_definition(rng, n_varying):
     assert_same(exact_separation(*arguments), naive_of(naive.exact, case))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_outlines_and_whole_distances_search_the_same(rng, dtype, monkeypatch):
+    """Classes that overlap, with hundreds of x' and x'' each: the definition of some, and of all without outlines."""
+    scale = np.where(np.arange(300) < 15, 1.0, 0.05)
+    labels, predicted = rng.integers(0, 3, 600), rng.integers(0, 3, 60)
+    centres = rng.normal(size=(3, 300)) * scale
+    train = (rng.normal(size=(600, 300)) * scale + centres[labels]).astype(dtype)
+    features = (rng.normal(size=(60, 300)) * scale + centres[predicted]).astype(dtype)
+    assert TrainingSet.from_arrays(train, labels).outline is not None
+    values = exact_separation(train, labels, features, predicted)
+    monkeypatch.setattr("calib.calibrators.geometric.training_set.LEAST_NUMBERS", 10**9)
+    np.testing.assert_array_equal(exact_separation(train, labels, features, predicted), values)
+    for x, label, value in zip(features[:5].astype(float), predicted, values, strict=False):
+        to, same = np.square(train - x).sum(axis=1), labels == label
+        apart = np.linalg.norm(train[~same, None].astype(float) - train[same][None], axis=2)
+        planes = (to[~same, None] - to[same]) / (2 * apart)
+        assert value == pytest.approx(planes.max(axis=1).min(), rel=1e-9)
+
+
 @given(cases())
 def test_float32_differs_by_nothing_but_its_input(case):
     case.train, case.features = case.train.astype(np.float32), case.features.astype(np.float32)
