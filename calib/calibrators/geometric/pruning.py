@@ -98,7 +98,8 @@ def exact(training: TrainingSet, features: Floats, predicted: Ints) -> Exact:
     """Exact separation (L2) of inputs as :meth:`TrainingSet.queries` returns them."""
     n = len(features)
     result = Exact(np.empty(n), np.full(n, -1), np.full(n, -1), Nearest.empty(n))
-    left, squared = [np.arange(n)], training.squared
+    left: list[Ints] = [np.arange(n)]
+    squared = training.squared
     if training.outline is not None:
         left = [np.empty(0, dtype=np.int64)]
         for rows, columns, low, error in distance_blocks(training, training.outline, features, predicted, np.arange(n)):
@@ -174,12 +175,14 @@ class _Search:
                 inputs.append(np.full(len(candidates[:MAXIMA_PER_ROUND]), i))
                 columns.append(candidates[:MAXIMA_PER_ROUND])
                 pending[i] = candidates[MAXIMA_PER_ROUND:], bounds[MAXIMA_PER_ROUND:]
-            self._whole_maxima(np.concatenate(inputs), np.concatenate(columns))
+            if any(map(len, inputs)):
+                self._whole_maxima(np.concatenate(inputs), np.concatenate(columns))
         self._settle()
 
     def _whole_maxima(self, inputs: Ints, columns: Ints) -> Floats:
-        """Bound the maximum over F for pairs of an input and the column of an x''; returns winners (m, k) in F."""
-        squared, winners = self.training.squared, [np.empty((0, SCREEN_WINNERS), dtype=np.int64)]
+        """Bound the maximum over F for pairs of an input and a column of an x'', one or more; returns winners in F."""
+        squared = self.training.squared
+        winners: list[Ints] = []
         from_inputs = pairwise_l2(
             self.features, self.rows[inputs], self.training.features, self.training.order[columns]
         )
@@ -197,7 +200,7 @@ class _Search:
             pair, same = np.nonzero(high >= lowest[:, None])
             self.open_pairs.append((i[pair], same, column[pair], lowest[pair]))
             winners.append(won)
-        return np.concatenate(winners[1:] or winners)
+        return np.concatenate(winners)
 
     def _screened(self, i: int, screen: Ints, first: int) -> tuple[Ints, Floats]:
         """Columns of the x'' that may still decide the i-th input, with a lower bound each, in its order."""
