@@ -223,7 +223,10 @@ class TemperatureScaling(ScalingCalibrator):
         if (logits[np.arange(len(labels)), labels] == logits.max(axis=1)).all():
             self._every_label_on_top(any(np.ptp(row) > 0 for row in logits))
             return
-        guess = None if isinstance(start, TemperatureScaling) else self._guess(logits, labels)
+        if isinstance(start, TemperatureScaling):
+            guess: float | None = float(np.clip(np.log(start.temperature_) - log_unit, -bound, bound))
+        else:
+            guess = self._guess(logits, labels)
         ones, zeros = np.ones(logits.shape[1]), np.zeros(logits.shape[1])
         calls = 0
 
@@ -236,8 +239,6 @@ class TemperatureScaling(ScalingCalibrator):
             callback(calls, self.passes, value)
             return float(by_scale.sum())
 
-        if isinstance(start, TemperatureScaling):
-            guess = float(np.clip(np.log(start.temperature_) - log_unit, -bound, bound))
         if guess is not None:
             low, high = _around(slope, guess, bound)
         else:
