@@ -439,8 +439,8 @@ def said_of_bounds(evaluations: Mapping[str, Evaluation]) -> str:
     """What the logits outside the top k can change of each NLL; "" where nothing, or nothing is known.
 
     Whether a method is better than another is open where their ranges overlap, and
-    :class:`calib.evaluation.claims.Claims` leaves it open: methods take other logits as equal, but not as the same number
-    of them.
+    :class:`calib.evaluation.claims.Claims` leaves it open: methods take other logits as equal, but not as the same
+    number of them.
 
     Parameters
     ----------
