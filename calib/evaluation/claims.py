@@ -111,7 +111,7 @@ def rows_to_decide(n: int, value: float, error: float, quantile: float, relevant
 
 
 def unknown_part(one: ResampledScores, other: ResampledScores, key: str) -> tuple[float, float]:
-    """How far below and above its value the difference of two scores on the same rows may lie; 0 and 0 if both are known.
+    """How far below and above its value the difference of two scores may lie; 0 and 0 where both are known.
 
     Where bounds are all that is known of a score, a confidence interval widened by this holds whatever the score is,
     with at least the same probability (Horowitz and Manski 2000).
