@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Literal
 
-from calib.evaluation.evaluation import CLASSWISE, CLASSWISE_ABOVE, Evaluation
+from calib.evaluation.classwise import CLASSWISE, CLASSWISE_ABOVE
+from calib.evaluation.evaluation import Evaluation
 from calib.evaluation.view import View
 from calib.formatting import NO_BREAK, number
 from calib.metrics.confidence import Bools

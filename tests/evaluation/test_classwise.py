@@ -5,7 +5,8 @@ import pytest
 
 from calib.evaluation import evaluate, paired_differences, score_intervals, scores
 from calib.evaluation import evaluation as module
-from calib.evaluation.evaluation import MAX_BYTES, MAX_CLASSES, ClasswiseSums, classwise_values
+from calib.evaluation.classwise import MAX_BYTES, ClasswiseSums, classwise_values
+from calib.evaluation.evaluation import MAX_CLASSES
 from calib.evaluation.scores import calibrated_scores, resample_scores
 from calib.metrics import Resamples, classwise_ece
 from calib.numerics import softmax

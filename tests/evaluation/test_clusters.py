@@ -15,7 +15,7 @@ from calib.diagnostics.risk_coverage import order_qualities
 from calib.diagnostics.smooth_reliability import smooth_curve
 from calib.evaluation import Evaluation, score_intervals
 from calib.evaluation.bootstrap import FEW_CLUSTERS, said_of_intervals
-from calib.evaluation.evaluation import ClasswiseSums
+from calib.evaluation.classwise import ClasswiseSums
 from calib.evaluation.scores import resample_scores, scores
 from calib.metrics.bootstrap import MAX_GROUPS, Resamples, effective_count, wilson_interval
 
