@@ -26,7 +26,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np
 
 import calib
-from calib.calibrators.one_vs_rest import top_log_odds
+from calib.calibrators.top_class import top_log_odds
 from calib.errors import CalibrationError
 from calib.export.runtime import ExportedCalibrator
 from calib.export.writer import exported, to_mlflow, to_sql, to_torch

@@ -83,7 +83,7 @@ OPERATIONS = {
     "log_odds": "log-odds of each of more than two classes, :func:`calib.numerics.one_vs_rest_log_odds`",
     "top_log_odds": "log-odds of the first largest of each row against the rest, (n, 1)",
     "in_proportion": "probabilities with the confidences b in the predicted classes of the logits a, "
-    ":func:`calib.calibrators.one_vs_rest.filled_in_proportion`",
+    ":func:`calib.calibrators.top_class.filled_in_proportion`",
     "gaps": "softmax with weighed gaps in each sorted row, :func:`calib.calibrators.order_preserving.gap_probs`",
     "draws": "exponentials b times their average growth at a by the given Draws",
     "normals": "mean softmax of a + sqrt(b) * e over the rows e of the normals given",

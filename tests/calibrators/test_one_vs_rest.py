@@ -10,7 +10,8 @@ import pytest
 
 import calib
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, argmax_with_ties
-from calib.calibrators.one_vs_rest import BinaryCalibrator, filled_in_proportion, with_other_sharing
+from calib.calibrators.one_vs_rest import BinaryCalibrator, with_other_sharing
+from calib.calibrators.top_class import filled_in_proportion
 from calib.data.samples import load_sample
 from calib.errors import CalibrationError
 from calib.numerics import one_vs_rest_log_odds, sigmoid, softmax

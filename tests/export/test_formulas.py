@@ -9,9 +9,9 @@ import calib
 from benchmarks.exports import FORMS, fits, near_steps, simulated
 from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.prediction import predict_draws
-from calib.calibrators.one_vs_rest import filled_in_proportion, top_log_odds
 from calib.calibrators.order_preserving import gap_probs
 from calib.calibrators.temperature import TemperatureScaling
+from calib.calibrators.top_class import filled_in_proportion, top_log_odds
 from calib.errors import CalibrationError
 from calib.export.formulas import formula, has_formula
 from calib.export.graph import OPERATIONS, Piecewise, in_order, side_by_side
