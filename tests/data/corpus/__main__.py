@@ -43,8 +43,8 @@ def decoded(content: bytes) -> str:
 def shown(judgement: Judgement, n_lines: int = 6) -> str:
     """One table: header, first rows, truth, what was read."""
     table, truth = judgement.table, judgement.table.truth
-    if table.filename.endswith(".parquet"):
-        lines = [f"(parquet, {len(table.content)} bytes)"]
+    if table.filename.endswith((".parquet", ".xlsx")):
+        lines = [f"({table.filename}, {len(table.content)} bytes)"]
     else:
         lines = decoded(table.content).splitlines()[:n_lines]
     parts = [
