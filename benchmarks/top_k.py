@@ -21,7 +21,6 @@ METHODS = ("identity", "temperature", "ensemble_temperature", "imax", "isotonic"
 ROWS, KEPT, CLASSES = 20_000, 100, 100_000
 TEMPERATURE, NOISE, EXPONENTS = 1.3, 0.7, (1.2, 3.0)
 AT_ONCE = 200
-IMPORTS = {"isotonic": ("sklearn.isotonic",), "gpcalib": ("sklearn.cluster",)}
 
 
 def simulate(path: Path, rows: int, kept: int, classes: int) -> None:
@@ -49,7 +48,7 @@ def simulate(path: Path, rows: int, kept: int, classes: int) -> None:
 
 def measured(path: Path, name: str) -> tuple[Cost, int, dict[str, float]]:
     """What a whole round costs, the bytes after the imports, and the scores."""
-    imports = bytes_after_imports("scipy.optimize", "calib.data.load", "calib.evaluation", *IMPORTS.get(name, ()))
+    imports = bytes_after_imports("scipy.optimize", "calib.data.load", "calib.evaluation")
 
     def work() -> dict[str, float]:
         import calib

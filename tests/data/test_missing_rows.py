@@ -166,3 +166,18 @@ def test_a_database_writes_missing_values_as_backslash_n():
     rows[3], rows[5] = "\\N,0.5", "1,\\N"
     data = load(("export.csv", "\n".join(["default,pd", *rows]).encode()))
     assert len(data) == 298 and set(data.class_names) == {"0", "1"}
+
+
+@pytest.mark.parametrize("word", ["N/A", "unknown", "?", "NA"])
+def test_a_word_for_no_outcome_beside_yes_and_no_is_a_missing_one(word):
+    lines = [f"{('No', 'Yes')[k % 2]},{0.1 + 0.02 * (k % 40)}" for k in range(200)] + [f"{word},0.5"] * 20
+    data = load(("table.csv", "\n".join(["had_stroke,stroke_prob", *lines]).encode()))
+    assert len(data) == 200
+    assert data.class_names == ("No", "Yes") and data.event.column == 1
+    assert any("20" in finding.message and "left out" in finding.message for finding in data.findings)
+
+
+def test_a_class_called_unknown_that_has_an_output_stays_a_class():
+    lines = [f"{name},0.2,0.5,0.3" for name in ("no", "unknown", "yes") for _ in range(30)]
+    data = load(("table.csv", "\n".join(["answer,p_no,p_unknown,p_yes", *lines]).encode()))
+    assert data.class_names == ("no", "unknown", "yes")

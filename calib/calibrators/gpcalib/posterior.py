@@ -94,10 +94,10 @@ def monotone_shifts(shifts: Floats, grid: Grid, space: str) -> Floats:
     shifts : (..., grid.size)
     space : "logits" (mu' = 1) or "probs" (mu' = 1 / p).
     """
-    from sklearn.isotonic import IsotonicRegression
+    from scipy.optimize import isotonic_regression
 
     allowed = np.concatenate([[0.0], np.cumsum(allowed_falls(grid, space))])
-    projected = [IsotonicRegression().fit_transform(grid.nodes, shift + allowed) for shift in np.atleast_2d(shifts)]
+    projected = [isotonic_regression(shift + allowed).x for shift in np.atleast_2d(shifts)]
     return (np.array(projected) - allowed).reshape(shifts.shape)
 
 

@@ -7,7 +7,7 @@ with the amounts named here. Whether outputs agree with an outcome is never look
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from calib.data.event import DID_NOT, HAPPENED
 from calib.data.formats.base import Array
+from calib.data.interpret.labels import MISSING_WORDS
 from calib.data.interpret.roles import Role
 from calib.data.interpret.vocabulary import PERCENT, has_word, strengths, tokens, weighed
 from calib.numerics import Floats
@@ -258,8 +259,27 @@ def spelled(value: object) -> str:
 
 
 def columns_of(sample: Mapping[str, Array]) -> dict[str, Column]:
-    """The columns of a sample by name."""
-    return {name: Column(name, j, cells) for j, (name, cells) in enumerate(sample.items())}
+    """The columns of a sample by name; beside two values of text, a word such as "N/A" is a missing one."""
+    called = {word for name in sample for word in tokens(name)}
+    return {name: Column(name, j, without_missing(cells, called)) for j, (name, cells) in enumerate(sample.items())}
+
+
+def without_missing(cells: Array, called: Collection[str]) -> Array:
+    """Text of two values and words for a missing one, with these words left empty.
+
+    Parameters
+    ----------
+    called : words of the names of all columns, since a class may have an output and be called ``unknown``.
+    """
+    if cells.dtype.kind != "U":
+        return cells
+    values = np.unique(cells)
+    plain = [value.strip() for value in values.tolist()]
+    missing = np.array([text in MISSING_WORDS and text.lower() not in called for text in plain], dtype=bool)
+    left = {text for text, gone in zip(plain, missing, strict=True) if text and not gone}
+    if not missing.any() or len(left) != 2:
+        return cells
+    return np.where(np.isin(cells, values[missing]), "", cells)
 
 
 SUM_OFF = 2e-2

@@ -104,6 +104,9 @@ MISSING_TEXTS = ("", "nan", "none", "null", "NaN", "None", "NaT", "<NA>", "NULL"
 PERHAPS_MISSING = ("NA", "N/A", "n/a", "#N/A", "?", "-", ".", "unknown", "missing", "Unknown", "Missing")
 """Texts that stand for no label where there are more of them than classes, and no column has that name."""
 
+MISSING_WORDS = frozenset((*MISSING_TEXTS, *PERHAPS_MISSING)) - {""}
+"""Both."""
+
 WHOLE_TEXT = re.compile(r"\s*[+-]?\d{1,15}(\.0*)?\s*")
 NUMBER_TEXT = re.compile(r"\s*[+-]?(\d{1,15}\.?\d{0,15}|\.\d{1,15})\s*")
 
@@ -250,7 +253,7 @@ def by_value(raw: Array, n_classes: int, column_names: Sequence[str] | None, nam
     values, positions = different_labels(raw, name)
     names = {_plain(name) for name in (*(column_names or ()), *(report.choices.label_values or ()))}
     missing = np.array([is_missing(value, names) for value in values.tolist()], dtype=bool)
-    if report.choices.label_values is None and (~missing).sum() > n_classes:
+    if (~missing).sum() > n_classes:
         perhaps = [value in PERHAPS_MISSING and _plain(value) not in names for value in values.tolist()]
         missing |= np.array(perhaps, dtype=bool)
     known = [value for value, gone in zip(values.tolist(), missing, strict=True) if not gone]

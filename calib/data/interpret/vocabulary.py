@@ -93,7 +93,7 @@ _WORDS: dict[Role, dict[float, str]] = {
     "weight": {
         CERTAIN: """sampleweight sampleweights weight weights gewicht gewichte gewichtung poids ponderation peso
             pesos ponderacion wt wgt exposure exposition exposicion ead iptw ipw sampwt samplewt finalwt fnlwgt
-            perwt hhwt pwgtp fstuwt wtmec pweight fweight aweight""",
+            perwt hhwt pwgtp fstuwt wtmec pweight fweight aweight wght pspwght dweight anweight""",
         USUAL: "w freq frequency haeufigkeit frequence frecuencia",
     },
     "group": {
@@ -125,7 +125,7 @@ _WORDS: dict[Role, dict[float, str]] = {
     "ignore": {
         CERTAIN: """date datum fecha time timestamp datetime zeit heure hora created updated comment comments
             kommentar commentaire comentario note notes bemerkung remark remarks seed epoch latency runtime version
-            logged config""",
+            logged config node nodeid leaf leafid""",
         LIKELY: "year month day jahr monat tag annee mois ano entropy",
         CERTAIN + 1: """lower upper lcl ucl lwr upr ci se stderr sd std stddev lb ub untere obere conflow confhigh
             esterror stderror""",
