@@ -17,6 +17,7 @@ import calib
 from calib.base import CalibrationError
 from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.statistics import grid_statistics
+from calib.calibrators.log_partition import log_partition_bounds
 from calib.cli import main
 from calib.data import Predictions
 from calib.data.predictions import as_outputs
@@ -24,7 +25,7 @@ from calib.evaluation import Evaluation
 from calib.evaluation.evaluation import said_of_bounds
 from calib.numerics import logsumexp, one_vs_rest_log_odds
 from calib.registry import METHODS, presets, said_of_kind
-from calib.top_k import TopK, equal_others, log_partition_bounds
+from calib.top_k import TopK, equal_others
 
 N, K = 300, 12
 TAKES = ("identity", "temperature", "ensemble_temperature", "imax")

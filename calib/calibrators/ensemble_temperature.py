@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Calibrator, Callback
+from calib.calibrators.log_partition import log_partition_bounds
 from calib.calibrators.temperature import OTHERS, TEMPERATURE, TemperatureScaling
 from calib.errors import CalibrationError
 from calib.numerics import Floats, Ints, blocks, softmax
 from calib.parameters import ROUNDING, Array, Items, State, Text, param
-from calib.top_k import Groups, TopK, log_partition_bounds
+from calib.top_k import Groups, TopK
 
 _SAMPLE = 1_000_000  # numbers read at each temperature of the first, coarse search
 _COARSE = np.linspace(-3.0, 3.0, 25)  # log-temperatures of that search, from that of temperature scaling
@@ -41,7 +42,8 @@ class EnsembleTemperatureScaling(Calibrator):
     of T alone. A coarse search over some of the rows finds its deepest valley, and L-BFGS the ground of it.
 
     Of the top k of very many classes as many equal ones stand for the others as temperature scaling finds
-    (:func:`calib.top_k.effective_others`); temperature and weights are those of the greatest likelihood given these.
+    (:func:`calib.calibrators.log_partition.effective_others`); temperature and weights are those of the greatest
+    likelihood given these.
     """
 
     form: str = param(

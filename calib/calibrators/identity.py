@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Calibrator, Callback
+from calib.calibrators.log_partition import log_partition_bounds
 from calib.numerics import Floats, Ints, softmax
-from calib.top_k import Groups, TopK, log_partition_bounds
+from calib.top_k import Groups, TopK
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

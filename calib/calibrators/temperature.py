@@ -10,11 +10,12 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Calibrator, Callback, LabelledBlocks
+from calib.calibrators.log_partition import effective_others, log_partition_bounds
 from calib.errors import CalibrationError
 from calib.hardware import DEVICES, cpu_description, no_gpu_note, worth_a_gpu
 from calib.numerics import SMALLEST_UNIT, Floats, Ints, blocks, logit_unit, softmax, unit_rows
 from calib.parameters import LARGEST, Number, State, Text, param
-from calib.top_k import Groups, TopK, effective_others, log_partition_bounds
+from calib.top_k import Groups, TopK
 
 PILOT_ELEMENTS = 20_000_000
 """Numbers of the rows, drawn at random, whose temperature the first pass over blocks starts from."""
@@ -176,8 +177,8 @@ class TemperatureScaling(ScalingCalibrator):
 
     Of the top k of very many classes the rows whose label lies among the k decide, by the likelihood of the label given
     that it does: all other classes cancel in ``exp(z_y / T) / sum_{j <= k} exp(z_j / T)``, so that nothing is assumed
-    of them. What T makes of their sum is then chosen by :func:`calib.top_k.effective_others`. Where these rows have no
-    best temperature, as with k = 1, all rows decide, with the other classes taken as equal.
+    of them. What T makes of their sum is then chosen by :func:`calib.calibrators.log_partition.effective_others`. Where
+    these rows have no best temperature, as with k = 1, all rows decide, with the other classes taken as equal.
     """
 
     max_log_temperature: float = param(
@@ -286,7 +287,7 @@ class TemperatureScaling(ScalingCalibrator):
         return softmax(groups.logits / self.temperature_, groups.counts)
 
     def nll_bounds(self, outputs: TopK, labels: Ints) -> tuple[Floats, Floats]:
-        """From the bounds of the log-partition, :func:`calib.top_k.log_partition_bounds`."""
+        """From the bounds of the log-partition, :func:`calib.calibrators.log_partition.log_partition_bounds`."""
         low, high = log_partition_bounds(outputs, 1 / self.temperature_, labels)
         own = outputs.label_logits(labels) / self.temperature_
         return low - own, high - own
