@@ -11,7 +11,7 @@ import numpy as np
 from calib.base import Callback, no_callback
 from calib.calibrators._lbfgs import LBFGSReport, minimise_convex
 from calib.calibrators._multinomial import ChangedTemperature, Problem
-from calib.calibrators.temperature import NumPyCrossEntropy, ScaledCrossEntropy
+from calib.calibrators.cross_entropy import NumPyCrossEntropy, ScaledCrossEntropy
 from calib.hardware import DEVICES, cpu_description, no_gpu_note, worth_a_gpu
 from calib.numerics import Floats, Ints, softmax
 from calib.parameters import Array, State, Text, param

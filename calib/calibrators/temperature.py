@@ -1,15 +1,16 @@
-"""Temperature scaling, and the base of all scaling methods: their loss, and the device of the fit."""
+"""Temperature scaling of arrays, of rows in blocks and of the top k of very many classes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Calibrator, Callback, LabelledBlocks
+from calib.calibrators.cross_entropy import NumPyCrossEntropy, ScaledCrossEntropy
 from calib.calibrators.log_partition import effective_others, log_partition_bounds
 from calib.errors import CalibrationError
 from calib.hardware import DEVICES, cpu_description, no_gpu_note, worth_a_gpu
@@ -40,66 +41,6 @@ STARTS_ANYWHERE = "Fit it again on all rows, old and new; with `start=` the sear
 
 OTHERS = Number(0, LARGEST).or_absent(0.0)
 """How many equal classes stand for those outside the top k; 0 where all do, or there were none."""
-
-
-class ScaledCrossEntropy(Protocol):
-    """Mean cross-entropy of ``softmax(scale * logits + bias)`` on a calibration set, and its gradient."""
-
-    def __call__(self, scale: Floats, bias: Floats) -> tuple[float, Floats, Floats]:
-        """Value in nats and gradients in scale and bias; the four arrays have shape (n_classes,)."""
-        ...
-
-
-def loss_and_residual(scores: Floats, labels: Ints) -> tuple[float, Floats]:
-    """Cross-entropy summed over the rows, and softmax minus the one-hot labels, which takes the place of the scores."""
-    rows = np.arange(len(labels))
-    scores -= scores.max(axis=1, keepdims=True)
-    loss = -float(scores[rows, labels].sum())
-    residual = np.exp(scores, out=scores)
-    total = residual.sum(axis=1)
-    loss += float(np.log(total).sum())
-    residual /= total[:, None]
-    residual[rows, labels] -= 1.0
-    return loss, residual
-
-
-class NumPyCrossEntropy:
-    """The loss in NumPy, on blocks of rows, so that it takes no memory beside the logits.
-
-    Parameters
-    ----------
-    logits : (n, n_classes) array, not copied.
-    labels : (n,) integers in [0, n_classes).
-    log_counts : (n, n_classes) logarithms of the number of classes that a column stands for; None where each is one.
-    """
-
-    def __init__(self, logits: Floats, labels: Ints, log_counts: Floats | None = None):
-        self._logits, self._labels, self._log_counts = logits, labels, log_counts
-        own, n_classes = logits[np.arange(len(labels)), labels], logits.shape[1]
-        self._of_labels = np.bincount(labels, own, n_classes), np.bincount(labels, minlength=n_classes)
-
-    def __call__(self, scale: Floats, bias: Floats) -> tuple[float, Floats, Floats]:
-        """See :class:`ScaledCrossEntropy`."""
-        n, n_classes = self._logits.shape
-        loss, (by_scale, by_bias) = 0.0, (-part.astype(float) for part in self._of_labels)
-        for rows in blocks(n, n_classes):
-            logits, labels = self._logits[rows], self._labels[rows]
-            scores = logits * scale
-            if bias.any():
-                scores += bias
-            if self._log_counts is not None:
-                scores += self._log_counts[rows]
-            scores -= scores.max(axis=1, keepdims=True)
-            loss -= float(scores[np.arange(len(labels)), labels].sum())
-            odds = np.exp(scores, out=scores)
-            total = odds.sum(axis=1)
-            loss += float(np.log(total).sum())
-            # Probabilities are these odds over their sum, by which only two vectors of classes are divided.
-            shares = 1 / total
-            by_bias += shares @ odds
-            odds *= logits
-            by_scale += shares @ odds
-        return loss / n, by_scale / n, by_bias / n
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
