@@ -19,7 +19,7 @@ from calib.data.scales import PLAIN
 from calib.errors import CalibrationError
 from calib.export.formulas import canonical, formula
 from calib.export.graph import Value, apply, in_order
-from calib.export.onnx import tensors
+from calib.export.onnx import operations
 from calib.export.onnx.tensors import PREFIX, Graph, Tensor, described
 from calib.export.runtime import ExportedCalibrator
 from calib.registry import METHODS
@@ -46,27 +46,27 @@ OPERATIONS: dict[str, Callable[..., Tensor]] = {
     "divide": operator.truediv,
     "exp": Tensor.exp,
     "log": Tensor.log,
-    "sigmoid": tensors.sigmoid,
-    "softplus": tensors.softplus,
+    "sigmoid": operations.sigmoid,
+    "softplus": operations.softplus,
     "minimum": Tensor.minimum,
     "maximum": Tensor.maximum,
     "less": operator.lt,
     "equal": Tensor.equals,
-    "where": tensors.where,
+    "where": operations.where,
     "row_sum": Tensor.row_sums,
     "row_max": Tensor.row_maxima,
     "columns": Tensor.columns,
-    "join": tensors.joined,
+    "join": operations.joined,
     "product": lambda a, b: a @ b.op("Transpose", perm=[1, 0]),
-    "softmax": tensors.softmax,
+    "softmax": operations.softmax,
     "log_softmax": lambda a: a.op("LogSoftmax", axis=1),
-    "log_odds": tensors.log_odds,
-    "top_log_odds": lambda a: tensors.without_top(a)[1],
-    "in_proportion": tensors.in_proportion,
-    "gaps": lambda a, weights: tensors.gaps(a, weights.numbers),
-    "draws": tensors.average_growth,
-    "normals": lambda a, b, normals: tensors.mean_softmax(a, b, normals.numbers),
-    "piecewise": tensors.piecewise,
+    "log_odds": operations.log_odds,
+    "top_log_odds": lambda a: operations.without_top(a)[1],
+    "in_proportion": operations.in_proportion,
+    "gaps": lambda a, weights: operations.gaps(a, weights.numbers),
+    "draws": operations.average_growth,
+    "normals": lambda a, b, normals: operations.mean_softmax(a, b, normals.numbers),
+    "piecewise": operations.piecewise,
 }
 """What the operations of :data:`calib.export.graph.OPERATIONS` are in ONNX; what is given follows the values."""
 
@@ -146,7 +146,7 @@ def translated(result: Value, outputs: Tensor) -> Tensor:
             made[id(value)] = graph.constant(value.given.numbers)
         elif _of_few_rows(value):
             softmax: Any = value.of[1]
-            made[id(value)] = tensors.on_rows(of[0], of[2], tensors.softmax, made[id(softmax.of[0])])
+            made[id(value)] = operations.on_rows(of[0], of[2], operations.softmax, made[id(softmax.of[0])])
         else:
             made[id(value)] = OPERATIONS[value.op](*of, *([] if value.given is None else [value.given]))
     return made[id(value)]
