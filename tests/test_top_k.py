@@ -379,9 +379,13 @@ def test_methods_whose_ranges_overlap_are_named():
     found = {name: Evaluation.from_calibrator(fitted, outputs, labels) for name, fitted in fits.items()}
     assert "ranges of temperature and ensemble_temperature overlap" in said_of_bounds(found)
     assert "overlap" not in said_of_bounds({"temperature": found["temperature"]})
+    # A known NLL within a range may turn out the lower one too.
+    low, high = found["temperature"].nll_bounds
+    exact = {"known": replace(found["temperature"], nll_bounds=((low + high) / 2,) * 2)}
+    assert "range of temperature overlaps" in said_of_bounds({"temperature": found["temperature"]} | exact)
     # One that lies beyond is not among them.
     apart = {"far": replace(found["temperature"], nll_bounds=(9.0, 9.5))}
-    assert "far" not in said_of_bounds(found | apart).partition("The ranges")[2]
+    assert "far" not in said_of_bounds(found | apart).partition("The ranges of")[2]
 
 
 def test_a_label_whose_logit_is_not_known_leaves_no_nll():

@@ -275,11 +275,14 @@ class AutoCalibration(Calibrator):
         units = f"{self.n_rows_:,} rows"
         units += f" in {self.n_clusters_:,} clusters" if self.n_clusters_ else ""
         best = min(self.judged, key=lambda each: each.nll)
+        several = len(self.members_) > 1
+        mean = (
+            f"; the mean has {self.nll_:.4f}, a little too low since its weights were chosen there" if several else ""
+        )
         return [
             f"Weights by {self.rule_}, from {N_FOLDS} folds of {units}: {shares}.",
             f"On rows outside its fit, {best.title} has the lowest NLL of {len(self.judged_)} methods, {best.nll:.4f} "
-            f"(standard error {best.error:.4f}); the mean has {self.nll_:.4f}, a little too low since its weights were "
-            "chosen there.",
+            f"(standard error {best.error:.4f}){mean}.",
             *self.left_out_,
         ]
 

@@ -258,7 +258,7 @@ _SAMPLES = (
         "simulated-tokens",
         "Next tokens, simulated",
         "The 20 largest of 8000 logits for 1200 simulated next tokens, the log-sum of the others, the label's logit.",
-        "What the unknown logits can change of the NLL, and a temperature that is found without them: 1.3.",
+        "How far the unknown logits could change the NLL. Temperature scaling finds the true 1.3 without them.",
         1200,
         8000,
         simulated=True,

@@ -320,17 +320,25 @@ def said_of_bounds(evaluations: Mapping[str, Evaluation]) -> str:
 
 
 def _said_of_overlap(ranges: Mapping[str, tuple[float, float]]) -> str:
-    """The methods of which one range or more overlaps with another's, in a sentence; "" for none."""
+    """The methods whose range holds an NLL that another has or may have, in a sentence; "" for none."""
     overlapping = [
         title
         for title, (low, high) in ranges.items()
-        if any(
-            other != title and max(low, from_) < min(high, to) - SHOWN_WIDTH for other, (from_, to) in ranges.items()
+        if high - low > SHOWN_WIDTH
+        and any(
+            other != title and low < to - SHOWN_WIDTH and from_ < high - SHOWN_WIDTH
+            for other, (from_, to) in ranges.items()
         )
     ]
     if not overlapping:
         return ""
-    return f" The ranges of {listed(overlapping)} overlap: these logits could change which of them has the lower NLL."
+    begin = (
+        f"range of {overlapping[0]} overlaps" if len(overlapping) == 1 else f"ranges of {listed(overlapping)} overlap"
+    )
+    return (
+        f" The {begin} with the NLL of other methods: there these logits could change which is lower, and neither "
+        "method is called better."
+    )
 
 
 def _check_no_nan(values: Floats) -> None:

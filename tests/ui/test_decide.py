@@ -148,7 +148,7 @@ def test_sets_hold_what_was_asked_for_and_say_so(fits_to_read: OpenSession) -> N
     app.segmented_control(key="decide/question").set_value("Prediction sets").run()
     assert clean(app)
     assert "was asked for" in app.markdown[0].value
-    assert "Calibration makes them" in said(app) or "no significant difference" in said(app)
+    assert "Calibration makes" in said(app) or "no significant difference" in said(app)
     unfold(app, "sets/by class")
     assert clean(app)
     assert len(table(app, "class")) == fits_to_read.data.n_classes

@@ -220,7 +220,7 @@ def _against_raw(found: CostsBeside) -> str:
     against = f"1,000 rows change by {thousand(change)} from the {raw}"
     if change.low <= 0.0 <= change.high:
         return f"Whether calibration makes decisions cheaper is **undecided** ({against})."
-    return f"Calibration makes them **{'cheaper' if change.value < 0 else 'dearer'}** ({against})."
+    return f"Calibration makes decisions **{'cheaper' if change.value < 0 else 'dearer'}** ({against})."
 
 
 def numbers(raw: ShownFit, fit: ShownFit, found: CostsBeside) -> None:

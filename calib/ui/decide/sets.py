@@ -92,8 +92,8 @@ def _change(found: SetsBeside) -> str:
         return ""
     against = f"({number(size.value)} classes {_ends(size)} a row)"
     if size.low <= 0.0 <= size.high:
-        return f"That is no significant difference from the sets of the raw model {against}."
-    return f"Calibration makes them **{'smaller' if size.value < 0 else 'larger'}** {against}."
+        return f"Their mean size has no significant difference from that of the raw model's sets {against}."
+    return f"Calibration makes the sets **{'smaller' if size.value < 0 else 'larger'}** {against}."
 
 
 def picture(raw: ShownFit, fit: ShownFit, found: SetsBeside) -> None:

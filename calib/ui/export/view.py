@@ -59,7 +59,7 @@ WITHOUT = f"""Where there is no calib, Python says `{WITHOUT_CALIB}`, to the imp
 Then install calib (`pip install .` in its folder: its core brings NumPy alone), copy the folder `calib` out of the
 bundle beside your code, or use the bundle."""
 SHELL = """unzip calibrator.zip -d calibrator
-python calibrator/predict.py {file} --out calibrated.npz    # Python with NumPy alone"""
+python calibrator/predict.py {file} --out calibrated.npz  # needs NumPy"""
 PYTHON = """from calib import runtime                     # in the unzipped folder, or where calib is installed
 calibrator = runtime.load("calibrator.npz")   # calibrator.json beside it; nothing is unpickled
 {call}"""

@@ -12,7 +12,7 @@ from calib.base import Calibrator
 from calib.data import Predictions
 from calib.formatting import listed, plural
 from calib.hardware import DEVICES, cpu_description, gpu_present
-from calib.registry import METHODS, missing_arrays, said_of_kind, short_of_rows
+from calib.registry import METHODS, can_learn, missing_arrays, said_of_kind, short_of_rows
 from calib.ui.fitting import offered_presets, start
 from calib.ui.link import page_link
 from calib.ui.menu import said_of_missing
@@ -161,7 +161,8 @@ def _left_out(data: Predictions) -> None:
     """The methods that the data do not allow, in grey, with what they need; and where such arrays come in."""
     if said := said_of_kind(data):
         st.caption(said)
-    lacking = {METHODS[name].title: missing for name in METHODS if (missing := missing_arrays(name, data))}
+    able = [name for name, method in METHODS.items() if can_learn(method.cls, data)]  # of the others it is said above
+    lacking = {METHODS[name].title: missing for name in able if (missing := missing_arrays(name, data))}
     for title, missing in lacking.items():
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(

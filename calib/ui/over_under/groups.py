@@ -61,7 +61,7 @@ def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
             )
             for fit in methods
         ]  # fmt: skip
-        draw = partial(_chart, gaps, last, least, view)
+        draw = partial(_chart, gaps, last, least, view, BY[by])
         widgets.show_kept(
             ("subgroup chart", closer.key, by, least),
             draw,
@@ -76,7 +76,8 @@ def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
                 else ""
             ),
         )
-    show_table(_subgroup_table(last, results[0] if len(results) > 1 else None, view))
+    table = _subgroup_table(last, results[0] if len(results) > 1 else None, view)
+    show_table(table, "group", len(table.columns))
     st.caption(
         "*Beside the rest* is a group's gap minus the gap of all other rows. *ECE* uses 15 bins of equal width, and is "
         "always too large for few rows; *ECE, debiased* uses bins of equal counts, and what noise alone would give is "
@@ -89,14 +90,14 @@ def _pooled(result: Subgroups) -> int:
     return int(result.gaps.rows.sum() - result.gaps.rows[result.worst_first[:MOST_GROUPS]].sum())
 
 
-def _chart(gaps: list[tuple[str, GroupGaps, Style]], result: Subgroups, least: int, view: View) -> Any:
-    """The worst groups and, pooled, the others, as the classes are."""
+def _chart(gaps: list[tuple[str, GroupGaps, Style]], result: Subgroups, least: int, view: View, by: str) -> Any:
+    """The worst groups and, pooled, the others, as the classes are; `by` says what they are groups of."""
     order = result.worst_first[:MOST_GROUPS]
     names = [result.names[k] for k in order]
     others = len(result.names) - len(order)
     # A handful of pooled rows would stretch the axis.
     shown = np.arange(len(order) + (_pooled(result) >= least))
-    return per_class_chart([*names, f"{plural(others, 'other')}, pooled"], shown, gaps, view=view)
+    return per_class_chart([*names, f"{plural(others, 'other')}, pooled"], shown, gaps, f"By {by}", view)
 
 
 def _subgroup_table(result: Subgroups, raw: Subgroups | None, view: View) -> pd.DataFrame:
