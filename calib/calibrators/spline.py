@@ -29,6 +29,9 @@ MOST_POOLS = 2048
 MOST_POINTS = 256
 """Points of a map that was kept from falling."""
 
+CLOSEST = 1e-9
+"""Least distance of neighbouring knots as a share of the range; nearer ones are one knot to rounding."""
+
 _MAX_STEPS = 100
 
 
@@ -231,6 +234,7 @@ class Basis:
     @classmethod
     def from_knots(cls, knots: Floats, pools: Groups) -> Basis:
         """The basis on the scores of some pools."""
+        knots = knots[np.diff(knots, prepend=-np.inf) > CLOSEST * np.ptp(knots)]
         if len(knots) == 1:
             knots = knots[0] + np.array([-0.5, 0.5])
         centre = float(np.average(pools.log_odds, weights=pools.counts))

@@ -268,3 +268,12 @@ def test_copies_of_a_row_make_a_spline_no_rougher_where_they_are_a_cluster():
     assert len(few.maps_[0]["knots"]) == 2
     assert "5 clusters" in few.notes()[-1]
     assert not hasattr(few, "_clusters")
+
+
+@pytest.mark.parametrize("far", [1e20, -1e20, 1e99])
+def test_a_spline_is_fitted_beside_one_score_very_far_away(far):
+    log_odds = np.append(np.random.default_rng(0).normal(size=200), far)
+    positives = np.arange(201) % 3 == 0
+    probs = SplineCalibration().fit(as_logits(log_odds), positives.astype(int)).predict_proba(as_logits(log_odds))
+    assert np.isfinite(probs).all()
+    assert (np.diff(probs[np.argsort(log_odds), 1]) >= 0).all()
