@@ -163,7 +163,7 @@ class TopK:
         CalibrationError
             If the arrays do not fit together, or a row cannot be what it says.
         """
-        values, indices = np.asarray(values), np.asarray(indices)
+        values, indices = _numbers(values, "values"), _numbers(indices, "indices")
         if values.ndim != 2 or values.shape != indices.shape or not values.size:
             raise CalibrationError(
                 f"Values and indices must have one shape (n, k); got {values.shape} and {indices.shape}."
@@ -171,11 +171,11 @@ class TopK:
         if values.dtype.kind not in "fiu" or indices.dtype.kind not in "iu":
             raise CalibrationError(f"Values must be numbers and indices integers; got {values.dtype}, {indices.dtype}.")
         n, k = values.shape
-        n_classes = k if n_classes is None else int(n_classes)
+        n_classes = k if n_classes is None else _whole("n_classes", n_classes)
         if rest is None and n_classes != k:
             raise CalibrationError(f"The log-sum of the other {n_classes - k:,} classes is missing; give rest.")
-        rest = np.full(n, -np.inf) if n_classes == k else np.asarray(rest, dtype=np.float64)
-        label_logit = None if label_logit is None else np.asarray(label_logit, dtype=np.float64)
+        rest = np.full(n, -np.inf) if n_classes == k else _numbers(rest, "rest", np.float64)
+        label_logit = None if label_logit is None else _numbers(label_logit, "label_logit", np.float64)
         for name, array in (("rest", rest), ("label_logit", label_logit)):
             if array is not None and array.shape != (n,):
                 raise CalibrationError(f"{name} must have the shape ({n},); got {array.shape}.")
@@ -192,13 +192,27 @@ class TopK:
         logits : (n, K) finite logits.
         k : how many are kept, 1 to K.
         labels : (n,) integers, of whose logits a copy is kept.
+
+        Raises
+        ------
+        CalibrationError
+            If the logits are no such matrix, or k or a label lies outside.
         """
-        logits = np.asarray(logits, dtype=np.float64)
+        logits = _numbers(logits, "logits", np.float64)
+        if logits.ndim != 2 or not np.isfinite(logits).all():
+            raise CalibrationError(f"Logits must be finite and of shape (n, K); got {logits.shape}.")
         n, n_classes = logits.shape
+        if not 1 <= _whole("k", k) <= n_classes:
+            raise CalibrationError(f"k must lie from 1 to the {n_classes:,} classes; got {k}.")
+        labels = None if labels is None else _numbers(labels, "labels")
+        if labels is not None and not (
+            labels.shape == (n,) and labels.dtype.kind in "iu" and ((labels >= 0) & (labels < n_classes)).all()
+        ):
+            raise CalibrationError(f"Labels must be {n:,} whole numbers from 0 to {n_classes - 1:,}.")
         order = np.argsort(-logits, axis=1, kind="stable")
         values = np.take_along_axis(logits, order, axis=1)
         rest = np.full(n, -np.inf) if k == n_classes else logsumexp(values[:, k:], axis=1)
-        own = None if labels is None else logits[np.arange(n), np.asarray(labels)]
+        own = None if labels is None else logits[np.arange(n), labels]
         return cls(values[:, :k].copy(), order[:, :k].astype(np.int32), rest, n_classes, own)
 
     def __len__(self) -> int:
@@ -405,6 +419,19 @@ class TopK:
         if not (shaped and typed and of_labels and 1 <= self.k <= self.n_classes and self.n_classes >= 3):
             return False
         return self.is_falling() and not any(rows.any() for rows in self.faults().values())
+
+
+def _numbers(given: Any, name: str, dtype: Any = None) -> npt.NDArray[Any]:
+    try:
+        return np.asarray(given, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise CalibrationError(f"{name} must be an array of numbers ({error}).") from error
+
+
+def _whole(name: str, given: Any) -> int:
+    if not isinstance(given, (int, np.integer)):
+        raise CalibrationError(f"{name} must be a whole number; got {given!r}.")
+    return int(given)
 
 
 def equal_others(rest: Floats, cap: Floats, n_others: int, others: float | None) -> tuple[Floats, Floats]:

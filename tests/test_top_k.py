@@ -521,3 +521,30 @@ def test_the_command_line_compares_and_fits(tmp_path, monkeypatch, capsys):
     assert main(["inspect", "outputs.npz"]) == 0
     assert main(["fit", "outputs.npz", "--method", "vector", "--out", "vector.npz"]) == 1
     assert "all classes" in capsys.readouterr().err
+
+
+def test_tied_logits_leave_the_temperature_to_all_rows():
+    # Of the top 2 nothing can be learned where they are equal; how many labels lie outside says T.
+    logits = np.where(np.arange(K) < 2, 3.0, 0.0) * np.ones((N, 1))
+    labels = np.arange(N) % 5
+    fitted = calib.calibrator("temperature").fit(TopK.from_matrix(logits, 2), labels)
+    whole = calib.calibrator("temperature").fit(logits, labels)  # the others are equal here
+    assert fitted.temperature_ == pytest.approx(whole.temperature_, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (lambda: TopK.from_matrix(np.eye(4), 0), "from 1 to the 4"),
+        (lambda: TopK.from_matrix(np.eye(4), 5), "from 1 to the 4"),
+        (lambda: TopK.from_matrix(np.eye(4), 2, [0, 1, 2, 4]), "from 0 to 3"),
+        (lambda: TopK.from_matrix(np.full((3, 4), np.nan), 2), "finite"),
+        (lambda: TopK.from_arrays([[1.0, 0.0]], [[0, 1]], rest=["x"], n_classes=5), "rest"),
+        (lambda: TopK.from_arrays([[1.0, 0.0]], [[0, 1]], rest=[0.0], n_classes="five"), "five"),
+        (lambda: TopK.from_arrays([[1.0, 0.0], [1.0]], [[0, 1]], rest=[0.0], n_classes=5), "values"),
+        (lambda: calib.calibrator("temperature").predict_top_k(np.eye(4)), "TopK"),
+    ],
+)
+def test_what_is_no_top_k_is_refused_in_words(made, said):
+    with pytest.raises(CalibrationError, match=said):
+        made()

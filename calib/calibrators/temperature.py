@@ -119,7 +119,8 @@ class TemperatureScaling(ScalingCalibrator):
     Of the top k of very many classes the rows whose label lies among the k decide, by the likelihood of the label given
     that it does: all other classes cancel in ``exp(z_y / T) / sum_{j <= k} exp(z_j / T)``, so that nothing is assumed
     of them. What T makes of their sum is then chosen by :func:`calib.calibrators.log_partition.effective_others`. Where
-    these rows have no best temperature, as with k = 1, all rows decide, with the other classes taken as equal.
+    these rows have no best temperature, as with k = 1 or equal logits, all rows decide, with the other classes taken
+    as equal.
     """
 
     max_log_temperature: float = param(
@@ -207,7 +208,7 @@ class TemperatureScaling(ScalingCalibrator):
         self.device_, self.device_note_ = cpu_description(), ""
         rank = outputs.rank_of(labels)
         inside = rank < outputs.k
-        if outputs.k > 1 and inside.any():
+        if (outputs.values[inside, 0] > outputs.values[inside, -1]).any():
             values, columns = (outputs.values, rank) if inside.all() else (outputs.values[inside], rank[inside])
             self._fit_scaling(NumPyCrossEntropy(values, columns), values, columns, callback)
             if not outputs.n_others:
