@@ -15,6 +15,7 @@ from calib.errors import CalibrationError, FitCancelled, missing_package
 from calib.formatting import Displayed
 from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks
 from calib.parameters import (
+    LARGEST,
     Count,
     State,
     Text,
@@ -31,16 +32,20 @@ from calib.top_k import Groups, TopK, TopKProbs
 
 
 def check_logits(logits: Any) -> Floats:
-    """Logits as a finite float64 array of shape (n, n_classes), copied only where the dtype differs."""
+    """Logits as a float64 array of shape (n, n_classes), none beyond :data:`calib.parameters.LARGEST` as in loading.
+
+    It is copied only where the dtype differs.
+    """
     array = np.asarray(logits)
     if array.ndim != 2 or array.shape[1] < 2:
         raise CalibrationError(f"Logits must have shape (n, n_classes) with at least 2 classes; got {array.shape}.")
     if array.dtype.kind not in "fiu":
         raise CalibrationError(f"Logits must be numbers; got dtype {array.dtype}.")
     array = array.astype(np.float64, copy=False)
-    if not np.isfinite(array).all():
-        bad = int((~np.isfinite(array)).any(axis=1).sum())
-        raise CalibrationError(f"{bad} of {len(array)} rows of logits hold NaN or infinite values.")
+    if array.size and not (array.min() >= -LARGEST and array.max() <= LARGEST):  # NaN is neither
+        bad = int((~(np.abs(array) <= LARGEST)).any(axis=1).sum())
+        beyond = f", or values beyond {LARGEST:g}" if np.isfinite(array).all(axis=1).sum() > len(array) - bad else ""
+        raise CalibrationError(f"{bad} of {len(array)} rows of logits hold NaN or infinite values{beyond}.")
     return array
 
 
@@ -416,6 +421,11 @@ class Calibrator(Displayed):
         CalibrationError
             If the number of classes is not that of the fit, or the method takes no such outputs.
         """
+        if not isinstance(outputs, TopK):
+            raise CalibrationError(
+                f"predict_top_k takes the largest logits of each row, as TopK; got {type(outputs).__name__}. Of the "
+                "outputs of all classes predict_proba takes an array."
+            )
         if not self.takes_top_k():
             raise CalibrationError(f"{type(self).__name__} needs the outputs of all classes, not the largest of them.")
         self._check_n_classes(outputs.shape)

@@ -132,12 +132,12 @@ def check_values(outputs: Any, kind: Kind) -> None:
     For predicting; loading a file says more about the same troubles, as findings.
     """
     array = np.asarray(outputs)
+    if not array.size:
+        return
     array = array.reshape(len(array), -1)
     bad = np.isnan(array) | (np.isposinf(array) if kind == "log_probabilities" else np.isinf(array))
     if bad.any():
         raise CalibrationError(f"{int(bad.any(axis=1).sum()):,} of {len(array):,} rows hold NaN or infinite values.")
-    if not array.size:
-        return
     low, high = float(array.min()), float(array.max())
     if kind in IN_UNIT and (low < -ROUNDING or high > 1 + ROUNDING):
         raise CalibrationError(

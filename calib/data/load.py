@@ -331,6 +331,11 @@ def predictions_of(
             loaded = "The data were loaded before, with their labels and options."
             raise DataError([Finding("error", "source", loaded, "Give them alone, or the arrays in their place.")])
         return replace(data, name=name or data.name)
+    for what, given in (("labels", labels), ("class_names", class_names)):
+        if np.isscalar(given):
+            single = f"{what} is a single value, {shortened(repr(given))}."
+            raise DataError([Finding("error", "shape_0d", single, "Give a list of them.")])
+    name = None if name is None else str(name)
     columns = list(getattr(data, "columns", ()))
     if class_names is None and labels is not None and len(columns) > 1 and all(isinstance(c, str) for c in columns):
         class_names = columns

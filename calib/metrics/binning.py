@@ -103,7 +103,7 @@ def bin_edges(values: Floats, n_bins: int, binning: str) -> Floats:
     """
     if binning not in BINNINGS:
         raise CalibrationError(f"There is no binning {binning!r}; choose from {', '.join(BINNINGS)}.")
-    if int(n_bins) != n_bins or n_bins < 1:
+    if not isinstance(n_bins, (int, float, np.integer)) or not n_bins >= 1 or n_bins % 1:
         raise CalibrationError(f"n_bins={n_bins!r} must be a whole number of at least 1.")
     return BINNINGS[binning](values, int(n_bins))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -122,6 +122,10 @@ def _calibrators(
     if isinstance(methods, str):
         methods = [methods]
     if isinstance(methods, Mapping):
+        if unnamed := [key for key in methods if not isinstance(key, str)]:
+            raise CalibrationError(
+                f"Methods are called by texts; {listed(list(map(repr, unnamed)))} of methods is none."
+            )
         strange = [key for key, method in methods.items() if not isinstance(method, Calibrator)]
         if strange:
             raise CalibrationError(
@@ -129,6 +133,8 @@ def _calibrators(
                 "methods={'temperature': calib.calibrator('temperature')}, or the names of methods."
             )
         return dict(methods)
+    if methods is not None and not isinstance(methods, Iterable):
+        raise CalibrationError(f"methods must be a list of names, or calibrators by name; got {methods!r}.")
     names = presets(rows)["Fast"] if methods is None else list(dict.fromkeys(methods))
     return {name: calibrator(name, random_state=seed) for name in names if name != BASELINE}
 

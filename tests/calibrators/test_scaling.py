@@ -18,6 +18,7 @@ from calib.calibrators import cross_entropy, temperature
 from calib.calibrators._lbfgs import LBFGSReport, minimise_convex
 from calib.calibrators.cross_entropy import NumPyCrossEntropy
 from calib.calibrators.vector import VectorScaling
+from calib.errors import CalibrationError
 from calib.metrics import nll
 from calib.numerics import blocks, softmax
 from tests.conftest import ROOT, simulate
@@ -375,3 +376,14 @@ def test_a_line_search_without_a_better_point_has_arrived_on_a_convex_loss_only(
     assert [report.converged for report in reports] == [converged, smooth_convex]
     assert {report.message for report in reports} == {reports[0].message}
     assert "1 iteration" in reports[0].message
+
+
+@pytest.mark.parametrize("value", [1e101, -1.7e308])
+def test_logits_larger_than_loading_takes_are_refused(value):
+    logits, labels = simulate(n=50, n_classes=3)
+    fitted = calib.calibrator("temperature").fit(logits, labels)
+    beyond = logits.copy()
+    beyond[3, 0] = value
+    for call in (lambda: calib.calibrator("temperature").fit(beyond, labels), lambda: fitted.predict_proba(beyond)):
+        with pytest.raises(CalibrationError, match=r"1 of 50 rows .* beyond 1e\+100"):
+            call()

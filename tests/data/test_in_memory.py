@@ -20,6 +20,18 @@ PROBS = softmax(LOGITS)
 NAMES = ["cat", "dog", "eel"]
 
 
+@pytest.mark.parametrize("source", [(PROBS, LABELS), (PROBS, LABELS, PROBS)])
+def test_a_tuple_of_arrays_is_no_file(source):
+    with pytest.raises(calib.DataError, match="tuple"):
+        calib.load(source)
+
+
+@pytest.mark.parametrize("given", [{"labels": "abc"}, {"labels": 3}, {"labels": LABELS, "class_names": 3}])
+def test_a_single_value_is_no_list(given):
+    with pytest.raises(calib.DataError, match="single value"):
+        predictions_of(PROBS, **given)
+
+
 class Tensor:
     """As one of PyTorch with a gradient on a GPU: NumPy can read it after ``detach`` and ``cpu`` alone."""
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, log_expit, log_softmax, softmax
 
-from calib.canonical import ONE_COLUMN, Kind, exact_zeros, to_canonical, zero_floor
+from calib.canonical import ONE_COLUMN, Kind, check_values, exact_zeros, to_canonical, zero_floor
 from calib.data import Choices, inspect, load
 from tests.data.conftest import the
 
@@ -203,3 +203,9 @@ def test_exact_zeros_are_known_again_and_nothing_else_is():
         expected = np.column_stack([probs == 1.0, probs.astype(dtype) == 0.0])
         np.testing.assert_array_equal(exact_zeros(logits, 0.125), expected)
     assert not exact_zeros(logits, None).any()
+
+
+@pytest.mark.parametrize("kind", get_args(Kind))
+def test_outputs_without_rows_are_of_any_kind(kind):
+    check_values(np.zeros((0, 3)), kind)
+    check_values(np.zeros(0), kind)

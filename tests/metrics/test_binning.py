@@ -113,7 +113,12 @@ def test_imax_bins_of_saturated_and_of_few_confidences():
 
 @pytest.mark.parametrize(
     ("n_bins", "binning", "words"),
-    [(15, "equal", "equal_mass"), (0, "equal_width", "n_bins=0"), (2.5, "equal_width", "n_bins=2.5")],
+    [
+        (15, "equal", "equal_mass"),
+        (0, "equal_width", "n_bins=0"),
+        (2.5, "equal_width", "n_bins=2.5"),
+        ("x", "equal_mass", "n_bins=.x"),
+    ],
 )
 def test_wrong_options_are_named(n_bins, binning, words):
     with pytest.raises(CalibrationError, match=words):

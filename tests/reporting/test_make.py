@@ -88,6 +88,8 @@ def test_names_from_outside_are_escaped(tmp_path):
         ({"path": "nowhere/report.html"}, "no folder"),
         ({"methods": ["temprature"]}, "temprature"),
         ({"methods": {"mine": softmax}}, "mine of methods is no calibrator"),
+        ({"methods": {3: calib.calibrator("temperature")}}, "texts; 3"),
+        ({"methods": 3}, "got 3"),
         ({"view": "events"}, "events"),
     ],
 )

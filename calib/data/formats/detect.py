@@ -245,7 +245,7 @@ def check_upload(size: int, name: str) -> None:
 
 def open_file(source: Source, stack: ExitStack) -> tuple[str, BinaryIO]:
     """The name for people and an open binary file."""
-    if isinstance(source, tuple):
+    if isinstance(source, tuple) and len(source) == 2 and isinstance(source[0], (str, Path)):
         name, content = source
         return shown_name(name), io.BytesIO(content) if isinstance(content, (bytes, bytearray, memoryview)) else content
     if not isinstance(source, (str, Path)):
