@@ -190,7 +190,9 @@ def test_the_weights_are_those_of_the_folds(cheap, monkeypatch, stacked_from, ru
     np.testing.assert_allclose([by_name[name].error for name in CHEAP], values.std(axis=0, ddof=1) / np.sqrt(30))
     behind = values[:, [values.mean(axis=0).argmax()]] - values
     np.testing.assert_allclose([by_name[name].behind for name in CHEAP], behind.mean(axis=0), atol=1e-12)
-    np.testing.assert_allclose([by_name[name].behind_error for name in CHEAP], behind.std(axis=0, ddof=1) / np.sqrt(30))
+    np.testing.assert_allclose(
+        [by_name[name].behind_error for name in CHEAP], behind.std(axis=0, ddof=1) / np.sqrt(30), atol=1e-12
+    )
     # The members are fitted on all rows, and the prediction is their mean.
     probs = sum(found.get(name, 0) * calib.calibrator(name).fit(logits, labels).predict_proba(logits) for name in CHEAP)
     np.testing.assert_allclose(fitted.predict_proba(logits), probs, atol=1e-12)

@@ -50,7 +50,10 @@ def parts():
 
 @pytest.fixture(scope="module")
 def curve(parts):
-    methods = {name: calib.calibrator(name) for name in ("temperature", "vector")}
+    methods = {
+        "temperature": calib.calibrator("temperature"),
+        "vector": calib.calibrator("vector", strength="likelihood"),
+    }
     return size_curve(methods, *parts, n_draws=4)
 
 

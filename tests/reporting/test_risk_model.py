@@ -113,7 +113,7 @@ def test_the_answer_is_one_section_with_three_figures(loans, document):
                      loans.methods[0].evaluation.clusters, n_resamples=0)  # fmt: skip
     for key in ("oe", "slope", "auroc"):
         assert with_interval(raw[key].interval) in first.text
-    assert rest.count("<details") == 4 and "<details open" not in rest
+    assert rest.count("<details") == 5 and "<details open" not in rest
 
 
 def test_net_benefit_groups_and_rows_needed_are_those_of_the_library(loans, page):
