@@ -48,13 +48,12 @@ def parts():
     return part(400, 0), part(1500, 1)
 
 
+METHODS = {"temperature": calib.calibrator("temperature"), "vector": calib.calibrator("vector", strength="likelihood")}
+
+
 @pytest.fixture(scope="module")
 def curve(parts):
-    methods = {
-        "temperature": calib.calibrator("temperature"),
-        "vector": calib.calibrator("vector", strength="likelihood"),
-    }
-    return size_curve(methods, *parts, n_draws=4)
+    return size_curve(METHODS, *parts, n_draws=4)
 
 
 def rows(curve, method, score="NLL"):
@@ -68,8 +67,8 @@ def test_sizes_are_halved(n, sizes):
 
 def test_at_all_rows_it_is_the_fit_itself(curve, parts):
     calibration, test = parts
-    for name in ("temperature", "vector"):
-        probs = calib.calibrator(name).fit(calibration.logits, calibration.labels).predict_proba(test.logits)
+    for name, method in METHODS.items():
+        probs = copy.deepcopy(method).fit(calibration.logits, calibration.labels).predict_proba(test.logits)
         nll, ece = rows(curve, name).loc[400], rows(curve, name, "ECE").loc[400]
         # The order of the rows is another, which moves an optimiser by rounding.
         assert nll["value"] == pytest.approx(calib.metrics.nll(probs, test.labels), abs=1e-5)

@@ -198,9 +198,9 @@ def test_exactly_zero_has_its_bound_as_exactly_one_has(rng):
     logits, labels = np.tile([0.0, 1.0], (100, 1)), (x[:, 0] > 0).astype(int)
     train = {"train_features": np.array([[-10.0], [10.0]]), "train_labels": np.array([0, 1])}
     said = Geometric().fit(logits, labels, features=x, **train).notes()
-    assert any(f"exactly 0 where none of 40 calibration rows was right; up to {100 * binom_upper(40):.2g}\u00a0%" in note
+    assert any(f"exactly 0 where none of 40 calibration rows was right; up to {100 * binom_upper(40):.2g}\xa0%" in note
                for note in said)  # fmt: skip
-    assert any(f"exactly 1 where none of 60 calibration rows was wrong; up to {100 * binom_upper(60):.2g}\u00a0%" in note
+    assert any(f"exactly 1 where none of 60 calibration rows was wrong; up to {100 * binom_upper(60):.2g}\xa0%" in note
                for note in said)  # fmt: skip
     assert any("2 training rows of 1 number, which" in note for note in said)
 
@@ -249,13 +249,13 @@ def test_notes_count_safe_and_dangerous_rows(digits):
     assert made.safe_ == [safe.sum(), (safe & right).sum()]
     assert made.dangerous_ == [(~safe).sum(), (~safe & right).sum()]
     first, second, third, fourth = made.notes()
-    assert f"{safe.sum():,} are safe, of which {100 * right[safe].mean():.1f}\u00a0% are right" in first
+    assert f"{safe.sum():,} are safe, of which {100 * right[safe].mean():.1f}\xa0% are right" in first
     assert "250 training rows of 64 numbers" in second
     certain = made.predict_confidence(calibration.logits, calibration.features) == 1
     assert right[certain].all()
     # The upper end of the exact 95 % interval, one-sided: m rows are all right in 5 % of samples.
     at_most = 100 * binom_upper(int(certain.sum()))
-    assert f"none of {certain.sum():,} calibration rows was wrong; up to {at_most:.2g}\u00a0% may be wrong" in third
+    assert f"none of {certain.sum():,} calibration rows was wrong; up to {at_most:.2g}\xa0% may be wrong" in third
     hopeless = made.predict_confidence(calibration.logits, calibration.features) == 0
     assert hopeless.any() and not right[hopeless].any()
     assert f"exactly 0 where none of {hopeless.sum():,} calibration row" in fourth
