@@ -1,5 +1,6 @@
 """Scores against the number of labels, and how many are needed."""
 
+import copy
 from dataclasses import replace
 
 import numpy as np
