@@ -13,9 +13,9 @@ from typing import Literal
 
 from tests.data.corpus.tables import CorpusTable, Recipe, build
 
-Which = Literal["first", "second", "third", "fourth", "fifth", "sixth", "seventh"]
+Which = Literal["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"]
 
-SEEDS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7}
+SEEDS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8}
 
 
 def recipes(which: Which = "first") -> tuple[Recipe, ...]:
