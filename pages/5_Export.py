@@ -31,7 +31,7 @@ def body() -> None:
     bundle(made)
     said(session, fit)
     folded("Other files: npz + json, and a pickle", "export/others", partial(other_files, made))
-    folded("Other languages: ONNX, PyTorch, SQL", "export/languages", partial(other_languages, made))
+    folded("Other languages: ONNX, PyTorch, SQL, MLflow", "export/languages", partial(other_languages, made))
     folded("What each file records: data, limits, scores, versions", "export/record", partial(record, made))
     report_button(session, fits, "export/report")
     calibrate_upload(session, fit)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from calib.base import Calibrator
+from calib.canonical import Kind
 from calib.cli import text
 from calib.cli.arguments import (
     Parser,
@@ -27,11 +28,13 @@ from calib.cli.arguments import (
 from calib.cli.decisions import check_options, decided, decision_options
 from calib.data import Choices, Predictions
 from calib.data.limits import MAX_BYTES, megabytes
+from calib.data.scales import Scale
 from calib.data.split import split_rows
 from calib.evaluation import Evaluation
 from calib.evaluation.evaluation import said_of_bounds
 from calib.export import runtime, writer
 from calib.export.runtime import ExportedCalibrator
+from calib.export.sql import check_sql
 from calib.metrics.bootstrap import Interval
 from calib.numerics import Ints
 from calib.out_of_core import can_read_rows
@@ -60,6 +63,7 @@ def run(arguments: Sequence[str]) -> int:
     if is_streamed(given):
         return fit_streamed(given, start)
     data = load_data(given)
+    _check_outputs(given, start, data.kind, data.n_classes, data.scale)
     calibration, test = split_data(data, given)
     with text.progress(text.steps) as show:
         if isinstance(start, ExportedCalibrator):
@@ -111,6 +115,18 @@ def _check_onnx(given: argparse.Namespace) -> None:
     """Refuse, before the fit, a method that has no ONNX form."""
     if given.out.suffix.lower() == ".onnx":
         writer.check_onnx(given.method[0] if given.method else "gpcalib")
+
+
+def _check_outputs(
+    given: argparse.Namespace, start: Calibrator | ExportedCalibrator, kind: Kind, n_classes: int, scale: Scale | None
+) -> None:
+    """Refuse, before the fit, outputs of which no file of the wanted ending can be written."""
+    suffix = given.out.suffix.lower()
+    made = start.calibrator if isinstance(start, ExportedCalibrator) else start
+    if suffix == ".sql":
+        check_sql(made, kind, n_classes, scale)
+    elif suffix == ".onnx":
+        writer.check_onnx(registry_name(made) or "identity", kind)
 
 
 def _limits(given: argparse.Namespace, n_calibration: int, n_test: int) -> dict[str, object]:
@@ -165,6 +181,7 @@ def fit_streamed(given: argparse.Namespace, start: Calibrator | ExportedCalibrat
         text.progress(text.steps) as step,
         open_labelled(given.file, given.labels, Choices(**dict(given.read)), show) as found,
     ):
+        _check_outputs(given, calibrator, found.data.kind, found.data.n_classes, found.scale)
         noticed = [finding for finding in found.findings if finding.level == "warning"]
         if noticed:
             text.say(text.findings(noticed), apart=True)

@@ -50,6 +50,11 @@ def bundle_bytes(exported: ExportedCalibrator, pickled: bytes) -> bytes:
         "predict.py": (PACKAGE / "export" / "predict_script.py").read_bytes(),
     }
     files |= _code(exported, "calib.export.predict_script")
+    return _zipped(files)
+
+
+def _zipped(files: dict[str, bytes]) -> bytes:
+    """A zip of files by their paths; equal files give equal bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as bundle:
         for name, content in sorted(files.items()):
@@ -66,10 +71,7 @@ def mlflow_files(exported: ExportedCalibrator) -> dict[str, bytes]:
     The format is that of the documentation of ``mlflow.pyfunc``, section *Filesystem format*: ``MLmodel``, which is
     YAML, and so may be JSON, names the folders of data and of code, and the module that loads the model.
     """
-    if exported.needs_features or exported.kind == "topk":
-        raise CalibrationError(
-            "An MLflow model takes one table of outputs, and this calibrator takes more beside them; export a bundle."
-        )
+    check_mlflow(exported)
     text, arrays = to_record(exported)
     flavour = {
         "loader_module": _LOADER,
@@ -90,6 +92,19 @@ def mlflow_files(exported: ExportedCalibrator) -> dict[str, bytes]:
         **{f"code/{path}": content for path, content in _code(exported, _LOADER).items()},
         "code/calib/export/pyfunc.py": _source(_LOADER).read_bytes(),
     }
+
+
+def mlflow_zip(exported: ExportedCalibrator) -> bytes:
+    """The bytes of a zip of the folder of an MLflow model."""
+    return _zipped(mlflow_files(exported))
+
+
+def check_mlflow(exported: ExportedCalibrator) -> None:
+    """Raise :class:`CalibrationError` where a calibrator takes more than one table of outputs."""
+    if exported.needs_features or exported.kind == "topk":
+        raise CalibrationError(
+            "An MLflow model takes one table of outputs, and this calibrator takes more beside them; export a bundle."
+        )
 
 
 def _code(exported: ExportedCalibrator, entry: str) -> dict[str, bytes]:

@@ -9,14 +9,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from calib.base import Calibrator
 from calib.canonical import Kind, to_canonical
-from calib.data.scales import PLAIN, in_words
+from calib.data.scales import PLAIN, Scale, in_words
 from calib.errors import CalibrationError
 from calib.export.formulas import probabilities
 from calib.export.graph import Piecewise, Value, apply, in_order
 from calib.export.runtime import ExportedCalibrator
 from calib.numerics import Floats
-from calib.registry import METHODS
+from calib.registry import METHODS, registry_name
 
 ONE_COLUMN: dict[Kind, Kind] = {
     "logits": "binary_log_odds",
@@ -52,23 +53,34 @@ _COMPARE, _ADD, _MULTIPLY, _ATOM = range(4)  # how strongly operators bind
 
 def expression(given: ExportedCalibrator, column: str) -> str:
     """What :func:`calib.export.to_sql` gives, which says what is refused."""
-    title = METHODS[given.method].title
-    if given.n_classes != 2 or given.kind not in ONE_COLUMN:
+    check_sql(given.calibrator, given.kind, given.n_classes, given.scale)
+    return _of_column(given, ONE_COLUMN[given.kind] == "binary_probability", _quoted(column))
+
+
+def check_sql(calibrator: Calibrator, kind: Kind, n_classes: int, scale: Scale | None) -> None:
+    """Raise :class:`CalibrationError` where outputs cannot be those of an SQL expression, which is known before a fit.
+
+    Parameters
+    ----------
+    calibrator : fitted or not.
+    kind, n_classes, scale : of the outputs.
+    """
+    if n_classes != 2 or kind not in ONE_COLUMN:
         raise CalibrationError(
-            f"An SQL expression maps one score of two classes, and this calibrator has {given.n_classes:,} classes; "
+            f"An SQL expression maps one score of two classes, and this calibrator has {n_classes:,} classes; "
             "export a PyTorch module or a bundle."
         )
-    if given.scale not in (None, PLAIN):
+    if scale not in (None, PLAIN):
         raise CalibrationError(
-            f"The calibrator takes outputs that are {in_words(given.scale or PLAIN)}, and an SQL expression takes "
+            f"The calibrator takes outputs that are {in_words(scale or PLAIN)}, and an SQL expression takes "
             "probabilities or log-odds; fit on these."
         )
-    if given.calibrator.minds_offsets and given.kind == "logits":
+    if calibrator.minds_offsets and kind == "logits":
+        title = METHODS[registry_name(calibrator) or "identity"].title
         raise CalibrationError(
-            f"{title} is a function of both logits, not of their difference; fit it on log-odds, of which the other "
-            "class's logit is 0."
+            f"{title} is a function of both logits, not of their difference; fit it on log-odds, of "
+            "which the other class's logit is 0."
         )
-    return _of_column(given, ONE_COLUMN[given.kind] == "binary_probability", _quoted(column))
 
 
 def _quoted(column: str) -> str:

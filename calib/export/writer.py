@@ -188,12 +188,15 @@ def check_onnx(method: str, kind: Kind = "logits") -> None:
 
 
 def written(
-    ending: Literal["zip", "npz", "json", "pkl", "onnx", "py", "sql"],
+    ending: Literal["zip", "npz", "json", "pkl", "onnx", "py", "sql", "mlflow"],
     *,
     data: Mapping[str, Any],
     callback: Any = None,
 ) -> bytes | str:
-    """One of the files above by its ending, as a worker writes it; ``data`` holds the ``exported`` calibrator."""
+    """One of the files above by its ending, as a worker writes it; ``data`` holds the ``exported`` calibrator.
+
+    "mlflow" is a zip of the folder of :func:`to_mlflow`.
+    """
     given: ExportedCalibrator = data["exported"]
     if ending == "py":
         from calib.export.torch_module import torch_source
@@ -203,6 +206,10 @@ def written(
         return f"{to_sql(given)}\n"
     if ending in ("zip", "pkl"):
         return to_bundle(given) if ending == "zip" else to_pickle(given)
+    if ending == "mlflow":
+        from calib.export.bundle import mlflow_zip
+
+        return mlflow_zip(given)
     if ending == "onnx":
         from calib.export.onnx.model import to_model
 

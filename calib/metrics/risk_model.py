@@ -49,12 +49,19 @@ class CalibrationTest:
     ----------
     z : 0 on average for a calibrated model.
     p : two-sided.
-    sentence : what it says of these data.
+    meaning : what it says of these data, with p.
     """
 
     z: float
     p: float
-    sentence: str
+    meaning: str
+
+    @property
+    def sentence(self) -> str:
+        """What it says of these data, with its numbers."""
+        if self.z != self.z:
+            return f"Spiegelhalter's z {self.meaning}."
+        return f"Spiegelhalter's z is {number(self.z)}, {self.meaning}."
 
 
 @dataclass(frozen=True)
@@ -262,10 +269,10 @@ def default_floor(risk: Floats) -> float:
 
 def _test(z: float, p: float) -> CalibrationTest:
     if z != z:
-        return CalibrationTest(z, p, "Spiegelhalter's z does not exist: every risk is 0, ½ or 1.")
+        return CalibrationTest(z, p, "does not exist: every risk is 0, ½ or 1")
     said = "outcomes do not fit the risks" if p < 0.05 else "no contradiction between outcomes and risks"
     of_p = "below 0.001" if p < 0.001 else number(p, 2)
-    return CalibrationTest(z, p, f"Spiegelhalter's z is {number(z)}, p {of_p}: {said}.")
+    return CalibrationTest(z, p, f"p {of_p}: {said}")
 
 
 _FAMILY = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -102,6 +103,8 @@ def report(
 
 def _target(path: str | Path) -> Path:
     """The file to write, refused before anything is computed where it cannot be one."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise CalibrationError(f"path must name the file to write; got {path!r}. Give path='report.html'.")
     target = Path(path)
     if target.suffix.lower() not in ENDINGS:
         raise CalibrationError(f"The report is HTML and {target.name!r} ends otherwise; give path='report.html'.")

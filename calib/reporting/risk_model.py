@@ -1,8 +1,4 @@
-"""The report of a risk model: its panel first, then the items of TRIPOD+AI that can be filled here, in their order.
-
-Collins, Moons, Dhiman et al., TRIPOD+AI statement, BMJ 2024;385:e078378. A report guideline says what a study must tell
-its readers; much of that only its authors know, and the report says so, item by item.
-"""
+"""The report of a risk model: its panel first, then the items of TRIPOD+AI that can be filled here, in their order."""
 
 from __future__ import annotations
 
@@ -28,45 +24,8 @@ from calib.plots.decision_curve import decision_curves
 from calib.plots.risk_model import prefers_logit, risk_limits, risk_model_diagram
 from calib.reporting.contents import Report, ReportedMethod, Rows, with_calibrated
 from calib.reporting.svg import figure_svg
+from calib.reporting.tripod import CHECKLIST, TO_ADD, by_authors, filled_items
 
-CHECKLIST = {
-    "1": "Title", "2": "Abstract",
-    "3a": "Background", "3b": "Background", "3c": "Background", "4": "Objectives",
-    "5a": "Data", "5b": "Data",
-    "6a": "Participants", "6b": "Participants", "6c": "Participants",
-    "7": "Data preparation",
-    "8a": "Outcome", "8b": "Outcome", "8c": "Outcome",
-    "9a": "Predictors", "9b": "Predictors", "9c": "Predictors",
-    "10": "Sample size", "11": "Missing data",
-    **{f"12{letter}": "Analytical methods" for letter in "abcdefg"},
-    "13": "Class imbalance", "14": "Fairness", "15": "Model output", "16": "Training versus evaluation",
-    "17": "Ethical approval",
-    "18a": "Funding", "18b": "Conflicts of interest", "18c": "Protocol", "18d": "Registration", "18e": "Data sharing",
-    "18f": "Code sharing",
-    "19": "Patient and public involvement",
-    "20a": "Participants", "20b": "Participants", "20c": "Participants",
-    "21": "Model development", "22": "Model specification",
-    "23a": "Model performance", "23b": "Model performance", "24": "Model updating",
-    "25": "Interpretation", "26": "Limitations",
-    **{f"27{letter}": "Usability of the model in the context of current care" for letter in "abc"},
-}  # fmt: skip
-"""Numbers and topics of the 52 items and subitems, as published."""
-TO_ADD = {
-    "5a": "where the rows come from, why these, and whom they stand for",
-    "5b": "when people entered the study and how long they were followed",
-    "7": "what was done with the data before this file was written",
-    "8a": "how and when the outcome was assessed, by whom, and its time horizon",
-    "10": "how the size of the study was arrived at",
-    "11": "what was missing in the predictors, and how the model was given them",
-    "12a": "", "12d": "whether performance differs among clusters", "12e": "", "12f": "",
-    "12g": "how the model itself computes its risk",
-    "15": "whether anything is decided by the risk, and by which threshold",
-    "18f": "where the code of the model itself is",
-    "20a": "who was not included before this file was written, and the follow-up time",
-    "20b": "dates, predictors and treatments, and how they differ among groups",
-    "21": "", "23a": "", "24": "",
-}  # fmt: skip
-"""What the authors must add to an item of which the report tells a part; "" where it tells all that there is."""
 LEVEL = round_percent(0.95)
 THRESHOLDS = 60
 """Of a decision curve."""
@@ -127,7 +86,7 @@ def risk_values(report: Report, rows: Rows, done: Callable[[], None]) -> dict[st
     figures.append(figure_svg(decision_curves(drawn, title="Net benefit", height=_BENEFIT[1]), _BENEFIT[0]))
     groups = _groups(last, kind, rows.test)
     times = _times(rows)
-    filled = _filled(report, bool(times), bool(groups))
+    filled = filled_items(report, bool(times), bool(groups))
     return {
         "models": models,
         "measures": _measures(models),
@@ -150,7 +109,7 @@ def risk_values(report: Report, rows: Rows, done: Callable[[], None]) -> dict[st
         "topics": CHECKLIST,
         "to_add": TO_ADD,
         "filled": filled,
-        "by_authors": _by_authors(filled),
+        "by_authors": by_authors(filled),
     }
 
 
@@ -191,7 +150,7 @@ def _measures(models: list[ShownModel]) -> list[tuple[str, list[tuple[Interval, 
         cells = [(one.interval, one.meaning or "does not exist for these rows") for one in each]
         rows.append((each[0].title, cells))
     tests = [model.panel.spiegelhalter for model in models]
-    rows.append(("Spiegelhalter's z", [(Interval(test.z, np.nan, np.nan), test.sentence) for test in tests]))
+    rows.append(("Spiegelhalter's z", [(Interval(test.z, np.nan, np.nan), test.meaning) for test in tests]))
     return rows
 
 
@@ -353,25 +312,6 @@ def _in_time(time: str) -> tuple[float, str]:
         return float(time), ""
     except ValueError:
         return 0.0, time
-
-
-def _filled(report: Report, timed: bool, grouped: bool) -> list[str]:
-    """Numbers of the items of which this report tells something, in the order of the checklist."""
-    clustered = report.methods[0].evaluation.n_clusters is not None
-    absent = [
-        *([] if timed else ["5b"]), *([] if clustered else ["12d"]), *([] if grouped else ["20b"]),
-        *([] if len(report.methods) > 1 else ["12f", "24"]),
-    ]  # fmt: skip
-    return [item for item in CHECKLIST if item in TO_ADD and item not in absent]
-
-
-def _by_authors(filled: list[str]) -> str:
-    """All other items with their topics, in one line: 3a, 3b and 3c Background."""
-    topics: dict[str, list[str]] = {}
-    for item, topic in CHECKLIST.items():
-        if item not in filled:
-            topics.setdefault(f"{item.rstrip('abcdefg')} {topic}", []).append(item)
-    return "; ".join(f"{listed(items)} {key.split(' ', 1)[1]}" for key, items in topics.items())
 
 
 def said_of_widths(threshold: float) -> str:

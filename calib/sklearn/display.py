@@ -126,9 +126,10 @@ class ReliabilityDisplay:
         Raises
         ------
         CalibrationError
-            For arrays that do not fit together, a class that does not exist, and a package that is not installed.
+            For arrays that do not fit together, labels that are missing, probabilities that are no finite numbers, a
+            class that does not exist, and a package that is not installed.
         """
-        pair, view = _pair(np.asarray(y_true), np.asarray(y_prob), pos_label, classes)
+        pair, view = _pair(_array(y_true, "y_true"), _array(y_prob, "y_prob"), pos_label, classes)
         bins = default_bins(len(pair[0])) if n_bins is None else n_bins
         curve = reliability_curve(*pair, n_bins=bins, binning=binning, weights=sample_weight)
         histogram = confidence_histogram(*pair, logit_limits=view.logit_limits)
@@ -149,10 +150,15 @@ class ReliabilityDisplay:
         Raises
         ------
         CalibrationError
-            For another backend, or one that is not installed.
+            For another backend or one that is not installed, and for what is no axes of matplotlib.
         """
         if backend not in BACKENDS:
             raise CalibrationError(f"There is no backend {shown(backend)}; choose 'plotly' or 'matplotlib'.")
+        if ax is not None and not hasattr(ax, "errorbar"):
+            raise CalibrationError(
+                f"ax must be axes of matplotlib, as pyplot.subplots() makes them; got {shown(ax)}. Leave it out for a "
+                "new figure."
+            )
         title = self.name if name is None else name
         if backend == "matplotlib" or ax is not None:
             self.ax_ = self._on_axes(ax, title, ref_line)
@@ -202,6 +208,33 @@ class ReliabilityDisplay:
         return html_of(Shown(self.name, said_of_curve(self.curve, self.view), figures=[figure_svg(self.figure_, 360)]))
 
 
+def _array(values: Any, name: str) -> Any:
+    """What was given as an array; nothing, and rows of different lengths, are refused."""
+    if values is None:
+        raise CalibrationError(f"{name} is None; give one entry per row.")
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise CalibrationError(f"The rows of {name} have different lengths; give one length.") from error
+
+
+def _check_rows(labels: Any, probs: Any) -> Any:
+    """The probabilities as floats; labels that are missing and probabilities that are not finite are counted."""
+    missing = sum(label is None or label != label for label in labels.tolist())
+    if missing:
+        raise CalibrationError(f"{missing:,} of {len(labels):,} labels of y_true are missing; leave out these rows.")
+    try:
+        probs = probs if probs.dtype.kind in "fiub" else probs.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise CalibrationError(f"y_prob must hold numbers; its dtype is {probs.dtype}.") from error
+    usable = np.isfinite(probs.reshape(len(probs), -1)).all(axis=1)
+    if not usable.all():
+        raise CalibrationError(
+            f"{int((~usable).sum()):,} of {len(probs):,} rows of y_prob hold NaN or infinite values; leave them out."
+        )
+    return probs
+
+
 def _pair(labels: Any, probs: Any, pos_label: Any, classes: Sequence[Any] | None) -> tuple[tuple[Any, Any], View]:
     """What is drawn against what: a probability and whether its class occurred, or all of them and class numbers."""
     if labels.ndim != 1 or probs.ndim not in (1, 2) or len(labels) != len(probs):
@@ -209,7 +242,13 @@ def _pair(labels: Any, probs: Any, pos_label: Any, classes: Sequence[Any] | None
             f"y_true has the shape {labels.shape} and y_prob {probs.shape}; give (n,) labels and (n, n_classes) "
             "probabilities, or the (n,) of one class of two."
         )
-    known = np.unique(labels) if classes is None else np.asarray(classes)
+    if not len(labels):
+        raise CalibrationError("y_true and y_prob have 0 rows; give at least one.")
+    probs = _check_rows(labels, probs)
+    try:
+        known = np.unique(labels) if classes is None else np.atleast_1d(_array(classes, "classes"))
+    except TypeError as error:
+        raise CalibrationError("y_true mixes labels that cannot be sorted, such as texts and numbers.") from error
     wanted = 2 if probs.ndim == 1 else probs.shape[1]
     if len(known) != wanted:
         raise CalibrationError(

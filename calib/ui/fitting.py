@@ -19,8 +19,11 @@ TROUBLE = "fit/trouble"
 
 
 def offered_presets(session: OpenSession) -> dict[str, list[str]]:
-    """Choices of methods for the open split."""
-    return presets(session.data, len(session.calibration))
+    """Choices of methods for the open split; no "Fast" where it holds the methods of another choice."""
+    offered = presets(session.data, len(session.calibration))
+    if offered["Fast"] in (offered["Recommended"], offered["All"]):
+        del offered["Fast"]
+    return offered
 
 
 def start(chosen: list[tuple[str, Mapping[str, Any]]]) -> None:

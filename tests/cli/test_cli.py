@@ -12,7 +12,7 @@ from calib.cli import main
 from calib.cli.arguments import assignment
 from calib.decisions import fit_sets
 from calib.export import runtime
-from tests.conftest import ROOT
+from tests.conftest import ROOT, simulate
 
 DRIVING = set("\x1b\x9b\x07\u202e")
 """Characters that a terminal obeys."""
@@ -120,11 +120,25 @@ def test_what_cannot_be_decided_is_said_before_the_fit(file, tmp_path, given, sa
     assert not (tmp_path / "c.npz").exists()
 
 
-def test_fit_writes_a_pytorch_module_and_says_what_sql_cannot_hold(file, tmp_path, capsys):
+@pytest.mark.parametrize("more", [[], ["--stream"]])
+def test_what_sql_cannot_hold_is_said_before_the_fit(tmp_path, more, capsys, monkeypatch):
+    def fitted(*given, **options):
+        raise AssertionError("a fit began")
+
+    monkeypatch.setattr("calib.calibrators.temperature.TemperatureScaling.fit", fitted)
+    monkeypatch.setattr("calib.cli.fit.fit_stored", fitted)
+    logits, labels = simulate(n=200)
+    np.save(tmp_path / "logits.npy", logits)
+    np.save(tmp_path / "labels.npy", labels)
+    files = [tmp_path / "logits.npy", "--labels", tmp_path / "labels.npy"]
+    assert run("fit", *files, "--method", "temperature", "--out", tmp_path / "c.sql", *more) == 1
+    said = capsys.readouterr()
+    assert not said.out and f"{logits.shape[1]} classes" in said.err and not (tmp_path / "c.sql").exists()
+
+
+def test_fit_writes_a_pytorch_module(file, tmp_path, capsys):
     assert run("fit", file, "--method", "temperature", "--out", tmp_path / "c.py") == 0
     assert "class Calibrator(torch.nn.Module)" in (tmp_path / "c.py").read_text(encoding="utf-8")
-    assert run("fit", file, "--method", "temperature", "--out", tmp_path / "c.sql") == 1
-    assert "4 classes" in capsys.readouterr().err
     with pytest.raises(SystemExit) as refused:
         run("fit", file, "--method", "temperature", "--out", tmp_path / "c.py", "--sets", "0.1")
     assert refused.value.code == 2 and "probabilities alone" in capsys.readouterr().err

@@ -42,7 +42,7 @@ REFUSED = [
     ("no outputs", lambda m: m.npz(labels=m.labels), "no_outputs", "labels (300,)"),
     ("only class names", lambda m: m.npz(class_names=NAMES), "no_outputs", "class_names (4,)"),
     ("single value", lambda m: m.both(np.float64(3)), "shape_0d", "single value"),
-    ("single label", lambda m: m.both(labels=np.int64(3)), "no_rows", "labels has 0 rows"),
+    ("single label", lambda m: m.both(labels=np.int64(3)), "shape_0d", "labels is a single value"),
     ("ensemble", lambda m: m.both(np.stack([m.logits] * 5)), "shape_3d", "(5, 300, 4)"),
     ("segmentation", lambda m: m.both(np.zeros((300, 4, 8, 8))), "shape_3d", "4 axes"),
     ("rows differ", lambda m: m.both(labels=m.labels[:-10]), "rows_differ", "labels has 290 rows but logits has 300"),

@@ -85,6 +85,7 @@ def test_names_from_outside_are_escaped(tmp_path):
     ("given", "said"),
     [
         ({"path": "report.pdf"}, "report.pdf"),
+        ({"path": None}, "got None"),
         ({"path": "nowhere/report.html"}, "no folder"),
         ({"methods": ["temprature"]}, "temprature"),
         ({"methods": {"mine": softmax}}, "mine of methods is no calibrator"),

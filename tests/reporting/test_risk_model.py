@@ -18,7 +18,8 @@ from calib.evaluation.compare import compare_methods
 from calib.formatting import NO_BREAK, number, round_percent, with_interval
 from calib.metrics import net_benefit, risk_model
 from calib.reporting import Report, commands, html
-from calib.reporting.risk_model import CHECKLIST, TO_ADD, thresholds_of
+from calib.reporting.risk_model import thresholds_of
+from calib.reporting.tripod import CHECKLIST, TO_ADD
 from tests.conftest import simulate
 from tests.reporting.conftest import HOSTILE, Reading
 
@@ -98,7 +99,10 @@ def test_the_panel_is_that_of_the_library(loans, page):
         for measure in panel.measures:
             assert cells[measure.title][place].startswith(with_interval(measure.interval))
             assert measure.meaning in cells[measure.title][place]
-        assert cells["Spiegelhalter's z"][place].startswith(number(panel.spiegelhalter.z))
+        z = number(panel.spiegelhalter.z)
+        assert cells["Spiegelhalter's z"][place].startswith(z) and cells["Spiegelhalter's z"][place].count(z) == 1
+        assert panel.spiegelhalter.meaning in cells["Spiegelhalter's z"][place]
+        assert z in panel.spiegelhalter.sentence
         assert len(cells) == len(panel.measures) + 1
 
 

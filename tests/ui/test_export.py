@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import ast
 import io
+import json
 import pickle
 import re
 import shlex
+from pathlib import Path
+from zipfile import ZipFile
 
 import numpy as np
 import pandas as pd
@@ -24,6 +27,7 @@ from calib.evaluation.compare import compare_evaluations
 from calib.evaluation.recommendation import recommend
 from calib.export.calibrated import Rows, to_csv, to_npz
 from calib.export.model_card import WITHOUT_CALIB
+from calib.export.pyfunc import _load_pyfunc
 from calib.formatting import number, signed
 from calib.jobs import FitQueue
 from calib.numerics import softmax
@@ -92,6 +96,21 @@ def test_a_pytorch_module_is_built_by_a_worker_and_shown_as_code(with_fits: Open
     shown = app.code[before].value
     assert "class Calibrator(torch.nn.Module)" in shown and len(shown) < 10_000
     assert not any(each.key == "export/calibrator.sql/build" for each in app.button), "there are more than two classes"
+    assert app.button(key="export/calibrator.sql/none").disabled
+    said = f"{with_fits.data.n_classes} classes"
+    assert any("one score of two classes" in each.value and said in each.value for each in app.caption)
+
+
+def test_an_mlflow_model_is_a_zip_of_its_folder(with_fits: OpenSession, tmp_path: Path) -> None:
+    app = unfold(open_page("pages/5_Export.py", with_fits), "export/languages")
+    built(app, "export/calibrator.mlflow")
+    assert any("calibrator-mlflow.zip" in each for each in urls(app)) and not app.exception
+    with ZipFile(io.BytesIO(with_fits.built["export/calibrator.mlflow"][1])) as archive:
+        archive.extractall(tmp_path)
+    flavour = json.loads((tmp_path / "MLmodel").read_text())["flavors"]["python_function"]
+    model = _load_pyfunc(str(tmp_path / flavour["data"]))
+    rows = with_fits.test.logits[:5]
+    np.testing.assert_allclose(model.predict(rows).sum(axis=1), 1)
 
 
 def test_an_onnx_model_is_built_by_a_worker(with_fits: OpenSession) -> None:

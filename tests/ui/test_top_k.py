@@ -10,8 +10,9 @@ import pytest
 import calib
 from calib.data import Predictions
 from calib.jobs import FitQueue
-from calib.registry import METHODS
+from calib.registry import METHODS, presets
 from calib.top_k import TopK
+from calib.ui.fitting import offered_presets
 from calib.ui.session import SESSION, OpenSession
 from calib.workspace.files import Damaged, Items
 from calib.workspace.store import get_data, put_data
@@ -79,6 +80,13 @@ def test_the_fit_page_offers_the_methods_that_can_and_says_which_cannot(session:
         if not method.cls.takes_top_k():
             assert method.title in text
     assert "hold the largest of 2,000" in text
+
+
+def test_no_two_choices_of_methods_are_the_same(session: OpenSession):
+    assert presets(session.data)["Fast"] == presets(session.data)["All"]
+    assert [*offered_presets(session)] == ["Recommended", "All"]
+    app = open_page("pages/1_Fit.py", session)
+    assert not any((button.key or "") == "fit/preset/Fast" for button in app.button)
 
 
 def test_compare_says_what_the_other_logits_can_change(queue: FitQueue, session: OpenSession):

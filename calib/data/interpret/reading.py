@@ -111,7 +111,11 @@ def read_part(contents: Contents, labels: Contents | None, outputs: Any, label: 
     if raw.ndim == 2 and len(raw) == 1 != raw.shape[1] and raw.shape[1] in values.shape:
         report.info("labels_squeezed", f"{labels_name} has the shape {raw.shape}; read as one label per row.")
         raw = raw[0]
-    n_labels = len(raw) if raw.ndim else 0
+    if raw.ndim == 0:
+        raise InvalidUpload(
+            "shape_0d", f"{labels_name} is a single value, not one label per row.", "Save one label for each row."
+        )
+    n_labels = len(raw)
     values = as_floats(rows_by_classes(values, n_labels, outputs_name, labels_name, report), outputs_name)
     columns = class_names((outputs,) if isinstance(outputs, str) else outputs) if contents.tabular else None
     if raw.ndim == 1:

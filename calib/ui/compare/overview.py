@@ -75,8 +75,6 @@ def overview(session: OpenSession, fits: list[ShownFit]) -> None:
         )
         _diagnose(ordered)
         panels = _panels([_panel(fit, claims) for fit in ordered], keys, view)
-    if said := said_of_bounds({fit.title: fit.evaluation for fit in fits}):
-        st.caption(said)
     _explain(score, view, panels)
 
 
@@ -112,6 +110,8 @@ def _differences(session: OpenSession, fits: list[ShownFit], view: View) -> str:
     )
     _clickable(fig, "compare-strip", [fit.key for fit in ordered])
     st.caption(_said_of_rows(claims, [fit.title for fit in ordered], score))
+    if said := said_of_bounds({fit.title: fit.evaluation for fit in fits}):
+        st.caption(said)
     return score
 
 

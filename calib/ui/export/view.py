@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import streamlit as st
@@ -15,10 +16,12 @@ from calib.data.load import APART
 from calib.data.options import FORMATS
 from calib.errors import CalibrationError
 from calib.export import writer
+from calib.export.bundle import check_mlflow
 from calib.export.calibrated import Rows, to_csv, to_npz
 from calib.export.model_card import WITHOUT_CALIB, model_card
 from calib.export.runtime import ExportedCalibrator
 from calib.export.seen import AmbiguousOutputs, seen_of_parts
+from calib.export.sql import check_sql
 from calib.formatting import escape_markdown, plural
 from calib.jobs.protocol import Data
 from calib.registry import is_pairs, is_top_k
@@ -52,6 +55,7 @@ LANGUAGES = """
 | ONNX model | onnxruntime or another runtime | a model in double precision, for services without Python |
 | PyTorch module (py) | torch | source with what was learned; gradients flow where the map is smooth |
 | SQL expression (sql), of two classes | DuckDB, PostgreSQL or SQLite | the probability, from a column `score` |
+| MLflow model (zip of its folder) | mlflow | unzipped, what `mlflow.pyfunc.load_model` loads |
 
 They hold the probabilities alone: no decision, no prediction sets, no check that outputs are of the same kind.
 """
@@ -165,31 +169,42 @@ def other_files(made: Packed) -> None:
 
 
 def other_languages(made: Packed) -> None:
-    """A PyTorch module and, of two classes, an SQL expression, shown as code; an ONNX model. A worker builds each."""
+    """An ONNX model, a PyTorch module and an SQL expression, shown as code, and an MLflow model, or why there is none.
+
+    A worker builds each.
+    """
     st.markdown(LANGUAGES)
-    offered = [("PyTorch module", "py", "python")]
-    offered += [("SQL expression", "sql", "sql")] if made.exported.n_classes == 2 else []
-    for label, ending, language in offered:
-        name = f"calibrator.{ending}"
-        key, task = f"export/{name}", FileTask(writer.written, lambda: {"exported": made.exported}, arguments=(ending,))
-        on_request(label, key, name, task, of=made.key, icon=":material/code:")
-        of, content = current_session().built.get(key, (None, ""))
-        shown = _PACKED.sub("...", str(content)) if of == made.key else ""
-        if 0 < len(shown) <= MOST_SHOWN:
-            st.code(shown, language=language, height=SHOWN_HEIGHT)
-    _onnx(made)
+    given = made.exported
+    of_outputs = given.calibrator, given.kind, given.n_classes, given.scale
+    _language(made, "ONNX model", "onnx", "hub", check=partial(writer.check_onnx, given.method, given.kind))
+    _language(made, "PyTorch module", "py", "code", code="python")
+    _language(made, "SQL expression", "sql", "code", code="sql", check=partial(check_sql, *of_outputs))
+    _language(made, "MLflow model", "mlflow", "folder_zip", "calibrator-mlflow.zip", check=partial(check_mlflow, given))
 
 
-def _onnx(made: Packed) -> None:
-    """The ONNX model, or why there is none."""
+def _language(
+    made: Packed,
+    label: str,
+    ending: Literal["onnx", "py", "sql", "mlflow"],
+    icon: str,
+    name: str = "",
+    code: str = "",
+    check: Callable[[], None] = lambda: None,
+) -> None:
+    """One file on request, shown where it is code; where its check fails a grey button and the reason."""
+    key, icon = f"export/calibrator.{ending}", f":material/{icon}:"
     try:
-        writer.check_onnx(made.exported.method, made.exported.kind)
+        check()
     except CalibrationError as error:
-        st.button("ONNX model", key="export/calibrator.onnx/none", icon=":material/hub:", disabled=True)
+        st.button(label, key=f"{key}/none", disabled=True, icon=icon)
         st.caption(escape_markdown(str(error)))
-    else:
-        task = FileTask(writer.written, lambda: {"exported": made.exported}, arguments=("onnx",))
-        on_request("ONNX model", "export/calibrator.onnx", "calibrator.onnx", task, of=made.key, icon=":material/hub:")
+        return
+    task = FileTask(writer.written, lambda: {"exported": made.exported}, arguments=(ending,))
+    on_request(label, key, name or f"calibrator.{ending}", task, of=made.key, icon=icon)
+    of, content = current_session().built.get(key, (None, ""))
+    shown = _PACKED.sub("...", str(content)) if code and of == made.key else ""
+    if 0 < len(shown) <= MOST_SHOWN:
+        st.code(shown, language=code, height=SHOWN_HEIGHT)
 
 
 def record(made: Packed) -> None:
