@@ -16,7 +16,7 @@ from calib.export.writer import save, to_sql
 from calib.registry import METHODS
 
 ENGINES = {"sqlite": in_sqlite, "duckdb": in_duckdb, "postgresql": in_postgresql}
-ADVERSARIAL = np.array([0.0, -0.0, 5e-324, -1e-310, 1e-17, 36.0, -36.0, 37.0, 709.0, -745.0, 1e5, -1e5, 1e140, -1e140])
+ADVERSARIAL = np.array([0.0, -0.0, 5e-324, -1e-310, 1e-17, 36.0, -36.0, 37.0, 709.0, -745.0, 1e5, -1e5, 1e100, -1e100])
 
 
 @pytest.fixture(params=ENGINES)
