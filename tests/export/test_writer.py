@@ -142,6 +142,7 @@ def test_the_bundle_holds_what_its_card_promises(everything):
     assert set(needed_modules("isotonic")) - set(needed_modules("identity")) == {
         "calib.calibrators.isotonic",
         "calib.calibrators.one_vs_rest",
+        "calib.calibrators.top_class",
     }
 
 
