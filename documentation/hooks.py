@@ -1,4 +1,4 @@
-"""What mkdocs.yml calls while the site is built: generated pages, links between files, and words of docstrings.
+"""What mkdocs.yml calls while the site is built: generated pages, and links between files.
 
 Files outside ``docs/`` become pages too. A link in a file leads to another file of the repository; on the site it leads
 to the page that was made of that file.
@@ -6,12 +6,11 @@ to the page that was made of that file.
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from pathlib import Path
 
-from markdown import Extension, Markdown
-from markdown.preprocessors import Preprocessor
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -28,23 +27,30 @@ OUTSIDE = {
 }
 """Pages that are made of files outside ``docs/``, by their path in the repository."""
 
+MADE = """\
+| [Methods](methods/index.md) | a page for each method: formula, parameters, picture, what it promises, the arena |
+| [Scores](scores/index.md) | a page for each score: formula, conventions, who uses which |
+| [Python reference](api/calib.md) | every public name, with its arguments |
+"""
+"""Rows of the start page's table, for pages made of the code; in this place README.md says how to build them."""
+
 _LINK = re.compile(r"(!?\[[^\]]*\]\()([^)#:\s]+)((?:#[^)]*)?\))")
-_ROLE = re.compile(r":(?:class|func|meth|mod|data|attr):`~?([\w.]+)`")
+_BUILD = re.compile(r"\n`make docs` builds .*?(?=\n\n)", re.DOTALL)
 _METHOD_ROW = re.compile(r"^\| `(\w+)` \|", re.MULTILINE)
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Name the generated pages in the menu, and read docstrings as they are written."""
+    """Name the generated pages in the menu."""
     for section, pages in (("Methods", methods.menu()), ("Scores", scores.menu()), ("Python", reference.menu())):
-        next(entry for entry in config.nav or [] if section in entry)[section] += pages
-    config.markdown_extensions.append(Docstrings())  # type: ignore[arg-type]
+        entry = next(entry for entry in config.nav or [] if section in entry)
+        entry[section] = [*pages[:1], *entry[section], *pages[1:]]  # the overview first
     return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that are made of other files and of the code."""
+    """Add the pages that are made of other files, of notebooks and of the code."""
     made = {page: (ROOT / path).read_text(encoding="utf-8") for path, page in OUTSIDE.items()}
-    for path, text in {**made, **methods.pages(), **scores.pages(), **reference.pages()}.items():
+    for path, text in {**made, **notebooks(), **methods.pages(), **scores.pages(), **reference.pages()}.items():
         files.append(File.generated(config, path, content=text))
     return files
 
@@ -61,24 +67,25 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         if target == "sample_data":
             target = "sample_data/README.md"
         made = OUTSIDE.get(target, target.removeprefix("docs/"))
+        made = re.sub(r"\.ipynb$", ".md", made)
         return f"{found[1]}{posixpath.relpath(made, posixpath.dirname(here) or '.')}{found[3]}"
 
-    return _LINK.sub(linked, markdown)
+    markdown = _LINK.sub(linked, markdown)
+    if here == "index.md":
+        markdown, found = _BUILD.subn(MADE, markdown)
+        assert found == 1, "README.md no longer says how the site is built"
+    return markdown
 
 
-class Docstrings(Extension):
-    """Sphinx's roles and ``::`` in docstrings, as Markdown."""
-
-    def extendMarkdown(self, md: Markdown) -> None:
-        """Register it after fenced code, which is not touched."""
-        md.preprocessors.register(_Words(md), "docstrings", 5)
-
-
-class _Words(Preprocessor):
-    def run(self, lines: list[str]) -> list[str]:
-        return [line if line.startswith("    ") else self._line(line) for line in lines]
-
-    @staticmethod
-    def _line(line: str) -> str:
-        line = _ROLE.sub(lambda role: f"`{role[1].rpartition('.')[2]}`", line)
-        return line[:-1] if line.endswith("::") else line
+def notebooks() -> dict[str, str]:
+    """The notebooks of ``docs/notebooks`` as pages, with their file to download."""
+    pages = {}
+    for path in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        title, *texts = [
+            "".join(cell["source"]) if cell["cell_type"] == "markdown" else f"```python\n{''.join(cell['source'])}\n```"
+            for cell in cells
+        ]
+        said = f'This page is a notebook without its outputs: <a href="{path.name}" download>download it</a> to run it.'
+        pages[f"notebooks/{path.stem}.md"] = "\n\n".join([title, said, *texts])
+    return pages

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
+from documentation.docstrings import markdown
+
 PACKAGES = (
     *("calib", "calib.metrics", "calib.data", "calib.evaluation", "calib.decisions", "calib.export", "calib.sklearn"),
     *("calib.active_learning", "calib.out_of_core", "calib.reporting"),
@@ -24,4 +26,4 @@ def pages() -> dict[str, str]:
 def _page(name: str) -> str:
     package = import_module(name)
     names = [public for public in package.__all__ if not isinstance(getattr(package, public), ModuleType)]
-    return "\n\n".join([f"# {name}", package.__doc__ or "", *(f"::: {name}.{public}" for public in names)])
+    return "\n\n".join([f"# {name}", markdown(package.__doc__ or ""), *(f"::: {name}.{public}" for public in names)])

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from calib import metrics
 from calib.evaluation import SCORES, Score
 from calib.evaluation.catalogue import CORP, EVENT_RATE
+from documentation.docstrings import markdown
 from documentation.methods import formula
 
 
@@ -179,7 +180,7 @@ def _page(name: str) -> str:
         "## Conventions, and who uses which",
         page.conventions,
         "## How it is computed here",
-        words,
+        markdown(words),
         f"Parameters and errors: [`calib.metrics.{name}`](../api/calib.metrics.md#calib.metrics.{name}).",
         "## How differences are judged",
         "\n".join(["| score | better | range | smallest relevant difference | claimed |", "|---|---|---|--:|---|",

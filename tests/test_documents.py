@@ -37,6 +37,7 @@ from calib.numerics import softmax
 from calib.registry import METHODS
 from calib.settings import DECLARED, SETTINGS, Setting
 from calib.ui.menu import MENU
+from documentation import docstrings, methods
 from documentation.pictures import picture
 from tests.conftest import ROOT, simulate, write_model
 
@@ -155,6 +156,38 @@ def test_the_site_has_a_picture_of_a_method(name: str) -> None:
     drawing, said = picture(METHODS[name])
     assert drawing.startswith("<svg") and METHODS[name].title in said
     assert ("Simulated data" in said) is (name != "geometric")  # the digits are real
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_site_explains_each_letter_of_a_formula(name: str) -> None:
+    letters = re.findall("[A-Za-z]", re.sub(r"\\(?:text|mathrm)\{[^}]*\}|\\\w+", "", METHODS[name].formula))
+    symbols = [line.partition(": ")[0] for line in methods.symbols(METHODS[name]).splitlines()]
+    shown = "".join(re.sub(r"<[^>]*>", " ", symbol) for symbol in symbols)
+    assert letters and not [letter for letter in letters if letter not in shown]
+
+
+def test_the_site_joins_what_a_docstring_says_of_a_name() -> None:
+    text = """Do it.
+
+    Parameters
+    ----------
+    low, high : (n,) of :func:`calib.metrics.ece`, and
+        of :attr:`calib.Costs.cut`.
+
+    Returns
+    -------
+    (n,) floats
+        Sorted.
+
+    Raises
+    ------
+    ValueError
+        If n is 0.
+    """
+    described = docstrings.markdown(docstrings.described(inspect.cleandoc(text)))
+    below = "    (n,) of `ece`, and\n    of `Costs.cut`.\n"
+    assert f"low\n{below}high\n{below}\nReturns\n-------\n:\n    (n,) floats\n    Sorted.\n" in described
+    assert described.endswith("ValueError\n    If n is 0.")
 
 
 def test_the_table_of_calibrators_is_the_registry():
