@@ -79,7 +79,7 @@ _METHODS = (
            "A free monotone map from each class's log-odds to its frequency.",
            "Zadrozny and Elkan, Transforming Classifier Scores into Accurate Multiclass Probability Estimates, KDD 2002",
            complexity=4, enough_rows=1000,
-           formula=r"p' = f(s), \quad f = \arg\min_{f \text{ rising}} \sum_i (y_i - f(s_i))^2",
+           formula=r"p' = f(s), \quad f = \mathrm{argmin}_{f \text{ rising}} \sum_i (y_i - f(s_i))^2",
            avoid="With few rows, or where rows must be ranked finely: all rows on one step get the same "
                  "probability."),
     Method("gpcalib", "GPcalib", "gpcalib:GPCalib",
@@ -120,7 +120,7 @@ _METHODS = (
            "Bins that keep the most information about the label, and a probability for each.",
            "Patel et al., Multi-Class Uncertainty Calibration via Mutual Information Maximization-based Binning, 2020",
            complexity=4, enough_rows=1000,
-           formula=r"p' = r_b \quad \text{for } s \text{ in bin } b, \quad \text{edges} = \arg\max I(y; b(s))",
+           formula=r"p' = r_b \quad \text{for } s \text{ in bin } b, \quad \text{edges} = \mathrm{argmax}\; I(y; b(s))",
            avoid="With few rows, or where rows must sum to one: `normalize=True` does that and gives up that the "
                  "error can be verified."),
     Method("bayes_iso", "Bayes-Iso", "bayes_iso:BayesIso",

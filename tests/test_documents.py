@@ -25,6 +25,7 @@ import onnx
 import pytest
 import uvicorn.config
 import yaml
+from latex2mathml.converter import convert
 from packaging.requirements import Requirement
 from streamlit import config
 from streamlit.web.server.starlette.starlette_routes import ROUTE_HEALTH
@@ -156,6 +157,11 @@ def test_the_site_has_a_picture_of_a_method(name: str) -> None:
     drawing, said = picture(METHODS[name])
     assert drawing.startswith("<svg") and METHODS[name].title in said
     assert ("Simulated data" in said) is (name != "geometric")  # the digits are real
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_site_writes_a_formula_without_what_it_cannot_translate(name: str) -> None:
+    assert "\\" not in convert(METHODS[name].formula)
 
 
 @pytest.mark.parametrize("name", METHODS)
