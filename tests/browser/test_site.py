@@ -9,11 +9,11 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import Browser, expect
 
 from calib.evaluation import SCORES
 from calib.registry import METHODS
-from tests.browser.conftest import PATIENCE, QUIET, browser_path
+from tests.browser.conftest import new_page
 from tests.conftest import ROOT
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -87,16 +87,14 @@ def test_every_method_and_every_score_has_a_page_with_its_facts(site: Path) -> N
     assert all(score.title in overview for score in SCORES.values())
 
 
-def test_the_search_works_where_pages_are_opened_from_disk(site: Path) -> None:
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=browser_path(), headless=True, args=QUIET)
-        page = browser.new_page()
-        asked: list[str] = []
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto((site / "methods" / "temperature.html").as_uri())
-        page.get_by_placeholder("Search").fill("Venn-Abers")
-        found = page.locator(".md-search-result__link").first
-        expect(found).to_be_visible(timeout=PATIENCE)
-        assert "venn" in (found.get_attribute("href") or "").lower() or "Venn" in found.inner_text()
-        browser.close()
+def test_the_search_works_where_pages_are_opened_from_disk(site: Path, browser: Browser) -> None:
+    page = new_page(browser)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((site / "methods" / "temperature.html").as_uri())
+    page.get_by_placeholder("Search").fill("Venn-Abers")
+    found = page.locator(".md-search-result__link").first
+    expect(found).to_be_visible()
+    assert "venn" in (found.get_attribute("href") or "").lower() or "Venn" in found.inner_text()
+    page.context.close()
     assert not [url for url in asked if not url.startswith(("file:", "data:", "blob:"))]
