@@ -18,9 +18,8 @@ import numpy as np
 from benchmarks.imax_splits import N_TEST, OWN_BINS, Method, Split
 from benchmarks.measure import machine, markdown
 from benchmarks.patel2020 import CIFAR_100, NETWORK
-from calib.diagnostics.verifiability import error_by_scheme
-from calib.metrics import BINNINGS
-from calib.numerics import Floats
+from calib.metrics import BINNINGS, classwise_ece, ece
+from calib.numerics import Floats, Ints
 
 FEW, MANY = 1000, 5000
 """Calibration rows: the paper's 1k, and as many as there are beside the test rows for its 25k and 5k."""
@@ -53,6 +52,11 @@ def binning(n: int, scheme: str = "imax", n_bins: int = 15, source: Method | Non
     """Shared class-wise bins, with what they say taken from ``source``."""
     title = "I-Max" if source is None else f"I-Max w. {source.title.removesuffix(', sCW')}"
     return Method(title, "imax", n, (("n_bins", n_bins), ("scheme", scheme)), source)
+
+
+def above_1_k(probs: Floats, labels: Ints, binning: str) -> float:
+    """Class-wise ECE of what exceeds 1/K."""
+    return classwise_ece(probs, labels, binning=binning, threshold="1/K")
 
 
 def table_1(splits: Sequence[Split]) -> str:
@@ -135,11 +139,13 @@ def table_s3(splits: Sequence[Split], gp: bool = True) -> str:
     scalings = [scaling(name, FEW) for name in ("temperature", *(["gpcalib"] if gp else []))]
     bins = [binning(FEW), *(binning(FEW, source=source) for source in scalings)]
     tables = []
-    errors = {m: [error_by_scheme({"": s.probs(m)}, s.labels) for s in splits] for m in [*continuous, *scalings]}
-    for title, key, which in (("top-1 ECE", "ece", "top_label"), ("class-wise ECE", "classwise", "classwise")):
+    probs = {method: [split.probs(method) for split in splits] for method in [*continuous, *scalings]}
+    for title, key, error in (("top-1 ECE", "ece", ece), ("class-wise ECE", "classwise", above_1_k)):
         rows = []
-        for method, found in errors.items():
-            values = np.array([getattr(each, which)[""] for each in found])
+        for method, found in probs.items():
+            values = np.array(
+                [[error(p, split.labels, binning=b) for b in BINNINGS] for p, split in zip(found, splits, strict=True)]
+            )
             columns = [*values.T, values.mean(axis=1)]
             rows.append([method.title, f"{method.n:,}", *means(splits, method, "top1"), *(cell(c) for c in columns)])
         for method in bins:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -125,11 +124,6 @@ def class_pairs(logits: Any, labels: Any, k: int = 1) -> tuple[Floats, npt.NDArr
         one_vs_rest_log_odds(logits[rows])[:, k].copy() for rows in blocks(len(logits), logits.shape[1], MEMORY_ENTRIES)
     ]
     return np.concatenate(log_odds), labels == k
-
-
-def pairs_of_rows(k: int, *, data: Mapping[str, Any]) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """:func:`class_pairs` of the ``logits`` and ``labels`` among a worker's arrays."""
-    return class_pairs(data["logits"], data["labels"], k)
 
 
 def ranks_of(log_odds: Floats, pairs: Floats) -> Floats:

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.metrics.binning import BINNINGS
-from calib.metrics.calibration_error import classwise_ece, ece
+from calib.metrics.calibration_error import ece
 from calib.metrics.confidence import top_label
 from calib.numerics import Floats, Ints
 
@@ -56,23 +55,6 @@ class ErrorByRows:
     n_bins: int
     binning: str
     level: float
-
-
-@dataclass(frozen=True, eq=False)
-class ErrorByScheme:
-    """Top-label and class-wise ECE of each method under every evaluation scheme (Patel et al. 2020, table S3).
-
-    Attributes
-    ----------
-    schemes : names of the evaluation schemes.
-    top_label, classwise : method -> (n_schemes,) calibration error; class-wise above 1/K alone.
-    n_bins : of the evaluation.
-    """
-
-    schemes: tuple[str, ...]
-    top_label: dict[str, Floats]
-    classwise: dict[str, Floats]
-    n_bins: int
 
 
 def error_by_bins(
@@ -134,24 +116,3 @@ def error_by_rows(
         binning=binning,
         level=level,
     )
-
-
-def error_by_scheme(
-    probs: Mapping[str, Any], labels: Any, n_bins: int = 15, schemes: Sequence[str] = tuple(BINNINGS)
-) -> ErrorByScheme:
-    """Top-label ECE, and class-wise ECE of what exceeds 1/K, under every evaluation scheme.
-
-    Parameters
-    ----------
-    probs : method -> (n, n_classes) probabilities.
-    labels : (n,) integers.
-    n_bins : of the evaluation.
-    schemes : names from :data:`calib.metrics.BINNINGS`.
-    """
-    top, classwise = {}, {}
-    for name, given in probs.items():
-        top[name] = np.array([ece(given, labels, n_bins=n_bins, binning=scheme) for scheme in schemes])
-        classwise[name] = np.array(
-            [classwise_ece(given, labels, n_bins=n_bins, binning=scheme, threshold="1/K") for scheme in schemes]
-        )
-    return ErrorByScheme(tuple(schemes), top, classwise, n_bins)

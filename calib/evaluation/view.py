@@ -42,7 +42,6 @@ class View:
     is_ : the verb before ``over`` and ``under``, with a blank behind it; empty where these hold one.
     over, under : what a method does whose values are too high, or too low.
     neither : what it does whose values are neither.
-    overs, unders, neithers : the same of several methods or groups.
     too_high, too_low : the same at the ends of an axis.
     overconfidence, underconfidence : names of o and u.
     over_and_under, menu : both, as a title and where there is less room.
@@ -77,8 +76,6 @@ class View:
     over: str = "overconfident"
     under: str = "underconfident"
     neither: str = "neither over- nor underconfident"
-    overs: str = "are overconfident"
-    unders: str = "underconfident"
     too_high: str = "overconfident"
     too_low: str = "underconfident"
     overconfidence: str = "overconfidence"
@@ -112,10 +109,6 @@ class View:
         """Tells results in one view from those in another, in the key of a cache."""
         return self.name, self.column
 
-    def leans(self, gap: float) -> str:
-        """What a method does whose mean is above (``gap`` > 0) or below what it should equal: "is overconfident"."""
-        return self.is_ + (self.over if gap > 0 else self.under)
-
 
 _BRIER = ("Brier score", "Mean of (p - y)², with y = 1 where it happened and 0 elsewhere; half the sum over classes.")
 """Of two classes people mean this one; the sum over both classes is twice as large."""
@@ -146,8 +139,6 @@ EVENT = View(
     over="overestimates the risk",
     under="underestimates the risk",
     neither="neither over- nor underestimates the risk",
-    overs="overestimate the risk",
-    unders="underestimate it",
     too_high="risk overestimated",
     too_low="risk underestimated",
     overconfidence="overestimation of risk",

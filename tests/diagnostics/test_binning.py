@@ -13,7 +13,7 @@ from calib import metrics
 from calib.data.samples import load_sample
 from calib.diagnostics import binning as picture_module
 from calib.diagnostics.binning import binning_picture, distance, label_log_odds, sharing_divergence
-from calib.diagnostics.verifiability import error_by_bins, error_by_rows, error_by_scheme
+from calib.diagnostics.verifiability import error_by_bins, error_by_rows
 from calib.errors import CalibrationError
 from calib.numerics import one_vs_rest_log_odds
 from tests.calibrators.imax import naive
@@ -194,16 +194,6 @@ def test_more_rows_narrow_the_error(predictions):
     again = error_by_rows(predictions, n_rows=(100, 3000))
     np.testing.assert_array_equal(again.ece["imax"], found.ece["imax"])
     assert error_by_rows(predictions, n_resamples=2).n_rows.tolist()[-1] == 3000
-
-
-def test_every_scheme_is_measured(predictions):
-    labels = predictions["imax"][1]
-    found = error_by_scheme({name: probs for name, (probs, _) in predictions.items()}, labels)
-    assert found.schemes == tuple(metrics.BINNINGS)
-    for name, (probs, _) in predictions.items():
-        for i, scheme in enumerate(found.schemes):
-            assert found.top_label[name][i] == metrics.ece(probs, labels, binning=scheme)
-            assert found.classwise[name][i] == metrics.classwise_ece(probs, labels, binning=scheme, threshold="1/K")
 
 
 def test_label_log_odds_are_those_of_all_pairs() -> None:

@@ -32,7 +32,6 @@ class LogOddsDensity:
     count_label, count_other : (n_cells,) pairs with y = 1 and with y = 0 in each cell.
     density_label, density_other : (n_cells,) p(log-odds | y) at the middle of each cell, per unit of log-odds;
         each integrates to one over the cells, and is 0 where there is no such pair.
-    bandwidth_label, bandwidth_other : standard deviation of each kernel, in log-odds.
     """
 
     edges: Floats
@@ -40,8 +39,6 @@ class LogOddsDensity:
     count_other: Ints
     density_label: Floats
     density_other: Floats
-    bandwidth_label: float
-    bandwidth_other: float
 
     @property
     def middles(self) -> Floats:
@@ -99,8 +96,6 @@ def log_odds_density(log_odds: Floats, label_log_odds: Floats) -> LogOddsDensity
         count_other=other,
         density_label=_smoothed(label, width, bandwidths[0]),
         density_other=_smoothed(other, width, bandwidths[1]),
-        bandwidth_label=bandwidths[0],
-        bandwidth_other=bandwidths[1],
     )
 
 
@@ -169,16 +164,6 @@ def matched_sigmoid(density: LogOddsDensity) -> tuple[float, float]:
     return (slope, intercept) if slope > 0 else (1.0, 0.0)
 
 
-def sigmoid_divergence(density: LogOddsDensity, slope: float = 1.0, intercept: float = 0.0) -> float:
-    """Mean divergence (Kullback-Leibler, nats) of ``sigmoid(slope * log-odds + intercept)`` from the densities."""
-    joint = density.joint()
-    mass = joint.sum(axis=0)
-    held = joint > 0
-    left = -float(np.sum(joint[held] * np.log((joint / np.where(mass > 0, mass, 1.0))[held])))
-    design = np.stack([density.middles, np.ones_like(mass)])
-    return max(_loss(np.array([slope, intercept]), design, joint) - left, 0.0)
-
-
 def _loss(weights: Floats, design: Floats, joint: Floats) -> float:
     """Mean cross-entropy in nats."""
     score = weights @ design
@@ -220,11 +205,6 @@ def joint_of_bins(density: LogOddsDensity, edges: Floats) -> Floats:
     at_edges = np.stack([np.interp(edges, density.edges, row) for row in below])
     ends = np.broadcast_to(below[:, -1].reshape(-1, *[1] * edges.ndim), (*at_edges.shape[:-1], 1))
     return np.diff(at_edges, axis=-1, prepend=0.0, append=ends)
-
-
-def information_of_bins(density: LogOddsDensity, edges: Floats) -> float:
-    """I(bin; y) in nats under the kernel densities."""
-    return mutual_information(joint_of_bins(density, edges))
 
 
 def information_along(density: LogOddsDensity, steps: Sequence[Floats]) -> Floats:
