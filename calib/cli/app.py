@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import operator
 import os
 import socket
 import subprocess
@@ -22,8 +23,9 @@ from uuid import uuid4
 from calib.cli import text
 from calib.cli.arguments import Parser, command_parser
 from calib.data import Predictions
+from calib.data.checks.report import shortened
 from calib.data.load import predictions_of
-from calib.errors import CalibrationError, missing_package
+from calib.errors import CalibrationError, missing_package, reason
 from calib.settings import studio
 
 WHAT = "open the app in the browser"
@@ -181,17 +183,23 @@ def open_app(
     DataError
         If the data cannot be used.
     CalibrationError
-        If Streamlit is not installed, or the app does not start.
+        If Streamlit is not installed, the port or the temporary folder cannot be used, or the app does not start.
     """
     try:
         _need_streamlit()
     except ModuleNotFoundError as error:
         raise CalibrationError(missing_package(error)) from error
+    port = _free_port(port)
     rows = predictions_of(data, labels, name=name, **options)
-    folder = TemporaryDirectory(prefix="calib-", ignore_cleanup_errors=True)
+    if len(rows.labels) < 2:
+        raise CalibrationError("The app splits the rows into two parts, and there is one row; give at least two.")
+    try:
+        folder = TemporaryDirectory(prefix="calib-", ignore_cleanup_errors=True)
+    except OSError as error:
+        raise _no_room(error) from error
     try:
         token = _kept(rows, Path(folder.name))
-        app = _started(_free_port(port or 0), token, folder)
+        app = _started(port, token, folder)
     except BaseException:
         folder.cleanup()
         raise
@@ -207,10 +215,14 @@ def _kept(rows: Predictions, folder: Path) -> str:
     from calib.workspace.links import Entries, plain_findings, token_name
     from calib.workspace.store import put_data
 
-    rows, items, token = rows.identified(), Items(folder), new_token()
-    put_data(items, rows)
+    rows, token = rows.identified(), new_token()
     entry = Entry(visitor=uuid4().hex, data=rows.sha256, name=rows.name, findings=plain_findings(rows.findings))
-    Entries(items).write(token_name(token), entry)
+    try:
+        items = Items(folder)
+        put_data(items, rows)
+        Entries(items).write(token_name(token), entry)
+    except OSError as error:
+        raise _no_room(error) from error
     return token
 
 
@@ -226,32 +238,68 @@ def _started(port: int, token: str, folder: TemporaryDirectory[str]) -> OpenApp:
         process = subprocess.Popen(
             command, env=os.environ | own, stdin=subprocess.PIPE, stdout=written, stderr=written, start_new_session=True
         )
-    address = f"http://127.0.0.1:{port}"
-    app = OpenApp(f"{address}/?w={token}", process, folder)
+    app = OpenApp(f"http://127.0.0.1:{port}/?w={token}", process, folder)
     _running.append(app)
-    end = time.monotonic() + _STARTING
-    while not _answers(f"{address}/_stcore/health"):
-        if not app.running or time.monotonic() > end:
-            said = log.read_text(errors="replace").strip().rpartition("\n")[2]
-            app.stop()
-            raise CalibrationError(f"The app did not start on port {port} ({said[:200] or 'it said nothing'}).")
-        time.sleep(0.1)
+    try:
+        _await(app, port, log)
+    except BaseException:  # an interrupt too
+        app.stop()
+        raise
     return app
+
+
+def _await(app: OpenApp, port: int, log: Path) -> None:
+    """Return when the app answers.
+
+    Raises
+    ------
+    CalibrationError
+        If it ends before, or takes too long.
+    """
+    end = time.monotonic() + _STARTING
+    while not _answers(f"http://127.0.0.1:{port}/_stcore/health"):
+        if not app.running:
+            said = log.read_text(errors="replace").strip().rpartition("\n")[2]
+            raise CalibrationError(f"The app did not start on port {port} ({said[:200] or 'it said nothing'}).")
+        if time.monotonic() > end:
+            raise CalibrationError(f"The app did not answer on port {port} within {_STARTING:.0f} seconds; try again.")
+        time.sleep(0.1)
+
+
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+"""Asks this machine itself, also where the environment names a proxy for other addresses."""
 
 
 def _answers(address: str) -> bool:
     try:
-        with urllib.request.urlopen(address, timeout=5) as answer:
+        with _DIRECT.open(address, timeout=5) as answer:
             return bool(answer.read() == b"ok")
     except OSError:
         return False
 
 
-def _free_port(wanted: int) -> int:
-    """The port where nobody listens, or any such for 0."""
+def _free_port(wanted: int | None) -> int:
+    """The port where nobody listens, or any such for None and 0."""
+    try:
+        port = 0 if wanted is None else operator.index(wanted)
+    except TypeError:
+        port = -1
+    if isinstance(wanted, bool) or not 0 <= port <= 65535:
+        raise CalibrationError(
+            f"port must be a whole number from 1 to 65535; got {shortened(repr(wanted))}. Leave it out."
+        )
     with socket.socket() as probe:
+        if os.name == "posix":  # as the server does: connections that ended a moment ago do not hold a port
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("127.0.0.1", wanted))
+            probe.bind(("127.0.0.1", port))
         except OSError as error:
-            raise CalibrationError(f"Port {wanted} cannot be used ({error.strerror}); leave port out.") from error
+            raise CalibrationError(f"Port {port} cannot be used ({error.strerror}); leave port out.") from error
         return int(probe.getsockname()[1])
+
+
+def _no_room(error: OSError) -> CalibrationError:
+    return CalibrationError(
+        f"The copy of the data for the app cannot be written to the temporary folder ({reason(error)}); name another "
+        "one in the environment variable TMPDIR."
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -102,8 +103,8 @@ _TRUTH = {"true": True, "yes": True, "false": False, "no": False}
 
 TEXT = ValueType("text", _is_text)
 COLUMNS = ValueType("one name or several", lambda value: _is_text(value) or _all(str)(value), _one_or_several)
-WEIGHT_KIND = ValueType(f"one of {', '.join(WEIGHT_KINDS)}", lambda value: value in WEIGHT_KINDS)
-KIND = ValueType(f"one of {', '.join(KINDS)}", lambda value: value in KINDS)
+WEIGHT_KIND = ValueType(f"one of {', '.join(WEIGHT_KINDS)}", lambda value: _is_text(value) and value in WEIGHT_KINDS)
+KIND = ValueType(f"one of {', '.join(KINDS)}", lambda value: _is_text(value) and value in KINDS)
 SCALE = ValueType(
     f"one of {', '.join(SCALES)}, or the number that a probability of one is written as", is_scale, _literal
 )
@@ -241,6 +242,8 @@ class Choices:
         CalibrationError
             For a name that is no role and no option, and for several columns in a role of one.
         """
+        if not isinstance(roles, Mapping):
+            raise CalibrationError(f"roles must be a column for each role, as {{'outcome': 'y'}}; got {roles!r}.")
         chosen: dict[str, Any] = {}
         for role, value in roles.items():
             option = OPTION_OF_ROLE.get(role, role)
@@ -306,9 +309,23 @@ class LoadOptions:
         Parameters
         ----------
         roles : roles of columns, as :meth:`Choices.from_roles` takes them.
+
+        Raises
+        ------
+        TypeError
+            For a name that is no file and no option, as for every argument that a function does not know.
         """
+        for name in changes:
+            if name in OPTION_OF_ROLE and name not in OPTIONS and name not in FILES:
+                raise TypeError(f"{name!r} is the role of a column; give roles={{{name!r}: ...}}.")
+            if name not in OPTIONS and name not in FILES:
+                near = difflib.get_close_matches(name, [*FILES, *OPTIONS, "roles", "isolate"], n=1)
+                meant = f"did you mean {near[0]!r}?" if near else f"these are {', '.join([*FILES, *OPTIONS])}."
+                raise TypeError(f"{name!r} is no option of reading data; {meant}")
+        if choices is not None and not isinstance(choices, Choices):
+            raise CalibrationError(f"choices must be calib.data.Choices; got {choices!r}. Give single options by name.")
         files = {name: changes.pop(name) for name in FILES if name in changes}
-        changed = Choices.from_roles(roles or {}, replace(choices or self.choices, **changes))
+        changed = Choices.from_roles({} if roles is None else roles, replace(choices or self.choices, **changes))
         return replace(self, **files, choices=changed, isolate=self.isolate if isolate is None else isolate)
 
     @property

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import urllib.error
 import urllib.request
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import calib
-from calib.cli.app import _kept, _running
+from calib.cli.app import _answers, _free_port, _kept, _running
 from calib.data.load import predictions_of
 from calib.errors import CalibrationError
 from calib.workspace import Configuration, Keeper
@@ -129,3 +132,70 @@ def test_without_streamlit_it_says_what_to_install(monkeypatch):
     monkeypatch.setattr("calib.cli.app.find_spec", lambda name: None)
     with pytest.raises(CalibrationError, match="calib-studio\\[app\\]"):
         calib.open_app(LOGITS, LABELS)
+
+
+@pytest.mark.parametrize("port", ["8501", -1, 70_000, True, 8501.0, float("nan"), [8501]])
+def test_what_is_no_port_is_said(port):
+    with pytest.raises(CalibrationError, match="1 to 65535"):
+        calib.open_app(LOGITS, LABELS, port=port)
+
+
+def test_a_port_whose_last_connection_ended_a_moment_ago_is_free():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            server.accept()[0].close()  # whoever closes first keeps the port waiting
+            assert client.recv(1) == b""
+    assert _free_port(port) == port
+
+
+def test_a_temporary_folder_that_takes_nothing_is_said(monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "away"))
+    with pytest.raises(CalibrationError, match="TMPDIR"):
+        calib.open_app(LOGITS, LABELS)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("calib.workspace.store.put_data", full_disk)
+    with pytest.raises(CalibrationError, match="No space left"):
+        calib.open_app(LOGITS, LABELS)
+    assert not list(tmp_path.iterdir())
+
+
+def full_disk(*given):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_one_row_cannot_be_split():
+    with pytest.raises(CalibrationError, match="two"):
+        calib.open_app(LOGITS[:1], LABELS[:1])
+
+
+def test_an_interrupt_while_it_starts_leaves_nothing(monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("calib.cli.app._answers", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        calib.open_app(LOGITS, LABELS)
+    assert not _running and not list(tmp_path.iterdir())
+
+
+def interrupted(address):
+    raise KeyboardInterrupt
+
+
+def test_a_proxy_is_not_asked_for_this_machine(monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.setattr("urllib.request._opener", None)  # it keeps the proxies of the first call
+    with HTTPServer(("127.0.0.1", 0), Healthy) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        assert _answers(f"http://127.0.0.1:{server.server_port}/_stcore/health")
+
+
+class Healthy(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"ok")
+
+    def log_message(self, *said):
+        pass

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import calib
+from calib.data import inspect
 from calib.data.load import predictions_of
 from calib.formatting import percent
 from calib.numerics import softmax
@@ -131,3 +132,31 @@ def test_the_plain_text_of_data_is_short():
     text = repr(data)
     assert len(text) < 400 and "\n" not in text
     assert "300 rows" in text and "30 classes" in text and percent(data.accuracy) in text
+
+
+@pytest.mark.parametrize("outputs", [PROBS, LOGITS.round().astype(int)])
+def test_masked_outputs_are_missing_whatever_stands_below(outputs):
+    masked = np.ma.masked_array(outputs, np.arange(300)[:, None] + np.zeros(3, int) < 5)
+    findings = inspect({"outputs": masked, "labels": LABELS}).findings
+    assert (
+        findings[0].code
+        == inspect({"outputs": np.where(masked.mask, np.nan, outputs), "labels": LABELS}).findings[0].code
+    )
+    assert findings[0].level == "error" and "5 rows of 300" in findings[0].reason
+
+
+@pytest.mark.parametrize("labels", [LABELS, np.array(NAMES)[LABELS]])
+def test_masked_labels_are_missing(labels):
+    with pytest.raises(calib.DataError, match="5 rows of 300 in labels have no label"):
+        predictions_of(PROBS, np.ma.masked_array(labels, np.arange(300) < 5))
+
+
+def test_an_array_alone_asks_for_labels():
+    with pytest.raises(calib.DataError, match="labels beside"):
+        calib.load(PROBS)
+
+
+@pytest.mark.parametrize("path", ["a\x00b.npz", "\ud800.npz"])
+def test_a_path_that_no_system_takes_is_refused_in_a_sentence(path):
+    with pytest.raises(calib.DataError, match="cannot be opened"):
+        calib.load(path)

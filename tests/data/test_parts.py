@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calib.data import Choices, LoadOptions, inspect, load
+from calib.data import Choices, DataError, LoadOptions, inspect, load
+from calib.errors import CalibrationError
 
 CUT = 100
 
@@ -172,9 +173,26 @@ def test_choices_that_do_not_fit_are_said_so(make, choices, code):
     assert error.action
 
 
-def test_an_unknown_choice_is_a_type_error(make):
-    with pytest.raises(TypeError):
-        load(make.both(), logit="x")
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [({"logit": "x"}, "'logit' is no option"), ({"knid": "x"}, "'kind'"), ({"outcome": "y"}, "roles={'outcome'")],
+)
+def test_an_unknown_choice_is_a_type_error(make, given, said):
+    with pytest.raises(TypeError, match=said):
+        load(make.both(), **given)
+
+
+@pytest.mark.parametrize("name", ["kind", "weight_kind"])
+@pytest.mark.parametrize("value", [[[1]], {"a": 1}, np.arange(3)])
+def test_a_choice_that_is_no_text_is_refused_in_a_sentence(make, name, value):
+    with pytest.raises(DataError, match="must be one of"):
+        load(make.both(), **{name: value})
+
+
+@pytest.mark.parametrize("given", [{"choices": 3}, {"roles": 3}, {"roles": np.arange(3)}])
+def test_what_are_no_choices_and_no_roles_is_said(make, given):
+    with pytest.raises(CalibrationError, match=next(iter(given))):
+        load(make.both(), **given)
 
 
 def test_uploads_are_read_from_memory_too(make):

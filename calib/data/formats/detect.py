@@ -248,6 +248,12 @@ def open_file(source: Source, stack: ExitStack) -> tuple[str, BinaryIO]:
     if isinstance(source, tuple) and len(source) == 2 and isinstance(source[0], (str, Path)):
         name, content = source
         return shown_name(name), io.BytesIO(content) if isinstance(content, (bytes, bytearray, memoryview)) else content
+    if not isinstance(source, (str, Path)) and hasattr(source, "__array__"):
+        raise InvalidUpload(
+            "source",
+            f"A single array was given ({shortened(type(source).__name__)}), and outputs need labels beside them.",
+            "Give both by name, as {'outputs': outputs, 'labels': labels}.",
+        )
     if not isinstance(source, (str, Path)):
         raise InvalidUpload(
             "source",
@@ -257,7 +263,7 @@ def open_file(source: Source, stack: ExitStack) -> tuple[str, BinaryIO]:
     path = Path(source)
     try:
         return shown_name(path), stack.enter_context(path.open("rb"))
-    except OSError as error:
+    except (OSError, ValueError) as error:  # a ValueError: no system takes a path with such characters
         raise InvalidUpload(
             "missing",
             f"{shown_name(path)} cannot be opened ({reason(error)}).",
