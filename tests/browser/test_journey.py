@@ -253,6 +253,25 @@ def test_a_click_on_a_method_in_the_overview_lands_on_its_diagnosis(visitor: Pag
         expect(main.locator("strong").filter(has_text=re.compile(f"^{title}\\b"))).to_be_visible()
 
 
+@pytest.mark.long
+def test_fast_clicks_while_fits_run_keep_the_connection(visitor: Page, tmp_path: Path) -> None:
+    page, file = visitor, tmp_path / "outputs.npz"
+    outputs, labels = simulate(6000, 10)
+    np.savez(file, logits=outputs, labels=labels)
+    page.locator("input[type=file]").first.set_input_files(file)
+    expect(page.get_by_text("Recognised as")).to_be_visible()
+    settle(page)
+    go(page, "Fit")
+    page.get_by_role("button", name=re.compile(r"^Fit \d+ calibrators")).click()
+    go(page, "Reliability")
+    lost = page.get_by_text("Connection error")
+    for choice in ("Gap", "Logit", "Linear") * 40:  # without a wait, so that runs are asked for between runs
+        expect(lost).to_have_count(0)  # a dialog would lie over the menu until the test's patience ends
+        page.get_by_test_id("stMain").get_by_text(choice, exact=True).click()
+    settle(page)
+    no_trouble(page)
+
+
 def test_an_unclear_table_to_a_reliability_curve_in_three_clicks(visitor: Page, tmp_path: Path) -> None:
     page, file = visitor, tmp_path / "churn.csv"
     file.write_bytes(two_scores())

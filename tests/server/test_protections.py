@@ -12,6 +12,9 @@ from email.message import Message
 from typing import NamedTuple
 
 import pytest
+from streamlit import config
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.forward_msg_cache import populate_hash_if_needed
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
@@ -169,3 +172,17 @@ def test_streamlit_takes_the_files_that_we_take() -> None:
     delivered = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["server"]
     assert delivered["maxUploadSize"] == SETTINGS["CALIB_UPLOAD_MB"].default
     assert delivered["enableCORS"] is delivered["enableXsrfProtection"] is True
+
+
+@pytest.mark.parametrize("delivered", [True, False])
+def test_no_message_is_sent_by_its_hash(delivered: bool) -> None:
+    name, ours = "global.minCachedMessageSize", tomllib.loads((ROOT / ".streamlit/config.toml").read_text("utf-8"))
+    before, usual = config.get_option(name), config.get_config_options()[name].default_val
+    message = ForwardMsg()
+    message.delta.new_element.markdown.body = "figure" * 1_000_000
+    try:
+        config.set_option(name, ours["global"]["minCachedMessageSize"] if delivered else usual)
+        populate_hash_if_needed(message)
+    finally:
+        config.set_option(name, before)
+    assert message.metadata.cacheable is not delivered
