@@ -40,7 +40,7 @@ from calib.numerics import Ints
 from calib.out_of_core import can_read_rows
 from calib.out_of_core.apply import stopped_in_words
 from calib.out_of_core.fit import check_method, fit_stored
-from calib.out_of_core.labelled import Labelled, open_labelled
+from calib.out_of_core.reading import Labelled, open_labelled
 from calib.registry import METHODS, extras_for, is_top_k, registry_name
 
 MOST_TEST_ROWS = 20_000

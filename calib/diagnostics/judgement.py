@@ -15,16 +15,69 @@ import numpy as np
 from calib.base import Calibrator, Callback
 from calib.data.event import Event
 from calib.data.predictions import Predictions
-from calib.diagnostics.gap_curve import GapCurve, gap_curve
 from calib.diagnostics.reliability import ReliabilityCurve, default_bins, reliability_curve
+from calib.diagnostics.smooth_reliability import binned_consistency
 from calib.evaluation import Evaluation
 from calib.evaluation.bootstrap import ResampledScores
 from calib.evaluation.scores import resample_scores
 from calib.evaluation.view import PAIRS, TOP_LABEL, VIEWPOINTS, View, view_of
 from calib.jobs.tasks import Fitted, fit_calibrator, fit_small
 from calib.metrics.confidence import Bools
-from calib.numerics import MEMORY_ENTRIES, Floats, blocks
+from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
 from calib.registry import calibrator
+
+MOST_BINS = 12
+"""Small pictures of many methods side by side show no more."""
+
+
+@dataclass(frozen=True, eq=False)
+class GapCurve:
+    """Confidence minus accuracy over the ranks of the confidence, in bins of equally many rows.
+
+    The sign is that of ``signed gap`` among the scores and of every figure: above zero a method is overconfident.
+
+    Attributes
+    ----------
+    rank : (m,) middle of each bin among all rows by confidence, in (0, 1).
+    gap : (m,) mean confidence minus accuracy of each bin.
+    chance_low, chance_high : (m,) the middle 95 % of the gaps that chance gives a calibrated model.
+    count : (m,) rows in each bin.
+    confidence, accuracy : (m,) means of each bin.
+    mean_gap : over all rows.
+    """
+
+    rank: Floats
+    gap: Floats
+    chance_low: Floats
+    chance_high: Floats
+    count: Ints
+    confidence: Floats
+    accuracy: Floats
+    mean_gap: float
+
+
+def gap_curve(confidence: Floats, outcome: Bools, clusters: Any = None) -> GapCurve:
+    """The gaps of what is said and whether it came true, in about n^(1/3) bins, at most twelve.
+
+    Parameters
+    ----------
+    confidence, outcome : (n,) floats and booleans.
+    clusters : (n,) what rows that belong together share, or None.
+    """
+    n_bins = min(default_bins(len(outcome)), MOST_BINS)
+    curve = reliability_curve(confidence, outcome, n_bins=n_bins, binning="equal_mass", clusters=clusters)
+    band = binned_consistency(curve, confidence)
+    return GapCurve(
+        rank=(np.cumsum(curve.count) - curve.count / 2) / curve.n,
+        gap=curve.gap,
+        chance_low=curve.confidence - band.high,
+        chance_high=curve.confidence - band.low,
+        count=curve.count,
+        confidence=curve.confidence,
+        accuracy=curve.accuracy,
+        mean_gap=curve.mean_confidence - curve.mean_accuracy,
+    )
+
 
 TEST = "test_"
 """Before the names of the test rows' arrays, which travel with those that a method is fitted on."""

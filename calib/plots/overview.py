@@ -22,7 +22,7 @@ from calib.plots.data import carry
 from calib.plots.style import GUIDE, NEUTRAL, Style, fade, key_entry, plain, quiet, set_layout, shorten
 
 if TYPE_CHECKING:
-    from calib.diagnostics.gap_curve import GapCurve
+    from calib.diagnostics.judgement import GapCurve
 
 GLYPHS = {
     "circle": "●", "square": "■", "diamond": "◆", "triangle-up": "▲", "cross": "✚", "x": "✖", "triangle-down": "▼",

@@ -20,7 +20,7 @@ from calib.metrics.net_benefit import NetBenefit, NetBenefitDifference, net_bene
 from calib.metrics.risk_model import RiskModelPanel, risk_model
 from calib.numerics import Floats
 from calib.plots.axes import Scale
-from calib.plots.decision_curve import decision_curves
+from calib.plots.decisions import decision_curves
 from calib.plots.risk_model import prefers_logit, risk_limits, risk_model_diagram
 from calib.reporting.contents import Report, ReportedMethod, Rows, with_calibrated
 from calib.reporting.svg import figure_svg

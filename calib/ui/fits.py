@@ -13,8 +13,8 @@ import streamlit as st
 
 from calib.base import Calibrator
 from calib.data import Predictions
-from calib.diagnostics.gap_curve import GapCurve
 from calib.diagnostics.judgement import (
+    GapCurve,
     Judgement,
     arrays_to_judge,
     both_parts,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calib.diagnostics.gap_curve import MOST_BINS, gap_curve
+from calib.diagnostics.judgement import MOST_BINS, gap_curve
 
 
 def test_above_zero_is_overconfident_and_chance_covers_a_calibrated_model(rng: np.random.Generator) -> None:

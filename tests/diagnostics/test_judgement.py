@@ -12,13 +12,13 @@ import pytest
 
 from calib.data.event import Event
 from calib.data.predictions import Predictions
-from calib.diagnostics.gap_curve import gap_curve
 from calib.diagnostics.judgement import (
     arrays_to_judge,
     class_pair,
     first_curve,
     fit_and_judge,
     from_state,
+    gap_curve,
     judge_fitted,
     state_of,
     views_of,

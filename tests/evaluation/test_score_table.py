@@ -14,7 +14,7 @@ from calib.evaluation.score_table import MARKS, ScoreCell, score_rows, summary
 from calib.formatting import fixed, number
 from calib.metrics.bootstrap import Interval
 from calib.registry import calibrator
-from calib.ui.score_table import styled_scores
+from calib.ui.compare.scores import styled_scores
 from tests.conftest import simulate
 
 NOWHERE = Interval(math.nan, math.nan, math.nan)

@@ -16,7 +16,7 @@ from calib.cli import main
 from calib.data import Choices, DataError
 from calib.numerics import softmax
 from calib.out_of_core import open_rows
-from calib.out_of_core.labelled import open_labelled
+from calib.out_of_core.reading import open_labelled
 from calib.out_of_core.rows import ArrayRows, Subset
 from tests.conftest import simulate
 from tests.out_of_core.conftest import write

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.diagnostics.gap_curve import gap_curve
+from calib.diagnostics.judgement import gap_curve
 from calib.diagnostics.reliability import confidence_histogram
 from calib.diagnostics.risk_coverage import answerable, risk_coverage
 from calib.evaluation.catalogue import Unit

@@ -9,7 +9,7 @@ from calib.data import Predictions
 from calib.formatting import for_terminal
 from calib.jobs import FitQueue
 from calib.plots import alt_text, figure_data
-from calib.plots.automatic import member_rows
+from calib.plots.forest import member_rows
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
 from tests.ui.conftest import charts, clean, fit, open_page, said, unfold

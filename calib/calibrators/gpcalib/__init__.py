@@ -22,9 +22,9 @@ from calib.base import (
 from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.posterior import LatentTable, check_shifts, keep_predicted, tabulate
 from calib.calibrators.gpcalib.prediction import bounds_of_draws, predict
-from calib.calibrators.gpcalib.quadratic_likelihood import QuadraticLikelihood
 from calib.calibrators.gpcalib.statistics import (
     Logits,
+    QuadraticLikelihood,
     StoredLogits,
     in_units,
     kernel_inputs,
@@ -163,7 +163,7 @@ class GPCalib(Calibrator):
         """Learn from more calibration rows as if they had been in the fit, without the earlier rows.
 
         A fit keeps a second-order expansion of its rows' likelihood (33 kB, also in exports;
-        :class:`calib.calibrators.gpcalib.quadratic_likelihood.QuadraticLikelihood`). It is added to the objective of
+        :class:`calib.calibrators.gpcalib.statistics.QuadraticLikelihood`). It is added to the objective of
         the new rows, and posterior, kernel and inducing inputs are fitted again, at the cost of the new rows alone. An
         unfitted calibrator is fitted; a cancelled or failed ``partial_fit`` leaves the calibrator as it was. The scale
         of the logits stays that of the first fit.

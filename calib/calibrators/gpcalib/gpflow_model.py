@@ -18,8 +18,7 @@ from calib.calibrators.gpcalib.objective import SMALLEST_SUM, Objective
 from calib.calibrators.gpcalib.parametrisation import Interval
 from calib.calibrators.gpcalib.posterior import JITTER
 from calib.calibrators.gpcalib.prediction import LARGEST_SHIFT
-from calib.calibrators.gpcalib.quadratic_likelihood import QuadraticLikelihood
-from calib.calibrators.gpcalib.statistics import GridStatistics
+from calib.calibrators.gpcalib.statistics import GridStatistics, QuadraticLikelihood
 from calib.numerics import Floats
 
 set_rewrite_docstrings(None)  # GPflow's docstrings, to which its import would add the shapes for most of its time

@@ -17,8 +17,7 @@ from calib.calibrators.gpcalib.moments import Gram, Moments
 from calib.calibrators.gpcalib.parametrisation import Interval, Parametrisation
 from calib.calibrators.gpcalib.posterior import Posterior
 from calib.calibrators.gpcalib.prediction import LARGEST_SHIFT
-from calib.calibrators.gpcalib.quadratic_likelihood import N_POINTS, QuadraticLikelihood
-from calib.calibrators.gpcalib.statistics import GridStatistics
+from calib.calibrators.gpcalib.statistics import N_POINTS, GridStatistics, QuadraticLikelihood
 from calib.numerics import Floats
 
 SMALLEST_SUM = 1e-290

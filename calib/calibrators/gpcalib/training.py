@@ -13,8 +13,13 @@ from calib.calibrators._lbfgs import LBFGSReport
 from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.objective import Objective
 from calib.calibrators.gpcalib.posterior import Posterior
-from calib.calibrators.gpcalib.quadratic_likelihood import QuadraticLikelihood
-from calib.calibrators.gpcalib.statistics import Logits, grid_statistics, starting_inducing_inputs, training_grid
+from calib.calibrators.gpcalib.statistics import (
+    Logits,
+    QuadraticLikelihood,
+    grid_statistics,
+    starting_inducing_inputs,
+    training_grid,
+)
 from calib.hardware import Ran, cpu_description, no_gpu_note
 from calib.numerics import Floats, Ints
 

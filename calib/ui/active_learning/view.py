@@ -22,7 +22,7 @@ from calib.ui import progress, widgets
 from calib.ui.active_learning import state as active_runs
 from calib.ui.active_learning import text as active_words
 from calib.ui.active_learning.state import Rows, Run, Wanted
-from calib.ui.score_table import Shown, shown_text
+from calib.ui.compare.scores import Shown, shown_text
 from calib.ui.session import keep
 from calib.ui.text import show_notes
 from calib.ui.widgets import folded, several, sideways

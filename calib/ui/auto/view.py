@@ -9,7 +9,7 @@ import streamlit as st
 
 from calib.calibrators.auto import N_FOLDS, STACKED_FROM, AutoCalibration, Judged
 from calib.formatting import escape_markdown, fixed, percent
-from calib.plots.automatic import member_rows
+from calib.plots.forest import member_rows
 from calib.ui import widgets
 from calib.ui.fits import ShownFit
 

@@ -1,24 +1,26 @@
-"""Tables of the Compare page: all scores with intervals, weighted scores, and what each method costs."""
+"""Tables of scores that sort by them, and those of the Compare page: all scores, weighted scores, costs."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import pandas as pd
 import streamlit as st
+from pandas.io.formats.style import Styler
 
 from calib.evaluation import SCORES
 from calib.evaluation.bootstrap import said_of_intervals
 from calib.evaluation.catalogue import EVENT_RATE
-from calib.evaluation.score_table import MARKS_SAID
+from calib.evaluation.score_table import MARKS_SAID, score_rows
+from calib.evaluation.view import TOP_LABEL, View
 from calib.evaluation.weighted import said_of_weights, weighted_rows
 from calib.formatting import number, plural
 from calib.hardware import device_of
 from calib.ui import widgets
 from calib.ui.compare.answer import comparison_table
 from calib.ui.fits import ShownFit
-from calib.ui.score_table import show_scores, styled_scores
 from calib.ui.session import OpenSession, keep
 from calib.ui.widgets import show_table
 
@@ -85,3 +87,50 @@ def costs(fits: list[ShownFit]) -> None:
 
 def _seconds(value: Any) -> str:
     return number(value)
+
+
+def styled_scores(
+    table: pd.DataFrame, keys: Sequence[str], intervals: bool, spread: bool = False, view: View = TOP_LABEL
+) -> Styler:
+    """One row per method and one column per score; cells hold numbers and show text.
+
+    Parameters
+    ----------
+    table : tidy, as from :func:`calib.evaluation.compare.compare_evaluations` or
+        :func:`calib.evaluation.repeated_splits.summarise_splits`.
+    keys : scores to show.
+    intervals : whether cells show the interval.
+    spread : whether they show the standard deviation over splits.
+    view : in whose words scores are named.
+    """
+    rows = score_rows(table, keys)
+    columns = [SCORES[key].seen(view).title for key in keys]
+    values = [
+        [Shown(cell.value.value, cell.text(intervals=intervals, spread=spread)) for cell in row.cells.values()]
+        for row in rows
+    ]
+    frame = pd.DataFrame(values, columns=columns, dtype=object)
+    frame.insert(0, "method", [row.title for row in rows])
+    return frame.style.format(shown_text, subset=list[Hashable](columns), na_rep="–")
+
+
+def show_scores(styler: Styler) -> None:
+    """Draw the table with the methods held at the left."""
+    show_table(styler, "method", len(styler.columns), width="stretch", height="content", placeholder="–")
+
+
+class Shown(float):
+    """A number with the text that stands for it: equal numbers may have other intervals."""
+
+    text: str
+
+    def __new__(cls, value: float, text: str) -> Self:
+        """The number."""
+        number = super().__new__(cls, value)
+        number.text = text
+        return number
+
+
+def shown_text(cell: Any) -> str:
+    """What a cell shows that holds a :class:`Shown`."""
+    return str(cell.text)

@@ -18,8 +18,8 @@ from calib.formatting import escape_markdown, listed, plural
 from calib.hardware import on_cpu
 from calib.plots.compare import score_dots, size_curves
 from calib.ui import progress, widgets
+from calib.ui.compare.scores import show_scores, styled_scores
 from calib.ui.fits import ShownFit
-from calib.ui.score_table import show_scores, styled_scores
 from calib.ui.session import OpenSession, current_session, keep
 from calib.ui.widgets import segments, several
 

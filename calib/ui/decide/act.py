@@ -19,7 +19,7 @@ from calib.formatting import brackets, number, percent, plural, round_percent
 from calib.metrics.bootstrap import Interval
 from calib.metrics.net_benefit import NetBenefit, net_benefit, net_benefit_difference
 from calib.numerics import Floats
-from calib.plots.decision_curve import decision_curves
+from calib.plots.decisions import decision_curves
 from calib.ui import widgets
 from calib.ui.compare.answer import recommended
 from calib.ui.decide import carry

@@ -12,7 +12,7 @@ from calib.decisions.conformal import Score, fewest_rows
 from calib.diagnostics.judged_decisions import SetsBeside, sets_beside_raw
 from calib.formatting import brackets, number, percent, plural
 from calib.metrics.bootstrap import Interval
-from calib.plots.set_sizes import set_sizes
+from calib.plots.decisions import set_sizes
 from calib.ui import widgets
 from calib.ui.decide import carry
 from calib.ui.fits import ShownFit, ready, rows_to_predict

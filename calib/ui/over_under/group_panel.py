@@ -22,7 +22,7 @@ from calib.diagnostics.group_panels import (
 from calib.evaluation.evaluation import row_arrays
 from calib.formatting import listed, number, percent, plural, signed, with_interval
 from calib.jobs.protocol import Data
-from calib.plots.group_panel import forest
+from calib.plots.forest import forest
 from calib.ui import widgets
 from calib.ui.fits import ShownFit, ready
 from calib.ui.session import OpenSession

@@ -16,8 +16,7 @@ from calib.calibrators.gpcalib.moments import Gram, Moments
 from calib.calibrators.gpcalib.objective import Objective
 from calib.calibrators.gpcalib.parametrisation import Interval
 from calib.calibrators.gpcalib.posterior import Posterior
-from calib.calibrators.gpcalib.quadratic_likelihood import QuadraticLikelihood
-from calib.calibrators.gpcalib.statistics import grid_statistics, logit_scale, training_grid
+from calib.calibrators.gpcalib.statistics import QuadraticLikelihood, grid_statistics, logit_scale, training_grid
 from tests.calibrators.gpcalib import naive
 from tests.conftest import simulate
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import calib
 from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.gpcalib.interpolation import chebyshev_points
-from calib.calibrators.gpcalib.quadratic_likelihood import N_POINTS, QuadraticLikelihood
+from calib.calibrators.gpcalib.statistics import N_POINTS, QuadraticLikelihood
 from calib.errors import CalibrationError, FitCancelled
 from calib.export.archive import flatten
 from calib.metrics import nll
