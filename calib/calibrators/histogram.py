@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calib.calibrators.bbq import edges_at, smoothed_histograms
-from calib.calibrators.one_vs_rest import Map, StepMapCalibrator
+from calib.calibrators.one_vs_rest import Map
+from calib.calibrators.step_maps import StepMapCalibrator, edges_at, smoothed_histograms
 from calib.numerics import Floats
 from calib.parameters import param
 
@@ -24,8 +24,8 @@ class HistogramBinning(StepMapCalibrator):
 
     By default (``binning="evidence"``) bins hold like shares of the positives and of the negatives, and frequencies are
     smoothed towards the model's mean probability in the bin; the number of bins and the strength of the smoothing have
-    the greatest marginal likelihood (:func:`calib.calibrators.bbq.smoothed_histograms`). Frequencies need not rise from
-    bin to bin, so the predicted class can change.
+    the greatest marginal likelihood (:func:`calib.calibrators.step_maps.smoothed_histograms`). Frequencies need not
+    rise from bin to bin, so the predicted class can change.
     """
 
     n_bins: int = param(15, low=1, high=1000, help="Number of bins of equal width or mass; evidence chooses its own.")

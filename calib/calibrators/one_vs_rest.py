@@ -27,7 +27,6 @@ from calib.numerics import (
     Floats,
     Ints,
     blocks,
-    edges_at_or_below,
     one_vs_rest_log_odds,
     row_sums,
     sigmoid,
@@ -41,7 +40,6 @@ from calib.parameters import (
     Entries,
     Items,
     Number,
-    Order,
     State,
     Truth,
     param,
@@ -61,11 +59,6 @@ def maps_of(**conditions: Condition) -> Items:
 def knots_and_values() -> State:
     """What a map that rises from knot to knot learns."""
     return {"knots": Array("knots", order="rising"), "values": Array("knots", low=0, high=1, order="ascending")}
-
-
-def steps(order: Order | None = None) -> Items:
-    """The condition on ``maps_`` of steps: values of the bins between inner edges of the log-odds."""
-    return maps_of(edges=Array("bins-1", order="rising"), values=Array("bins", low=0, high=1, order=order))
 
 
 SHARING = (
@@ -405,27 +398,6 @@ class BinaryCalibrator(Calibrator):
             if self.maps_[k]:
                 probs[top == k] = self._apply_map(self.maps_[k], log_odds[top == k])
         return probs
-
-
-class StepMapCalibrator(BinaryCalibrator):
-    """Base of methods whose maps are steps: ``values`` of the bins between the inner ``edges`` of the log-odds.
-
-    Bins are closed on the left: seen from the other of two classes they are closed on the right, so the maps are not
-    equivariant there. Values need not rise from bin to bin.
-    """
-
-    state: ClassVar[State] = {"maps_": steps()}
-
-    @property
-    def is_monotone(self) -> bool:
-        return False
-
-    def promises(self, n_classes: int) -> frozenset[str]:
-        promised = super().promises(n_classes)
-        return promised - {EQUIVARIANT} if n_classes == 2 and self.classes != "top" else promised
-
-    def _apply_map(self, state: Map, log_odds: Floats) -> Floats:
-        return state["values"][edges_at_or_below(log_odds, state["edges"])]
 
 
 def with_other_sharing(calibrator: Calibrator) -> BinaryCalibrator | None:

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.base import EQUIVARIANT
-from calib.calibrators.one_vs_rest import Map, steps
+from calib.calibrators.one_vs_rest import Map
 from calib.calibrators.platt import PlattScaling
+from calib.calibrators.step_maps import steps
 from calib.numerics import Floats, blocks, edges_at_or_below
 from calib.parameters import State, param
 

@@ -1,6 +1,6 @@
 """Save a fitted calibrator to files, load it with NumPy alone, and write it in other languages.
 
-The names of :mod:`calib.export.writer` are loaded when first used, because a bundle carries this package without it.
+Names are loaded when first used, because a bundle carries this package without the files that write.
 """
 
 from __future__ import annotations
@@ -9,11 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from calib.export.recorded import describe, exported, resume
     from calib.export.writer import (
         behind,
-        describe,
-        exported,
-        resume,
         save,
         to_bundle,
         to_mlflow,
@@ -42,5 +40,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        return getattr(import_module("calib.export.writer"), name)
+        home = "recorded" if name in ("describe", "exported", "resume") else "writer"
+        return getattr(import_module(f"calib.export.{home}"), name)
     raise AttributeError(f"module 'calib.export' has no attribute {name!r}")

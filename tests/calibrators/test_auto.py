@@ -12,15 +12,8 @@ import calib
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE
 from calib.calibrators import auto
 from calib.calibrators._folds import fold_of_rows
-from calib.calibrators.auto import (
-    ALONE,
-    PSEUDO_BMA,
-    SMALLEST_WEIGHT,
-    STACKING,
-    candidates,
-    pseudo_bma_weights,
-    stacking_weights,
-)
+from calib.calibrators._model_weights import N_DRAWS, pseudo_bma_weights, stacking_weights
+from calib.calibrators.auto import ALONE, PSEUDO_BMA, SMALLEST_WEIGHT, STACKING, candidates
 from calib.errors import CalibrationError
 from calib.export.archive import flatten, unflatten
 from calib.export.runtime import ExportedCalibrator, from_record, to_record
@@ -101,7 +94,7 @@ def naive_pseudo_bma(values, random_state):
     """Draw by draw; a Dirichlet of ones is a vector of exponential variables over its sum."""
     generator = np.random.default_rng(random_state)
     weights = []
-    for _ in range(auto.N_DRAWS):
+    for _ in range(N_DRAWS):
         share = generator.standard_exponential(len(values))
         share /= share.sum()
         summed = [len(values) * sum(a * value for a, value in zip(share, column, strict=True)) for column in values.T]
@@ -115,7 +108,7 @@ def test_pseudo_bma_weights_against_a_naive_sum(monkeypatch):
     values = likelihoods(n=12, m=3, spread=0.3)
     expected = naive_pseudo_bma(values, 5)
     np.testing.assert_allclose(pseudo_bma_weights(values, random_state=5), expected, atol=1e-12)
-    monkeypatch.setattr(auto, "_DRAWN_ENTRIES", 100)
+    monkeypatch.setattr("calib.calibrators._model_weights._DRAWN_ENTRIES", 100)
     np.testing.assert_allclose(pseudo_bma_weights(values, random_state=5), expected, atol=1e-12)
 
 

@@ -15,15 +15,9 @@ from hypothesis import strategies as st
 from scipy.special import expit, logit, softmax
 
 import calib
-from calib.calibrators.bbq import (
-    N_BINS,
-    STRENGTHS,
-    BayesianBinning,
-    candidate_bins,
-    edges_at,
-    equal_frequency_cuts,
-)
+from calib.calibrators.bbq import BayesianBinning, candidate_bins, equal_frequency_cuts
 from calib.calibrators.histogram import HistogramBinning
+from calib.calibrators.step_maps import N_BINS, STRENGTHS, edges_at
 from calib.canonical import to_canonical
 from calib.metrics import ece, nll
 from tests.calibrators.conftest import binary, learned

@@ -12,7 +12,7 @@ import calib
 from calib.base import Calibrator
 from calib.calibrators.gpcalib import GPCalib
 from calib.data.predictions import Predictions
-from calib.export import writer
+from calib.export import recorded, writer
 from tests.conftest import simulate
 
 
@@ -56,6 +56,6 @@ def npz(**arrays: np.ndarray) -> io.BytesIO:
 def made() -> Made:
     data = Predictions(*simulate(n=1200), NAMES, sha256="of the data")
     fitted = calib.calibrator("temperature").fit(data.logits, data.labels)
-    exported = writer.exported(fitted, writer.describe(data))
+    exported = recorded.exported(fitted, recorded.describe(data))
     arrays, text = writer.to_npz_json(exported)
     return Made(fitted, data, exported, arrays, text)

@@ -12,7 +12,7 @@ import calib
 from calib.cli import main as command
 from calib.data import Predictions
 from calib.errors import CalibrationError
-from calib.export import runtime, writer
+from calib.export import recorded, runtime, writer
 from calib.export.archive import digest
 from calib.export.predict_script import main as script
 from calib.export.seen import AmbiguousOutputs, Seen
@@ -37,7 +37,7 @@ def of_kind(kind: str, scale: str | float | None = None) -> tuple[runtime.Export
     data = Predictions(canonical, labels % canonical.shape[1], tuple(map(str, range(canonical.shape[1]))), kind)  # type: ignore[arg-type]
     data = replace(data, scale=scale)
     fitted = calib.calibrator("temperature").fit(data.logits, data.labels)
-    return writer.exported(fitted, writer.describe(data)), outputs, others
+    return recorded.exported(fitted, recorded.describe(data)), outputs, others
 
 
 CASES = [

@@ -14,7 +14,8 @@ from calib.calibrators.imax.bins import count_between, middle_of_bins, monotone_
 from calib.calibrators.imax.density import log_odds_density, matched_sigmoid
 from calib.calibrators.imax.placement import SCHEMES, scheme_edges
 from calib.calibrators.imax.sums import LogOddsCells, SigmoidSums
-from calib.calibrators.one_vs_rest import Map, StepMapCalibrator, one_vs_rest_pairs, steps
+from calib.calibrators.one_vs_rest import Map, one_vs_rest_pairs
+from calib.calibrators.step_maps import StepMapCalibrator, steps
 from calib.calibrators.top_class import top_log_odds
 from calib.errors import CalibrationError
 from calib.numerics import Floats, Ints, bin_index, blocks, one_vs_rest_log_odds

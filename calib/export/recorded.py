@@ -1,0 +1,156 @@
+"""What an export records beside the fit, of the data and of the versions; and an exported calibrator that goes on."""
+
+from __future__ import annotations
+
+import copy
+import platform
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import calib
+from calib.base import Calibrator, Callback
+from calib.data.scales import PLAIN, in_words
+from calib.errors import CalibrationError
+from calib.evaluation.view import view_of
+from calib.export.runtime import ExportedCalibrator
+from calib.export.seen import Seen
+from calib.hardware import device_of
+from calib.registry import METHODS, is_top_k
+
+if TYPE_CHECKING:
+    from calib.data.predictions import Predictions
+
+_OF_THE_EXPORT = ("kind", "floor", "scale", "class_names", "seen", "base_rate", "decision", "sets")
+_OF_FEATURES = ("feature_mean", "feature_scale")
+
+_USED_IN_FITS = ("scipy", "sklearn", "gpflow", "tensorflow")
+_DISTRIBUTIONS = {"sklearn": "scikit-learn"}
+
+
+def exported(
+    calibrator: Calibrator | ExportedCalibrator, metadata: Mapping[str, Any] | None = None
+) -> ExportedCalibrator:
+    """The calibrator as its file will hold it; predicting with it is predicting with the file.
+
+    Notes of the fit, the device, the versions in use and the day are recorded, unless the metadata name them.
+    """
+    if isinstance(calibrator, ExportedCalibrator):
+        if metadata:
+            raise CalibrationError("An exported calibrator has its metadata already; export the fitted one anew.")
+        return calibrator
+    known = dict(metadata or {})
+    special = {key: known.pop(key) for key in (*_OF_THE_EXPORT, *_OF_FEATURES) if key in known}
+    if not calibrator.fitted:
+        raise CalibrationError(f"This {type(calibrator).__name__} is not fitted yet; fit it, then export it.")
+    if "features" not in calibrator.needs:
+        special = {key: value for key, value in special.items() if key not in _OF_FEATURES}
+    today = datetime.now(UTC).date().isoformat()
+    noted = {"notes": calibrator.notes(), "device": device_of(calibrator), "versions": versions()}
+    recorded = {**noted, "exported_on": today, **known}
+    return ExportedCalibrator(calibrator, metadata=recorded, **special)
+
+
+def resume(earlier: ExportedCalibrator, data: Predictions, *, callback: Callback | None = None) -> ExportedCalibrator:
+    """An exported calibrator after learning from more calibration data; the earlier rows are not needed.
+
+    A decision and prediction sets are left out: they were fitted with the earlier probabilities, so fit them anew.
+
+    Parameters
+    ----------
+    earlier : from :func:`calib.export.runtime.load`; it stays as it was.
+    data : the new rows on the earlier scale, with zeros at the earlier floor:
+        ``calib.load(path, floor=earlier.floor, scale=earlier.scale)``.
+    callback : as in :meth:`~calib.base.Calibrator.fit`.
+
+    Raises
+    ------
+    CalibrationError
+        If the method cannot go on (GPcalib can), or the data are not outputs of the same kind and classes.
+    """
+    _check_same_model(earlier, data)
+    calibrator = copy.deepcopy(earlier.calibrator)
+    if not hasattr(calibrator, "partial_fit"):
+        raise CalibrationError(f"{METHODS[earlier.method].title} cannot go on from an earlier fit; fit it on all rows.")
+    calibrator.partial_fit(data.logits, data.labels, callback=callback)
+    known = {"seen": None, "base_rate": None, **describe(data), "n_rows": calibrator.get_state()["n_rows_given_"]}
+    for key, joint in (("data_name", " + "), ("data_sha256", " ")):
+        if key in earlier.metadata:
+            known[key] = f"{earlier.metadata[key]}{joint}{known[key]}"
+    floor = data.floor if earlier.floor is None else earlier.floor
+    seen = earlier.seen.joined(known["seen"]) if earlier.seen is not None else None
+    rate = None
+    if earlier.seen is not None and earlier.base_rate is not None:
+        share = len(data) / (earlier.seen.rows + len(data))
+        rate = (1.0 - share) * earlier.base_rate + share * known["base_rate"]
+    changed = {"floor": floor, "class_names": earlier.class_names, "seen": seen, "base_rate": rate}
+    return exported(calibrator, {**known, **changed})
+
+
+def _check_same_model(earlier: ExportedCalibrator, data: Predictions) -> None:
+    if data.kind != earlier.kind:
+        raise CalibrationError(
+            f"The calibrator takes {earlier.kind}, but these data hold {data.kind}; give the same outputs as before."
+        )
+    if data.scale != earlier.scale:
+        written, before = (in_words(scale or PLAIN) for scale in (data.scale, earlier.scale))
+        raise CalibrationError(
+            f"These outputs are {written}, and those of the calibrator were {before}; give the same outputs as before."
+        )
+    if earlier.floor is not None and data.floor not in (None, earlier.floor):
+        raise CalibrationError(
+            f"Probabilities of 0 became {data.floor:.3g} here and {earlier.floor:.3g} in the calibrator; "
+            f"load the data with floor={earlier.floor!r}."
+        )
+    if data.class_names != earlier.class_names and set(data.class_names) == set(earlier.class_names):
+        raise CalibrationError(
+            "The classes are those of the calibrator in another order; bring the columns into its order: "
+            f"{', '.join(earlier.class_names[:10])}{', ...' if len(earlier.class_names) > 10 else ''}."
+        )
+
+
+def describe(data: Predictions, seen: Seen | None = None) -> dict[str, Any]:
+    """What an export should record about a data set: input kind, scale and floor, class names, name and content hash.
+
+    Also what the outputs look like, which new ones are compared with (not of the top k of very many classes); with two
+    classes which is the event, and the view that scores are of; and what features were standardised with.
+
+    Parameters
+    ----------
+    data : whatever a calibrator was fitted and tested on.
+    seen : what the outputs look like, where that is known already.
+    """
+    event = data.event
+    return {
+        **{key: value for key in _OF_FEATURES if (value := getattr(data, key, None)) is not None},
+        "kind": data.kind,
+        "floor": data.floor,
+        "scale": data.scale,
+        "class_names": data.class_names,
+        **({} if is_top_k(data) else {"seen": seen or Seen.from_logits(data.logits, data.kind, data.scale)}),
+        **(
+            {"base_rate": np.bincount(data.labels, minlength=data.n_classes) / len(data)}
+            if len(data) and not is_top_k(data)
+            else {}
+        ),
+        **({} if event is None else {"event": event.name, "event_class": data.class_names[event.column]}),
+        "view": view_of(data).name,
+        "data_name": data.name,
+        "data_sha256": data.sha256,
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of calib, Python, NumPy and of those libraries for fitting that this process has loaded."""
+    installed = {"calib": calib.__version__, "python": platform.python_version(), "numpy": np.__version__}
+    for module in _USED_IN_FITS:
+        if module in sys.modules:
+            try:
+                installed[module] = version(_DISTRIBUTIONS.get(module, module))
+            except PackageNotFoundError:  # tensorflow also comes as tensorflow-cpu
+                installed[module] = str(getattr(sys.modules[module], "__version__", "unknown"))
+    return installed
