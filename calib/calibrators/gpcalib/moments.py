@@ -31,8 +31,8 @@ class Moments:
         k_uu = self._prior.matrix + np.diag(np.full(len(q.q_mean), q.noise_variance + JITTER))
         self._inverse = np.linalg.inv(np.linalg.cholesky(k_uu))
         self._apart = q.inducing_inputs[:, None] - inputs
-        self._k_uf = q.variance * np.exp((-0.5 / q.lengthscale**2) * self._apart**2)
-        self.projection = self._inverse @ self._k_uf
+        self._correlation = np.exp((-0.5 / q.lengthscale**2) * self._apart**2)
+        self.projection = self._inverse @ (q.variance * self._correlation)
         self.spread = self._spread(self.projection)
         self.shift = q.q_mean @ self.projection
         self.variance = q.variance + q.noise_variance + (self.spread**2 - self.projection**2).sum(axis=0)
@@ -81,10 +81,10 @@ class Moments:
         lower = np.tril(lower) - np.diag(0.5 * np.diagonal(lower))
         by_k_uu = -self._inverse.T @ lower @ self._inverse
         by_k_uu = 0.5 * (by_k_uu + by_k_uu.T)
-        through = by_k_uf * self._k_uf
-        bent = through * self._apart
+        through = by_k_uf * self._correlation
+        bent = q.variance * through * self._apart
         amplitude, lengthscale, inducing = self._prior.pulled_back(by_k_uu)
-        amplitude += float(through.sum()) / q.variance
+        amplitude += float(through.sum())  # also where the variance has become 0
         lengthscale += float((bent * self._apart).sum()) / q.lengthscale**3
         total = float(by_variance.sum())
         root = q.q_sqrt

@@ -257,3 +257,19 @@ def test_the_covariance_has_a_derivative_where_its_variance_is_zero():
     of = [Gram(posterior, points).pulled_back(derivative)[0] for posterior in posteriors]
     expected = (derivative * np.exp(-0.5 * ((points[:, None] - points) / 0.7) ** 2)).sum()
     np.testing.assert_allclose(of, expected, rtol=1e-12)
+
+
+@every_kind
+def test_the_objective_has_a_gradient_where_the_variance_is_zero(space, covariance, variational, after_earlier):
+    """As where a fit lets the kernel's variance vanish, whose free number then has no lower end."""
+    objective, places = some_objective(space, covariance, variational, after_earlier)
+    posterior = objective.parametrisation.posterior(places[1])
+    vanished, nearly = (objective.at(replace(posterior, variance=variance)) for variance in (0.0, 1e-9))
+    np.testing.assert_allclose(vanished[0], nearly[0], rtol=1e-7)
+    for name in ("variance", "lengthscale", "noise_variance", "inducing_inputs", "q_mean", "q_sqrt"):
+        np.testing.assert_allclose(getattr(vanished[1], name), getattr(nearly[1], name), rtol=1e-5, atol=1e-6)
+    vector = places[1].copy()
+    vector[0] = -1e3  # its softplus is exactly 0
+    value, gradient = objective(vector)
+    assert np.isfinite(value)
+    assert np.isfinite(gradient).all()
