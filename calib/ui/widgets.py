@@ -39,6 +39,8 @@ LAST_CLICKED = "figures/last-clicked"
 SAID = "The table goes on to the right: swipe or scroll it sideways."
 PHONE = 640
 """Pixels of the widest screen that counts as narrow; Streamlit, too, lays out anew from there."""
+LONG_NAME, WIDEST_NAME = 18, 220
+"""Characters of a name in a table's first column that its width is set by, and the most pixels of it."""
 MANY, DESK = 7, 1800
 """So many columns of scores with their intervals fit into a window of so many pixels, beside the menu."""
 
@@ -196,6 +198,18 @@ def put(key: str, value: Any) -> None:
         st.session_state[key] = value
 
 
+def drawn_with(key: str, value: int) -> int | None:
+    """What a number's widget that is about to be drawn begins with; one that holds another value gets this one.
+
+    A value that is put in reaches the browser with one run alone. A run that ends before its end, as on a click in the
+    menu, never shows it, and the widget would stand at its lowest value; what it begins with comes with every run.
+    """
+    if st.session_state.get(key, value) == value:
+        return value
+    st.session_state[key] = value
+    return None
+
+
 def csv(label: str, key: str, file_name: str, table: Callable[[], pd.DataFrame], of: tuple[object, ...]) -> None:
     """Offer a table, free of formulas.
 
@@ -307,7 +321,11 @@ def selected_bins(event: Any) -> list[int]:
 
 def show_table(table: Any, pinned: str = "", n_with_intervals: int = 0, **looks: Any) -> None:
     """Draw a table, with the column of this name held at the left."""
-    columns = {pinned: st.column_config.TextColumn(pinned=True)} if pinned else None
+    columns = None
+    if pinned:  # Streamlit measures the first few rows alone, and cuts a longer name further down
+        longest = max(map(len, map(str, table[pinned])), default=0)
+        width = min(8 * longest + 24, WIDEST_NAME) if longest > LONG_NAME else None
+        columns = {pinned: st.column_config.TextColumn(pinned=True, width=width)}
     draw_table(table, column_config=columns, **looks)
     sideways(n_with_intervals)
 

@@ -81,6 +81,17 @@ def test_too_few_clusters_are_refused_and_left_out_in_one_click() -> None:
     assert facts(app)["Rows"] == "300"
 
 
+def test_the_share_and_the_seed_come_with_every_run(with_fits: OpenSession) -> None:
+    """A run that a click cuts short must not leave the slider at its lowest value."""
+    app = open_page("app.py", with_fits)
+    for _ in range(2):
+        (share,) = [slider for slider in app.slider if slider.label == "Share for calibration"]
+        (seed,) = [box for box in app.number_input if box.label == "Seed"]
+        assert (share.proto.default, seed.proto.default) == ([round(100 * with_fits.part)], with_fits.seed)
+        assert (share.value, seed.value) == (share.proto.default[0], seed.proto.default)
+        app.run()
+
+
 def test_a_refused_upload_leaves_open_data_and_fits_alone(with_fits: OpenSession) -> None:
     app = upload_uploads(open_page("app.py", with_fits), "broken.npz", b"version https://git-lfs.github.com/spec/v1\n")
     assert "git-lfs" in app.error[0].value

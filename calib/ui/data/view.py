@@ -28,7 +28,7 @@ from calib.ui.restore import open_data
 from calib.ui.session import OpenSession, Reading, current_session, keep
 from calib.ui.shell import view_switch
 from calib.ui.text import confidence_sentence, literal
-from calib.ui.widgets import put
+from calib.ui.widgets import drawn_with, put
 
 SHOW = {"error": st.error, "warning": st.warning, "info": st.info}
 ICON = {"error": ":material/error:", "warning": ":material/warning:", "info": ":material/info:"}
@@ -260,13 +260,12 @@ def split_controls(session: OpenSession) -> None:
         put(given, session.part is None)
         left.toggle("Use the split that came with the data", key=given, on_change=change)
     if session.part is not None:
-        put(share, round(100 * session.part))
-        put(seed, session.seed)
         left.slider(
-            "Share for calibration", 5, 95, step=5, format="%d %%", key=share, on_change=change,
+            "Share for calibration", 5, 95, drawn_with(share, round(100 * session.part)), 5, format="%d %%", key=share,
             help="Stratified by class. More calibration rows fit better; more test rows judge more sharply.",
+            on_change=change,
         )  # fmt: skip
-        middle.number_input("Seed", 0, 10_000, key=seed, on_change=change)
+        middle.number_input("Seed", 0, 10_000, drawn_with(seed, session.seed), key=seed, on_change=change)
     if refused := state.pop(SPLIT_REFUSED, None):
         st.error(escape_markdown(refused), icon=":material/error:")
     offer_to_fit_again(session)
