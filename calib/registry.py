@@ -336,8 +336,8 @@ def said_of_kind(data: Any) -> str:
     if is_top_k(data):
         return (
             f"{left_out} learn from the outputs of all classes and are left out: these data hold the largest of "
-            f"{data.n_classes:,}. Methods of one score learn from the top label. Methods that change logits take the "
-            "others as equal: GPcalib and I-Max all of them, temperatures as many as fit the labels best."
+            f"{data.n_classes:,}. Methods of one score learn from the top label. Methods that change logits take those "
+            "not given as equal: GPcalib and I-Max in all other classes, temperatures in as many as fit the labels best."
         )
     kept = listed([method.title for method in methods if method.cls.keeps_half and not method.cls.needs_classes])
     return (

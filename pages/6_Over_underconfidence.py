@@ -30,8 +30,9 @@ def body() -> None:
         folded("In which classes?", "confidence/classes", partial(classes, fits, closer, session.data.class_names))
     folded("In which groups?", "confidence/groups", partial(groups, session.test, fits, closer))
     if view.is_event and session.test.groups is not None:
-        title = "In which groups do O:E, slope and AUROC differ, and does recalibrating groups pay?"
+        title = "In which groups do O:E, slope and AUROC differ?"
         folded(title, "confidence/group panel", partial(group_panel.draw, session, closer))
+        folded("Does recalibration by group pay?", "confidence/by group", partial(group_panel.recalibration, session))
     folded(
         f"How does the {view.said} of {view.right_rows} and of {view.wrong_rows} spread?",
         "confidence/densities",

@@ -11,12 +11,15 @@ from calib.calibrators.auto import Judged
 from calib.formatting import percent, with_interval
 from calib.metrics.bootstrap import Interval
 from calib.plots.annotations import whiskers
+from calib.plots.axes import log_axis
 from calib.plots.data import carry
 from calib.plots.rows import DROP, RowLabel, frame_labelled_rows, line_through_rows
-from calib.plots.style import GUIDE, Style, method_style, plain, set_x, three_digits
+from calib.plots.style import GUIDE, Style, method_style, plain, set_layout, set_x, three_digits
 
 _DROP = 0.2
 """Marks lie so far beneath the row's middle, under its text."""
+_UNTITLED = 18
+"""Pixels that an axis without a title leaves free."""
 ALL = "all rows"
 
 
@@ -56,9 +59,13 @@ def forest(
     labels = [RowLabel(name, with_interval(one)) for name, one in named]
     alt = f"{title} of {len(groups)} groups with simultaneous intervals, and of all rows: {said}."
     frame_labelled_rows(fig, labels, alt=alt, title=title, drop=_DROP)
+    set_layout(fig, height=fig.layout.height - _UNTITLED, margin_b=fig.layout.margin.b - _UNTITLED)
     set_x(fig, nticks=6)
     if ratio:
-        set_x(fig, type="log", tickformat="~g", dtick="D2")
+        ends = np.concatenate([value, low, high, [1.0]])
+        ends = np.log10(ends[np.isfinite(ends) & (ends > 0)])
+        room = max(0.06 * np.ptp(ends), 0.02)
+        set_x(fig, **log_axis(float(ends.min() - room), float(ends.max() + room)))
     return fig
 
 

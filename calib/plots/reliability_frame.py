@@ -190,10 +190,8 @@ def _draw_histogram(
             hovertemplate=f"about %{{customdata[2]:,.0f}} {rows}<br>from %{{customdata[0]:.3r}} to"
             " %{customdata[1]:.3r}<extra></extra>",
         )  # fmt: skip
-        if view.is_event and histogram is not None:  # in the half that holds fewer of these rows
-            to_right = cells[: len(cells) // 2].sum() > cells[len(cells) // 2 :].sum()
-            write(fig, name, int(to_right), max(side, 0), size=10, xref="x domain", yref="y2 domain",
-                  xanchor="right" if to_right else "left", yanchor="top" if side > 0 else "bottom")  # fmt: skip
+        if view.is_event and histogram is not None:
+            name_rows(fig, name, cells, side, size=10)
     floor = -1.1 if len(groups) > 1 else 0
     marks = (
         (view.mean_said, curve.mean_confidence, style.color, "dash"),
@@ -206,6 +204,17 @@ def _draw_histogram(
             line={"color": color, "dash": dash, "width": 2}, hovertemplate=f"{name} {value:.3g}<extra></extra>",
         )  # fmt: skip
     return ticks
+
+
+def name_rows(fig: go.Figure, name: str, cells: Floats, side: int, size: int) -> None:
+    """Write what a group of bars is, in the half with fewer of its rows, beside the last cell.
+
+    That cell also holds all that lies beyond the axis, so that its bar can be as tall as any.
+    """
+    to_right = cells[: len(cells) // 2].sum() > cells[len(cells) // 2 :].sum()
+    beside = 1.5 / len(cells)
+    write(fig, name, 1 - beside if to_right else beside, max(side, 0), size=size, xref="x domain", yref="y2 domain",
+          xanchor="right" if to_right else "left", yanchor="top" if side > 0 else "bottom")  # fmt: skip
 
 
 def _round_count(most: float) -> int:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from calib.diagnostics.risk_coverage import Answerable, RiskCoverage
 
 MAX_POINTS = 400
-_LONGEST_NAME = 20
+_LONGEST_NAME = 24
 _LEAST_ROWS = 20
 """Rows answered below which the interval of the risk is too wide to be drawn."""
 

@@ -12,7 +12,7 @@ from calib.metrics.risk_model import RiskCurve
 from calib.plots.annotations import write
 from calib.plots.axes import Scale, from_scale, on_scale, probability_axis, regrid
 from calib.plots.data import carry
-from calib.plots.reliability_frame import draw_diagonal, said_axis, shade_between
+from calib.plots.reliability_frame import draw_diagonal, name_rows, said_axis, shade_between
 from calib.plots.style import (
     NEUTRAL,
     Limits,
@@ -126,10 +126,7 @@ def _draw_histogram(fig: go.Figure, curve: RiskCurve, style: Style, scale: Scale
             hovertemplate=f"about %{{customdata[2]:,.0f}} rows {name}<br>{view.said} %{{customdata[0]:.3r}} to"
             " %{customdata[1]:.3r}<extra></extra>",
         )  # fmt: skip
-        to_right = cells[: CELLS // 2].sum() > cells[CELLS // 2 :].sum()  # in the half that holds fewer of these rows
-        write(fig, f"{counts.sum():,.0f} {name}", int(to_right), max(side, 0), size=11,
-              xref="x domain", yref="y2 domain", xanchor="right" if to_right else "left",
-              yanchor="top" if side > 0 else "bottom")  # fmt: skip
+        name_rows(fig, f"{counts.sum():,.0f} {name}", cells, side, size=11)
 
 
 def _frame(fig: go.Figure, curve: RiskCurve, scale: Scale, limits: Limits, title: str, height: int, view: View) -> None:

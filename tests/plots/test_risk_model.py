@@ -87,3 +87,7 @@ def test_a_forest_has_each_group_with_its_interval_and_all_rows_last():
     assert not any("<b>" in note.text for note in fig.layout.annotations if "north" in note.text)
     (line,) = [trace for trace in fig.data if trace.mode == "lines"]
     assert set(np.asarray(line.x)) == {1.0}
+    low, high = (10**end for end in fig.layout.xaxis.range)
+    assert low < 0.7 and high > 1.8
+    ticks = fig.layout.xaxis.tickvals
+    assert len(ticks) > 2 and low <= min(ticks) and max(ticks) <= high

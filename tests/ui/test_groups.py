@@ -95,8 +95,11 @@ def test_groups_of_an_event_have_their_panel_and_a_recalibration() -> None:
     assert list(shown["group"]) == [group.name for group in found.groups]
     assert list(shown["rows"]) == [group.rows for group in found.groups]
     text = said(app)
-    assert f"of {len(found.judged)} groups" in text and "Recalibration by group" in text
+    assert f"of {len(found.judged)} groups" in text
     assert all(group.name in text for group in (*found.small, *found.off("oe")))
+    app = unfold(open_page(PAGE, session), "confidence/by group")
+    assert clean(app)
+    text = said(app)
     assert "**undecided**" in text or "shared one (" in text or "**tie**" in text
 
 

@@ -142,9 +142,15 @@ def _lead(title: str, event: str, found: EventDecision) -> str:
         f"Act where the probability{of} is at least **{share}**{width}, by {title}: of 1,000 cases "
         f"**{acted.value:,.0f}** ({acted.low:,.0f} to {acted.high:,.0f}) are acted on. That finds "
         f"{percent(outcome.recall.value, 0)} ({_percents(outcome.recall)}) of all events; of the cases acted on, "
-        f"{percent(outcome.precision.value, 0)} ({_percents(outcome.precision)}) have the event. The mean cost of a "
-        f"case is {_cost_of(outcome)}."
+        f"{percent(outcome.precision.value, 0)} ({_percents(outcome.precision)}) have the event.{_mean_cost(outcome)}"
     )
+
+
+def _mean_cost(outcome: Outcome) -> str:
+    cost = outcome.cost
+    if cost is None:
+        return ""
+    return f" The mean cost of a case is {number(cost.value)} ({number(cost.low)} to {number(cost.high)})."
 
 
 def _against_today(found: EventDecision) -> str:

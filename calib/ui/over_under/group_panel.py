@@ -36,7 +36,7 @@ MOST_DRAWN, MOST_NAMED = 12, 3
 
 
 def draw(session: OpenSession, fit: ShownFit) -> None:
-    """O:E, slope and the others in each group of the data, and whether recalibrating the groups pays."""
+    """O:E, slope and the others in each group of the data."""
     assert session.test.groups is not None
     found = panels_of(session, fit)
     st.markdown(" ".join(filter(None, [_off(found, fit.title), _small(found)])))
@@ -48,7 +48,6 @@ def draw(session: OpenSession, fit: ShownFit) -> None:
         "(Bonferroni); those of all rows have 95\u00a0% each. The groups come in the order of O:E, the farthest from 1 "
         "first."
     )
-    recalibration(session)
 
 
 def panels_of(session: OpenSession, fit: ShownFit) -> GroupPanels:
@@ -134,7 +133,7 @@ def _table(found: GroupPanels) -> pd.DataFrame:
 def recalibration(session: OpenSession) -> None:
     """Whether a map for each group, shrunk towards the shared one, is better on the test rows."""
     found = recalibrated(session)
-    st.markdown(f"**Recalibration by group.** {sentence(found)}")
+    st.markdown(sentence(found))
     made = found.made
     if made.spread:
         factor = np.exp(made.offsets)
