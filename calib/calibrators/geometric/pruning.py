@@ -14,17 +14,19 @@ handful, are computed again from their differences.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
 from calib.calibrators.geometric.neighbours import (
+    MOST_OPEN,
     Nearest,
     blocks,
     distance_blocks,
     nearest_by_bounds,
     record_nearest,
 )
-from calib.calibrators.geometric.training_set import TrainingSet, pairwise_l2
+from calib.calibrators.geometric.training_set import Outline, SquaredDistances, TrainingSet, as_factors, pairwise_l2
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints
 
 
@@ -64,14 +66,21 @@ def lowest_bisector(gaps: Floats, shortest: Floats, longest: Floats) -> Floats:
     gaps : (m, k) d²(x, x'') - d²(x, x') at the least.
     shortest, longest : (m, k) d²(x', x'') at the least and at the most.
     """
-    apart = shortest > 0
     squared = np.where(gaps > 0, longest, shortest)
-    return np.divide(gaps, 2 * np.sqrt(squared, where=apart, out=squared), where=apart, out=np.full_like(gaps, -np.inf))
+    np.maximum(squared, np.finfo(squared.dtype).tiny, out=squared)
+    values: Floats = np.divide(gaps, np.sqrt(squared, out=squared), out=squared)
+    values *= 0.5
+    if shortest.size and shortest.min() <= 0:
+        values[shortest <= 0] = -np.inf
+    return values
 
 
 SCREEN_NEAREST = 8
 SCREEN_WINNERS = 4
 """How many x' near x, and how many winners for the nearest x'', screen the other x''."""
+
+PART_ENTRIES = 250_000
+"""Bounds are taken on about so many pairs of x' and x'' at a time, which stay near the processor."""
 
 MAXIMA_PER_ROUND = 4
 """Whole maxima taken for one input before its best is looked at again."""
@@ -97,27 +106,33 @@ class Exact:
 def exact(training: TrainingSet, features: Floats, predicted: Ints) -> Exact:
     """Exact separation (L2) of inputs as :meth:`TrainingSet.queries` returns them."""
     n = len(features)
-    result = Exact(np.empty(n), np.full(n, -1), np.full(n, -1), Nearest.empty(n))
+    result = Exact(np.full(n, np.inf), np.full(n, -1), np.full(n, -1), Nearest.empty(n))
     left: list[Ints] = [np.arange(n)]
-    squared = training.squared
-    if training.outline is not None:
+    if (outline := training.outline) is not None:
         left = [np.empty(0, dtype=np.int64)]
-        for rows, columns, low, error in distance_blocks(training, training.outline, features, predicted, np.arange(n)):
+        for rows, columns, low, error in distance_blocks(training, outline, features, predicted, np.arange(n)):
+            same = low[:, columns].copy()
             if not nearest_by_bounds(result.nearest, training, features, rows, columns, low, error):
                 left.append(rows)
             elif _has_two_sides(columns, training):
-                inputs = squared.centred(features[rows])
-                same = squared.between(*inputs, columns)
-                _Search(training, features, rows, columns, inputs, same, low, error, result).run()
+                for part in blocks(len(rows), low.shape[1], MEMORY_ENTRIES):
+                    search = _Search(
+                        training, features, rows[part], columns, outline, same[part], low[part], error[part], result
+                    )
+                    if not search.run():
+                        left.append(rows[part])
+    squared = training.squared
     for rows, columns, whole, error in distance_blocks(training, squared, features, predicted, np.concatenate(left)):
         same = whole[:, columns].copy()
         record_nearest(result.nearest, training, features, rows, columns, whole, error)
         if _has_two_sides(columns, training):
-            _Search(
-                training, features, rows, columns, squared.centred(features[rows]), same, whole, error, result
-            ).run()
-    one_sided = np.minimum(result.nearest.same_row, result.nearest.other_row) < 0
-    result.separation[one_sided] = result.nearest.fast[one_sided]
+            for part in blocks(len(rows), whole.shape[1], MEMORY_ENTRIES):
+                _Search(
+                    training, features, rows[part], columns, squared, same[part], whole[part], error[part], result
+                ).run()
+    # |fast| <= |exact| with the same sign (proposition 2), also after rounding.
+    fast, value = result.nearest.fast, result.separation
+    result.separation[:] = np.where(fast > 0, np.maximum(value, fast), np.minimum(value, fast))
     return result
 
 
@@ -136,122 +151,149 @@ def _best_of_parts(values: Floats, n_parts: int) -> Ints:
 class _Search:
     """The pruned search for some inputs of one predicted class.
 
-    ``inputs`` are (m, d) centred inputs and their (m,) squared lengths; ``same`` (m, |F|) approximate squared distances
-    from them. ``low`` (m, N) are squared distances at the least, too large by ``low_error`` (m,) at most and inf in the
-    columns of F: of outlines, or approximate distances; ``best`` (m,) is above each separation; ``open_pairs`` holds
-    what may decide: input, column of F, column of x'', lower bound of the maximum of that x''.
+    ``by`` gave ``low`` (m, N) and ``same`` (m, |F|), squared distances at the least, too large by ``low_error`` (m,) at
+    most: those of outlines, or approximate ones. ``low`` is inf in the columns of F. ``best`` (m,) is above each
+    separation.
     """
 
     training: TrainingSet
     features: Floats
     rows: Ints
     columns: slice
-    inputs: tuple[Floats, Floats]
+    by: Outline | SquaredDistances
     same: Floats
     low: Floats
     low_error: Floats
     result: Exact
-    error: Floats = field(init=False)
     best: Floats = field(init=False)
-    open_pairs: list[tuple[Ints, Ints, Ints, Floats]] = field(init=False, default_factory=list)
 
-    def run(self) -> None:
-        """Write the separations of the inputs."""
+    def run(self) -> bool:
+        """Write the separations of the inputs; False if bounds by outlines leave too much to look at."""
         near, rows = self.result.nearest, self.rows
-        self.error = self.training.squared.error(self.inputs[1])
+        self.result.separation[rows] = np.inf
         # The definition's value is negative for dangerous inputs and at most D(x, O) for safe ones (proposition 3).
         self.best = np.where(near.same[rows] < near.other[rows], near.other[rows], 0.0)
-        places = range(len(rows))
         first = self.training.column_of[near.other_row[rows]]
-        screens = self._whole_maxima(np.arange(len(rows)), first)
-        screens = np.concatenate([screens, _best_of_parts(-self.same, SCREEN_NEAREST)], axis=1)
-        pending = [self._screened(i, screens[i], first[i]) for i in places]
-        while pending_rows := [i for i in places if len(pending[i][0])]:
-            inputs, columns = [], []
-            for i in pending_rows:
-                candidates, bounds = pending[i]
-                left = bounds < self.best[i]
-                candidates, bounds = candidates[left], bounds[left]
-                inputs.append(np.full(len(candidates[:MAXIMA_PER_ROUND]), i))
-                columns.append(candidates[:MAXIMA_PER_ROUND])
-                pending[i] = candidates[MAXIMA_PER_ROUND:], bounds[MAXIMA_PER_ROUND:]
-            if any(map(len, inputs)):
-                self._whole_maxima(np.concatenate(inputs), np.concatenate(columns))
-        self._settle()
+        winners = self._whole_maxima(np.arange(len(rows)), first)
+        if winners is None:
+            return False
+        screens = np.concatenate([winners, _best_of_parts(-self.same, SCREEN_NEAREST)], axis=1) + self.columns.start
+        inputs, columns, bounds = self._screened(screens, first)
+        order = np.lexsort((bounds, inputs))
+        columns, bounds = columns[order], bounds[order]
+        ends = np.cumsum(np.bincount(inputs, minlength=len(rows)))
+        places = np.append(0, ends[:-1])[:, None] + np.arange(MAXIMA_PER_ROUND)
+        while True:
+            at, which = np.nonzero(places < ends[:, None])
+            pairs = places[at, which]
+            below = bounds[pairs] < self.best[at]
+            if not below.any():
+                return True
+            if self._whole_maxima(at[below], columns[pairs[below]]) is None:
+                return False
+            places += MAXIMA_PER_ROUND
 
-    def _whole_maxima(self, inputs: Ints, columns: Ints) -> Floats:
-        """Bound the maximum over F for pairs of an input and a column of an x'', one or more; returns winners in F."""
-        squared = self.training.squared
+    def _whole_maxima(self, inputs: Ints, columns: Ints) -> Ints | None:
+        """Take the maximum over F for pairs of an input and a column of an x''; returns x' that may win, columns of F.
+
+        Bounds name a few x' for each pair; their values rule out all others but those that are computed then. None if
+        bounds by outlines leave too many of these.
+        """
+        training, by = self.training, self.by
+        order, rows, points = training.order[self.columns], self.rows, training.features
+        to_other = np.square(pairwise_l2(self.features, rows[inputs], points, training.order[columns]))
         winners: list[Ints] = []
-        from_inputs = pairwise_l2(
-            self.features, self.rows[inputs], self.training.features, self.training.order[columns]
-        )
-        for pairs in blocks(len(inputs), self.same.shape[1], MEMORY_ENTRIES):
+        for pairs in blocks(len(inputs), len(order), PART_ENTRIES):
             i, column = inputs[pairs], columns[pairs]
-            apart = squared.between(squared.points[column], squared.norms[column], self.columns)
-            gaps = np.square(from_inputs[pairs]).astype(apart.dtype)[:, None] - self.same[i]
-            wrong, wrong_apart = 2 * self.error[i, None], squared.error_between_points
-            high = -lowest_bisector(-gaps - wrong, apart - wrong_apart, apart + wrong_apart)
-            # At the least the maximum is what any one of them is at the least.
+            products = as_factors(by.points[column]) @ by.points[self.columns].T
+            gaps = self.same[i]
+            gaps -= (to_other[pairs] + 2 * self.low_error[i]).astype(gaps.dtype)[:, None]
+            high = -lowest_bisector(gaps, *by.bounds(products, column, self.columns))
             won = _best_of_parts(high, SCREEN_WINNERS)
-            gaps, apart = np.take_along_axis(gaps, won, axis=1), np.take_along_axis(apart, won, axis=1)
-            lowest = lowest_bisector(gaps - wrong, apart - wrong_apart, apart + wrong_apart).max(axis=1)
-            np.minimum.at(self.best, i, high.max(axis=1))
-            pair, same = np.nonzero(high >= lowest[:, None])
-            self.open_pairs.append((i[pair], same, column[pair], lowest[pair]))
             winners.append(won)
+            pair, same = np.arange(len(i)).repeat(won.shape[1]), order[won.ravel()]
+            values = bisector_distances(self.features, rows[i[pair]], points, same, training.order[column[pair]])
+            least = values.reshape(won.shape).max(axis=1).astype(high.dtype)
+            np.put_along_axis(high, won, -np.inf, axis=1)
+            left, place = np.divmod(np.flatnonzero(high >= least[:, None]), len(order))
+            if isinstance(by, Outline) and len(left) > MOST_OPEN * high.size:
+                return None
+            pair, same = np.append(pair, left), np.append(same, order[place])
+            left_values = bisector_distances(
+                self.features, rows[i[left]], points, order[place], training.order[column[left]]
+            )
+            self._record(i, column, pair, same, np.append(values, left_values))
         return np.concatenate(winners)
 
-    def _screened(self, i: int, screen: Ints, first: int) -> tuple[Ints, Floats]:
-        """Columns of the x'' that may still decide the i-th input, with a lower bound each, in its order."""
-        reach = self.result.nearest.same[self.rows[i]] + 2.0 * max(self.best[i], 0.0)
-        columns: Ints = np.flatnonzero(self.low[i] <= reach * reach + self.low_error[i])
-        columns = columns[columns != first]
-        if (outline := self.training.outline) is not None:
-            low, high = outline.bounds(columns, self.columns.start + screen)
-            columns, _ = self._left(i, columns, self.low[i, columns] - self.low_error[i], screen, low, high)
-        squared, near = self.training.squared, self.columns.start + screen
-        shifted, norms = (
-            np.concatenate([a[i : i + 1], b[near]]) for a, b in zip(self.inputs, squared.parts, strict=True)
-        )
-        from_input, *apart = squared.between(shifted, norms, columns)
-        wrong, between = squared.error_between_points, np.transpose(apart)
-        columns, bounds = self._left(i, columns, from_input - self.error[i], screen, between - wrong, between + wrong)
-        order = np.argsort(bounds)
-        return columns[order], bounds[order]
+    def _record(self, inputs: Ints, columns: Ints, pair: Ints, same_rows: Ints, values: Floats) -> None:
+        """Write what decides of some pairs: the largest of the values of each, and the least of these of each input."""
+        order = np.lexsort((values, pair))
+        largest = order[np.searchsorted(pair[order], np.arange(len(inputs)), side="right") - 1]
+        maxima = values[largest]
+        np.minimum.at(self.best, inputs, maxima)
+        order = np.lexsort((maxima, inputs))
+        at, first = np.unique(inputs[order], return_index=True)
+        least, rows = order[first], self.rows[at]
+        lower = maxima[least] < self.result.separation[rows]
+        least, rows = least[lower], rows[lower]
+        self.result.separation[rows] = maxima[least]
+        self.result.same_row[rows] = same_rows[largest[least]]
+        self.result.other_row[rows] = self.training.order[columns[least]]
 
-    def _left(
-        self, i: int, columns: Ints, other: Floats, screen: Ints, shortest: Floats, longest: Floats
-    ) -> tuple[Ints, Floats]:
-        """Columns whose lower bound, by the x' of the screen, is below the best; and these bounds.
+    def _screened(self, screens: Ints, first: Ints) -> tuple[Ints, Ints, Floats]:
+        """Inputs and columns of the x'' that may still decide, with a lower bound each.
 
         Parameters
         ----------
-        other : (k,) squared distances of the input from the columns at the least.
-        shortest, longest : (k, n_screen) squared distances between the columns and the screen.
+        screens : (m, k) columns of some x' for each input.
+        first : (m,) the columns of x'' that are done.
         """
-        gaps = (other - self.error[i])[:, None] - self.same[i, screen]
-        bounds = lowest_bisector(gaps, shortest, longest).max(axis=1)
-        left = bounds < self.best[i]
-        return columns[left], bounds[left]
+        squared, near = self.training.squared, self.result.nearest.same[self.rows]
+        reach = np.square(near + 2.0 * np.maximum(self.best, 0.0)) + self.low_error
+        found = np.flatnonzero(self.low <= reach.astype(self.low.dtype)[:, None])
+        at, columns = np.divmod(found, self.low.shape[1])
+        done = columns == first[at]
+        at, columns = at[~done], columns[~done]
+        inputs = squared.centred(self.features[self.rows])
+        error = squared.error(inputs[:, -2])
+        # Approximate distances from each input to its screen, at the most, are taken once for all x''.
+        to_screen = np.matmul(as_factors(squared.points[screens]), inputs[:, :, None])[:, :, 0] + error[:, None]
+        if isinstance(self.by, Outline):
+            to_others = self.low[at, columns] - self.low_error[at]
+            at, columns, _ = self._left(self.by, at, columns, to_others, screens, to_screen)
+        to_others = np.empty(len(at), self.low.dtype)
+        factors = as_factors(inputs)
+        for part in blocks(len(at), inputs.shape[1], PART_ENTRIES):
+            to_others[part] = np.einsum("ij,ij->i", factors[at[part]], squared.points[columns[part]])
+        return self._left(squared, at, columns, to_others - error[at], screens, to_screen)
 
-    def _settle(self) -> None:
-        """Compute what is left open from differences and write it."""
-        i, same, other, lowest = (np.concatenate(parts) for parts in zip(*self.open_pairs, strict=True))
-        left = lowest <= self.best[i]
-        i, same, other = i[left], self.training.order[self.columns][same[left]], other[left]
-        values = bisector_distances(
-            self.features, self.rows[i], self.training.features, same, self.training.order[other]
-        )
-        # The maximum of each x'' is the last of its group, the minimum of these the first of its input.
-        order = np.lexsort((values, other, i))
-        last = np.append((np.diff(other[order]) != 0) | (np.diff(i[order]) != 0), True)
-        maxima = order[last]
-        maxima = maxima[np.lexsort((values[maxima], i[maxima]))]
-        decides = maxima[np.searchsorted(i[maxima], np.arange(len(self.rows)))]
-        fast = self.result.nearest.fast[self.rows]
-        value = values[decides]
-        # |fast| <= |exact| with the same sign (proposition 2), also after rounding.
-        self.result.separation[self.rows] = np.where(fast > 0, np.maximum(value, fast), np.minimum(value, fast))
-        self.result.same_row[self.rows] = same[decides]
-        self.result.other_row[self.rows] = self.training.order[other[decides]]
+    def _left(
+        self,
+        by: Outline | SquaredDistances,
+        at: Ints,
+        columns: Ints,
+        to_others: Floats,
+        screens: Ints,
+        to_screen: Floats,
+    ) -> tuple[Ints, Ints, Floats]:
+        """Inputs and columns whose lower bound, by the x' of the screen, is below the best; and these bounds.
+
+        Parameters
+        ----------
+        by : bounds the squared distances between the columns and the screen.
+        at, columns : (k,) each, by input.
+        to_others : (k,) squared distances of the inputs from the columns at the least.
+        screens, to_screen : (m, n_screen) columns of F and squared distances of each input from them at the most.
+        """
+        factors = as_factors(by.points[screens])
+        bounds = np.empty(len(at), self.low.dtype)
+        for part in blocks(len(at), screens.shape[1], PART_ENTRIES):
+            i, column = at[part], columns[part]
+            products = np.empty((len(i), screens.shape[1]), bounds.dtype)
+            edges = np.append(np.flatnonzero(np.diff(i, prepend=-1)), len(i)).tolist()
+            for start, stop in pairwise(edges):
+                np.matmul(by.points[column[start:stop]], factors[i[start]].T, out=products[start:stop])
+            gaps = to_others[part, None] - to_screen[i]
+            bounds[part] = lowest_bisector(gaps, *by.bounds(products, column, screens[i])).max(axis=1)
+        left = bounds < self.best[at]
+        return at[left], columns[left], bounds[left]

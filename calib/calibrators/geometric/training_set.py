@@ -26,66 +26,78 @@ class SquaredDistances:
     Attributes
     ----------
     centre : (d,) mean of some of the points, taken off first: what lies far from the origin would lose its digits.
-    points : (N, d) the points less the centre.
-    norms : (N,) their squared lengths.
+    points : (N, d + 2) each point less the centre, its squared length, and 1.
     """
 
     centre: Floats
     points: Floats
-    norms: Floats
 
     @classmethod
     def from_features(cls, features: Floats, order: Ints) -> SquaredDistances:
         """Distances to the rows of ``features`` (N, d), with columns in the order of ``order`` (N,)."""
         centre = features[:: max(1, len(features) // CENTRE_ROWS)].mean(axis=0, dtype=np.float64)
-        centre = centre.astype(features.dtype)
-        points, norms = np.empty_like(features), np.empty(len(features), features.dtype)
+        whole = cls(centre.astype(features.dtype), np.empty((len(order), features.shape[1] + 2), features.dtype))
         for part in blocks(len(order), entries=CENTRE_ROWS):  # while they are in the processor's cache
-            np.subtract(features[order[part]], centre, out=points[part])
-            norms[part] = squared_lengths(points[part])
-        return cls(centre, points, norms)
+            whole.centred(features[order[part]], out=whole.points[part])
+        return whole
+
+    @property
+    def norms(self) -> Floats:
+        """(N,) squared lengths of the points."""
+        return self.points[:, -2]
 
     def block(self, features: Floats, out: Floats) -> tuple[Floats, Floats]:
         """Squared distances of (n, d) inputs, in ``out`` (n, N), and for each (n,) by how much they may be wrong."""
-        shifted, norms = self.centred(features)
-        return self.between(shifted, norms, slice(None), out), self.error(norms)
+        inputs = self.centred(features)
+        return np.matmul(as_factors(inputs), self.points.T, out=out), self.error(inputs[:, -2])
 
-    def centred(self, features: Floats) -> tuple[Floats, Floats]:
-        """Inputs (n, d) less the centre, and their squared lengths (n,)."""
-        shifted = features - self.centre
-        return shifted, squared_lengths(shifted)
-
-    @property
-    def parts(self) -> tuple[Floats, Floats]:
-        """The points and their squared lengths."""
-        return self.points, self.norms
-
-    def between(self, shifted: Floats, norms: Floats, columns: slice | Ints, out: Floats | None = None) -> Floats:
-        """Squared distances of (n, d) centred inputs, with their squared lengths, to the points of some columns."""
-        squared = np.matmul(-2 * shifted, self.points[columns].T, out=out)
-        squared += self.norms[columns]
-        squared += norms[:, None]
-        return squared
+    def centred(self, features: Floats, out: Floats | None = None) -> Floats:
+        """Inputs (n, d) as the points are held."""
+        inputs = np.empty((len(features), features.shape[1] + 2), features.dtype) if out is None else out
+        np.subtract(features, self.centre, out=inputs[:, :-2])
+        inputs[:, -2] = squared_lengths(inputs[:, :-2])
+        inputs[:, -1] = 1
+        return inputs
 
     def error(self, norms: Floats) -> Floats:
-        """Bound on the rounding error for inputs of these squared lengths.
+        """Bound on the rounding error for inputs of these squared lengths."""
+        return self.rounding * (norms + self.largest_norm)
 
-        A sum of d products errs by at most d units of roundoff of |x||t| <= (|x|² + |t|²) / 2 (Higham, Accuracy and
-        Stability of Numerical Algorithms, 2002, section 3.1), twice here; the additions, the centring and whatever
-        few operations follow add to that, so 32 are allowed for them.
+    @property
+    def rounding(self) -> float:
+        """Bound on the rounding error for each unit of |x|² + |t|².
+
+        A sum of products errs by at most so many units of roundoff of their sizes, as there are products (Higham,
+        Accuracy and Stability of Numerical Algorithms, 2002, section 3.1), and |x|² + |t|² + 2|x||t| is at most twice
+        |x|² + |t|². The centring and whatever few operations follow add to that, so 32 are allowed for them.
         """
-        unit = np.finfo(self.points.dtype).eps / 2
-        return (self.points.shape[1] + 32) * unit * (norms + self.largest_norm)
+        return (self.points.shape[1] + 32) * float(np.finfo(self.points.dtype).eps)
 
     @cached_property
     def error_between_points(self) -> float:
         """Bound on the rounding error for inputs that are among the points."""
-        return float(self.error(self.norms.max(keepdims=True))[0])
+        return 2 * self.rounding * float(self.largest_norm)
 
     @cached_property
     def largest_norm(self) -> np.floating:
         """Largest squared length of the points."""
         return self.norms.max()
+
+    def bounds(self, squared: Floats, rows: Ints, others: Ints | slice) -> tuple[Floats, Floats]:
+        """Least and largest squared distance where their products are ``squared``, which it may change."""
+        squared -= self.error_between_points
+        return squared, squared + 2 * self.error_between_points
+
+
+def as_factors(points: Floats) -> Floats:
+    """Rows whose products with held points are squared distances: (-2x, 1, |x|²) for (x, |x|², 1).
+
+    |x|² + |t|² - 2 x·t is then one product, without passes over a large array for each of the sums.
+    """
+    factors = -2 * points
+    factors[..., -2] = 1
+    factors[..., -1] = points[..., -2]
+    return factors
 
 
 def squared_lengths(points: Floats) -> Floats:
@@ -126,57 +138,61 @@ class Outline:
     ----------
     directions : (d, p) orthonormal.
     whole : the distances that these bound.
-    points : (N, p + 1)
-    error : by how much a bound between two points may be wrong for its rounding.
+    points : (N, p + 3) coordinates, distance from the subspace at the most, squared length of the whole point, and 1.
     """
 
     directions: Floats
     whole: SquaredDistances
     points: Floats
-    error: float
 
     @classmethod
     def from_distances(cls, whole: SquaredDistances) -> Outline | None:
         """Take the directions along which the points vary most, found from some of them; None if they tell little."""
-        directions = _leading_directions(whole.points)
-        points = _outlined(whole.points, directions)
-        if float(np.square(points[:, -1]).sum()) > MOST_OUTSIDE * float(whole.norms.sum()):
+        generator = np.random.default_rng(0)
+        points = whole.points
+        sample = points[generator.choice(len(points), min(SAMPLE, len(points)), replace=False)]
+        directions = _leading_directions(sample[:, :-2], generator)
+        if np.square(_outlined(sample, directions, whole.rounding)[:, -3]).sum() > MOST_OUTSIDE * sample[:, -2].sum():
             return None
-        return cls(directions, whole, points, ROUNDING * whole.error_between_points)
+        return cls(directions, whole, _outlined(points, directions, whole.rounding))
 
     def block(self, features: Floats, out: Floats) -> tuple[Floats, Floats]:
         """Lower bounds of the squared distances of (n, d) inputs, in ``out`` (n, N), each wrong by (n,) at most."""
-        shifted, norms = self.whole.centred(features)
-        np.matmul(-2 * _outlined(shifted, self.directions), self.points.T, out=out)
-        out += self.whole.norms
-        out += norms[:, None]
-        return out, ROUNDING * self.whole.error(norms)
+        inputs = self.whole.centred(features)
+        factors = as_factors(_outlined(inputs, self.directions, self.whole.rounding))
+        return np.matmul(factors, self.points.T, out=out), ROUNDING * self.whole.error(inputs[:, -2])
 
-    def bounds(self, rows: Ints, others: Ints) -> tuple[Floats, Floats]:
-        """Least and largest squared distance (m, k) between m and k points, with room for rounding."""
-        points, other_points = self.points[rows], self.points[others]
-        low = points @ (-2 * other_points.T)
-        low += self.whole.norms[others] - self.error
-        low += self.whole.norms[rows][:, None]
-        return low, low + (2 * self.error + 4 * points[:, -1:] * other_points[:, -1])
+    def bounds(self, squared: Floats, rows: Ints, others: Ints | slice) -> tuple[Floats, Floats]:
+        """Least and largest squared distance (m, k) where their products are ``squared``, which it may change.
 
-
-def _outlined(shifted: Floats, directions: Floats) -> Floats:
-    """Outlines (n, p + 1) of centred points."""
-    points = np.empty((len(shifted), directions.shape[1] + 1), shifted.dtype)
-    for part in blocks(len(shifted), entries=SAMPLE):
-        coordinates = shifted[part] @ directions
-        points[part, :-1] = coordinates
-        # Not from |t|² less that of the coordinates: its root would have half the digits where it is small.
-        points[part, -1] = np.sqrt(squared_lengths(shifted[part] - coordinates @ directions.T))
-    return points
+        Parameters
+        ----------
+        rows : (m,) the points of its rows.
+        others : the points of its columns, or (m, k) if they differ from row to row.
+        """
+        error = ROUNDING * self.whole.error_between_points
+        squared -= error
+        return squared, squared + (2 * error + 4 * self.points[rows, -3, None] * self.points[others, -3])
 
 
-def _leading_directions(points: Floats) -> Floats:
+def _outlined(points: Floats, directions: Floats, rounding: float) -> Floats:
+    """Outlines (n, p + 3) of centred points (n, d + 2).
+
+    The squared distance from the subspace is |t|² less that of the coordinates. What rounding may have taken from it is
+    added, as the bounds hold for any number that is not below the distance.
+    """
+    outlines = np.empty((len(points), directions.shape[1] + 3), points.dtype)
+    coordinates = np.matmul(points[:, :-2], directions, out=outlines[:, :-3])
+    norms = points[:, -2]
+    outside = np.maximum(norms - squared_lengths(coordinates), 0) + ROUNDING * rounding * norms
+    outlines[:, -3] = np.sqrt(outside)
+    outlines[:, -2:] = points[:, -2:]
+    return outlines
+
+
+def _leading_directions(sample: Floats, generator: np.random.Generator) -> Floats:
     """Orthonormal directions (d, p) by the randomised range finder (Halko et al. 2011, algorithm 4.4)."""
-    generator = np.random.default_rng(0)
-    sample = points[generator.choice(len(points), min(SAMPLE, len(points)), replace=False)]
-    directions = generator.normal(size=(points.shape[1], N_DIRECTIONS)).astype(points.dtype)
+    directions = generator.normal(size=(sample.shape[1], N_DIRECTIONS)).astype(sample.dtype)
     for _ in range(3):
         directions, _ = np.linalg.qr(sample.T @ (sample @ directions))
     return directions
@@ -277,8 +293,8 @@ def flattened(features: Any, name: str) -> Floats:
     array = array.astype(np.float32 if small else np.float64, copy=False)
     array = array.reshape(len(array), int(np.prod(array.shape[1:])))
     largest = np.sqrt(np.finfo(array.dtype).max / max(array.shape[1], 1)) / 8  # a squared distance stays finite
-    bad = sum(int(np.count_nonzero(~(np.abs(array[rows]) < largest).all(axis=1))) for rows in blocks(*array.shape))
-    if bad:
+    if any(not np.abs(array[rows]).max(initial=0) < largest for rows in blocks(*array.shape)):
+        bad = sum(int(np.count_nonzero(~(np.abs(array[rows]) < largest).all(axis=1))) for rows in blocks(*array.shape))
         raise CalibrationError(
             f"{bad} of {len(array)} rows of the {name} hold NaN, infinite or far too large values. "
             "Leave these rows out, or normalise the features."
