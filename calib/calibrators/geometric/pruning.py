@@ -7,8 +7,9 @@ below, so an x'' whose partial maximum is not below the best whole one so far ca
 2. those left are screened with a few x' from near x, and with those that won for the nearest x'';
 3. whole maxima are taken in order of these bounds, until no bound lies below the best.
 
-All this is done on approximate distances with bounds on their rounding error. The pairs that these leave open, a
-handful, are computed again from their differences.
+Blocks of inputs go through these steps together, on bounds of the squared distances: by outlines of the rows, or where
+these tell too little on approximate distances with bounds on their rounding error. Of each maximum, the few pairs that
+the bounds leave open are computed from their differences.
 """
 
 from __future__ import annotations
