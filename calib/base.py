@@ -1,4 +1,4 @@
-"""The contract of a calibrator: what it declares, what it promises, and the checked logits and labels it takes."""
+"""The contract of a calibrator: what it declares, what it promises, and how it is fitted and asked."""
 
 from __future__ import annotations
 
@@ -13,9 +13,18 @@ import numpy.typing as npt
 
 from calib.errors import CalibrationError, FitCancelled, missing_package
 from calib.formatting import Displayed
-from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks
+from calib.numerics import (
+    PREDICTED_ENTRIES,
+    Floats,
+    Ints,
+    argmax_with_ties,
+    blocks,
+    check_labels,
+    check_logits,
+    check_of_rows,
+    less_row_maxima,
+)
 from calib.parameters import (
-    LARGEST,
     Count,
     State,
     Text,
@@ -30,62 +39,6 @@ from calib.parameters import (
 )
 from calib.top_k import Groups, TopK, TopKProbs
 
-
-def check_logits(logits: Any) -> Floats:
-    """Logits as a float64 array of shape (n, n_classes), none beyond :data:`calib.parameters.LARGEST` as in loading.
-
-    It is copied only where the dtype differs.
-    """
-    array = np.asarray(logits)
-    if array.ndim != 2 or array.shape[1] < 2:
-        raise CalibrationError(f"Logits must have shape (n, n_classes) with at least 2 classes; got {array.shape}.")
-    if array.dtype.kind not in "fiu":
-        raise CalibrationError(f"Logits must be numbers; got dtype {array.dtype}.")
-    array = array.astype(np.float64, copy=False)
-    if array.size and not (array.min() >= -LARGEST and array.max() <= LARGEST):  # NaN is neither
-        bad = int((~(np.abs(array) <= LARGEST)).any(axis=1).sum())
-        beyond = f", or values beyond {LARGEST:g}" if np.isfinite(array).all(axis=1).sum() > len(array) - bad else ""
-        raise CalibrationError(f"{bad} of {len(array)} rows of logits hold NaN or infinite values{beyond}.")
-    return array
-
-
-def less_row_maxima(logits: Floats, given: Any) -> Floats:
-    """Logits less the largest of their row, so that what was added to a row changes nothing and costs no digits.
-
-    Parameters
-    ----------
-    logits : (n, n_classes) what :func:`check_logits` made of ``given``; written to where that is a copy already.
-    """
-    copied = np.asarray(given).dtype != logits.dtype
-    return np.subtract(logits, logits.max(axis=1, keepdims=True), out=logits if copied else None)
-
-
-def check_labels(labels: Any, shape: tuple[int, ...]) -> Ints:
-    """Labels as int64 of shape (n,), each in [0, n_classes)."""
-    array = np.asarray(labels)
-    if array.ndim != 1 or len(array) != shape[0]:
-        raise CalibrationError(f"Labels must have shape ({shape[0]},), one for each row of logits; got {array.shape}.")
-    if array.dtype.kind not in "iub":
-        raise CalibrationError(f"Labels must be integers; got dtype {array.dtype}.")
-    if array.size and (array.min() < 0 or array.max() >= shape[1]):
-        raise CalibrationError(
-            f"Labels must lie in 0..{shape[1] - 1}, the columns of the logits; found {array.min()}..{array.max()}."
-        )
-    return array.astype(np.int64, copy=False)
-
-
-def check_of_rows(name: str, values: Any, n: int) -> npt.NDArray[Any]:
-    """Clusters or weights of n rows as an (n,) array; weights are finite float64 from 0 upwards, not all 0."""
-    array = np.asarray(values)
-    if array.shape != (n,):
-        raise CalibrationError(f"{name} must have shape ({n},), one for each row of logits; got {array.shape}.")
-    if name != "weights":
-        return array
-    if array.dtype.kind not in "fiub" or not (np.isfinite(array) & (array >= 0)).all() or not array.any():
-        raise CalibrationError("weights must be finite numbers from 0 upwards, and not all of them 0.")
-    return array.astype(np.float64, copy=False)
-
-
 # With the names of the modules below that whoever writes or calls a calibrator needs beside the contract.
 __all__ = [
     "EQUIVARIANT",
@@ -98,11 +51,7 @@ __all__ = [
     "Callback",
     "FitCancelled",
     "LabelledBlocks",
-    "argmax_with_ties",
     "check_declared",
-    "check_labels",
-    "check_logits",
-    "less_row_maxima",
     "no_callback",
     "param",
     "parameter_names",
@@ -545,13 +494,3 @@ class Calibrator(Displayed):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(self._changed())})"
-
-
-def argmax_with_ties(probs: Floats, ranking: Floats) -> Ints:
-    """Column of each row's maximum, with ``ranking`` as the second key among equal maxima."""
-    top = probs.max(axis=1, keepdims=True)
-    best = np.argmax(probs, axis=1)
-    tied = np.flatnonzero((probs == top).sum(axis=1) > 1)
-    if tied.size:
-        best[tied] = np.argmax(np.where(probs[tied] == top[tied], ranking[tied], -np.inf), axis=1)
-    return best

@@ -17,9 +17,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from calib.errors import CalibrationError
-
-LARGEST = 1e100
-"""Largest size of a learned number, unless declared otherwise: a product of three such numbers is finite."""
+from calib.numerics import LARGEST
 
 MOST = 2**53
 """Largest count: floats hold all whole numbers up to it."""

@@ -8,16 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import (
-    EQUIVARIANT,
-    KEEPS_ACCURACY,
-    KEEPS_RANKING,
-    ROWS_SUM_TO_ONE,
-    Calibrator,
-    Callback,
-    check_logits,
-    less_row_maxima,
-)
+from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE, Calibrator, Callback
 from calib.calibrators.top_class import filled_in_proportion, top_log_odds
 from calib.errors import CalibrationError
 from calib.numerics import (
@@ -27,6 +18,8 @@ from calib.numerics import (
     Floats,
     Ints,
     blocks,
+    check_logits,
+    less_row_maxima,
     one_vs_rest_log_odds,
     row_sums,
     sigmoid,

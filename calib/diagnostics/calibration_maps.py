@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import Calibrator, check_labels, check_logits
+from calib.base import Calibrator
 from calib.calibrators.bayes_iso import BayesIso
 from calib.calibrators.one_vs_rest import BinaryCalibrator
 from calib.calibrators.venn_abers import VennAbers
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import wilson_interval
-from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, one_vs_rest_log_odds
+from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, check_labels, check_logits, one_vs_rest_log_odds
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,11 +8,11 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from calib.base import Calibrator, check_labels, check_logits
+from calib.base import Calibrator
 from calib.calibrators.gpcalib import GPCalib
 from calib.data.samples import TrueFunction, true_latent, true_map
 from calib.errors import CalibrationError
-from calib.numerics import Floats, softmax
+from calib.numerics import Floats, check_labels, check_logits, softmax
 
 T = TypeVar("T")
 

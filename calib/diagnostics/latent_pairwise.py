@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calib.base import Calibrator, check_labels
+from calib.base import Calibrator
 from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.gpcalib.statistics import in_units
 from calib.diagnostics.latent import (
@@ -20,7 +20,7 @@ from calib.diagnostics.latent import (
     in_picture,
     prior_name,
 )
-from calib.numerics import Floats, Ints, logsumexp, sigmoid, softmax
+from calib.numerics import Floats, Ints, check_labels, logsumexp, sigmoid, softmax
 
 Scale = Literal["linear", "logit"]
 

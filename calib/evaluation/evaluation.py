@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calib.base import Calibrator, argmax_with_ties, check_labels
+from calib.base import Calibrator
 from calib.errors import CalibrationError
 from calib.evaluation.classwise import ClasswiseSums
 from calib.evaluation.view import TOP_LABEL, View, view_of
@@ -16,7 +16,16 @@ from calib.formatting import listed
 from calib.metrics.bootstrap import Resamples, drawn_units
 from calib.metrics.confidence import Bools, check_pair, check_probs
 from calib.metrics.scoring_rules import label_in_top_k, row_scores
-from calib.numerics import MEMORY_ENTRIES, PREDICTED_ENTRIES, PROBABILITY_FLOOR, Floats, Ints, blocks
+from calib.numerics import (
+    MEMORY_ENTRIES,
+    PREDICTED_ENTRIES,
+    PROBABILITY_FLOOR,
+    Floats,
+    Ints,
+    argmax_with_ties,
+    blocks,
+    check_labels,
+)
 from calib.top_k import TopK
 
 if TYPE_CHECKING:

@@ -28,13 +28,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from calib.base import argmax_with_ties
 from calib.canonical import KINDS
 from calib.errors import CalibrationError
 from calib.export import runtime
 from calib.export.decisions import DECISION, SETS
 from calib.formatting import listed, one_line, safe_cell
-from calib.numerics import Floats
+from calib.numerics import Floats, argmax_with_ties
 
 FEATURES = "features"
 """The array of an ``.npz`` that holds the inputs of the rows."""

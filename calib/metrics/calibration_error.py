@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from calib.base import check_labels
 from calib.errors import CalibrationError
 from calib.metrics.binning import Bins, bins_of
 from calib.metrics.confidence import Bools, check_probs, top_label
-from calib.numerics import Floats, bin_index, blocks
+from calib.numerics import Floats, bin_index, blocks, check_labels
 
 
 def norm_of_gaps(gap: Floats, weight: Floats, norm: float | str) -> float:

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import argmax_with_ties, check_labels
 from calib.errors import CalibrationError
-from calib.numerics import Floats
+from calib.numerics import Floats, argmax_with_ties, check_labels
 
 ROUNDING = 1e-4
 """How far a probability may lie outside [0, 1]: sums in float32 and printed decimals."""

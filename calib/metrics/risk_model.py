@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calib.base import check_labels
 from calib.errors import CalibrationError
 from calib.formatting import listed, number, plural, round_percent
 from calib.metrics.bootstrap import Interval, interval_of_draws
@@ -28,7 +27,7 @@ from calib.metrics.risk_measures import (
     row_log_loss,
     spiegelhalter,
 )
-from calib.numerics import Floats, Ints, sigmoid
+from calib.numerics import Floats, Ints, check_labels, sigmoid
 
 if TYPE_CHECKING:
     from calib.data.options import WeightKind

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from calib.base import check_labels
 from calib.errors import CalibrationError
 from calib.metrics.confidence import Bools, check_probs, top_label, weighted_mean
-from calib.numerics import PROBABILITY_FLOOR, Floats, Ints
+from calib.numerics import PROBABILITY_FLOOR, Floats, Ints, check_labels
 
 
 def nll(probs: Any, labels: Any, weights: Any = None) -> float:

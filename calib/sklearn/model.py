@@ -14,11 +14,11 @@ from sklearn.utils import _safe_indexing, check_random_state, get_tags, indexabl
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_method_params, check_is_fitted, column_or_1d
 
-from calib.base import Calibrator, check_of_rows
+from calib.base import Calibrator
 from calib.canonical import Kind, check_values, to_canonical, zero_floor
 from calib.errors import CalibrationError
 from calib.formatting import plural
-from calib.numerics import Floats
+from calib.numerics import Floats, check_of_rows
 from calib.parameters import shown
 from calib.registry import METHODS, calibrator
 from calib.sklearn.scorers import class_indices

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import calib
-from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, argmax_with_ties
+from calib.base import KEEPS_ACCURACY, KEEPS_RANKING
 from calib.calibrators.one_vs_rest import BinaryCalibrator, with_other_sharing
 from calib.calibrators.top_class import filled_in_proportion
 from calib.data.samples import load_sample
 from calib.errors import CalibrationError
-from calib.numerics import one_vs_rest_log_odds, sigmoid, softmax
+from calib.numerics import argmax_with_ties, one_vs_rest_log_odds, sigmoid, softmax
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -12,7 +12,6 @@ from scipy.integrate import quad
 from scipy.special import log_softmax
 from scipy.stats import beta
 
-from calib.base import argmax_with_ties
 from calib.calibrators.temperature import TemperatureScaling
 from calib.data import DataError, Predictions
 from calib.data.samples import (
@@ -27,6 +26,7 @@ from calib.data.samples import (
     undo_exaggeration,
 )
 from calib.evaluation import Evaluation
+from calib.numerics import argmax_with_ties
 from calib.top_k import TopK
 
 FOLDER = Path(__file__).resolve().parents[2] / "sample_data"

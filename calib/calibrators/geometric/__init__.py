@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import EQUIVARIANT, KEEPS_ACCURACY, Calibrator, Callback, check_logits, no_callback
+from calib.base import EQUIVARIANT, KEEPS_ACCURACY, Calibrator, Callback, no_callback
 from calib.calibrators.geometric.neighbours import DISTANCES, nearest
 from calib.calibrators.geometric.pruning import exact as exact_nearest
 from calib.calibrators.geometric.reductions import REDUCTIONS, Reduced, reduce_training
@@ -19,7 +19,7 @@ from calib.calibrators.logistic import fit_logistic
 from calib.calibrators.one_vs_rest import knots_and_values
 from calib.canonical import Scale
 from calib.errors import CalibrationError
-from calib.numerics import MEMORY_ENTRIES, Floats, Ints, block_rows, blocks, one_vs_rest_log_odds, sigmoid
+from calib.numerics import MEMORY_ENTRIES, Floats, Ints, block_rows, blocks, check_logits, one_vs_rest_log_odds, sigmoid
 from calib.parameters import Count, Either, Entries, Items, Number, State, param
 
 __all__ = ["Geometric", "TrainingSet", "exact_separation", "fast_separation", "nearest", "reduce_training"]

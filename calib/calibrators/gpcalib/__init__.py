@@ -15,8 +15,6 @@ from calib.base import (
     Calibrator,
     Callback,
     LabelledBlocks,
-    check_labels,
-    check_logits,
     no_callback,
 )
 from calib.calibrators.gpcalib.interpolation import Grid
@@ -33,7 +31,7 @@ from calib.calibrators.gpcalib.statistics import (
 )
 from calib.errors import CalibrationError, missing_package
 from calib.hardware import DEVICES, worth_a_gpu
-from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks
+from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, check_labels, check_logits
 from calib.parameters import LARGEST, Array, Count, Either, Entries, Number, State, Text, Truth, param, unusable
 from calib.top_k import Groups, TopK
 
