@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from functools import cache
 
 import numpy as np
 import pytest
@@ -41,10 +42,16 @@ def as_probability(given):
     return ExportedCalibrator(given.calibrator, "binary_probability", floor=1e-9)
 
 
+@cache
+def fitted_once(method):
+    """The fits of a method to two classes, which all engines are given."""
+    return tuple(fits(2, [method], n=200))
+
+
 @pytest.mark.parametrize("method", [name for name in METHODS if name not in ("geometric",)])
 def test_engines_give_what_the_methods_give(run, method):
     written = 0
-    for _, params, given, rows in fits(2, [method], n=200):
+    for _, params, given, rows in fitted_once(method):
         scores = np.append(rows[::23], ADVERSARIAL)
         probs = np.append(1 / (1 + np.exp(-np.clip(scores, -700, 40))), [0.0, 1.0, 1e-320, 1 - 2.0**-53, 0.5])
         if params.get("classes") == "top" or (params.get("prediction", "draws") != "mean" and method == "gpcalib"):
