@@ -17,11 +17,33 @@ import slow_methods
 
 from calib import hardware
 from calib.jobs import FitQueue, FitSpec, Job
+from calib.jobs.executor import LocalExecutor
 from calib.jobs.protocol import Progress, Run
 from calib.jobs.queue import LARGE, share_arrays
 from calib.registry import calibrator
 from tests.conftest import ROOT, wait_until
 from tests.jobs.conftest import HERE
+
+
+@pytest.fixture(scope="module")
+def executor():
+    """One for all tests of this file, since each worker that starts imports NumPy anew."""
+    executor = LocalExecutor(n_fast=1, python_path=[HERE])
+    yield executor
+    executor.shutdown()
+
+
+@pytest.fixture
+def new_workers(executor):
+    """Workers that have imported nothing yet, and that no later test is given."""
+
+    def end():
+        executor.rest()
+        wait_until(lambda: not any(worker._process for worker in executor._workers))
+
+    end()
+    yield
+    end()
 
 
 def running(job: Job) -> bool:
@@ -166,7 +188,7 @@ def test_a_wrong_parameter_or_method_is_a_sentence(submit, wait):
     assert "no calibrator 'nothing'" in wait(submit("nothing")).message
 
 
-def test_a_killed_worker_is_replaced(submit, wait, executor):
+def test_a_killed_worker_is_replaced(new_workers, submit, wait, executor):
     key = submit("deaf")
     wait(key, running)
     (process,) = [worker._process for worker in executor._workers if worker._process]
@@ -270,7 +292,7 @@ def test_finished_fits_are_kept_up_to_a_bound(executor, data):
     assert [job.key for job in queue.snapshot(keys)] == [keys[0], keys[3]]
 
 
-def test_starting_tensorflow_is_said(submit, wait):
+def test_starting_tensorflow_is_said(new_workers, submit, wait):
     key = submit("imports_tensorflow")
     job = wait(key, lambda job: job.message == "Starting TensorFlow." or not job.active)
     assert job.state == "running"
@@ -321,7 +343,7 @@ def test_arrays_of_other_content_are_left_alone(images):
     assert made.reduced_["train_features"] is carried
 
 
-def test_cancel_while_tensorflow_is_imported_for_a_fit(queue, submit, wait, tmp_path):
+def test_cancel_while_tensorflow_is_imported_for_a_fit(new_workers, queue, submit, wait, tmp_path):
     (tmp_path / "tensorflow.py").write_text("import time\ntime.sleep(3600)\n")
     key = submit("starts_tensorflow", folder=str(tmp_path))
     wait(key, lambda job: job.message == "Starting TensorFlow.")
