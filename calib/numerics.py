@@ -314,4 +314,5 @@ def check_of_rows(name: str, values: Any, n: int) -> npt.NDArray[Any]:
         return array
     if array.dtype.kind not in "fiub" or not (np.isfinite(array) & (array >= 0)).all() or not array.any():
         raise CalibrationError("weights must be finite numbers from 0 upwards, and not all of them 0.")
-    return array.astype(np.float64, copy=False)
+    array = array.astype(np.float64, copy=False)
+    return array / array.max() if array.max() > LARGEST else array  # whose sum would be infinite; only ratios matter

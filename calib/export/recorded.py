@@ -45,6 +45,8 @@ def exported(
         return calibrator
     known = dict(metadata or {})
     special = {key: known.pop(key) for key in (*_OF_THE_EXPORT, *_OF_FEATURES) if key in known}
+    if not isinstance(calibrator, Calibrator):
+        raise CalibrationError(f"A fitted calibrator is exported; got {type(calibrator).__name__}.")
     if not calibrator.fitted:
         raise CalibrationError(f"This {type(calibrator).__name__} is not fitted yet; fit it, then export it.")
     if "features" not in calibrator.needs:

@@ -25,6 +25,10 @@ SATURATED = 37.0
 """Log-odds beyond which a probability is 1 in double precision."""
 
 
+MOST_BINS = 1_000_000
+"""Far more than can be told apart, and few enough for any memory."""
+
+
 def equal_width_edges(values: Floats, n_bins: int) -> Floats:
     """Bins of equal width on [0, 1]."""
     return np.linspace(0.0, 1.0, n_bins + 1)
@@ -103,8 +107,8 @@ def bin_edges(values: Floats, n_bins: int, binning: str) -> Floats:
     """
     if binning not in BINNINGS:
         raise CalibrationError(f"There is no binning {binning!r}; choose from {', '.join(BINNINGS)}.")
-    if not isinstance(n_bins, (int, float, np.integer)) or not n_bins >= 1 or n_bins % 1:
-        raise CalibrationError(f"n_bins={n_bins!r} must be a whole number of at least 1.")
+    if not isinstance(n_bins, (int, float, np.integer)) or not 1 <= n_bins <= MOST_BINS or n_bins % 1:
+        raise CalibrationError(f"n_bins={n_bins!r} must be a whole number from 1 to {MOST_BINS:,}.")
     return BINNINGS[binning](values, int(n_bins))
 
 

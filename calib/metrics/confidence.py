@@ -36,7 +36,7 @@ def top_label(probs: Any, labels: Any, ranking: Any = None) -> tuple[Floats, Boo
     CalibrationError
         If the arrays do not fit together or there are no rows.
     """
-    array = np.asarray(probs)
+    array = _numbers(probs)
     if array.ndim == 1:
         return check_pair(array, labels)
     array = check_probs(array)
@@ -66,7 +66,9 @@ def target_pair(probs: Any, labels: Any, target: int | None) -> tuple[Floats, Bo
     labels = check_labels(labels, array.shape)
     if not 0 <= target < array.shape[1]:
         raise CalibrationError(f"There is no class {target}; the columns are 0..{array.shape[1] - 1}.")
-    return array[:, target].astype(np.float64), labels == target
+    of_class = array[:, target].astype(np.float64)
+    check_range(of_class)
+    return of_class, labels == target
 
 
 def check_pair(confidence: Floats, correct: Any) -> tuple[Floats, Bools]:
@@ -86,7 +88,9 @@ def check_pair(confidence: Floats, correct: Any) -> tuple[Floats, Bools]:
 
 
 def check_range(confidence: Floats) -> None:
-    """Refuse confidences outside [0, 1], a rounding error apart: logits and percentages are no probabilities."""
+    """Refuse confidences that are NaN or outside [0, 1], a rounding error apart: logits are no probabilities."""
+    if missing := int(np.isnan(confidence).sum()):
+        raise CalibrationError(f"{missing} of {len(confidence)} rows of probabilities hold NaN; leave these rows out.")
     low, high = float(confidence.min()), float(confidence.max())
     if low < -ROUNDING or high > 1 + ROUNDING:
         raise CalibrationError(
@@ -97,10 +101,21 @@ def check_range(confidence: Floats) -> None:
 
 def check_probs(probs: Any) -> Floats:
     """Probabilities of shape (n, n_classes) with at least one row, never copied."""
-    array = np.asarray(probs)
+    array = _numbers(probs)
     if array.ndim != 2 or array.shape[1] < 2:
         raise CalibrationError(f"Probabilities must have shape (n, n_classes), at least 2 classes; got {array.shape}.")
     _check_some_rows(array)
+    return array
+
+
+def _numbers(probs: Any) -> npt.NDArray[Any]:
+    """Probabilities as an array of numbers, never copied; what is masked is NaN."""
+    try:
+        array = np.ma.filled(probs, np.nan) if np.ma.is_masked(probs) else np.asarray(probs)
+    except ValueError as error:
+        raise CalibrationError("Probabilities must be an array; these rows have different lengths.") from error
+    if array.dtype.kind not in "fiub":
+        raise CalibrationError(f"Probabilities must be numbers; got dtype {array.dtype}.")
     return array
 
 

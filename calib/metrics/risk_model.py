@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calib.errors import CalibrationError
-from calib.formatting import listed, number, plural, round_percent
+from calib.formatting import listed, number, round_percent
 from calib.metrics.bootstrap import Interval, interval_of_draws
 from calib.metrics.confidence import Bools, check_pair, check_probs
 from calib.metrics.linearised import NORMAL_FROM, Sample, check_sample
@@ -252,8 +252,6 @@ def _risk_and_event(probs: Any, labels: Any) -> tuple[Floats, Bools]:
         if array.shape[1] != 2:
             raise CalibrationError(f"A risk model has two outcomes; got {array.shape[1]} columns. Choose the event's.")
         risk, event = check_pair(array[:, 1], check_labels(labels, array.shape) == 1)
-    if not np.isfinite(risk).all():
-        raise CalibrationError(f"{plural(int((~np.isfinite(risk)).sum()), 'risk')} of {len(risk):,} are not numbers.")
     return np.clip(risk.astype(np.float64), 0.0, 1.0), event
 
 

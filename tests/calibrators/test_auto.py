@@ -345,3 +345,11 @@ def test_a_fit_takes_the_place_of_the_one_before(cheap):
     fitted.predict_proba(first[0])
     fresh = calib.calibrator("auto").fit(*second)
     np.testing.assert_array_equal(fitted.fit(*second).predict_proba(first[0]), fresh.predict_proba(first[0]))
+
+
+def test_weights_count_by_their_ratios_however_large():
+    logits, labels = simulate(n=60, n_classes=2)
+    weights = np.random.default_rng(0).uniform(0.5, 1.0, 60)
+    usual = calib.calibrator("auto").fit(logits, labels, weights=weights).predict_proba(logits)
+    huge = calib.calibrator("auto").fit(logits, labels, weights=weights * 1e308).predict_proba(logits)
+    np.testing.assert_allclose(huge, usual, atol=1e-6)

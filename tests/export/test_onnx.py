@@ -248,6 +248,26 @@ def test_an_output_is_named_where_several_fit(tmp_path):
         behind(path, fitted("temperature", (), 5), tmp_path / "both.onnx")
 
 
+def test_files_that_cannot_be_read_or_written_are_said(tmp_path):
+    path, _ = users(tmp_path / "user.onnx")
+    made = fitted("temperature", (), 4)
+    (tmp_path / "text.onnx").write_bytes(b"hello world")
+    for unreadable in (tmp_path / "missing.onnx", tmp_path):
+        with pytest.raises(CalibrationError, match="cannot be read"):
+            behind(unreadable, made, tmp_path / "both.onnx")
+    with pytest.raises(CalibrationError, match=r"text\.onnx is no ONNX model"):
+        behind(tmp_path / "text.onnx", made, tmp_path / "both.onnx")
+    with pytest.raises(CalibrationError, match="cannot be written"):
+        behind(path, made, tmp_path / "away" / "both.onnx")
+    with pytest.raises(CalibrationError, match="got NoneType"):
+        behind(path, None, tmp_path / "both.onnx")
+    apart = tmp_path / "apart.onnx"
+    onnx.save(onnx.load(path), apart, save_as_external_data=True, size_threshold=0, location="apart.bin")
+    (tmp_path / "apart.bin").unlink()
+    with pytest.raises(CalibrationError, match="files beside it"):
+        behind(apart, made, tmp_path / "both.onnx")
+
+
 # -- what is refused --------------------------------------------------------------------------------------
 
 

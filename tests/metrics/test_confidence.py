@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
+import calib
 from calib import metrics
 from calib.errors import CalibrationError
+from calib.metrics.confidence import target_pair
 from calib.numerics import softmax
 
 rows = st.lists(st.tuples(st.floats(0.0, 1.0), st.booleans()), min_size=1, max_size=60)
@@ -116,3 +118,26 @@ def test_relplot_convention_agrees_away_from_the_ends_of_the_grid(rng):
     assert metrics.smooth_ece(confidence, correct, convention="relplot") == pytest.approx(plain, rel=0.01)
     with pytest.raises(CalibrationError, match="no convention"):
         metrics.smooth_ece(confidence, correct, convention="other")
+
+
+@pytest.mark.parametrize(
+    ("probs", "said"),
+    [
+        (np.array([[0.2, 0.8], [np.nan, 0.4], [0.5, 0.5]]), "1 of 3 rows of probabilities hold NaN"),
+        (np.ma.masked_array([[0.2, 0.8], [0.6, 0.4], [0.5, 0.5]], [[0, 0], [1, 0], [0, 0]]), "1 of 3 rows"),
+        ([[0.5], [0.2, 0.3], [0.1]], "different lengths"),
+        (np.full((3, 2), 0.5 + 0j), "complex128"),
+        (np.full((3, 2), "0.5"), "numbers"),
+        (None, "numbers"),
+    ],
+)
+@pytest.mark.parametrize("target", [None, 0])
+def test_what_are_no_probabilities_is_refused_in_a_sentence(probs, said, target):
+    with pytest.raises(CalibrationError, match=said):
+        target_pair(probs, [0, 1, 1], target)
+
+
+@pytest.mark.parametrize("n_bins", [10**9, 1e300, 0, 2.5, float("nan"), "15"])
+def test_numbers_of_bins_are_bounded(n_bins):
+    with pytest.raises(CalibrationError, match="1 to 1,000,000"):
+        calib.reliability_curve([[0.2, 0.8]], [1], n_bins=n_bins)

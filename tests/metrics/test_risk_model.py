@@ -220,7 +220,7 @@ def test_two_columns_are_the_same_as_the_events_risk():
     ("arguments", "said"),
     [
         ({"probs": np.full((3, 3), 1 / 3), "labels": [0, 1, 2]}, "two outcomes"),
-        ({"probs": [0.2, np.nan], "labels": [0, 1]}, "1 risk of 2"),
+        ({"probs": [0.2, np.nan], "labels": [0, 1]}, "1 of 2 rows"),
         ({"probs": [0.2, 0.3], "labels": [0, 1], "clusters": [1]}, r"\(2,\) values"),
         ({"probs": [0.2, 0.3], "labels": [0, 1], "floor": 0.7}, "0.7"),
     ],

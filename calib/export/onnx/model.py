@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import onnx
+from google.protobuf.message import DecodeError
 from onnx import ModelProto, TensorProto, ValueInfoProto, compose, helper, version_converter
 
 import calib
 from calib.canonical import ONE_COLUMN
 from calib.data.scales import PLAIN
-from calib.errors import CalibrationError
+from calib.errors import CalibrationError, reason
 from calib.export.formulas import canonical, formula
 from calib.export.graph import Value, apply, in_order
 from calib.export.onnx import operations
@@ -167,25 +168,36 @@ def put_behind(
     model_path: str | Path, exported: ExportedCalibrator, path: str | Path, output: str | None = None
 ) -> Path:
     """Write one model that runs the user's and then calibrates; see :func:`calib.export.writer.behind`."""
-    model = onnx.load(model_path)
+    name = Path(model_path).name
+    try:
+        model = onnx.load(model_path)
+    except OSError as error:
+        raise CalibrationError(f"The ONNX model {name} cannot be read ({reason(error)}); check its path.") from error
+    except (DecodeError, onnx.checker.ValidationError) as error:
+        raise CalibrationError(
+            f"{name} is no ONNX model, or numbers that it keeps in files beside it are missing ({reason(error)[:200]})."
+        ) from error
     opset = _opset(model)
     if opset < OLDEST_OPSET:
         try:
             model, opset = version_converter.convert_version(model, OLDEST_OPSET), OLDEST_OPSET
         except Exception as error:
             raise CalibrationError(
-                f"{Path(model_path).name} has operators of version {opset}, and calibrating takes {OLDEST_OPSET}; they "
+                f"{name} has operators of version {opset}, and calibrating takes {OLDEST_OPSET}; they "
                 f"could not be converted, so write the model with opset {OLDEST_OPSET} or newer."
             ) from error
     taken = _output_of(model, exported, output)
     after = to_model(exported, FLOAT_TYPES[taken.type.tensor_type.elem_type], opset, model.ir_version)
     if any(name.startswith((PREFIX, "calib.")) for name in _names(model)):
-        raise CalibrationError(f"{Path(model_path).name} holds a calibrator already; give the model without it.")
+        raise CalibrationError(f"{name} holds a calibrator already; give the model without it.")
     try:
         merged = compose.merge_models(model, after, io_map=[(taken.name, INPUT)])
     except ValueError as error:
-        raise CalibrationError(f"{Path(model_path).name} could not be merged with the calibrator: {error}") from error
-    onnx.save(merged, path)
+        raise CalibrationError(f"{name} could not be merged with the calibrator: {reason(error)}.") from error
+    try:
+        onnx.save(merged, path)
+    except OSError as error:
+        raise CalibrationError(f"{Path(path).name} cannot be written ({reason(error)}); give another path.") from error
     return Path(path)
 
 
