@@ -152,6 +152,23 @@ def of_classes(found: pd.DataFrame) -> str:
     )
 
 
+def everywhere(found: pd.DataFrame) -> str:
+    """Mean ranks over the cells of all numbers of classes, of the methods that were tried in each of them.
+
+    A cell counts once, however many classes it has; ranks are among these methods alone.
+    """
+    cells = found.groupby("method")[CELL].apply(lambda tried: len(tried.drop_duplicates()))
+    losses = by_cell(found[found["method"].isin(cells.index[cells == cells.max()])])
+    ranks = {"all cells": mean_ranks(losses)}
+    ranks |= {f"{k} classes": mean_ranks(part) for k, part in losses.groupby(level="classes")}
+    table = pd.DataFrame(ranks).sort_values("all cells")
+    lines = [[method, *(f"{rank:.1f}" for rank in row)] for method, row in zip(table.index, table.values, strict=True)]
+    return (
+        f"{markdown(['method', *table], lines)}\n\n{len(losses)} cells. Friedman's test: p = {friedman(losses):.1g}; "
+        f"critical difference {critical_difference(*losses.shape[::-1]):.1f}."
+    )
+
+
 def of_real(found: pd.DataFrame) -> str:
     """The table of real outputs: scores by data and rows, and ranks; splits overlap, so no errors are given."""
     losses = by_cell(found)
@@ -189,6 +206,7 @@ def tables(records: list[dict[str, Any]], figure: Path | None = None) -> str:
             f"bold the best and what is no worse by the paired 95 % interval.\n\n{of_classes(group)}"
         )
         diagrams[f"{classes} classes"] = by_cell(group)
+    parts.append(f"### Any number of classes, mean ranks where the truth is known\n\n{everywhere(known)}")
     lines = []
     for classes, rows, values in regret(known):
         lines.append([classes, f"{rows:,}", *(f"{value / UNIT:.1f}" for value in (values.mean(), values.max()))])

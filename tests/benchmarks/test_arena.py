@@ -118,3 +118,16 @@ def test_regret_is_against_the_best_other_method_of_each_cell():
     ((classes, rows, values),) = arena_tables.regret(found)
     assert (classes, rows) == (2, 100)
     np.testing.assert_allclose(values, [0.5, -0.5])
+
+
+def test_ranks_over_all_classes_are_among_the_methods_of_every_cell():
+    two = records(
+        {"Auto": np.array([[1.0], [1.0]]), "Beta": np.array([[2.0], [0.5]]), "Platt": np.array([[3.0], [3.0]])}
+    )
+    ten = records({"Auto": np.array([[1.0]]), "Beta": np.array([[4.0]]), "Platt": np.array([[5.0]]),
+                   "Vector": np.array([[0.5]])}).assign(classes=10)  # fmt: skip
+    text = arena_tables.everywhere(pd.concat([two, ten]))
+    rows = [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in text.splitlines() if "|" in line]
+    assert rows[0] == ("method", "all cells", "2 classes", "10 classes")
+    assert rows[2:] == [("Auto", "1.3", "1.5", "1.0"), ("Beta", "1.7", "1.5", "2.0"), ("Platt", "3.0", "3.0", "3.0")]
+    assert "3 cells" in text
