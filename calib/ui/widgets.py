@@ -319,11 +319,12 @@ def selected_bins(event: Any) -> list[int]:
     return [int(point["customdata"][0]) for point in points if point.get("customdata")]
 
 
-def show_table(table: Any, pinned: str = "", n_with_intervals: int = 0, **looks: Any) -> None:
+def show_table(table: pd.DataFrame | Styler, pinned: str = "", n_with_intervals: int = 0, **looks: Any) -> None:
     """Draw a table, with the column of this name held at the left."""
     columns = None
     if pinned:  # Streamlit measures the first few rows alone, and cuts a longer name further down
-        longest = max(map(len, map(str, table[pinned])), default=0)
+        frame = table if isinstance(table, pd.DataFrame) else table.data  # type: ignore[attr-defined]
+        longest = max(map(len, map(str, frame[pinned])), default=0)
         width = min(8 * longest + 24, WIDEST_NAME) if longest > LONG_NAME else None
         columns = {pinned: st.column_config.TextColumn(pinned=True, width=width)}
     draw_table(table, column_config=columns, **looks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+import pandas as pd
 import streamlit as st
 
 from calib.calibrators.auto import N_FOLDS, STACKED_FROM, AutoCalibration, Judged
@@ -58,4 +59,4 @@ def _numbers(judged: Sequence[Judged]) -> None:
         }
         for each in judged
     ]
-    widgets.show_table(rows, pinned="method")
+    widgets.show_table(pd.DataFrame(rows), "method")
