@@ -22,13 +22,12 @@ import numpy as np
 from calib.calibrators.geometric.neighbours import (
     MOST_OPEN,
     Nearest,
-    blocks,
     distance_blocks,
     nearest_by_bounds,
     record_nearest,
 )
 from calib.calibrators.geometric.training_set import Outline, SquaredDistances, TrainingSet, as_factors, pairwise_l2
-from calib.numerics import MEMORY_ENTRIES, Floats, Ints
+from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
 
 
 def bisector_distances(
@@ -68,11 +67,12 @@ def lowest_bisector(gaps: Floats, shortest: Floats, longest: Floats) -> Floats:
     shortest, longest : (m, k) d²(x', x'') at the least and at the most.
     """
     squared = np.where(gaps > 0, longest, shortest)
-    np.maximum(squared, np.finfo(squared.dtype).tiny, out=squared)
+    tiny = np.finfo(squared.dtype).tiny
+    np.maximum(squared, tiny, out=squared)
     values: Floats = np.divide(gaps, np.sqrt(squared, out=squared), out=squared)
     values *= 0.5
-    if shortest.size and shortest.min() <= 0:
-        values[shortest <= 0] = -np.inf
+    if shortest.size and shortest.min() < tiny:
+        values[shortest < tiny] = -np.inf
     return values
 
 

@@ -60,8 +60,8 @@ class SquaredDistances:
         return inputs
 
     def error(self, norms: Floats) -> Floats:
-        """Bound on the rounding error for inputs of these squared lengths."""
-        return self.rounding * (norms + self.largest_norm)
+        """Bound on the rounding error for inputs of these squared lengths, also of products too small for the dtype."""
+        return self.rounding * (norms + self.largest_norm) + np.finfo(self.points.dtype).tiny
 
     @property
     def rounding(self) -> float:
@@ -76,7 +76,7 @@ class SquaredDistances:
     @cached_property
     def error_between_points(self) -> float:
         """Bound on the rounding error for inputs that are among the points."""
-        return 2 * self.rounding * float(self.largest_norm)
+        return float(self.error(self.largest_norm))
 
     @cached_property
     def largest_norm(self) -> np.floating:

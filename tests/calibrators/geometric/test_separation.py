@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 import calib
 from calib.calibrators.geometric.neighbours import nearest
+from calib.calibrators.geometric.pruning import _Search
 from calib.calibrators.geometric.separation import exact_separation, fast_separation
-from calib.calibrators.geometric.training_set import TrainingSet
+from calib.calibrators.geometric.training_set import Outline, SquaredDistances, TrainingSet
 from calib.diagnostics.separation import explain
 from calib.errors import CalibrationError
 from calib.numerics import blocks
@@ -71,7 +72,7 @@ def test_exact_is_its_definition(case):
     assert_same(values, naive_of(naive.exact, case))
 
 
-@given(cases(), st.integers(1, 3), st.sampled_from([0.0, 1.0]), st.sampled_from([np.float32, np.float64]))
+@given(cases(), st.integers(1, 3), st.sampled_from([0.0, 0.1, 1.0]), st.sampled_from([np.float32, np.float64]))
 def test_bounds_from_a_few_directions_change_nothing(case, n_directions, most_open, dtype):
     """With rows of hundreds of numbers they spare most of the work; here they are tried on rows of any length."""
     case.train, case.features = case.train.astype(dtype), case.features.astype(dtype)
@@ -80,6 +81,9 @@ def test_bounds_from_a_few_directions_change_nothing(case, n_directions, most_op
         patch.setattr("calib.calibrators.geometric.training_set.LEAST_NUMBERS", 1)
         patch.setattr("calib.calibrators.geometric.training_set.N_DIRECTIONS", n_directions)
         patch.setattr("calib.calibrators.geometric.training_set.MOST_OUTSIDE", 1.0)
+        patch.setattr("calib.calibrators.geometric.neighbours.MOST_OPEN", max(most_open, 0.5))
+        patch.setattr("calib.calibrators.geometric.pruning.MOST_OPEN", most_open)
+        assert_same(exact_separation(*arguments), naive_of(naive.exact, case))
         patch.setattr("calib.calibrators.geometric.neighbours.MOST_OPEN", most_open)
         assert_same(fast_separation(*arguments), naive_of(naive.fast, case))
         assert_same(exact_separation(*arguments), naive_of(naive.exact, case))
@@ -114,6 +118,41 @@ def test_outlines_and_whole_distances_search_the_same(rng, dtype, monkeypatch):
         apart = np.linalg.norm(train[~same, None].astype(float) - train[same][None], axis=2)
         planes = (to[~same, None] - to[same]) / (2 * apart)
         assert value == pytest.approx(planes.max(axis=1).min(), rel=1e-9)
+
+
+def test_a_search_that_outlines_leave_open_is_done_by_whole_distances(rng, monkeypatch):
+    """One direction of eight tells little of the pairs, in parts so small that some are done when one is given up."""
+    train, labels = rng.normal(size=(60, 8)), rng.integers(0, 3, 60)
+    case = Case(train, labels, rng.normal(size=(20, 8)), rng.integers(0, 3, 20))
+    monkeypatch.setattr("calib.calibrators.geometric.training_set.LEAST_NUMBERS", 1)
+    monkeypatch.setattr("calib.calibrators.geometric.training_set.N_DIRECTIONS", 1)
+    monkeypatch.setattr("calib.calibrators.geometric.training_set.MOST_OUTSIDE", 1.0)
+    monkeypatch.setattr("calib.calibrators.geometric.neighbours.MOST_OPEN", 1.0)
+    monkeypatch.setattr("calib.calibrators.geometric.pruning.PART_ENTRIES", 20)
+    expected, ended, run = naive_of(naive.exact, case), [], _Search.run
+
+    def watched(search):
+        ended.append((type(search.by), run(search)))
+        return ended[-1][1]
+
+    monkeypatch.setattr(_Search, "run", watched)
+    for most_open, some_left in ((0.5, True), (1.0, False)):
+        ended.clear()
+        monkeypatch.setattr("calib.calibrators.geometric.pruning.MOST_OPEN", most_open)
+        assert_same(exact_separation(case.train, case.labels, case.features, case.predicted), expected)
+        assert ((Outline, False) in ended) == some_left
+        assert ((SquaredDistances, True) in ended) == some_left
+
+
+@given(cases(coincide=False), st.sampled_from([1e-19, 1e-21, 1e-24]), st.sampled_from([1, 256]))
+def test_squares_too_small_for_float32_change_nothing(case, unit, least_numbers):
+    case.train, case.features = ((a * unit).astype(np.float32) for a in (case.train, case.features))
+    arguments = case.train, case.labels, case.features, case.predicted
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("calib.calibrators.geometric.training_set.LEAST_NUMBERS", least_numbers)
+        values = fast_separation(*arguments), exact_separation(*arguments)
+    for found, function in zip(values, (naive.fast, naive.exact), strict=True):
+        assert_same(found / unit, naive_of(function, case) / unit)
 
 
 @given(cases())
@@ -214,10 +253,11 @@ def test_what_is_near_keeps_its_digits_far_from_the_origin(dtype):
 
 def test_many_blocks_and_classes_give_what_one_does(rng, monkeypatch):
     train, labels = rng.normal(size=(70, 3)), rng.integers(0, 12, 70)
-    features, predicted = rng.normal(size=(15, 3)), rng.integers(0, 12, 15)
+    features, predicted = rng.normal(size=(40, 3)), rng.integers(0, 12, 40)
     whole = exact_separation(train, labels, features, predicted)
     monkeypatch.setattr("calib.calibrators.geometric.neighbours.BLOCK_ELEMENTS", 1)
     monkeypatch.setattr("calib.calibrators.geometric.pruning.MEMORY_ENTRIES", 1)
+    monkeypatch.setattr("calib.calibrators.geometric.pruning.PART_ENTRIES", 1)
     monkeypatch.setattr("calib.calibrators.geometric.training_set.blocks", partial(blocks, entries=1))
     np.testing.assert_allclose(exact_separation(train, labels, features, predicted), whole, rtol=1e-12)
     expected = naive_of(naive.exact, Case(train, labels, features, predicted))
