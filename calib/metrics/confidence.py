@@ -111,7 +111,9 @@ def check_probs(probs: Any) -> Floats:
 def _numbers(probs: Any) -> npt.NDArray[Any]:
     """Probabilities as an array of numbers, never copied; what is masked is NaN."""
     try:
-        array = np.ma.filled(probs, np.nan) if np.ma.is_masked(probs) else np.asarray(probs)
+        if np.ma.is_masked(probs):
+            probs = np.ma.filled(probs.astype(np.float64) if probs.dtype.kind in "biu" else probs, np.nan)
+        array = np.asarray(probs)
     except ValueError as error:
         raise CalibrationError("Probabilities must be an array; these rows have different lengths.") from error
     if array.dtype.kind not in "fiub":
