@@ -145,10 +145,16 @@ def test_masked_outputs_are_missing_whatever_stands_below(outputs):
     assert findings[0].level == "error" and "5 rows of 300" in findings[0].reason
 
 
-@pytest.mark.parametrize("labels", [LABELS, np.array(NAMES)[LABELS]])
+@pytest.mark.parametrize("labels", [LABELS, np.array(NAMES)[LABELS], np.array(NAMES, dtype=object)[LABELS]])
 def test_masked_labels_are_missing(labels):
     with pytest.raises(calib.DataError, match="5 rows of 300 in labels have no label"):
         predictions_of(PROBS, np.ma.masked_array(labels, np.arange(300) < 5))
+
+
+@pytest.mark.parametrize("dtype", ["M8[D]", "i8,f8"])
+def test_what_is_masked_and_neither_numbers_nor_text_is_refused_in_a_sentence(dtype):
+    with pytest.raises(calib.DataError, match="no array of numbers or text"):
+        predictions_of(PROBS, np.ma.masked_array(np.zeros(300, dtype), np.arange(300) < 5))
 
 
 def test_an_array_alone_asks_for_labels():

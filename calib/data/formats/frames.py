@@ -78,10 +78,10 @@ def as_array(value: Any, name: str) -> Array:
     """
     if hasattr(value, "detach"):  # a tensor of PyTorch: without its gradient, and on this side of a GPU
         value = value.detach().cpu()
-    if np.ma.is_masked(value):  # what is masked is missing, whatever number stands below
-        numbers = np.float64 if value.dtype.kind in "biu" else value.dtype
-        value = value.filled("") if value.dtype.kind == "U" else value.astype(numbers).filled(np.nan)
     try:
+        if np.ma.is_masked(value):  # what is masked is missing, whatever stands below
+            numbers = np.float64 if value.dtype.kind in "biu" else value.dtype
+            value = value.filled("") if value.dtype.kind in "UO" else value.astype(numbers).filled(np.nan)
         array = np.asarray(value)
         if array.dtype.hasobject and all(isinstance(text, str) for text in array.flat):
             array = array.astype(np.str_)
