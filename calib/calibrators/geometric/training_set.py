@@ -76,7 +76,7 @@ class SquaredDistances:
     @cached_property
     def error_between_points(self) -> float:
         """Bound on the rounding error for inputs that are among the points."""
-        return float(self.error(self.largest_norm))
+        return float(self.error(self.norms).max())
 
     @cached_property
     def largest_norm(self) -> np.floating:
