@@ -9,7 +9,7 @@ from pathlib import Path
 
 from calib.canonical import KINDS
 from calib.cli import text
-from calib.cli.arguments import Parser, Target, command_parser, load_options
+from calib.cli.arguments import Parser, Target, command_parser, keep_inputs, load_options
 from calib.data import Choices, read_features, read_rows
 from calib.data.limits import MAX_BYTES
 from calib.data.options import FORMATS
@@ -25,7 +25,7 @@ WHAT = "calibrate new outputs with a saved calibrator"
 def run(arguments: Sequence[str]) -> int:
     """Run the command; returns the exit status. The name after ``--out`` decides whether the file is streamed."""
     given = parser().parse_args(arguments)
-    _check_nothing_is_lost(given)
+    keep_inputs(given, "out")
     exported = runtime.load(given.calibrator)
     streamed = can_read_rows(given.file) and not exported.needs_features and not given.isolate and not _more(given)
     if streamed and given.out.suffix.lower() in ENDINGS:
@@ -50,13 +50,6 @@ def run(arguments: Sequence[str]) -> int:
     said = predict_script.written(given.out, exported, n, _more(given))
     answer.say(said, rows=n, method=exported.method, file=given.out, added=_more(given))
     return answer.end()
-
-
-def _check_nothing_is_lost(given: argparse.Namespace) -> None:
-    out = given.out.resolve()
-    for read in (given.file, given.calibrator, given.features):
-        if read is not None and read.resolve() == out:
-            raise CalibrationError(f"{given.out.name} is read too and would be overwritten; give --out another name.")
 
 
 def _apply_streaming(given: argparse.Namespace, exported: ExportedCalibrator) -> int:

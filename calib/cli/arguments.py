@@ -20,6 +20,7 @@ from calib.data.load import check_choices
 from calib.data.options import FILES, FORMATS, OPTION_OF_ROLE, OPTIONS
 from calib.data.split import part_size, said_of_clusters
 from calib.errors import CalibrationError
+from calib.formatting import one_line
 from calib.registry import calibrator
 
 DESCRIPTION = "Check and correct a classifier's confidence."
@@ -127,6 +128,22 @@ def made_calibrator(given: argparse.Namespace, name: str, params: dict[str, Any]
         return calibrator(name, **{"random_state": given.seed, **params})
     except CalibrationError as error:
         refuse(given, str(error))
+
+
+def keep_inputs(given: argparse.Namespace, *outputs: str) -> None:
+    """Refuse, before the work starts, to write over a file that the command reads, or two answers to one file.
+
+    Parameters
+    ----------
+    outputs : names of the arguments to write to; all other paths are read.
+    """
+    paths = {name: path.resolve() for name, path in vars(given).items() if isinstance(path, Path)}
+    for name in outputs:
+        out = paths.pop(name, None)
+        # What ``fit --continue`` goes on with may be replaced by what comes of it.
+        if out is not None and out in (path for other, path in paths.items() if other != "earlier"):
+            why = "is to be written twice" if out in map(paths.get, outputs) else "is read too and would be overwritten"
+            refuse(given, f"{one_line(out.name)} {why}; give --{name} another name")
 
 
 def refuse(given: argparse.Namespace, reason: str) -> NoReturn:

@@ -17,6 +17,7 @@ from calib.cli.arguments import (
     Parser,
     Target,
     data_parser,
+    keep_inputs,
     load_data,
     made_calibrator,
     method_with_parameters,
@@ -53,6 +54,7 @@ WHAT = "fit several methods and score them on held-out rows"
 def run(arguments: Sequence[str]) -> int:
     """Run the command; returns the exit status."""
     given = parser().parse_args(arguments)
+    keep_inputs(given, "csv", "report")
     if given.report:
         import calib.reporting  # noqa: F401  # where its packages are missing, that is said before anything is fitted
     data = load_data(given)

@@ -17,6 +17,7 @@ from calib.cli.arguments import (
     Target,
     assignment,
     data_parser,
+    keep_inputs,
     load_data,
     made_calibrator,
     method_with_parameters,
@@ -53,6 +54,7 @@ WHAT = "fit one method and save it"
 def run(arguments: Sequence[str]) -> int:
     """Run the command; returns the exit status."""
     given = parser().parse_args(arguments)
+    keep_inputs(given, "out")
     check_options(given)
     if given.out.suffix.lower() in (".onnx", ".py", ".sql") and (given.sets is not None or given.decide is not None):
         refuse(

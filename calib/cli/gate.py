@@ -79,6 +79,13 @@ def run(arguments: Sequence[str]) -> int:
     limits = {key: value for name, key in LIMITS.items() if (value := vars(given)[name]) is not None}
     if not limits:
         refuse(given, "give a limit, as --max-ece 0.03")
+    for key, limit in limits.items():
+        score = SCORES[key]
+        if not (math.isfinite(limit) and score.low <= limit <= score.high):
+            possible = (
+                f"from {score.low:g} to {score.high:g}" if math.isfinite(score.high) else f"from {score.low:g} up"
+            )
+            refuse(given, f"{limit:g} is no limit of the {score.title}, which lies {possible}")
     if given.calibrator is None:
         data = load_data(given)
         raw = calibrator("identity").fit(data.logits[:2], data.labels[:2])

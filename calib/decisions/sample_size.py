@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import asinh, ceil, sqrt
+from math import asinh, ceil, inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -64,8 +64,9 @@ def rows_for_slope(probs: Any, width: float, intercept: float = 0.0, slope: floa
     Raises
     ------
     CalibrationError
-        If all probabilities are equal, or one is not strictly between 0 and 1.
+        If all probabilities are equal, one is not strictly between 0 and 1, or the width is not above 0.
     """
+    _check_width(width)
     chances = np.asarray(probs, dtype=np.float64)
     if not ((chances > 0.0) & (chances < 1.0)).all() or np.ptp(chances) == 0.0:
         raise CalibrationError(
@@ -182,7 +183,11 @@ def design_effect(probs: Floats, outcomes: Any, clusters: Any) -> float:
 def _check(rate: float, width: float) -> None:
     if not 0.0 < rate < 1.0:
         raise CalibrationError(f"An event rate of {rate:g} is not strictly between 0 and 1.")
-    if not width > 0.0:
+    _check_width(width)
+
+
+def _check_width(width: float) -> None:
+    if not 0.0 < width < inf:
         raise CalibrationError(f"An interval of width {width:g} cannot be reached; give one above 0.")
 
 

@@ -89,7 +89,8 @@ def test_apply_never_writes_over_what_it_reads(saved, tmp_path, overconfident, c
     outputs = tmp_path / "new.npy"
     np.save(outputs, overconfident[0][:7])
     before = outputs.read_bytes()
-    assert run("apply", saved, outputs, "--out", tmp_path / "." / "new.npy") == 1
+    with pytest.raises(SystemExit, match="2"):
+        run("apply", saved, outputs, "--out", tmp_path / "." / "new.npy")
     assert "would be overwritten" in capsys.readouterr().err
     assert outputs.read_bytes() == before
 

@@ -1,4 +1,5 @@
 import json
+import os
 import re
 import subprocess
 import sys
@@ -362,3 +363,44 @@ def test_what_is_said_passes_the_function_that_makes_it_safe() -> None:
     said = re.compile(r"^(?!.*\\r).*\bprint\(", re.MULTILINE)  # a line of progress drives the terminal itself
     modules = (ROOT / "calib" / "cli").glob("*.py")
     assert [path.name for path in modules for _ in said.findall(path.read_text(encoding="utf-8"))] == ["text.py"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["fit", "outputs.npz", "--method", "temperature", "--out", "outputs.npz"],
+        ["fit", "scores.npy", "--labels", "outputs.npz", "--method", "temperature", "--out", "x/../outputs.npz"],
+        ["compare", "outputs.npz", "--methods", "temperature", "--csv", "outputs.npz"],
+        ["compare", "outputs.npz", "--methods", "temperature", "--csv", "a.html", "--report", "a.html"],
+    ],
+)
+def test_no_command_writes_over_what_it_reads_or_wrote(command, file, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(file.parent)
+    Path("x").mkdir()
+    before = file.read_bytes()
+    with pytest.raises(SystemExit, match="2"):
+        run(*command)
+    assert "another name" in capsys.readouterr().err
+    assert file.read_bytes() == before
+    assert not Path("a.html").exists()
+
+
+def test_a_calibrator_that_goes_on_may_replace_itself(file, monkeypatch) -> None:
+    monkeypatch.chdir(file.parent)
+    assert run("fit", "outputs.npz", "--method", "gpcalib:n_inducing=5,max_iter=3", "--out", "c.zip") == 0
+    n = runtime.load("c.zip").metadata["n_rows"]
+    assert run("fit", "outputs.npz", "--continue", "c.zip", "--out", "c.zip") == 0
+    assert runtime.load("c.zip").metadata["n_rows"] > n
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a named pipe is of POSIX")
+def test_a_pipe_is_refused_in_words(tmp_path, capsys) -> None:
+    path = tmp_path / "scores.csv"
+    os.mkfifo(path)
+    held = os.open(path, os.O_RDWR)  # a pipe without a writer blocks whoever opens it
+    try:
+        assert run("inspect", path, "--json") == 1
+    finally:
+        os.close(held)
+    (finding,) = json.loads(capsys.readouterr().out)["findings"]
+    assert "scores.csv" in finding["reason"] and "pipe" in finding["reason"] and finding["action"]

@@ -77,3 +77,15 @@ def test_a_score_that_the_rows_do_not_have_is_said(tmp_path, capsys) -> None:
     (tmp_path / "answers.csv").write_text("confidence,correct\n" + "0.9,1\n0.4,0\n0.7,1\n" * 20)
     assert run(tmp_path / "answers.csv", "--max-classwise-ece", 0.3) == 1
     assert "Class-wise" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "limit"),
+    [("--max-ece", "3"), ("--max-ece", "nan"), ("--max-nll", "inf"), ("--max-nll", "-1"), ("--min-accuracy", "70")],
+)
+def test_a_limit_that_no_score_can_reach_is_the_commands_fault(option, limit, file, capsys) -> None:
+    """3 meant as a percentage would pass every model, and 70 none."""
+    with pytest.raises(SystemExit, match="2"):
+        run(file, option, limit)
+    said = capsys.readouterr().err
+    assert limit in said and "from 0" in said

@@ -121,3 +121,9 @@ def test_the_numbers_of_credit(shared_data) -> None:
     assert rows_for_slope(probs, 0.2, -0.4676062462351283, 0.6753757296717651) == 3603
     assert rows_for_o_e(0.079, 0.1) == 17930
     assert log(rows_for_o_e(0.079, 0.1) / 4483) > 0
+
+
+@pytest.mark.parametrize("width", [-1.0, 0.0, float("nan"), float("inf")])
+def test_no_width_of_the_slope_is_squared_away(width) -> None:
+    with pytest.raises(CalibrationError, match="width"):
+        rows_for_slope([0.2, 0.4, 0.7], width)

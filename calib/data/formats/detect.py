@@ -262,13 +262,20 @@ def open_file(source: Source, stack: ExitStack) -> tuple[str, BinaryIO]:
         )
     path = Path(source)
     try:
-        return shown_name(path), stack.enter_context(path.open("rb"))
+        file = stack.enter_context(path.open("rb"))
     except (OSError, ValueError) as error:  # a ValueError: no system takes a path with such characters
         raise InvalidUpload(
             "missing",
             f"{shown_name(path)} cannot be opened ({reason(error)}).",
             "Check the path; to name an array inside a file, give its name as the outputs or the labels.",
         ) from error
+    if not file.seekable():
+        raise InvalidUpload(
+            "missing",
+            f"{shown_name(path)} is a pipe, and a file is read in more than one pass.",
+            "Write what it gives to a file first, and name that.",
+        )
+    return shown_name(path), file
 
 
 def shown_name(path: str | Path) -> str:
