@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -186,8 +187,9 @@ def of_real(found: pd.DataFrame) -> str:
 
 
 def failures(found: pd.DataFrame) -> str:
-    """Why fits failed, one line for each reason."""
+    """Why fits failed, one line for each reason, whatever the numbers in it."""
     failed = found[found["failure"] != ""]
+    failed = failed.assign(failure=[re.sub(r"\d+", "#", why) for why in failed["failure"]])
     lines = []
     for (method, why), group in failed.groupby(["method", "failure"]):
         where = sorted({f"{k} classes, {n:,} rows" for k, n in zip(group["classes"], group["rows"], strict=True)})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import product
 
 import numpy as np
@@ -131,3 +132,9 @@ def test_ranks_over_all_classes_are_among_the_methods_of_every_cell():
     assert rows[0] == ("method", "all cells", "2 classes", "10 classes")
     assert rows[2:] == [("Auto", "1.3", "1.5", "1.0"), ("Beta", "1.7", "1.5", "2.0"), ("Platt", "3.0", "3.0", "3.0")]
     assert "3 cells" in text
+
+
+def test_failures_that_differ_in_their_numbers_are_one_reason():
+    found = records({"Beta": np.array([[1.0, np.nan, np.nan]])})
+    found["failure"] = ["", "index 91 of 91", "index 93 of 93"]
+    assert re.search(r"\| Beta +\| +2 \| +2 classes, 100 rows \| +index # of # \|", arena_tables.failures(found))
