@@ -262,11 +262,19 @@ def argmax_with_ties(probs: Floats, ranking: Floats) -> Ints:
     return best
 
 
+def check_unmasked(name: str, values: Any) -> None:
+    """Refuse masked values: an array of theirs would hold what stands below the mask."""
+    if np.ma.is_masked(values):
+        count = int(np.ma.count_masked(values))
+        raise CalibrationError(f"{count:,} of the {name} are masked, that is missing; leave their rows out.")
+
+
 def check_logits(logits: Any) -> Floats:
     """Logits as a float64 array of shape (n, n_classes), none beyond :data:`LARGEST` as in loading.
 
     It is copied only where the dtype differs.
     """
+    check_unmasked("logits", logits)
     array = np.asarray(logits)
     if array.ndim != 2 or array.shape[1] < 2:
         raise CalibrationError(f"Logits must have shape (n, n_classes) with at least 2 classes; got {array.shape}.")
@@ -293,6 +301,7 @@ def less_row_maxima(logits: Floats, given: Any) -> Floats:
 
 def check_labels(labels: Any, shape: tuple[int, ...]) -> Ints:
     """Labels as int64 of shape (n,), each in [0, n_classes)."""
+    check_unmasked("labels", labels)
     array = np.asarray(labels)
     if array.ndim != 1 or len(array) != shape[0]:
         raise CalibrationError(f"Labels must have shape ({shape[0]},), one for each row of logits; got {array.shape}.")

@@ -36,6 +36,7 @@ from calib.evaluation.evaluation import said_of_bounds
 from calib.export import recorded, runtime, writer
 from calib.export.runtime import ExportedCalibrator
 from calib.export.sql import check_sql
+from calib.formatting import one_line
 from calib.metrics.bootstrap import Interval
 from calib.numerics import Ints
 from calib.out_of_core import can_read_rows
@@ -55,6 +56,9 @@ def run(arguments: Sequence[str]) -> int:
     """Run the command; returns the exit status."""
     given = parser().parse_args(arguments)
     keep_inputs(given, "out")
+    beside = given.out.with_suffix(".json").resolve()  # of an .npz of arrays
+    if given.out.suffix.lower() == ".npz" and beside in {p.resolve() for p in (given.file, given.labels) if p}:
+        refuse(given, f"{one_line(beside.name)} is read too and would be overwritten; give --out another name")
     check_options(given)
     if given.out.suffix.lower() in (".onnx", ".py", ".sql") and (given.sets is not None or given.decide is not None):
         refuse(

@@ -385,6 +385,17 @@ def test_no_command_writes_over_what_it_reads_or_wrote(command, file, monkeypatc
     assert not Path("a.html").exists()
 
 
+def test_what_is_written_beside_arrays_replaces_no_data(file, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(file.parent)
+    with np.load(file) as stored:
+        rows = {name: stored[name].tolist() for name in stored}
+    Path("data.json").write_text(json.dumps(rows), encoding="utf-8")
+    with pytest.raises(SystemExit, match="2"):
+        run("fit", "data.json", "--method", "temperature", "--out", "data.npz")
+    assert "another name" in capsys.readouterr().err
+    assert json.loads(Path("data.json").read_text(encoding="utf-8")) == rows
+
+
 def test_a_calibrator_that_goes_on_may_replace_itself(file, monkeypatch) -> None:
     monkeypatch.chdir(file.parent)
     assert run("fit", "outputs.npz", "--method", "gpcalib:n_inducing=5,max_iter=3", "--out", "c.zip") == 0

@@ -15,7 +15,7 @@ import calib
 from calib import metrics
 from calib.errors import CalibrationError
 from calib.metrics.confidence import target_pair
-from calib.numerics import softmax
+from calib.numerics import check_logits, softmax
 
 rows = st.lists(st.tuples(st.floats(0.0, 1.0), st.booleans()), min_size=1, max_size=60)
 
@@ -142,3 +142,12 @@ def test_what_are_no_probabilities_is_refused_in_a_sentence(probs, said, target)
 def test_numbers_of_bins_are_bounded(n_bins):
     with pytest.raises(CalibrationError, match="1 to 1,000,000"):
         calib.reliability_curve([[0.2, 0.8]], [1], n_bins=n_bins)
+
+
+def test_masked_labels_and_logits_are_refused_and_not_read_below_the_mask():
+    probs, labels = np.array([[0.2, 0.8], [0.6, 0.4], [0.5, 0.5]]), [0, 1, 1]
+    with pytest.raises(CalibrationError, match="1 of the labels are masked"):
+        metrics.ece(probs, np.ma.masked_array(labels, [0, 1, 0]))
+    with pytest.raises(CalibrationError, match="2 of the logits are masked"):
+        check_logits(np.ma.masked_array(probs, [[0, 0], [1, 1], [0, 0]]))
+    assert metrics.ece(probs, np.ma.masked_array(labels, [0, 0, 0])) == metrics.ece(probs, labels)
