@@ -367,7 +367,7 @@ def test_gpcalib_bounds_hold_the_nll_of_the_full_matrix(options):
         nll = Evaluation.from_calibrator(fitted, given, labels).row_nll
         assert (low - 1e-6 <= nll).all()
         assert (nll <= high + 1e-6).all()
-    assert 0.01 < (high - low).mean() < 1
+    assert 0.01 < (high - low).mean() < 2  # nats, of some 5 that the NLL of an unlisted label has
     assert fitted.nll_bounds(outputs[labels == outputs.argmax()], labels[labels == outputs.argmax()]) is not None
     assert replace(fitted, prediction="delta").set_state(fitted.get_state()).nll_bounds(outputs, labels) is None
 

@@ -69,7 +69,8 @@ def lowest_bisector(gaps: Floats, shortest: Floats, longest: Floats) -> Floats:
     squared = np.where(gaps > 0, longest, shortest)
     tiny = np.finfo(squared.dtype).tiny
     np.maximum(squared, tiny, out=squared)
-    values: Floats = np.divide(gaps, np.sqrt(squared, out=squared), out=squared)
+    with np.errstate(over="ignore"):  # tiny distances of huge gaps; such a quotient is infinite, and set below
+        values: Floats = np.divide(gaps, np.sqrt(squared, out=squared), out=squared)
     values *= 0.5
     if shortest.size and shortest.min() < tiny:
         values[shortest < tiny] = -np.inf
