@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import time
@@ -105,13 +104,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         path = item.nodeid.partition("::")[0].removeprefix("tests/")
         group = next((name for name, beginnings in GROUPS.items() if path.startswith(beginnings)), path)
         item.add_marker(pytest.mark.xdist_group(group))
-
-
-def pytest_collection_finish() -> None:
-    """Spare the collector the modules and the ten thousand tests, which stay to the end: a tenth of the CPU time."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(100_000, 50, 50)
 
 
 @pytest.fixture
