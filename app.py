@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib.logs import without_data
+from calib.isolation.logs import without_data
 from calib.ui.data.roles import several_models
 from calib.ui.data.upload import change_by_hand, gallery, last_reading, uploaders
 from calib.ui.data.view import (

@@ -10,6 +10,6 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
-from calib.logs import quiet_start
+from calib.isolation.logs import quiet_start
 
 quiet_start()

@@ -8,7 +8,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 from calib.cli import main  # noqa: E402
-from calib.logs import quiet_start  # noqa: E402
+from calib.isolation.logs import quiet_start  # noqa: E402
 
 
 def run() -> int:

@@ -1,1 +1,1 @@
-"""Files of strangers are read by processes that are thrown away."""
+"""Processes that are thrown away read the files of strangers, and logs hold nobody's data."""

@@ -23,8 +23,8 @@ from typing import Any, get_args, get_type_hints
 
 from calib.errors import CalibrationError, DataError, Finding
 from calib.isolation.codec import read_message, write_message
+from calib.isolation.logs import trace
 from calib.isolation.sandbox import Limits, readable_folders, restrict
-from calib.logs import trace
 
 STARTED = b"s"
 STATUS = struct.Struct("<i")

@@ -21,10 +21,10 @@ from importlib import import_module
 from typing import Any, Literal
 
 from calib.errors import CalibrationError, missing_package
+from calib.isolation.logs import quiet_start
 from calib.jobs.executor import Place
 from calib.jobs.local import ONE_THREAD, TENSORFLOW, WorkerDied
 from calib.jobs.protocol import Data, Failure, Progress, Result, Run
-from calib.logs import quiet_start
 
 log = logging.getLogger("calib.jobs")
 

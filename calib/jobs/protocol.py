@@ -18,8 +18,8 @@ from importlib.abc import MetaPathFinder
 from typing import Any, BinaryIO, Literal
 
 from calib.errors import CalibrationError, FitCancelled, reason
+from calib.isolation.logs import trace
 from calib.jobs.shared import dumps
-from calib.logs import trace
 
 PROGRESS_INTERVAL = 0.05
 """Seconds between two progress messages; pages look once or twice a second."""

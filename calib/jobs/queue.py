@@ -16,13 +16,13 @@ import numpy as np
 
 from calib.base import Calibrator
 from calib.errors import CalibrationError, FitCancelled, reason
+from calib.isolation.logs import trace
 from calib.jobs.executor import Executor, Lane, LocalExecutor, Place
 from calib.jobs.local import UnexpectedError, WorkerDied
 from calib.jobs.protocol import Data, Progress
 from calib.jobs.scheduling import QueueLimits, queue_position
 from calib.jobs.spec import NO_DATA, FitSpec, Job, Record, TaskSpec, data_of, lane_of
 from calib.jobs.tasks import Fitted, fit_calibrator, fit_small, plainly
-from calib.logs import trace
 from calib.registry import METHODS
 
 log = logging.getLogger("calib.jobs")

@@ -13,8 +13,8 @@ import sys
 import threading
 from typing import BinaryIO
 
+from calib.isolation.logs import quiet_start, without_data
 from calib.jobs.protocol import Cancel, Data, Failure, Progress, Result, Run, Task, receive, send
-from calib.logs import quiet_start, without_data
 
 
 class Worker:

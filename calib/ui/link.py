@@ -15,7 +15,7 @@ import streamlit as st
 
 from calib.data import DataError, Predictions
 from calib.errors import CalibrationError
-from calib.logs import trace
+from calib.isolation.logs import trace
 from calib.ui import fits
 from calib.ui import restore as earlier
 from calib.ui.restore import entry_of, keys_of, reopen

@@ -18,8 +18,8 @@ from calib.diagnostics.judgement import judge
 from calib.errors import CalibrationError
 from calib.evaluation.view import TOP_LABEL, Viewpoint
 from calib.formatting import escape_markdown, plural
+from calib.isolation.logs import trace, without_data
 from calib.jobs.tasks import import_modules
-from calib.logs import trace, without_data
 from calib.plots.style import COLORS, PAGES, text_color
 from calib.ui import fits, link
 from calib.ui.fitting import not_started, offer_to_fit_again

@@ -13,8 +13,8 @@ from typing import Literal
 
 from calib import settings
 from calib.data import Predictions
+from calib.isolation.logs import trace
 from calib.jobs import FitSpec, Job, TaskSpec
-from calib.logs import trace
 from calib.workspace import retry
 from calib.workspace.files import CONTENT, Clock, Damaged, Items, Unreadable, in_words
 from calib.workspace.links import Content, Entries, Entry, NotDeleted

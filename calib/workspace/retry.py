@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from calib.logs import trace
+from calib.isolation.logs import trace
 
 log = logging.getLogger("calib.workspace")
 

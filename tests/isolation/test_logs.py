@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from calib.errors import CalibrationError
+from calib.isolation.logs import trace
 from calib.jobs import FitSpec, Job
 from calib.jobs.local import UnexpectedError, WorkerDied
 from calib.jobs.protocol import Failure, Run
 from calib.jobs.queue import ending
-from calib.logs import trace
 from tests.conftest import ROOT
 
 CANARY = "canary-7391"
@@ -78,7 +78,7 @@ def test_a_fit_that_fails_says_why_to_its_owner_and_where_to_the_log(error, kept
 SHOUTS = f"""
 import asyncio, logging, sys, threading, warnings
 logging.basicConfig(level="INFO")
-from calib.logs import without_data
+from calib.isolation.logs import without_data
 without_data(); without_data()
 word = "{CANARY}"
 def fail():
@@ -129,7 +129,7 @@ def test_hooks_of_others_stay() -> None:
     code = """
 import sys, threading
 hooks = sys.excepthook, threading.excepthook = lambda *a: None, lambda a: None
-from calib.logs import without_data
+from calib.isolation.logs import without_data
 without_data()
 print(hooks == (sys.excepthook, threading.excepthook))
 """
@@ -151,7 +151,7 @@ print("something of our own", file=sys.stderr)
 def test_only_the_chatter_is_held_back(tmp_path, end):
     (tmp_path / "noisy").mkdir()
     (tmp_path / "noisy" / "__init__.py").write_text(NOISY.format(end=end))
-    program = "from calib.logs import quiet_start\nquiet_start('noisy')\nimport noisy\nprint(noisy.answer)"
+    program = "from calib.isolation.logs import quiet_start\nquiet_start('noisy')\nimport noisy\nprint(noisy.answer)"
     path = os.pathsep.join([str(tmp_path), str(ROOT)])
     done = subprocess.run(
         [sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
