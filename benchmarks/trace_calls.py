@@ -106,6 +106,7 @@ def through_the_page() -> Steps:
     """The page Fit, until the fit is done."""
     from streamlit.testing.v1 import AppTest
 
+    os.environ["CALIB_WORKSPACE"] = "off"  # AppTest's visitor has no address that a kept data set could count to
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
     app.button(key=f"sample/{SAMPLE}").click().run()
     app.session_state["fit/methods"] = [METHOD]
