@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import math
 import os
 import sys
 from collections.abc import Iterable
@@ -198,6 +199,18 @@ def part(given: str) -> float | int | str:
         raise argparse.ArgumentTypeError(f"expected a fraction, a count or 'all', got {given!r}") from None
     if number <= 0 or (isinstance(number, float) and number >= 1):
         raise argparse.ArgumentTypeError(f"a fraction lies between 0 and 1, a count is at least 1; got {given}")
+    return number
+
+
+def number_between(low: float, high: float, given: str) -> float:
+    """A number strictly between two others."""
+    try:
+        number = float(given)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a number, got {given!r}") from None
+    if not low < number < high:
+        where = f"above {low:g}" if math.isinf(high) else f"strictly between {low:g} and {high:g}"
+        raise argparse.ArgumentTypeError(f"a number {where} is needed; got {given}")
     return number
 
 

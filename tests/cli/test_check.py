@@ -130,3 +130,19 @@ def test_the_plan_is_that_of_the_library(tmp_path, capsys) -> None:
     said = capsys.readouterr().out
     for one in rows_needed(probs, came, 0.2, {"slope": 0.4}):
         assert f"{one.rows:,}" in said
+
+
+@pytest.mark.parametrize("option", (["--slope", "0"], ["--o-e", "nan"], ["--auroc", "wide"], ["--threshold", "1"]))
+def test_a_plan_with_a_width_or_threshold_that_means_nothing_is_refused(option, outputs, capsys) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run("plan", outputs[0], *option)
+    assert ended.value.code == 2
+    assert option[1] in capsys.readouterr().err
+
+
+def test_a_threshold_without_an_event_is_refused_and_not_dropped(outputs, capsys) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run("plan", outputs[0], "--threshold", 0.2)
+    assert ended.value.code == 2
+    assert "--threshold" in capsys.readouterr().err
+    assert run("plan", outputs[0]) == 0
