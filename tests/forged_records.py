@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import calib
-from calib.export.archive import digest
+from calib.export.archive import digest, npz_of
 from calib.export.runtime import ExportedCalibrator, to_record
 
 Node = tuple[Any, Any]
@@ -58,9 +58,8 @@ def forged(exported: ExportedCalibrator, rng: np.random.Generator, of: str = "st
             _change_parameter(record, rng)
         else:
             _change_node([(record, key) for key in record if key != "format"], rng)
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **arrays)
-    return json.dumps({**record, "sha256": digest(record, buffer.getvalue())}), buffer.getvalue()
+    made = npz_of(arrays)
+    return json.dumps({**record, "sha256": digest(record, made)}), made
 
 
 def _pick(values: Any, rng: np.random.Generator) -> Any:

@@ -69,9 +69,7 @@ def pack(fields: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> tuple[s
             f"The calibrator carries {size / 1e9:.1f} GB, and an export holds up to {LARGEST / 1e9:.1f} GB; fit it "
             "with a smaller training set, or with a reduction of it."
         )
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, allow_pickle=False, **arrays)
-    npz = buffer.getvalue()
+    npz = npz_of(arrays)
     if int.from_bytes(npz[DIRECTORY_SIZE], "little") > MAX_DIRECTORY:
         raise _too_many(arrays)
     record = {"format": FORMAT, **fields}
@@ -86,6 +84,18 @@ def pack(fields: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> tuple[s
             "character, and cannot be written to a file; write it without."
         ) from None
     return text, npz
+
+
+def npz_of(arrays: Mapping[str, np.ndarray]) -> bytes:
+    """An npz of arrays that hold no Python objects, which only a pickle could keep.
+
+    NumPy refuses such arrays itself from 2.1 on; before, it takes its option ``allow_pickle`` for an array's name.
+    """
+    if objects := [name for name, array in arrays.items() if array.dtype.hasobject]:
+        raise TypeError(f"{', '.join(objects)} hold Python objects, which are not written")
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]  # an array is never its option
+    return buffer.getvalue()
 
 
 def unpack(text: str, npz: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ import numpy as np
 
 from calib.base import Calibrator, Callback
 from calib.errors import CalibrationError
+from calib.export.archive import npz_of
 from calib.formatting import safe_table
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
 from calib.top_k import TopK
@@ -84,9 +84,7 @@ def to_npz(*, data: Mapping[str, Any], callback: Callback = _ignore) -> bytes:
     n = len(rows.logits)
     arrays = answer(data["calibrator"], rows, lambda done: callback(done, n, math.nan))
     arrays |= {"labels": rows.labels, "weights": rows.weights}
-    filled = io.BytesIO()
-    np.savez_compressed(filled, allow_pickle=False, **{k: array for k, array in arrays.items() if array is not None})
-    return filled.getvalue()
+    return npz_of({name: np.asarray(array) for name, array in arrays.items() if array is not None})
 
 
 def to_csv(*, data: Mapping[str, Any], callback: Callback = _ignore) -> str:

@@ -25,6 +25,7 @@ from calib.export.archive import (
     digest,
     flatten,
     holds_arrays,
+    npz_of,
     pack,
     read_bundle,
     read_pair,
@@ -454,3 +455,10 @@ def test_numpy_scalars_become_python_scalars():
 def test_what_is_not_plain_is_refused(bad):
     with pytest.raises(CalibrationError):
         flatten({"x_": bad})
+
+
+def test_an_npz_holds_what_it_is_given_and_no_objects():
+    with np.load(io.BytesIO(npz_of(ARRAYS)), allow_pickle=False) as file:
+        assert set(file.files) == set(ARRAYS)
+    with pytest.raises(TypeError, match="odd"):
+        npz_of({**ARRAYS, "odd": np.array([None])})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from functools import cache
 
 import numpy as np
@@ -27,7 +28,8 @@ def run(request):
     if request.param == "postgresql" and not postgresql_programs():
         pytest.skip("no PostgreSQL server program was found")
     try:
-        sqlite3.connect(":memory:").execute("SELECT EXP(LN(2))")
+        with closing(sqlite3.connect(":memory:")) as engine:
+            engine.execute("SELECT EXP(LN(2))")
     except sqlite3.OperationalError:
         pytest.skip("this Python's SQLite was built without its mathematical functions")
     return ENGINES[request.param]

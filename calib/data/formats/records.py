@@ -152,7 +152,8 @@ class Records:
             table, one_hot = one_hot_as_labels(with_columns(table), self.name)
             findings += one_hot
         if self._top_labels:
-            table = table.rename_columns({"label": "predicted_label", "score": "confidence"})
+            renamed = {"label": "predicted_label", "score": "confidence"}
+            table = table.rename_columns([renamed.get(name, name) for name in table.column_names])
         if self._scored:
             table = table.select(sorted(table.column_names, key=by_number))
         contents = TableContents.from_table(self.name, table, allowance, bool(choices.drop_bad_rows))

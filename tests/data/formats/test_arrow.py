@@ -34,7 +34,7 @@ def read(content: bytes, name: str = "outputs.arrow"):
 
 
 def labelled(kind):
-    return TABLE.set_column(3, "label", TABLE.column("label").cast(kind))
+    return TABLE.set_column(3, "label", pa.array(TABLE.column("label").to_pylist(), kind))
 
 
 LISTS = pa.table({"logits": pa.array(LOGITS.tolist()), "label": LABELS})
