@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from dataclasses import fields
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -69,6 +70,7 @@ def part_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+@cache
 def imported(path: Path) -> list[tuple[int, str]]:
     """Line and dotted name of everything a file imports, also inside functions, and for type checking too."""
     found = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import cache
@@ -87,19 +87,28 @@ def variants_of(cls: type[Calibrator]) -> list[dict[str, Any]]:
 VARIANTS = {name: CHOSEN.get(name) or variants_of(method.cls) for name, method in calib.METHODS.items()}
 
 CASES = [(name, params) for name, variants in VARIANTS.items() for params in variants]
-every_variant = pytest.mark.parametrize(
-    ("name", "params"),
-    [
-        pytest.param(
-            name,
-            params,
-            id=f"{name}-{'-'.join(f'{key}={value}' for key, value in params.items())}",
-            marks=[pytest.mark.long] if number and name in SLOW else [],
-        )
-        for name, variants in VARIANTS.items()
-        for number, params in enumerate(variants)
-    ],
-)
+
+
+def each_variant(long: Callable[[str, int], bool]) -> pytest.MarkDecorator:
+    """One case for each variant, of which those are long whose name and number in their method are."""
+    return pytest.mark.parametrize(
+        ("name", "params"),
+        [
+            pytest.param(
+                name,
+                params,
+                id=f"{name}-{'-'.join(f'{key}={value}' for key, value in params.items())}",
+                marks=[pytest.mark.long] if long(name, number) else [],
+            )
+            for name, variants in VARIANTS.items()
+            for number, params in enumerate(variants)
+        ],
+    )
+
+
+every_variant = each_variant(lambda name, number: number > 0 and name in SLOW)
+every_method = each_variant(lambda name, number: number > 0)
+"""For what calib.base does alike for all variants of a method; `make test-long` holds the further ones to it too."""
 
 
 def make(name: str, params: dict[str, Any]) -> Calibrator:
@@ -346,7 +355,7 @@ def test_the_unit_of_the_logits_changes_nothing(name, n_classes, unit):
     np.testing.assert_array_equal(again.predict_proba(unit * test), scaled.predict_proba(unit * test))
 
 
-@every_variant
+@every_method
 def test_pickle_and_clone(name, params):
     calibrator, logits = fitted(name, params), hard_rows(4)
     again = pickle.loads(pickle.dumps(calibrator))
@@ -357,7 +366,7 @@ def test_pickle_and_clone(name, params):
     assert not clone.fitted
 
 
-@every_variant
+@every_method
 def test_inputs_are_not_written_to(name, params):
     logits, labels = sample(150, 4)
     before = logits.copy()
@@ -368,7 +377,7 @@ def test_inputs_are_not_written_to(name, params):
     np.testing.assert_array_equal(logits, before)
 
 
-@every_variant
+@every_method
 def test_dtype_and_memory_layout_do_not_matter(name, params):
     calibrator = fitted(name, params)
     logits, labels = sample(150, 4)
@@ -480,7 +489,7 @@ def test_decisions_are_the_same_from_a_file(name, n_classes):
                 ExportedCalibrator(calibrator, **more)
 
 
-@every_variant
+@every_method
 def test_a_callback_can_cancel(name, params):
     calls = []
 

@@ -50,7 +50,22 @@ def fitted_once(method):
     return tuple(fits(2, [method], n=200))
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if name not in ("geometric",)])
+IN_SQL = [name for name in METHODS if name != "geometric"]
+QUICK = ("beta", "isotonic")
+
+
+@pytest.mark.parametrize(
+    ("run", "method"),
+    [
+        # Of the other engines, quick ones with their logarithm and exponential, and with long comparisons.
+        pytest.param(
+            engine, name, marks=[] if engine == "sqlite" or name in ("beta", "isotonic") else [pytest.mark.long]
+        )
+        for engine in ENGINES
+        for name in IN_SQL
+    ],
+    indirect=["run"],
+)
 def test_engines_give_what_the_methods_give(run, method):
     written = 0
     for _, params, given, rows in fitted_once(method):

@@ -12,13 +12,25 @@ from calib.calibrators.gpcalib import GPCalib, training
 from calib.calibrators.gpcalib.posterior import Posterior
 from calib.numerics import log_softmax, softmax
 from tests.calibrators.gpcalib import naive
-from tests.calibrators.gpcalib.test_objective import every_kind, objective_of, some_objective
+from tests.calibrators.gpcalib.test_objective import KINDS, objective_of, some_objective
 from tests.conftest import Later, simulate
 
 gpflow, gpflow_model = Later("gpflow"), Later("calib.calibrators.gpcalib.gpflow_model")
 
+# Any two values of two options occur together in one of these.
+PAIRWISE = [
+    ("logits", "diagonal", "diagonal", False),
+    ("logits", "full", "full", True),
+    ("probs", "diagonal", "full", False),
+    ("probs", "full", "diagonal", False),
+    ("probs", "diagonal", "diagonal", True),
+]
 
-@every_kind
+
+@pytest.mark.parametrize(
+    ("space", "covariance", "variational", "after_earlier"),
+    [pytest.param(*kind, marks=[] if kind in PAIRWISE else [pytest.mark.long]) for kind in KINDS],
+)
 def test_tensorflow_has_the_same_objective_and_gradient(space, covariance, variational, after_earlier, monkeypatch):
     """Operation by operation: to compile them takes longer than all comparisons."""
     monkeypatch.setattr("tensorflow.function", lambda function, autograph: function)
