@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from calib.data import DataError, Predictions, load
+from calib.data.split import split_rows
 
 CLASSES = st.lists(st.integers(0, 5), min_size=2, max_size=60)
 
@@ -233,3 +234,11 @@ def test_a_mask_takes_its_rows_and_no_row_numbers():
     np.testing.assert_array_equal(row_numbers(data.take(mask)), [1, 4])
     assert data.take(mask).sha256 == data.take([1, 4]).sha256
     assert len(data.take([])) == 0
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint64, np.int16])
+def test_labels_of_any_integers_are_split_alike(dtype):
+    labels = np.array([0, 1] * 20 + [2])
+    parts = [split_rows(labels.astype(kind), 0.5, None, random_state=0) for kind in (np.int64, dtype)]
+    for one, other in zip(*parts, strict=True):
+        np.testing.assert_array_equal(one, other)

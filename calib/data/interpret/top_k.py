@@ -155,7 +155,8 @@ def _outputs(contents: Contents, held: _Names, report: Report) -> TopK:
     rest = _rest(contents, held, values, n_classes, report)
     own = None if held.label_logit is None else _of_rows(contents.read(held.label_logit), n, held.label_logit)
     # What does not fit into 32 bits is no class; it must not wrap around to one.
-    classes = np.where((indices >= 0) & (indices < n_classes), indices, -1).astype(np.int32)
+    classes = np.full(indices.shape, -1, dtype=np.int32)
+    np.copyto(classes, indices, where=(indices >= 0) & (indices < n_classes), casting="unsafe")
     with np.errstate(invalid="ignore"):
         return TopK(values, classes, rest, n_classes, own).ordered()
 
