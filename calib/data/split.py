@@ -127,8 +127,9 @@ def stratified_rows(labels: Ints, size: int, random_state: int) -> Rows:
 
     n = len(labels)
     rows = np.arange(n)
+    labels = labels.astype(np.int64, copy=False)  # unsigned ones are neither counted nor negative everywhere
     alone = np.bincount(labels)[labels] == 1
-    strata = np.where(alone, -1, labels.astype(np.int64))
+    strata = np.where(alone, -1, labels)
     taken = np.empty(0, dtype=np.int64)
     if np.count_nonzero(alone) == 1:
         rows = rows[~alone]
