@@ -60,7 +60,7 @@ def test_costs_are_means_over_rows_with_weights(rows, rng):
 
 
 def test_the_intervals_hold_the_truth(rng):
-    logits, labels = simulate(n=200_000, scale=1.0, seed=4)
+    logits, labels = simulate(n=60_000, scale=1.0, seed=4)
     probs = np.exp(logits)
     probs /= probs.sum(axis=1, keepdims=True)
     whole = decide_classes(probs, labels, CostMatrix(costs=MATRIX))

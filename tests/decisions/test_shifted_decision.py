@@ -65,6 +65,7 @@ def test_nothing_changes_at_the_same_rate(rng):
     assert found.gain.changed.value == 0 and not found.gain.settled
 
 
+@pytest.mark.long
 def test_intervals_at_a_rate_hold_the_truth(rng):
     pool, came = scores(400_000, 0.3, rng)
     cut = cut_at_rate(COSTS, 0.3, 0.05)

@@ -56,6 +56,7 @@ def test_a_group_whose_risks_are_too_low_comes_first_and_is_off(rng):
     assert found.groups[0].measures["oe"].low > 1
 
 
+@pytest.mark.long
 def test_no_group_of_a_calibrated_model_is_off_in_95_percent(rng):
     off = 0
     for _ in range(200):

@@ -103,7 +103,7 @@ def test_a_method_that_changes_nothing_has_no_change(overconfident):
 
 
 def test_bootstrap_intervals_of_ratios_hold_the_truth():
-    held, repeats = 0, 150
+    held, repeats = 0, 50
     for seed in range(repeats):
         logits, labels = simulate(n=500, seed=seed)
         raw, calibrated = evaluate(softmax(logits), labels), evaluate(softmax(logits / 2), labels)

@@ -51,9 +51,9 @@ def test_scores_now_are_those_of_every_other_page() -> None:
     now = rows(500, 0)
     found = calibration_shift(now)
     assert set(found.scores) == set(SHOWN)
+    here = score_intervals(now, n_resamples=2000)
     for key, score in found.scores.items():
-        here = score_intervals(now, n_resamples=2000)[key]
-        assert score.now == pytest.approx(here)
+        assert score.now == pytest.approx(here[key])
         assert score.before is None
         assert score.change is None
         assert score.joint_now.low <= score.now.low
@@ -64,7 +64,7 @@ def test_scores_now_are_those_of_every_other_page() -> None:
 
 def test_changes_are_differences_with_wider_joint_intervals() -> None:
     before, now = rows(700, 1), rows(500, 2, excess=0.05)
-    found = calibration_shift(now, before=before)
+    found = calibration_shift(now, before=before, n_resamples=500)
     assert (found.n, found.n_before) == (500, 700)
     for score in found.scores.values():
         assert score.change.value == pytest.approx(score.now.value - score.before.value)
@@ -158,7 +158,7 @@ def test_drift_is_the_distance_of_the_distributions() -> None:
     before, now = rows(300, 5), rows(400, 6)
     grid = np.concatenate([before.confidence, now.confidence])
     shares = [np.mean(e.confidence[:, None] <= grid, axis=0) for e in (before, now)]
-    distance, chance = calibration_shift(now, before=before).drift
+    distance, chance = calibration_shift(now, before=before, n_resamples=20).drift
     assert distance == pytest.approx(np.abs(shares[0] - shares[1]).max())
     assert 0 <= chance <= 1
 
@@ -207,7 +207,7 @@ def test_words_for_the_raw_model_when_the_calibrator_does_harm() -> None:
 
 
 def test_a_confidence_alone_is_checked_by_its_gap_and_ece() -> None:
-    found = calibration_shift(alone(rows(800, 12)), rows(800, 12), alone(rows(700, 13)))
+    found = calibration_shift(alone(rows(800, 12)), rows(800, 12), alone(rows(700, 13)), n_resamples=200)
     assert set(found.scores) == {"accuracy", "ECE", "signed gap"}
     assert found.gain is None
     assert all(sentence for sentence in verdict(found, "Temperature"))
@@ -215,7 +215,7 @@ def test_a_confidence_alone_is_checked_by_its_gap_and_ece() -> None:
 
 @pytest.mark.parametrize("n", [2, 9])
 def test_a_few_rows_are_no_ground_for_any_claim(n: int) -> None:
-    found: CalibrationShift = calibration_shift(rows(n, 14, excess=0.3), before=rows(500, 15))
+    found: CalibrationShift = calibration_shift(rows(n, 14, excess=0.3), before=rows(500, 15), n_resamples=20)
     assert verdict(found, "Temperature") == [
         f"{n} new rows are too few to say whether Temperature is still calibrated; at least 10 are needed."
     ]
@@ -233,7 +233,7 @@ def event_rows(n: int, seed: int, factor: float) -> Evaluation:
 
 def test_of_an_event_the_means_are_those_of_its_probability() -> None:
     now = event_rows(2000, 0, 1.8)
-    found = calibration_shift(now, before=event_rows(2000, 1, 1.0))
+    found = calibration_shift(now, before=event_rows(2000, 1, 1.0), n_resamples=500)
     said, happened = now.pair
     assert (found.said, found.outcome) == pytest.approx((said.mean(), happened.mean()))
     first = verdict(found, "Platt")[0]

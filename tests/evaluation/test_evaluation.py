@@ -231,7 +231,7 @@ def test_all_right_gives_wilsons_interval_of_the_accuracy_and_no_overconfidence(
     assert np.isnan(intervals["overconfidence"]).all()
 
 
-@pytest.mark.parametrize("says", [0.99, 0.9])
+@pytest.mark.parametrize("says", [0.99, pytest.param(0.9, marks=pytest.mark.long)])
 def test_terms_of_rows_that_are_hardly_ever_wrong_hold_what_may_be(says):
     """Resampling draws no mistake that was not seen: of rows that are all right it gave uncertainty 0 for sure."""
     generator = np.random.default_rng(0)

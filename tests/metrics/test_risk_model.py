@@ -147,7 +147,7 @@ def test_linearised_errors_are_those_of_a_cluster_bootstrap():
     found, _ = closed_form(risk, event, sample, 1e-6)
     rows = [np.flatnonzero(cluster == c) for c in range(80)]
     draws = []
-    for _ in range(300):
+    for _ in range(200):
         drawn = np.concatenate([rows[c] for c in rng.integers(0, 80, 80)])
         resample = Sample.from_rows(event[drawn], weights[drawn], "exposure")
         again, _ = closed_form(risk[drawn], event[drawn], resample, 1e-6)
