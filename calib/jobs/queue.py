@@ -138,7 +138,9 @@ class FitQueue:
     ) -> str:
         """Queue a fit for an owner and return its key; one that waits, runs or is done is not queued again.
 
-        A failed or cancelled fit is queued again. ``extras`` holds the arrays the method ``needs``, or what else a task
+        A failed or cancelled fit is queued again, also one that is still being cancelled.
+
+        ``extras`` holds the arrays the method ``needs``, or what else a task
         is given. The arrays are not copied and must not change until the fit is finished. What waits is counted by
         ``address`` too, where the owner asks from.
 
@@ -154,7 +156,8 @@ class FitQueue:
         """:meth:`submit` with all that a task is given under one key: arrays, and whatever else can be pickled."""
         with self._lock:
             record = self._records.get(spec.key)
-            if record is None or record.job.state in ("failed", "cancelled"):
+            stops = record is not None and record.cancelling and record.job.active
+            if record is None or stops or record.job.state in ("failed", "cancelled"):
                 self._start(spec, data, owner, address)
             else:
                 record.owners.add(owner)

@@ -233,6 +233,14 @@ def test_retry_and_submit_run_a_cancelled_fit_again(submit, wait, queue):
     assert queue.snapshot([key])[0].state == "done"
 
 
+def test_what_is_still_being_cancelled_starts_anew_when_it_is_asked_for_again(submit, wait, queue):
+    key = submit("steps", n=500)
+    wait(key, running)
+    queue.cancel(key)
+    assert submit("steps", n=500) == key
+    assert wait(key).state == "done"
+
+
 def test_forget(submit, wait, queue):
     done = submit("steps", n=2)
     wait(done)
