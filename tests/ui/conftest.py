@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from streamlit.components.v2 import manifest_scanner
+from streamlit.runtime.scriptrunner import script_runner
 from streamlit.testing.v1 import AppTest
 
 from calib.base import Calibrator
@@ -33,6 +34,17 @@ SAMPLE = "digits-cnn"
 FITTED = ("temperature", "isotonic", "gpcalib")
 
 PAGES = ["app.py", *sorted(f"pages/{path.name}" for path in (ROOT / "pages").glob("*.py"))]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def keras_left_alone() -> Iterator[None]:
+    """Streamlit has Keras collect garbage after each run where it is loaded, which here costs as much as most pages.
+
+    No server of the app loads it; other tests in this process do.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(script_runner, "_clean_problem_modules", lambda: None)
+        yield
 
 
 def one_of(pages: Iterable[str], representative: str) -> list[Any]:
