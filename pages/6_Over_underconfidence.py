@@ -6,10 +6,11 @@ from functools import partial
 
 import streamlit as st
 
+from calib.ui.compare.answer import choose_one
 from calib.ui.fits import shown_fits
 from calib.ui.over_under import group_panel
 from calib.ui.over_under.groups import groups
-from calib.ui.over_under.view import bands, change, classes, densities, finding, numbers, one_of, rows_of, theorem
+from calib.ui.over_under.view import bands, change, classes, densities, finding, numbers, rows_of, theorem
 from calib.ui.shell import need_fit, open_session, page
 from calib.ui.widgets import choose, folded
 
@@ -24,7 +25,7 @@ def body() -> None:
     change(rows, keys, view)
     folded("Every method in numbers", "confidence/numbers", partial(numbers, rows, keys, view))
     st.header("Where the gap comes from")
-    closer = one_of(fits, "confidence")
+    closer = choose_one(fits, "confidence")
     folded(f"At which {view.said}?", "confidence/bands", partial(bands, fits, closer))
     if view.column is None:  # in the other views the two classes are the outcomes
         folded("In which classes?", "confidence/classes", partial(classes, fits, closer, session.data.class_names))

@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 
 from calib.evaluation.catalogue import Unit
 from calib.evaluation.view import TOP_LABEL, View
-from calib.formatting import percent
+from calib.formatting import brief
 from calib.metrics.bootstrap import Interval
 from calib.plots.data import carry
 from calib.plots.style import GUIDE, NEUTRAL, Style, fade, key_entry, plain, quiet, set_layout, shorten
@@ -304,7 +304,7 @@ def reliability_panels(panels: Sequence[Panel], reach: float, pixels: int, view:
 
 
 def _ece(panel: Panel) -> str:
-    return f"ECE {percent(panel.ece)}" if math.isfinite(panel.ece) else "no ECE"
+    return f"ECE {brief(panel.ece)}" if math.isfinite(panel.ece) else "no ECE"
 
 
 def _lean(panel: Panel, view: View) -> str:

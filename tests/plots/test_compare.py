@@ -10,7 +10,7 @@ from calib.diagnostics.judgement import gap_curve
 from calib.diagnostics.reliability import confidence_histogram
 from calib.diagnostics.risk_coverage import answerable, risk_coverage
 from calib.evaluation.catalogue import Unit
-from calib.formatting import percent
+from calib.formatting import brief
 from calib.metrics.bootstrap import Interval
 from calib.plots import alt_text, figure_data
 from calib.plots.compare import entry_lines, size_curves
@@ -302,6 +302,6 @@ def test_panels_share_one_scale_and_lie_apart(rng, n):
     assert table["gap"].to_numpy() == pytest.approx(np.concatenate([panel.curve.gap for panel in panels]), rel=1e-5)
     assert {k for k, _, _ in clicked(fig)} == set(range(n))
     names = fig.data[-2].text
-    assert f"ECE {percent(0.0)}" in names[0]
+    assert f"ECE {brief(0.0)}" in names[0]
     assert "&lt;b&gt;" in names[0]
     assert 20 < len(alt_text(fig)) < 400

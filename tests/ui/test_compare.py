@@ -22,7 +22,7 @@ from calib.evaluation.learning_curve import labels_needed, size_curve
 from calib.evaluation.recommendation import Recommendation, recommend
 from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
 from calib.evaluation.score_table import verdict
-from calib.formatting import number, percent
+from calib.formatting import brief, number, percent
 from calib.jobs import FitQueue
 from calib.plots.style import method_style
 from calib.registry import METHODS, calibrator, title_of
@@ -127,7 +127,7 @@ def test_the_panels_state_the_ece_of_the_table_in_the_order_of_the_strip(with_fi
     assert [text.split("ECE")[0] for text in [*texts[0], *texts[1]]] == strip
     for text in [*texts[0], *texts[1]]:
         name, ece = text.split("ECE ")
-        assert ece == percent(eces[name.split(" ", 1)[1]])
+        assert ece == brief(eces[name.split(" ", 1)[1]])
 
 
 def test_a_method_that_is_chosen_is_diagnosed(with_fits: OpenSession) -> None:

@@ -62,9 +62,15 @@ def test_every_method_has_its_share_and_its_order(fits_to_read: OpenSession) -> 
     assert "order" in said(app)
 
 
+def test_it_begins_with_the_method_that_export_offers(fits_to_read: OpenSession) -> None:
+    (offered,) = open_page("pages/5_Export.py", fits_to_read).selectbox
+    app = open_page(PAGE, fits_to_read)
+    assert f"with {fits_to_read.specs[offered.value].title}" in app.markdown[0].value
+    assert group(app.switch_page("pages/6_Over_underconfidence.py").run(), "confidence/closer").value == offered.value
+
+
 def test_a_closer_look_at_another_method(fits_to_read: OpenSession) -> None:
     app = open_page(PAGE, fits_to_read)
-    assert "with Temperature" in app.markdown[0].value
     closer = next(control for control in app.segmented_control if control.label == "Method")
     closer.set_value("raw").run()
     assert clean(app)

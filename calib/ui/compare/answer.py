@@ -19,6 +19,7 @@ from calib.ui.fits import ShownFit, jobs, ready, resampled
 from calib.ui.link import go_to
 from calib.ui.session import EXPORTED, OpenSession, current_session, keep
 from calib.ui.text import literal
+from calib.ui.widgets import one
 
 OF_REPORT = {
     "event": "begins with the panel of a risk model and follows TRIPOD+AI",
@@ -76,6 +77,21 @@ def recommended(fits: Sequence[ShownFit]) -> tuple[str, ShownFit]:
     by_title = {fit.title: fit for fit in fits}
     chosen = by_title[found.method] if found.method != found.baseline else by_title[found.best]
     return finding(found), fits[1] if chosen is fits[0] else chosen
+
+
+def choose_one(fits: list[ShownFit], page: str) -> ShownFit:
+    """Let the visitor choose the method to look at closely, on all pages: to begin with, what Export offers first.
+
+    Parameters
+    ----------
+    fits : the raw model first.
+    page : of the app; it names the widget.
+    """
+    if len(fits) == 1:
+        return fits[0]
+    titles = {fit.key: fit.title for fit in fits}
+    chosen = one(titles, f"{page}/closer", "Method", begin=recommended(fits)[1].key, shared="closer")
+    return next(fit for fit in fits if fit.key == chosen)
 
 
 def answer_with_export(session: OpenSession, fits: Sequence[ShownFit]) -> None:

@@ -21,10 +21,9 @@ from calib.metrics.net_benefit import NetBenefit, net_benefit, net_benefit_diffe
 from calib.numerics import Floats
 from calib.plots.decisions import decision_curves
 from calib.ui import widgets
-from calib.ui.compare.answer import recommended
+from calib.ui.compare.answer import choose_one
 from calib.ui.decide import carry
 from calib.ui.fits import ShownFit, beside_raw, ready
-from calib.ui.over_under.view import one_of
 from calib.ui.session import OpenSession
 from calib.ui.text import literal
 from calib.ui.widgets import segments, show_table
@@ -54,7 +53,7 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     """A cut on the probability of the event."""
     said = st.container()
     goal = goal_asked()
-    fit = one_of(fits, "decide", recommended(fits)[1] if len(fits) > 1 else None)
+    fit = choose_one(fits, "decide")
     if goal is None:
         return
     try:

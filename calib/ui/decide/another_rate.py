@@ -22,11 +22,10 @@ from calib.formatting import brackets, class_in_words, number, percent, plural
 from calib.jobs.protocol import Data
 from calib.numerics import Floats
 from calib.ui import widgets
-from calib.ui.compare.answer import recommended
+from calib.ui.compare.answer import choose_one
 from calib.ui.decide import act, carry, class_costs
 from calib.ui.export.view import uploaded_rows
 from calib.ui.fits import ShownFit, ready, rows_to_predict
-from calib.ui.over_under.view import one_of
 from calib.ui.session import OpenSession, current_session
 from calib.ui.text import literal
 from calib.ui.widgets import segments, show_table
@@ -49,8 +48,7 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     said = st.container()
     source = segments("The new base rate is", SOURCES, "known", "rate/source")
     able = [fit for fit in fits if fit.calibrator.gives_probabilities]
-    best = recommended(fits)[1] if len(fits) > 1 else None
-    fit = one_of(able, "decide", best if best in able else None)
+    fit = choose_one(able, "decide")
     try:
         found = None if source == "known" else estimated(session, fits[0])
         if session.view.is_event:

@@ -18,10 +18,9 @@ from calib.formatting import brackets, class_in_words, number, percent, plural, 
 from calib.metrics.bootstrap import Interval
 from calib.numerics import Floats
 from calib.ui import widgets
-from calib.ui.compare.answer import recommended
+from calib.ui.compare.answer import choose_one
 from calib.ui.decide import carry
 from calib.ui.fits import RAW, ShownFit, ready, rows_to_predict
-from calib.ui.over_under.view import one_of
 from calib.ui.session import OpenSession
 from calib.ui.text import literal
 from calib.ui.widgets import show_table
@@ -39,8 +38,7 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     """The matrix, and what the actions of least expected cost lead to."""
     able = [fit for fit in fits if fit.calibrator.gives_probabilities]
     said = st.container()
-    best = recommended(fits)[1] if len(fits) > 1 else None
-    fit = one_of(able, "decide", best if best in able else None)
+    fit = choose_one(able, "decide")
     try:
         rule = asked(session)
     except CalibrationError as error:

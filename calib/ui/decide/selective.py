@@ -23,10 +23,9 @@ from calib.formatting import listed, number, percent, plural, round_percent, sig
 from calib.jobs.protocol import Data
 from calib.plots.risk import answerable_chart, risk_diagram
 from calib.ui import widgets
-from calib.ui.compare.answer import ANSWER_COSTS
+from calib.ui.compare.answer import ANSWER_COSTS, choose_one
 from calib.ui.decide import carry
 from calib.ui.fits import ShownFit, ready, rows_to_predict
-from calib.ui.over_under.view import one_of
 from calib.ui.session import OpenSession
 from calib.ui.widgets import several, show_table
 
@@ -42,7 +41,7 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     said = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         accepted = accepted_error()
-        closer = one_of(fits, "decide")
+        closer = choose_one(fits, "decide")
     with said:
         words(closer, accepted)
     answers(fits, closer, accepted)

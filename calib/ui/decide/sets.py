@@ -14,9 +14,9 @@ from calib.formatting import brackets, number, percent, plural
 from calib.metrics.bootstrap import Interval
 from calib.plots.decisions import set_sizes
 from calib.ui import widgets
+from calib.ui.compare.answer import choose_one
 from calib.ui.decide import carry
 from calib.ui.fits import ShownFit, ready, rows_to_predict
-from calib.ui.over_under.view import one_of
 from calib.ui.session import OpenSession
 from calib.ui.widgets import segments, show_table
 
@@ -36,7 +36,7 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     said = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         options = wanted()
-    fit = one_of(able, "decide")
+    fit = choose_one(able, "decide")
     found = sets_of(session, fits[0], fit, options)
     with said:
         words(fit.title, found, options[0])

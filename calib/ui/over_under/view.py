@@ -203,15 +203,6 @@ def any_bins(fit: ShownFit, bins: BinChoice) -> None:
     )
 
 
-def one_of(fits: list[ShownFit], page: str, begin: ShownFit | None = None) -> ShownFit:
-    """Let the visitor choose the method to look at closely, on all pages: to begin with, the first calibrator."""
-    if len(fits) == 1:
-        return fits[0]
-    titles = {fit.key: fit.title for fit in fits}
-    chosen = widgets.one(titles, f"{page}/closer", "Method", begin=(begin or fits[1]).key, shared="closer")
-    return next(fit for fit in fits if fit.key == chosen)
-
-
 def bands(fits: list[ShownFit], fit: ShownFit) -> None:
     """What each band of confidence adds to the gap, raw model over method, and of all methods in a table."""
     view = fit.evaluation.view
