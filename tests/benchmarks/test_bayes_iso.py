@@ -98,6 +98,7 @@ def test_a_classifier_says_more_than_chance():
         assert np.mean(logits.argmax(axis=1) == task.labels[calibration]) > 0.8
 
 
+@pytest.mark.long
 def test_it_runs(monkeypatch, capsys):
     monkeypatch.setattr(real, "tasks", lambda path: list(data.tasks(path))[2::3])
     monkeypatch.setattr(real, "QUICK", ["decision tree", "nearest neighbours"])

@@ -124,6 +124,7 @@ def test_a_shuffle_parts_the_rows_and_scales_by_the_training_rows_alone():
     np.testing.assert_allclose(one.confidence[1], np.exp(one.logits[1]).max(axis=1))
 
 
+@pytest.mark.long
 def test_it_runs(monkeypatch, capsys):
     digits = splits.digits()
     few = splits.Task("digits", digits.features[:300], digits.labels[:300])

@@ -173,6 +173,7 @@ def test_a_known_temperature_is_recovered():
     assert calib.calibrator("temperature").fit(3 * logits, labels).temperature_ == pytest.approx(3, rel=0.02)
 
 
+@pytest.mark.long
 def test_very_many_outputs_have_the_temperature_of_a_bracketed_search(monkeypatch):
     """Which starts from that of a part of the rows, wherever these lie and however little they say."""
     generator = np.random.default_rng(0)

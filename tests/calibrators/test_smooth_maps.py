@@ -270,7 +270,7 @@ def test_copies_of_a_row_make_a_spline_no_rougher_where_they_are_a_cluster():
     assert not hasattr(few, "_clusters")
 
 
-@pytest.mark.parametrize("far", [1e20, -1e20, 1e99])
+@pytest.mark.parametrize("far", [1e20, pytest.param(-1e20, marks=pytest.mark.long), 1e99])
 def test_a_spline_is_fitted_beside_one_score_very_far_away(far):
     log_odds = np.append(np.random.default_rng(0).normal(size=200), far)
     positives = np.arange(201) % 3 == 0

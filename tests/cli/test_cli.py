@@ -274,6 +274,7 @@ def test_compare_goes_on_past_a_method_that_fails(file, capsys, monkeypatch):
     assert "Isotonic (shared map): Only 3 rows." in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_compare_presets(file, capsys):
     assert run("compare", file, "--methods", "fast") == 0
     out = capsys.readouterr().out

@@ -134,6 +134,7 @@ def run_cli_studies(*arguments) -> int:
     return main([str(argument) for argument in arguments])
 
 
+@pytest.mark.long
 def test_both_studies_print_what_the_library_computes(file, tmp_path, capsys):
     csv = tmp_path / "scores.csv"
     arguments = ["--methods", "temperature,isotonic", "--calibration", 150, "--repeats", 3, "--sizes", "--csv", csv]

@@ -53,6 +53,7 @@ def told_by(table: CorpusTable) -> tuple[str, ...]:
     return (table.filename,) if roles["outcome"].startswith("column_") else names
 
 
+@pytest.mark.long
 def test_the_reader_is_measured_by_the_first_set():
     """None misread, and nearly all that a careful person could read are right; the rest is asked."""
     found = [judge(table) for table in tables("first")]

@@ -249,7 +249,10 @@ def many_arrays(n):
     return "a.npz", buffer.getvalue()
 
 
-@pytest.mark.parametrize("build", [many_columns, many_scores, no_names, same_names, long_names, many_arrays])
+@pytest.mark.parametrize(
+    "build",
+    [many_columns, pytest.param(many_scores, marks=pytest.mark.long), no_names, same_names, long_names, many_arrays],
+)
 def test_the_steps_taken_grow_with_the_number_of_columns_alone(build):
     inspect(build(10))  # loads the readers
     few, many = (steps_of(build(n)) for n in (500, 2_000))

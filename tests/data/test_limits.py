@@ -129,7 +129,14 @@ BOMBS = [
 ]
 
 
-@pytest.mark.parametrize(("build", "fragment"), BOMBS, ids=[build.__name__ for build, _ in BOMBS])
+IN_SHORT = (zip_bomb, chunk_bomb, parquet_bomb)
+"""One of each format; every one is tried in a process of its own."""
+
+
+@pytest.mark.parametrize(
+    ("build", "fragment"),
+    [pytest.param(*bomb, id=bomb[0].__name__, marks=[pytest.mark.long] * (bomb[0] not in IN_SHORT)) for bomb in BOMBS],
+)
 def test_is_refused_in_little_memory(make, build, fragment):
     path = build(make)
     assert path.stat().st_size < 20_000_000

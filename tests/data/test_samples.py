@@ -367,7 +367,7 @@ def test_exaggerated_logits_have_one_favoured_class_and_follow_their_seed(n_clas
         "breast-cancer-bayes",
         "simulated-binary",
         "simulated-100",
-        "simulated-tokens",
+        pytest.param("simulated-tokens", marks=pytest.mark.long),
     ],
 )
 def test_script_makes_the_stored_file_again(name):

@@ -19,6 +19,7 @@ from tests.conftest import simulate
 from tests.diagnostics.test_latent_effect import straight
 
 
+@pytest.mark.long
 def test_every_curve_agrees_on_average_over_the_data(data, fitted):
     truth = Truth(latent=lambda logits: logits / 2.0 + 7.0)
     curve = latent_curve(fitted["logits"], *data, temperature=2.0, truth=truth)

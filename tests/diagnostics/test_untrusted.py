@@ -57,7 +57,7 @@ class Bomb:
         return (pytest.fail, ("something was unpickled",))
 
 
-@pytest.mark.parametrize("method", ["temperature", "isotonic"])
+@pytest.mark.parametrize("method", ["temperature", pytest.param("isotonic", marks=pytest.mark.long)])
 def test_records_with_and_without_arrays_come_from_a_process_of_their_own(method: str) -> None:
     logits, labels = simulate(n=300)
     fitted = calib.calibrator(method).fit(logits, labels)

@@ -111,8 +111,15 @@ def test_a_class_that_derives_from_a_method_does_not_inherit_its_formula():
         probabilities(Other().fit([[0.0, 1.0], [1.0, 0.0], [0.0, 2.0]], [0, 0, 1]), apply("input"))
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
-@pytest.mark.parametrize("method", [name for name in METHODS if has_formula(name)])
+@pytest.mark.parametrize(
+    ("method", "n_classes"),
+    [
+        pytest.param(name, k, marks=[pytest.mark.long] * (k == 4 and name in ("bayes_iso", "gpcalib")))  # slow fits
+        for name in METHODS
+        if has_formula(name)
+        for k in (2, 4)
+    ],
+)
 def test_formulas_give_what_the_methods_give(method, n_classes):
     for _, params, given, rows in fits(n_classes, [method], n=200):
         rows = rows[::23]

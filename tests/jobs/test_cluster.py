@@ -81,6 +81,7 @@ STUDIES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["repeated splits", pytest.param("size curve", marks=pytest.mark.long)])
 def test_a_study_gives_the_same_table_as_here(queue, wait, overconfident, name):
     function, arguments = STUDIES[name]
@@ -108,6 +109,7 @@ def test_parts_of_a_study_run_on_both_workers(queue, wait, data, tmp_path):
     assert (halfway.total, halfway.message) == (160, f"Step {halfway.step} of 160.")
 
 
+@pytest.mark.long
 def test_cancel_of_a_study_ends_all_of_its_parts(queue, submit, wait, data, tmp_path):
     file = tmp_path / "parts"
     key = queue.submit(TaskSpec(slow_methods.study, (str(file), 10**6), "study that is cancelled"), *data)

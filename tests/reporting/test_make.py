@@ -23,6 +23,7 @@ def tables(path: Path) -> dict[str, list[list[str]]]:
     return Reading(path.read_text(encoding="utf-8")).tables
 
 
+@pytest.mark.long
 def test_it_says_what_the_command_says_of_the_same_rows(tmp_path):
     np.savez(tmp_path / "outputs.npz", logits=LOGITS, labels=LABELS)
     there, here = tmp_path / "there.html", tmp_path / "here.html"

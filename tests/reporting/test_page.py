@@ -221,6 +221,7 @@ def test_names_from_outside_are_one_word_for_the_shell():
     assert words[4:7] == ["./-x.npz", "--labels", "my labels.csv"]
 
 
+@pytest.mark.long
 def test_the_commands_give_the_same_numbers(tmp_path, monkeypatch, overconfident):
     """Files apart, choices by hand, another seed and split, parameters and a seed of a method's own."""
     logits, labels = overconfident

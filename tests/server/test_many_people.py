@@ -70,6 +70,7 @@ async def three_at_once(url: str) -> None:
         assert not a.troubles + b.troubles + c.troubles
 
 
+@pytest.mark.long
 def test_the_same_bytes_share_a_fit_and_nobody_sees_anything_else_of_anybody(running: tuple[str, int]) -> None:
     url, _ = running
     asyncio.run(three_at_once(url))

@@ -222,6 +222,7 @@ def test_all_can_be_cancelled_at_once_and_what_is_done_stays(queue: FitQueue) ->
     assert len(session.studies) == states.count("done")
 
 
+@pytest.mark.long
 def test_a_full_line_starts_what_it_can(queue: FitQueue, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue, "_limits", QueueLimits(2, 500))
     session = OpenSession.from_data(features_of(name="full"))

@@ -126,7 +126,7 @@ def test_a_class_without_rows_leaves_the_choice() -> None:
 @pytest.mark.parametrize(
     ("logits", "labels"),
     [
-        simulate(n=2, n_classes=3),
+        pytest.param(*simulate(n=2, n_classes=3), marks=pytest.mark.long),
         (np.zeros((40, 3)), np.arange(40) % 3),
         pytest.param(*simulate(n=10, n_classes=3), marks=pytest.mark.long),
     ],

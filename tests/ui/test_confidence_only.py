@@ -98,6 +98,7 @@ def test_presets_hold_it_where_the_data_do(with_sample: OpenSession) -> None:
     assert not any("geometric" in names for names in presets().values())
 
 
+@pytest.mark.long
 def test_reliability_of_one_class_leaves_it_out_in_words(with_geometric: OpenSession) -> None:
     app = open_page("pages/3_Reliability.py", with_geometric)
     app.button_group(key="reliability/methods").set_value(["raw", *with_geometric.specs]).run()

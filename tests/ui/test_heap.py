@@ -43,6 +43,7 @@ def held(how: str) -> list[float]:
     return [float(part) for part in done.stdout.split()]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="another C library")
 def test_freed_arrays_go_back() -> None:
     at_once, returned = held("prepared")

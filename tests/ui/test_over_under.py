@@ -157,6 +157,7 @@ def test_odd_data(name: str) -> None:
         assert "2 classes without rows." in said(app)
 
 
+@pytest.mark.long
 def test_a_thousand_classes() -> None:
     app = opened(twice(*simulate(n=3000, n_classes=1000, scale=4.0)))
     assert clean(app)

@@ -116,6 +116,7 @@ def test_two_scores_far_apart_keep_their_frequencies(positives):
     assert (np.abs(posterior.mean - expected) < 0.15 * deviation).all()
 
 
+@pytest.mark.long
 def test_many_scores_as_by_plain_sampling(rng):
     labels = (rng.random(20) < np.linspace(0.2, 0.8, 20)).astype(float)
     groups = group_ties(np.arange(20.0), labels)

@@ -135,6 +135,7 @@ def test_triangular_holds_each_number_once():
     np.testing.assert_array_equal(np.sort(matrix[np.tril_indices(3)]), values)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("inputs", "variational"),
     [
