@@ -24,6 +24,9 @@ HARMLESS = {DEFLATE, SHUFFLE, FLETCHER32, LZF}
 EXPANSION = {DEFLATE: 1032, LZF: 90}
 """How far each can expand its input."""
 
+SUPERBLOCK = 48
+"""Bytes of the shortest, that of versions 2 and 3 (HDF5 File Format Specification 3.0, section II.A)."""
+
 HEAP = b"GCOL\x01"
 """What a piece of the heap begins with, in which the strings of any length lie; its size follows at the eighth byte.
 
@@ -47,6 +50,8 @@ class Hdf5Contents(Contents):
         self._size = size
         self._source = file
         with reading(name):
+            if size < SUPERBLOCK:  # older libraries read on beyond the end
+                raise OSError(f"{size} bytes, where its superblock alone has {SUPERBLOCK}")
             self._file = h5py.File(file, "r")
             self._walk(self._file, "", 0, name)
             arrays = tuple(
