@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import CancelledError, Future, wait
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from calib.errors import CalibrationError
 from calib.formatting import escape_markdown
@@ -18,6 +21,22 @@ SAY_AFTER = 0.3
 """Seconds of waiting after which a page says what for."""
 LOOK_SECONDS = 0.1
 """Between two looks whether the visitor wants something else meanwhile."""
+
+_LINE: ContextVar[DeltaGenerator | None] = ContextVar("line", default=None)
+
+
+@contextmanager
+def waiting_line() -> Iterator[None]:
+    """Keep a line free in which :func:`awaited` says what is computed for what is drawn within.
+
+    The browser knows elements by their places. Were the line only there while a page waits, all below it would be
+    drawn twice for a moment when it goes, and who uses a keyboard would lose the focus.
+    """
+    token = _LINE.set(st.empty())
+    try:
+        yield
+    finally:
+        _LINE.reset(token)
 
 
 def awaited(visitor: Visitor, key: Hashable, what: str, start: Callable[[], Future[Any]]) -> Any:
@@ -35,7 +54,7 @@ def awaited(visitor: Visitor, key: Hashable, what: str, start: Callable[[], Futu
     """
     future = asked(visitor, key, start)
     if not wait([future], SAY_AFTER).done:
-        place = st.empty()
+        place = _LINE.get() or st.empty()
         while not wait([future], LOOK_SECONDS).done:
             # Streamlit ends a script that nobody waits for any more where it draws.
             place.caption(f":material/progress_activity: Computing {escape_markdown(what)}…")

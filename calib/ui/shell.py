@@ -28,6 +28,7 @@ from calib.ui.link import page_link
 from calib.ui.menu import draw_menu, needs_all_classes, onward
 from calib.ui.progress import fits_at_the_foot, fits_under_way, refusal
 from calib.ui.progress import stop as stop_study
+from calib.ui.ready import waiting_line
 from calib.ui.release import release_later
 from calib.ui.server.shares import visitor_address
 from calib.ui.server.uploads import forget_unshown
@@ -98,10 +99,13 @@ def page(title: str) -> Iterator[None]:
         name = literal(session.view.event_name)
         st.caption(f"This page speaks of classes, of which {name} is one, and of confidence in the predicted class.")
     _from_the_top()
-    show_pending_notices()
-    trouble()
-    refusal()
-    not_started()
+    # They come and go, and the browser knows elements by their places: those of the body keep theirs.
+    notices = st.container()
+    with notices:
+        show_pending_notices()
+        trouble()
+        refusal()
+        not_started()
     if session is not None and needs_all_classes(title, session):
         st.info(
             "This page needs the outputs of all classes, and these data hold the largest of each row. Compare, "
@@ -110,12 +114,14 @@ def page(title: str) -> Iterator[None]:
         onward(title, session)
         st.stop()
     if session is not None:
-        if title not in FITS_IN_BODY:
-            fits_under_way(session)
-        if title not in SPLIT_IN_BODY:
-            offer_to_fit_again(session)
+        with notices:
+            if title not in FITS_IN_BODY:
+                fits_under_way(session)
+            if title not in SPLIT_IN_BODY:
+                offer_to_fit_again(session)
     try:
-        yield
+        with waiting_line():
+            yield
         onward(title, find_session())
     except (CalibrationError, DataError) as error:
         st.error(escape_markdown(str(error)), icon=":material/error:")

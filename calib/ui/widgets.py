@@ -23,6 +23,7 @@ from calib.plots import alt_text, figure_data
 from calib.plots.axes import Scale
 from calib.plots.style import Style, text_color
 from calib.ui.fits import ShownFit
+from calib.ui.ready import waiting_line
 from calib.ui.session import current_session, find_session, keep
 
 T = TypeVar("T")
@@ -174,7 +175,7 @@ def folded(label: str, key: str, draw: Callable[[], object]) -> None:
 
     part = st.expander(label, key=key, on_change=remember)
     if part.open:
-        with part, st.spinner("Computing…"):
+        with part, st.spinner("Computing…"), waiting_line():
             draw()
 
 

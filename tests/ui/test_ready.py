@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Block
 
 from calib.base import Calibrator
 from calib.data import Predictions
@@ -23,7 +25,7 @@ from calib.jobs import FitQueue
 from calib.jobs.local import WorkerDied
 from calib.jobs.tasks import Fitted
 from calib.registry import calibrator
-from calib.ui import fits, widgets
+from calib.ui import fits, ready, widgets
 from calib.ui.ready import awaited
 from calib.ui.session import OpenSession
 from tests.conftest import ROOT, simulate
@@ -161,6 +163,46 @@ def test_a_computation_that_failed_says_why_and_is_tried_again(with_sample: Open
     done.set_result(3)
     assert awaited(with_sample, "key", "the curve", lambda: done) == 3
     assert not with_sample.waiting
+
+
+def places(block: Block, at: tuple[int, ...] = ()) -> set[tuple[tuple[int, ...], str]]:
+    """Where each element of a page stands, and what it is; an empty one is not shown."""
+    found = set()
+    for place, child in block.children.items():
+        inside = isinstance(child, Block)
+        found |= places(child, (*at, place)) if inside else {((*at, place), child.type)} - {((*at, place), "empty")}
+    return found
+
+
+def test_what_is_drawn_keeps_its_place_when_nothing_is_awaited_any_more(
+    with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+
+    def first_in_vain(futures: list[Future[Any]], seconds: float) -> Any:
+        waits.append(seconds)
+        return SimpleNamespace(done=set()) if seconds == ready.SAY_AFTER else wait(futures, seconds)
+
+    monkeypatch.setattr(ready, "wait", first_in_vain)
+    app = open_page("pages/3_Reliability.py", with_sample)
+    assert clean(app) and waits
+    drawn, asked = places(app.main), len(waits)
+    app.run()
+    assert clean(app) and len(waits) == asked, "all that was awaited is kept"
+    assert places(app.main) == drawn
+
+
+def test_what_is_drawn_keeps_its_place_when_fits_end(
+    fits_to_read: OpenSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fits, "running", lambda: True)
+    app = open_page("pages/4_Decide.py", fits_to_read)
+    assert clean(app)
+    drawn = places(app.main)
+    monkeypatch.setattr(fits, "running", lambda: False)
+    ended = places(app.run().main)
+    assert clean(app) and len(ended) < len(drawn), "how many are done was said, and is no longer"
+    assert ended < drawn
 
 
 def test_a_page_that_waits_says_what_for() -> None:
