@@ -47,7 +47,7 @@ def body() -> None:
     elif not asked:
         st.write(
             "Find out whether your classifier's confidence can be trusted, and export a calibrator that corrects it. "
-            "Upload what your model said about labelled rows it was not trained on, or try a sample."
+            "Upload held-out predictions with their labels, or try a sample."
         )
     with st.container() if session is None else st.expander("Open other data"):
         if not asked:

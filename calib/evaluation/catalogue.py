@@ -107,7 +107,7 @@ def row_events(evaluation: Evaluation) -> Bools | None:
 
 
 _SCORES = (
-    Score("NLL", "NLL", "lower", "Mean surprise at the true label, in nats; punishes sure mistakes hardest.",
+    Score("NLL", "NLL", "lower", "Mean of -log p(true class), in nats; confident errors cost most.",
           high=math.inf, of_rows=attrgetter("row_nll"), claims=True),
     Score("Brier", "Brier score", "lower", "Squared distance of the probabilities from the truth, summed over classes.",
           high=2.0, of_rows=row_brier, claims=True),
@@ -144,8 +144,8 @@ _SCORES = (
                   f"How much the {name} gains from telling right from wrong predictions, once recalibrated.",
                   high=high),
             Score(f"{rule} uncertainty", f"Uncertainty, {name}", "neither",
-                  f"The {name} of saying the accuracy to every row; plus miscalibration less discrimination it is the "
-                  f"{name} of the confidence.", high=high),
+                  f"The {name} of predicting the accuracy for every row; plus miscalibration less discrimination it is "
+                  f"the {name} of the confidence.", high=high),
         )
     ),
     Score("overconfidence", "Overconfidence", "neither", "Mean confidence of the wrong predictions."),

@@ -83,7 +83,7 @@ class View:
     over_and_under: str = "Over- and underconfidence"
     menu: str = "Over- and underconfidence"
     over_meaning: str = "mean confidence where the method is wrong"
-    under_meaning: str = "mean doubt, 1 − confidence, where the method is right"
+    under_meaning: str = "mean of 1 − confidence where the method is right"
     over_axis: str = "mean confidence where wrong, o"
     under_axis: str = "mean 1 − confidence where right, u"
     odds: str = "odds of its accuracy"

@@ -221,8 +221,8 @@ def view_switch(session: OpenSession) -> None:
         return
     titles = {"event": f"P({literal(data.event.name)})", "top-label": "Predicted class"}
     segments("What all pages look at", titles, "event", VIEWPOINT, help=(
-        "The event: does what is said to happen in 20\u00a0% of cases happen in 20\u00a0%? The predicted class: is a "
-        "prediction with 80\u00a0% confidence right in 80\u00a0% of cases?"
+        "The event: is the observed rate 20\u00a0% where the predicted risk is 20\u00a0%? The predicted class: is the "
+        "accuracy 80\u00a0% where the confidence is 80\u00a0%?"
     ))  # fmt: skip
 
 

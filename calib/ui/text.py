@@ -44,11 +44,13 @@ def confidence_sentence(evaluation: Evaluation, subject: str, extremes: str) -> 
     if abs(gap) <= max(2 * spread, 0.0005):
         return (
             f"{subject} {view.is_}**{view.neither}{of_event(view)} on average**: {facts}, "
-            f"no significant difference (±{200 * spread:.1f} points).{more}"
+            f"no significant difference (95\u00a0%: ±{200 * spread:.1f} points).{more}"
         )
     word = view.over if gap > 0 else view.under
     amount = f"{100 * abs(gap):.1f} points"
-    return f"{subject} {view.is_}**{word}{of_event(view)} by {amount}** (±{200 * spread:.1f}): {facts}.{more}"
+    return (
+        f"{subject} {view.is_}**{word}{of_event(view)} by {amount}** (95\u00a0%: ±{200 * spread:.1f}): {facts}.{more}"
+    )
 
 
 def of_event(view: View) -> str:

@@ -178,8 +178,8 @@ def said_latent_words(levels: dict[float, tuple[float, float]]) -> str:
 
 def test_changes_of_one_direction_share_their_verb() -> None:
     assert said_latent_words({0.95: (-0.031, 0.004), 0.7: (-0.09, 0.02), 0.4: (0.05, 0.01)}).startswith(
-        "**GPcalib lowers confidences above 0.9 by 3.1 points (±0.4) and those from 0.5 to 0.9 by 9.0 points (±2.0) "
-        "and raises those below 0.5 by 5.0 points (±1.0).**"
+        "**GPcalib lowers confidences above 0.9 by 3.1 points (sd 0.4) and those from 0.5 to 0.9 by 9.0 points "
+        "(sd 2.0) and raises those below 0.5 by 5.0 points (sd 1.0).**"
     )
 
 
@@ -196,7 +196,7 @@ def test_only_a_narrow_band_leaves_things_as_they_are() -> None:
 
 def test_where_it_is_least_sure() -> None:
     words = said_latent_words({0.95: (-0.03, 0.001), 0.7: (-0.03, 0.013)})
-    assert words.endswith("GPcalib is least sure at confidences about 0.700 (±1.3 points).")
+    assert words.endswith("GPcalib is least sure at confidences about 0.700 (sd 1.3 points).")
 
 
 def test_too_few_rows_say_so() -> None:
@@ -208,7 +208,7 @@ def test_temperature_inside_and_outside_the_band() -> None:
     effect = effect_of({0.95: (-0.05, 0.01), 0.7: (-0.1, 0.01)})
     assert against_temperature(effect_curve(effect)) == ""
     inside = dataclasses.replace(effect, temperature=effect.after + 0.001)
-    assert "one number, the temperature" in against_temperature(effect_curve(inside))
+    assert "within its pointwise 95\u00a0% band" in against_temperature(effect_curve(inside))
     outside = dataclasses.replace(effect, temperature=np.where(effect.before < 0.9, effect.after - 0.2, effect.after))
     assert (
         "leaves its 95\u00a0% band for 50\u00a0% of the test rows, most at 0.700, where it gives 20.0 points less"

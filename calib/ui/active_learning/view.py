@@ -53,8 +53,8 @@ BEGIN = ("error", "ece")
 HOW_TO_READ = (
     "{meaning} Across are the labels asked for, those to begin with and those for calibration among them. Each dot is "
     "a round of one shuffle; a line is the mean of Gaussian-process regressions through the shuffles, its band where "
-    "the mean lies, 95\u00a0%. The symbol at a line's end stands where the arm had asked for all it wanted, on "
-    "average. Strokes beneath the curves are batches that went to calibration. Lower and further left is better."
+    "the mean lies, 95\u00a0%. The symbol at a line's end is the mean number of labels at which the arm "
+    "stopped. Strokes beneath the curves are batches that went to calibration. Lower and further left is better."
 )
 
 

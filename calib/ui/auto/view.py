@@ -41,7 +41,8 @@ def show(fit: ShownFit) -> None:
     st.caption(
         f"Each method was fitted {N_FOLDS} times, without a fold of the calibration rows, and judged on that fold. "
         f"From {STACKED_FROM:,} rows or clusters the weights maximise the likelihood of the mean (stacking); below, a "
-        "method's weight is how probable it is to be the best, over resamples of the rows (pseudo-BMA+)."
+        "weight is the softmax of the summed log-likelihoods, averaged over a Bayesian bootstrap of the rows "
+        "(pseudo-BMA+)."
     )
     widgets.folded("What are the numbers?", "auto/numbers", partial(_numbers, judged))
 

@@ -24,8 +24,8 @@ def finding(picture: BinningPicture) -> str:
     most = picture.information
     rest = listed([f"{SCHEME_NAMES[bins.scheme]} {_of(bins.label_information, most)}" for bins in others])
     kept = (
-        f"**{_capital(SCHEME_NAMES[best.scheme])} keeps {_of(best.label_information, most)} of what the log-odds carry "
-        f"about the label** ({number(best.label_information)} of {number(most)} nats) in "
+        f"**{_capital(SCHEME_NAMES[best.scheme])} keeps {_of(best.label_information, most)} of the mutual information "
+        f"of log-odds and label** ({number(best.label_information)} of {number(most)} nats) in "
         f"{plural(len(best.count), 'bin')}; {rest}."
     )
     return " ".join(filter(None, [kept, _where(picture)]))

@@ -262,7 +262,7 @@ def split_controls(session: OpenSession) -> None:
     if session.part is not None:
         left.slider(
             "Share for calibration", 5, 95, drawn_with(share, round(100 * session.part)), 5, format="%d %%", key=share,
-            help="Stratified by class. More calibration rows fit better; more test rows judge more sharply.",
+            help="Stratified by class. More calibration rows improve the fit; more test rows narrow the intervals.",
             on_change=change,
         )  # fmt: skip
         middle.number_input("Seed", 0, 10_000, drawn_with(seed, session.seed), key=seed, on_change=change)

@@ -149,8 +149,8 @@ def _limits(exported: ExportedCalibrator) -> str:
     between = "" if seen is None else f" Its outputs ran from {seen.low:.4g} to {seen.high:.4g}."
     return (
         f"Fitted on {plural(known['n_calibration'], 'row')} and tested on {known['n_test']:,}, with "
-        f"{plural(exported.n_classes, 'class', 'classes')}.{between} Beyond that nothing is known of it; outputs that "
-        f"look like another kind than {KINDS[exported.kind]} are refused."
+        f"{plural(exported.n_classes, 'class', 'classes')}.{between} It was not tested outside that range; outputs "
+        f"that look like another kind than {KINDS[exported.kind]} are refused."
     )
 
 

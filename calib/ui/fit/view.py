@@ -140,8 +140,9 @@ def few_rows(methods: Sequence[str], n_rows: int) -> str:
     others = listed([METHODS[name].title for name in ("temperature", "quadratic", "venn_abers")])
     return (
         f"**{plural(n_rows, 'calibration row')} {'are' if n_rows != 1 else 'is'} few for "
-        f"{listed([METHODS[name].title for name in names])}.** Below {METHODS[names[0]].enough_rows:,} rows they "
-        f"made some models significantly worse on other rows; {others} did not."
+        f"{listed([METHODS[name].title for name in names])}.** With 300 they raised the NLL of some "
+        f"models on other rows by more than one standard error; {others} did not. From "
+        f"{METHODS[names[0]].enough_rows:,} rows on nothing is said of it."
     )
 
 

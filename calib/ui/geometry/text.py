@@ -30,7 +30,7 @@ def finding(sides: Sides) -> str:
         f"{_right(rest, owner)} ({_interval(rest.rate)})"
     )
     overlap = inside.rate.low <= rest.rate.high
-    return f"{text}; the intervals overlap, so this is no significant difference." if overlap else f"{text}."
+    return f"{text}; the intervals overlap, so the difference may be chance." if overlap else f"{text}."
 
 
 def _right(share: RightShare, owner: str) -> str:
@@ -179,7 +179,7 @@ def tradeoff_sentence(measured: list[Tradeoff]) -> str:
     best = max(kept, key=lambda one: one.per_second)
     gain = best.per_second / whole.per_second
     if gain < 1.2:
-        return f"{start}{said} None of the others is at least 20\u00a0% faster, because the training set is small."
+        return f"{start}{said} None of the others is at least 20\u00a0% faster."
     return (
         f"{start}{said} Of the others the fastest is **{NAMES[best.reduction]} at t = {best.factor}**: {gain:.2g} times"
         f" as fast, with ECE {number(best.ece.value)} (95\u00a0%: {number(best.ece.low)} to {number(best.ece.high)})."

@@ -55,8 +55,8 @@ HOW_TO_READ_SPEED = (
 )
 HOW_TO_READ_ECE = (
     "The calibration error (15 bins) that is left on test rows with the training set reduced by t, with 95\u00a0% "
-    "bootstrap intervals; the dotted line is the one without reduction. Lower is better, but overlapping intervals do "
-    "not tell two reductions apart."
+    "bootstrap intervals; the dotted line is the one without reduction. Lower is better. Whether a "
+    "reduction is significantly worse is told in the text, by the paired interval of the difference."
 )
 
 

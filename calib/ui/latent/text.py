@@ -29,7 +29,7 @@ def least_sure(name: str, curve: EffectCurve) -> str:
     widest = int(np.argmax(curve.sd))
     return (
         f"{name} is least sure at confidences about {number(float(curve.before[widest]))} "
-        f"(±{points(float(curve.sd[widest]))} points)."
+        f"(sd {points(float(curve.sd[widest]))} points)."
     )
 
 
@@ -40,8 +40,8 @@ def against_temperature(curve: EffectCurve) -> str:
     deviation = departure(curve, curve.temperature)
     if deviation.share <= SAME:
         return (
-            "On the test rows, temperature scaling stays within its 95\u00a0% band: one number, the temperature, would "
-            "do about the same."
+            "On the test rows, temperature scaling lies within its pointwise 95\u00a0% band: no clear difference from "
+            "one temperature."
         )
     more = "more" if deviation.difference > 0 else "less"
     return (
@@ -125,7 +125,7 @@ def _change(group: GroupChange) -> tuple[str, str]:
     if most < HALF_A_POINT:
         return "leaves", f"as they are (within {points(most)} points)"
     if group.certain:
-        return "raises" if group.change > 0 else "lowers", f"by {points(group.change)} points (±{points(group.sd)})"
+        return "raises" if group.change > 0 else "lowers", f"by {points(group.change)} points (sd {points(group.sd)})"
     return "may move", f"by anything from {_signed(low)} to {_signed(high)} points"
 
 

@@ -40,17 +40,17 @@ T = TypeVar("T")
 
 HOW_TO_READ = (
     "Each line is the posterior mean of a latent function; the first has bands at 1 and 2 standard deviations, the "
-    "others the outline of the wider one. The dotted line is the prior: a model that is calibrated already; the dashed "
-    "one is temperature scaling. Diamonds are the inducing points, with whiskers at 1 and 2 standard deviations. Only "
-    "differences between latents matter, so all curves are shifted to agree where the data lie. Beneath: the "
-    "calibration inputs of true classes and of all others, each on a height of their own."
+    "others the outline of the wider one. The dotted line is the prior mean: the outputs as they are, unless its name "
+    "has a scale; the dashed one is temperature scaling. Diamonds are the inducing points, with whiskers at 1 and 2 "
+    "standard deviations. Only differences between latents matter, so all curves are shifted to agree where the data "
+    "lie. Beneath: the calibration inputs of true classes and of all others, each scaled by itself."
 )
 HOW_TO_READ_PROBABILITY = (
     "The calibrated probability of a class to which the model gives this probability, where one other class has all "
     "the rest (two-class probability). On the dotted diagonal nothing changes; a known truth of two classes is that of "
     "class 1. Functions of logits and of "
     "probabilities share these axes; for logits the pair is put where true classes lie on average. Beneath: the raw "
-    "probabilities of true classes and of all others, each on a height of their own, with the bars at the ends cut "
+    "probabilities of true classes and of all others, each scaled by itself, with the bars at the ends cut "
     "where they would hide the rest."
 )
 HOW_TO_READ_EFFECT = (

@@ -166,7 +166,7 @@ def correction(fits: list[ShownFit], maps: ClassMaps, choice: MapChoice) -> None
     shown = {fit.key for fit in fits}
     if any(job.active or (job.calibrator and job.key not in shown) for job in jobs()):
         # The menu, which follows fits, is folded away on a phone; and a fit may end while the page is drawn.
-        st.button("More fits are on their way: look again", key="maps/again", icon=":material/refresh:")
+        st.button("More fits are running: refresh", key="maps/again", icon=":material/refresh:")
     elif missing:
         titles = listed([METHODS[name].title for name in missing])
         st.caption(

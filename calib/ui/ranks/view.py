@@ -53,9 +53,8 @@ def finding(session: OpenSession, chosen: list[ShownFit]) -> str:
     title, last = list(found.items())[-1]
     first = (
         f"**The label is the first choice of {escape_markdown(title)} in {percent(last.observed[0])} of the test rows "
-        f"(95\u00a0% interval {percent(last.low[0])} to {percent(last.high[0])}), where it says "
-        f"{percent(last.predicted[0])}; the second in {percent(last.observed[1])}, where it says "
-        f"{percent(last.predicted[1])}.**"
+        f"(95\u00a0% interval {percent(last.low[0])} to {percent(last.high[0])}); {percent(last.predicted[0])} are "
+        f"predicted. The second: {percent(last.observed[1])}, and {percent(last.predicted[1])} predicted.**"
     )
     n_groups = len(last.names)
     off = [f"{int(each.off.sum())} with {escape_markdown(name)}" for name, each in found.items()]

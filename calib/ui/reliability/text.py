@@ -21,7 +21,7 @@ _BINS = (
 )
 _GAP = (
     "{Said} minus {outcome} over the rank of the {said}. Above zero the method {is_}{over}; bands are "
-    "95\u00a0% Wilson intervals, so a band that covers zero shows no miscalibration there."
+    "95\u00a0% Wilson intervals, so a band that covers zero is compatible with calibration there."
 )
 _SMOOTH = (
     "The line is the {outcome} among predictions of about the same {said}, weighted by their distance; the "
@@ -30,7 +30,7 @@ _SMOOTH = (
     + " The line stops where fewer than five predictions are near. Beneath: {beneath}."
 )
 _CORP = (
-    "The line is the best rising curve through the outcomes (isotonic regression): level where predictions of "
+    "The line is the isotonic regression of outcomes on predictions: level where predictions of "
     "different {said} come true equally often. Below the dotted diagonal the method {is_}{over}. The "
     "outermost steps rest on few predictions and often reach 0 or 1. Beneath: {beneath}."
 )
@@ -76,7 +76,7 @@ def note(options: Options, view: View) -> str:
     if options.shape == "CORP":
         return (
             f"Brier score of the {view.said} = miscalibration − discrimination + uncertainty; miscalibration is what "
-            "the best rising curve would save. Chance alone makes it more than 0."
+            "isotonic recalibration would save. Chance alone makes it more than 0."
         )
     return (
         f"This ECE uses the {options.n_bins} {binning_name(options.binning)} bins of the figures; Compare uses the "
