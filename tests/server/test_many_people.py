@@ -78,6 +78,10 @@ def test_the_same_bytes_share_a_fit_and_nobody_sees_anything_else_of_anybody(run
 
 async def upload_what_nobody_reads(url: str, pid: int) -> None:
     one, another_tab, elsewhere = Visitor(url, "192.0.2.1"), Visitor(url, "192.0.2.1"), Visitor(url, "192.0.2.2")
+    first = Visitor(url, "192.0.2.3")  # for whom the server loads what it needs to read and show an upload
+    await first.arrive()
+    await first.upload("upload/main", "first.npz", outputs(SMALL, 4))
+    await first.leave()
     for visitor in (one, another_tab, elsewhere):
         await visitor.arrive()
     before, content = high_water(pid), bytes(30_000_000)

@@ -73,7 +73,7 @@ def test_the_finding_is_what_the_library_computes(with_sample: OpenSession) -> N
     words = app.markdown[0].value
     assert f"{dangerous.sum()} of {len(test)} are **dangerous**" in words
     assert f"{percent(right[dangerous].mean())} of these are right" in words
-    assert f"are right {percent(right[inside].mean())} of the time" in words
+    assert f"are right in {percent(right[inside].mean())} of cases" in words
     assert "random draw" not in said(app)
     assert "Geometric turns this into a calibrator" in said(app)
 
@@ -206,9 +206,9 @@ def setting(name: str, factor: int, ece: float, draw: float, per_second: float) 
 
 def test_few_rows_are_not_said_to_tell_right_from_wrong() -> None:
     few = geometry_words.finding(sides([1.0, 0.5, -0.1, -0.2], [True, True, False, False]))
-    assert "the intervals overlap" in few
+    assert "intervals overlap" in few
     many = geometry_words.finding(sides([1.0] * 100 + [-1.0] * 100, [True] * 100 + [False] * 100))
-    assert "the intervals overlap" not in many
+    assert "intervals overlap" not in many
     assert "100 of 200 are **dangerous**" in many
     assert "0.0\u00a0% of these are right" in many
 

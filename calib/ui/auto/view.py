@@ -16,8 +16,8 @@ from calib.ui.fits import ShownFit
 
 HOW_TO_READ = (
     "A row per method that was tried: how much larger its NLL is than that of the best one, on rows that the method "
-    "was not fitted on, with the 95\u00a0% interval of the difference by rows, or clusters. An interval that holds 0 "
-    "means that these rows cannot tell the two apart. Open marks have no weight in the mean. The best single method "
+    "was not fitted on, with the 95\u00a0% interval of the difference by rows, or clusters. An interval with 0 "
+    "in it means no significant difference. Open marks have no weight in the mean. The best single method "
     "need not have the largest weight: a method counts for what it adds to the others."
 )
 

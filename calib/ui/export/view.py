@@ -146,10 +146,12 @@ def bundle(made: Packed) -> None:
 
 def _limits(exported: ExportedCalibrator) -> str:
     known, seen = exported.metadata, exported.seen
-    between = "" if seen is None else f" Its outputs ran from {seen.low:.4g} to {seen.high:.4g}."
+    between = ""
+    if seen is not None:
+        between = f" The model's outputs ranged from {seen.low:.4g} to {seen.high:.4g}; others were not tested."
     return (
         f"Fitted on {plural(known['n_calibration'], 'row')} and tested on {known['n_test']:,}, with "
-        f"{plural(exported.n_classes, 'class', 'classes')}.{between} It was not tested outside that range; outputs "
+        f"{plural(exported.n_classes, 'class', 'classes')}.{between} Outputs "
         f"that look like another kind than {KINDS[exported.kind]} are refused."
     )
 

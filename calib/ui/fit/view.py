@@ -142,7 +142,7 @@ def few_rows(methods: Sequence[str], n_rows: int) -> str:
         f"**{plural(n_rows, 'calibration row')} {'are' if n_rows != 1 else 'is'} few for "
         f"{listed([METHODS[name].title for name in names])}.** With 300 they raised the NLL of some "
         f"models on other rows by more than one standard error; {others} did not. From "
-        f"{METHODS[names[0]].enough_rows:,} rows on nothing is said of it."
+        f"{METHODS[names[0]].enough_rows:,} rows on this warning is not shown."
     )
 
 

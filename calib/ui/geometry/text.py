@@ -18,7 +18,7 @@ def finding(sides: Sides) -> str:
     """How often inputs well inside their class are right, and what dangerous ones are worth."""
     inside, rest = sides.inside, sides.dangerous
     opening = (
-        f"**Inputs that lie well inside their predicted class are right {percent(inside.rate.value)} of the time** "
+        f"**Inputs that lie well inside their predicted class are right in {percent(inside.rate.value)} of cases** "
         f"({_interval(inside.rate)}; the {inside.rows:,} of {plural(sides.everyone.rows, 'test row')} with a separation"
         f" of {number(sides.threshold)} or more), against {percent(sides.everyone.rate.value)} of all."
     )
@@ -30,7 +30,7 @@ def finding(sides: Sides) -> str:
         f"{_right(rest, owner)} ({_interval(rest.rate)})"
     )
     overlap = inside.rate.low <= rest.rate.high
-    return f"{text}; the intervals overlap, so the difference may be chance." if overlap else f"{text}."
+    return f"{text}; the two intervals overlap." if overlap else f"{text}."
 
 
 def _right(share: RightShare, owner: str) -> str:

@@ -40,8 +40,7 @@ def against_temperature(curve: EffectCurve) -> str:
     deviation = departure(curve, curve.temperature)
     if deviation.share <= SAME:
         return (
-            "On the test rows, temperature scaling lies within its pointwise 95\u00a0% band: no clear difference from "
-            "one temperature."
+            "On the test rows, temperature scaling lies within its pointwise 95\u00a0% band, so no difference is shown."
         )
     more = "more" if deviation.difference > 0 else "less"
     return (

@@ -73,8 +73,8 @@ def change(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
          f"Where a dot lies to the right of its bar the method {view.is_}{view.over}, to the left it "
          f"{view.is_}{view.under}; the faint line between them is the rest to correct."),
         ("under", partial(before_after, rows, "under", title=f"{under.capitalize()} u", view=view),
-         f"{reading}{under.capitalize()} is the {view.under_meaning}. Calibration settles the ratio o / u; at that "
-         "ratio, less of both is better discrimination."),
+         f"{reading}{under.capitalize()} is the {view.under_meaning}. Calibration fixes the ratio o / u; at that "
+         "ratio, smaller o and u mean better discrimination."),
         ("over", partial(before_after, rows, "over", title=f"{over.capitalize()} o", view=view),
          f"{reading}{over.capitalize()} is the {view.over_meaning}."),
     )  # fmt: skip

@@ -72,7 +72,7 @@ def axes_note(options: Options, crowded: float, view: View) -> str:
 def note(options: Options, view: View) -> str:
     """What the number over the pictures is, and where it is found again."""
     if options.shape == "Smooth":
-        return "Smooth ECE needs no bins: its kernel is as wide as the error itself. Compare has it under More scores."
+        return "Smooth ECE needs no bins: its kernel is as wide as the error itself. Compare lists it too."
     if options.shape == "CORP":
         return (
             f"Brier score of the {view.said} = miscalibration − discrimination + uncertainty; miscalibration is what "
