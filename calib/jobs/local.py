@@ -60,6 +60,7 @@ class WorkerProcess:
         )
         self._requests = cast(BinaryIO, self._popen.stdin)
         self._replies = cast(BinaryIO, self._popen.stdout)
+        self._killed = False
         self.data_key: str | None = None  # of the arrays it was given last
 
     @property
@@ -69,8 +70,8 @@ class WorkerProcess:
 
     @property
     def alive(self) -> bool:
-        """Whether it still runs."""
-        return self._popen.poll() is None
+        """Whether it still runs, and goes on: one that was killed lives on for a moment."""
+        return not self._killed and self._popen.poll() is None
 
     def send(self, message: Any) -> None:
         """Write a message; OSError or ValueError if the process or the pipe is gone."""
@@ -82,6 +83,7 @@ class WorkerProcess:
 
     def kill(self) -> None:
         """End it now; whoever waits in :meth:`receive` gets an EOFError."""
+        self._killed = True
         self._popen.kill()
 
     def close(self, patience: float = 0.0) -> int:

@@ -19,6 +19,7 @@ import pytest
 from calib.jobs import FitQueue, FitSpec
 from calib.jobs.dask import Connection, DaskExecutor, executor_from_settings
 from calib.jobs.executor import HERE, LocalExecutor, Place
+from calib.jobs.local import WorkerProcess
 from calib.jobs.protocol import Data
 from calib.settings import environment
 from tests.conftest import ROOT, wait_until
@@ -232,3 +233,11 @@ def test_shutdown_ends_what_waits_for_the_scheduler(monkeypatch, overconfident):
     assert queue.snapshot([key])[0].state == "cancelled"
     with pytest.raises(RuntimeError, match="shut down"):
         queue.submit(FitSpec("identity", {"random_state": 1}, "data"), *overconfident)
+
+
+def test_a_process_that_was_killed_is_given_nothing_more_though_it_has_not_ended_yet() -> None:
+    process = WorkerProcess((), nice=0)
+    assert process.alive
+    process.kill()
+    assert not process.alive
+    assert process.close() == -signal.SIGKILL
