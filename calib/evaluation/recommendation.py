@@ -192,7 +192,9 @@ class _Words:
                 f"{keep} Its {self.score} is equivalent to the best one, that of {self.title(answer.best)}, within "
                 f"{self.unit.amount(answer.relevant)}, and nothing is simpler."
             )
-        several = f"; gain and interval allow for choosing among {answer.n_candidates} methods" if answer.n_candidates > 1 else ""
+        several = ""
+        if answer.n_candidates > 1:
+            several = f"; gain and interval allow for choosing among {answer.n_candidates} methods"
         gain = f"{self._strong(self.unit.amount(answer.gain.value))} ({self._interval(answer.gain)}{several})"
         if answer.word == "undecided":
             rows = "" if math.isnan(answer.rows_needed) else f"; about {answer.rows_needed:,.0f} test rows would decide"
