@@ -52,9 +52,10 @@ def finding(session: OpenSession, chosen: list[ShownFit]) -> str:
     found = {fit.title: reliability_of(session, fit) for fit in chosen}
     title, last = list(found.items())[-1]
     first = (
-        f"**The label is the first choice of {escape_markdown(title)} in {percent(last.observed[0])} of the test rows "
-        f"(95\u00a0% interval {percent(last.low[0])} to {percent(last.high[0])}); {percent(last.predicted[0])} are "
-        f"predicted. The second: {percent(last.observed[1])}, and {percent(last.predicted[1])} predicted.**"
+        f"**The label has rank 1 of {escape_markdown(title)} in {percent(last.observed[0])} of the test rows "
+        f"(95\u00a0% interval {percent(last.low[0])} to {percent(last.high[0])}, predicted "
+        f"{percent(last.predicted[0])}) and rank 2 in {percent(last.observed[1])} (predicted "
+        f"{percent(last.predicted[1])}).**"
     )
     n_groups = len(last.names)
     off = [f"{int(each.off.sum())} with {escape_markdown(name)}" for name, each in found.items()]
