@@ -27,14 +27,14 @@ def test_it_opens_with_the_ranks_of_order_preserving_scaling(session: OpenSessio
     part = session.calibration
     fitted = OrderPreservingScaling().fit(part.logits, part.labels)
     found = of_rows(fitted, data={"logits": session.test.logits, "labels": session.test.labels})
-    assert f"first choice of Order-preserving in {percent(found.observed[0])}" in said(app)
+    assert f"of Order-preserving in {percent(found.observed[0])}" in said(app)
     assert f"{int(found.off.sum())} with Order-preserving" in said(app)
 
 
 def test_without_such_a_fit_it_shows_the_raw_model_and_offers_one(queue: FitQueue):
     app = open_page(PAGE, OpenSession.from_data(load_sample("digits-cnn")))
     assert clean(app)
-    assert "first choice of Uncalibrated" in said(app)
+    assert "rank 1 of Uncalibrated" in said(app)
     assert len(charts(app)) == 1
     click(app, "Fit Order-preserving")
     assert clean(app)
