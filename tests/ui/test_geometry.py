@@ -209,6 +209,8 @@ def test_few_rows_are_not_said_to_tell_right_from_wrong() -> None:
     assert "intervals overlap" in few
     many = geometry_words.finding(sides([1.0] * 100 + [-1.0] * 100, [True] * 100 + [False] * 100))
     assert "intervals overlap" not in many
+    other_way = geometry_words.finding(sides([1.0] * 100 + [-1.0] * 60, [False] * 100 + [True] * 60))
+    assert "intervals overlap" not in other_way
     assert "100 of 200 are **dangerous**" in many
     assert "0.0\u00a0% of these are right" in many
 

@@ -29,7 +29,7 @@ def finding(sides: Sides) -> str:
         f"{opening} {rest.rows:,} of {sides.everyone.rows:,} {verb} **dangerous**, nearer to another class, and "
         f"{_right(rest, owner)} ({_interval(rest.rate)})"
     )
-    overlap = inside.rate.low <= rest.rate.high
+    overlap = inside.rate.low <= rest.rate.high and rest.rate.low <= inside.rate.high
     return f"{text}; the two intervals overlap." if overlap else f"{text}."
 
 
