@@ -1,1 +1,1 @@
-"""Processes that are thrown away read the files of strangers, and logs hold nobody's data."""
+"""Uploads are parsed in short-lived processes with limits; logs hold no data."""
