@@ -121,9 +121,9 @@ def notes(table: pd.DataFrame, rows: Rows, settings: dict[str, Any]) -> list[str
         )
     if _did_the_same(table, "active", "set_points"):
         notes.append(
-            f"{ARMS['active'].title} did what {ARMS['set_points'].title} did in every round, as where GPcalib learns "
-            "nothing from its few calibration rows: its uncertainty is then uninformative. More labels or larger "
-            "batches make a difference."
+            f"{ARMS['active'].title} made the same choices as {ARMS['set_points'].title} in every round. This happens "
+            "where GPcalib has too few calibration rows to learn from: its uncertainty is then uninformative. Use more "
+            "labels or larger batches."
         )
     for arm in table["arm"].unique():
         noted = table[(table["arm"] == arm) & (table["note"] != "")]["note"]

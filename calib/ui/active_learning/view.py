@@ -51,10 +51,10 @@ STYLES = {
 SHORT = {"plain": "uncalibrated", "set_points": "set points", "active": "active", "random": "as they come"}
 BEGIN = ("error", "ece")
 HOW_TO_READ = (
-    "{meaning} Across are the labels asked for, those to begin with and those for calibration among them. Each dot is "
-    "a round of one shuffle; a line is the mean of Gaussian-process regressions through the shuffles, its band where "
-    "the mean lies, 95\u00a0%. The symbol at a line's end is the mean number of labels at which the arm "
-    "stopped. Strokes beneath the curves are batches that went to calibration. Lower and further left is better."
+    "{meaning} Horizontal axis: labels requested, including the initial ones and those used for calibration. A dot is "
+    "one round of one shuffle. A line is the mean of the Gaussian-process regressions of the shuffles, its band the "
+    "95\u00a0% interval of that mean. The symbol at the end of a line is the mean number of labels at which the arm "
+    "stopped. Ticks beneath the curves are batches used for calibration. Lower and further left is better."
 )
 
 

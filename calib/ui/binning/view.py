@@ -29,12 +29,12 @@ SHAPES: dict[Shape, str] = {"kernel": "Kernel density", "histogram": "Histogram"
 MOST_BINS = 200
 
 HOW_TO_READ = (
-    "A classifier's log-odds of one class against the rest go into bins, and each bin gets one probability. Above, "
-    "how the log-odds are distributed where the class is the label (y = 1) and where it is not (y = 0), each with an "
-    "area of one. Beneath: one rail per scheme, its edges as strokes; in each bin, where there is room, the share of "
-    "all pairs that it holds, and the stronger its colour, the larger that is. Bins tell most about the label where "
-    "the two distributions overlap. I-Max's edges run up through the densities. Hovering over a bin gives its width, "
-    "pairs and representative."
+    "The log-odds of one class against the rest are binned, and each bin gets one probability. Above: the density of "
+    "the log-odds where the class is the label (y = 1) and where it is not (y = 0), each with an area of one. Below: "
+    "one row per binning scheme, its edges as vertical lines. The number in a bin, where there is room, is its share "
+    "of all pairs; the stronger the colour, the larger it is. Bins carry most information about the label where the "
+    "two densities overlap. The edges of I-Max are drawn through the densities too. Hover over a bin for its width, "
+    "number of pairs and representative."
 )
 
 

@@ -57,9 +57,9 @@ LANGUAGES = """
 | SQL expression (sql), of two classes | DuckDB, PostgreSQL or SQLite | the probability, from a column `score` |
 | MLflow model (zip of its folder) | mlflow | unzipped, what `mlflow.pyfunc.load_model` loads |
 
-They hold the probabilities alone: no decision, no prediction sets, no check that outputs are of the same kind.
+They compute probabilities only: no decision, no prediction sets, and no check that new outputs are of the same kind.
 """
-WITHOUT = f"""Where there is no calib, Python says `{WITHOUT_CALIB}`, to the import and to `pickle.load` alike.
+WITHOUT = f"""Without calib, the import and `pickle.load` both raise `{WITHOUT_CALIB}`.
 Then install calib (`pip install .` in its folder: its core brings NumPy alone), copy the folder `calib` out of the
 bundle beside your code, or use the bundle."""
 SHELL = """unzip calibrator.zip -d calibrator

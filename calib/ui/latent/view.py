@@ -43,15 +43,14 @@ HOW_TO_READ = (
     "others the outline of the wider one. The dotted line is the prior mean: the outputs as they are, unless its name "
     "has a scale; the dashed one is temperature scaling. Diamonds are the inducing points, with whiskers at 1 and 2 "
     "standard deviations. Only differences between latents matter, so all curves are shifted to agree where the data "
-    "lie. Beneath: the calibration inputs of true classes and of all others, each scaled by itself."
+    "lie. Below: histograms of the calibration inputs of true classes and of all others, each scaled separately."
 )
 HOW_TO_READ_PROBABILITY = (
     "The calibrated probability of a class to which the model gives this probability, where one other class has all "
-    "the rest (two-class probability). On the dotted diagonal nothing changes; a known truth of two classes is that of "
-    "class 1. Functions of logits and of "
-    "probabilities share these axes; for logits the pair is put where true classes lie on average. Beneath: the raw "
-    "probabilities of true classes and of all others, each scaled by itself, with the bars at the ends cut "
-    "where they would hide the rest."
+    "the rest (two-class probability). On the dotted diagonal nothing changes. With two classes, a known true "
+    "probability is that of class 1. Functions of logits and of probabilities share these axes; for logits, the pair "
+    "is placed at the mean logit of true classes. Below: histograms of the raw probabilities of true classes and of "
+    "all others, each scaled separately; bars at the ends are cut where they would hide the others."
 )
 HOW_TO_READ_EFFECT = (
     "Test rows are binned by the confidence of the raw model (across); up is the mean calibrated probability of the "

@@ -135,8 +135,8 @@ def scores(subject: Subject, change: CalibrationShift) -> None:
     st.caption(
         f"In brackets 95\u00a0% intervals. Now: {plural(change.n, 'new row')}.{before}"
         + (
-            " The two are different rows, so the change is known less well than differences between methods on the "
-            "same rows. Significance is for all claims of this page together."
+            " The two sets have different rows, so the interval of the change is wider than that of a difference "
+            "between methods on the same rows. Significance holds for all claims of this page together."
             if known
             else ""
         )
