@@ -222,6 +222,16 @@ def test_one_dangerous_row_and_none() -> None:
     assert "None of them is dangerous" in geometry_words.finding(sides([1.0, 2.0], [True, False]))
 
 
+@pytest.mark.parametrize("n_safe", [20, 0])
+def test_where_most_rows_are_dangerous_the_finding_compares_them_with_the_safe_ones(n_safe: int) -> None:
+    separation = np.concatenate([np.linspace(1, 2, n_safe), np.linspace(-2, -1, 80)])
+    right = np.arange(len(separation)) % 4 == 0
+    words = geometry_words.finding(Sides.from_separations(separation, right))
+    assert f"80 of {80 + n_safe} test rows are dangerous" in words
+    assert "well inside" not in words and words.count("25.0") == 1 + bool(n_safe)
+    assert ("intervals overlap" in words) == ("safe ones" in words) == bool(n_safe)
+
+
 def test_what_was_left_out_and_what_is_infinite_is_said() -> None:
     whole = geometry_words.whose(timed(100, 100), timed(50, 50), 1234)
     assert whole.startswith("Judged on 100 test rows against 1,234 training rows")

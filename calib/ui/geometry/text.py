@@ -17,6 +17,8 @@ from calib.ui.text import literal
 def finding(sides: Sides) -> str:
     """How often inputs well inside their class are right, and what dangerous ones are worth."""
     inside, rest = sides.inside, sides.dangerous
+    if sides.threshold <= 0:
+        return _mostly_dangerous(sides)
     opening = (
         f"**Inputs that lie well inside their predicted class are right in {percent(inside.rate.value)} of cases** "
         f"({_interval(inside.rate)}; the {inside.rows:,} of {plural(sides.everyone.rows, 'test row')} with a separation"
@@ -29,8 +31,24 @@ def finding(sides: Sides) -> str:
         f"{opening} {rest.rows:,} of {sides.everyone.rows:,} {verb} **dangerous**, nearer to another class, and "
         f"{_right(rest, owner)} ({_interval(rest.rate)})"
     )
-    overlap = inside.rate.low <= rest.rate.high and rest.rate.low <= inside.rate.high
-    return f"{text}; the two intervals overlap." if overlap else f"{text}."
+    return f"{text}{_overlap(inside, rest)}."
+
+
+def _mostly_dangerous(sides: Sides) -> str:
+    """The finding where the median separation is not positive: most inputs lie nearer to another class."""
+    safe, rest = sides.safe, sides.dangerous
+    many = f"{rest.rows:,} of {plural(sides.everyone.rows, 'test row')}"
+    opening = f"**{many} {'is' if rest.rows == 1 else 'are'} dangerous**: nearer to another class than to the predicted"
+    opening = f"{opening} one. {percent(rest.rate.value)} of these are right ({_interval(rest.rate)})"
+    if not safe.rows:
+        return f"{opening}."
+    of_safe = f"{percent(safe.rate.value)} of the safe ones ({_interval(safe.rate)})"
+    return f"{opening}, against {of_safe}{_overlap(safe, rest)}."
+
+
+def _overlap(one: RightShare, other: RightShare) -> str:
+    overlap = one.rate.low <= other.rate.high and other.rate.low <= one.rate.high
+    return "; the two intervals overlap" if overlap else ""
 
 
 def _right(share: RightShare, owner: str) -> str:
