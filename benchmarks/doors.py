@@ -27,7 +27,7 @@ from calib.data.options import WEIGHT_KINDS
 from calib.diagnostics.shift_data import read_uploaded
 from calib.errors import CalibrationError
 from calib.export import runtime
-from calib.export.archive import digest
+from calib.export.record_files import digest
 from calib.workspace.content import sealed as seal
 from calib.workspace.files import Damaged
 from calib.workspace.links import Entry, KeptSpec, KeptStudy, entry_id, from_json, to_json

@@ -24,7 +24,7 @@ import calib
 from benchmarks.exports import FORMS, compared_rows, simulated
 from calib.export.formulas import has_formula
 from calib.export.onnx.model import to_model
-from calib.export.recorded import exported
+from calib.export.provenance import exported
 from calib.export.runtime import ExportedCalibrator
 from calib.numerics import Floats
 from calib.registry import METHODS

@@ -33,7 +33,7 @@ from calib.data.scales import Scale
 from calib.data.split import split_rows
 from calib.evaluation import Evaluation
 from calib.evaluation.evaluation import said_of_bounds
-from calib.export import recorded, runtime, writer
+from calib.export import provenance, runtime, writer
 from calib.export.runtime import ExportedCalibrator
 from calib.export.sql import check_sql
 from calib.formatting import one_line
@@ -73,11 +73,11 @@ def run(arguments: Sequence[str]) -> int:
     calibration, test = split_data(data, given)
     with text.progress(text.steps) as show:
         if isinstance(start, ExportedCalibrator):
-            record = recorded.resume(start, calibration, callback=show)
+            record = provenance.resume(start, calibration, callback=show)
         else:
             extras = extras_for(start, calibration)
             start.fit(calibration.logits, calibration.labels, callback=show, **extras)
-            record = recorded.exported(start, {**recorded.describe(data), "n_rows": len(calibration)})
+            record = provenance.exported(start, {**provenance.describe(data), "n_rows": len(calibration)})
     fitted = record.calibrator
     scores = text.before_and_after(fitted, test) if test is not None else {}
     limits = _limits(given, len(calibration), 0 if test is None else len(test))
@@ -250,7 +250,7 @@ def _save(
         name=found.name,
         scale=found.scale,
     )
-    described = recorded.describe(nothing if test is None else test)
+    described = provenance.describe(nothing if test is None else test)
     known = {name: value for name, value in described.items() if name != "data_sha256"}
     limits = _limits(given, n_rows, 0 if test is None else len(test))
     writer.save(calibrator, given.out, **known, n_rows=n_rows, **limits, scores=scores)

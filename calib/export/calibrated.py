@@ -11,7 +11,7 @@ import numpy as np
 
 from calib.base import Calibrator, Callback
 from calib.errors import CalibrationError
-from calib.export.archive import npz_of
+from calib.export.record_files import npz_of
 from calib.formatting import safe_table
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
 from calib.top_k import TopK

@@ -32,7 +32,8 @@ from calib.decisions.conformal import PredictionSets
 from calib.decisions.rules import HAND_OVER, HANDED_OVER, AnswerAbove, AnyRule
 from calib.errors import CalibrationError
 from calib.export import decisions
-from calib.export.archive import (
+from calib.export.decisions import DECISION, SETS, check_decisions, held
+from calib.export.record_files import (
     FORMAT,
     damage_in_words,
     flatten,
@@ -44,7 +45,6 @@ from calib.export.archive import (
     unpack,
     without_arrays,
 )
-from calib.export.decisions import DECISION, SETS, check_decisions, held
 from calib.export.seen import Seen, check_alike
 from calib.numerics import Floats, Ints
 from calib.parameters import number_fault, shown

@@ -12,7 +12,7 @@ from calib.base import Calibrator
 from calib.canonical import Kind
 from calib.errors import CalibrationError, missing_package
 from calib.export.formulas import has_formula
-from calib.export.recorded import exported
+from calib.export.provenance import exported
 from calib.export.runtime import ExportedCalibrator, to_record
 from calib.registry import METHODS
 

@@ -19,9 +19,9 @@ import calib
 from calib.data.samples import load_sample
 from calib.decisions import HAND_OVER, AnswerAbove, CostMatrix, EventCut, PredictionSets, conformal_sets
 from calib.errors import CalibrationError
-from calib.export import predict_script, recorded, runtime, writer
-from calib.export.archive import digest
+from calib.export import predict_script, provenance, runtime, writer
 from calib.export.model_card import model_card
+from calib.export.record_files import digest
 from calib.export.runtime import ExportedCalibrator, from_record, to_record
 from calib.numerics import softmax
 from tests.export.test_writer import BLOCKER
@@ -72,7 +72,7 @@ def test_each_rule_is_followed_for_outputs_as_they_were_uploaded(fitted, binary,
 def test_pairs_are_answered_or_handed_over():
     data = load_sample("simulated-answers")
     platt = calib.calibrator("platt").fit(data.logits, data.labels)
-    exported = recorded.exported(platt, {**recorded.describe(data), "decision": AnswerAbove(threshold=0.6)})
+    exported = provenance.exported(platt, {**provenance.describe(data), "decision": AnswerAbove(threshold=0.6)})
     outputs = np.exp(data.logits[:, 1])
     actions = exported.decide(outputs)
     np.testing.assert_array_equal(actions, np.where(exported.confidence(outputs) >= 0.6, 1, HAND_OVER))

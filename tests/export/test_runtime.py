@@ -15,7 +15,7 @@ import calib
 from calib.canonical import IN_UNIT, KINDS, ONE_COLUMN, Kind, standardise, to_canonical
 from calib.errors import CalibrationError
 from calib.export import runtime, writer
-from calib.export.archive import digest
+from calib.export.record_files import digest
 from calib.export.runtime import ExportedCalibrator
 from calib.numerics import sigmoid, softmax
 
