@@ -285,16 +285,16 @@ def to_sql(calibrator: Calibrator | ExportedCalibrator, column: str = "score", *
     Parameters
     ----------
     calibrator : fitted calibrator of two classes.
-    column : name of the column, which may be qualified by a table; other names than plain ones are quoted. It holds
-        log-odds of the second class for the kinds ``binary_log_odds``, ``logits`` and ``log_probabilities`` (of two
-        logits their difference), its probability for ``binary_probability`` and ``probabilities``, and the confidence
-        in an answer for ``pairs``.
+    column : name of the column, which may be qualified by a table; keywords and names that are not plain are quoted. It
+        holds log-odds of the second class for the kinds ``binary_log_odds``, ``logits`` and ``log_probabilities`` (of
+        two logits their difference), its probability for ``binary_probability`` and ``probabilities``, and the
+        confidence in an answer for ``pairs``.
     **metadata : as in :func:`calib.export.save`; without ``kind`` the column holds log-odds.
 
     Raises
     ------
     CalibrationError
-        For more than two classes, and a method that is no map of one score.
+        For more than two classes, a method that is no map of one score, and a name that no database takes.
 
     Examples
     --------
