@@ -13,7 +13,9 @@ Outputs that look like another kind than the calibrator takes are refused; ``--k
 
 ``--decide`` adds the action of each row by the calibrator's own rule (``actions``: numbers, -1 for handing over; in a
 ``.csv`` their names), and ``--sets`` its prediction set (``sets``: booleans, one column per class; in a ``.csv`` the
-names of the classes). A ``.npy`` holds one array: what was asked for.
+names of the classes with "; " between, in quotes where a name has a semicolon). A ``.npy`` holds one array: what was
+asked for. In a ``.csv`` a class keeps its name, and another column that is called so gets ``_`` behind its own
+(``predicted`` becomes ``predicted_class``).
 """
 
 from __future__ import annotations
@@ -185,23 +187,37 @@ def write_predictions(
         np.save(path, next(iter(decided.values()), main))
     elif suffix == ".csv":
         names = calibrator.class_names
-        columns: list[tuple[str, Sequence[Any]]] = list((ids or {}).items())
-        if main.ndim == 2:
-            columns += zip(names, main.T.tolist(), strict=True)
+        of_classes = list(zip(names, main.T.tolist(), strict=True)) if main.ndim == 2 else []
+        others: dict[str, Sequence[Any]] = {}
         if "predicted" in arrays:
-            taken = "predicted" in names
-            columns.append(
-                ("predicted_class" if taken else "predicted", [names[k] for k in arrays["predicted"].tolist()])
-            )
+            others["predicted"] = [names[k] for k in arrays["predicted"].tolist()]
         if main.ndim == 1:
-            columns.append(("confidence", main.tolist()))
-        columns += _named(calibrator, decided)
+            others["confidence"] = main.tolist()
+        others |= _named(calibrator, decided)
+        taken = {name for name, _ in of_classes}
+        columns = [*beside(taken, ids or {}), *of_classes, *beside(taken, others)]
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(safe_cell(name) for name, _ in columns)
             writer.writerows(map(safe_cell, row) for row in zip(*(column for _, column in columns), strict=True))
     else:
         raise CalibrationError(f"{path.name}: write to .npz, .npy or .csv.")
+
+
+def beside(taken: set[str], columns: Mapping[str, Sequence[Any]]) -> list[tuple[str, Sequence[Any]]]:
+    """Columns under names that no other column has: a class may be called ``predicted``, ``action`` or ``id``.
+
+    Parameters
+    ----------
+    taken : names of the other columns, to which those of these are added.
+    """
+    renamed = []
+    for name, column in columns.items():
+        while name in taken:
+            name = "predicted_class" if name == "predicted" else f"{name}_"
+        taken.add(name)
+        renamed.append((name, column))
+    return renamed
 
 
 def predictions(
@@ -238,15 +254,19 @@ def decisions(
     return decided
 
 
-def _named(calibrator: runtime.ExportedCalibrator, decided: Mapping[str, Any]) -> list[tuple[str, Sequence[Any]]]:
+def _named(calibrator: runtime.ExportedCalibrator, decided: Mapping[str, Any]) -> dict[str, Sequence[Any]]:
     """Actions and sets as columns of a table: the names of actions, and those of the classes of each set."""
-    columns: list[tuple[str, Sequence[Any]]] = []
+    columns: dict[str, Sequence[Any]] = {}
     if "actions" in decided:
         names = calibrator.action_names
-        columns.append(("action", [names[action] for action in decided["actions"].tolist()]))
+        columns["action"] = [names[action] for action in decided["actions"].tolist()]
     if "sets" in decided:
+        quoted = [
+            '"' + name.replace('"', '""') + '"' if ";" in name or name.startswith('"') else name
+            for name in calibrator.class_names
+        ]
         inside = [np.flatnonzero(row).tolist() for row in decided["sets"]]
-        columns.append(("set", ["; ".join(calibrator.class_names[k] for k in row) for row in inside]))
+        columns["set"] = ["; ".join(quoted[k] for k in row) for row in inside]
     return columns
 
 

@@ -49,19 +49,18 @@ LONGEST = 1_000_000
 BRANCHES = 8
 """Of each CASE in a tree of steps: SQLite's parser goes about twenty levels deep."""
 
-KEYWORDS = frozenset(
-    """
-    add all alter analyse analyze and anti any array as asc asof asymmetric at authorization autoincrement between binary
-    both by case cast check collate collation column commit concurrently constraint create cross current_catalog
-    current_date current_role current_schema current_time current_timestamp current_user default deferrable delete desc
-    describe distinct do drop else end escape except exists false fetch for foreign freeze from full glob grant group
-    having ilike in index initially inner insert intersect into is isnull join lambda lateral leading left like limit
-    localtime localtimestamp natural not nothing notnull null offset on only or order outer overlaps pivot pivot_longer
-    pivot_wider placing positional primary qualify raise references returning right select semi session_user set show
-    similar some summarize symmetric system_user table tablesample then to trailing transaction true union unique unpack
-    unpivot update user using values variadic verbose when where window with
-    """.split()
-)
+_RESERVED = """
+add all alter analyse analyze and anti any array as asc asof asymmetric at authorization autoincrement between binary
+both by case cast check collate collation column commit concurrently constraint create cross current_catalog
+current_date current_role current_schema current_time current_timestamp current_user default deferrable delete desc
+describe distinct do drop else end escape except exists false fetch for foreign freeze from full glob grant group
+having ilike in index initially inner insert intersect into is isnull join lambda lateral leading left like limit
+localtime localtimestamp natural not nothing notnull null offset on only or order outer overlaps pivot pivot_longer
+pivot_wider placing positional primary qualify raise references returning right select semi session_user set show
+similar some summarize symmetric system_user table tablesample then to trailing transaction true union unique unpack
+unpivot update user using values variadic verbose when where window with
+"""
+KEYWORDS = frozenset(_RESERVED.split())
 """Words that DuckDB 1, PostgreSQL 17 or SQLite 3 do not take for a column unless they are quoted: some are errors, and
 TRUE, NULL and CURRENT_DATE are values."""
 
