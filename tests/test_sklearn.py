@@ -29,7 +29,7 @@ import calib
 from calib.errors import CalibrationError
 from calib.metrics import ece, nll
 from calib.numerics import log_softmax
-from calib.sklearn import CalibratedModel, Scorer, brier_scorer, ece_scorer, nll_scorer
+from calib.sklearn import CalibratedModel, ReliabilityDisplay, Scorer, brier_scorer, ece_scorer, nll_scorer
 
 SKLEARN = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
 
@@ -278,3 +278,26 @@ def test_labels_of_objects_and_of_strings_are_the_same(named):
         np.testing.assert_array_equal(
             CalibratedModel(frozen).fit(pd.DataFrame(X).to_numpy(), labels).predict_proba(X), expected
         )
+
+
+@pytest.mark.parametrize("dtype", [object, "string", float])
+def test_missing_labels_are_counted(named, dtype):
+    X, y = named
+    codes = np.unique(y, return_inverse=True)[1].astype(float)
+    labels = codes if dtype is float else y
+    model = GaussianNB().fit(X, labels)
+    some = pd.Series(labels, dtype=dtype).where(y != "ham")
+    said = f"{int((y == 'ham').sum())} of 450 labels"
+    for refused in (
+        lambda: CalibratedModel(GaussianNB()).fit(X, some),
+        lambda: ece_scorer(model, X, some),
+        lambda: ReliabilityDisplay.from_predictions(some, model.predict_proba(X), classes=model.classes_),
+    ):
+        with pytest.raises(CalibrationError, match=said):
+            refused()
+
+
+def test_labels_of_another_type_are_none_of_the_classes(named):
+    X, y = named
+    with pytest.raises(CalibrationError, match="450 of 450 labels are none of the 3 classes"):
+        ece_scorer(GaussianNB().fit(X, y), X, np.unique(y, return_inverse=True)[1].astype(object))
