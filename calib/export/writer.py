@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from calib.base import Calibrator
 from calib.canonical import Kind
@@ -18,6 +18,8 @@ from calib.registry import METHODS
 
 SUFFIXES = (".pkl", ".npz", ".zip", ".onnx", ".py", ".sql")
 """Endings of the files that :func:`save` writes."""
+
+Ending = Literal["zip", "npz", "json", "pkl", "onnx", "py", "sql", "mlflow"]
 
 
 def save(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metadata: Any) -> Path:
@@ -38,23 +40,18 @@ def save(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metada
     """
     path = Path(path)
     suffix = path.suffix.lower()
-    if suffix == ".pkl":
-        path.write_bytes(to_pickle(calibrator, metadata))
-    elif suffix == ".npz":
-        arrays, text = to_npz_json(calibrator, metadata)
-        path.write_bytes(arrays)
-        path.with_suffix(".json").write_text(text, encoding="utf-8")
-    elif suffix == ".zip":
-        path.write_bytes(to_bundle(calibrator, metadata))
-    elif suffix == ".onnx":
-        to_onnx(calibrator, path, **metadata)
-    elif suffix in (".py", ".sql"):
-        ending: Literal["py", "sql"] = "py" if suffix == ".py" else "sql"
-        path.write_text(str(written(ending, data={"exported": exported(calibrator, metadata)})), encoding="utf-8")
-    else:
+    if suffix not in SUFFIXES:
         raise CalibrationError(
             f"A calibrator is saved as {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}; got {path.name!r}."
         )
+    given = exported(calibrator, metadata)
+    content: bytes | str
+    if suffix == ".npz":
+        content, text = to_npz_json(given)
+        path.with_suffix(".json").write_text(text, encoding="utf-8")
+    else:
+        content = written(cast(Ending, suffix[1:]), data={"exported": given})
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
 
 
@@ -168,12 +165,7 @@ def check_onnx(method: str, kind: Kind = "logits") -> None:
         raise CalibrationError(missing_package(ModuleNotFoundError("No module named 'onnx'", name="onnx")))
 
 
-def written(
-    ending: Literal["zip", "npz", "json", "pkl", "onnx", "py", "sql", "mlflow"],
-    *,
-    data: Mapping[str, Any],
-    callback: Any = None,
-) -> bytes | str:
+def written(ending: Ending, *, data: Mapping[str, Any], callback: Any = None) -> bytes | str:
     """One of the files above by its ending, as a worker writes it; ``data`` holds the ``exported`` calibrator.
 
     "mlflow" is a zip of the folder of :func:`to_mlflow`.
@@ -192,10 +184,11 @@ def written(
 
         return mlflow_zip(given)
     if ending == "onnx":
+        check_onnx(given.method, given.kind)
         from calib.export.onnx.model import to_model
 
-        content: bytes = to_model(given).SerializeToString(deterministic=True)
-        return content
+        model: bytes = to_model(given).SerializeToString(deterministic=True)
+        return model
     arrays, text = to_npz_json(given)
     return arrays if ending == "npz" else text
 
