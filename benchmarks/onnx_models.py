@@ -8,13 +8,9 @@ other side of a step are counted apart. Times are processor seconds for 1,000 x 
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from collections.abc import Callable
 from typing import Any
-
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
 
 import numpy as np
 import onnx
