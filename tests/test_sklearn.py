@@ -117,6 +117,14 @@ def test_a_search_over_methods_in_a_pipeline_takes_the_best_of_them(named):
     assert search.best_params_["calibratedmodel__method"] == methods[int(np.argmax(expected))]
 
 
+def test_a_search_puts_an_estimator_in_the_place_of_none(named):
+    candidates = [GaussianNB(), LogisticRegression()]
+    model = CalibratedModel(None, cv=2)
+    assert "None" in repr(model) and model._repr_html_()
+    search = GridSearchCV(model, {"estimator": candidates}, cv=2, scoring=nll_scorer).fit(*named)
+    assert type(search.best_estimator_.estimator_) in map(type, candidates)
+
+
 def test_out_of_fold_outputs_are_calibrated_and_the_estimator_is_fitted_on_all_rows(named):
     X, y = named
     outputs = np.empty((len(y), 3))

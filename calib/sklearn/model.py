@@ -160,10 +160,12 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self.classes_[most]
 
     def __sklearn_tags__(self) -> Any:
-        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
-        tags.input_tags = inner.input_tags
-        if inner.classifier_tags is not None:
-            tags.classifier_tags = inner.classifier_tags
+        tags = super().__sklearn_tags__()
+        if hasattr(self.estimator, "__sklearn_tags__"):  # a search may put one in the place of None
+            inner = get_tags(self.estimator)
+            tags.input_tags = inner.input_tags
+            if inner.classifier_tags is not None:
+                tags.classifier_tags = inner.classifier_tags
         return tags
 
     def _calibrator(self) -> Calibrator:
