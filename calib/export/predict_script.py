@@ -3,7 +3,8 @@
     python predict.py outputs.npy --out calibrated.npz
 
 Reads ``.npy``, ``.npz`` (the one array of fitting shape, or ``--key``) and ``.csv`` (a header is allowed;
-columns of labels, predicted classes and row numbers are left out by their names). Writes ``.npz`` (probabilities,
+columns of labels, predicted classes and row numbers are left out by their names, and columns that are called as the
+classes are, such as ``p_cat``, are taken in the order of the classes). Writes ``.npz`` (probabilities,
 predicted, confidence), ``.npy`` or ``.csv`` (a column for each class, and the predicted class). A calibrator that
 predicts from the inputs of the rows too takes them from the array ``features`` of the ``.npz`` or from a file of their
 own (``--features``); one that gives a confidence only writes that, and the predicted class, instead of probabilities.
@@ -108,6 +109,9 @@ def features_for(calibrator: runtime.ExportedCalibrator, outputs: Path, own: Pat
 
 def read_for(calibrator: runtime.ExportedCalibrator, path: Path, key: str | None = None) -> Any:
     """Outputs as a calibrator takes them: one array, or those of the top k of very many classes by name."""
+    if path.suffix.lower() == ".csv" and calibrator.kind != "topk":
+        columns, outputs = _read_csv(path)
+        return calibrator.in_class_order(outputs, columns)
     if calibrator.kind != "topk":
         return read_outputs(path, key)
     if path.suffix.lower() != ".npz":
@@ -131,7 +135,7 @@ def read_outputs(path: Path, key: str | None = None) -> Floats:
     """A model's outputs from ``.npy``, ``.npz`` or ``.csv``; nothing is unpickled."""
     suffix = path.suffix.lower()
     if suffix == ".csv":
-        return _read_csv(path)
+        return _read_csv(path)[1]
     if suffix not in (".npy", ".npz"):
         raise CalibrationError(f"{path.name} is not a .npy, .npz or .csv file.")
     with _readable(path):
@@ -291,15 +295,17 @@ def _table(path: Path) -> tuple[list[str], list[list[str]]]:
     return header or [f"column {i}" for i in range(len(rows[0]))], rows
 
 
-def _read_csv(path: Path) -> Floats:
+def _read_csv(path: Path) -> tuple[list[str], Floats]:
+    """Names and numbers of the columns that are outputs."""
     columns, rows = _table(path)
     kept = [i for i, name in enumerate(columns) if name.strip().lower() not in _NOT_OUTPUTS | _NOT_CONFIDENCE]
     try:
-        return np.array([[float(row[i]) for i in kept] for row in rows]).reshape(len(rows), len(kept))
+        numbers = np.array([[float(row[i]) for i in kept] for row in rows]).reshape(len(rows), len(kept))
     except (ValueError, IndexError) as error:
         raise CalibrationError(
             f"{path.name} holds a cell that is not a number or a row that is too short: {error}."
         ) from None
+    return [columns[i].strip() for i in kept], numbers
 
 
 if __name__ == "__main__":

@@ -9,10 +9,11 @@ import zipfile
 from typing import get_args
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import calib
-from calib.canonical import IN_UNIT, KINDS, ONE_COLUMN, Kind, standardise, to_canonical
+from calib.canonical import IN_UNIT, KINDS, ONE_COLUMN, Kind, class_order, standardise, to_canonical
 from calib.errors import CalibrationError
 from calib.export import runtime, writer
 from calib.export.record_files import digest
@@ -130,6 +131,36 @@ def test_features_are_standardised_row_by_row_as_by_the_formula(rng, dtype, monk
 
 
 # -- predicting ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("columns", "names", "order"),
+    [
+        (["b", "a"], ["a", "b"], [1, 0]),
+        (["2", "10", "1"], ["1", "2", "10"], [2, 0, 1]),
+        (["p_10", "p_1", "p_0"], ["0", "1", "10"], [2, 1, 0]),
+        (["logit a", "logit aa"], ["aa", "a"], [1, 0]),
+        (["P(b)", "P(a)"], ["a", "b"], [1, 0]),
+        (["p_b", "q_a"], ["a", "b"], [0, 1]),
+        (["p_1", "p_2"], ["0", "1"], [0, 1]),
+        (["b", "b"], ["a", "b"], [0, 1]),
+        (["b", "a", "c"], ["a", "b"], [0, 1, 2]),
+        (["b"], ["a", "b"], [0]),
+        ([], ["a", "b"], []),
+    ],
+)
+def test_columns_are_taken_by_name_or_as_they_stand(columns, names, order):
+    assert class_order(columns, names) == order
+
+
+def test_columns_of_a_dataframe_are_taken_by_the_names_of_the_classes(fitted, overconfident):
+    logits, _ = overconfident
+    exported = ExportedCalibrator(fitted, class_names=("cat", "dog", "cow", "hen"))
+    table = pd.DataFrame(logits, columns=[f"logit_{name}" for name in exported.class_names]).iloc[:, [3, 1, 0, 2]]
+    for method in (exported.calibrate, exported.confidence, exported.predict_proba, exported.predict):
+        np.testing.assert_allclose(method(table), method(logits))
+    others = table.set_axis([*"abcd"], axis=1)
+    np.testing.assert_allclose(exported.calibrate(others), exported.calibrate(table.to_numpy()))
 
 
 def test_on_canonical_logits_it_is_the_calibrator_inside(fitted, overconfident):

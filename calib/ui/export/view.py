@@ -305,7 +305,8 @@ def uploaded_rows(session: OpenSession, fit: ShownFit, page: str, what: str) -> 
 
 def _read(exported: ExportedCalibrator, file: StoredUpload, kind: Kind | None) -> Rows:
     read = read_rows((file.filename, file), isolate=APART)
-    logits, pairs = exported.to_logits(read.outputs, kind), exported.kind == "pairs"
+    outputs = exported.in_class_order(read.outputs, read.columns)
+    logits, pairs = exported.to_logits(outputs, kind), exported.kind == "pairs"
     if not exported.needs_features:
         return Rows(logits, ids=read.ids, pairs=pairs)
     features = read_features((file.filename, file), isolate=APART)
