@@ -41,6 +41,9 @@ from calib.numerics import Floats, argmax_with_ties
 FEATURES = "features"
 """The array of an ``.npz`` that holds the inputs of the rows."""
 
+NAMES = "class_names"
+"""The array of an ``.npz`` that says which class each column is of."""
+
 _INPUTS = {FEATURES, "train_features"}
 
 _IDS = {"id", "index"}
@@ -113,11 +116,19 @@ def read_for(calibrator: runtime.ExportedCalibrator, path: Path, key: str | None
         columns, outputs = _read_csv(path)
         return calibrator.in_class_order(outputs, columns)
     if calibrator.kind != "topk":
-        return read_outputs(path, key)
+        return calibrator.in_class_order(read_outputs(path, key), _class_names_in(path))
     if path.suffix.lower() != ".npz":
         raise CalibrationError(f"{path.name} is no .npz with the arrays values, indices and rest.")
     with _readable(path), np.load(path, allow_pickle=False) as loaded:
         return {name: loaded[name] for name in ("values", "indices", "rest") if name in loaded.files}
+
+
+def _class_names_in(path: Path) -> list[str]:
+    """What the array ``class_names`` of a ``.npz`` holds; nothing where there is none."""
+    if path.suffix.lower() != ".npz":
+        return []
+    with _readable(path), np.load(path, allow_pickle=False) as loaded:
+        return [*map(str, loaded[NAMES].reshape(-1).tolist())] if NAMES in loaded.files else []
 
 
 @contextmanager

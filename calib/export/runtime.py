@@ -294,7 +294,8 @@ class ExportedCalibrator:
         if columns is None:
             columns = [*map(str, outputs.columns)] if hasattr(outputs, "iloc") and hasattr(outputs, "columns") else []
         order = class_order(columns, self.class_names)
-        return outputs if order == sorted(order) else np.asarray(outputs)[:, order]
+        known = np.shape(outputs)[1:] == (len(order),) and order != sorted(order)
+        return np.asarray(outputs)[:, order] if known else outputs
 
     def check_kind(self, kind: Kind | None) -> None:
         """Refuse outputs that are said to be of another kind than the calibrator takes; None says nothing."""
