@@ -11,10 +11,6 @@ the same pool goes on from there.
 
 from __future__ import annotations
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import argparse
 import sys
 import time

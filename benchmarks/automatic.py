@@ -20,6 +20,7 @@ from scipy.special import expit
 
 import calib
 from benchmarks.measure import machine, markdown
+from benchmarks.outputs import of_network
 from calib.calibrators.auto import candidates
 from calib.numerics import Floats, Ints, log_softmax, softmax
 
@@ -84,9 +85,7 @@ def multiclass(shape: str, n_classes: int, n: int, seed: int) -> Cell:
 
 def network(path: Path, n: int, seed: int) -> Cell:
     """Random rows of a network's outputs for calibration, and others to score."""
-    with np.load(path) as stored:
-        logits = np.log(np.maximum(stored["predictions"].astype(float), np.finfo(float).tiny))
-        labels = stored["ground_truth"].astype(int).ravel()
+    logits, labels = of_network(path)
     order = np.random.default_rng(seed).permutation(len(labels))
     test = order[n : n + 5000]
     return logits[order[:n]], labels[order[:n]], logits[test], np.eye(logits.shape[1])[labels[test]]

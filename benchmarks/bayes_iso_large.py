@@ -15,7 +15,7 @@ import time
 import numpy as np
 
 import calib
-from benchmarks.bayes_iso_task import calibration_set, excess
+from benchmarks.bayes_iso_table1 import calibration_set, excess
 from benchmarks.measure import machine, markdown
 
 MOST_ROWS = {"plain": 10_000, "blocks": 100_000, "knots": 10**9}

@@ -14,7 +14,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.measure import cost_of, in_fresh_process, machine, markdown
-from benchmarks.simulated import simulated
+from benchmarks.outputs import simulated
 from benchmarks.wenger2020 import SECONDS
 from calib.errors import CalibrationError
 from calib.parameters import parameter_names

@@ -12,19 +12,16 @@ import argparse
 import sys
 from pathlib import Path
 
-import numpy as np
-
 from benchmarks.folds import cell, cell_of_paper, columns, score_folds
 from benchmarks.measure import machine, markdown
+from benchmarks.outputs import of_network
 from benchmarks.wenger2020 import CIFAR_100_ECE
 
 
 def rows_of(path: Path, n_folds: int, n_calibration: int = 1000, n_test: int = 9000) -> list[list[str]]:
     """Three rows for one network: calibration error, NLL and accuracy of every method."""
-    with np.load(path) as stored:
-        logits, labels = np.log(stored["predictions"].astype(float)), stored["ground_truth"]
     scores = score_folds(
-        logits, labels, columns("logits"), n_folds=n_folds, n_calibration=n_calibration, n_test=n_test
+        *of_network(path), columns("logits"), n_folds=n_folds, n_calibration=n_calibration, n_test=n_test
     ).values()
     return [
         [path.stem, "ECE", *(cell(score.ece) for score in scores)],

@@ -21,7 +21,7 @@ import numpy as np
 
 import calib
 from benchmarks.measure import cost_of, in_checkout, in_fresh_process, machine, markdown, megabytes
-from benchmarks.simulated import simulated
+from benchmarks.outputs import simulated
 from calib.data.predictions import Predictions
 from calib.evaluation import Evaluation
 from calib.evaluation.compare import compare, compare_evaluations

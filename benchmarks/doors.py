@@ -22,12 +22,12 @@ import calib
 from benchmarks.mutations import NAMES, Mutant
 from benchmarks.originals import ENDINGS, originals
 from calib.canonical import KINDS
-from calib.data import Choices, DataError, Predictions, inspect, load, read_features, read_outputs
+from calib.data import Choices, DataError, Inspection, Predictions, inspect, load, read_features, read_outputs
 from calib.data.options import WEIGHT_KINDS
 from calib.diagnostics.shift_data import read_uploaded
 from calib.errors import CalibrationError
 from calib.export import runtime
-from calib.export.archive import digest
+from calib.export.record_files import digest
 from calib.workspace.content import sealed as seal
 from calib.workspace.files import Damaged
 from calib.workspace.links import Entry, KeptSpec, KeptStudy, entry_id, from_json, to_json
@@ -142,15 +142,19 @@ def read(role: str) -> Callable[[str, bytes, Choices], None]:
     def door(name: str, content: bytes, choices: Choices) -> None:
         files = {role: (name, content)} if role == "source" else {"source": WHOLE, role: (name, content)}
         found = inspect(**files, choices=choices)
-        problem = wrong_words(found.findings) or (wrong_data(found.predictions) if found.predictions else "")
-        if not found.predictions and not any(finding.level == "error" for finding in found.findings):
-            problem = "neither data nor an error"
-        if problem:
+        if problem := wrong(found):
             raise Broken(f"{role}: {problem[:40]}", problem)
         if found.predictions is not None and len(found.predictions) > 4:
             in_words(lambda: found.predictions.split(0.5))
 
     return door
+
+
+def wrong(found: Inspection) -> str:
+    """What reading a file should not have given, if anything is."""
+    if not found.predictions and not any(finding.level == "error" for finding in found.findings):
+        return "neither data nor an error"
+    return wrong_words(found.findings) or (wrong_data(found.predictions) if found.predictions else "")
 
 
 def wrong_words(findings: tuple) -> str:
@@ -181,13 +185,10 @@ def met(made: Mutant) -> tuple[str, str]:
     source = made.files["source"]
     aside = {role: file for role, file in made.files.items() if role != "source"}
     found = inspect(source, choices=choices, **aside)
-    problem = wrong_words(found.findings) or (wrong_data(found.predictions) if found.predictions else "")
-    if not found.predictions and not any(finding.level == "error" for finding in found.findings):
-        problem = "neither data nor an error"
     in_words(lambda: load(source, choices=choices, **aside))
     in_words(lambda: read_outputs(source))
     in_words(lambda: read_features(aside.get("features", source)))
-    return "read" if found.predictions else "refused", problem
+    return "read" if found.predictions else "refused", wrong(found)
 
 
 def in_words(opened: Callable[[], Any]) -> None:

@@ -20,15 +20,12 @@ from importlib import import_module, util
 from pathlib import Path
 from typing import Any
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
-
 import numpy as np
 
 import calib
 from calib.calibrators.top_class import top_log_odds
 from calib.errors import CalibrationError
-from calib.export.recorded import exported
+from calib.export.provenance import exported
 from calib.export.runtime import ExportedCalibrator
 from calib.export.writer import to_mlflow, to_sql, to_torch
 from calib.numerics import Floats, Ints, one_vs_rest_log_odds, softmax

@@ -25,7 +25,7 @@ INSTRUMENTED = [
     "calib.data",
     "calib.canonical",
     "calib.export.runtime",
-    "calib.export.archive",
+    "calib.export.record_files",
     "calib.diagnostics.shift_data",
     "calib.workspace",
 ]

@@ -12,7 +12,7 @@ import argparse
 import sys
 
 from benchmarks.measure import Cost, bytes_after_imports, cost_of, in_fresh_process, machine, markdown, megabytes
-from benchmarks.simulated import simulated
+from benchmarks.outputs import simulated
 from calib.calibrators.gpcalib import GPCalib
 
 FITS = ((25_000, 1000),)

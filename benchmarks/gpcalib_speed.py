@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import Cost, bytes_after_imports, cost_of, in_fresh_process, machine, markdown, megabytes
+from benchmarks.outputs import of_network
 from calib.data.samples import exaggerated_logits
 from calib.numerics import Floats, Ints
 
@@ -62,12 +63,10 @@ class CalibrationSet:
 
     def load(self) -> tuple[Floats, Ints]:
         """Logits (rows, n_classes) and labels; of a file, the first rows of a fixed permutation."""
-        if self.path is None:
-            logits, labels = exaggerated_logits(self.rows, self.n_classes, seed=0)
-            return logits.astype(float), labels
-        with np.load(self.path) as stored:
-            rows = np.random.RandomState(0).permutation(len(stored["ground_truth"]))[: self.rows]
-            return np.log(stored["predictions"][rows].astype(float)), stored["ground_truth"][rows]
+        if self.path is not None:
+            return of_network(self.path, self.rows)
+        logits, labels = exaggerated_logits(self.rows, self.n_classes, seed=0)
+        return logits.astype(float), labels
 
 
 @dataclass(frozen=True)
@@ -261,8 +260,7 @@ def main() -> None:
         return
     sets = [CalibrationSet(*size) for size in (QUICK if arguments.quick else SIZES)]
     if arguments.data is not None:
-        with np.load(arguments.data) as stored:
-            sets = [CalibrationSet(1000, stored["predictions"].shape[1], arguments.data)]
+        sets = [CalibrationSet(1000, of_network(arguments.data, 1)[0].shape[1], arguments.data)]
     costs, objectives = [], []
     for data in sets:
         size = f"{data.rows:,} x {data.n_classes:,}"

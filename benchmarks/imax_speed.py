@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.measure import cost_of, machine, markdown
-from benchmarks.simulated import simulated
+from benchmarks.outputs import of_network, simulated
 from calib.calibrators.imax import IMaxBinning
 from calib.calibrators.imax.placement import centres_of, edges_between, equal_mass_edges, information_bound
 from calib.calibrators.imax.sums import SigmoidSums
@@ -81,14 +81,9 @@ def apply_row(rows: int, n_classes: int) -> list[str]:
 def calibration_sets(path: str | None, factor: int) -> list[tuple[str, Floats, Ints]]:
     """Title, logits and labels of each set to fit."""
     sets = [(f"{n // factor:,} x {k:,}", *simulated(n // factor, k)) for n, k in FITS]
-    if path is not None:
-        with np.load(path) as stored:
-            order = np.random.RandomState(0).permutation(len(stored["ground_truth"]))
-            for n in (1000, 5000):
-                logits = np.log(stored["predictions"][order[:n]].astype(float))
-                sets.append(
-                    (f"{n:,} x {logits.shape[1]:,} of the file", logits, stored["ground_truth"].ravel()[order[:n]])
-                )
+    for n in (1000, 5000) if path is not None else ():
+        logits, labels = of_network(path, n)
+        sets.append((f"{n:,} x {logits.shape[1]:,} of the file", logits, labels))
     return sets
 
 

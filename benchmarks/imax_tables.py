@@ -17,6 +17,7 @@ import numpy as np
 
 from benchmarks.imax_splits import N_TEST, OWN_BINS, Method, Split
 from benchmarks.measure import machine, markdown
+from benchmarks.outputs import of_network
 from benchmarks.patel2020 import CIFAR_100, NETWORK
 from calib.metrics import BINNINGS, classwise_ece, ece
 from calib.numerics import Floats, Ints
@@ -169,9 +170,8 @@ def cell(values: Floats, digits: int = 4) -> str:
 
 def load(path: Path, n_splits: int) -> list[Split]:
     """The splits of one file, with the seeds 0, 1, ..."""
-    with np.load(path) as stored:
-        logits, labels = np.log(stored["predictions"].astype(float)), stored["ground_truth"].ravel()
-    return [Split(logits, labels, seed) for seed in range(n_splits)]
+    outputs = of_network(path)
+    return [Split(*outputs, seed) for seed in range(n_splits)]
 
 
 def tables(splits: Sequence[Split], wanted: Sequence[str], quick: bool) -> dict[str, str]:

@@ -21,8 +21,8 @@ import numpy as np
 from playwright.sync_api import Page, expect, sync_playwright
 
 from benchmarks.measure import machine, markdown
+from benchmarks.outputs import simulated
 from benchmarks.process_tree import ROOT, server
-from benchmarks.simulated import simulated
 
 PATIENCE = 1_200_000
 """Milliseconds that a step may take."""

@@ -22,8 +22,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import machine, markdown, megabytes
+from benchmarks.outputs import simulated
 from benchmarks.process_tree import Watch, cpu_seconds, resident_bytes, server
-from benchmarks.simulated import simulated
 from benchmarks.visitor import Run, Visitor
 
 METHODS = ("Temperature", "Isotonic", "GPcalib")

@@ -10,11 +10,6 @@ rows that reach three times as far. Beside it stands what the same fits do witho
 
 from __future__ import annotations
 
-import os
-
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
-
 import argparse
 import time
 from dataclasses import dataclass

@@ -14,8 +14,7 @@ from random import Random
 
 import numpy as np
 
-from benchmarks.mutants import arrow, hdf5, parquet, texts
-from benchmarks.mutants.numbers import EXTREMES
+from benchmarks.mutants import EXTREMES, arrow, hdf5, parquet, texts
 from benchmarks.originals import ENDINGS, Files, originals
 
 Generator = np.random.Generator

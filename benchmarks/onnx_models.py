@@ -8,13 +8,9 @@ other side of a step are counted apart. Times are processor seconds for 1,000 x 
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from collections.abc import Callable
 from typing import Any
-
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
 
 import numpy as np
 import onnx
@@ -24,7 +20,7 @@ import calib
 from benchmarks.exports import FORMS, compared_rows, simulated
 from calib.export.formulas import has_formula
 from calib.export.onnx.model import to_model
-from calib.export.recorded import exported
+from calib.export.provenance import exported
 from calib.export.runtime import ExportedCalibrator
 from calib.numerics import Floats
 from calib.registry import METHODS

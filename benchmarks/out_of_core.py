@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import Cost, cost_of, in_fresh_process, machine, markdown, megabytes
-from benchmarks.simulated import simulated
+from benchmarks.outputs import simulated
 from calib.calibrators.imax import IMaxBinning
 from calib.calibrators.imax.placement import centres_of, information_bound
 from calib.calibrators.imax.sums import SigmoidSums

@@ -9,13 +9,9 @@ bound is 1.3 times what pyarrow takes, plus one second, for everything up to che
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")
 
 import numpy as np
 

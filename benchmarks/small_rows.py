@@ -19,6 +19,7 @@ import numpy as np
 
 import calib
 from benchmarks.measure import machine, markdown
+from benchmarks.outputs import of_network
 from calib.data.samples import SAMPLES, load_sample
 from calib.numerics import Floats, Ints
 
@@ -99,10 +100,9 @@ def table(data: Data, sizes: list[int], entries: list[Entry], n_splits: int) -> 
 
 
 def read(path: Path) -> tuple[Floats, Ints]:
-    """Log-probabilities and labels of a file."""
-    with np.load(path) as stored:
-        probs, labels = stored["predictions"].astype(float), stored["ground_truth"]
-    return np.log(np.maximum(probs, np.finfo(np.float32).tiny)), labels
+    """Log-probabilities and labels of a file; no probability counts as less than the least positive float32."""
+    logits, labels = of_network(path)
+    return np.maximum(logits, np.log(np.finfo(np.float32).tiny)), labels
 
 
 def samples() -> Data:

@@ -5,6 +5,7 @@ Loading does the same in place on whole uploads and reports findings; a test hol
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self
 
@@ -124,6 +125,29 @@ def to_canonical(outputs: Any, kind: Kind, floor: float | None = None) -> Floats
     if kind == "probabilities":
         return _log(array, floor)
     return _raise_zeros(array, np.isneginf(array), floor)
+
+
+def class_order(columns: Sequence[str], class_names: Sequence[str]) -> list[int]:
+    """Place of each class among as many columns, which are called as the classes are, or alike before and behind.
+
+    Columns that are called otherwise, or are more or fewer, stay in their own order.
+
+    Examples
+    --------
+    >>> class_order(["p_dog", "p_cat"], ["cat", "dog"])
+    [1, 0]
+    >>> class_order(["first", "second"], ["cat", "dog"])
+    [0, 1]
+    """
+    places = {column: place for place, column in enumerate(columns)}
+    for column in sorted(columns, key=len) if len(places) == len(columns) == len(class_names) else ():
+        at = column.find(class_names[0])
+        while at >= 0:
+            before, behind = column[:at], column[at + len(class_names[0]) :]
+            if all(f"{before}{name}{behind}" in places for name in class_names):
+                return [places[f"{before}{name}{behind}"] for name in class_names]
+            at = column.find(class_names[0], at + 1)
+    return list(range(len(columns)))
 
 
 def check_values(outputs: Any, kind: Kind) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import calib
-from calib.export.archive import digest, npz_of
+from calib.export.record_files import digest, npz_of
 from calib.export.runtime import ExportedCalibrator, to_record
 
 Node = tuple[Any, Any]

@@ -16,7 +16,7 @@ from calib.cli import main
 from calib.data import Predictions, load
 from calib.diagnostics.shift_data import judge, read_new_rows
 from calib.errors import CalibrationError
-from calib.export import predict_script, recorded, runtime, writer
+from calib.export import predict_script, provenance, runtime, writer
 from calib.registry import extras_for, presets, said_of_kind
 
 FLOOR = 0.005
@@ -63,7 +63,7 @@ def test_what_a_method_declares_decides_whether_it_is_offered(name):
 def test_it_exports_and_agrees_with_itself(name, tmp_path):
     data, new = pairs(), pairs(100, seed=1)
     made = fitted(name)
-    writer.save(made, tmp_path / "calibrator.npz", **recorded.describe(data))
+    writer.save(made, tmp_path / "calibrator.npz", **provenance.describe(data))
     exported = runtime.load(tmp_path / "calibrator.npz")
     confidence = new.confidence
     expected = made.predict_proba(new.logits)
@@ -127,7 +127,7 @@ def files(tmp_path):
     table = "confidence,correct\n" + "".join(f"{confidence:.10g},{int(correct)}\n" for confidence, correct in rows)
     (tmp_path / "answers.csv").write_text(table)
     np.save(tmp_path / "answers.npy", data.confidence)
-    writer.save(fitted("platt"), tmp_path / "calibrator.npz", **recorded.describe(data))
+    writer.save(fitted("platt"), tmp_path / "calibrator.npz", **provenance.describe(data))
     return tmp_path
 
 

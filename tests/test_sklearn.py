@@ -29,7 +29,7 @@ import calib
 from calib.errors import CalibrationError
 from calib.metrics import ece, nll
 from calib.numerics import log_softmax
-from calib.sklearn import CalibratedModel, Scorer, brier_scorer, ece_scorer, nll_scorer
+from calib.sklearn import CalibratedModel, ReliabilityDisplay, Scorer, brier_scorer, ece_scorer, nll_scorer
 
 SKLEARN = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
 
@@ -115,6 +115,14 @@ def test_a_search_over_methods_in_a_pipeline_takes_the_best_of_them(named):
         expected.append(-np.mean(losses))
     np.testing.assert_allclose(search.cv_results_["mean_test_score"], expected, rtol=1e-9)
     assert search.best_params_["calibratedmodel__method"] == methods[int(np.argmax(expected))]
+
+
+def test_a_search_puts_an_estimator_in_the_place_of_none(named):
+    candidates = [GaussianNB(), LogisticRegression()]
+    model = CalibratedModel(None, cv=2)
+    assert "None" in repr(model) and model._repr_html_()
+    search = GridSearchCV(model, {"estimator": candidates}, cv=2, scoring=nll_scorer).fit(*named)
+    assert type(search.best_estimator_.estimator_) in map(type, candidates)
 
 
 def test_out_of_fold_outputs_are_calibrated_and_the_estimator_is_fitted_on_all_rows(named):
@@ -278,3 +286,26 @@ def test_labels_of_objects_and_of_strings_are_the_same(named):
         np.testing.assert_array_equal(
             CalibratedModel(frozen).fit(pd.DataFrame(X).to_numpy(), labels).predict_proba(X), expected
         )
+
+
+@pytest.mark.parametrize("dtype", [object, "string", float])
+def test_missing_labels_are_counted(named, dtype):
+    X, y = named
+    codes = np.unique(y, return_inverse=True)[1].astype(float)
+    labels = codes if dtype is float else y
+    model = GaussianNB().fit(X, labels)
+    some = pd.Series(labels, dtype=dtype).where(y != "ham")
+    said = f"{int((y == 'ham').sum())} of 450 labels"
+    for refused in (
+        lambda: CalibratedModel(GaussianNB()).fit(X, some),
+        lambda: ece_scorer(model, X, some),
+        lambda: ReliabilityDisplay.from_predictions(some, model.predict_proba(X), classes=model.classes_),
+    ):
+        with pytest.raises(CalibrationError, match=said):
+            refused()
+
+
+def test_labels_of_another_type_are_none_of_the_classes(named):
+    X, y = named
+    with pytest.raises(CalibrationError, match="450 of 450 labels are none of the 3 classes"):
+        ece_scorer(GaussianNB().fit(X, y), X, np.unique(y, return_inverse=True)[1].astype(object))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from random import Random
 
-from benchmarks.mutants.numbers import other_number
+from benchmarks.mutants import other_number
 from calib.data.formats.arrow import CONTINUES, Flat
 
 # By slot: the width of a number, t a table, v a vector of tables, s one of bytes, x one of 16-byte structures.

@@ -14,7 +14,7 @@ from random import Random
 
 import numpy as np
 
-from benchmarks.mutants.numbers import HOSTILE_TEXTS, other_number
+from benchmarks.mutants import HOSTILE_TEXTS, other_number
 
 WIDTHS = {"c": 1, "h": 2, "i": 4, "q": 8}
 

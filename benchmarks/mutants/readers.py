@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from benchmarks.doors import wrong_data, wrong_words
+from benchmarks.doors import wrong
 from benchmarks.measure import markdown
 from benchmarks.mutants.uploads import FORMS, Upload, upload
 from benchmarks.process_tree import Watch, family, resident_bytes
@@ -113,7 +113,7 @@ def open_one(made: Upload, peaks: Peaks, log: Tracebacks) -> Answer:
         found = inspect((made.name, made.content), isolate=True)
         outcome = "read" if found.predictions is not None else found.findings[0].code
         outcome = "ended" if any(finding.code == "reader_ended" for finding in found.findings) else outcome
-        problem = wrong_words(found.findings) or (wrong_data(found.predictions) if found.predictions else "")
+        problem = wrong(found)
     except Exception as error:
         outcome, problem = "raised", f"{type(error).__name__}: {str(error)[:200]}"
     seconds = time.monotonic() - started

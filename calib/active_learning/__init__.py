@@ -8,10 +8,10 @@ from calib.active_learning.results import (
     final_rounds,
     learning_curve,
     rounds_table,
+    verdicts,
 )
 from calib.active_learning.simulation import Pool, Round, pool_from_predictions, simulate
 from calib.active_learning.strategies import ARMS, Arm, Plan
-from calib.active_learning.verdict import verdicts
 
 __all__ = [
     "ARMS",

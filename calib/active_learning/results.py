@@ -1,4 +1,4 @@
-"""Results of simulations: a table of rounds, final scores compared between strategies, and learning curves."""
+"""Results of simulations: a table of rounds, final scores compared between strategies, in words too, and curves."""
 
 from __future__ import annotations
 
@@ -154,6 +154,84 @@ def _at_equal_labels(table: pd.DataFrame, finals: pd.DataFrame) -> list[float]:
         float(np.interp(fewest[shuffle], runs[arm, shuffle][LABELS], runs[arm, shuffle]["error"]))
         for arm, shuffle in zip(finals["arm"], finals["shuffle"], strict=True)
     ]
+
+
+def verdicts(summary: pd.DataFrame) -> list[str]:
+    """One sentence or two for each arm but the first, Markdown.
+
+    Each says whether the arm asked for fewer labels, and at what price in error; a difference whose interval holds zero
+    is not significant.
+
+    Parameters
+    ----------
+    summary : from :func:`compare_arms`.
+    """
+    if summary.empty:
+        return []
+    arms = list(summary["arm"].unique())
+    reference = str(summary["title"].iloc[0])
+    if len(arms) > 1 and summary["n_shuffles"].iloc[0] < 2:
+        return ["One shuffle shows no spread; run more to compare the arms."]
+    sentences = []
+    for arm in arms[1:]:
+        rows = {row["quantity"]: row for row in summary[summary["arm"] == arm].to_dict("records")}
+        sentences.append(f"**{rows[LABELS]['title']}** {_labels(rows[LABELS])} {_error(rows, reference)}")
+    return sentences
+
+
+def _labels(row: dict[str, Any]) -> str:
+    low, high = row["difference_low"], row["difference_high"]
+    if low == high == 0:
+        return f"asked for as many labels, {row['value']:,.0f};"
+    interval = f"95\u00a0% interval {low:+,.0f} to {high:+,.0f}"
+    if low <= 0 <= high:
+        return (
+            f"asked for a number of labels that does not differ significantly ({row['difference']:+,.0f}, {interval});"
+        )
+    more = "more" if low > 0 else "fewer"
+    return (
+        f"asked for {abs(row['difference']):,.0f} labels {more} ({row['share']:+,.1%} of {_reference(row):,.0f}, "
+        f"{interval});"
+    )
+
+
+def _error(rows: dict[str, dict[str, Any]], reference: str) -> str:
+    labels, error, equal = rows[LABELS], rows["error"], rows[AT_EQUAL]
+    fewer, more = labels["difference_high"] < 0, labels["difference_low"] > 0
+    lower, higher = error["difference_high"] < 0, error["difference_low"] > 0
+    interval = f"{100 * error['difference_low']:+.2f} to {100 * error['difference_high']:+.2f} percentage points"
+    if error["difference_low"] == error["difference_high"] == 0:
+        said = f"its final error of {error['value']:.2%} is that of {reference} in every shuffle"
+    elif lower:
+        said = f"its final error of {error['value']:.2%} is lower ({interval})"
+    elif higher:
+        said = f"its final error of {error['value']:.2%} is higher ({interval})"
+    else:
+        same = f"does not differ significantly from that of {reference}"
+        said = f"its final error of {error['value']:.2%} {same} ({interval})"
+    if fewer and not higher:
+        verdict = "It saved labels."
+    elif fewer:
+        verdict = "Fewer labels, but at a price in error: " + _at_equal(equal)
+    elif lower and not more:
+        verdict = "It lowered the error."
+    elif more and not lower:
+        verdict = "It did not help here."
+    elif more:
+        verdict = "More labels for less error: " + _at_equal(equal)
+    else:
+        verdict = "It did not help here." if higher else "There is no significant difference."
+    return f"{said}. {verdict}"
+
+
+def _at_equal(row: dict[str, Any]) -> str:
+    low, high = row["difference_low"], row["difference_high"]
+    how = "lower" if high < 0 else "higher" if low > 0 else "not significantly different"
+    return f"with equally many labels its error is {how} ({100 * low:+.2f} to {100 * high:+.2f} percentage points)."
+
+
+def _reference(row: dict[str, Any]) -> float:
+    return row["value"] - row["difference"]
 
 
 N_POINTS = 100

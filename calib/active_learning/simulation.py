@@ -1,8 +1,8 @@
-"""Simulate one strategy on one shuffle of a pool."""
+"""Simulate one strategy on one shuffle of a pool, also as a job."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -300,3 +300,18 @@ def _judged(
         nll=nll(probs, labels),
         note=note,
     )
+
+
+def run_arm(
+    settings: Mapping[str, Any], arm: str, seed: int, *, data: Mapping[str, Any], callback: Callback
+) -> list[Round]:
+    """:func:`simulate` as a job, on the arrays of :func:`pool_arrays`."""
+    arrays = {name: array for name, array in data.items() if name != "logits"}
+    pool = Pool(**arrays, n_classes=data["logits"].shape[1])
+    return simulate(Plan(**settings), arm, pool, seed=seed, callback=callback)
+
+
+def pool_arrays(pool: Pool) -> dict[str, Any]:
+    """A pool as arrays that go to a worker; ``logits`` has no rows, only a column for each class."""
+    arrays = {name: array for name, array in vars(pool).items() if name != "n_classes"}
+    return {"logits": np.empty((0, pool.n_classes)), **arrays}

@@ -66,14 +66,15 @@ def _apply_at_once(given: argparse.Namespace, exported: ExportedCalibrator) -> i
     if exported.kind == "topk":
         outputs = predict_script.read_for(exported, given.file)
     elif given.file.suffix.lower() == ".csv" and not given.read and not given.isolate and find_spec("pyarrow") is None:
-        outputs = predict_script.read_outputs(given.file)  # an installation for prediction has NumPy alone
+        outputs = predict_script.read_for(exported, given.file)  # an installation for prediction has NumPy alone
         features, ids = (
             predict_script.features_for(exported, given.file, given.features),
             predict_script.ids_in(given.file),
         )
     else:
         rows = read_rows(given.file, _choices(given), given.isolate)
-        outputs, ids = rows.outputs, {name: column.tolist() for name, column in rows.ids.items()}
+        outputs = exported.in_class_order(rows.outputs, rows.columns)
+        ids = {name: column.tolist() for name, column in rows.ids.items()}
         if exported.needs_features:
             own, choices = (given.features, None) if given.features else (given.file, _choices(given))
             features = read_features(own, choices, given.isolate, beside_outputs=not given.features)

@@ -16,7 +16,6 @@ from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.export import runtime
 from calib.formatting import fixed
 from calib.metrics.bootstrap import Interval
-from calib.registry import calibrator
 
 WHAT = "fail a build where a score is worse than a limit, and significantly so"
 FAILED = 3
@@ -87,9 +86,7 @@ def run(arguments: Sequence[str]) -> int:
             )
             refuse(given, f"{limit:g} is no limit of the {score.title}, which lies {possible}")
     if given.calibrator is None:
-        data = load_data(given)
-        raw = calibrator("identity").fit(data.logits[:2], data.labels[:2])
-        judged = Evaluation.from_predictions(raw, data)
+        judged = text.judged_raw(load_data(given))
     else:
         exported = runtime.load(given.calibrator)
         new = read_new_rows(exported, given.file, options_from(given), True)

@@ -8,9 +8,7 @@ from calib.cli import text
 from calib.cli.arguments import Parser, data_parser, options_from
 from calib.data import Inspection, Predictions, inspect
 from calib.data.checks.report import shortened
-from calib.evaluation import Evaluation
 from calib.formatting import aligned, one_line
-from calib.registry import calibrator
 
 WHAT = "say what a file holds and what is odd about it"
 
@@ -28,7 +26,7 @@ def run(arguments: Sequence[str]) -> int:
     answer.say(inspection(found), arrays=found.arrays, read=_read(found), findings=found.findings)
     if data is not None:
         answer.fields |= {"rows": len(data), "classes": data.class_names, "columns": data.roles}
-        answer.fields["model"] = text.means(_raw(data))
+        answer.fields["model"] = text.means(text.judged_raw(data))
     return answer.end(0 if data is not None else 1)
 
 
@@ -41,7 +39,7 @@ def inspection(found: Inspection) -> str:
     ]
     if found.predictions is not None:
         lines += _roles(found.predictions)
-        lines += ["", text.gap_sentence(_raw(found.predictions))]
+        lines += ["", text.gap_sentence(text.judged_raw(found.predictions))]
     if read := _read(found):
         lines += ["", "Read with " + ", ".join(f"{name}={_shortened(value)}" for name, value in read.items())]
     if found.findings:
@@ -58,10 +56,6 @@ def _roles(data: Predictions) -> list[str]:
 def _read(found: Inspection) -> dict[str, object]:
     """The options that were given or inferred; the classes are said elsewhere."""
     return {name: value for name, value in found.choices.given().items() if value and name != "class_names"}
-
-
-def _raw(data: Predictions) -> Evaluation:
-    return Evaluation.from_predictions(calibrator("identity").fit(data.logits, data.labels), data)
 
 
 def _shortened(value: object, length: int = 60) -> str:

@@ -9,9 +9,7 @@ from functools import partial
 from calib.cli import text
 from calib.cli.arguments import Parser, data_parser, load_data, number_between, refuse
 from calib.decisions.sample_size import WIDTHS, rows_needed
-from calib.evaluation import Evaluation
 from calib.formatting import aligned
-from calib.registry import calibrator
 
 WHAT = "say how many labelled rows O:E, slope, AUROC and net benefit need"
 OPTIONS = {target: f"--{target.replace(':', '-').replace(' ', '-').lower()}" for target in WIDTHS}
@@ -34,8 +32,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run the command; returns the exit status."""
     given = parser().parse_args(arguments)
     data = load_data(given)
-    raw = calibrator("identity").fit(data.logits[:2], data.labels[:2])
-    judged = Evaluation.from_predictions(raw, data)
+    judged = text.judged_raw(data)
     said, came = judged.pair
     widths = {target: getattr(given, target) for target in WIDTHS}
     if given.threshold is not None and not judged.view.is_event:

@@ -163,12 +163,15 @@ def rows_done(what: str, done: int, total: int) -> str:
     return f"{what}: {done:,} of {total:,} rows"
 
 
+def judged_raw(data: Predictions) -> Evaluation:
+    """A model's outputs as they are, judged on all rows."""
+    return Evaluation.from_predictions(calibrator("identity").fit(data.logits[:2], data.labels[:2]), data)
+
+
 def before_and_after(fitted: Calibrator, test: Predictions) -> dict[str, dict[str, list[float]]]:
     """Scores with 95 % intervals of the raw model and of a calibrator: ``{score: {"before": [value, low, high]}}``."""
-    raw = calibrator("identity").fit(test.logits, test.labels)
     scores: dict[str, dict[str, list[float]]] = {}
-    for when, method in (("before", raw), ("after", fitted)):
-        evaluation = Evaluation.from_predictions(method, test)
+    for when, evaluation in (("before", judged_raw(test)), ("after", Evaluation.from_predictions(fitted, test))):
         for key, interval in score_intervals(evaluation).items():
             if key in SHOWN:
                 scores.setdefault(key, {})[when] = [float(value) for value in interval]

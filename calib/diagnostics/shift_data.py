@@ -27,7 +27,7 @@ from calib.data.options import Source
 from calib.errors import CalibrationError
 from calib.evaluation.evaluation import Evaluation, row_arrays
 from calib.evaluation.view import view_of
-from calib.export.archive import ARRAY, unpack
+from calib.export.record_files import ARRAY, unpack
 from calib.export.runtime import ExportedCalibrator, from_fields
 from calib.metrics.confidence import check_range
 from calib.registry import METHODS, calibrator
@@ -120,6 +120,7 @@ def _unlabelled(
         features = read_features(own, options.choices if beside else None, options.isolate, beside_outputs=beside)
     logits = exported.to_logits(rows.outputs, options.choices.kind)
     names = class_names(rows.columns) if len(rows.columns) == exported.n_classes else exported.class_names
+    names = rows.columns if set(rows.columns) == set(exported.class_names) else names
     known = set(names) == set(exported.class_names)
     data = Predictions(
         logits,

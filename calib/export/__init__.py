@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from calib.export.recorded import describe, exported, resume
+    from calib.export.provenance import describe, exported, resume
     from calib.export.writer import (
         behind,
         save,
@@ -40,6 +40,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        home = "recorded" if name in ("describe", "exported", "resume") else "writer"
+        home = "provenance" if name in ("describe", "exported", "resume") else "writer"
         return getattr(import_module(f"calib.export.{home}"), name)
     raise AttributeError(f"module 'calib.export' has no attribute {name!r}")

@@ -11,7 +11,8 @@ import numpy as np
 
 from calib.base import Calibrator, Callback
 from calib.errors import CalibrationError
-from calib.export.archive import npz_of
+from calib.export.predict_script import beside
+from calib.export.record_files import npz_of
 from calib.formatting import safe_table
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
 from calib.top_k import TopK
@@ -99,17 +100,16 @@ def to_csv(*, data: Mapping[str, Any], callback: Callback = _ignore) -> str:
 
     rows, names = data["rows"], data["names"]
     said = answer(data["calibrator"], rows)
-    columns: dict[str, Any] = dict(rows.ids)
     if "indices" in said:
         raise CalibrationError("The top k of very many classes are written to an .npz, not to a table.")
+    columns: dict[str, Any] = {}
     if (probs := said.get("probabilities")) is not None:
         columns |= {f"p_{name}": probs[:, k] for k, name in enumerate(names)}
     if "predicted" in said:
         columns["predicted"] = np.array(names)[said["predicted"]]
-    if "confidence" in said:
-        columns["confidence"] = said["confidence"]
-    columns |= {"label": rows.labels, "weight": rows.weights}
-    table = pd.DataFrame({name: column for name, column in columns.items() if column is not None})
+    for name, column in (("confidence", said.get("confidence")), ("label", rows.labels), ("weight", rows.weights)):
+        columns |= {} if column is None else {name: column}
+    table = pd.DataFrame(dict(beside({*columns}, rows.ids)) | columns)
     written = [safe_table(table.iloc[:0]).to_csv(index=False)]
     for part in blocks(len(table), len(table.columns), CSV_ENTRIES):
         written.append(safe_table(table.iloc[part]).to_csv(index=False, header=False))

@@ -10,7 +10,7 @@ import numpy as np
 from calib.decisions.conformal import PredictionSets
 from calib.decisions.rules import AnyRule, rule_from_state, rule_state
 from calib.errors import CalibrationError
-from calib.export.archive import flatten, unflatten
+from calib.export.record_files import flatten, unflatten
 from calib.numerics import Floats
 from calib.parameters import Array
 

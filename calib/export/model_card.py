@@ -8,7 +8,7 @@ from typing import Any
 from calib.base import ROWS_SUM_TO_ONE
 from calib.canonical import KINDS, ONE_COLUMN
 from calib.data.scales import in_words
-from calib.export.archive import damage_in_words
+from calib.export.record_files import damage_in_words
 from calib.export.runtime import ExportedCalibrator
 from calib.formatting import escape_markdown, fixed, plural, with_interval
 from calib.registry import METHODS

@@ -3,7 +3,8 @@
     python predict.py outputs.npy --out calibrated.npz
 
 Reads ``.npy``, ``.npz`` (the one array of fitting shape, or ``--key``) and ``.csv`` (a header is allowed;
-columns of labels, predicted classes and row numbers are left out by their names). Writes ``.npz`` (probabilities,
+columns of labels, predicted classes and row numbers are left out by their names, and columns that are called as the
+classes are, such as ``p_cat``, are taken in the order of the classes). Writes ``.npz`` (probabilities,
 predicted, confidence), ``.npy`` or ``.csv`` (a column for each class, and the predicted class). A calibrator that
 predicts from the inputs of the rows too takes them from the array ``features`` of the ``.npz`` or from a file of their
 own (``--features``); one that gives a confidence only writes that, and the predicted class, instead of probabilities.
@@ -13,7 +14,9 @@ Outputs that look like another kind than the calibrator takes are refused; ``--k
 
 ``--decide`` adds the action of each row by the calibrator's own rule (``actions``: numbers, -1 for handing over; in a
 ``.csv`` their names), and ``--sets`` its prediction set (``sets``: booleans, one column per class; in a ``.csv`` the
-names of the classes). A ``.npy`` holds one array: what was asked for.
+names of the classes with "; " between, in quotes where a name has a semicolon). A ``.npy`` holds one array: what was
+asked for. In a ``.csv`` a class keeps its name, and another column that is called so gets ``_`` behind its own
+(``predicted`` becomes ``predicted_class``).
 """
 
 from __future__ import annotations
@@ -37,6 +40,9 @@ from calib.numerics import Floats, argmax_with_ties
 
 FEATURES = "features"
 """The array of an ``.npz`` that holds the inputs of the rows."""
+
+NAMES = "class_names"
+"""The array of an ``.npz`` that says which class each column is of."""
 
 _INPUTS = {FEATURES, "train_features"}
 
@@ -106,12 +112,23 @@ def features_for(calibrator: runtime.ExportedCalibrator, outputs: Path, own: Pat
 
 def read_for(calibrator: runtime.ExportedCalibrator, path: Path, key: str | None = None) -> Any:
     """Outputs as a calibrator takes them: one array, or those of the top k of very many classes by name."""
+    if path.suffix.lower() == ".csv" and calibrator.kind != "topk":
+        columns, outputs = _read_csv(path)
+        return calibrator.in_class_order(outputs, columns)
     if calibrator.kind != "topk":
-        return read_outputs(path, key)
+        return calibrator.in_class_order(read_outputs(path, key), _class_names_in(path))
     if path.suffix.lower() != ".npz":
         raise CalibrationError(f"{path.name} is no .npz with the arrays values, indices and rest.")
     with _readable(path), np.load(path, allow_pickle=False) as loaded:
         return {name: loaded[name] for name in ("values", "indices", "rest") if name in loaded.files}
+
+
+def _class_names_in(path: Path) -> list[str]:
+    """What the array ``class_names`` of a ``.npz`` holds; nothing where there is none."""
+    if path.suffix.lower() != ".npz":
+        return []
+    with _readable(path), np.load(path, allow_pickle=False) as loaded:
+        return [*map(str, loaded[NAMES].reshape(-1).tolist())] if NAMES in loaded.files else []
 
 
 @contextmanager
@@ -129,7 +146,7 @@ def read_outputs(path: Path, key: str | None = None) -> Floats:
     """A model's outputs from ``.npy``, ``.npz`` or ``.csv``; nothing is unpickled."""
     suffix = path.suffix.lower()
     if suffix == ".csv":
-        return _read_csv(path)
+        return _read_csv(path)[1]
     if suffix not in (".npy", ".npz"):
         raise CalibrationError(f"{path.name} is not a .npy, .npz or .csv file.")
     with _readable(path):
@@ -185,23 +202,37 @@ def write_predictions(
         np.save(path, next(iter(decided.values()), main))
     elif suffix == ".csv":
         names = calibrator.class_names
-        columns: list[tuple[str, Sequence[Any]]] = list((ids or {}).items())
-        if main.ndim == 2:
-            columns += zip(names, main.T.tolist(), strict=True)
+        of_classes = list(zip(names, main.T.tolist(), strict=True)) if main.ndim == 2 else []
+        others: dict[str, Sequence[Any]] = {}
         if "predicted" in arrays:
-            taken = "predicted" in names
-            columns.append(
-                ("predicted_class" if taken else "predicted", [names[k] for k in arrays["predicted"].tolist()])
-            )
+            others["predicted"] = [names[k] for k in arrays["predicted"].tolist()]
         if main.ndim == 1:
-            columns.append(("confidence", main.tolist()))
-        columns += _named(calibrator, decided)
+            others["confidence"] = main.tolist()
+        others |= _named(calibrator, decided)
+        taken = {name for name, _ in of_classes}
+        columns = [*beside(taken, ids or {}), *of_classes, *beside(taken, others)]
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(safe_cell(name) for name, _ in columns)
             writer.writerows(map(safe_cell, row) for row in zip(*(column for _, column in columns), strict=True))
     else:
         raise CalibrationError(f"{path.name}: write to .npz, .npy or .csv.")
+
+
+def beside(taken: set[str], columns: Mapping[str, Sequence[Any]]) -> list[tuple[str, Sequence[Any]]]:
+    """Columns under names that no other column has: a class may be called ``predicted``, ``action`` or ``id``.
+
+    Parameters
+    ----------
+    taken : names of the other columns, to which those of these are added.
+    """
+    renamed = []
+    for name, column in columns.items():
+        while name in taken:
+            name = "predicted_class" if name == "predicted" else f"{name}_"
+        taken.add(name)
+        renamed.append((name, column))
+    return renamed
 
 
 def predictions(
@@ -238,15 +269,19 @@ def decisions(
     return decided
 
 
-def _named(calibrator: runtime.ExportedCalibrator, decided: Mapping[str, Any]) -> list[tuple[str, Sequence[Any]]]:
+def _named(calibrator: runtime.ExportedCalibrator, decided: Mapping[str, Any]) -> dict[str, Sequence[Any]]:
     """Actions and sets as columns of a table: the names of actions, and those of the classes of each set."""
-    columns: list[tuple[str, Sequence[Any]]] = []
+    columns: dict[str, Sequence[Any]] = {}
     if "actions" in decided:
         names = calibrator.action_names
-        columns.append(("action", [names[action] for action in decided["actions"].tolist()]))
+        columns["action"] = [names[action] for action in decided["actions"].tolist()]
     if "sets" in decided:
+        quoted = [
+            '"' + name.replace('"', '""') + '"' if ";" in name or name.startswith('"') else name
+            for name in calibrator.class_names
+        ]
         inside = [np.flatnonzero(row).tolist() for row in decided["sets"]]
-        columns.append(("set", ["; ".join(calibrator.class_names[k] for k in row) for row in inside]))
+        columns["set"] = ["; ".join(quoted[k] for k in row) for row in inside]
     return columns
 
 
@@ -271,15 +306,17 @@ def _table(path: Path) -> tuple[list[str], list[list[str]]]:
     return header or [f"column {i}" for i in range(len(rows[0]))], rows
 
 
-def _read_csv(path: Path) -> Floats:
+def _read_csv(path: Path) -> tuple[list[str], Floats]:
+    """Names and numbers of the columns that are outputs."""
     columns, rows = _table(path)
     kept = [i for i, name in enumerate(columns) if name.strip().lower() not in _NOT_OUTPUTS | _NOT_CONFIDENCE]
     try:
-        return np.array([[float(row[i]) for i in kept] for row in rows]).reshape(len(rows), len(kept))
+        numbers = np.array([[float(row[i]) for i in kept] for row in rows]).reshape(len(rows), len(kept))
     except (ValueError, IndexError) as error:
         raise CalibrationError(
             f"{path.name} holds a cell that is not a number or a row that is too short: {error}."
         ) from None
+    return [columns[i].strip() for i in kept], numbers
 
 
 if __name__ == "__main__":

@@ -32,7 +32,8 @@ class CalibratedOutputs:
         Parameters
         ----------
         model_input : outputs as they were uploaded: an array, a list, or a table, whose columns are taken by the names
-            of the classes where it has them all, and else in their order.
+            of the classes where it has them all, also with the same words before or behind each, and else in their
+            order.
         params : not used; MLflow passes it.
 
         Raises
@@ -44,11 +45,10 @@ class CalibratedOutputs:
         columns = [str(name) for name in getattr(model_input, "columns", ())]
         if columns and set(names) <= set(columns):
             model_input = model_input.iloc[:, [columns.index(name) for name in names]]
-        outputs = np.asarray(model_input)
-        if outputs.dtype.kind == "O":
+        if np.asarray(model_input).dtype.kind == "O":
             raise CalibrationError(f"The outputs must be numbers, in the columns {', '.join(names)} or in their order.")
         predict = self.calibrator.confidence if self.calibrator.kind == "pairs" else self.calibrator.calibrate
-        return predict(outputs)
+        return predict(model_input)
 
 
 def _load_pyfunc(path: str) -> CalibratedOutputs:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -24,6 +24,7 @@ from calib.canonical import (
     check_against_mean,
     check_standardisation,
     check_values,
+    class_order,
     standardise,
     to_canonical,
 )
@@ -32,7 +33,8 @@ from calib.decisions.conformal import PredictionSets
 from calib.decisions.rules import HAND_OVER, HANDED_OVER, AnswerAbove, AnyRule
 from calib.errors import CalibrationError
 from calib.export import decisions
-from calib.export.archive import (
+from calib.export.decisions import DECISION, SETS, check_decisions, held
+from calib.export.record_files import (
     FORMAT,
     damage_in_words,
     flatten,
@@ -44,7 +46,6 @@ from calib.export.archive import (
     unpack,
     without_arrays,
 )
-from calib.export.decisions import DECISION, SETS, check_decisions, held
 from calib.export.seen import Seen, check_alike
 from calib.numerics import Floats, Ints
 from calib.parameters import number_fault, shown
@@ -256,7 +257,8 @@ class ExportedCalibrator:
 
         Parameters
         ----------
-        outputs : as the model writes them; of the kind "topk" as :meth:`predict_top_k` takes them.
+        outputs : as the model writes them; of the kind "topk" as :meth:`predict_top_k` takes them. Columns of a
+            DataFrame that are called as the classes are, are taken by name.
         kind : what they are, where somebody says so: the calibrator's own kind. Without it they are compared with those
             that it was fitted on.
 
@@ -270,6 +272,7 @@ class ExportedCalibrator:
         self.check_kind(kind)
         if self.kind == "topk" or isinstance(outputs, TopK):
             return cast(Any, self._top_k(outputs))
+        outputs = self.in_class_order(outputs)
         check_rescaled(outputs, self.scale)
         written, outputs = outputs, to_plain(outputs, self.scale)
         logits = to_canonical(outputs, self.kind, self.floor)
@@ -281,6 +284,18 @@ class ExportedCalibrator:
         if kind is None:
             check_alike(written, outputs, self.kind, self.seen)
         return logits
+
+    def in_class_order(self, outputs: Any, columns: Sequence[str] | None = None) -> Any:
+        """Outputs (n, n_classes) of a table in the order of the classes, by the names of its columns.
+
+        Where these do not name the classes, outputs are taken as they stand; see :func:`calib.canonical.class_order`.
+        ``columns`` are those of a DataFrame unless given.
+        """
+        if columns is None:
+            columns = [*map(str, outputs.columns)] if hasattr(outputs, "iloc") and hasattr(outputs, "columns") else []
+        order = class_order(columns, self.class_names)
+        known = np.shape(outputs)[1:] == (len(order),) and order != sorted(order)
+        return np.asarray(outputs)[:, order] if known else outputs
 
     def check_kind(self, kind: Kind | None) -> None:
         """Refuse outputs that are said to be of another kind than the calibrator takes; None says nothing."""
@@ -316,6 +331,7 @@ class ExportedCalibrator:
     def _canonical(self, logits: Any) -> Any:
         if isinstance(logits, TopK) or self.kind == "topk":
             return self._top_k(logits)
+        logits = self.in_class_order(logits)
         # Logarithms of probabilities are never positive, so positive values up to 1 were meant for calibrate().
         array = np.asarray(logits)
         if self.kind == "pairs" and array.ndim == 1:

@@ -17,6 +17,7 @@ from calib.export.formulas import probabilities
 from calib.export.graph import Piecewise, Value, apply, in_order
 from calib.export.runtime import ExportedCalibrator
 from calib.numerics import Floats
+from calib.parameters import shown
 from calib.registry import METHODS, registry_name
 
 ONE_COLUMN: dict[Kind, Kind] = {
@@ -47,6 +48,21 @@ LONGEST = 1_000_000
 
 BRANCHES = 8
 """Of each CASE in a tree of steps: SQLite's parser goes about twenty levels deep."""
+
+_RESERVED = """
+add all alter analyse analyze and anti any array as asc asof asymmetric at authorization autoincrement between binary
+both by case cast check collate collation column commit concurrently constraint create cross current_catalog
+current_date current_role current_schema current_time current_timestamp current_user default deferrable delete desc
+describe distinct do drop else end escape except exists false fetch for foreign freeze from full glob grant group
+having ilike in index initially inner insert intersect into is isnull join lambda lateral leading left like limit
+localtime localtimestamp natural not nothing notnull null offset on only or order outer overlaps pivot pivot_longer
+pivot_wider placing positional primary qualify raise references returning right select semi session_user set show
+similar some summarize symmetric system_user table tablesample then to trailing transaction true union unique unpack
+unpivot update user using values variadic verbose when where window with
+"""
+KEYWORDS = frozenset(_RESERVED.split())
+"""Words that DuckDB 1, PostgreSQL 17 or SQLite 3 do not take for a column unless they are quoted: some are errors, and
+TRUE, NULL and CURRENT_DATE are values."""
 
 _COMPARE, _ADD, _MULTIPLY, _ATOM = range(4)  # how strongly operators bind
 
@@ -84,11 +100,16 @@ def check_sql(calibrator: Calibrator, kind: Kind, n_classes: int, scale: Scale |
 
 
 def _quoted(column: str) -> str:
+    if not isinstance(column, str) or "\0" in column or re.search("[\ud800-\udfff]", column):
+        raise CalibrationError(f"The name of the column must be text that a database can hold; got {shown(column)}.")
     parts = re.split(r"\.", column) if re.fullmatch(r"\w+(\.\w+)*", column) else [column]
     if not all(parts):
         raise CalibrationError("The column needs a name.")
     plain = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-    return ".".join(part if plain.fullmatch(part) else '"' + part.replace('"', '""') + '"' for part in parts)
+    return ".".join(
+        part if plain.fullmatch(part) and part.lower() not in KEYWORDS else '"' + part.replace('"', '""') + '"'
+        for part in parts
+    )
 
 
 def _of_column(given: ExportedCalibrator, of_probability: bool, column: str) -> str:

@@ -6,18 +6,20 @@ import pickle
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from calib.base import Calibrator
 from calib.canonical import Kind
 from calib.errors import CalibrationError, missing_package
 from calib.export.formulas import has_formula
-from calib.export.recorded import exported
+from calib.export.provenance import exported
 from calib.export.runtime import ExportedCalibrator, to_record
 from calib.registry import METHODS
 
 SUFFIXES = (".pkl", ".npz", ".zip", ".onnx", ".py", ".sql")
 """Endings of the files that :func:`save` writes."""
+
+Ending = Literal["zip", "npz", "json", "pkl", "onnx", "py", "sql", "mlflow"]
 
 
 def save(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metadata: Any) -> Path:
@@ -38,23 +40,18 @@ def save(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metada
     """
     path = Path(path)
     suffix = path.suffix.lower()
-    if suffix == ".pkl":
-        path.write_bytes(to_pickle(calibrator, metadata))
-    elif suffix == ".npz":
-        arrays, text = to_npz_json(calibrator, metadata)
-        path.write_bytes(arrays)
-        path.with_suffix(".json").write_text(text, encoding="utf-8")
-    elif suffix == ".zip":
-        path.write_bytes(to_bundle(calibrator, metadata))
-    elif suffix == ".onnx":
-        to_onnx(calibrator, path, **metadata)
-    elif suffix in (".py", ".sql"):
-        ending: Literal["py", "sql"] = "py" if suffix == ".py" else "sql"
-        path.write_text(str(written(ending, data={"exported": exported(calibrator, metadata)})), encoding="utf-8")
-    else:
+    if suffix not in SUFFIXES:
         raise CalibrationError(
             f"A calibrator is saved as {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}; got {path.name!r}."
         )
+    given = exported(calibrator, metadata)
+    content: bytes | str
+    if suffix == ".npz":
+        content, text = to_npz_json(given)
+        path.with_suffix(".json").write_text(text, encoding="utf-8")
+    else:
+        content = written(cast(Ending, suffix[1:]), data={"exported": given})
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
 
 
@@ -168,12 +165,7 @@ def check_onnx(method: str, kind: Kind = "logits") -> None:
         raise CalibrationError(missing_package(ModuleNotFoundError("No module named 'onnx'", name="onnx")))
 
 
-def written(
-    ending: Literal["zip", "npz", "json", "pkl", "onnx", "py", "sql", "mlflow"],
-    *,
-    data: Mapping[str, Any],
-    callback: Any = None,
-) -> bytes | str:
+def written(ending: Ending, *, data: Mapping[str, Any], callback: Any = None) -> bytes | str:
     """One of the files above by its ending, as a worker writes it; ``data`` holds the ``exported`` calibrator.
 
     "mlflow" is a zip of the folder of :func:`to_mlflow`.
@@ -192,10 +184,11 @@ def written(
 
         return mlflow_zip(given)
     if ending == "onnx":
+        check_onnx(given.method, given.kind)
         from calib.export.onnx.model import to_model
 
-        content: bytes = to_model(given).SerializeToString(deterministic=True)
-        return content
+        model: bytes = to_model(given).SerializeToString(deterministic=True)
+        return model
     arrays, text = to_npz_json(given)
     return arrays if ending == "npz" else text
 
@@ -285,16 +278,16 @@ def to_sql(calibrator: Calibrator | ExportedCalibrator, column: str = "score", *
     Parameters
     ----------
     calibrator : fitted calibrator of two classes.
-    column : name of the column, which may be qualified by a table; other names than plain ones are quoted. It holds
-        log-odds of the second class for the kinds ``binary_log_odds``, ``logits`` and ``log_probabilities`` (of two
-        logits their difference), its probability for ``binary_probability`` and ``probabilities``, and the confidence
-        in an answer for ``pairs``.
+    column : name of the column, which may be qualified by a table; keywords and names that are not plain are quoted. It
+        holds log-odds of the second class for the kinds ``binary_log_odds``, ``logits`` and ``log_probabilities`` (of
+        two logits their difference), its probability for ``binary_probability`` and ``probabilities``, and the
+        confidence in an answer for ``pairs``.
     **metadata : as in :func:`calib.export.save`; without ``kind`` the column holds log-odds.
 
     Raises
     ------
     CalibrationError
-        For more than two classes, and a method that is no map of one score.
+        For more than two classes, a method that is no map of one score, and a name that no database takes.
 
     Examples
     --------

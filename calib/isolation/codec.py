@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -30,11 +31,47 @@ MAX_DIMENSIONS = 8
 NUMBERS = frozenset(
     np.dtype(kind).str for kind in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
 )
+TEXT = re.compile(re.escape(np.dtype("U1").str[:2]) + r"[1-9][0-9]{0,7}")
 MAX_CODE_POINT = 0x10FFFF
 
 
 class BadMessage(Exception):
     """Bytes that are no message, or not one of the expected type."""
+
+
+def plain_array(array: np.ndarray) -> np.ndarray:
+    """The array in this machine's byte order, and texts of no letter with room for one.
+
+    Raises
+    ------
+    TypeError
+        If it holds neither numbers, truth values nor text, or has too many dimensions.
+    """
+    array = np.asarray(array)
+    if array.dtype.kind == "U" and not array.dtype.itemsize:
+        return array.astype("U1")
+    native = array.dtype.newbyteorder("=")
+    if (native.kind != "U" and native.str not in NUMBERS) or array.ndim > MAX_DIMENSIONS:
+        raise TypeError(f"An array of {array.dtype} with {array.ndim} dimensions is not written.")
+    return array.astype(native, copy=False)
+
+
+def array_type(code: Any, shape: Any) -> tuple[np.dtype[Any], int]:
+    """The type of an array that :func:`plain_array` can have given, and its number of bytes; else BadMessage."""
+    _checked(code, type(code) is str and (code in NUMBERS or TEXT.fullmatch(code)))
+    _checked(shape, type(shape) is list and len(shape) <= MAX_DIMENSIONS)
+    _checked(shape, all(type(n) is int and n >= 0 for n in shape))
+    dtype = np.dtype(code)
+    return dtype, dtype.itemsize * prod(shape)
+
+
+def array_of(content: np.ndarray, dtype: np.dtype[Any], shape: Sequence[int]) -> np.ndarray:
+    """The array of which these are the bytes, without a copy; BadMessage where they are no such values."""
+    if dtype.kind == "b":  # NumPy takes every byte of a boolean for 0 or 1
+        _checked(dtype, not content.size or content.max() <= 1)
+    if dtype.kind == "U":  # and every four of a text for a character
+        _checked(dtype, not content.size or content.view(np.uint32).max() <= MAX_CODE_POINT)
+    return content.view(dtype).reshape(shape)
 
 
 def write_message(fd: int, value: Any, keep_file: Callable[[Any], int | None] = lambda value: None) -> None:
@@ -55,9 +92,7 @@ def write_message(fd: int, value: Any, keep_file: Callable[[Any], int | None] = 
 
     def put(array: np.ndarray) -> dict[str, Any]:
         nonlocal place
-        array = array.astype(array.dtype.newbyteorder("="), copy=False)
-        if array.dtype.str not in NUMBERS and array.dtype.kind != "U":
-            raise TypeError(f"An array of {array.dtype} cannot be handed over.")
+        array = plain_array(array)
         place = -(-place // ALIGNED) * ALIGNED
         start = place
         place = _write(fd, np.ascontiguousarray(array).reshape(-1).view(np.uint8).data, place)
@@ -198,20 +233,10 @@ class _Reader:
     def _array(self, plain: Any) -> np.ndarray:
         _checked(plain, type(plain) is dict and set(plain) == {ARRAY})
         code, shape, start = plain[ARRAY]
-        _checked(code, type(code) is str and (code in NUMBERS or code[:2] == np.dtype("U1").str[:2]))
-        _checked(shape, type(shape) is list and len(shape) <= MAX_DIMENSIONS)
-        _checked(shape, all(type(n) is int and n >= 0 for n in shape) and type(start) is int and start >= HEADER.size)
-        dtype = np.dtype(code)
-        size = dtype.itemsize * prod(shape)
-        _checked(start, start % ALIGNED == 0 and start + size <= len(self._content))
-        array = np.frombuffer(self._content[start : start + size], dtype=np.uint8)
-        if dtype.kind == "b":  # NumPy takes every byte of a boolean for 0 or 1
-            _checked(array, not array.size or array.max() <= 1)
-        if dtype.kind == "U":  # and every four of a text for a character
-            _checked(array, not array.size or array.view(np.uint32).max() <= MAX_CODE_POINT)
-            if not dtype.itemsize:
-                return np.zeros(shape, dtype)
-        return array.view(dtype).reshape(shape)
+        dtype, size = array_type(code, shape)
+        _checked(start, type(start) is int and start >= HEADER.size and start % ALIGNED == 0)
+        _checked(start, start + size <= len(self._content))
+        return array_of(np.frombuffer(self._content[start : start + size], np.uint8), dtype, shape)
 
     def _file(self, plain: dict[str, Any]) -> tuple[str, BinaryIO]:
         number, name = _checked(plain, set(plain) == {FILE})[FILE]

@@ -92,7 +92,6 @@ class LocalExecutor:
     Parameters
     ----------
     n_fast : number of workers for fast tasks; by default one less than the processors, at most 3.
-    grace : seconds a cancelled task has to stop by itself before its process is killed.
     idle_seconds : a worker without work for so long ends, which frees its memory and its GPU.
     python_path : folders to import functions from, beside the one that holds ``calib``.
     place : what is said of where tasks run.
@@ -102,7 +101,6 @@ class LocalExecutor:
         self,
         n_fast: int | None = None,
         *,
-        grace: float = 1.0,
         idle_seconds: float = 900.0,
         python_path: Sequence[str] = (),
         place: Place = HERE,
@@ -119,7 +117,7 @@ class LocalExecutor:
         lanes: list[Lane] = ["view", "slow", "study", "file"]
         lanes.extend("fast" for _ in range(n_fast))
         self._workers = [
-            LocalWorker(self._lanes[lane], grace, idle_seconds, python_path, nice=0 if lane == "view" else NICE)
+            LocalWorker(self._lanes[lane], idle_seconds, python_path, nice=0 if lane == "view" else NICE)
             for lane in lanes
         ]
         self._place = place
@@ -162,7 +160,7 @@ class LocalExecutor:
         return []
 
     def cancel(self, future: Future[Any]) -> None:
-        """Stop a task: at its next callback, or by ending its process after ``grace`` seconds."""
+        """Stop a task: at its next callback, or by ending its process after a second."""
         if future.cancel():
             for lane in self._lanes.values():
                 lane.discard(future)

@@ -37,6 +37,9 @@ ONE_THREAD = dict.fromkeys(
 TENSORFLOW = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
 """Quiet, and content with the GPU memory it needs."""
 
+GRACE = 1.0
+"""Seconds that a cancelled task has to stop by itself before its process is killed."""
+
 
 class WorkerProcess:
     """A running ``python -m calib.jobs.worker``.
@@ -137,13 +140,11 @@ class LocalWorker:
     def __init__(
         self,
         lane: FairQueue[Future[Any], Work],
-        grace: float,
         idle_seconds: float,
         python_path: Sequence[str],
         nice: int,
     ):
         self._lane = lane
-        self._grace = grace
         self._idle_seconds = idle_seconds
         self._python_path = python_path
         self._nice = nice
@@ -163,7 +164,7 @@ class LocalWorker:
             if work is None or work.future is not future or work.cancel_requested:
                 return
             work.cancel_requested = True
-        timer = threading.Timer(self._grace, self._kill, (work,))
+        timer = threading.Timer(GRACE, self._kill, (work,))
         timer.daemon = True
         timer.start()
         # While data are still being sent the lock is taken; then the timer does it.

@@ -20,13 +20,13 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.lib import format as npy_format
 
-from calib.canonical import Kind
+from calib.canonical import Kind, class_order
 from calib.data.scales import to_plain
 from calib.errors import CalibrationError
 from calib.export.runtime import ExportedCalibrator
 from calib.export.seen import check_alike
 from calib.numerics import Floats
-from calib.out_of_core.rows import Block, LogitRows, Progress, Rows, in_order, no_progress, on_plain_scale
+from calib.out_of_core.rows import Block, LogitRows, ParquetRows, Progress, Rows, in_order, no_progress, on_plain_scale
 
 Write = Callable[[Floats], None]
 ENDINGS = (".npy", ".parquet")
@@ -146,6 +146,8 @@ def apply_out_of_core(
     if out.suffix.lower() not in ENDINGS:
         raise CalibrationError(f"{out.name}: block by block only {' and '.join(ENDINGS)} can be written.")
     exported.check_kind(kind)
+    if isinstance(outputs, ParquetRows):
+        outputs.columns = tuple(outputs.columns[place] for place in class_order(outputs.columns, exported.class_names))
     if kind is None:
         some = next((block for _, block in outputs.blocks()), np.empty((0, 1)))
         check_alike(some, to_plain(some, exported.scale), exported.kind, exported.seen)

@@ -92,8 +92,8 @@ class Rows(ABC):
 class ArrayRows(Rows):
     """Rows of an array in memory, or of a memory map, whose pages the system keeps as it sees fit."""
 
-    def __init__(self, array: Array, name: str = "The outputs"):
-        super().__init__(name, array.shape, float_dtype(array.dtype, name))
+    def __init__(self, array: Array):
+        super().__init__("The outputs", array.shape, float_dtype(array.dtype, "The outputs"))
         self._array = array
 
     def blocks(self) -> Iterator[Block]:

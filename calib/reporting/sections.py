@@ -19,7 +19,7 @@ from calib.evaluation import SCORES, Evaluation, Score
 from calib.evaluation.classwise import CLASSWISE
 from calib.evaluation.score_table import ScoreRow, score_rows
 from calib.evaluation.view import View
-from calib.export.recorded import versions
+from calib.export.provenance import versions
 from calib.formatting import number, percent, plural
 from calib.metrics.bootstrap import Interval
 from calib.plots.axes import Scale

@@ -216,9 +216,9 @@ def _without_tags(written: str) -> str:
     return unescape(re.sub(r"<[^>]*>", "", written))
 
 
-def _polygon(corners: int, turn: float = 0.0, inner: float = 1.0, reach: float = 1.0) -> tuple[Point, ...]:
+def _polygon(corners: int, inner: float = 1.0, reach: float = 1.0) -> tuple[Point, ...]:
     """Corners on a circle, the first on top; every other one at ``inner`` of the radius."""
-    angles = (2 * math.pi * (i + turn) / corners - math.pi / 2 for i in range(corners))
+    angles = (2 * math.pi * i / corners - math.pi / 2 for i in range(corners))
     radii = (reach * (inner if i % 2 else 1.0) for i in range(corners))
     return tuple((r * math.cos(a), r * math.sin(a)) for r, a in zip(radii, angles, strict=True))
 

@@ -19,7 +19,7 @@ from calib.errors import CalibrationError, missing_package
 from calib.evaluation.view import EVENT, TOP_LABEL, View
 from calib.formatting import number, plural
 from calib.parameters import shown
-from calib.sklearn.scorers import class_indices
+from calib.sklearn.scorers import check_labels_known, class_indices
 
 Backend = Literal["plotly", "matplotlib"]
 BACKENDS: tuple[Backend, ...] = ("plotly", "matplotlib")
@@ -220,9 +220,7 @@ def _array(values: Any, name: str) -> Any:
 
 def _check_rows(labels: Any, probs: Any) -> Any:
     """The probabilities as floats; labels that are missing and probabilities that are not finite are counted."""
-    missing = sum(label is None or label != label for label in labels.tolist())
-    if missing:
-        raise CalibrationError(f"{missing:,} of {len(labels):,} labels of y_true are missing; leave out these rows.")
+    check_labels_known(labels, "y_true")
     try:
         probs = probs if probs.dtype.kind in "fiub" else probs.astype(np.float64)
     except (TypeError, ValueError) as error:
@@ -258,8 +256,7 @@ def _pair(labels: Any, probs: Any, pos_label: Any, classes: Sequence[Any] | None
     if pos_label is None and wanted == 2:
         pos_label = known[-1]
     if pos_label is None:
-        order = np.argsort(known)
-        return (probs, order[class_indices(labels, known[order])]), TOP_LABEL
+        return (probs, class_indices(labels, known)), TOP_LABEL
     if not (at := np.flatnonzero(known == pos_label)).size:
         raise CalibrationError(
             f"pos_label {shown(pos_label)} is none of the classes {', '.join(map(str, known[:10]))}."

@@ -21,7 +21,7 @@ from calib.formatting import plural
 from calib.numerics import Floats, check_of_rows
 from calib.parameters import shown
 from calib.registry import METHODS, calibrator
-from calib.sklearn.scorers import class_indices
+from calib.sklearn.scorers import check_labels_known, class_indices
 
 RESPONSES: dict[str, Kind] = {
     "predict_log_proba": "log_probabilities",
@@ -103,11 +103,12 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Raises
         ------
         CalibrationError
-            A ``ValueError``: for a method that does not exist or cannot honour weights, for fewer than two classes, and
-            for folds that leave a class without rows to train on.
+            A ``ValueError``: for a method that does not exist or cannot honour weights, for missing labels, for fewer
+            than two classes, and for folds that leave a class without rows to train on.
         """
         made = self._calibrator()
         y = column_or_1d(y, warn=True)
+        check_labels_known(y, "y")
         check_classification_targets(y)
         X, y, groups = indexable(X, y, groups)
         fit_params = {name: value for name, value in fit_params.items() if value is not None}
@@ -159,10 +160,12 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self.classes_[most]
 
     def __sklearn_tags__(self) -> Any:
-        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
-        tags.input_tags = inner.input_tags
-        if inner.classifier_tags is not None:
-            tags.classifier_tags = inner.classifier_tags
+        tags = super().__sklearn_tags__()
+        if hasattr(self.estimator, "__sklearn_tags__"):  # a search may put one in the place of None
+            inner = get_tags(self.estimator)
+            tags.input_tags = inner.input_tags
+            if inner.classifier_tags is not None:
+                tags.classifier_tags = inner.classifier_tags
         return tags
 
     def _calibrator(self) -> Calibrator:

@@ -15,28 +15,36 @@ from calib.numerics import Ints
 from calib.parameters import shown
 
 
+def check_labels_known(labels: npt.NDArray[Any], name: str) -> None:
+    """Raise :class:`CalibrationError` where labels are missing: None, NaN, NaT or pandas.NA."""
+    # What is compared with itself is neither true nor false for pandas.NA.
+    if missing := sum(label is None or (label == label) is not True for label in labels.ravel().tolist()):
+        raise CalibrationError(f"{missing:,} of {len(labels):,} labels of {name} are missing; leave out these rows.")
+
+
 def class_indices(labels: Any, classes: npt.NDArray[Any]) -> Ints:
     """Position of each label among the classes of a fitted classifier.
 
     Parameters
     ----------
     labels : (n,) labels.
-    classes : (n_classes,) sorted labels, as scikit-learn's ``classes_``.
+    classes : (n_classes,) labels in the order of the columns, as scikit-learn's ``classes_``.
 
     Raises
     ------
     CalibrationError
-        For labels that are none of the classes.
+        For labels that are missing, or none of the classes.
     """
     labels = np.asarray(labels)
-    at = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
-    if (unknown := classes[at] != labels).any():
-        found = ", ".join(shown(label) for label in np.unique(labels[unknown])[:3].tolist())
+    check_labels_known(labels, "y")
+    given, place = labels.ravel().tolist(), {label: k for k, label in enumerate(classes.tolist())}
+    if unknown := [label for label in given if label not in place]:
+        found = ", ".join(map(shown, sorted(set(unknown), key=str)[:3]))
         raise CalibrationError(
-            f"{int(unknown.sum()):,} of {len(labels):,} labels are none of the {len(classes)} classes that the model "
+            f"{len(unknown):,} of {len(labels):,} labels are none of the {len(classes)} classes that the model "
             f"was fitted on: {found}; fit it on rows of these classes too."
         )
-    return at
+    return np.array([place[label] for label in given], dtype=np.int64).reshape(labels.shape)
 
 
 @dataclass(frozen=True)

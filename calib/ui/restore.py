@@ -15,8 +15,8 @@ from calib.data.samples import load_sample
 from calib.diagnostics.judgement import Judgement
 from calib.errors import CalibrationError
 from calib.evaluation.studies import STUDIES, pool_arrays
-from calib.export.archive import flatten
 from calib.export.decisions import check_decisions
+from calib.export.record_files import flatten
 from calib.formatting import listed, plural
 from calib.jobs import FitSpec, Job, TaskSpec
 from calib.registry import calibrator, extras_for

@@ -8,31 +8,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import struct
 from collections.abc import Mapping
-from math import prod
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
+from calib.isolation.codec import ALIGNED, BadMessage, array_of, array_type, plain_array
 from calib.workspace.files import Damaged, Unreadable
 
 HEADER = struct.Struct("<8sQ")
 """The mark of the format and the length of the record."""
 MARK = b"calib\0\0\2"
-ALIGNED = 64
 MAX_RECORD = 2**25
 """Bytes of a record (32 MiB); that of 100,000 classes takes some 2."""
-MAX_DIMENSIONS = 8
 MAPPED = 1 << 20
 """Bytes from which an array stays on disk; a smaller one is copied into memory."""
-NUMBERS = frozenset(
-    np.dtype(kind).str for kind in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
-)
-TEXT = re.compile(re.escape(np.dtype("U1").str[:2]) + r"[1-9][0-9]{0,7}")
-MAX_CODE_POINT = 0x10FFFF
 
 
 def sealed(record: Mapping[str, Any]) -> bytes:
@@ -81,7 +73,10 @@ def write_content(file: BinaryIO, record: Mapping[str, Any], arrays: Mapping[str
     OSError
         If the disk is full or cannot be written.
     """
-    stored = {name: _storable(array) for name, array in arrays.items()}
+    try:
+        stored = {name: plain_array(array) for name, array in arrays.items()}
+    except TypeError as error:
+        raise ValueError(str(error)) from error
     layout = {name: [array.dtype.str, list(array.shape)] for name, array in stored.items()}
     parts = [np.ascontiguousarray(array).reshape(-1).view(np.uint8).data for array in stored.values()]
     digest = hashlib.sha256()
@@ -125,7 +120,7 @@ def read_content(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             return record, _arrays(file, layout, content["arrays_sha256"])
     except OSError as error:
         raise Unreadable(f"{_named(path)} cannot be read now ({type(error).__name__}).") from error
-    except (ValueError, KeyError, TypeError, RecursionError, struct.error) as error:
+    except (BadMessage, ValueError, KeyError, TypeError, RecursionError, struct.error) as error:
         raise Damaged(f"{_named(path)} was damaged or changed on disk ({type(error).__name__}).") from error
 
 
@@ -133,13 +128,10 @@ def _arrays(file: BinaryIO, layout: Mapping[str, Any], sha256: str) -> dict[str,
     """The arrays that stand in a file behind its record, where they are exactly what the layout says."""
     place, parts = file.tell(), {}
     for name, (code, shape) in layout.items():
-        if type(code) is not str or not (code in NUMBERS or TEXT.fullmatch(code)):
-            raise TypeError("An array has a type that is never stored.")
-        if len(shape) > MAX_DIMENSIONS or not all(type(n) is int and n >= 0 for n in shape):
-            raise TypeError("An array has a shape that none has.")
+        dtype, size = array_type(code, shape)
         start = place + -place % ALIGNED
-        place = start + np.dtype(code).itemsize * prod(shape)
-        parts[name] = np.dtype(code), shape, slice(start, place)
+        place = start + size
+        parts[name] = dtype, shape, slice(start, place)
     if file.seek(0, 2) != place:
         raise ValueError("The arrays do not fill the file.")
     file.seek(0)
@@ -149,26 +141,8 @@ def _arrays(file: BinaryIO, layout: Mapping[str, Any], sha256: str) -> dict[str,
         digest.update(content[where].data)  # other threads go on meanwhile; 500 MB take a second or more
     if digest.hexdigest() != sha256:
         raise ValueError("The checksum is that of other arrays.")
-    arrays = {name: _array(content[where], dtype, shape) for name, (dtype, shape, where) in parts.items()}
+    arrays = {name: array_of(content[where], dtype, shape) for name, (dtype, shape, where) in parts.items()}
     return {name: array if array.nbytes >= MAPPED else array.copy() for name, array in arrays.items()}
-
-
-def _array(content: np.ndarray, dtype: np.dtype[Any], shape: list[int]) -> np.ndarray:
-    if dtype.kind == "b" and content.size and content.max() > 1:  # NumPy takes every byte for a truth value
-        raise ValueError("A truth value is neither true nor false.")
-    if dtype.kind == "U" and content.size and content.view(np.uint32).max() > MAX_CODE_POINT:
-        raise ValueError("A letter is none.")
-    return content.view(dtype).reshape(shape)
-
-
-def _storable(array: np.ndarray) -> np.ndarray:
-    """The array in this machine's byte order, and texts of no letter with room for one."""
-    array = np.asarray(array)
-    if array.dtype.kind == "U" and not array.dtype.itemsize:
-        return array.astype("U1")
-    if (array.dtype.kind != "U" and array.dtype.newbyteorder("=").str not in NUMBERS) or array.ndim > MAX_DIMENSIONS:
-        raise ValueError(f"An array of {array.dtype} cannot be stored.")
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def _named(path: Path) -> str:

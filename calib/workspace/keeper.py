@@ -16,7 +16,7 @@ from calib.data import Predictions
 from calib.isolation.logs import trace
 from calib.jobs import FitSpec, Job, TaskSpec
 from calib.workspace import retry
-from calib.workspace.files import CONTENT, Clock, Damaged, Items, Unreadable, in_words
+from calib.workspace.files import CONTENT, Damaged, Items, Unreadable, in_words
 from calib.workspace.links import Content, Entries, Entry, NotDeleted
 from calib.workspace.retry import RetryQueue
 from calib.workspace.store import get_data, get_fit, get_study, put_data, put_fit, put_study
@@ -87,15 +87,12 @@ class Keeper:
     Parameters
     ----------
     configuration : where, and how much.
-    clock : of the server.
     pause : seconds until what failed is done again, by the number of failures.
     """
 
-    def __init__(
-        self, configuration: Configuration, clock: Clock | None = None, pause: Callable[[int], float] = retry.pause
-    ):
+    def __init__(self, configuration: Configuration, pause: Callable[[int], float] = retry.pause):
         self.configuration = configuration
-        self._items = Items(configuration.root, clock)
+        self._items = Items(configuration.root)
         self._entries = Entries(self._items)
         self._sweep = Sweep(
             self._items,

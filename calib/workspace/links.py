@@ -14,8 +14,8 @@ from calib.decisions.conformal import PredictionSets
 from calib.decisions.rules import AnyRule
 from calib.errors import CalibrationError, Finding
 from calib.evaluation.studies import STUDIES
-from calib.export.archive import flatten, pack, unpack
 from calib.export.decisions import DECISION, SETS, from_fields, to_fields
+from calib.export.record_files import flatten, pack, unpack
 from calib.formatting import listed, plural
 from calib.isolation.codec import BadMessage, from_plain
 from calib.jobs import FitSpec, Job, TaskSpec

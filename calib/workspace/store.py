@@ -23,7 +23,7 @@ from calib.data.scales import Scale
 from calib.diagnostics.judgement import from_state, state_of
 from calib.errors import CalibrationError
 from calib.evaluation.studies import STUDIES
-from calib.export.archive import flatten, unflatten
+from calib.export.record_files import flatten, unflatten
 from calib.isolation.codec import BadMessage, from_plain
 from calib.jobs import FitSpec, Job, TaskSpec
 from calib.jobs.tasks import Fitted

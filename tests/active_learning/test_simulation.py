@@ -9,8 +9,7 @@ import pytest
 
 import calib.active_learning.simulation as simulation
 from calib.active_learning import ARMS, Plan, simulate
-from calib.active_learning.simulation import Pool, pool_from_predictions, shuffled
-from calib.active_learning.verdict import pool_arrays, run_arm
+from calib.active_learning.simulation import Pool, pool_arrays, pool_from_predictions, run_arm, shuffled
 from calib.base import Calibrator
 from calib.canonical import to_canonical, zero_floor
 from calib.data.predictions import Predictions

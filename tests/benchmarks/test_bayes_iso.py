@@ -14,7 +14,7 @@ import calib
 from benchmarks import bayes_iso_data as data
 from benchmarks import bayes_iso_ranks as ranks
 from benchmarks import bayes_iso_real as real
-from benchmarks.bayes_iso_task import calibration_set, excess, ideal
+from benchmarks.bayes_iso_table1 import calibration_set, excess, ideal
 from calib.data.samples import bayes_iso_map, bayes_iso_scores
 
 

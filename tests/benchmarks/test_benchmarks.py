@@ -17,10 +17,11 @@ from benchmarks import (
     imax_speed,
     kitti,
     measure,
+    small_rows,
     wenger2020,
 )
 from calib.registry import METHODS
-from tests.conftest import SHARED
+from tests.conftest import SHARED, simulate
 
 
 def cost_of_nothing_and_of_an_array() -> list[measure.Cost]:
@@ -202,3 +203,23 @@ def test_the_cost_of_a_comparison_is_that_of_all_its_methods():
     seconds, peak, held = compare_cost.large((300, 5), ("temperature", "platt"))
     assert seconds > 0
     assert peak > held == 300 * 5 * 8
+
+
+def test_a_split_gives_the_nll_and_its_difference_from_the_raw_models():
+    logits, labels = simulate(700, 3)
+    (raw,) = small_rows.scores_of(logits, labels, 100, small_rows.Entry("raw", "identity"), 1)
+    order = np.random.default_rng(0).permutation(700)[100:]
+    odds = np.exp(logits[order])
+    own = odds[np.arange(600), labels[order]] / odds.sum(axis=1)
+    assert raw == (pytest.approx(-np.log(own).mean()), 0.0, 0.0)
+
+
+def test_what_loses_is_bold():
+    generator = np.random.default_rng(0)
+    logits = 2.5 * generator.normal(size=(1000, 20))
+    labels = np.argmax(logits + generator.gumbel(size=logits.shape), axis=1)
+    entries = [entry for entry in small_rows.METHODS if entry.title in ("raw", "histogram, paper")]
+    lines = small_rows.table({"calibrated": (logits, labels)}, [100, 900], entries, 1).splitlines()
+    assert "calibrated, 100" in lines[0]
+    assert "900" not in lines[0]  # too few rows are left to score
+    assert [line.count("**") for line in lines[2:]] == [0, 2]

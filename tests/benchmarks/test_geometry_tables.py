@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import binom, ttest_rel
 from sklearn.isotonic import IsotonicRegression
 
-from benchmarks import chouraqui2023, geometry_methods, geometry_paired, geometry_reductions, geometry_tables
+from benchmarks import chouraqui2023, geometry_methods, geometry_tables
 from benchmarks import geometry_splits as splits
 from calib.calibrators.geometric.separation import fast_separation
 from tests.conftest import SHARED
@@ -93,17 +93,17 @@ def test_differences_are_paired_by_shuffle(rng):
     common = rng.normal(size=8)
     a, b = common + rng.normal(scale=0.1, size=8) + 0.3, common
     found = records(a=list(a), b=list(b)).sample(frac=1, random_state=0)
-    mean, low, high = geometry_paired.differences(found, "a", "b", "ece")
+    mean, low, high = geometry_tables.differences(found, "a", "b", "ece")
     expected = ttest_rel(a, b).confidence_interval()
     assert (mean, low, high) == pytest.approx((np.mean(a - b), expected.low, expected.high))
-    assert geometry_paired.interval(found, "a", "a", "ece") == "–"
-    assert geometry_paired.mean_and_error(records(a=[1, 2, 3]), "a", "ece") == "2.00 ± 0.58"
+    assert geometry_tables.interval(found, "a", "a", "ece") == "–"
+    assert geometry_tables.mean_and_error(records(a=[1, 2, 3]), "a", "ece") == "2.00 ± 0.58"
 
 
 def test_the_verdict_says_below_within_and_not_below():
     values = {method.title: [3.0, 3.1, 2.9] for method in geometry_methods.BASELINES}
     values |= {"fast": [1.0, 1.1, 1.0], "exact": [3.5, 3.4, 3.6], "beta": [0.9, 1.6, 1.0], "BBQ": [0.5, 0.6, 0.5]}
-    fast, exact = geometry_paired.verdict(records(**values)).split(". ")
+    fast, exact = geometry_tables.verdict(records(**values)).split(". ")
     n = len(geometry_methods.BASELINES)
     assert fast == (
         f"fast: ECE below {n - 2} of {n} baselines beyond the interval; below beta (+0.13) within it; "
@@ -130,7 +130,7 @@ def test_it_runs(monkeypatch, capsys):
     few = splits.Task("digits", digits.features[:300], digits.labels[:300])
     monkeypatch.setattr(geometry_tables, "digits", lambda: few)
     monkeypatch.setattr(geometry_tables, "tabular", lambda: list(splits.tabular())[1:3])
-    monkeypatch.setattr(geometry_reductions, "FACTORS", (2,))
+    monkeypatch.setattr(geometry_tables, "FACTORS", (2,))
     monkeypatch.setattr(sys, "argv", ["geometry_tables", "--quick"])
     geometry_tables.main()
     printed = capsys.readouterr()
@@ -139,7 +139,7 @@ def test_it_runs(monkeypatch, capsys):
     assert len(tables[0]) == 2 + 2 + len(
         geometry_methods.SEPARATIONS + geometry_methods.NORMS + geometry_methods.BASELINES
     )
-    assert len(tables[3]) == 2 + len(geometry_reductions.REDUCTIONS)
+    assert len(tables[3]) == 2 + len(geometry_tables.REDUCTIONS)
     assert "nan" not in printed.out
     assert "digits, random forest" in printed.err
 

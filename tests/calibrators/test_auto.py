@@ -15,7 +15,7 @@ from calib.calibrators._folds import fold_of_rows
 from calib.calibrators._model_weights import N_DRAWS, pseudo_bma_weights, stacking_weights
 from calib.calibrators.auto import ALONE, PSEUDO_BMA, SMALLEST_WEIGHT, STACKING, candidates
 from calib.errors import CalibrationError
-from calib.export.archive import flatten, unflatten
+from calib.export.record_files import flatten, unflatten
 from calib.export.runtime import ExportedCalibrator, from_record, to_record
 from calib.registry import METHODS, extras_for
 from tests.conftest import simulate

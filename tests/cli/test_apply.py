@@ -14,7 +14,9 @@ import calib
 from calib.cli import main
 from calib.data.samples import load_sample
 from calib.decisions import AnswerAbove, conformal_sets
+from calib.diagnostics.shift_data import read_new_rows
 from calib.export import predict_script, runtime
+from calib.numerics import softmax
 
 
 def run(*arguments) -> int:
@@ -52,6 +54,41 @@ def test_apply_reads_what_loading_reads(saved, tmp_path, overconfident, ending):
         frame.to_csv(outputs, index=False) if ending == "csv" else frame.to_parquet(outputs)
     assert run("apply", saved, outputs, "--out", out) == 0
     np.testing.assert_allclose(np.load(out), runtime.load(saved).predict_proba(logits), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["{}", "p_{}", "P({})"])
+@pytest.mark.parametrize(("ending", "out"), [("csv", "npz"), ("csv without pyarrow", "npz"), ("parquet", "npy")])
+def test_columns_are_taken_by_the_names_of_the_classes(tmp_path, overconfident, monkeypatch, ending, out, name):
+    if " " in ending:
+        monkeypatch.setattr("calib.cli.apply.find_spec", lambda name: None)
+    logits, labels = overconfident
+    fitted, probs = calib.calibrator("vector").fit(logits, labels), softmax(logits)
+    classes = ("cat", "dog", "cow", "hen")
+    calib.export.save(fitted, tmp_path / "c.npz", kind="probabilities", class_names=classes)
+    table = pd.DataFrame(probs[:9], columns=[name.format(each) for each in classes])[::-1]
+    table = table.iloc[:, [2, 0, 3, 1]]
+    file = tmp_path / f"new.{ending.split()[0]}"
+    table.to_parquet(file, index=False) if ending == "parquet" else table.to_csv(file, index=False)
+    assert run("apply", tmp_path / "c.npz", file, "--out", tmp_path / f"o.{out}") == 0
+    written = np.load(tmp_path / f"o.{out}")
+    written = written["probabilities"] if out == "npz" else written
+    np.testing.assert_allclose(written, fitted.predict_proba(np.log(probs[:9][::-1])), rtol=1e-9)
+
+
+@pytest.mark.parametrize("names", [["cow", "cat", "hen", "dog"], ["cow", "cat"], []], ids=len)
+def test_an_array_that_names_the_classes_says_their_order(tmp_path, overconfident, names):
+    logits, labels = overconfident
+    fitted = calib.calibrator("vector").fit(logits, labels)
+    saved = calib.export.save(fitted, tmp_path / "c.npz", class_names=("cat", "dog", "cow", "hen"))
+    np.savez(tmp_path / "new.npz", logits=logits[:9, [2, 0, 3, 1]], class_names=np.array(names, "U3"))
+    columns = [0, 1, 2, 3] if len(names) == 4 else [2, 0, 3, 1]
+    expected = fitted.predict_proba(logits[:9, columns])
+    assert run("apply", saved, tmp_path / "new.npz", "--out", tmp_path / "p.npy") == 0
+    np.testing.assert_allclose(np.load(tmp_path / "p.npy"), expected)
+    made = runtime.load(saved)
+    np.testing.assert_allclose(made.calibrate(predict_script.read_for(made, tmp_path / "new.npz")), expected)
+    rows = read_new_rows(made, tmp_path / "new.npz", labelled=False).data
+    np.testing.assert_allclose(fitted.predict_proba(rows.logits), expected)
 
 
 def test_apply_takes_an_array_by_name_and_lists_them(saved, tmp_path, capsys):

@@ -17,7 +17,7 @@ from calib.data.checks.report import InvalidUpload, Report
 from calib.data.interpret.scale import decide_scale
 from calib.data.scales import LOGS, ONE, PLAIN, SCALES, check_rescaled, is_scale, to_plain
 from calib.errors import CalibrationError
-from calib.export import recorded, runtime, writer
+from calib.export import provenance, runtime, writer
 from tests.data.conftest import cases, check_repeatable, the
 
 
@@ -209,7 +209,7 @@ def test_an_exported_calibrator_converts_new_outputs_as_the_calibration_data_wer
     data = load(make.npz(outputs=outputs, labels=make.labels))
     assert data.scale == scale
     fitted = calib.calibrator("vector").fit(data.logits, data.labels)
-    saved = runtime.load(writer.save(fitted, tmp_path / f"c{suffix}", **recorded.describe(data)))
+    saved = runtime.load(writer.save(fitted, tmp_path / f"c{suffix}", **provenance.describe(data)))
     assert saved.scale == scale
     np.testing.assert_array_equal(saved.to_logits(outputs[:50]), data.logits[:50])
     np.testing.assert_allclose(saved.calibrate(outputs), fitted.predict_proba(data.logits), rtol=1e-12)
@@ -218,13 +218,13 @@ def test_an_exported_calibrator_converts_new_outputs_as_the_calibration_data_wer
 
 def test_what_is_off_the_scale_is_refused(make):
     fitted = calib.calibrator("temperature").fit(make.logits, make.labels)
-    exported = recorded.exported(fitted, {"kind": "probabilities", "scale": "percent"})
+    exported = provenance.exported(fitted, {"kind": "probabilities", "scale": "percent"})
     with pytest.raises(CalibrationError, match="sums to one already"):
         exported.calibrate(make.probs)
     with pytest.raises(CalibrationError):
         exported.calibrate(make.probs * 1000)
     with pytest.raises(CalibrationError):
-        recorded.exported(fitted, {"kind": "probabilities", "scale": "nope"})
+        provenance.exported(fitted, {"kind": "probabilities", "scale": "nope"})
     check_rescaled(make.probs * 100, "percent")
 
 

@@ -12,7 +12,7 @@ import calib
 from calib.base import Calibrator
 from calib.calibrators.gpcalib import GPCalib
 from calib.data.predictions import Predictions
-from calib.export import recorded, writer
+from calib.export import provenance, writer
 from tests.conftest import simulate
 
 
@@ -56,6 +56,6 @@ def npz(**arrays: np.ndarray) -> io.BytesIO:
 def made() -> Made:
     data = Predictions(*simulate(n=1200), NAMES, sha256="of the data")
     fitted = calib.calibrator("temperature").fit(data.logits, data.labels)
-    exported = recorded.exported(fitted, recorded.describe(data))
+    exported = provenance.exported(fitted, provenance.describe(data))
     arrays, text = writer.to_npz_json(exported)
     return Made(fitted, data, exported, arrays, text)

@@ -25,7 +25,7 @@ from calib.diagnostics.judgement import (
 )
 from calib.evaluation import Evaluation
 from calib.evaluation.scores import resample_scores
-from calib.export.archive import flatten, unflatten
+from calib.export.record_files import flatten, unflatten
 from calib.jobs.tasks import Fitted
 from calib.metrics.bootstrap import Resamples
 from calib.registry import METHODS

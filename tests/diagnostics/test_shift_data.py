@@ -15,7 +15,7 @@ from calib.data.predictions import Predictions
 from calib.diagnostics.shift_data import fitted_to, judge, read_new_rows
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
-from calib.export import recorded
+from calib.export import provenance
 from calib.numerics import softmax
 from tests.conftest import simulate
 
@@ -65,7 +65,7 @@ def test_columns_without_names_are_in_the_calibrators_order(fresh) -> None:
     """Sorted order, which is all that reading alone can guess, would be another."""
     names = ("owl", "cat", "hen", "dog")
     data = replace(fresh, class_names=names)
-    exported = recorded.exported(calib.calibrator("temperature").fit(*simulate()), recorded.describe(data))
+    exported = provenance.exported(calib.calibrator("temperature").fit(*simulate()), provenance.describe(data))
     found = read_new_rows(exported, ("f.npz", packed(logits=fresh.logits, labels=np.array(names)[fresh.labels])))
     np.testing.assert_array_equal(found.data.labels, fresh.labels)
     assert found.data.class_names == names
@@ -112,8 +112,8 @@ def test_zeros_become_the_floor_of_the_calibrator() -> None:
     probs /= probs.sum(axis=1, keepdims=True)
     labels = probs.argmax(axis=1)
     data = calib.load(("p.npz", packed(probs=probs, labels=labels)))
-    exported = recorded.exported(
-        calib.calibrator("temperature").fit(data.logits, data.labels), recorded.describe(data) | {"floor": 1e-4}
+    exported = provenance.exported(
+        calib.calibrator("temperature").fit(data.logits, data.labels), provenance.describe(data) | {"floor": 1e-4}
     )
     found = read_new_rows(exported, ("p.npz", packed(probs=probs, labels=labels)))
     assert found.data.floor == 1e-4
@@ -126,7 +126,7 @@ def test_new_rows_are_read_on_the_scale_of_the_calibrator() -> None:
     risk = 100 * softmax(logits)[:, 1]
     data = calib.load(("p.npz", packed(p_percent=risk, labels=labels)))
     assert data.scale == "percent"
-    exported = recorded.exported(calib.calibrator("platt").fit(data.logits, data.labels), recorded.describe(data))
+    exported = provenance.exported(calib.calibrator("platt").fit(data.logits, data.labels), provenance.describe(data))
     few = risk < 30
     found = read_new_rows(exported, ("p.npz", packed(p=risk[few], labels=labels[few])))
     np.testing.assert_allclose(found.data.logits, data.logits[few], rtol=1e-9)
@@ -161,14 +161,14 @@ def test_features_reach_the_method_as_it_learned_them() -> None:
     fitted = calib.calibrator("geometric").fit(
         calibration.logits, calibration.labels, **calib.registry.extras_for(calib.calibrator("geometric"), calibration)
     )
-    described = recorded.describe(data)
+    described = provenance.describe(data)
     shape = data.features.shape[1:]
-    plain = recorded.exported(fitted, described)
+    plain = provenance.exported(fitted, described)
     with pytest.raises(CalibrationError, match="predicts from features too"):
         fitted_to(plain, replace(test, features=None))
     _, now = judge(plain, fitted_to(plain, test)[0])
     np.testing.assert_array_equal(now.confidence, fitted.predict_confidence(test.logits, features=test.features))
-    moved = recorded.exported(
+    moved = provenance.exported(
         fitted, described | {"feature_mean": np.full(shape, 3.0), "feature_scale": np.full(shape, 2.0)}
     )
     _, same = judge(moved, replace(test, features=2.0 * test.features.astype(float) + 3.0))
@@ -180,7 +180,7 @@ def test_features_reach_the_method_as_it_learned_them() -> None:
 def test_the_event_is_that_of_the_calibrator_whatever_is_rarer_now() -> None:
     logits, labels = simulate(n=400, n_classes=2)
     learned = Predictions(logits, labels, ("no", "yes"), event=Event(0, "refusal", "as chosen"))
-    exported = recorded.exported(calib.calibrator("temperature").fit(logits, labels), recorded.describe(learned))
+    exported = provenance.exported(calib.calibrator("temperature").fit(logits, labels), provenance.describe(learned))
     new = replace(learned, event=Event(1, "yes", "the rarer class"))
     data, _ = fitted_to(exported, new)
     assert (data.event.column, data.event.name) == (0, "refusal")

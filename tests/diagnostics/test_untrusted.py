@@ -17,7 +17,7 @@ import calib
 from calib.diagnostics.shift_data import read_uploaded
 from calib.errors import CalibrationError
 from calib.export import writer
-from calib.export.archive import digest, pack, unpack
+from calib.export.record_files import digest, pack, unpack
 from tests.conftest import simulate
 
 

@@ -13,15 +13,17 @@ import sys
 import zipfile
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import calib
 from calib.data.samples import load_sample
 from calib.decisions import HAND_OVER, AnswerAbove, CostMatrix, EventCut, PredictionSets, conformal_sets
 from calib.errors import CalibrationError
-from calib.export import predict_script, recorded, runtime, writer
-from calib.export.archive import digest
+from calib.export import predict_script, provenance, runtime, writer
+from calib.export.calibrated import Rows, to_csv
 from calib.export.model_card import model_card
+from calib.export.record_files import digest
 from calib.export.runtime import ExportedCalibrator, from_record, to_record
 from calib.numerics import softmax
 from tests.export.test_writer import BLOCKER
@@ -72,7 +74,7 @@ def test_each_rule_is_followed_for_outputs_as_they_were_uploaded(fitted, binary,
 def test_pairs_are_answered_or_handed_over():
     data = load_sample("simulated-answers")
     platt = calib.calibrator("platt").fit(data.logits, data.labels)
-    exported = recorded.exported(platt, {**recorded.describe(data), "decision": AnswerAbove(threshold=0.6)})
+    exported = provenance.exported(platt, {**provenance.describe(data), "decision": AnswerAbove(threshold=0.6)})
     outputs = np.exp(data.logits[:, 1])
     actions = exported.decide(outputs)
     np.testing.assert_array_equal(actions, np.where(exported.confidence(outputs) >= 0.6, 1, HAND_OVER))
@@ -244,6 +246,35 @@ def test_the_script_writes_actions_and_sets(fitted, sets, overconfident, predict
     assert [row["action"].lstrip("'") for row in rows] == named
     assert [row["set"].lstrip("'") for row in rows] == ["; ".join(np.array(NAMES)[row]) for row in inside]
     assert not any(row["action"].startswith("=") or row["set"].startswith("=") for row in rows)
+
+
+def test_a_column_beside_classes_of_its_name_gets_another(fitted, overconfident, tmp_path):
+    logits, names = overconfident[0][:9], ("predicted", "id", "action", "set")
+    probs = fitted.predict_proba(logits)
+    sets = conformal_sets(probs, probs.argmax(axis=1), 0.1)
+    made = ExportedCalibrator(fitted, class_names=names, decision=AnswerAbove(threshold=0.5), sets=sets)
+    ids = {"id": [f"case {k}" for k in range(9)]}
+    predict_script.write_predictions(tmp_path / "p.csv", made, logits, ids=ids, more=("decision", "sets"))
+    with (tmp_path / "p.csv").open(newline="", encoding="utf-8") as file:
+        head, *rows = csv.reader(file)
+    assert head == ["id_", *names, "predicted_class", "action_", "set_"]
+    table = dict(zip(head, zip(*rows, strict=True), strict=True))
+    assert list(table["id_"]) == ids["id"]
+    np.testing.assert_allclose(np.array([table[name] for name in names], dtype=float).T, probs)
+    assert list(table["predicted_class"]) == [names[k] for k in probs.argmax(axis=1)]
+    rows = Rows(logits, labels=probs.argmax(axis=1), ids={"label": ids["id"]})
+    read = pd.read_csv(io.StringIO(to_csv(data={"calibrator": fitted, "rows": rows, "names": names})))
+    assert read["label_"].tolist() == ids["id"] and read["label"].tolist() == probs.argmax(axis=1).tolist()
+
+
+def test_a_set_of_classes_whose_names_hold_semicolons_can_be_taken_apart(fitted, overconfident, tmp_path):
+    logits, names = overconfident[0][:9], ("a;b", 'say "a"; b', '"a"', 'quo"te')
+    everything = PredictionSets(quantiles=np.full(4, np.inf), alpha=0.1)
+    made = ExportedCalibrator(fitted, class_names=names, sets=everything)
+    predict_script.write_predictions(tmp_path / "p.csv", made, logits, more=("sets",))
+    with (tmp_path / "p.csv").open(newline="", encoding="utf-8") as file:
+        written = next(csv.DictReader(file))["set"]
+    assert next(csv.reader([written], delimiter=";", skipinitialspace=True)) == list(names)
 
 
 def test_the_script_says_in_a_sentence_what_it_cannot_do(predict, capsys):

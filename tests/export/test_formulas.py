@@ -15,7 +15,7 @@ from calib.calibrators.top_class import filled_in_proportion, top_log_odds
 from calib.errors import CalibrationError
 from calib.export.formulas import formula, has_formula
 from calib.export.graph import OPERATIONS, Piecewise, in_order, side_by_side
-from calib.export.recorded import exported
+from calib.export.provenance import exported
 from calib.numerics import log_softmax, one_vs_rest_log_odds, sigmoid, softmax, softplus
 from calib.registry import METHODS
 

@@ -48,6 +48,7 @@ def test_tables_are_taken_by_the_names_of_classes_or_in_their_order(fitted, tmp_
     rows = simulated(20, 3, seed=2)[0]
     expected = fitted.predict_proba(rows)
     np.testing.assert_allclose(model.predict(pd.DataFrame(rows[:, [2, 0, 1]], columns=["c", "a", "b"])), expected)
+    np.testing.assert_allclose(model.predict(pd.DataFrame(rows[:, [2, 0, 1]], columns=["p_c", "p_a", "p_b"])), expected)
     np.testing.assert_allclose(model.predict(pd.DataFrame(rows)), expected)
     np.testing.assert_allclose(model.predict(rows.tolist()), expected)
     with pytest.raises(CalibrationError, match="a, b, c"):

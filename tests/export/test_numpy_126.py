@@ -14,7 +14,7 @@ import pytest
 import calib
 from calib.data.samples import load_sample
 from calib.decisions import AnswerAbove, fit_sets
-from calib.export import recorded, writer
+from calib.export import provenance, writer
 from calib.registry import extras_for
 from tests.conftest import ROOT
 
@@ -76,7 +76,7 @@ def test_every_method_predicts_the_same_on_numpy_126_alone(tmp_path: Path) -> No
         expected[name] = [predict(fresh.logits.astype(precision), *features) for precision in ("single", "double")]
         rule = AnswerAbove(threshold=0.7)
         sets = fit_sets(made, fresh, 0.1, score="raps") if made.gives_probabilities else None
-        exported = recorded.exported(made, {"decision": rule, "sets": sets})
+        exported = provenance.exported(made, {"decision": rule, "sets": sets})
         decided[f"{name}/actions"] = exported.decide(fresh.logits, *features, kind="logits")
         if sets is not None:
             decided[f"{name}/sets"] = exported.prediction_sets(fresh.logits, kind="logits")

@@ -23,7 +23,7 @@ from calib.export.formulas import has_formula
 from calib.export.graph import OPERATIONS
 from calib.export.onnx import model
 from calib.export.onnx.model import to_model
-from calib.export.recorded import exported
+from calib.export.provenance import exported
 from calib.export.runtime import ExportedCalibrator
 from calib.numerics import Floats, softmax
 from tests.conftest import simulate

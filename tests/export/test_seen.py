@@ -12,9 +12,9 @@ import calib
 from calib.cli import main as command
 from calib.data import Predictions
 from calib.errors import CalibrationError
-from calib.export import recorded, runtime, writer
-from calib.export.archive import digest
+from calib.export import provenance, runtime, writer
 from calib.export.predict_script import main as script
+from calib.export.record_files import digest
 from calib.export.seen import AmbiguousOutputs, Seen
 from calib.numerics import sigmoid, softmax
 from tests.conftest import simulate
@@ -37,7 +37,7 @@ def of_kind(kind: str, scale: str | float | None = None) -> tuple[runtime.Export
     data = Predictions(canonical, labels % canonical.shape[1], tuple(map(str, range(canonical.shape[1]))), kind)  # type: ignore[arg-type]
     data = replace(data, scale=scale)
     fitted = calib.calibrator("temperature").fit(data.logits, data.labels)
-    return recorded.exported(fitted, recorded.describe(data)), outputs, others
+    return provenance.exported(fitted, provenance.describe(data)), outputs, others
 
 
 CASES = [

@@ -126,6 +126,21 @@ def test_columns_are_quoted_where_they_must_be(run):
     assert rows[0][0] == pytest.approx(fitted.predict_proba([[0.0, 0.5]])[0, 1], abs=1e-12)
 
 
+@pytest.mark.parametrize("word", ["order", "Select", "null", "current_date", "user", "end", "values", "qualify"])
+def test_a_keyword_is_a_column(run, word):
+    fitted = calib.calibrator("platt").fit(*simulated(100, 2))
+    for column in (word, f"one.{word}"):
+        rows = run(f'SELECT {to_sql(fitted, column)} FROM (SELECT 0.5 AS "{word}") AS one', np.zeros(1))
+        assert rows[0][0] == pytest.approx(fitted.predict_proba([[0.0, 0.5]])[0, 1], abs=1e-12)
+
+
+@pytest.mark.parametrize("column", [None, 3, b"score", "a\0b", "\ud800"])
+def test_what_no_database_takes_for_a_name_is_refused(column):
+    fitted = calib.calibrator("platt").fit(*simulated(100, 2))
+    with pytest.raises(CalibrationError, match=r"name of the column.*got"):
+        to_sql(fitted, column)
+
+
 def test_what_is_no_map_of_one_score_is_refused(tmp_path):
     logits, labels = simulated(100, 3)
     three = calib.calibrator("temperature").fit(logits, labels)

@@ -14,7 +14,7 @@ import calib
 from benchmarks.exports import fits, near_steps, simulated
 from calib.errors import CalibrationError
 from calib.export.formulas import has_formula
-from calib.export.recorded import exported
+from calib.export.provenance import exported
 from calib.export.torch_module import torch_source
 from calib.export.writer import save, to_torch
 from calib.registry import METHODS

@@ -234,10 +234,10 @@ def test_retry_and_submit_run_a_cancelled_fit_again(submit, wait, queue):
 
 
 def test_what_is_still_being_cancelled_starts_anew_when_it_is_asked_for_again(submit, wait, queue):
-    key = submit("steps", n=500)
+    key = submit("steps", n=20, seconds=0.05)  # far from its next callback, at which it stops
     wait(key, running)
     queue.cancel(key)
-    assert submit("steps", n=500) == key
+    assert submit("steps", n=20, seconds=0.05) == key
     assert wait(key).state == "done"
 
 

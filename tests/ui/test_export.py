@@ -12,6 +12,7 @@ import pickle
 import re
 import shlex
 from pathlib import Path
+from typing import Any, cast
 from zipfile import ZipFile
 
 import numpy as np
@@ -28,12 +29,14 @@ from calib.evaluation.recommendation import recommend
 from calib.export.calibrated import Rows, to_csv, to_npz
 from calib.export.model_card import WITHOUT_CALIB
 from calib.export.pyfunc import _load_pyfunc
+from calib.export.runtime import ExportedCalibrator
 from calib.formatting import number, signed
 from calib.jobs import FitQueue
 from calib.numerics import softmax
 from calib.plots.style import method_style
 from calib.registry import calibrator
 from calib.ui import widgets
+from calib.ui.export.view import _read
 from calib.ui.fits import ShownFit, resampled, shown_fits
 from calib.ui.session import OpenSession
 from tests.conftest import ROOT, simulate, wait_until
@@ -140,6 +143,18 @@ def test_probabilities_in_the_place_of_logits_are_asked_about_on_the_page(with_f
     app.button(key="export/sure").click().run()
     assert not app.exception and not app.warning
     assert any(each.endswith("csv") for each in [*urls(app), *(button.label for button in app.button)])
+
+
+class Uploaded(io.BytesIO):
+    filename = "new.csv"
+
+
+def test_columns_of_an_upload_are_taken_by_the_names_of_the_classes() -> None:
+    logits, labels = simulate(n=100, n_classes=3)
+    exported = ExportedCalibrator(calibrator("vector").fit(logits, labels), class_names=("cat", "dog", "cow"))
+    table = pd.DataFrame(logits, columns=["logit_cat", "logit_dog", "logit_cow"]).iloc[:, [2, 0, 1]]
+    read = _read(exported, cast(Any, Uploaded(table.to_csv(index=False).encode())), None)
+    np.testing.assert_allclose(read.logits, logits, rtol=1e-12)
 
 
 def test_the_converter_of_a_pickle_is_code(with_fits: OpenSession) -> None:

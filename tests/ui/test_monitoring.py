@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import calib
-from calib.export import recorded, writer
+from calib.export import provenance, writer
 from calib.formatting import listed
 from calib.numerics import softmax
 from calib.ui.session import OpenSession
@@ -117,7 +117,7 @@ def test_the_data_it_was_fitted_on_are_no_new_rows() -> None:
     content = npz(logits=logits, labels=labels)
     data = calib.load(("mine.npz", io.BytesIO(content)))
     fitted = calib.calibrator("temperature").fit(data.logits, data.labels)
-    arrays, text = writer.to_npz_json(fitted, recorded.describe(data))
+    arrays, text = writer.to_npz_json(fitted, provenance.describe(data))
     app = give(open_page(PAGE), [("a.npz", arrays), ("a.json", text.encode())])
     app = give_rows(app, "mine.npz", content)
     assert clean(app)

@@ -92,10 +92,15 @@ def read_upload(contents: Contents, labels: Contents | None, report: Report) -> 
     for role in ("train_features", "train_labels"):
         if getattr(choices, role):
             read_aside(upload.train, contents, role, getattr(choices, role), report)
-    names = class_names_array(contents) if not contents.tabular else None
-    if names is not None and choices.class_names is None:
-        upload.class_names = tuple(str(name) for name in read_any(contents, names).reshape(-1)[:MAX_CLASSES].tolist())
+    if choices.class_names is None:
+        upload.class_names = read_class_names(contents) or upload.class_names
     return upload
+
+
+def read_class_names(contents: Contents) -> tuple[str, ...] | None:
+    """What the array that names the classes holds, in a file of arrays that has one."""
+    name = class_names_array(contents) if not contents.tabular else None
+    return None if name is None else tuple(map(str, read_any(contents, name).reshape(-1)[:MAX_CLASSES].tolist()))
 
 
 def read_part(contents: Contents, labels: Contents | None, outputs: Any, label: Any, report: Report) -> Upload:

@@ -16,7 +16,7 @@ from calib.data.formats.texts import book_texts
 from calib.data.interpret.columns import infer_arrays, infer_features
 from calib.data.interpret.evidence import spelled
 from calib.data.interpret.features import Features, as_features
-from calib.data.interpret.reading import as_floats, check_there, display_name, read_any
+from calib.data.interpret.reading import as_floats, check_there, display_name, read_any, read_class_names
 from calib.data.interpret.roles import ColumnRole
 from calib.data.interpret.tables import infer_columns
 from calib.data.load import check_choices, findings_as_error, in_a_reader
@@ -35,7 +35,8 @@ class UnlabelledRows:
     ----------
     outputs : (n, k) floats as the model wrote them.
     ids : of a table, the columns that name its rows, as (n,) text by their names; empty for files of arrays.
-    columns : of a table, the columns of the outputs in their order; empty for files of arrays.
+    columns : of a table, the columns of the outputs in their order; of arrays, what the one that names the classes
+        holds; empty where there is none.
     """
 
     outputs: Floats
@@ -81,7 +82,7 @@ def read_rows(source: Source, choices: Choices | None = None, isolate: bool = Fa
         found = as_floats(values, display_name(contents, outputs))
         ids = {name: names for name in naming if (names := _names_of_rows(contents, name)) is not None}
         columns = (outputs,) if isinstance(outputs, str) else tuple(outputs or ())
-        return UnlabelledRows(found, ids, columns if contents.tabular else ())
+        return UnlabelledRows(found, ids, columns if contents.tabular else read_class_names(contents) or ())
 
 
 def read_features(

@@ -13,7 +13,7 @@ from typing import Any
 import streamlit as st
 
 from calib.active_learning import ARMS, CLASSIFIERS, Plan, pool_from_predictions
-from calib.active_learning.verdict import pool_arrays, run_arm
+from calib.active_learning.simulation import pool_arrays, run_arm
 from calib.data import Predictions
 from calib.data.samples import SAMPLES
 from calib.errors import CalibrationError

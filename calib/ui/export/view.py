@@ -15,7 +15,7 @@ from calib.data import DataError, read_features, read_rows
 from calib.data.load import APART
 from calib.data.options import FORMATS
 from calib.errors import CalibrationError
-from calib.export import recorded, writer
+from calib.export import provenance, writer
 from calib.export.bundle import check_mlflow
 from calib.export.calibrated import Rows, to_csv, to_npz
 from calib.export.model_card import WITHOUT_CALIB, model_card
@@ -119,7 +119,7 @@ def packed(session: OpenSession, fit: ShownFit, raw: ShownFit) -> Packed:
     carried = session.carried.get(fit.key)
 
     def pack() -> Packed:
-        exported = recorded.exported(fit.calibrator, metadata_of(session, fit, raw))
+        exported = provenance.exported(fit.calibrator, metadata_of(session, fit, raw))
         return Packed((fit.key, carried), exported, nbytes(fit.calibrator))
 
     return keep(("packed", fit.key, carried, session.view.key), pack)
@@ -234,10 +234,10 @@ def described(session: OpenSession) -> dict[str, Any]:
     """What an export records of the open data; computed once."""
     data = session.data
     if is_top_k(data):
-        return recorded.describe(data)
+        return provenance.describe(data)
     outputs = Data(f"{session.split_key} outputs", {"first": session.calibration.logits, "second": session.test.logits})
     seen = ready(("seen",), "what the outputs look like", seen_of_parts, data.kind, data.scale, data=outputs)
-    return recorded.describe(data, seen)
+    return provenance.describe(data, seen)
 
 
 def calibrate_upload(session: OpenSession, fit: ShownFit) -> None:
@@ -285,7 +285,7 @@ def uploaded_rows(session: OpenSession, fit: ShownFit, page: str, what: str) -> 
     file = uploader(f"{what}: {FORMATS}", f"{page}/upload")
     if file is None:
         return None
-    exported = recorded.exported(fit.calibrator, described(session))
+    exported = provenance.exported(fit.calibrator, described(session))
     marked = f"{page}/sure of"  # the upload whose outputs somebody said are of the calibrator's kind
     sure = st.session_state.get(marked) == file.file_id
     of = fit.key, file.file_id, sure
@@ -305,7 +305,8 @@ def uploaded_rows(session: OpenSession, fit: ShownFit, page: str, what: str) -> 
 
 def _read(exported: ExportedCalibrator, file: StoredUpload, kind: Kind | None) -> Rows:
     read = read_rows((file.filename, file), isolate=APART)
-    logits, pairs = exported.to_logits(read.outputs, kind), exported.kind == "pairs"
+    outputs = exported.in_class_order(read.outputs, read.columns)
+    logits, pairs = exported.to_logits(outputs, kind), exported.kind == "pairs"
     if not exported.needs_features:
         return Rows(logits, ids=read.ids, pairs=pairs)
     features = read_features((file.filename, file), isolate=APART)

@@ -15,7 +15,7 @@ from calib.data.options import FORMATS
 from calib.diagnostics.shift import recorded_scores
 from calib.diagnostics.shift_data import NewRows, read_new_rows, read_uploaded
 from calib.evaluation import Evaluation
-from calib.export import recorded
+from calib.export import provenance
 from calib.export.runtime import ExportedCalibrator
 from calib.formatting import listed, plural
 from calib.metrics.bootstrap import Interval
@@ -73,7 +73,7 @@ def choose_calibrator(session: OpenSession | None) -> Subject | None:
             fit_here("temperature", "No calibrator is fitted to the open data; one that was exported will do as well.")
         return _uploaded()
     fit = next(fit for fit in shown if fit.key == chosen)
-    exported = recorded.exported(fit.calibrator, {**described(session), "view": session.view.name})
+    exported = provenance.exported(fit.calibrator, {**described(session), "view": session.view.name})
     return Subject(fit.key, fit.title, exported, fit.style, fit.evaluation, len(fit.evaluation), session.data.sha256)
 
 

@@ -24,7 +24,7 @@ from calib.data.samples import load_sample
 from calib.diagnostics import shift_data
 from calib.errors import CalibrationError, FitCancelled
 from calib.evaluation import Evaluation, scores
-from calib.export import recorded, runtime, writer
+from calib.export import provenance, runtime, writer
 from calib.export.model_card import model_card
 from calib.metrics import ece
 from tests.conftest import ROOT
@@ -330,7 +330,7 @@ def test_every_export_predicts_the_same_with_numpy_alone(digits, tmp_path, param
     expected = made.predict_confidence(test.logits, test.features)
     names = ["c.pkl", "c.npz", "c.zip"]
     for name in names:
-        writer.save(made, tmp_path / name, **recorded.describe(calibration))
+        writer.save(made, tmp_path / name, **provenance.describe(calibration))
     np.savez(tmp_path / "rows.npz", outputs=test.logits, features=test.features)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     subprocess.run([sys.executable, "-c", PREDICT, *names], cwd=tmp_path, env=environment, check=True, timeout=300)
@@ -341,7 +341,7 @@ def test_every_export_predicts_the_same_with_numpy_alone(digits, tmp_path, param
 def test_the_bundle_calibrates_a_file_on_its_own(digits, tmp_path):
     calibration, test = digits
     made = fitted(calibration)
-    with zipfile.ZipFile(io.BytesIO(writer.to_bundle(made, recorded.describe(calibration)))) as bundle:
+    with zipfile.ZipFile(io.BytesIO(writer.to_bundle(made, provenance.describe(calibration)))) as bundle:
         bundle.extractall(tmp_path)
     np.savez(tmp_path / "outputs.npz", logits=test.logits, features=test.features)
     np.save(tmp_path / "logits.npy", test.logits)
@@ -369,7 +369,7 @@ def test_the_bundle_calibrates_a_file_on_its_own(digits, tmp_path):
 
 
 def test_the_card_says_what_goes_in_and_what_comes_out(digits):
-    made = recorded.exported(fitted(digits[0]), recorded.describe(digits[0]))
+    made = provenance.exported(fitted(digits[0]), provenance.describe(digits[0]))
     card = model_card(made)
     for text in (
         "confidence = calibrator.confidence(outputs, features)",
@@ -397,19 +397,19 @@ def test_standardised_features_are_standardised_by_the_export(digits, tmp_path):
         train_features=scaled(calibration.train_features),
         train_labels=calibration.train_labels,
     )
-    described = {**recorded.describe(calibration), "feature_mean": mean, "feature_scale": scale}
+    described = {**provenance.describe(calibration), "feature_mean": mean, "feature_scale": scale}
     expected = made.predict_confidence(test.logits, scaled(test.features))
     writer.save(made, tmp_path / "c.npz", **described)
     for again in (runtime.load(tmp_path / "c.npz"), pickle.loads(writer.to_pickle(made, described))):
         np.testing.assert_allclose(again.confidence(test.logits, test.features), expected, rtol=0, atol=1e-6)
     with pytest.raises(CalibrationError, match=r"expected \(n, 8, 8\) numbers"):
         again.confidence(test.logits, test.features[:, :4])
-    plain = recorded.exported(calib.calibrator("temperature").fit(test.logits, test.labels), described)
+    plain = provenance.exported(calib.calibrator("temperature").fit(test.logits, test.labels), described)
     assert plain.feature_mean is None
 
 
 def test_an_export_that_could_not_be_read_again_is_refused(digits, monkeypatch):
-    monkeypatch.setattr("calib.export.archive.LARGEST", 10_000)
+    monkeypatch.setattr("calib.export.record_files.LARGEST", 10_000)
     with pytest.raises(CalibrationError, match=r"carries 0\.0 GB.*smaller training set"):
         writer.to_pickle(fitted(digits[0]))
 
@@ -422,7 +422,7 @@ def test_probabilities_are_refused_in_one_sentence(small):
     made = Geometric().fit(logits, labels, **extras)
     with pytest.raises(CalibrationError, match=r"a confidence in the predicted class only.*features=features"):
         made.predict_proba(logits)
-    exported = recorded.exported(made)
+    exported = provenance.exported(made)
     for wrong in (exported.calibrate, exported.predict_proba):
         with pytest.raises(CalibrationError, match=r"a confidence in .* only.* call confidence\(outputs, features\)"):
             wrong(logits)
@@ -471,7 +471,7 @@ def test_the_largest_zone_is_for_l2_alone():
 def test_inputs_on_another_scale_are_refused_by_every_export(digits, tmp_path, params, times):
     calibration, test = digits
     made = fitted(calibration, **params)
-    writer.save(made, tmp_path / "c.npz", **recorded.describe(calibration))
+    writer.save(made, tmp_path / "c.npz", **provenance.describe(calibration))
     wrong = test.features.astype(float) * times
     for confidence in (made.predict_confidence, runtime.load(tmp_path / "c.npz").confidence):
         with pytest.raises(CalibrationError, match=r"(?s)runs from 0 to .* but one of .* from 0 to 1; .*255.*prepare"):
@@ -541,7 +541,7 @@ def test_an_export_that_standardises_refuses_another_scale(rng):
         train_features=(train - mean) / scale,
         train_labels=train_labels,
     )
-    exported = recorded.exported(made, {"feature_mean": mean, "feature_scale": scale})
+    exported = provenance.exported(made, {"feature_mean": mean, "feature_scale": scale})
     exported.confidence(logits, features)
     for wrong in (features / 255, (features - mean) / scale, features * 255):
         with pytest.raises(CalibrationError, match="probably divided by 255 or standardised"):

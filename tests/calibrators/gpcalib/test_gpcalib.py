@@ -18,7 +18,7 @@ import pytest
 from calib.base import EQUIVARIANT, GIVES_UNCERTAINTY, KEEPS_ACCURACY, KEEPS_RANKING
 from calib.calibrators.gpcalib import GPCalib, training
 from calib.errors import CalibrationError
-from calib.export.archive import flatten, unflatten
+from calib.export.record_files import flatten, unflatten
 from calib.metrics import nll
 from calib.numerics import log_softmax, softmax
 from tests.conftest import ROOT, SHARED, simulate

@@ -19,7 +19,7 @@ from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.gpcalib.interpolation import chebyshev_points
 from calib.calibrators.gpcalib.statistics import N_POINTS, QuadraticLikelihood
 from calib.errors import CalibrationError, FitCancelled
-from calib.export.archive import flatten
+from calib.export.record_files import flatten
 from calib.metrics import nll
 from calib.numerics import softmax
 from tests.calibrators.gpcalib import naive

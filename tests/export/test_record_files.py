@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 import calib
 from calib.errors import CalibrationError
-from calib.export import archive as record
-from calib.export import archive as record_files
-from calib.export.archive import (
+from calib.export import record_files
+from calib.export.record_files import (
     FORMAT,
     LARGEST,
     MAX_DIRECTORY,
@@ -174,7 +173,7 @@ def test_a_newer_format_says_so():
         unpack(json.dumps({"format": FORMAT + 1}), b"")
 
 
-DEEP = '{"format": 2, "metadata": ' + "[" * record.MAX_DEPTH + "]" * record.MAX_DEPTH + "}"
+DEEP = '{"format": 2, "metadata": ' + "[" * record_files.MAX_DEPTH + "]" * record_files.MAX_DEPTH + "}"
 
 
 @pytest.mark.parametrize(
@@ -213,11 +212,11 @@ def test_arrays_with_too_large_a_directory_are_refused():
 
 
 def test_arrays_that_unpack_to_too_much_are_refused_before_any_is_read(monkeypatch):
-    monkeypatch.setattr(record, "LARGEST", 1000)
+    monkeypatch.setattr(record_files, "LARGEST", 1000)
     fine, large = (archive_of({"a.npy": npy(np.zeros(n))}, zipfile.ZIP_DEFLATED) for n in (100, 1000))
     assert len(large) < 1000
     assert unpack(sealed(fine), fine)[1]["a"].shape == (100,)
-    monkeypatch.setattr(record, "open_member", lambda *_: pytest.fail("a member was opened"))
+    monkeypatch.setattr(record_files, "open_member", lambda *_: pytest.fail("a member was opened"))
     with pytest.raises(CalibrationError, match="more than 1 GB"):
         unpack(sealed(large), large)
 
@@ -234,12 +233,14 @@ def declared(shape: str, dtype: str = "<f8") -> bytes:
 def test_a_shape_that_is_not_that_of_the_numbers_takes_no_memory(monkeypatch, given):
     fine, false = (archive_of({"a.npy": content}) for content in (declared("(2,)"), declared(*np.atleast_1d(given))))
     assert unpack(sealed(fine), fine)[1]["a"].shape == (2,)
-    monkeypatch.setattr(record, "bytearray", lambda: pytest.fail("memory was taken"), raising=False)
+    monkeypatch.setattr(record_files, "bytearray", lambda: pytest.fail("memory was taken"), raising=False)
     with pytest.raises(CalibrationError, match="export the calibrator again"):
         unpack(sealed(false), false)
 
 
-@pytest.mark.parametrize(("name", "npz", "most"), [("c.npz", None, LARGEST), ("c.json", NO_ARRAYS, record.MAX_RECORD)])
+@pytest.mark.parametrize(
+    ("name", "npz", "most"), [("c.npz", None, LARGEST), ("c.json", NO_ARRAYS, record_files.MAX_RECORD)]
+)
 def test_a_file_that_is_too_large_is_not_read(tmp_path, monkeypatch, name, npz, most):
     monkeypatch.setattr("pathlib.Path.read_bytes", lambda path: b"{}")
     (tmp_path / name).touch()
@@ -257,7 +258,7 @@ def test_half_of_a_character_is_refused_in_a_sentence():
 
 def test_a_json_that_is_too_large_is_neither_written_nor_parsed(monkeypatch):
     text, npz = pack(FIELDS, ARRAYS)
-    monkeypatch.setattr(record, "MAX_RECORD", len(text.encode()))
+    monkeypatch.setattr(record_files, "MAX_RECORD", len(text.encode()))
     assert pack(FIELDS, ARRAYS) == (text, npz)
     with pytest.raises(CalibrationError, match="more than an export holds"):
         pack({**FIELDS, "more": 1}, ARRAYS)
@@ -286,7 +287,7 @@ def test_what_could_not_be_read_again_is_not_packed(monkeypatch):
     broadcast = np.broadcast_to(0.0, (LARGEST // 8 + 1,))  # large, and takes no memory
     with pytest.raises(CalibrationError, match=r"carries 1\.1 GB.*smaller training set"):
         pack(FIELDS, {"a": broadcast})
-    monkeypatch.setattr(record, "MAX_DIRECTORY", 1000)
+    monkeypatch.setattr(record_files, "MAX_DIRECTORY", 1000)
     with pytest.raises(CalibrationError, match=r"made of 100 arrays.*one map"):
         pack(FIELDS, {str(i): np.zeros(1) for i in range(100)})
 
@@ -341,11 +342,13 @@ def test_arrays_of_a_calibrator_that_has_none_are_not_said_to_be_of_no_calibrato
 
 def test_a_pair_that_is_not_whole_says_what_is_missing(tmp_path):
     (tmp_path / "c.json").write_bytes(b"{}")
-    (tmp_path / "d.npz").write_bytes(b"oops")
     with pytest.raises(CalibrationError, match=r"^c\.npz was not found"):
         read_pair(tmp_path / "c.json")
-    with pytest.raises(CalibrationError, match=r"^d\.npz holds no arrays \(4 bytes\) and has no d\.json"):
-        read_pair(tmp_path / "d.npz")
+    for content in (b"", b"oops", NO_ARRAYS):
+        (tmp_path / "d.npz").write_bytes(content)
+        said = rf"^d\.npz holds no arrays \({len(content)} bytes\) and has no d\.json"
+        with pytest.raises(CalibrationError, match=said):
+            read_pair(tmp_path / "d.npz")
 
 
 def test_bytes_that_are_no_text_are_left_to_the_checksum(tmp_path):

@@ -1,4 +1,4 @@
-"""What an export records beside the fit, of the data and of the versions; and an exported calibrator that goes on."""
+"""An exported calibrator made of a fitted one, with what is recorded of its data and versions; and one that goes on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The record of an exported calibrator: a JSON text that describes it, and an npz with the arrays that it names.
+"""The record of an exported calibrator as files: a JSON text that describes it, and an npz with the arrays it names.
 
 The two lie beside each other or in a bundle. Learned state becomes JSON plus named arrays, and back, exactly. Nothing
 is unpickled, a checksum in the JSON covers both, and sizes are checked before memory is taken.
