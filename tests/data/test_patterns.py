@@ -33,7 +33,7 @@ def patterns():
 
 
 def test_the_patterns_are_found():
-    assert {"formats.dialect.NUMBER", "interpret.labels.ENDS_IN_NUMBER", "WRITTEN"} <= set(patterns())
+    assert {"formats.dialect.NUMBER", "interpret.label_values.ENDS_IN_NUMBER", "WRITTEN"} <= set(patterns())
 
 
 @pytest.mark.parametrize("name", patterns())

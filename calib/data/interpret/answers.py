@@ -16,7 +16,7 @@ from calib.data.formats.base import Allowance, Array
 from calib.data.formats.texts import OTHERS, book_texts, distinct
 from calib.data.interpret.direction import event_value
 from calib.data.interpret.evidence import Column, mask_of, spelled
-from calib.data.interpret.labels import decode_labels, different_labels
+from calib.data.interpret.label_values import decode_labels, different_labels
 from calib.data.limits import MAX_DISTINCT
 from calib.numerics import Floats, Ints
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from calib.data.checks.report import InvalidUpload, Report, count, listed
 from calib.data.formats.base import Array, Contents
-from calib.data.interpret.columns import infer_features, infer_training_labels, infer_training_part
+from calib.data.interpret.array_roles import infer_features, infer_training_labels, infer_training_part
 from calib.data.interpret.join import same_columns
 from calib.data.interpret.names import PARTS, canonical
 from calib.data.interpret.reading import Upload, check_there, read_aside, read_part, read_rows, read_upload

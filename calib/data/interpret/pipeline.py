@@ -18,7 +18,7 @@ from calib.data.event import Event
 from calib.data.interpret.answers import check_predicted
 from calib.data.interpret.features import own_features, training_set
 from calib.data.interpret.kinds import ROUNDING, decide_kind, is_log_probabilities, refuse_single_column
-from calib.data.interpret.labels import decode_labels
+from calib.data.interpret.label_values import decode_labels
 from calib.data.interpret.names import outcome_name
 from calib.data.interpret.parts import calibration_rows
 from calib.data.interpret.reading import Upload, keep_rows, renormalise, shift_rows

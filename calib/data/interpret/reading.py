@@ -15,7 +15,7 @@ import numpy.typing as npt
 from calib.data.checks.report import InvalidUpload, Report, count, listed, shortened, verb
 from calib.data.formats.base import Allowance, Array, Contents
 from calib.data.interpret.answers import as_text, correct_answers, crossed
-from calib.data.interpret.columns import class_names_array, infer_arrays, named
+from calib.data.interpret.array_roles import class_names_array, infer_arrays, named
 from calib.data.interpret.families import class_names
 from calib.data.interpret.kinds import with_left_out_class
 from calib.data.interpret.names import LABELS

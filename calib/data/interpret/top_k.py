@@ -14,7 +14,7 @@ import numpy as np
 
 from calib.data.checks.report import InvalidUpload, Report, count, row_numbers
 from calib.data.formats.base import Allowance, Array, Contents
-from calib.data.interpret.columns import class_names_array, named
+from calib.data.interpret.array_roles import class_names_array, named
 from calib.data.interpret.names import LABELS, SPLIT
 from calib.data.interpret.parts import calibration_rows
 from calib.data.interpret.pipeline import rows_to_keep

@@ -13,7 +13,7 @@ from calib.data.checks.report import InvalidUpload, Report, listed
 from calib.data.formats.base import Allowance, Array, Contents
 from calib.data.formats.detect import open_file, open_source
 from calib.data.formats.texts import book_texts
-from calib.data.interpret.columns import infer_arrays, infer_features
+from calib.data.interpret.array_roles import infer_arrays, infer_features
 from calib.data.interpret.evidence import spelled
 from calib.data.interpret.features import Features, as_features
 from calib.data.interpret.reading import as_floats, check_there, display_name, read_any
