@@ -17,6 +17,7 @@ from calib.data.formats.archives import open_zip, unpacked
 from calib.data.formats.base import Allowance, Contents, reading
 from calib.data.formats.dialect import infer_encoding
 from calib.data.formats.frames import in_memory, open_memory
+from calib.data.formats.hdf5 import SIGNATURE, Hdf5Contents, superblock_start
 from calib.data.formats.numpy import NpyContents, NpzContents
 from calib.data.limits import MAX_UPLOAD
 from calib.data.options import Source
@@ -69,13 +70,15 @@ def sniff(name: str, file: BinaryIO) -> Format:
         return sniff_zip(name, file)
     if head.startswith(b"\x93NUMPY"):
         return "npy"
-    if head.startswith(b"\x89HDF\r\n\x1a\n"):
+    if head.startswith(SIGNATURE):
         return "hdf5"
     if head.startswith(b"PAR1"):
         return "parquet"
     if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
         return "arrow"
     refuse_pickles(name, head)
+    if superblock_start(file) is not None:  # a user block may begin with anything
+        return "hdf5"
     refuse_others(name, head)
     return "json" if is_json(head) else "text"
 
@@ -292,8 +295,6 @@ def contents_of(found: str, name: str, file: BinaryIO, size: int, allowance: All
     if found == "npy":
         return NpyContents(name, file, size, allowance)
     if found == "hdf5":
-        from calib.data.formats.hdf5 import Hdf5Contents
-
         return Hdf5Contents(name, file, size, allowance)
     if found == "parquet":
         from calib.data.formats.parquet import open_parquet
