@@ -91,7 +91,7 @@ def roles_of(reading: Reading, columns: Mapping[str, Column]) -> dict[str, Any]:
     if reading.predicted is not None:
         roles["predicted"] = reading.predicted.name
         chosen = Choices.from_roles(roles)
-    others = with_others(columns, None, chosen)
+    others = with_others(columns, chosen)
     roles |= {role: value for option, (role, _) in BY_ROW.items() if (value := getattr(others, option))}
     if reading.pairs:
         roles["kind"] = "pairs"

@@ -15,10 +15,10 @@ import numpy.typing as npt
 from calib.data.checks.report import InvalidUpload, Report, count, listed, shortened, verb
 from calib.data.formats.base import Allowance, Array, Contents
 from calib.data.interpret.answers import as_text, correct_answers, crossed
-from calib.data.interpret.array_roles import class_names_array, infer_arrays, named
+from calib.data.interpret.array_roles import class_names_array, infer_arrays
 from calib.data.interpret.families import class_names
 from calib.data.interpret.kinds import with_left_out_class
-from calib.data.interpret.names import LABELS
+from calib.data.interpret.names import LABELS, first_named
 from calib.data.interpret.roles import ROW_ROLES, ColumnRole
 from calib.data.interpret.tables import infer_columns
 from calib.data.interpret.verbal import words_as_numbers
@@ -177,7 +177,7 @@ def display_name(contents: Contents, name: Any) -> str:
 def infer_label(labels: Contents) -> str:
     """The array of a file that holds labels: the only one, by name, else the last of whole numbers or strings."""
     names = labels.names
-    found = next((n for part in (None, "calibration", "test") if (n := named(labels, LABELS, part))), None)
+    found = first_named(names, LABELS, None, "calibration", "test")
     if found or len(names) == 1:
         return found or names[0]
     telling = [

@@ -61,7 +61,7 @@ def infer_columns(contents: Contents, report: Report, separate_labels: bool) -> 
         reading = clearly_named(columns, report, separate_labels)
         if reading is None:
             raise nothing_to_read(contents, columns, report, separate_labels)
-    report.choices = with_others(columns, reading, with_reading(report, reading))
+    report.choices = with_others(columns, with_reading(report, reading))
     return tuple(column_roles(columns, reading, given, report.choices))
 
 

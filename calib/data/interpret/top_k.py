@@ -14,8 +14,8 @@ import numpy as np
 
 from calib.data.checks.report import InvalidUpload, Report, count, row_numbers
 from calib.data.formats.base import Allowance, Array, Contents
-from calib.data.interpret.array_roles import class_names_array, named
-from calib.data.interpret.names import LABELS, SPLIT
+from calib.data.interpret.array_roles import class_names_array
+from calib.data.interpret.names import LABELS, SPLIT, first_named
 from calib.data.interpret.parts import calibration_rows
 from calib.data.interpret.pipeline import rows_to_keep
 from calib.data.interpret.reading import check_there, infer_label
@@ -55,7 +55,7 @@ def is_top_k(contents: Contents, choices: Choices) -> bool:
     """Whether a file holds the top k of many classes: values and indices of one shape, or because that was chosen."""
     if choices.kind is not None:
         return choices.kind == "topk"
-    values, indices = named(contents, VALUES, None), named(contents, INDICES, None)
+    values, indices = first_named(contents.names, VALUES, None), first_named(contents.names, INDICES, None)
     if values is None or indices is None:
         return False
     if contents.tabular:
@@ -82,7 +82,7 @@ def read_top_k(contents: Contents, labels: Contents | None, name: str, report: R
     report.decide(kind="topk", outputs=held.values)
     outputs = _outputs(contents, held, report)
     beside = labels or contents
-    label = report.choices.labels or (infer_label(labels) if labels else named(contents, LABELS, None))
+    label = report.choices.labels or (infer_label(labels) if labels else first_named(contents.names, LABELS, None))
     if not label:
         raise InvalidUpload("no_labels", f"{contents.name} holds no labels.", "Save an array labels of shape (n,).")
     check_there(beside, label)
@@ -102,15 +102,15 @@ def read_top_k(contents: Contents, labels: Contents | None, name: str, report: R
 
 
 def _names(contents: Contents, choices: Choices) -> _Names:
-    values = str(choices.outputs) if choices.outputs else named(contents, VALUES, None)
-    indices = named(contents, INDICES, None)
+    values = str(choices.outputs) if choices.outputs else first_named(contents.names, VALUES, None)
+    indices = first_named(contents.names, INDICES, None)
     if values is None or indices is None:
         raise InvalidUpload(
             "top_k_arrays",
             f"{contents.name} holds no {'values' if values is None else 'indices'} of shape (rows, k).",
             "Save the k largest logits of each row as values, and the class of each as indices.",
         )
-    others = (named(contents, vocabulary, None) for vocabulary in (REST, LABEL_LOGIT, N_CLASSES))
+    others = (first_named(contents.names, vocabulary, None) for vocabulary in (REST, LABEL_LOGIT, N_CLASSES))
     return _Names(values, indices, *others)
 
 
@@ -249,7 +249,7 @@ def _beside(contents: Contents, keep: np.ndarray, report: Report) -> dict[str, A
     vocabularies = {"split": SPLIT} | {role: declared.names for role, declared in ROW_ROLES.items()}
     for role, vocabulary in vocabularies.items():
         chosen = getattr(report.choices, role)
-        name = named(contents, vocabulary, None, "calibration") if chosen is None else chosen
+        name = first_named(contents.names, vocabulary, None, "calibration") if chosen is None else chosen
         if not name or not isinstance(name, str):
             continue
         check_there(contents, name)
