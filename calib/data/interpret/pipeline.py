@@ -15,12 +15,12 @@ from calib.canonical import KINDS, ONE_COLUMN, Kind, zero_floor
 from calib.data.checks.outputs import check_outputs
 from calib.data.checks.report import InvalidUpload, Report, count, row_numbers, shortened, verb
 from calib.data.event import Event
-from calib.data.interpret.answers import check_predicted
 from calib.data.interpret.features import own_features, training_set
 from calib.data.interpret.kinds import ROUNDING, decide_kind, is_log_probabilities, refuse_single_column
 from calib.data.interpret.label_values import decode_labels
 from calib.data.interpret.names import outcome_name
 from calib.data.interpret.parts import calibration_rows
+from calib.data.interpret.predicted import check_predicted
 from calib.data.interpret.reading import Upload, keep_rows, renormalise, shift_rows
 from calib.data.interpret.roles import ROW_ROLES
 from calib.data.interpret.scale import decide_scale

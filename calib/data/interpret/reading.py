@@ -6,6 +6,7 @@ Files and parts are joined here; what the values mean is decided in the pipeline
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,11 +15,12 @@ import numpy.typing as npt
 
 from calib.data.checks.report import InvalidUpload, Report, count, listed, shortened, verb
 from calib.data.formats.base import Allowance, Array, Contents
-from calib.data.interpret.answers import as_text, correct_answers, crossed
+from calib.data.formats.texts import book_texts
 from calib.data.interpret.array_roles import class_names_array, infer_arrays
 from calib.data.interpret.families import class_names
 from calib.data.interpret.kinds import with_left_out_class
 from calib.data.interpret.names import LABELS, first_named
+from calib.data.interpret.predicted import as_text, correct_answers
 from calib.data.interpret.roles import ROW_ROLES, ColumnRole
 from calib.data.interpret.tables import infer_columns
 from calib.data.interpret.verbal import words_as_numbers
@@ -154,6 +156,16 @@ def read_rows(upload: Upload, contents: Contents, role: str, name: Any, report: 
         report.decide(**{role: ""})
         return
     upload.rows[role] = array
+
+
+def crossed(columns: Sequence[npt.NDArray[np.str_]]) -> npt.NDArray[np.str_]:
+    """(n,) the subgroups of several columns as one: ``sme · north``."""
+    letters = sum(column.itemsize // 4 + 3 for column in columns)
+    book_texts(len(columns[0]), letters, "The groups of several columns", Allowance())
+    whole = columns[0]
+    for column in columns[1:]:
+        whole = np.char.add(np.char.add(whole, " · "), column)
+    return whole
 
 
 def read_aside(found: dict[str, Array], contents: Contents, role: str, name: Any, report: Report) -> None:
