@@ -6,6 +6,7 @@ whole.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from calib.canonical import KINDS, ONE_COLUMN, Kind, zero_floor
 from calib.data.checks.outputs import check_outputs
 from calib.data.checks.report import InvalidUpload, Report, count, row_numbers, shortened, verb
 from calib.data.event import Event
+from calib.data.formats.base import Array
 from calib.data.interpret.features import own_features, training_set
 from calib.data.interpret.kinds import ROUNDING, decide_kind, is_log_probabilities, refuse_single_column
 from calib.data.interpret.label_values import decode_labels
@@ -83,16 +85,19 @@ def understand(upload: Upload, name: str, report: Report) -> Predictions:
         **{"kind": kind, "scale": scale, "floor": floor},
         **training_set(features, upload.train, class_names, report, has_features),
     }
-    if "split" in upload.rows:
-        fields["given_split"] = calibration_rows(upload.rows["split"], report)
-    for role, declared in ROW_ROLES.items():
-        if role in upload.rows:
-            fields[role] = declared.convert(upload.rows[role], report)
-    if fields.get("weights") is not None:
-        fields["weight_kind"] = report.choices.weight_kind
+    fields |= row_fields(upload.rows, report)
     if n_classes == 2:
         fields["event"] = decide_event(class_names, labels, upload, report)
     return Predictions(**fields, name=name, findings=report.findings, roles=upload.roles)
+
+
+def row_fields(rows: Mapping[str, Array], report: Report) -> dict[str, Any]:
+    """The split and the arrays of ``ROW_ROLES``, as fields of Predictions."""
+    fields: dict[str, Any] = {"given_split": calibration_rows(rows["split"], report)} if "split" in rows else {}
+    fields |= {role: declared.convert(rows[role], report) for role, declared in ROW_ROLES.items() if role in rows}
+    if fields.get("weights") is not None:
+        fields["weight_kind"] = report.choices.weight_kind
+    return fields
 
 
 def decide_event(class_names: tuple[str, ...], labels: Ints, upload: Upload, report: Report) -> Event:

@@ -16,8 +16,7 @@ from calib.data.checks.report import InvalidUpload, Report, count, row_numbers
 from calib.data.formats.base import Allowance, Array, Contents
 from calib.data.interpret.array_roles import class_names_array
 from calib.data.interpret.names import LABELS, SPLIT, first_named
-from calib.data.interpret.parts import calibration_rows
-from calib.data.interpret.pipeline import rows_to_keep
+from calib.data.interpret.pipeline import row_fields, rows_to_keep
 from calib.data.interpret.reading import check_there, infer_label
 from calib.data.interpret.roles import ROW_ROLES
 from calib.data.limits import MAX_ROWS, MAX_TOP_K_CLASSES
@@ -258,12 +257,7 @@ def _beside(contents: Contents, keep: np.ndarray, report: Report) -> dict[str, A
             report.warn("rows_differ_beside", f"{name} has {len(array):,} rows for {len(keep):,}; it was left out.")
             continue
         report.decide(**{role: name})
-        if role == "split":
-            found["given_split"] = calibration_rows(array[keep], report)
-        else:
-            found[role] = ROW_ROLES[role].convert(array[keep], report)
-    if found.get("weights") is not None:
-        found["weight_kind"] = report.choices.weight_kind
+        found |= row_fields({role: array[keep]}, report)
     return found
 
 
