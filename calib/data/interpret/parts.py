@@ -147,7 +147,6 @@ def calibration_rows(split: Array, report: Report) -> npt.NDArray[np.bool_] | No
         "for calibration; it was left out.",
         'Save "calibration" and "test", or true for calibration rows.',
     )
-    report.decide(split="")
     return None
 
 

@@ -66,7 +66,7 @@ class RowRole:
     ----------
     names : what such arrays are called, the least ambiguous first; lower case, without separators.
     convert : from (n, ...) values as read to the (n,) array of the data set; None where they cannot be used, which it
-        reports, with the role decided as "".
+        reports.
     """
 
     names: tuple[str, ...]
@@ -88,7 +88,6 @@ def group_names(groups: Array, report: Report) -> npt.NDArray[np.str_] | None:
             f"The groups have more than {MAX_GROUPS:,} different values, which are no groups, so they were left out.",
             "Choose another column as groups.",
         )
-        report.decide(groups="")
         return None
     values, positions = found
     gone = np.array([is_missing(value) for value in values.tolist()], dtype=bool)
@@ -109,7 +108,6 @@ def cluster_names(clusters: Array, report: Report) -> npt.NDArray[np.str_] | Non
             f"There are more than {MAX_DISTINCT:,} clusters, which are not read, so they were left out.",
             "Choose another column as the cluster.",
         )
-        report.decide(clusters="")
         return None
     values, positions = different
     none = np.array([is_missing(value) for value in values.tolist()], dtype=bool)
@@ -144,7 +142,6 @@ def positive_weights(weights: Array, report: Report) -> Floats | None:
         else "All weights are zero, so they were left out.",
         "Choose another column as the weight.",
     )
-    report.decide(weights="")
     return None
 
 
@@ -166,7 +163,6 @@ def row_times(times: Array, report: Report) -> npt.NDArray[np.str_] | None:
             "column of times was left out.",
             "Choose another column as the time, or write dates as 2026-03-02.",
         )
-        report.decide(times="")
         return None
     return np.array(written)[different[1]]
 
