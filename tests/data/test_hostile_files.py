@@ -26,6 +26,7 @@ from benchmarks.originals import originals
 from calib.data import Choices, inspect, read_features, read_outputs
 from calib.data.options import OPTIONS
 from tests.conftest import minute_of_cpu
+from tests.data.conftest import parquet_bytes
 
 POOL = {
     "outputs": ["logits", "labels", "p_0", "nope", "", ("p_0", "p_1"), ("p_0",), ()],
@@ -314,18 +315,10 @@ def test_a_cell_that_only_another_encoding_makes_too_long_is_damage():
     assert inspect(("a.csv", content)).findings[0].code == "damaged"
 
 
-def parquet(table, **options):
-    import pyarrow.parquet as pq
-
-    buffer = io.BytesIO()
-    pq.write_table(table, buffer, **options)
-    return buffer.getvalue()
-
-
 def test_a_parquet_file_of_minus_one_rows_is_damaged():
     import pyarrow as pa
 
-    whole = parquet(pa.table({"feature_0": np.arange(300.0), "feature_1": np.arange(300.0) ** 2}))
+    whole = parquet_bytes(pa.table({"feature_0": np.arange(300.0), "feature_1": np.arange(300.0) ** 2}))
     rows = b"\xd8\x04"  # 300 as Thrift writes it; \x81\x00 is -1
     places = [j for j in range(len(whole)) if whole[j : j + 2] == rows]
     (main,) = (upload for name, upload in originals()["npz"].items() if name == "source")

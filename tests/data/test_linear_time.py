@@ -23,6 +23,7 @@ from calib.data.interpret import vocabulary
 from calib.data.interpret.names import Column, canonical, feature_column, output_column
 from calib.data.interpret.scale import _told
 from tests.conftest import minute_of_cpu
+from tests.data.conftest import parquet_bytes
 
 LONG = 100_000
 PIECES = (" ", "1", "111 ", "111,", "111.", "a", "a1", "_", "-", "\u00a0")
@@ -102,12 +103,10 @@ def same_names(n):
 
 def long_names(n):
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    buffer = io.BytesIO()
     cells = pa.array([0.5, 0.1])
-    pq.write_table(pa.table({"aB_" * 300 + str(j): cells for j in range(n // 4)}), buffer, use_dictionary=False)
-    return "l.parquet", buffer.getvalue()
+    table = pa.table({"aB_" * 300 + str(j): cells for j in range(n // 4)})
+    return "l.parquet", parquet_bytes(table, use_dictionary=False)
 
 
 def many_arrays(n):
