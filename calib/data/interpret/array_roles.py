@@ -95,11 +95,6 @@ def parts_of(contents: Contents) -> tuple[Part | None, Part | None]:
     return next(iter(with_outputs), None), NO_TEST
 
 
-def class_names_array(contents: Contents) -> str | None:
-    """The array that names the classes, if there is one."""
-    return first_named(contents.names, CLASS_NAMES, None)
-
-
 def outputs_by_shape(contents: Contents, labels: object) -> str | None:
     """The widest two-dimensional array of floats; else of any numbers; else a single column of floats."""
     free = [a for a in contents.arrays if is_free(a) and a.name != labels and canonical(a.name).base not in LABELS]

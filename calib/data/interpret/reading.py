@@ -16,10 +16,10 @@ import numpy.typing as npt
 from calib.data.checks.report import InvalidUpload, Report, count, listed, shortened, verb
 from calib.data.formats.base import Allowance, Array, Contents
 from calib.data.formats.texts import book_texts
-from calib.data.interpret.array_roles import class_names_array, infer_arrays
+from calib.data.interpret.array_roles import infer_arrays
 from calib.data.interpret.families import class_names
 from calib.data.interpret.kinds import with_left_out_class
-from calib.data.interpret.names import LABELS, first_named
+from calib.data.interpret.names import CLASS_NAMES, LABELS, first_named
 from calib.data.interpret.predicted import as_text, correct_answers
 from calib.data.interpret.roles import ROW_ROLES, ColumnRole
 from calib.data.interpret.tables import infer_columns
@@ -94,7 +94,7 @@ def read_upload(contents: Contents, labels: Contents | None, report: Report) -> 
     for role in ("train_features", "train_labels"):
         if getattr(choices, role):
             read_aside(upload.train, contents, role, getattr(choices, role), report)
-    names = class_names_array(contents) if not contents.tabular else None
+    names = first_named(contents.names, CLASS_NAMES, None) if not contents.tabular else None
     if names is not None and choices.class_names is None:
         upload.class_names = tuple(str(name) for name in read_any(contents, names).reshape(-1)[:MAX_CLASSES].tolist())
     return upload

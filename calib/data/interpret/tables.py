@@ -196,7 +196,7 @@ def ask(contents: Contents, columns: Mapping[str, Column], found: Sequence[Readi
         reason = f"{contents.name} can be read in {len(found):,} ways: {ways}."
     if report.models:
         reason += " The columns may be several models: calib.load_models reads each."
-    each = {reading.sentence: options_of(reading.roles) for reading in report.readings}
+    each = {reading.sentence: Choices.from_roles(reading.roles).given() for reading in report.readings}
     return InvalidUpload("ambiguous", reason, "Say which one is meant.", readings=each)
 
 
@@ -210,11 +210,6 @@ def models_of(found: Sequence[Reading]) -> dict[str, Reading]:
     stems = [reading.outputs.stem or reading.outputs.columns[0] for reading in best]
     names = class_names(stems) if len(set(stems)) == len(stems) else [reading.outputs.columns[0] for reading in best]
     return dict(zip(names, best, strict=True))
-
-
-def options_of(roles: Mapping[str, Any]) -> dict[str, Any]:
-    """Roles as options of :class:`calib.data.Choices`."""
-    return Choices.from_roles(roles).given()
 
 
 def table_reading(reading: Reading, columns: Mapping[str, Column], contents: Contents) -> TableReading:

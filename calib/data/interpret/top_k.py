@@ -14,8 +14,7 @@ import numpy as np
 
 from calib.data.checks.report import InvalidUpload, Report, count, row_numbers
 from calib.data.formats.base import Allowance, Array, Contents
-from calib.data.interpret.array_roles import class_names_array
-from calib.data.interpret.names import LABELS, SPLIT, first_named
+from calib.data.interpret.names import CLASS_NAMES, LABELS, SPLIT, first_named
 from calib.data.interpret.pipeline import row_fields, rows_to_keep
 from calib.data.interpret.reading import check_there, infer_label
 from calib.data.interpret.roles import ROW_ROLES
@@ -262,7 +261,7 @@ def _beside(contents: Contents, keep: np.ndarray, report: Report) -> dict[str, A
 
 
 def _class_names(contents: Contents, n_classes: int, report: Report) -> tuple[str, ...]:
-    names = class_names_array(contents)
+    names = first_named(contents.names, CLASS_NAMES, None)
     if names is None or contents.tabular:
         return tuple(map(str, range(n_classes)))
     given = contents.read(names).reshape(-1)
