@@ -97,10 +97,7 @@ def read_labels(path: Path, labels: Path | None, report: Report) -> tuple[Array,
 def _columns(path: Path, file: BinaryIO, report: Report, separate_labels: bool) -> tuple[str, ...]:
     contents = _table(path, file, Allowance())
     infer_columns(contents, report, separate_labels)
-    outputs = report.choices.outputs
-    columns = (outputs,) if isinstance(outputs, str) else tuple(outputs or ())
-    check_there(contents, columns)
-    return columns
+    return check_there(contents, report.choices.outputs)
 
 
 def _table(path: Path, file: BinaryIO, allowance: Allowance) -> Contents:

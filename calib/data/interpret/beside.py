@@ -12,7 +12,7 @@ from calib.data.interpret.names import PARTS, SPLIT, feature_names, first_named
 from calib.data.interpret.readings import Reading
 from calib.data.interpret.roles import ROW_ROLES, ColumnRole, Role
 from calib.data.interpret.vocabulary import CERTAIN, spoken_for, tokens
-from calib.data.options import OPTION_OF_ROLE, Choices, Columns
+from calib.data.options import OPTION_OF_ROLE, Choices, Columns, names_in
 
 LEAST_CLUSTERS = 6
 """Fewer clusters cannot be divided among the parts of a split; such a column names subgroups."""
@@ -105,7 +105,7 @@ def with_others(columns: Mapping[str, Column], choices: Choices) -> Choices:
                 first = coded_cluster(free)
             found: Any = with_further_groups(free, first) if option == "groups" else first
             choices = replace(choices, **{option: found})
-            taken = {found} if isinstance(found, str) else set(found or ())
+            taken = set(names_in(found))
             free = [column for column in free if column.name not in taken]
     if choices.features is None:
         choices = replace(choices, features=feature_columns(free))
@@ -115,8 +115,7 @@ def with_others(columns: Mapping[str, Column], choices: Choices) -> Choices:
 def columns_in(choices: Choices) -> set[str]:
     """The columns that have a role already."""
     options = {*OPTION_OF_ROLE.values(), *ROW_ROLES, "test_outputs", "test_labels"}
-    given = [getattr(choices, option) for option in options]
-    return {name for value in given if value for name in ((value,) if isinstance(value, str) else value)}
+    return {name for option in options for name in names_in(getattr(choices, option))}
 
 
 def split_column(columns: Sequence[Column]) -> str | None:
@@ -178,8 +177,7 @@ def column_roles(columns: Mapping[str, Column], reading: Reading, given: Choices
             **{option: option for option in ROW_ROLES if option not in BY_ROW},
             **OPTION_OF_ROLE,
         }.items()
-        if (value := getattr(chosen, option))
-        for name in ((value,) if isinstance(value, str) else value)
+        for name in names_in(getattr(chosen, option))
     }
     return [
         ColumnRole(

@@ -26,7 +26,7 @@ from calib.data.interpret.tables import infer_columns
 from calib.data.interpret.verbal import words_as_numbers
 from calib.data.interpret.vocabulary import is_prediction
 from calib.data.limits import MAX_CLASSES, MAX_ROWS
-from calib.data.options import Choices
+from calib.data.options import Choices, names_in
 from calib.numerics import Floats
 
 LONGEST_SHOWN = 80
@@ -108,7 +108,7 @@ def read_part(contents: Contents, labels: Contents | None, outputs: Any, label: 
         outputs_name, labels_name = contents.name, beside.name
     values = words_as_numbers(contents, outputs, report)
     if values is None:
-        values = read_any(contents, (outputs,) if contents.tabular and isinstance(outputs, str) else outputs)
+        values = read_any(contents, names_in(outputs) if contents.tabular else outputs)
     raw = read_any(beside, label)
     if raw.ndim == 2 and len(raw) == 1 != raw.shape[1] and raw.shape[1] in values.shape:
         report.info("labels_squeezed", f"{labels_name} has the shape {raw.shape}; read as one label per row.")
@@ -119,7 +119,7 @@ def read_part(contents: Contents, labels: Contents | None, outputs: Any, label: 
         )
     n_labels = len(raw)
     values = as_floats(rows_by_classes(values, n_labels, outputs_name, labels_name, report), outputs_name)
-    columns = class_names((outputs,) if isinstance(outputs, str) else outputs) if contents.tabular else None
+    columns = class_names(names_in(outputs)) if contents.tabular else None
     if raw.ndim == 1:
         values, columns = with_left_out_class(values, raw, columns, outputs_name, report)
     return Upload(values, raw, outputs_name, labels_name, column_names=columns)
@@ -218,9 +218,9 @@ def check_names(contents: Contents, choices: Choices, labels: Contents | None) -
             )
 
 
-def check_there(contents: Contents, chosen: Any) -> list[str]:
+def check_there(contents: Contents, chosen: Any) -> tuple[str, ...]:
     """The names in a choice, each of which the file must hold."""
-    names = [name for name in ((chosen,) if isinstance(chosen, str) else chosen or ()) if name]
+    names = names_in(chosen)
     for name in names:
         if name not in contents:
             raise InvalidUpload(

@@ -72,7 +72,7 @@ def read_rows(source: Source, choices: Choices | None = None, isolate: bool = Fa
     with _open_contents(source, choices) as (contents, report):
         naming = [role.column for role in _infer_roles(contents, report) if role.role == "id"]
         outputs = report.choices.outputs
-        check_there(contents, outputs)
+        columns = check_there(contents, outputs)
         values = read_any(contents, outputs)
         if values.ndim == 0:
             raise InvalidUpload(
@@ -81,7 +81,6 @@ def read_rows(source: Source, choices: Choices | None = None, isolate: bool = Fa
         values = values.reshape(len(values), -1) if values.ndim == 1 else values
         found = as_floats(values, display_name(contents, outputs))
         ids = {name: names for name in naming if (names := _names_of_rows(contents, name)) is not None}
-        columns = (outputs,) if isinstance(outputs, str) else tuple(outputs or ())
         return UnlabelledRows(found, ids, columns if contents.tabular else ())
 
 
