@@ -94,7 +94,8 @@ def understand(upload: Upload, name: str, report: Report) -> Predictions:
 def row_fields(rows: Mapping[str, Array], report: Report) -> dict[str, Any]:
     """The split and the arrays of ``ROW_ROLES``, as fields of Predictions; what cannot be used is left out."""
     fields: dict[str, Any] = {"given_split": calibration_rows(rows["split"], report)} if "split" in rows else {}
-    fields |= {role: declared.convert(rows[role], report) for role, declared in ROW_ROLES.items() if role in rows}
+    for role in (role for role in ROW_ROLES if role in rows):
+        fields[role] = ROW_ROLES[role].convert(rows[role].reshape(len(rows[role]), -1)[:, 0], report)
     report.decide(**{"split" if name == "given_split" else name: "" for name, array in fields.items() if array is None})
     if fields.get("weights") is not None:
         fields["weight_kind"] = report.choices.weight_kind

@@ -65,7 +65,7 @@ class RowRole:
     Attributes
     ----------
     names : what such arrays are called, the least ambiguous first; lower case, without separators.
-    convert : from (n, ...) values as read to the (n,) array of the data set; None where they cannot be used, which it
+    convert : from (n,) values as read to the (n,) array of the data set; None where they cannot be used, which it
         reports.
     """
 
@@ -81,7 +81,7 @@ MAX_GROUPS = 1000
 
 def group_names(groups: Array, report: Report) -> npt.NDArray[np.str_] | None:
     """The subgroup of each row as text, ``missing`` where a row has none; left out where it names rows, not groups."""
-    found = distinct(groups.reshape(len(groups), -1)[:, 0], MAX_GROUPS)
+    found = distinct(groups, MAX_GROUPS)
     if found is None:
         report.warn(
             "too_many_groups",
@@ -101,7 +101,7 @@ def group_names(groups: Array, report: Report) -> npt.NDArray[np.str_] | None:
 
 def cluster_names(clusters: Array, report: Report) -> npt.NDArray[np.str_] | None:
     """The cluster of each row as text; a row without one is a cluster of its own. Left out where they are too many."""
-    different = distinct(clusters.reshape(len(clusters), -1)[:, 0], MAX_DISTINCT)
+    different = distinct(clusters, MAX_DISTINCT)
     if different is None:
         report.warn(
             "too_many_clusters",
@@ -127,7 +127,7 @@ def cluster_names(clusters: Array, report: Report) -> npt.NDArray[np.str_] | Non
 def positive_weights(weights: Array, report: Report) -> Floats | None:
     """The weight of each row; left out with a warning where one is no number, negative or infinite, or all are zero."""
     try:
-        values = weights.reshape(len(weights), -1)[:, 0].astype(np.float64)
+        values = weights.astype(np.float64)
     except ValueError:
         values = np.full(len(weights), np.nan)
     bad = ~np.isfinite(values) | (values < 0)
@@ -150,10 +150,9 @@ def row_times(times: Array, report: Report) -> npt.NDArray[np.str_] | None:
 
     Left out with a note where a row has none, or dates are written in a way that has two readings.
     """
-    cells = times.reshape(len(times), -1)[:, 0]
-    if cells.dtype.kind == "M":
-        cells = cells.astype("datetime64[D]").astype("U10")
-    different = distinct(cells, MAX_DISTINCT)
+    if times.dtype.kind == "M":
+        times = times.astype("datetime64[D]").astype("U10")
+    different = distinct(times, MAX_DISTINCT)
     written = [when(value) for value in different[0].tolist()] if different is not None else [None]
     kinds = {None if text is None else "-" in text[1:] for text in written}
     if different is None or None in kinds or len(kinds) > 1:
