@@ -155,6 +155,12 @@ def test_the_split_and_groups_of_a_file_are_read():
     assert set(data.groups) == {"a", "b"}
 
 
+@pytest.mark.parametrize("role", ["split", "groups", "clusters", "weights", "week"])
+@pytest.mark.parametrize("shape", [(N, 0), (0,), (), (N, 2, 0)], ids=str)
+def test_an_array_without_an_entry_for_each_row_is_left_out(role, shape):
+    assert warnings(arrays() | {role: np.zeros(shape)}) == ["rows_differ_beside"]
+
+
 def test_lists_of_different_lengths_are_refused():
     held = arrays()
     values = [row[: 3 + i % 2] for i, row in enumerate(held["values"].tolist())]

@@ -252,8 +252,9 @@ def _beside(contents: Contents, keep: np.ndarray, report: Report) -> dict[str, A
             continue
         check_there(contents, name)
         array = contents.read_times(name) if role == "times" else contents.read(name)
-        if len(array) != len(keep):
-            report.warn("rows_differ_beside", f"{name} has {len(array):,} rows for {len(keep):,}; it was left out.")
+        n = len(array) if array.size and array.ndim else 0
+        if n != len(keep):
+            report.warn("rows_differ_beside", f"{name} has {n:,} rows for {len(keep):,}; it was left out.")
             continue
         report.decide(**{role: name})
         found |= row_fields({role: array[keep]}, report)
