@@ -85,6 +85,7 @@ class Inspection:
     readings : of a table that can be read in several ways, the most plausible first; empty where it was read.
     rows : the first cells of each column of a table, as text; empty for files of arrays.
     words : of confidences in words that have no number yet: each word, and the number proposed for it if there is one.
+    models : the roles of each model, where a table has columns for several.
     """
 
     arrays: tuple[ArrayInfo, ...]
@@ -94,6 +95,7 @@ class Inspection:
     readings: tuple[TableReading, ...] = ()
     rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     words: Mapping[str, float | None] = field(default_factory=dict)
+    models: Mapping[str, dict[str, Any]] = field(default_factory=dict)
 
 
 def inspect(source: Source, options: LoadOptions | None = None, **changes: Any) -> Inspection:
@@ -111,17 +113,11 @@ def inspect(source: Source, options: LoadOptions | None = None, **changes: Any) 
         of these names are chosen with ``choices=Choices(labels="y")``, and the columns of a table with
         ``roles={"outcome": "default", "outputs": "pd"}``.
     """
-    return _inspect(source, (options or LoadOptions()).changed(**changes))[0]
-
-
-def _inspect(source: Source, options: LoadOptions) -> tuple[Inspection, dict[str, dict[str, Any]]]:
-    """An inspection, here or in a process of its own; see :func:`inspect_all`. The hash is always computed here."""
+    options = (options or LoadOptions()).changed(**changes)
     report = Report(options.choices)
     try:
-        if options.isolate and not in_memory(source):
-            found, models = _isolated(source, options)
-        else:
-            found, models = inspect_all(source, options)
+        apart = options.isolate and not in_memory(source)
+        found = _isolated(source, options) if apart else inspect_all(source, options)
     except InvalidUpload as invalid:
         report.add(invalid.finding)
     except DataError as error:
@@ -129,19 +125,19 @@ def _inspect(source: Source, options: LoadOptions) -> tuple[Inspection, dict[str
             report.add(finding)
     else:
         data = found.predictions
-        return (found if data is None else replace(found, predictions=data.identified())), models
-    return Inspection((), report.choices, report.findings, None), {}
+        return found if data is None else replace(found, predictions=data.identified())
+    return Inspection((), report.choices, report.findings, None)
 
 
-def _isolated(source: Source, options: LoadOptions) -> tuple[Inspection, dict[str, dict[str, Any]]]:
+def _isolated(source: Source, options: LoadOptions) -> Inspection:
     """An inspection in a process of its own, whose answer holds what an inspection promises, whoever wrote it."""
     check_choices(options.choices)
     with ExitStack() as stack:
         given = {name: file for name, file in options.files.items() if file is not None}
         files: dict[str, Any] = {name: open_file(file, stack) for name, file in given.items()}
         answer = in_a_reader(inspect_all, open_file(source, stack), replace(options, **files))
-    if answer[0].predictions is not None:
-        answer[0].predictions.check()
+    if answer.predictions is not None:
+        answer.predictions.check()
     return answer
 
 
@@ -156,8 +152,8 @@ def in_a_reader(task: Callable[..., T], *arguments: Any) -> T:
     return isolated(task, *arguments)
 
 
-def inspect_all(source: Source, options: LoadOptions) -> tuple[Inspection, dict[str, dict[str, Any]]]:
-    """An inspection without the hash, and the roles of each model of a table that has columns for several."""
+def inspect_all(source: Source, options: LoadOptions) -> Inspection:
+    """An inspection without the hash of its data, which is computed where these are used."""
     report = Report(options.choices)
     arrays: list[ArrayInfo] = []
     predictions = None
@@ -172,8 +168,8 @@ def inspect_all(source: Source, options: LoadOptions) -> tuple[Inspection, dict[
                 predictions = understand(upload, PurePath(arrays[0].file).stem, report)
     except InvalidUpload as invalid:
         report.add(invalid.finding)
-    told: dict[str, Any] = {"readings": report.readings, "rows": report.rows, "words": report.words}
-    return Inspection(tuple(arrays), report.choices, report.findings, predictions, **told), report.models
+    told: dict[str, Any] = {name: getattr(report, name) for name in ("readings", "rows", "words", "models")}
+    return Inspection(tuple(arrays), report.choices, report.findings, predictions, **told)
 
 
 def read_files(
@@ -271,9 +267,9 @@ def load_models(source: Source, options: LoadOptions | None = None, **changes: A
         models.
     """
     options = (options or LoadOptions()).changed(**changes)
-    inspection, models = _inspect(source, options)
-    if models:
-        return {name: _model(source, options, roles, name) for name, roles in models.items()}
+    inspection = inspect(source, options)
+    if inspection.models:
+        return {name: _model(source, options, roles, name) for name, roles in inspection.models.items()}
     data = inspection.predictions
     if data is None:
         raise unusable(inspection.findings, inspection.readings)
@@ -293,10 +289,7 @@ def _model(source: Source, options: LoadOptions, roles: dict[str, Any], name: st
     if isinstance(source, tuple) and hasattr(source[1], "seek"):
         source[1].seek(0)
     choices = Choices.from_roles(roles, options.choices)
-    found, _ = _inspect(source, replace(options, choices=choices))
-    if found.predictions is None:
-        raise unusable(found.findings, found.readings)
-    return replace(found.predictions, name=name)
+    return replace(load(source, options, choices=choices), name=name)
 
 
 def predictions_of(

@@ -48,6 +48,11 @@ NOTHING = ""
 """Given for an array or a column, it means "leave this out" where None means "infer"."""
 
 
+def names_in(chosen: Columns | None) -> tuple[str, ...]:
+    """The names of the arrays or columns that were chosen; none for what is inferred or left out."""
+    return tuple(name for name in ((chosen,) if isinstance(chosen, str) else chosen or ()) if name)
+
+
 @dataclass(frozen=True)
 class ValueType:
     """What values an option takes.

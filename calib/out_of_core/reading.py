@@ -17,7 +17,7 @@ from calib.data.formats.base import Allowance, Array, Contents
 from calib.data.formats.detect import open_source, sniff
 from calib.data.interpret.families import class_names as classes_of
 from calib.data.interpret.kinds import ROUNDING, decide_kind, refuse_single_column
-from calib.data.interpret.labels import decode_labels
+from calib.data.interpret.label_values import decode_labels
 from calib.data.interpret.pipeline import name_classes
 from calib.data.interpret.reading import Upload, check_rows, check_there, infer_label, read_any
 from calib.data.interpret.scale import decide_scale
@@ -97,10 +97,7 @@ def read_labels(path: Path, labels: Path | None, report: Report) -> tuple[Array,
 def _columns(path: Path, file: BinaryIO, report: Report, separate_labels: bool) -> tuple[str, ...]:
     contents = _table(path, file, Allowance())
     infer_columns(contents, report, separate_labels)
-    outputs = report.choices.outputs
-    columns = (outputs,) if isinstance(outputs, str) else tuple(outputs or ())
-    check_there(contents, columns)
-    return columns
+    return check_there(contents, report.choices.outputs)
 
 
 def _table(path: Path, file: BinaryIO, allowance: Allowance) -> Contents:

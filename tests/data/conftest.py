@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import zipfile
 from collections.abc import Iterable
@@ -54,6 +55,31 @@ def simulated(n: int = 300, n_classes: int = 4) -> tuple[np.ndarray, np.ndarray]
     generator = np.random.default_rng(7)
     logits = generator.normal(size=(n, n_classes)) * 2.5
     return logits, np.argmax(logits + generator.gumbel(size=(n, n_classes)), axis=1)
+
+
+def csv_bytes(delimiter: str = ",", **columns: Iterable[Any]) -> bytes:
+    """A text table with these columns."""
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=delimiter)
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue().encode()
+
+
+def npz_bytes(**arrays: Any) -> bytes:
+    """A packed npz with these arrays."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def parquet_bytes(table: Any, **options: Any) -> bytes:
+    """An Arrow table as a Parquet file."""
+    import pyarrow.parquet as pq
+
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer, **options)
+    return buffer.getvalue()
 
 
 @dataclass

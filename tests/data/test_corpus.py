@@ -6,25 +6,34 @@ import csv
 import io
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from itertools import combinations
 
 import numpy as np
 import pytest
 
-from tests.data.corpus import recipes, tables
+from tests.data import corpus
+from tests.data.corpus import Which, recipes
 from tests.data.corpus.__main__ import decoded
 from tests.data.corpus.judge import judge, matches
 from tests.data.corpus.tables import CorpusTable, Recipe, build
 from tests.data.corpus.writing import LAYOUTS
 
 SETS = ("first", "second", "third")
+
 PLAIN = {name for name, layout in LAYOUTS.items() if layout.suffix in ("csv", "tsv") and not layout.after}
 """Layouts whose files Python's csv reads."""
 
 
+@cache
+def tables(which: Which) -> tuple[CorpusTable, ...]:
+    """The tables of a set, made once."""
+    return tuple(corpus.tables(which))
+
+
 @pytest.mark.parametrize("which", SETS)
 def test_there_are_enough_tables_of_each_kind(which):
-    made = list(tables(which))
+    made = tables(which)
     assert len(made) >= 150
     assert len({table.name for table in made}) == len(made)
     verdicts = Counter(table.verdict for table in made)

@@ -1,17 +1,16 @@
 """Whatever the bytes and whatever is chosen, loading answers with findings.
 
 Random damage and random options, the seeds of the fuzzer, a seeded handful of mutants, and one upload for each fault
-that the fuzzer or a mutant found.
+that the fuzzer or a mutant found, or that left ``inspect`` as an exception.
 """
 
 from __future__ import annotations
 
 import gzip
 import io
+import json
 import random
-import sys
 import unicodedata
-import zipfile
 import zlib
 
 import h5py
@@ -25,10 +24,9 @@ from benchmarks.mutants import texts
 from benchmarks.mutations import mutant
 from benchmarks.originals import originals
 from calib.data import Choices, inspect, read_features, read_outputs
-from calib.data.interpret import vocabulary
-from calib.data.interpret.names import Column, canonical, feature_column, output_column
 from calib.data.options import OPTIONS
 from tests.conftest import minute_of_cpu
+from tests.data.conftest import parquet_bytes
 
 POOL = {
     "outputs": ["logits", "labels", "p_0", "nope", "", ("p_0", "p_1"), ("p_0",), ()],
@@ -191,12 +189,6 @@ def test_a_long_name_makes_no_long_sentence(make, n):
     assert wrong_words(one.findings) == ""
 
 
-def test_what_is_remembered_of_names_is_short():
-    asked = []
-    first = vocabulary.remembered(lambda name: asked.append(name) or len(name))
-    assert [first("x" * 10**6), first("x" * 10**7)] == [200, 200] and len(asked) == 1
-
-
 def test_labels_without_columns_are_refused(make):
     (error,) = (f for f in inspect(make.both(labels=np.zeros((300, 0)))).findings if f.level == "error")
     assert error.code == "labels_shape" and "(300, 0)" in error.message
@@ -210,86 +202,6 @@ def test_numbers_that_overflow_fill_no_log(make, role):
     path = make.both(**{role: values})
     assert any("infinite" in finding.message for finding in inspect(path).findings)
     (read_outputs if role == "logits" else read_features)(path)
-
-
-def many_columns(n):
-    return "w.csv", ",".join(f"col{j}" for j in range(n)).encode() + b"\n" + b",".join([b"0.5"] * n) + b"\n"
-
-
-def many_scores(n):
-    header = ",".join(["label", *(f"p_{j}" for j in range(n - 1))])
-    return "p.csv", header.encode() + b"\n" + b",".join([b"0", *[b"1"] * (n - 1)]) + b"\n"
-
-
-def no_names(n):
-    return "n.csv", b",".join([b"-inf"] * n) + b"\n"
-
-
-def same_names(n):
-    names = [f"col{j}" for j in range(n - 2)]
-    return "s.csv", ",".join([*names, "twice", "twice"]).encode() + b"\n" + b",".join([b"1"] * n) + b"\n"
-
-
-def long_names(n):
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    buffer = io.BytesIO()
-    cells = pa.array([0.5, 0.1])
-    pq.write_table(pa.table({"aB_" * 300 + str(j): cells for j in range(n // 4)}), buffer, use_dictionary=False)
-    return "l.parquet", buffer.getvalue()
-
-
-def many_arrays(n):
-    array, buffer = io.BytesIO(), io.BytesIO()
-    np.save(array, np.zeros((1, 2)))
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for j in range(n):
-            archive.writestr(f"{'aB' * 30}{j}.npy", array.getvalue())
-    return "a.npz", buffer.getvalue()
-
-
-@pytest.mark.parametrize(
-    "build",
-    [many_columns, pytest.param(many_scores, marks=pytest.mark.long), no_names, same_names, long_names, many_arrays],
-)
-def test_the_steps_taken_grow_with_the_number_of_columns_alone(build):
-    inspect(build(10))  # loads the readers
-    few, many = (steps_of(build(n)) for n in (500, 2_000))
-    assert many < 6 * few
-
-
-def steps_of(upload):
-    """Lines of Python that are run to inspect an upload."""
-    lines = 0
-
-    def trace(frame, event, argument):
-        nonlocal lines
-        lines += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        assert inspect(upload).findings
-    finally:
-        sys.settrace(before)  # a debugger's, or that of a coverage run
-    return lines
-
-
-@pytest.mark.parametrize("name", ["p" + "_" * 50_000 + "!", "a_" * 50_000, "p_" + "1" * 50_000, "a " * 50_000 + "1"],
-                         ids=["separators", "pieces", "digits", "blanks"])  # fmt: skip
-def test_a_name_of_any_length_is_looked_at_for_no_time(name):
-    with minute_of_cpu():
-        for _ in range(100):
-            assert output_column(name) is None and feature_column(name) is None
-            canonical(name)
-
-
-def test_names_that_are_usual_are_read_whole():
-    long = "the class that is called by whole sentences of words " * 3
-    assert output_column(f"prob_{long}") == Column("prob", long.strip())
-    assert output_column("p_" + "1" * 30) == Column("p", "1" * 30)
 
 
 @pytest.mark.parametrize("form", originals())
@@ -392,3 +304,58 @@ def test_names_of_arrays_are_shown_in_one_line(make):
 def seen(text):
     """Whether a text is one line that nothing in it turns or hides."""
     return not {"Cc", "Cf", "Cs", "Zl", "Zp"} & {unicodedata.category(c) for c in text}
+
+
+ROWS = "".join(f"{j % 2},{0.2 + j % 5 / 10:.1f},{0.8 - j % 5 / 10:.1f}\n" for j in range(300))
+
+
+def test_a_cell_that_only_another_encoding_makes_too_long_is_damage():
+    """100,000 letters in UTF-8 are 200,000 in Latin-1, in which the table is tried next."""
+    content = ("label,p_0,p_1\n" + "é" * 100_000 + ",.1,.9\n" + ROWS).encode() + b"\xff,.1,.9\n"
+    assert inspect(("a.csv", content)).findings[0].code == "damaged"
+
+
+def test_a_parquet_file_of_minus_one_rows_is_damaged():
+    import pyarrow as pa
+
+    whole = parquet_bytes(pa.table({"feature_0": np.arange(300.0), "feature_1": np.arange(300.0) ** 2}))
+    rows = b"\xd8\x04"  # 300 as Thrift writes it; \x81\x00 is -1
+    places = [j for j in range(len(whole)) if whole[j : j + 2] == rows]
+    (main,) = (upload for name, upload in originals()["npz"].items() if name == "source")
+    refused = 0
+    for j in places:
+        changed = "f.parquet", whole[:j] + b"\x81\x00" + whole[j + 2 :]
+        found = inspect(main, features=changed)
+        refused += any("-1 rows" in finding.message for finding in found.findings)
+        check(found)
+    assert refused == 1
+
+
+def test_a_row_group_without_rows_is_passed_over():
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    n = 200_000  # more cells than are looked at together
+    table = pa.table({"label": np.arange(n) % 2, "p_0": np.full(n, 0.25), "p_1": np.full(n, 0.75)})
+    buffer = io.BytesIO()
+    with pq.ParquetWriter(buffer, table.schema) as writer:
+        for part in (table, table.slice(0, 0), table):
+            writer.write_table(part)
+    data = inspect(("a.parquet", buffer.getvalue())).predictions
+    assert data is not None and len(data) == 2 * n
+
+
+def test_a_right_choice_of_two_signs_is_none():
+    sample = {"doc_id": 0, "doc": {"choices": ["a", "b"]}, "filtered_resps": [[-1.0, False], [-2.0, False]]}
+    lines = [json.dumps({**sample, "doc_id": j, "target": ("--1", 0, 1)[j % 3]}) for j in range(60)]
+    data = inspect(("samples.jsonl", "\n".join(lines).encode())).predictions
+    assert data is not None and len(data) == 40
+
+
+@pytest.mark.parametrize("role", ["groups", "clusters", "weights", "split", "predicted"])
+@pytest.mark.parametrize("shape", [(300, 0), (150,), (0,), (300, 2, 0)], ids=str)
+def test_an_array_without_an_entry_for_each_row_is_left_out(make, role, shape):
+    for kind in (None, "pairs"):
+        arrays = {"confidence": np.linspace(0.1, 0.9, 300), "labels": np.arange(300) % 2, role: np.zeros(shape)}
+        choices = Choices(kind=kind, **{role: role}) if kind is None or role == "predicted" else Choices(kind=kind)
+        check(inspect(make.npz("a.npz", **arrays), choices=choices))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from calib.data.load import predictions_of
 from calib.formatting import percent
 from calib.numerics import softmax
 from tests.conftest import simulate
+from tests.data.conftest import npz_bytes
 
 LOGITS, LABELS = simulate(n=300, n_classes=3)
 PROBS = softmax(LOGITS)
@@ -54,9 +54,7 @@ class Tensor:
 @pytest.mark.parametrize("outputs", [LOGITS, PROBS, LOGITS.astype(np.float32), PROBS[:, 0]])
 def test_arrays_are_read_as_from_a_file(outputs):
     labels = LABELS if outputs.ndim == 2 else LABELS == 0
-    packed = io.BytesIO()
-    np.savez(packed, outputs=outputs, labels=labels)
-    filed = calib.load(("outputs.npz", packed.getvalue()))
+    filed = calib.load(("outputs.npz", npz_bytes(outputs=outputs, labels=labels)))
     loaded = calib.load({"outputs": outputs, "labels": labels})
     assert loaded.sha256 == filed.sha256
     assert (loaded.kind, loaded.class_names, loaded.floor) == (filed.kind, filed.class_names, filed.floor)

@@ -20,7 +20,7 @@ def right(make):
     return make.logits.argmax(axis=1) == make.labels
 
 
-def frame(make, correct, **columns):
+def frame(make, correct):
     return pd.DataFrame({"id": [f"q{i}" for i in range(300)], "confidence": confidence(make), "correct": correct})
 
 

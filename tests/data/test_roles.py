@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +18,7 @@ from calib.data.interpret.evidence import Column, row_sums
 from calib.data.interpret.families import steady
 from calib.data.load import lines_that_read
 from tests.conftest import SHARED
-from tests.data.conftest import the
+from tests.data.conftest import csv_bytes, the
 
 N = 400
 RNG = np.random.default_rng(0)
@@ -36,11 +34,7 @@ AMOUNT = RNG.gamma(2, 1000, N).round(2)
 
 def table(**columns):
     """A csv file with these columns; a double underscore in a name stands for a blank."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(name.replace("__", " ") for name in columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return "table.csv", text.getvalue().encode()
+    return "table.csv", csv_bytes(**{name.replace("__", " "): values for name, values in columns.items()})
 
 
 def roles(data):

@@ -11,6 +11,7 @@ import pytest
 import calib
 from calib.data import inspect
 from calib.data.interpret.roles import when
+from tests.data.conftest import npz_bytes
 
 
 def table(**columns: object) -> pd.DataFrame:
@@ -80,9 +81,5 @@ def test_what_is_no_time_is_left_out_and_said(odd: str) -> None:
 
 
 def test_an_array_beside_others() -> None:
-    file = io.BytesIO()
-    np.savez(
-        file, logits=np.random.default_rng(0).normal(size=(30, 3)), labels=np.arange(30) % 3, week=np.arange(30) // 5
-    )
-    file.seek(0)
-    assert calib.load(("a.npz", file)).times[-1] == "5"
+    logits, rows = np.random.default_rng(0).normal(size=(30, 3)), np.arange(30)
+    assert calib.load(("a.npz", npz_bytes(logits=logits, labels=rows % 3, week=rows // 5))).times[-1] == "5"

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import calib
@@ -15,6 +13,7 @@ from calib.data import inspect
 from calib.data.load import APART
 from calib.data.predictions import Predictions
 from calib.top_k import TopK
+from tests.data.conftest import npz_bytes, parquet_bytes
 
 N, K, LEFT = 60, 500, 8
 
@@ -36,16 +35,12 @@ def arrays(seed: int = 0) -> dict[str, Any]:
 
 
 def npz(held: dict[str, Any]) -> tuple[str, bytes]:
-    stream = io.BytesIO()
-    np.savez(stream, **held)
-    return "model.npz", stream.getvalue()
+    return "model.npz", npz_bytes(**held)
 
 
 def parquet(held: dict[str, Any]) -> tuple[str, bytes]:
     columns = {name: list(array) if array.ndim == 2 else array for name, array in held.items() if array.ndim}
-    stream = io.BytesIO()
-    pq.write_table(pa.table({**columns, "n_classes": np.full(N, held["n_classes"])}), stream)
-    return "model.parquet", stream.getvalue()
+    return "model.parquet", parquet_bytes(pa.table({**columns, "n_classes": np.full(N, held["n_classes"])}))
 
 
 def errors(held: dict[str, Any], **choices: Any) -> list[str]:
@@ -160,14 +155,18 @@ def test_the_split_and_groups_of_a_file_are_read():
     assert set(data.groups) == {"a", "b"}
 
 
+@pytest.mark.parametrize("role", ["split", "groups", "clusters", "weights", "week"])
+@pytest.mark.parametrize("shape", [(N, 0), (0,), (), (N, 2, 0)], ids=str)
+def test_an_array_without_an_entry_for_each_row_is_left_out(role, shape):
+    assert warnings(arrays() | {role: np.zeros(shape)}) == ["rows_differ_beside"]
+
+
 def test_lists_of_different_lengths_are_refused():
     held = arrays()
     values = [row[: 3 + i % 2] for i, row in enumerate(held["values"].tolist())]
     indices = [row[:3] for row in held["indices"].tolist()]
     table = pa.table({"values": values, "indices": indices, "labels": held["labels"]})
-    stream = io.BytesIO()
-    pq.write_table(table, stream)
-    found = inspect(("model.parquet", stream.getvalue()))
+    found = inspect(("model.parquet", parquet_bytes(table)))
     assert [finding.code for finding in found.findings if finding.level == "error"] == ["lists"]
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from calib.canonical import Kind
 from calib.data.checks.report import Report
@@ -45,15 +46,11 @@ class Ranks:
     kind: Kind
 
     def auroc(self, labels: Ints) -> float:
-        """Area under the ROC curve of two classes, from the sum of the ranks of the second class."""
-        from scipy.stats import rankdata
-
+        """Area under the ROC curve of two classes; 0 where the rows that are looked at are of one."""
         rows = np.unique(np.linspace(0, len(labels) - 1, min(len(labels), RANKED // 2)).astype(np.int64))
-        values, second = self.outputs[rows], labels[rows] == 1
-        n_second = int(second.sum())
+        values = self.outputs[rows]
         score = values[:, 0] if values.shape[1] == 1 else values[:, 1].astype(np.float64) - values[:, 0]
-        total = float(rankdata(score)[second].sum())
-        return (total - n_second * (n_second + 1) / 2) / max(n_second * (len(rows) - n_second), 1)
+        return auroc(score, labels[rows] == 1) or 0.0
 
     def chance(self, labels: Ints, shift: int = 0, upside_down: bool = False) -> float:
         """Probability that the outputs of the labels' classes rank so high with labels in random order; one-sided.
@@ -132,6 +129,16 @@ def check_agreement(predicted: Ints, labels: Ints, n_classes: int, report: Repor
             "Check that the columns are in the order of the labels.",
         )
     return accuracy
+
+
+def auroc(scores: Floats, happened: npt.NDArray[np.bool_]) -> float | None:
+    """Area under the ROC curve: the share of pairs in order, ties counting half; None without both outcomes."""
+    n_yes, n = int(happened.sum()), len(happened)
+    if n_yes in (0, n):
+        return None
+    _, position, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[position.reshape(-1)]
+    return float((ranks[happened].sum() - n_yes * (n_yes + 1) / 2) / (n_yes * (n - n_yes)))
 
 
 def average_ranks(values: Floats) -> Floats:

@@ -14,10 +14,16 @@ from typing import BinaryIO, Literal
 
 from calib.data.checks.report import InvalidUpload, Report, shortened
 from calib.data.formats.archives import open_zip, unpacked
+from calib.data.formats.arrow import open_arrow
 from calib.data.formats.base import Allowance, Contents, reading
 from calib.data.formats.dialect import infer_encoding
 from calib.data.formats.frames import in_memory, open_memory
+from calib.data.formats.hdf5 import SIGNATURE, Hdf5Contents, superblock_start
+from calib.data.formats.json import open_json
 from calib.data.formats.numpy import NpyContents, NpzContents
+from calib.data.formats.parquet import open_parquet
+from calib.data.formats.spreadsheet import open_spreadsheet
+from calib.data.formats.text import open_text
 from calib.data.limits import MAX_UPLOAD
 from calib.data.options import Source
 from calib.errors import reason
@@ -69,13 +75,15 @@ def sniff(name: str, file: BinaryIO) -> Format:
         return sniff_zip(name, file)
     if head.startswith(b"\x93NUMPY"):
         return "npy"
-    if head.startswith(b"\x89HDF\r\n\x1a\n"):
+    if head.startswith(SIGNATURE):
         return "hdf5"
     if head.startswith(b"PAR1"):
         return "parquet"
     if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
         return "arrow"
     refuse_pickles(name, head)
+    if superblock_start(file) is not None:  # a user block may begin with anything
+        return "hdf5"
     refuse_others(name, head)
     return "json" if is_json(head) else "text"
 
@@ -286,31 +294,20 @@ def shown_name(path: str | Path) -> str:
 
 
 def contents_of(found: str, name: str, file: BinaryIO, size: int, allowance: Allowance, report: Report) -> Contents:
-    """The reader of one format; pyarrow, h5py and openpyxl are loaded only where they are needed."""
+    """The reader of one format; each loads pyarrow, h5py or openpyxl only where it needs it."""
+    drop, packed = bool(report.choices.drop_bad_rows), found.startswith("gzipped")
     if found == "npz":
         return NpzContents(name, file, allowance)
     if found == "npy":
         return NpyContents(name, file, size, allowance)
     if found == "hdf5":
-        from calib.data.formats.hdf5 import Hdf5Contents
-
         return Hdf5Contents(name, file, size, allowance)
     if found == "parquet":
-        from calib.data.formats.parquet import open_parquet
-
-        return open_parquet(name, file, allowance, bool(report.choices.drop_bad_rows))
+        return open_parquet(name, file, allowance, drop)
     if found == "arrow":
-        from calib.data.formats.arrow import open_arrow
-
-        return open_arrow(name, file, size, allowance, bool(report.choices.drop_bad_rows))
+        return open_arrow(name, file, size, allowance, drop)
     if found == "xlsx":
-        from calib.data.formats.spreadsheet import open_spreadsheet
-
         return open_spreadsheet(name, file, allowance, report)
     if found in ("json", "gzipped json"):
-        from calib.data.formats.json import open_json
-
-        return open_json(name, file, found == "gzipped json", allowance, report.choices)
-    from calib.data.formats.text import open_text
-
-    return open_text(name, file, found == "gzipped text", allowance, report.choices)
+        return open_json(name, file, packed, allowance, report.choices)
+    return open_text(name, file, packed, allowance, report.choices)

@@ -29,20 +29,8 @@ ARRAYS = "The input"
 
 def in_memory(source: Any) -> bool:
     """Whether a source is a table or a dictionary of arrays in memory and not a file."""
-    return isinstance(source, Mapping) or is_frame(source)
-
-
-def is_frame(source: Any) -> bool:
-    """Whether a source is a table in memory."""
     rows = isinstance(source, list) and all(isinstance(row, dict) for row in source)
-    return rows or _is_pandas(source) or hasattr(source, "__arrow_c_stream__")
-
-
-def open_memory(source: Any, allowance: Allowance, choices: Choices) -> Contents:
-    """What is in memory already, as the contents of a file."""
-    if isinstance(source, Mapping):
-        return ArrayContents({str(name): value for name, value in source.items()}, allowance)
-    return open_frame(source, allowance, choices)
+    return isinstance(source, Mapping) or rows or _is_pandas(source) or hasattr(source, "__arrow_c_stream__")
 
 
 class ArrayContents(Contents):
@@ -105,14 +93,16 @@ def _is_pandas(source: Any) -> bool:
     return type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "columns")
 
 
-def open_frame(source: Any, allowance: Allowance, choices: Choices) -> TableContents:
-    """The columns of a table in memory.
+def open_memory(source: Any, allowance: Allowance, choices: Choices) -> Contents:
+    """What is in memory already, as the contents of a file.
 
     Raises
     ------
     InvalidUpload
         If two columns have the same name, or Arrow knows no type for a column.
     """
+    if isinstance(source, Mapping):
+        return ArrayContents({str(name): value for name, value in source.items()}, allowance)
     with reading(NAME):
         if isinstance(source, list):
             records = Records(NAME)

@@ -24,6 +24,15 @@ HARMLESS = {DEFLATE, SHUFFLE, FLETCHER32, LZF}
 EXPANSION = {DEFLATE: 1032, LZF: 90}
 """How far each can expand its input."""
 
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+"""What the superblock begins with."""
+
+USER_BLOCKS = (0, *(2**power for power in range(9, 17)))
+"""Bytes of another program that may lie before it, such as the header of a MATLAB file; larger blocks are not read.
+
+HDF5 File Format Specification 3.0, section II.A.
+"""
+
 SUPERBLOCK = 48
 """Bytes of the shortest, that of versions 2 and 3 (HDF5 File Format Specification 3.0, section II.A)."""
 
@@ -50,8 +59,9 @@ class Hdf5Contents(Contents):
         self._size = size
         self._source = file
         with reading(name):
-            if size < SUPERBLOCK:  # older libraries read on beyond the end
-                raise OSError(f"{size} bytes, where its superblock alone has {SUPERBLOCK}")
+            rest = size - (superblock_start(file) or 0)
+            if rest < SUPERBLOCK:  # older libraries read on beyond the end
+                raise OSError(f"{rest} bytes, where its superblock alone has {SUPERBLOCK}")
             self._file = h5py.File(file, "r")
             self._walk(self._file, "", 0, name)
             arrays = tuple(
@@ -129,6 +139,15 @@ class Hdf5Contents(Contents):
                 self.allowance.take(held, what)
             values += read
         return text_array(values, what, self.allowance)
+
+
+def superblock_start(file: BinaryIO) -> int | None:
+    """Where the superblock of an HDF5 file lies, after a user block if there is one; None for other files."""
+    for start in USER_BLOCKS:
+        file.seek(start)
+        if file.read(len(SIGNATURE)) == SIGNATURE:
+            return start
+    return None
 
 
 def kind_of(dataset: Any) -> str:

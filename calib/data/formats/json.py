@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any, BinaryIO
 
 from calib.data.checks.report import InvalidUpload
@@ -130,16 +131,13 @@ def open_json(name: str, file: BinaryIO, gzipped: bool, allowance: Allowance, ch
         records = Records(name)
         rows = iter(entries)
         first, second = next(rows, None), next(rows, None)
-        alone = second is None and not entries.listed and isinstance(first, dict)
-        for row in rows_of(first) if alone and isinstance(first, dict) else filter(_is_there, (first, second)):
-            records.add(row)
-        for row in rows:
+        if isinstance(first, dict) and second is None and not entries.listed:
+            head = rows_of(first)
+        else:
+            head = (row for row in (first, second) if row is not None)
+        for row in chain(head, rows):
             records.add(row)
         return records.contents(allowance, choices)
-
-
-def _is_there(row: Any) -> bool:
-    return row is not None
 
 
 def rows_of(document: dict[str, Any]) -> Iterator[Any]:
@@ -147,7 +145,7 @@ def rows_of(document: dict[str, Any]) -> Iterator[Any]:
     columns, data = document.get("columns"), document.get("data")
     if isinstance(columns, list) and isinstance(data, list):  # pandas, orient="split"
         return (dict(zip(map(str, columns), row, strict=False)) for row in data if isinstance(row, list))
-    tables = [value for value in document.values() if isinstance(value, list) and value and _all(value, dict)]
+    tables = [value for value in document.values() if is_table(value)]
     if len(tables) == 1:
         return iter(tables[0])
     lists = {key: value for key, value in document.items() if isinstance(value, list)}
@@ -166,8 +164,9 @@ def rows_of(document: dict[str, Any]) -> Iterator[Any]:
     return ({key: named(value[i]) for key, value in whole.items()} for i in range(n))
 
 
-def _all(values: list[Any], kind: type) -> bool:
-    return all(isinstance(value, kind) for value in values)
+def is_table(value: Any) -> bool:
+    """Whether a value is a list of objects."""
+    return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
 
 
 def _named(names: list[str]) -> Callable[[Any], Any]:

@@ -71,7 +71,9 @@ def without_empty(table: pa.Table) -> pa.Table:
     import pyarrow.compute as pc
 
     width = table.num_columns
-    while width > 1 and table.column_names[width - 1] == f"unnamed_{width - 1}" and _all_null(table.column(width - 1)):
+    while width > 1 and table.column_names[width - 1] == f"unnamed_{width - 1}":
+        if table.column(width - 1).null_count < table.num_rows:
+            break
         width -= 1
     table = table.select(range(width))
     filled: Any = None
@@ -82,10 +84,6 @@ def without_empty(table: pa.Table) -> pa.Table:
         here = pc.not_equal(column, "") if text else pc.is_valid(column)
         filled = here if filled is None else pc.or_(filled, here)
     return table if filled is None or pc.all(filled).as_py() is not False else table.filter(filled)
-
-
-def _all_null(column: pa.ChunkedArray) -> bool:
-    return bool(column.null_count == len(column))
 
 
 def scan(source: BinaryIO, dialect: Dialect, name: str) -> bool:
@@ -108,17 +106,11 @@ def scan(source: BinaryIO, dialect: Dialect, name: str) -> bool:
                     "Save it as npz or Parquet with float32 columns, or fewer rows: 20,000 are plenty to calibrate.",
                 )
             if valid:
-                valid = decodes(decoder, chunk)
+                try:
+                    decoder.decode(chunk)
+                except UnicodeError:
+                    valid = False
     return valid
-
-
-def decodes(decoder: codecs.IncrementalDecoder, chunk: bytes) -> bool:
-    """Whether the next bytes belong to the encoding."""
-    try:
-        decoder.decode(chunk)
-    except UnicodeError:
-        return False
-    return True
 
 
 def parse(source: BinaryIO, dialect: Dialect, name: str, drop_bad_rows: bool) -> tuple[pa.Table, list[Finding]]:

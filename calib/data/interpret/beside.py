@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any, cast
 
 from calib.data.interpret.evidence import MANY, Column
-from calib.data.interpret.names import FEATURES, PARTS, SPLIT, canonical, feature_column
+from calib.data.interpret.names import PARTS, SPLIT, feature_names, first_named
 from calib.data.interpret.readings import Reading
 from calib.data.interpret.roles import ROW_ROLES, ColumnRole, Role
 from calib.data.interpret.vocabulary import CERTAIN, spoken_for, tokens
-from calib.data.options import OPTION_OF_ROLE, Choices, Columns
+from calib.data.options import OPTION_OF_ROLE, Choices, Columns, names_in
 
 LEAST_CLUSTERS = 6
 """Fewer clusters cannot be divided among the parts of a split; such a column names subgroups."""
@@ -85,7 +85,7 @@ BY_ROW: dict[str, tuple[Role, Callable[[Column], bool]]] = {
 """Options with one value for each row: the role they stand for, and which values it may have."""
 
 
-def with_others(columns: Mapping[str, Column], reading: Reading | None, choices: Choices) -> Choices:
+def with_others(columns: Mapping[str, Column], choices: Choices) -> Choices:
     """The choices with every column beside outcome and outputs that has a role."""
     taken = columns_in(choices)
     free = [column for column in columns.values() if column.name not in taken]
@@ -93,7 +93,7 @@ def with_others(columns: Mapping[str, Column], reading: Reading | None, choices:
         choices = replace(choices, split=split_column(free))
         free = [column for column in free if column.name != choices.split]
     for option in (option for option in ROW_ROLES if option not in BY_ROW and getattr(choices, option) is None):
-        named: dict[str, Any] = {option: called(free, ROW_ROLES[option].names)}
+        named: dict[str, Any] = {option: first_named((column.name for column in free), ROW_ROLES[option].names)}
         choices = replace(choices, **named)
         free = [column for column in free if column.name != named[option]]
     for option, (role, fits) in BY_ROW.items():
@@ -105,40 +105,31 @@ def with_others(columns: Mapping[str, Column], reading: Reading | None, choices:
                 first = coded_cluster(free)
             found: Any = with_further_groups(free, first) if option == "groups" else first
             choices = replace(choices, **{option: found})
-            taken = {found} if isinstance(found, str) else set(found or ())
+            taken = set(names_in(found))
             free = [column for column in free if column.name not in taken]
     if choices.features is None:
-        choices = replace(choices, features=feature_columns(free, reading))
+        choices = replace(choices, features=feature_columns(free))
     return choices
 
 
 def columns_in(choices: Choices) -> set[str]:
     """The columns that have a role already."""
     options = {*OPTION_OF_ROLE.values(), *ROW_ROLES, "test_outputs", "test_labels"}
-    given = [getattr(choices, option) for option in options]
-    return {name for value in given if value for name in ((value,) if isinstance(value, str) else value)}
+    return {name for option in options for name in names_in(getattr(choices, option))}
 
 
 def split_column(columns: Sequence[Column]) -> str | None:
     """The column that says which rows are for calibration: by its name, else by its words."""
-    named = [column for column in columns if canonical(column.name).base in SPLIT]
-    found = min(named, key=lambda column: SPLIT.index(canonical(column.name).base), default=None)
-    found = found or next((column for column in columns if is_split(column)), None)
-    return found.name if found else None
+    named = first_named((column.name for column in columns), SPLIT)
+    return named or next((column.name for column in columns if is_split(column)), None)
 
 
 def best(columns: Sequence[Column], role: Role, names: tuple[str, ...], fits: Callable[[Column], bool]) -> str | None:
     """The column that is called like a role, else the one whose words say so most and whose values fit."""
-    if name := called(columns, names):
+    if name := first_named((column.name for column in columns), names):
         return name
     found = [column for column in columns if column.said.get(role, 0.0) > 0 and fits(column)]
     return max(found, key=lambda column: (column.said[role], -column.position)).name if found else None
-
-
-def called(columns: Sequence[Column], names: tuple[str, ...]) -> str | None:
-    """The column whose name comes first in a list of names."""
-    found = [column for column in columns if canonical(column.name).base in names]
-    return min(found, key=lambda column: names.index(canonical(column.name).base)).name if found else None
 
 
 MOST_CROSSED = 12
@@ -158,22 +149,10 @@ def with_further_groups(columns: Sequence[Column], first: str | None) -> Columns
     return first if len(found) == 1 else tuple(found)
 
 
-def feature_columns(columns: Sequence[Column], reading: Reading | None) -> Columns:
+def feature_columns(columns: Sequence[Column]) -> Columns:
     """Columns called like features in the order of their numbers, else numbers whose names say nothing else."""
-    found = []
-    for column in columns:
-        named = feature_column(column.name)
-        if column.numbers is None or column.is_date:
-            continue
-        if named is not None:
-            found.append((named.stem, named.suffix, column.name))
-        elif canonical(column.name).base in FEATURES:
-            found.append((column.name, "", column.name))
-    if not found and reading is not None:
-        found = [(column.name, "", column.name) for column in columns if is_plain_number(column)]
-    elif all(number.isdecimal() for _, number, _ in found):
-        found.sort(key=lambda named: (named[0], int(named[1])))
-    return tuple(name for _, _, name in found)
+    numbers = (column.name for column in columns if column.numbers is not None and not column.is_date)
+    return feature_names(numbers) or tuple(column.name for column in columns if is_plain_number(column))
 
 
 def is_plain_number(column: Column) -> bool:
@@ -183,9 +162,7 @@ def is_plain_number(column: Column) -> bool:
     return complete and silent and len(column.values) > 1 and not column.is_counter
 
 
-def column_roles(
-    columns: Mapping[str, Column], reading: Reading | None, given: Choices, chosen: Choices
-) -> list[ColumnRole]:
+def column_roles(columns: Mapping[str, Column], reading: Reading, given: Choices, chosen: Choices) -> list[ColumnRole]:
     """The role of every column, with its reason, in the order of the table.
 
     Parameters
@@ -200,8 +177,7 @@ def column_roles(
             **{option: option for option in ROW_ROLES if option not in BY_ROW},
             **OPTION_OF_ROLE,
         }.items()
-        if (value := getattr(chosen, option))
-        for name in ((value,) if isinstance(value, str) else value)
+        for name in names_in(getattr(chosen, option))
     }
     return [
         ColumnRole(
@@ -219,11 +195,11 @@ def left_as(column: Column) -> Role:
     return "id" if column.is_counter or names_rows or column.said.get("id", 0.0) > 0 else "ignore"
 
 
-def reason(column: Column, role: Role | None, reading: Reading | None) -> str:
+def reason(column: Column, role: Role | None, reading: Reading) -> str:
     """Why a column has its role, for people."""
     n = len(column.values)
     values = f"{n:,} different values" if n > 2 else " and ".join(column.values) or "no values"
-    if role == "outputs" and reading is not None:
+    if role == "outputs":
         return reading.outputs.reason
     if role is None:
         return unused_reason(column, values)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from calib.data.event import DID_NOT, HAPPENED
 from calib.data.formats.base import Array
-from calib.data.interpret.labels import MISSING_WORDS
+from calib.data.interpret.label_values import MISSING_WORDS
 from calib.data.interpret.roles import Role
 from calib.data.interpret.vocabulary import PERCENT, has_word, strengths, tokens, weighed
 from calib.numerics import Floats

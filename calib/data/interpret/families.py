@@ -24,7 +24,7 @@ from calib.data.interpret.evidence import (
 )
 from calib.data.interpret.names import output_column
 from calib.data.interpret.vocabulary import CERTAIN, CLASS, LIKELY, spoken_for, tokens
-from calib.data.options import Choices
+from calib.data.options import Choices, names_in
 
 SUM_TO_ONE = 3.0
 """Rows that sum to one are what probabilities of all classes do, and little else does."""
@@ -105,8 +105,7 @@ class Outputs:
 def output_candidates(columns: Mapping[str, Column], outcome: Column | None, choices: Choices) -> list[Outputs]:
     """Columns that may be the outputs for one outcome, the most likely first."""
     if choices.outputs:
-        names = (choices.outputs,) if isinstance(choices.outputs, str) else choices.outputs
-        chosen = [columns[name] for name in names]
+        chosen = [columns[name] for name in names_in(choices.outputs)]
         found = single(chosen[0]) if len(chosen) == 1 else family(chosen, "")
         return [replace(found, evidence=BY_HAND, reason="as chosen")]
     taken = chosen_elsewhere(choices, "outputs") | ({outcome.name} if outcome is not None else set())
@@ -184,12 +183,8 @@ def class_fit(outputs: Outputs, values: Sequence[str]) -> float:
 
 def chosen_elsewhere(choices: Choices, role: str) -> set[str]:
     """Columns that somebody has chosen for another role."""
-    return {
-        name
-        for option in ("outputs", "labels", "groups", "clusters", "weights", "predicted", "features", "split", "ignore")
-        if option != role and (value := getattr(choices, option))
-        for name in ([value] if isinstance(value, str) else value)
-    }
+    options = {"outputs", "labels", "groups", "clusters", "weights", "predicted", "features", "split", "ignore"}
+    return {name for option in options - {role} for name in names_in(getattr(choices, option))}
 
 
 def single(column: Column) -> Outputs:

@@ -182,7 +182,11 @@ def same_ids(first: TableContents, second: TableContents, own: str | None = None
     own : column of the first table, where it is known.
     """
     texts = [
-        {name: as_text(table.column(name)) for name in table.names if is_id(name) and is_own(name)}
+        {
+            name: as_text(table.column(name))
+            for name in table.names
+            if is_id(name) and canonical(name).base not in POSITIONS
+        }
         for table in (first, second)
     ]
     found = [
@@ -192,11 +196,6 @@ def same_ids(first: TableContents, second: TableContents, own: str | None = None
         if own in (None, name) and hold_the_same(ids, theirs)
     ]
     return found[0] if len(found) == 1 else None
-
-
-def is_own(name: str) -> bool:
-    """Whether a column holds ids of its own, and not the numbers of rows."""
-    return canonical(name).base not in POSITIONS
 
 
 def hold_the_same(ids: pa.Array, theirs: pa.Array) -> bool:

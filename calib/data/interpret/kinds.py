@@ -10,7 +10,7 @@ from calib.data.formats.base import Array
 from calib.data.formats.texts import distinct
 from calib.data.interpret.evidence import SUM_OFF, spelled
 from calib.data.interpret.families import plain_name
-from calib.data.interpret.labels import is_missing
+from calib.data.interpret.label_values import is_missing
 from calib.data.scales import LOGS, PLAIN
 from calib.numerics import Floats, blocks
 

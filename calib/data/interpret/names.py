@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -103,6 +104,22 @@ def _canonical(name: str) -> Name:
     return Name(part, "".join(word for word in found if word not in PARTS))
 
 
+def first_named(names: Iterable[str], vocabulary: Sequence[str], *parts: Part | None) -> str | None:
+    """The name that comes first in a vocabulary.
+
+    Parameters
+    ----------
+    parts : of which the first that has one counts; any part where none is given.
+    """
+    found = [
+        (parts.index(part) if parts else 0, vocabulary.index(base), name)
+        for name in names
+        for part, base in [canonical(name)]
+        if base in vocabulary and (not parts or part in parts)
+    ]
+    return min(found, key=lambda item: item[:2])[2] if found else None
+
+
 class Column(NamedTuple):
     """A column's name as what it is one column of, and which: ``p_cat`` is ("p", "cat")."""
 
@@ -136,6 +153,18 @@ def numbered_column(name: str, vocabulary: tuple[str, ...]) -> Column | None:
         if stem in vocabulary and canonical(piece).base:
             found = Column(stem, name[start:].rstrip("])"))
     return found
+
+
+def feature_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Those that are called like features, in the order of their numbers where all have one."""
+    found = []
+    for name in names:
+        column = feature_column(name) or (Column(name, "") if canonical(name).base in FEATURES else None)
+        if column is not None:
+            found.append((column, name))
+    if all(column.suffix.isdecimal() for column, _ in found):
+        found.sort(key=lambda pair: (pair[0].stem, int(pair[0].suffix)))
+    return tuple(name for _, name in found)
 
 
 def outcome_name(column: str) -> str:

@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from calib.data.checks.report import InvalidUpload, Report, count, listed
 from calib.data.formats.base import Array, Contents
-from calib.data.interpret.columns import infer_features, infer_training_labels, infer_training_part
+from calib.data.interpret.array_roles import infer_features, infer_training_labels, infer_training_part
 from calib.data.interpret.join import same_columns
 from calib.data.interpret.names import PARTS, canonical
 from calib.data.interpret.reading import Upload, check_there, read_aside, read_part, read_rows, read_upload
 from calib.data.interpret.roles import ROW_ROLES
-from calib.data.options import NOTHING, Choices, Source
+from calib.data.options import NOTHING, Choices, Source, names_in
 
 
 def add_named_part(first: Upload, contents: Contents, report: Report) -> Upload:
@@ -77,8 +77,7 @@ def name_files(upload: Upload, contents: Contents) -> None:
 
 def same_name(contents: Contents, name: Any) -> Any:
     """A choice made for the first file, where the second holds the same name; else None, to be inferred."""
-    names = [name] if isinstance(name, str) else list(name or ())
-    return name if all(n in contents for n in names if n) else None
+    return name if in_file(contents, name) else None
 
 
 def counterpart(contents: Contents, name: Any) -> str | None:
@@ -147,7 +146,6 @@ def calibration_rows(split: Array, report: Report) -> npt.NDArray[np.bool_] | No
         "for calibration; it was left out.",
         'Save "calibration" and "test", or true for calibration rows.',
     )
-    report.decide(split="")
     return None
 
 
@@ -254,4 +252,4 @@ class FeatureFiles:
 
 def in_file(contents: Contents, chosen: Any) -> bool:
     """Whether every name in a choice is one of this file."""
-    return all(name in contents for name in ([chosen] if isinstance(chosen, str) else chosen))
+    return all(name in contents for name in names_in(chosen))

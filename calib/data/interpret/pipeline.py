@@ -6,6 +6,7 @@ whole.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,13 @@ from calib.canonical import KINDS, ONE_COLUMN, Kind, zero_floor
 from calib.data.checks.outputs import check_outputs
 from calib.data.checks.report import InvalidUpload, Report, count, row_numbers, shortened, verb
 from calib.data.event import Event
-from calib.data.interpret.answers import check_predicted
+from calib.data.formats.base import Array
 from calib.data.interpret.features import own_features, training_set
 from calib.data.interpret.kinds import ROUNDING, decide_kind, is_log_probabilities, refuse_single_column
-from calib.data.interpret.labels import decode_labels
+from calib.data.interpret.label_values import decode_labels
 from calib.data.interpret.names import outcome_name
 from calib.data.interpret.parts import calibration_rows
+from calib.data.interpret.predicted import check_predicted
 from calib.data.interpret.reading import Upload, keep_rows, renormalise, shift_rows
 from calib.data.interpret.roles import ROW_ROLES
 from calib.data.interpret.scale import decide_scale
@@ -83,16 +85,21 @@ def understand(upload: Upload, name: str, report: Report) -> Predictions:
         **{"kind": kind, "scale": scale, "floor": floor},
         **training_set(features, upload.train, class_names, report, has_features),
     }
-    if "split" in upload.rows:
-        fields["given_split"] = calibration_rows(upload.rows["split"], report)
-    for role, declared in ROW_ROLES.items():
-        if role in upload.rows:
-            fields[role] = declared.convert(upload.rows[role], report)
-    if fields.get("weights") is not None:
-        fields["weight_kind"] = report.choices.weight_kind
+    fields |= row_fields(upload.rows, report)
     if n_classes == 2:
         fields["event"] = decide_event(class_names, labels, upload, report)
     return Predictions(**fields, name=name, findings=report.findings, roles=upload.roles)
+
+
+def row_fields(rows: Mapping[str, Array], report: Report) -> dict[str, Any]:
+    """The split and the arrays of ``ROW_ROLES``, as fields of Predictions; what cannot be used is left out."""
+    fields: dict[str, Any] = {"given_split": calibration_rows(rows["split"], report)} if "split" in rows else {}
+    for role in (role for role in ROW_ROLES if role in rows):
+        fields[role] = ROW_ROLES[role].convert(rows[role].reshape(len(rows[role]), -1)[:, 0], report)
+    report.decide(**{"split" if name == "given_split" else name: "" for name, array in fields.items() if array is None})
+    if fields.get("weights") is not None:
+        fields["weight_kind"] = report.choices.weight_kind
+    return fields
 
 
 def decide_event(class_names: tuple[str, ...], labels: Ints, upload: Upload, report: Report) -> Event:

@@ -6,6 +6,7 @@ Files and parts are joined here; what the values mean is decided in the pipeline
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,17 +15,18 @@ import numpy.typing as npt
 
 from calib.data.checks.report import InvalidUpload, Report, count, listed, shortened, verb
 from calib.data.formats.base import Allowance, Array, Contents
-from calib.data.interpret.answers import as_text, correct_answers, crossed
-from calib.data.interpret.columns import class_names_array, infer_arrays, named
+from calib.data.formats.texts import book_texts
+from calib.data.interpret.array_roles import infer_arrays
 from calib.data.interpret.families import class_names
 from calib.data.interpret.kinds import with_left_out_class
-from calib.data.interpret.names import LABELS
+from calib.data.interpret.names import CLASS_NAMES, LABELS, first_named
+from calib.data.interpret.predicted import as_text, correct_answers
 from calib.data.interpret.roles import ROW_ROLES, ColumnRole
 from calib.data.interpret.tables import infer_columns
 from calib.data.interpret.verbal import words_as_numbers
 from calib.data.interpret.vocabulary import is_prediction
 from calib.data.limits import MAX_CLASSES, MAX_ROWS
-from calib.data.options import Choices
+from calib.data.options import Choices, names_in
 from calib.numerics import Floats
 
 LONGEST_SHOWN = 80
@@ -99,7 +101,7 @@ def read_upload(contents: Contents, labels: Contents | None, report: Report) -> 
 
 def read_class_names(contents: Contents) -> tuple[str, ...] | None:
     """What the array that names the classes holds, in a file of arrays that has one."""
-    name = class_names_array(contents) if not contents.tabular else None
+    name = first_named(contents.names, CLASS_NAMES, None) if not contents.tabular else None
     return None if name is None else tuple(map(str, read_any(contents, name).reshape(-1)[:MAX_CLASSES].tolist()))
 
 
@@ -111,7 +113,7 @@ def read_part(contents: Contents, labels: Contents | None, outputs: Any, label: 
         outputs_name, labels_name = contents.name, beside.name
     values = words_as_numbers(contents, outputs, report)
     if values is None:
-        values = read_any(contents, (outputs,) if contents.tabular and isinstance(outputs, str) else outputs)
+        values = read_any(contents, names_in(outputs) if contents.tabular else outputs)
     raw = read_any(beside, label)
     if raw.ndim == 2 and len(raw) == 1 != raw.shape[1] and raw.shape[1] in values.shape:
         report.info("labels_squeezed", f"{labels_name} has the shape {raw.shape}; read as one label per row.")
@@ -122,7 +124,7 @@ def read_part(contents: Contents, labels: Contents | None, outputs: Any, label: 
         )
     n_labels = len(raw)
     values = as_floats(rows_by_classes(values, n_labels, outputs_name, labels_name, report), outputs_name)
-    columns = class_names((outputs,) if isinstance(outputs, str) else outputs) if contents.tabular else None
+    columns = class_names(names_in(outputs)) if contents.tabular else None
     if raw.ndim == 1:
         values, columns = with_left_out_class(values, raw, columns, outputs_name, report)
     return Upload(values, raw, outputs_name, labels_name, column_names=columns)
@@ -161,6 +163,16 @@ def read_rows(upload: Upload, contents: Contents, role: str, name: Any, report: 
     upload.rows[role] = array
 
 
+def crossed(columns: Sequence[npt.NDArray[np.str_]]) -> npt.NDArray[np.str_]:
+    """(n,) the subgroups of several columns as one: ``sme · north``."""
+    letters = sum(column.itemsize // 4 + 3 for column in columns)
+    book_texts(len(columns[0]), letters, "The groups of several columns", Allowance())
+    whole = columns[0]
+    for column in columns[1:]:
+        whole = np.char.add(np.char.add(whole, " · "), column)
+    return whole
+
+
 def read_aside(found: dict[str, Array], contents: Contents, role: str, name: Any, report: Report) -> None:
     """Read an array that only some methods need; one that cannot be read is left out with a warning."""
     try:
@@ -182,7 +194,7 @@ def display_name(contents: Contents, name: Any) -> str:
 def infer_label(labels: Contents) -> str:
     """The array of a file that holds labels: the only one, by name, else the last of whole numbers or strings."""
     names = labels.names
-    found = next((n for part in (None, "calibration", "test") if (n := named(labels, LABELS, part))), None)
+    found = first_named(names, LABELS, None, "calibration", "test")
     if found or len(names) == 1:
         return found or names[0]
     telling = [
@@ -211,9 +223,9 @@ def check_names(contents: Contents, choices: Choices, labels: Contents | None) -
             )
 
 
-def check_there(contents: Contents, chosen: Any) -> list[str]:
+def check_there(contents: Contents, chosen: Any) -> tuple[str, ...]:
     """The names in a choice, each of which the file must hold."""
-    names = [name for name in ((chosen,) if isinstance(chosen, str) else chosen or ()) if name]
+    names = names_in(chosen)
     for name in names:
         if name not in contents:
             raise InvalidUpload(

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from calib.data.checks.report import Report, count, row_numbers, verb
 from calib.data.formats.base import Allowance, Array
 from calib.data.formats.texts import book_texts, distinct
-from calib.data.interpret.labels import is_missing
+from calib.data.interpret.label_values import is_missing
 from calib.data.limits import MAX_DISTINCT
 from calib.numerics import Floats
 
@@ -65,8 +65,8 @@ class RowRole:
     Attributes
     ----------
     names : what such arrays are called, the least ambiguous first; lower case, without separators.
-    convert : from (n, ...) values as read to the (n,) array of the data set; None where they cannot be used, which it
-        reports, with the role decided as "".
+    convert : from (n,) values as read to the (n,) array of the data set; None where they cannot be used, which it
+        reports.
     """
 
     names: tuple[str, ...]
@@ -81,14 +81,13 @@ MAX_GROUPS = 1000
 
 def group_names(groups: Array, report: Report) -> npt.NDArray[np.str_] | None:
     """The subgroup of each row as text, ``missing`` where a row has none; left out where it names rows, not groups."""
-    found = distinct(groups.reshape(len(groups), -1)[:, 0], MAX_GROUPS)
+    found = distinct(groups, MAX_GROUPS)
     if found is None:
         report.warn(
             "too_many_groups",
             f"The groups have more than {MAX_GROUPS:,} different values, which are no groups, so they were left out.",
             "Choose another column as groups.",
         )
-        report.decide(groups="")
         return None
     values, positions = found
     gone = np.array([is_missing(value) for value in values.tolist()], dtype=bool)
@@ -102,14 +101,13 @@ def group_names(groups: Array, report: Report) -> npt.NDArray[np.str_] | None:
 
 def cluster_names(clusters: Array, report: Report) -> npt.NDArray[np.str_] | None:
     """The cluster of each row as text; a row without one is a cluster of its own. Left out where they are too many."""
-    different = distinct(clusters.reshape(len(clusters), -1)[:, 0], MAX_DISTINCT)
+    different = distinct(clusters, MAX_DISTINCT)
     if different is None:
         report.warn(
             "too_many_clusters",
             f"There are more than {MAX_DISTINCT:,} clusters, which are not read, so they were left out.",
             "Choose another column as the cluster.",
         )
-        report.decide(clusters="")
         return None
     values, positions = different
     none = np.array([is_missing(value) for value in values.tolist()], dtype=bool)
@@ -129,7 +127,7 @@ def cluster_names(clusters: Array, report: Report) -> npt.NDArray[np.str_] | Non
 def positive_weights(weights: Array, report: Report) -> Floats | None:
     """The weight of each row; left out with a warning where one is no number, negative or infinite, or all are zero."""
     try:
-        values = weights.reshape(len(weights), -1)[:, 0].astype(np.float64)
+        values = weights.astype(np.float64)
     except ValueError:
         values = np.full(len(weights), np.nan)
     bad = ~np.isfinite(values) | (values < 0)
@@ -144,7 +142,6 @@ def positive_weights(weights: Array, report: Report) -> Floats | None:
         else "All weights are zero, so they were left out.",
         "Choose another column as the weight.",
     )
-    report.decide(weights="")
     return None
 
 
@@ -153,10 +150,9 @@ def row_times(times: Array, report: Report) -> npt.NDArray[np.str_] | None:
 
     Left out with a note where a row has none, or dates are written in a way that has two readings.
     """
-    cells = times.reshape(len(times), -1)[:, 0]
-    if cells.dtype.kind == "M":
-        cells = cells.astype("datetime64[D]").astype("U10")
-    different = distinct(cells, MAX_DISTINCT)
+    if times.dtype.kind == "M":
+        times = times.astype("datetime64[D]").astype("U10")
+    different = distinct(times, MAX_DISTINCT)
     written = [when(value) for value in different[0].tolist()] if different is not None else [None]
     kinds = {None if text is None else "-" in text[1:] for text in written}
     if different is None or None in kinds or len(kinds) > 1:
@@ -166,7 +162,6 @@ def row_times(times: Array, report: Report) -> npt.NDArray[np.str_] | None:
             "column of times was left out.",
             "Choose another column as the time, or write dates as 2026-03-02.",
         )
-        report.decide(times="")
         return None
     return np.array(written)[different[1]]
 

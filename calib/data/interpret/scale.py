@@ -12,6 +12,7 @@ import numpy as np
 from calib.canonical import IN_UNIT
 from calib.data.checks.report import InvalidUpload, Report
 from calib.data.interpret.names import words
+from calib.data.options import names_in
 from calib.data.scales import LOGS, ONE, PLAIN, Scale, in_words
 from calib.numerics import Floats
 
@@ -81,7 +82,11 @@ def _inferred(outputs: Floats, name: str, report: Report) -> Scale:
     look = Look.at(values)
     if look.low >= -1e-6 and look.high <= 1 + 1e-6:
         return PLAIN
-    found = _of_column(look, _column(report) or name, kind in IN_UNIT) if one else _of_rows(look, name)
+    found = (
+        _of_column(look, next(iter(names_in(report.choices.outputs)), name), kind in IN_UNIT)
+        if one
+        else _of_rows(look, name)
+    )
     if found is None:
         return PLAIN
     scale, why, settled = found
@@ -90,12 +95,6 @@ def _inferred(outputs: Floats, name: str, report: Report) -> Scale:
     say("scale", f"{name} was read as {in_words(scale)}, {_done(scale, one)}: {why}.",
         "" if settled else "If that is wrong, read them as they are.", **back)  # fmt: skip
     return scale
-
-
-def _column(report: Report) -> str:
-    """The one column or array that was taken for the outputs."""
-    outputs = report.choices.outputs
-    return outputs if isinstance(outputs, str) else outputs[0] if outputs else ""
 
 
 def _done(scale: Scale, one: bool) -> str:

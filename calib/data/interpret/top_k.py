@@ -14,10 +14,8 @@ import numpy as np
 
 from calib.data.checks.report import InvalidUpload, Report, count, row_numbers
 from calib.data.formats.base import Allowance, Array, Contents
-from calib.data.interpret.columns import class_names_array, named
-from calib.data.interpret.names import LABELS, SPLIT
-from calib.data.interpret.parts import calibration_rows
-from calib.data.interpret.pipeline import rows_to_keep
+from calib.data.interpret.names import CLASS_NAMES, LABELS, SPLIT, first_named
+from calib.data.interpret.pipeline import row_fields, rows_to_keep
 from calib.data.interpret.reading import check_there, infer_label
 from calib.data.interpret.roles import ROW_ROLES
 from calib.data.limits import MAX_ROWS, MAX_TOP_K_CLASSES
@@ -55,7 +53,7 @@ def is_top_k(contents: Contents, choices: Choices) -> bool:
     """Whether a file holds the top k of many classes: values and indices of one shape, or because that was chosen."""
     if choices.kind is not None:
         return choices.kind == "topk"
-    values, indices = named(contents, VALUES, None), named(contents, INDICES, None)
+    values, indices = first_named(contents.names, VALUES, None), first_named(contents.names, INDICES, None)
     if values is None or indices is None:
         return False
     if contents.tabular:
@@ -82,7 +80,7 @@ def read_top_k(contents: Contents, labels: Contents | None, name: str, report: R
     report.decide(kind="topk", outputs=held.values)
     outputs = _outputs(contents, held, report)
     beside = labels or contents
-    label = report.choices.labels or (infer_label(labels) if labels else named(contents, LABELS, None))
+    label = report.choices.labels or (infer_label(labels) if labels else first_named(contents.names, LABELS, None))
     if not label:
         raise InvalidUpload("no_labels", f"{contents.name} holds no labels.", "Save an array labels of shape (n,).")
     check_there(beside, label)
@@ -102,15 +100,15 @@ def read_top_k(contents: Contents, labels: Contents | None, name: str, report: R
 
 
 def _names(contents: Contents, choices: Choices) -> _Names:
-    values = str(choices.outputs) if choices.outputs else named(contents, VALUES, None)
-    indices = named(contents, INDICES, None)
+    values = str(choices.outputs) if choices.outputs else first_named(contents.names, VALUES, None)
+    indices = first_named(contents.names, INDICES, None)
     if values is None or indices is None:
         raise InvalidUpload(
             "top_k_arrays",
             f"{contents.name} holds no {'values' if values is None else 'indices'} of shape (rows, k).",
             "Save the k largest logits of each row as values, and the class of each as indices.",
         )
-    others = (named(contents, vocabulary, None) for vocabulary in (REST, LABEL_LOGIT, N_CLASSES))
+    others = (first_named(contents.names, vocabulary, None) for vocabulary in (REST, LABEL_LOGIT, N_CLASSES))
     return _Names(values, indices, *others)
 
 
@@ -249,26 +247,22 @@ def _beside(contents: Contents, keep: np.ndarray, report: Report) -> dict[str, A
     vocabularies = {"split": SPLIT} | {role: declared.names for role, declared in ROW_ROLES.items()}
     for role, vocabulary in vocabularies.items():
         chosen = getattr(report.choices, role)
-        name = named(contents, vocabulary, None, "calibration") if chosen is None else chosen
+        name = first_named(contents.names, vocabulary, None, "calibration") if chosen is None else chosen
         if not name or not isinstance(name, str):
             continue
         check_there(contents, name)
         array = contents.read_times(name) if role == "times" else contents.read(name)
-        if len(array) != len(keep):
-            report.warn("rows_differ_beside", f"{name} has {len(array):,} rows for {len(keep):,}; it was left out.")
+        n = len(array) if array.size and array.ndim else 0
+        if n != len(keep):
+            report.warn("rows_differ_beside", f"{name} has {n:,} rows for {len(keep):,}; it was left out.")
             continue
         report.decide(**{role: name})
-        if role == "split":
-            found["given_split"] = calibration_rows(array[keep], report)
-        else:
-            found[role] = ROW_ROLES[role].convert(array[keep], report)
-    if found.get("weights") is not None:
-        found["weight_kind"] = report.choices.weight_kind
+        found |= row_fields({role: array[keep]}, report)
     return found
 
 
 def _class_names(contents: Contents, n_classes: int, report: Report) -> tuple[str, ...]:
-    names = class_names_array(contents)
+    names = first_named(contents.names, CLASS_NAMES, None)
     if names is None or contents.tabular:
         return tuple(map(str, range(n_classes)))
     given = contents.read(names).reshape(-1)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from calib.data.checks.report import InvalidUpload, Report, listed
-from calib.data.formats.base import Allowance, Array, Contents
+from calib.data.formats.base import Allowance, Contents
 from calib.data.formats.detect import open_file, open_source
 from calib.data.formats.texts import book_texts
-from calib.data.interpret.columns import infer_arrays, infer_features
+from calib.data.interpret.array_roles import infer_arrays, infer_features
 from calib.data.interpret.evidence import spelled
 from calib.data.interpret.features import Features, as_features
 from calib.data.interpret.reading import as_floats, check_there, display_name, read_any, read_class_names
@@ -68,11 +69,11 @@ def read_rows(source: Source, choices: Choices | None = None, isolate: bool = Fa
         If the file cannot be read or holds no outputs.
     """
     if isolate:
-        return _rows_apart(source, choices)
+        return _apart(read_rows, source, choices)
     with _open_contents(source, choices) as (contents, report):
         naming = [role.column for role in _infer_roles(contents, report) if role.role == "id"]
         outputs = report.choices.outputs
-        check_there(contents, outputs)
+        columns = check_there(contents, outputs)
         values = read_any(contents, outputs)
         if values.ndim == 0:
             raise InvalidUpload(
@@ -81,7 +82,6 @@ def read_rows(source: Source, choices: Choices | None = None, isolate: bool = Fa
         values = values.reshape(len(values), -1) if values.ndim == 1 else values
         found = as_floats(values, display_name(contents, outputs))
         ids = {name: names for name in naming if (names := _names_of_rows(contents, name)) is not None}
-        columns = (outputs,) if isinstance(outputs, str) else tuple(outputs or ())
         return UnlabelledRows(found, ids, columns if contents.tabular else read_class_names(contents) or ())
 
 
@@ -133,30 +133,15 @@ def _names_of_rows(contents: Contents, name: str) -> npt.NDArray[np.str_] | None
     return np.array(cells, dtype=f"U{max(longest, 1)}")
 
 
-def _rows_apart(source: Source, choices: Choices | None) -> UnlabelledRows:
+def _apart(task: Callable[..., Any], source: Source, choices: Choices | None, *more: bool) -> Any:
+    """Read in a process of its own; what is no array of numbers, or no rows of it, was not read by us."""
     with findings_as_error(Report(choices or Choices())), ExitStack() as stack:
-        rows = in_a_reader(read_rows, open_file(source, stack), choices, False)
-        n = len(_checked(rows.outputs))
-        if any(ids.shape != (n,) or ids.dtype.kind != "U" for ids in rows.ids.values()):
-            raise _wrong()
-        return rows
-
-
-def _checked(read: Array) -> Array:
-    """What is no array of numbers was not read by us."""
-    if read.dtype.kind not in "fiu" or read.ndim < 2:
-        raise _wrong()
-    return read
-
-
-def _wrong() -> InvalidUpload:
-    return InvalidUpload("damaged", "What was read cannot be right.", "Save the file anew.")
-
-
-def _apart(task: Callable[..., Array], source: Source, choices: Choices | None, *more: bool) -> Array:
-    """Read in a process of its own."""
-    with findings_as_error(Report(choices or Choices())), ExitStack() as stack:
-        return _checked(in_a_reader(task, open_file(source, stack), choices, False, *more))
+        found = in_a_reader(task, open_file(source, stack), choices, False, *more)
+        outputs, ids = (found.outputs, found.ids) if task is read_rows else (found, {})
+        numbers = outputs.dtype.kind in "fiu" and outputs.ndim >= 2
+        if not numbers or any(names.shape != outputs.shape[:1] or names.dtype.kind != "U" for names in ids.values()):
+            raise InvalidUpload("damaged", "What was read cannot be right.", "Save the file anew.")
+        return found
 
 
 @contextmanager

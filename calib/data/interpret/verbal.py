@@ -11,7 +11,7 @@ import numpy as np
 from calib.data.checks.report import InvalidUpload, Report, shortened
 from calib.data.formats.base import Array, Contents
 from calib.data.formats.table import TableContents
-from calib.data.interpret.labels import is_missing
+from calib.data.interpret.label_values import is_missing
 from calib.data.options import Choices
 from calib.numerics import Floats
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from tests.data.corpus.tables import read_recipes
+from tests.data.corpus.tables import read_verdicts
 
+READABLE = """\
 # What programs, libraries and cloud services write.
-LIBRARIES = read_recipes(
-    """\
 ranger_out layout=rnames :: abalone_sex = y F/I/M | pred.F = p of=F d=6 | pred.I = p of=I d=6 | pred.M = p of=M d=6
 glm_fitted layout=rnames :: lowbirth = y 0/1 rate=.3 | lwt = normal 130 30 | smoke = flag |
     fitted_prob_lowbirth = p d=7
@@ -45,12 +44,8 @@ orange_export layout=tab :: mushroom = y edible/poisonous rate=.48 | Random Fore
 dataiku_scored :: will_buy = y 0/1 rate=.2 | proba_0 = p of=0 d=6 | proba_1 = p of=1 d=6 | prediction = pred
 datarobot_out :: row_id = rownum 0 | readmitted = y False/True rate=.3 | readmitted_True_PREDICTION = p d=9 |
     readmitted_False_PREDICTION = p of=False d=9 | readmitted_PREDICTION = pred
-"""
-)
 
 # Medicine.
-CLINIC = read_recipes(
-    """\
 heart_failure :: age_years = age | ejection_fraction = normal 38 10 | DEATH_EVENT = y 0/1 rate=.3 | prob_death = p d=4
 stroke_risk :: patient_no = rownum 1 | hypertension = flag | bmi = normal 28 5 | stroke = y 0/1 rate=.15 |
     predicted_stroke_probability = p d=5
@@ -87,12 +82,8 @@ wisconsin :: ID number = rownum 842302 | radius_mean = normal 14 3 | diagnosis =
     prob_M = p of=M d=5
 liver_xlsx layout=xlsx :: Patient = rownum 1 | Bilirubin = positive | Cirrhosis = y No/Yes rate=.3 |
     Probability of cirrhosis = p d=3
-"""
-)
 
 # Money, shops, staff.
-MONEY = read_recipes(
-    """\
 fraud_small :: TransactionID = rownum 2987000 | TransactionAmt = money | isFraud = y 0/1 rate=.1 |
     isFraud_proba = p d=6
 lending_club :: loan_amnt = money | grade = cat A/B/C/D | loan_status = y Fully~Paid/Charged~Off rate=.2 |
@@ -120,12 +111,8 @@ delivery :: Warehouse_block = cat A/B/C/D | Reached_on_time = y 0/1 rate=.6 | pr
 impago_es layout=bom_comma :: id_cliente = rownum 1 | saldo = money | impago = y 0/1 rate=.2 | prob_impago = p d=4
 sinistre_fr layout=excel :: police = rownum 1 | sinistre = y non/oui rate=.2 | proba_sinistre = p d=4
 upsell_json layout=records :: account = id A | upsold = y false/true rate=.25 | upsold_probability = p d=5
-"""
-)
 
 # Words, pictures, answers of language models.
-LANGUAGE = read_recipes(
-    """\
 llm_pairs :: question = text questions | model_answer_correct = correct 0/1 | stated_confidence = conf d=2
 llm_percent layout=jsonl :: prompt = text questions | is_correct = correct False/True |
     confidence_percent = conf s=pct d=0
@@ -152,12 +139,8 @@ speech_lang :: clip = id clip_ | language = y de/en/fr/it | lang_prob_{} = each 
 deepfake :: video = id vid | is_fake = y 0/1 rate=.5 | fake_prob = p d=5
 trivia_sampled :: trivia_question = text questions | answered_correctly = correct no/yes |
     self_reported_probability = conf d=2
-"""
-)
 
 # Weather, sport, nature, schools, machines.
-WORLD = read_recipes(
-    """\
 rain_tomorrow :: Date = date | Location = maybe_cluster St 12 | RainTomorrow = y No/Yes rate=.25 |
     RainTomorrow_prob = p d=4
 pop_forecast :: valid_date = date form=%Y%m%d | rain_observed = y 0/1 rate=.3 | PoP_percent = p s=pct d=0 steps=10
@@ -194,11 +177,9 @@ blank_labels blank=frost:.2 :: station_night = date | min_temp = gauss | frost =
 permille_loss layout=pipe :: parcel = rownum 1 | parcel_lost = y 0/1 rate=.1 |
     loss_probability_permille = p s=permille d=0
 """
-)
 
 # Two readings are plausible, or the scale cannot be told.
-ASKED = read_recipes(
-    """\
+ASKED = """\
 two_networks :: crack = y 0/1 rate=.3 | resnet_prob = p m=resnet d=4 | vit_prob = p m=vit d=4
 two_forecasters :: hail = y 0/1 rate=.2 | alice_prob = p m=alice d=2 | bob_prob = p m=bob d=2
 old_new_model :: claim_paid = y 0/1 | prob_old_model = p m=old d=4 | prob_new_model = p m=new d=4
@@ -218,13 +199,10 @@ coded_12 or_refuse=yes :: record_nr = rownum 1 | group12 = y 1/2 rate=.5 | group
 offset_classes or_refuse=yes :: seedlot = rownum 1 | cultivar = y 1/2/3 | cultivar_proba_{i} = each d=4
 bare_letters or_refuse=yes also=d:a,d:b,d:e :: a = unit | b = unit | d = y 0/1 | e = p d=4
 headless_two layout=headless or_refuse=yes :: h1 = y 0/1 | h2 = p d=4
-""",
-    "ask",
-)
+"""
 
 # Nothing to read.
-REFUSED = read_recipes(
-    """\
+REFUSED = """\
 submission or_refuse=yes :: PassengerNr = rownum 892 | Transported_prob = p d=5
 hard_labels :: crop_true = y maize/rice/wheat | crop_predicted = pred
 features_alone :: alcohol = normal 10 1 | sulphates = normal 0.6 0.2 d=2 | wine_color = y red/white
@@ -237,8 +215,6 @@ sensor_log :: time = date form=%Y-%m-%d~%H:%M | temperature = normal 20 4 | pres
 addresses :: surname = id N | town = cat Lyon/Paris/Nice | member_since = date
 unlabelled or_refuse=yes :: uuid = uuid | prob_ok = p of=correct d=4 | scored_at = date
 mail_sorting :: subject_line = text mails | folder = y archive/inbox/junk
-""",
-    "refuse",
-)
+"""
 
-RECIPES = (*LIBRARIES, *CLINIC, *MONEY, *LANGUAGE, *WORLD, *ASKED, *REFUSED)
+RECIPES = read_verdicts(READABLE, ASKED, REFUSED)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import zlib
 from dataclasses import replace
 
-from tests.data.corpus.tables import Recipe, read_recipes
+from tests.data.corpus.tables import Recipe, read_verdicts
 
+READABLE = """\
 # Libraries and statistics programs.
-LIBRARIES = read_recipes(
-    """\
 cross_val layout=pandas :: cv_fold = int 0 4 | y_valid = y 0/1 | cv_proba = p d=16
 frame_of_proba layout=unnamed :: {i} = each d=8 | y_test_species = y ash/birch/maple
 calibrated_cv :: age_years = age | grade3 = flag | relapse_true = y 0/1 rate=.3 | p_isotonic = p d=6
@@ -43,12 +42,8 @@ enterprise_gb layout=pipe :: cust_key = rownum 88001 | GB_IND = y GOOD/BAD rate=
 knime_gauss layout=knime :: cultivar = y one/three/two | P (cultivar_pred={}) = each d=5 | Prediction (cultivar) = pred
 mlr_task layout=rnames :: id = rownum 1 | truth = y -1/1 rate=.4 | prob.-1 = p of=-1 d=6 | prob.1 = p of=1 d=6 |
     response = pred | iter = int 1 3
-""",
-)
 
 # Cloud services and machine-learning platforms.
-SERVICES = read_recipes(
-    """\
 h2o_cars :: predict = pred | compact = p of=compact d=8 | midsize = p of=midsize d=8 | suv = p of=suv d=8 |
     car_class = y compact/midsize/suv
 h2o_stderr :: predict = pred | No = p of=No d=8 | Yes = p of=Yes d=8 | StdErr = unit | Relapse12 = y No/Yes rate=.3
@@ -84,12 +79,8 @@ kaggle_weapons :: session_id = rownum 20090312 | correct = y 0/1 rate=.7 | corre
 kaggle_fertilizer :: id = rownum 750000 | Fertilizer Name = y 14-35-14/17-17-17/20-20/Urea | {} = each d=6
 kaggle_hms :: eeg_id = rownum 39110 | expert_consensus = y GPD/GRDA/LPD/LRDA/Other/Seizure |
     {}_vote = each d=6 order=shuffled
-""",
-)
 
 # Language models and pipelines.
-LANGUAGE = read_recipes(
-    """\
 hf_top_label :: text = text | label_gold = y NEGATIVE/POSITIVE rate=.5 | label = pred | score = conf d=10
 hf_indices :: text = text | gold_int = y 0/1/2 | label = pred LABEL_0/LABEL_1/LABEL_2 | score = conf d=8
 hf_all_scores layout=jsonl :: sentence = text | true_topic = y Business/Sports/World |
@@ -116,12 +107,8 @@ toxicity_api :: comment_no = rownum 1 | human_toxic = y 0/1 rate=.3 | TOXICITY.s
 guardrail layout=jsonl :: prompt_text = text | unsafe_human = y False/True rate=.3 | unsafe_prob = p d=5
 markdown_eval layout=markdown :: case_nr = rownum 1 | verbal_pct = conf s=pct d=0 steps=20 | was_right = correct no/yes
 dedup_pairs layout=tab :: left_id = id L | right_id = id R | is_duplicate_gold = y 0/1 rate=.4 | dup_probability = p d=5
-""",
-)
 
 # Medicine.
-CLINIC = read_recipes(
-    """\
 icu_apache :: patientunitstayid = rownum 141168 | hospitalid = cluster 6 | apachescore = int 20 140 |
     predictedhospitalmortality = p d=6 | actualhospitalmortality = y ALIVE/EXPIRED rate=.2
 prevent_cvd layout=xlsx :: MRN = rownum 500121 | SBP mmHg = normal 128 15 d=0 | PREVENT 10-yr risk (%) = p s=pct d=1 |
@@ -151,12 +138,8 @@ sex_predict :: bone_id = id B | sex_known = y F/M rate=.5 | prob_M = p d=4
 pct_sign_multi :: scan = id SC | dx_final = y AD/CN/MCI | {}_prob = each s=pct d=1 unit=%
 gaps_na blank=icu_death:0.1,pred_icu_death:0.05 na=NULL :: stay = rownum 30001 | icu_death = y 0/1 rate=.25 |
     pred_icu_death = p d=5
-""",
-)
 
 # Credit, insurance, fraud, customers.
-MONEY = read_recipes(
-    """\
 pd_master :: OBLIGOR_ID = id OB | RATING_GRADE = cat A/BBB/BB/B | PD_PIT_12M = p d=6 | DFLT_12M_IND = y 0/1 rate=.15 |
     EAD_EUR = money
 credit_score_pd :: applicant = rownum 1 | credit_score = int 320 840 | pd_estimate = p d=5 |
@@ -183,12 +166,8 @@ lead_pct :: Lead Number = rownum 579533 | Converted = y 0/1 rate=.4 | Lead Score
     Conversion_Prob = p d=6
 staffing :: emp_code = id E | quit_within_1y = y stayed/quit rate=.25 | p_quit = p d=4 | tenure_yrs = positive
 model_long n=60 :: scorer = model gbm/logit | app_no = rownum 1 | went_bad = y 0/1 rate=.3 | pd_hat_scorer = p d=5
-""",
-)
 
 # Weather, sports, nature, machines.
-WORLD = read_recipes(
-    """\
 pop_forecast :: valid_date = date | station_no = maybe_cluster 6 | pop12_pct = p s=pct d=0 steps=10 |
     measurable_precip = y 0/1 rate=.35
 tercile_outlook :: gridpoint = rownum 1 | obs_tercile = y above/below/normal | prob_above_pct = p of=above s=pct d=0 |
@@ -218,12 +197,10 @@ vector_digits :: digit_image = id d | digit_gt = y 0..4 | class_probs = vec form
 quake layout=comments :: cell_no = rownum 1 | m5_occurred = y 0/1 rate=.2 | p_m5 = p d=6
 fish_logits :: net = cluster N 6 | catch_class = y bream/perch/roach | {}_raw_logit = each s=logit d=4
 exam_items :: pupil = cluster P 8 | item_code = cat i1/i2/i3 | solved_item = y 0/1 rate=.6 | p_solved_2pl = p d=4
-""",
-)
+"""
 
 # Two readings are plausible, or the scale cannot be told.
-ASKED = read_recipes(
-    """\
+ASKED = """\
 calibration_three :: gt_event = y 0/1 | p_uncal = p m=raw d=5 | p_platt = p m=platt d=5 | p_iso = p m=iso d=5
 sentiment_two_nets :: gold_sent = y neg/neu/pos | bert_{} = each m=bert d=5 | lstm_{} = each m=lstm d=5
 margins_only or_refuse=yes :: specimen_no = rownum 1 | svm_margin_score = p s=logit d=4 | infected_gt = y 0/1 rate=.4
@@ -249,13 +226,10 @@ one_of_codes or_refuse=yes :: grp_id = rownum 1 | grp = y 1/2 rate=.5 | p_grp = 
 readers_two also=reader_b:ai_prob :: exam_nr = rownum 1 | reader_a = y 0/1 | reader_b = y2 0/1 | ai_prob = p d=4
 good_points or_refuse=yes :: member_no = rownum 1 | conduct_score = p of=good d=3 | conduct = y good/bad rate=.3
 one_hot_offset or_refuse=yes :: obs_nr = rownum 1 | kind_no = y 1/2/3 | p{i} = each d=5
-""",
-    "ask",
-)
+"""
 
 # Nothing to read.
-REFUSED = read_recipes(
-    """\
+REFUSED = """\
 reliability_table n=20 or_refuse=yes :: bin_no = rownum 1 | mean_predicted_value = unit |
     fraction_of_positives = unit | bin_count = int 5 90
 roc_points n=40 or_refuse=yes :: fpr = unit | tpr = unit | thresholds = unit
@@ -274,9 +248,7 @@ machine_series :: stamp = date form=%Y-%m-%d~%H:%M | temp_c = normal 61 4 | rpm 
 ticket_texts :: subject_line = text | ticket_queue = y hardware/network/software
 quantile_forecast or_refuse=yes :: issued = date | q10_mm = positive | q50_mm = positive | q90_mm = positive |
     obs_mm = positive
-""",
-    "refuse",
-)
+"""
 
 
 def _small(recipe: Recipe) -> Recipe:
@@ -284,4 +256,4 @@ def _small(recipe: Recipe) -> Recipe:
     return replace(recipe, n=recipe.n or 20 + zlib.crc32(recipe.name.encode()) % 41)
 
 
-RECIPES = tuple(map(_small, (*LIBRARIES, *SERVICES, *LANGUAGE, *CLINIC, *MONEY, *WORLD, *ASKED, *REFUSED)))
+RECIPES = tuple(map(_small, read_verdicts(READABLE, ASKED, REFUSED)))

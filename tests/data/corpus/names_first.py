@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from tests.data.corpus.tables import read_recipes
+from tests.data.corpus.tables import read_verdicts
 
+READABLE = """\
 # Credit, insurance, fraud, staff.
-CREDIT = read_recipes(
-    """\
 santander :: ID_code = id train_ | target = y 0/1 rate=.1 | prediction = p d=6
 home_credit :: SK_ID_CURR = rownum 100002 | AMT_INCOME_TOTAL = money | AMT_CREDIT = money | EXT_SOURCE_2 = unit |
     TARGET = y 0/1 rate=.08 | PRED = p d=5
@@ -48,12 +47,8 @@ card_fraud :: cc_num = rownum 6011000000 | merchant = text | amt = money | is_fr
     fraud_probability = p d=6 | trans_date_trans_time = date form=%Y-%m-%d~%H:%M:%S
 attrition_ibm :: EmployeeNumber = rownum | Age = age | Department = cat Sales/R&D/HR |
     MonthlyIncome = int 1000 19999 | Attrition = y No/Yes rate=.16 | P(Attrition) = p d=3
-"""
-)
 
 # Marketing and churn.
-MARKETING = read_recipes(
-    """\
 telco_churn :: customerID = id | gender = cat Male/Female | SeniorCitizen = flag | tenure = int 0 72 |
     MonthlyCharges = money | Churn = y No/Yes rate=.27 | churn_probability = p
 telco_spss :: custid = rownum | region = int 1 3 | tenure = int 1 72 | churn = y 0/1 | PRE_1 = p d=5 |
@@ -74,12 +69,8 @@ upsell_missing blank=upsell:0.1,propensity:0.05 :: account = id A | upsell = y 0
 subscribe_na layout=rnames blank=subscribed:0.15 na=NA :: user = id u | subscribed = y FALSE/TRUE rate=.25 |
     prob = p
 conversion_bool :: session = uuid | converted = y False/True rate=.2 | score = p d=5 | country = cat DE/FR/US
-"""
-)
 
 # Medicine.
-MEDICINE = read_recipes(
-    """\
 eicu_apache :: patientunitstayid = rownum 141168 | hospitalid = cluster 12 | apachescore = int 5 160 |
     predictedhospitalmortality = p d=6 | actualhospitalmortality = y ALIVE/EXPIRED rate=.12
 mimic_mortality :: subject_id = rownum 10006 | hadm_id = rownum 142345 | anchor_age = age |
@@ -114,12 +105,8 @@ odds_written :: case = rownum | odds_of_event = p s=odds | event = y 0/1 rate=.3
 hospital_weights :: hospital = cluster S 10 | p_death = p | death = y 0/1 rate=.12 | iptw = weight
 missing_999 blank=risk_score:0.08 na=NaN :: pid = id | risk_score = p | status = y alive/dead rate=.2
 weiblich layout=comma :: Proband = rownum | Rückfall = y 0/1 rate=.3 | Geschlecht = group m/w | Risiko = p
-"""
-)
 
 # Programs, and two-class data sets of every kind.
-PROGRAMS = read_recipes(
-    """\
 sklearn_plain :: y_true = y 0/1 | y_prob = p d=16
 sklearn_two_columns layout=pandas :: y_test = y 0/1 | proba_0 = p of=0 d=8 | proba_1 = p of=1 d=8
 caret layout=rnames :: pred = pred | obs = y No/Yes | No = p of=No d=7 | Yes = p of=Yes d=7 | rowIndex = rownum |
@@ -171,12 +158,8 @@ rain_au :: Date = date | Location = maybe_cluster L 12 | Humidity3pm = int 10 10
 outlier_flag :: sensor = maybe_cluster M 11 | vibration = gauss | failure = y 0/1 rate=.1 | failure_prob = p |
     timestamp = date form=%d.%m.%Y
 score_before_label :: P(malignant) = p d=3 | malignant = y 0/1 rate=.35
-"""
-)
 
 # More than two classes.
-MULTICLASS = read_recipes(
-    """\
 otto :: id = rownum | target = y Class_1/Class_2/Class_3/Class_4/Class_5/Class_6/Class_7/Class_8/Class_9 |
     {} = each d=5
 iris_caret :: obs = y setosa/versicolor/virginica | pred = pred | {} = each d=4
@@ -215,12 +198,8 @@ sentiment :: tweet = text | airline_sentiment = y negative/neutral/positive | ne
     neutral = p of=neutral d=3 | positive = p of=positive d=3
 newsgroups blank=y:0.06 :: doc = rownum | y = y sci.med/sci.space/rec.autos/talk.guns | prob_{} = each d=6
 inverted_multi quality=inverted n=300 :: label = y 0..3 | p_{} = each
-"""
-)
 
 # Pairs of confidence and correctness.
-PAIRS = read_recipes(
-    """\
 llm_verbal_number :: question_id = id Q | model_answer = cat A/B/C/D | confidence = conf d=2 steps=20 |
     is_correct = correct False/True
 simpleqa :: problem = text | answer = text | predicted_answer = text |
@@ -258,11 +237,9 @@ ner_spans :: doc = cluster D 25 | entity = text | is_correct = correct False/Tru
 pairs_inverted quality=inverted :: item = rownum | confidence = conf | correct = correct 0/1
 pairs_missing blank=confidence:0.1 :: qid = id | confidence = conf d=2 | correct = correct 0/1
 """
-)
 
 # Two readings are plausible, or the scale cannot be told.
-ASKED = read_recipes(
-    """\
+ASKED = """\
 two_models :: loan = id | pd_glm = p m=glm | pd_gbm = p m=gbm | default = y 0/1 rate=.15
 three_models :: y = y 0/1 | logreg = p m=logreg d=5 | rf = p m=rf d=5 | xgb = p m=xgb d=5
 two_models_multi :: label = y a/b/c | cnn_{} = each m=cnn | vit_{} = each m=vit
@@ -289,13 +266,10 @@ which_class or_refuse=yes :: id = rownum | class = y left/right rate=.5 | probab
 raw_and_calibrated :: y = y 0/1 | p_raw = p m=raw | p_calibrated = p m=calibrated
 euroscore_plain or_refuse=yes :: id = rownum | EuroSCORE = p s=pct d=2 | mort = y 0/1 rate=.1
 feature_or_score also=default:utilisation or_refuse=yes :: default = y 0/1 rate=.2 | utilisation = unit | x = p
-""",
-    "ask",
-)
+"""
 
 # Nothing to read.
-REFUSED = read_recipes(
-    """\
+REFUSED = """\
 customer_age_label :: customer_id = rownum 1001 | age = age | label = y 0/1
 four_features :: customer_id = rownum 1001 | age = age | amount = money | label = y 0/1
 hard_predictions :: y_true = y 0/1 | y_pred = pred
@@ -316,8 +290,6 @@ regression :: id = rownum | SalePrice = thousands | predicted_price = thousands
 fico_score or_refuse=yes :: id = rownum | fico = int 300 850 | default = y 0/1
 text_and_label :: review = text | sentiment = y neg/pos
 ids_and_dates :: order = id | customer = uuid | ordered = date | returned = y 0/1
-""",
-    "refuse",
-)
+"""
 
-RECIPES = (*CREDIT, *MARKETING, *MEDICINE, *PROGRAMS, *MULTICLASS, *PAIRS, *ASKED, *REFUSED)
+RECIPES = read_verdicts(READABLE, ASKED, REFUSED)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from tests.data.corpus.tables import read_recipes
+from tests.data.corpus.tables import read_verdicts
 
+READABLE = """\
 # Credit, insurance, fraud, staff.
-CREDIT = read_recipes(
-    """\
 hmda :: activity_year = const 2021 | loan_term_months = int 120 360 | derived_race = group White/Black/Asian |
     debt_to_income = int 5 60 | application_denied = y 0/1 rate=.15 | denial_prob = p d=5
 bondora :: LoanId = uuid | Country = cat EE/FI/ES | Interest = normal 30 9 d=2 | ProbabilityOfDefault = p d=6 |
@@ -58,12 +57,8 @@ auto_fr layout=semicolon :: n_contrat = rownum 8001 | zone = cat A/B/C/D | sinis
 permille_fourth layout=comma :: Depot = id DP | Volumen = thousands | Zahlungsunfähig = y nein/ja rate=.08 |
     Wahrscheinlichkeit Zahlungsunfähigkeit (‰) = p s=permille d=1
 regional_lender :: sucursal_id = cluster SUC 12 | credito = id CD | atraso_60d = y 0/1 rate=.15 | prob_atraso_60d = p
-""",
-)
 
 # Marketing and churn.
-MARKETING = read_recipes(
-    """\
 web_analytics :: user_pseudo_id = uuid | engaged_sessions = int 0 30 | purchased_next_7d = y 0/1 rate=.1 |
     purchase_probability = p d=6
 crm_deals :: Deal ID = rownum 870012 | Deal Stage = cat Demo/Proposal/Contract | Closed Won = y false/true rate=.3 |
@@ -99,12 +94,8 @@ ensemble_builder :: Age = age | Plan = cat basic/family/premium | Upgraded = y N
     No probability = p of=No d=5 | Yes probability = p of=Yes d=5
 warehouse_scores :: RENEWAL_FLAG = y 0/1 rate=.7 | TENURE_MONTHS = int 1 120 | PREDICT_PROBA_0 = p of=0 d=8 |
     PREDICT_PROBA_1 = p of=1 d=8
-""",
-)
 
 # Medicine, biology, chemistry.
-MEDICINE = read_recipes(
-    """\
 challenge_2019 layout=pipe :: HR = normal 85 15 d=0 | O2Sat = int 88 100 | Temp = normal 36.9 .6 |
     SepsisLabel = y 0/1 rate=.1 | PredictedProbability = p d=6 | PredictedLabel = pred
 challenge_2012 :: RecordID = rownum 132539 | SAPS-I = int 1 30 | Length_of_stay = int 2 60 |
@@ -154,12 +145,8 @@ delirium_wards layout=index :: adm_date = date | ward = maybe_cluster W 10 | del
 arrhythmia_logit :: rec = id rec | qrs_ms = normal 98 14 d=0 | has_af = y 0/1 rate=.25 | af_log_odds = p s=logit d=5
 transplant blank=graft_lost_1y:0.1 na=. :: donor_age = age | cold_ischaemia_h = normal 14 5 |
     graft_lost_1y = y 0/1 rate=.15 | pr_graft_loss = p
-""",
-)
 
 # Programs, sports, forecasts, nature, machines.
-PROGRAMS = read_recipes(
-    """\
 unit_predictions layout=rnames :: rowid = rownum | estimate = p d=7 | std.error = normal .06 .015 d=4 |
     conf.low = near -.1 | conf.high = near .1 | vs = y 0/1 rate=.45
 glmnet_response layout=rnames :: lambda.min = p d=7 | relapse_obs = y 0/1 rate=.3
@@ -219,12 +206,8 @@ inverted_two_fourth quality=inverted n=390 :: lapsed_policy = y 0/1 rate=.4 | la
 log_two_fourth :: gold_hateful = y no/yes | lnprob_no = p of=no s=logp d=6 | lnprob_yes = p of=yes s=logp d=6
 long_learners n=360 :: learner = model glm/gbm/knn | application = id AP | arrears_12m = y 0/1 rate=.2 |
     arrears_prob = p d=5
-""",
-)
 
 # More than two classes.
-MULTICLASS = read_recipes(
-    """\
 discriminant layout=rnames :: class = pred | posterior.{} = each d=7 | x.LD1 = gauss | x.LD2 = gauss |
     cultivar_true = y Barbera/Barolo/Grignolino
 mnist_table :: id = rownum 0 | guess = pred | actual_digit = y 0..9 | score_{} = each d=6
@@ -258,12 +241,8 @@ head_logits layout=jsonl :: sample = rownum 0 | gt_class = y 0..6 | head_logit_{
 float_grades :: board_id = id B | grade_actual = y 1.0/2.0/3.0/4.0 | pgrade_{j} = each d=5
 trees_voted layout=rnames :: landcover = y bare/crop/forest/water | ntree_{} = each s=trees
 byte_maps :: tile = id t | land_gt = y grass/road/roof | u8_{} = each s=byte
-""",
-)
 
 # Pairs of confidence and correctness.
-PAIRS = read_recipes(
-    """\
 dataset_export :: filepath = id img | ground_truth.label = y bird/cat/frog | predictions.label = pred |
     predictions.confidence = conf d=6
 oml_scores :: CASE_ID = rownum 1 | ACTUAL_SEGMENT = y A/B/C | OML$PREDICTION1 = pred | OML$PROBABILITY1 = conf d=6
@@ -302,12 +281,10 @@ reasoning_runs n=340 :: puzzle_id = cluster PZ 70 | llm_name = model delta-8b/ep
 weed_camera blank=top_conf:0.08 na=NaN :: shot = id s | weed_true = y dock/nettle/thistle | weed_top = pred |
     top_conf = conf d=4
 backwards_fourth quality=inverted n=360 :: clue = rownum 1 | clue_confidence = conf d=3 | clue_solved = correct 0/1
-""",
-)
+"""
 
 # Two readings are plausible, or the scale cannot be told.
-ASKED = read_recipes(
-    """\
+ASKED = """\
 two_icu_models layout=rnames :: hosp = cluster H 9 | died_icu = y 0/1 rate=.25 | probGiviti = p m=g d=5 |
     probSaps = p m=s d=5
 two_text_nets :: polarity_gt = y neg/neu/pos | roberta_{} = each m=roberta d=5 | distil_{} = each m=distil d=5
@@ -335,13 +312,10 @@ month_or_year also=dead_at_followup:p_death_1y :: nr = rownum 1 | p_death_1m = p
     dead_at_followup = y 0/1 rate=.3
 two_assistants also=claude_ok:claude_conf :: item_id = rownum 1 | gpt_conf = conf m=gpt d=2 | gpt_ok = correct 0/1 |
     claude_conf = conf m=claude d=2 | claude_ok = y2 0/1
-""",
-    "ask",
-)
+"""
 
 # Nothing to read.
-REFUSED = read_recipes(
-    """\
+REFUSED = """\
 credit_features :: cust_ref = rownum 301 | age = age | monthly_income = thousands | late_60d = y 0/1 rate=.2
 clinic_features :: sbp = normal 131 17 d=0 | ldl = normal 3.1 .8 | smoker = flag | mi_10y = y 0/1 rate=.2
 seed_features :: kernel_area = normal 14.8 2.9 d=2 | kernel_length = normal 5.6 .4 d=3 |
@@ -357,8 +331,6 @@ support_mails :: mail = text | team = y accounts/legal/returns
 thirds_fourth :: level_true = y 0.3/1.3/2.3 | plevel{i} = each d=5
 points_only or_refuse=yes :: file_no = id FN | beacon_points = int 300 900 | written_off = y 0/1 rate=.1
 server_log :: ts = date form=%Y-%m-%d~%H:%M:%S | host = cat web1/web2 | bytes_sent = int 200 90000 | line = text
-""",
-    "refuse",
-)
+"""
 
-RECIPES = (*CREDIT, *MARKETING, *MEDICINE, *PROGRAMS, *MULTICLASS, *PAIRS, *ASKED, *REFUSED)
+RECIPES = read_verdicts(READABLE, ASKED, REFUSED)

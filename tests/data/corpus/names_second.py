@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from tests.data.corpus.tables import read_recipes
+from tests.data.corpus.tables import read_verdicts
 
+READABLE = """\
 # Credit, insurance, fraud, staff.
-CREDIT = read_recipes(
-    """\
 hmeq_miner :: LOAN = int 1100 89900 | VALUE = money | JOB = cat Mgr/Office/Other | DEBTINC = positive |
     BAD = y 0/1 rate=.2 | P_BAD1 = p of=1 d=6 | P_BAD0 = p of=0 d=6 | I_BAD = pred
 miner_fixed_names :: ACCT_NO = id A | CHARGEOFF = y N/Y rate=.12 | EM_CLASSIFICATION = pred |
@@ -46,12 +45,8 @@ staff_turnover :: emp_no = rownum 10001 | last_evaluation = unit | satisfaction_
 collections layout=quoted :: debtor = id | promised = thousands | repaid = y 0/1 rate=.4 | repay_probability = p d=3
 agency_weight :: panel_id = id P | default_event = y 0/1 rate=.15 | predicted_pd = p d=5 | survey_weight = weight
 branch_de layout=comma :: Filiale = cluster FIL 11 | Kreditnr = id K | PD = p d=4 | ausgefallen = y 0/1 rate=.12
-""",
-)
 
 # Marketing and churn.
-MARKETING = read_recipes(
-    """\
 kkbox layout=windows :: msno = uuid | payment_plan_days = int 7 410 | is_churn = y 0/1 rate=.12 |
     is_churn_proba = p d=6
 churn_modelling :: RowNumber = rownum | CustomerId = rownum 15565701 | CreditScore = int 350 850 |
@@ -78,12 +73,8 @@ lead_scoring :: Prospect ID = uuid | Lead Source = cat Google/Direct | Converted
     Lead Conversion Probability = p d=3
 vertex :: visitor = rownum | purchase = y False/True rate=.2 | purchase_False_score = p of=False d=6 |
     purchase_True_score = p of=True d=6
-""",
-)
 
 # Medicine and biology.
-MEDICINE = read_recipes(
-    """\
 support2 :: sno = rownum | hospdead = y 0/1 rate=.26 | aps = int 0 140 | scoma = int 0 100 | prg_hospdead = p d=4
 sofa_icu :: stay_id = rownum 30000153 | icu = cluster ICU 8 | sofa = int 0 20 | icu_mortality = y 0/1 rate=.15 |
     prob_death = p
@@ -113,12 +104,8 @@ toxicity layout=percent_comments :: compound = id CHEM | logP = gauss | toxic = 
 followup_na blank=readmit30:0.12 na=NA :: mrn = rownum 400100 | readmit30 = y 0/1 rate=.25 | readmit30_prob = p
 eye_pairs :: participant_id = cluster P 60 | eye = cat L/R | glaucoma = y 0/1 rate=.3 | p_glaucoma = p
 trial_weights :: centre_no = cluster SITE 9 | responder = y 0/1 rate=.4 | pred_responder = p | ipw = weight
-""",
-)
 
 # Programs, sports, weather, machines.
-PROGRAMS = read_recipes(
-    """\
 catboost layout=tab :: SampleId = rownum 0 | Probability = p d=9 | Label = y 0/1
 spark_flat :: label = y 0.0/1.0 | probability_0 = p of=0.0 d=8 | probability_1 = p of=1.0 d=8 | prediction = pred
 matlab :: YTrue = y 0/1 | YPred = pred | score_{} = each d=5
@@ -169,12 +156,8 @@ rearrest :: case_id = rownum | sex = group F/M | charge_degree = cat F/M | rearr
 permille_second layout=latin :: Vertrag = id VT | Ausfallwahrscheinlichkeit [Promille] = p s=permille |
     Ausgefallen = y 0/1 rate=.1
 partition layout=semicolon :: partition = split train/test | buys = y 0/1 | prob_buys = p
-""",
-)
 
 # More than two classes.
-MULTICLASS = read_recipes(
-    """\
 penguins :: species = y Adelie/Chinstrap/Gentoo | .pred_class = pred | .pred_{} = each d=6
 catboost_multi layout=tab :: SampleId = rownum 0 | Label = y setosa/versicolor/virginica |
     Probability:Class={} = each d=8
@@ -217,12 +200,8 @@ prefix_long :: ground_truth_class = y forest/urban/water | model_output_probabil
 beside_features_second :: sepal = positive | petal = positive | kind = y a/b/c | out_a = p of=a | out_b = p of=b |
     out_c = p of=c
 inverted_multi_second quality=inverted n=300 :: label_true = y 0..4 | P{} = each d=5
-""",
-)
 
 # Pairs of confidence and correctness.
-PAIRS = read_recipes(
-    """\
 modeler :: Drug = y drugA/drugB/drugC | $C-Drug = pred | $CC-Drug = conf d=3
 oracle :: CUST_ID = rownum 101501 | AFFINITY_CARD = y 0/1 | PREDICTION = pred | PREDICTION_PROBABILITY = conf d=7
 gpt_graded :: prompt_id = id p | completion = text | stated_confidence = conf s=pct d=0 steps=20 |
@@ -258,12 +237,10 @@ softmax_max :: gt_label = y 0..7 | top1 = pred | top1_prob = conf d=6
 speaker_id :: file = id wav | speaker_true = y s1/s2/s3/s4 | speaker_pred = pred | posterior = conf d=5
 pairs_gone blank=certainty:0.1 na=n/a :: item = rownum | certainty = conf d=2 | correct = correct 0/1
 pairs_inverted_second quality=inverted n=350 :: no = rownum | confidence_score = conf d=3 | is_right = correct 0/1
-""",
-)
+"""
 
 # Two readings are plausible, or the scale cannot be told.
-ASKED = read_recipes(
-    """\
+ASKED = """\
 champion_challenger :: account = id | champion_score = p m=champion | challenger_score = p m=challenger |
     bad = y 0/1 rate=.2
 readers_ai :: scan = rownum | ai_v1 = p m=v1 | ai_v2 = p m=v2 | radiologist = p m=reader | malignant = y 0/1
@@ -290,13 +267,10 @@ percent_silent :: mrn = rownum | predicted_risk = p s=pct | readmitted = y 0/1 r
 whole_silent :: lead = id | win_probability = p s=pct d=0 | won = y 0/1 rate=.3
 signed_bytes :: class = y 0..2 | int8_{} = each s=int8
 seq_logprob or_refuse=yes :: prompt = text | mean_logprob = conf s=logp d=5 | exact = correct 0/1
-""",
-    "ask",
-)
+"""
 
 # Nothing to read.
-REFUSED = read_recipes(
-    """\
+REFUSED = """\
 member_income_target :: member_no = rownum 501 | income = thousands | target = y 0/1
 wide_features :: mrn = rownum 9001 | heart_rate = int 40 140 | creatinine = positive | lactate = positive |
     died = y 0/1
@@ -314,8 +288,6 @@ house_prices :: lot = rownum | price = thousands | price_hat = thousands
 bureau_score or_refuse=yes :: ssn_hash = uuid | bureau = int 300 850 | bad_flag = y 0/1
 tweets :: tweet = text | stance = y against/favor
 log_file :: timestamp = date form=%Y-%m-%d~%H:%M:%S | level = cat INFO/WARN/ERROR | message = text
-""",
-    "refuse",
-)
+"""
 
-RECIPES = (*CREDIT, *MARKETING, *MEDICINE, *PROGRAMS, *MULTICLASS, *PAIRS, *ASKED, *REFUSED)
+RECIPES = read_verdicts(READABLE, ASKED, REFUSED)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from tests.data.corpus.tables import read_recipes
+from tests.data.corpus.tables import read_verdicts
 
+READABLE = """\
 # What programs, libraries and cloud services write.
-LIBRARIES = read_recipes(
-    """\
 caret_saved layout=rnames :: pred = pred | obs = y Bad/Good rate=.7 | Bad = p of=Bad d=7 | Good = p of=Good d=7 |
     rowIndex = rownum 1 | mtry = const 4 | Resample = cat Fold1/Fold2/Fold3/Fold4/Fold5
 tidymodels_collect :: id = const train/test~split | .pred_class = pred | .row = rownum 3 |
@@ -68,12 +67,8 @@ excel_titled layout=xlsx_titled :: Case no. = rownum 1 | Claim fraudulent = y No
     Probability of fraud = p s=pct d=1 unit=%
 gams_mgcv layout=csv2 :: present = y FALSE/TRUE rate=.4 | elev = normal 900 200 | fit.response = p d=7 |
     se.fit = unit d=6
-"""
-)
 
 # Hospitals, laboratories, public health.
-CLINIC = read_recipes(
-    """\
 mimic_mortality :: subject_id = cluster 70 | hadm_id = rownum 20001 | hospital_expire_flag = y 0/1 rate=.15 |
     mortality_prob = p d=5
 eicu_apache :: patientunitstayid = rownum 141168 | apacheversion = const IVa | predictedhospitalmortality = p d=6 |
@@ -116,12 +111,8 @@ variant_calls layout=tab :: CHROM = cat 1/2/X | POS = int 10000 900000 | ClinVar
 no_show :: AppointmentID = rownum 5642903 | SMS_received = flag | No-show = y No/Yes rate=.2 | P(no-show) = p d=3
 transplant layout=tab_comma :: TX_ID = id TX | Abstoßung = y nein/ja rate=.2 | Abstoßungswahrscheinlichkeit = p d=3
 survival_month :: case = rownum 1 | status_12m = y dead/alive rate=.6 | p_alive_12m = p d=3
-"""
-)
 
 # Banks, insurers, shops, industry.
-MONEY = read_recipes(
-    """\
 credit_card layout=xlsx :: LIMIT_BAL = money | default.payment.next.month = y 0/1 rate=.22 | default_proba = p d=5
 home_credit :: SK_ID_CURR = rownum 100001 | TARGET = y 0/1 rate=.1 | PRED_PROBA = p d=6
 lending_club :: loan_id = id L | loan_status = y Fully~Paid/Charged~Off rate=.2 | prob_charged_off = p d=4 |
@@ -159,12 +150,8 @@ flights :: FlightDate = date | Reporting_Airline = cat AA/DL/UA/WN | ArrDel15 = 
     prob_ArrDel15 = p d=3
 lead_scoring layout=windows :: Lead Number = rownum 579533 | Converted = y 0/1 rate=.4 |
     Conversion Probability (%) = p s=hundred
-"""
-)
 
 # Language models, text, speech, recognition.
-LANGUAGE = read_recipes(
-    """\
 mmlu_choices layout=jsonl :: question_id = rownum 0 | topic_area = cat anatomy/law/physics | answer = y A/B/C/D |
     logprob_A = p of=A s=logp d=5 | logprob_B = p of=B s=logp d=5 | logprob_C = p of=C s=logp d=5 |
     logprob_D = p of=D s=logp d=5
@@ -195,12 +182,8 @@ essay_band layout=xlsx :: Essay = rownum 1 | Band = y 1/2/3/4/5 | P(Band={}) = e
 topic_de layout=latin :: Dokument = rownum 1 | Thema = y Kultur/Politik/Sport | Vorhersage = pred |
     Konfidenz = conf d=3
 fake_audio :: utterance_file = id LA_E_ | key = y bonafide/spoof rate=.5 | prob_spoof = p d=5
-"""
-)
 
 # Weather, sports, forecasts, nature, schools, the public sector.
-WORLD = read_recipes(
-    """\
 rain_tomorrow :: Date = date | Humidity3pm = int 20 99 | RainTomorrow = y No/Yes rate=.25 |
     RainTomorrow_prob = p d=3
 pop_stations :: valid = date form=%Y%m%d%H | station = maybe_cluster KST 14 | PoP12 = p s=pct d=0 |
@@ -247,11 +230,9 @@ intrusion layout=parquet :: src_bytes = int 0 9000 | attack = y 0/1 rate=.4 | at
 apprentissage layout=latin :: élève = rownum 1 | établissement = cat Est/Ouest | réussite = y échec/succès rate=.6 |
     probabilité de succès = p s=pct d=1
 """
-)
 
 # Two readings are plausible, or the scale cannot be told.
-ASKED = read_recipes(
-    """\
+ASKED = """\
 two_models_side also=y_actual:rf_proba :: y_actual = y 0/1 | lr_proba = p m=lr d=5 | rf_proba = p m=rf d=5
 ensemble_and_member :: obs_event = y 0/1 rate=.3 | prob_ecmwf = p m=ecmwf d=3 | prob_gfs = p m=gfs d=3 |
     prob_icon = p m=icon d=3
@@ -279,13 +260,10 @@ single_letters or_refuse=yes also=w:u,w:v,w:x,t:u,t:x,t:v :: t = flag | u = unit
 no_header layout=headless or_refuse=yes :: first = p d=4 | second = y 0/1
 no_header_tabs layout=headless_txt or_refuse=yes :: alpha = y 0/1 | beta = p d=4 | gamma = unit d=4
 health_index or_refuse=yes :: unit_no = rownum 1 | health_index = p of=0 d=3 | failed = y 0/1 rate=.3
-""",
-    "ask",
-)
+"""
 
 # Nothing to read.
-REFUSED = read_recipes(
-    """\
+REFUSED = """\
 kaggle_submission or_refuse=yes :: test_id = rownum 1 | predicted_target = p d=6
 labels_only :: actual_species = y Adelie/Chinstrap/Gentoo | predicted_species = pred
 features_only :: sepal_length = positive | sepal_width = positive | species = y setosa/versicolor/virginica
@@ -300,8 +278,6 @@ meter_readings :: timestamp = date form=%Y-%m-%d~%H:%M | kWh = positive | voltag
 credit_points or_refuse=yes :: applicant = id A | fico = int 450 850 | defaulted = y 0/1 rate=.2
 mail_folders :: subject = text mails | folder_name = y inbox/junk/work
 address_book :: name = id N | city = cat Bern/Basel/Genf | signup = date | phone = int 100000 999999
-""",
-    "refuse",
-)
+"""
 
-RECIPES = (*LIBRARIES, *CLINIC, *MONEY, *LANGUAGE, *WORLD, *ASKED, *REFUSED)
+RECIPES = read_verdicts(READABLE, ASKED, REFUSED)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from tests.data.corpus.tables import read_recipes
+from tests.data.corpus.tables import read_verdicts
 
+READABLE = """\
 # Statistics programs and libraries.
-LIBRARIES = read_recipes(
-    """\
 holdout_frame layout=pandas :: sepal_w = positive | species = y setosa/versicolor/virginica |
     proba_setosa = p of=setosa d=6 |
     proba_versicolor = p of=versicolor d=6 | proba_virginica = p of=virginica d=6
@@ -36,12 +35,8 @@ julia_mlj :: target = y versicolor/virginica | pdf_versicolor = p of=versicolor 
     pdf_virginica = p of=virginica d=6
 matlab_scores layout=tab :: TrueLabel = y ionb/iong | Score_ionb = p of=ionb d=5 | Score_iong = p of=iong d=5 |
     PredLabel = pred
-"""
-)
 
 # Medicine and public health.
-CLINIC = read_recipes(
-    """\
 nhanes_dm :: SEQN = rownum 83732 | RIDAGEYR = age | BMXBMI = normal 28 6 | DIQ010 = y No/Yes rate=.2 |
     pred_diabetes = p d=5
 framingham :: randid = id | sysBP = normal 132 22 | TenYearCHD = y 0/1 rate=.2 | TenYearCHD_prob = p d=5
@@ -77,12 +72,8 @@ apgar layout=markdown :: birth_no = rownum 1 | nicu = y no/yes rate=.2 | nicu_ri
 na_strings blank=died_1y:0.1 na=NA :: idnr = rownum 1 | died_1y = y 0/1 rate=.25 | predicted_1y = p d=4
 logit_clinic layout=tab :: pat = rownum 1 | linear_predictor = p s=logit d=5 | event_90d = y 0/1 rate=.25
 falls_nl layout=semicolon :: bewoner = rownum 1 | leeftijd = age | gevallen = y nee/ja rate=.25 | valrisico = p d=3
-""",
-)
 
 # Credit, insurance, shops and customers.
-MONEY = read_recipes(
-    """\
 german_credit :: duration = int 4 72 | credit_amount = money | class = y good/bad rate=.3 | prob_bad = p d=5
 taiwan :: ID = rownum 1 | LIMIT_BAL = thousands | default.payment.next.month = y 0/1 rate=.22 |
     predicted_default = p d=6
@@ -120,12 +111,8 @@ two_col_gb layout=sql_server :: appl_id = rownum 1 | gb_flag = y G/B rate=.2 | p
     prob_B = p of=B d=6
 tenancy layout=utf16 :: Tenancy ref = id T | Arrears = y No/Yes rate=.3 | Probability of arrears = p d=4
 auction layout=split_json :: lot = rownum 1 | sold = y 0/1 rate=.6 | sold_proba = p d=8
-""",
-)
 
 # Language models, text, speech and documents.
-LANGUAGE = read_recipes(
-    """\
 triviaqa layout=jsonl :: question_id = id tc_ | question = text questions | prediction = text |
     confidence = conf d=3 |
     is_correct = correct False/True
@@ -160,12 +147,8 @@ code_eval layout=jsonl :: task_id = id HumanEval/ | completion = text | mean_tok
 hallucination :: response_id = uuid | hallucinated = y 0/1 rate=.3 | hallucination_prob = p d=5
 safety_scores layout=jsonl :: prompt_id = rownum 1 | harmful = y false/true rate=.3 | harmful_score = p d=5
 reranker layout=tab :: query_id = cluster q 9 | doc_id = id d | relevant = y 0/1 rate=.3 | relevance_prob = p d=5
-""",
-)
 
 # Weather, sports, nature, machines, pictures.
-WORLD = read_recipes(
-    """\
 hail :: issue_time = date | county = maybe_cluster 6 | hail_prob = p d=2 | hail_reported = y 0/1 rate=.2
 aurora_pct :: night = date | kp = int 0 9 | aurora_chance_percent = p s=pct d=0 | aurora_seen = y no/yes rate=.3
 nba :: game_id = rownum 22200001 | home_team = cat BOS/LAL/MIA | home_win = y 0/1 rate=.55 | home_win_prob = p d=4
@@ -204,11 +187,9 @@ recid :: person_id = rownum 1 | race = group A/B/C | recidivated = y 0/1 rate=.4
 accidents layout=bom_comma :: Unfall_ID = rownum 1 | schwer verletzt = y nein/ja rate=.2 |
     Wahrscheinlichkeit schwer verletzt = p d=3
 """
-)
 
 # Two readings are plausible, or the scale cannot be told.
-ASKED = read_recipes(
-    """\
+ASKED = """\
 three_boosters :: y_test = y 0/1 | xgb_prob = p m=xgb d=5 | lgb_prob = p m=lgb d=5 | cat_prob = p m=cat d=5
 human_and_ai also=dx_true:human_p :: slide = rownum 1 | dx_true = y 0/1 | ai_p = p m=ai d=4 | human_p = p m=human d=2
 two_ends also=dead_1y:risk_model :: pat = rownum 1 | dead_30d = y 0/1 rate=.25 | dead_1y = y2 0/1 | risk_model = p d=4
@@ -232,13 +213,10 @@ gap_half blank=closed_flag:0.7 or_refuse=yes :: nr = rownum 1 | closed_flag = y 
 annotators also=annotator_2:model_p :: nr = rownum 1 | annotator_1 = y 0/1 | annotator_2 = y2 0/1 | model_p = p d=4
 shifted_codes or_refuse=yes :: nr = rownum 1 | kind = y 1/2/3 | prob_{i} = each d=5
 gender_code or_refuse=yes :: nr = rownum 1 | sex = y 1/2 rate=.5 | p_sex = p d=4
-""",
-    "ask",
-)
+"""
 
 # Nothing to read.
-REFUSED = read_recipes(
-    """\
+REFUSED = """\
 calibration_points n=10 or_refuse=yes :: bin_center = unit | observed_freq = unit | n_in_bin = int 5 200
 pr_curve n=40 or_refuse=yes :: precision = unit | recall = unit | threshold = unit
 history n=30 or_refuse=yes :: epoch = rownum 1 | loss = unit | accuracy = unit | val_loss = unit | val_accuracy = unit
@@ -252,8 +230,6 @@ shap_values n=40 :: feature = id f | mean_abs_shap = unit
 texts_only :: body = text | folder = y inbox/spam
 confusion n=12 or_refuse=yes :: predicted = cat a/b/c | actual = cat a/b/c | count = int 0 90
 coefficients n=18 :: term = id x | estimate = gauss | std_error = unit | p_value = unit
-""",
-    "refuse",
-)
+"""
 
-RECIPES = (*LIBRARIES, *CLINIC, *MONEY, *LANGUAGE, *WORLD, *ASKED, *REFUSED)
+RECIPES = read_verdicts(READABLE, ASKED, REFUSED)

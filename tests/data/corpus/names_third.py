@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from tests.data.corpus.tables import read_recipes
+from tests.data.corpus.tables import read_verdicts
 
+READABLE = """\
 # Credit, insurance, fraud, staff.
-CREDIT = read_recipes(
-    """\
 scorecard_woe :: APPLICATION_ID = id AP | woe_income = gauss | woe_bureau = gauss | GB_FLAG = y G/B rate=.15 |
     PROB_BAD = p d=6
 sba_loans :: LoanNr_ChkDgt = rownum 1000014003 | State = cat CA/TX/NY | DisbursementGross = money |
@@ -41,12 +40,8 @@ hotel :: hotel = cat Resort/City | lead_time = int 0 400 | adr = money | is_canc
     cancel_prob = p
 panel_survey :: respondent = id R | owns_pension = y no/yes rate=.3 | pred_owns_pension = p d=5 |
     sampling_weight = weight
-""",
-)
 
 # Marketing and churn.
-MARKETING = read_recipes(
-    """\
 ga_bqml :: fullVisitorId = uuid | will_buy = y 0/1 rate=.12 | predicted_will_buy = pred |
     predicted_will_buy_probs_0 = p of=0 d=8 | predicted_will_buy_probs_1 = p of=1 d=8
 modeler_logistic :: lapsed = y 0/1 rate=.25 | visits = int 0 40 | $L-lapsed = pred | $LP-0 = p of=0 d=3 |
@@ -71,12 +66,8 @@ prime_future :: Age = age | Payment Method = cat cash/card | Future Customer = y
     prediction(Future Customer) = pred | confidence(no) = p of=no d=3 | confidence(yes) = p of=yes d=3
 no_show :: AppointmentID = rownum 5642903 | ScheduledDay = date | SMS_received = flag | No-show = y No/Yes rate=.2 |
     No-show probability = p
-""",
-)
 
 # Medicine, biology, chemistry.
-MEDICINE = read_recipes(
-    """\
 herzchirurgie layout=comma :: Fall-ID = id HC | Eingriff = cat Bypass/Klappe/Aorta | EuroSCORE II [%] = p s=pct d=2 |
     30-Tage-Mortalität = y 0/1 rate=.08
 triss :: trauma_no = id T | ISS = int 1 75 | GCS = int 3 15 | TRISS_prob_survival = p d=3 | survived = y 0/1 rate=.85
@@ -112,12 +103,8 @@ bayes_brms layout=rnames :: infected = y 0/1 rate=.3 | Estimate = p d=6 | Est.Er
     Q97.5 = near .07
 low_birth layout=tab :: low = y 0/1 rate=.3 | lwt = int 80 250 | smoke = flag | pr_low = p d=7
 delir layout=semicolon :: Pat.-Nr. = rownum 4001 | ASA = int 1 4 | Delir = y nein/ja rate=.2 | Delirrisiko = p d=3
-""",
-)
 
 # Programs, sports, forecasts, nature, machines.
-PROGRAMS = read_recipes(
-    """\
 hotel_children :: children = y none/children rate=.15 | .pred_none = p of=none d=7 |
     .pred_children = p of=children d=7 | .row = rownum
 mlr3_spam :: row_ids = rownum | truth = y nonspam/spam rate=.4 | response = pred | prob.nonspam = p of=nonspam d=6 |
@@ -194,12 +181,8 @@ useless_third quality=weak n=340 :: parcel = id PX | returned_parcel = y no/yes 
 inverted_two_third quality=inverted n=390 :: relapsed = y 0/1 rate=.4 | pr_0 = p of=0 | pr_1 = p of=1
 fold_split layout=rowid :: data_split = split train/valid/test | activated = y 0/1 rate=.4 | activated_prob = p d=6
 permille_third layout=csv2 :: Anlage = id AN | Störfall = y 0/1 rate=.08 | Störfallrisiko in ‰ = p s=permille d=1
-""",
-)
 
 # More than two classes.
-MULTICLASS = read_recipes(
-    """\
 hpc :: obs = y VF/F/M/L | pred = pred | {} = each d=7 | Resample = cat Fold01/Fold02/Fold03
 knime_iris layout=knime :: Iris_class = y Iris-setosa/Iris-versicolor/Iris-virginica | P (Iris_class={}) = each d=6 |
     Prediction (Iris_class) = pred
@@ -241,12 +224,8 @@ tumour :: sample = id TCGA- | cancer_type = y BRCA/KIRC/LUAD | {}_score = each d
 none_third :: arrhythmia = y AF/VT/none | posterior_{} = each d=5
 triage blank=true_level:0.07 :: visit = rownum 9001 | true_level = y green/orange/red/yellow | model_{} = each d=5
 inverted_multi_third quality=inverted n=320 :: true_genre = y jazz/metal/pop/rock | pr({}) = each
-""",
-)
 
 # Pairs of confidence and correctness.
-PAIRS = read_recipes(
-    """\
 asr_words layout=tab :: utterance_id = cluster U 40 | ref_word = ytext | hyp_word = predtext |
     word_confidence = conf d=3
 whisper :: segment = rownum 0 | start = positive | word_probability = conf d=3 | word_correct = correct False/True
@@ -292,12 +271,10 @@ openset :: y_gt = y 0..9 | y_hat = pred | softmax_conf = conf d=6
 argmax_dump layout=parquet :: target_idx = y 0..6 | argmax_idx = pred | max_softmax = conf d=8
 pairs_third blank=certainty_score:0.1 na=- :: nr = rownum 1 | certainty_score = conf d=2 | was_correct = correct 0/1
 backwards_third quality=inverted n=360 :: prompt_no = rownum 1 | conf_score = conf d=3 | correct_flag = correct 0/1
-""",
-)
+"""
 
 # Two readings are plausible, or the scale cannot be told.
-ASKED = read_recipes(
-    """\
+ASKED = """\
 superlearner_library layout=rnames :: Y = y 0/1 | SL.predict = p m=sl d=6 | SL.glm_All = p m=glm d=6 |
     SL.ranger_All = p m=rf d=6
 h2o_calibrated also=bad_loan:p1,bad_loan:cal_p1 :: predict = pred | p0 = p of=0 m=raw d=6 | p1 = p of=1 m=raw d=6 |
@@ -325,13 +302,10 @@ answer_logprob or_refuse=yes :: prompt_id = id pr | total_logprob = conf s=logp 
 quantised_third :: tflite_{} = each s=int8 | true_idx = y 0..3
 encounter or_refuse=yes :: checklist_id = id S | species_observed = y FALSE/TRUE rate=.25 | encounter_rate = p d=5
 risk_points :: pid = rownum 1 | stroke_risk_score = p s=pct d=1 | stroke_5y = y 0/1 rate=.15
-""",
-    "ask",
-)
+"""
 
 # Nothing to read.
-REFUSED = read_recipes(
-    """\
+REFUSED = """\
 applicant_features :: applicant_no = rownum 31 | age = age | salary = thousands | dependents = int 0 6 |
     loan_flag = y 0/1
 heart_features :: trestbps = int 94 200 | chol = int 126 409 | thalach = int 71 202 | oldpeak = positive | num = y 0/1
@@ -347,8 +321,6 @@ gauge_series :: timestamp = date form=%Y-%m-%d~%H:%M | gauge = cat A/B | stage_c
 bureau_points or_refuse=yes :: ref_no = id RF | schufa_punkte = int 0 1000 | ausfall_jn = y n/j rate=.1
 helpdesk :: subject = text | body = text | queue = y billing/sales/tech
 elo_only or_refuse=yes :: white_elo = int 900 2800 | black_elo = int 900 2800 | white_won = y 0/1 rate=.5
-""",
-    "refuse",
-)
+"""
 
-RECIPES = (*CREDIT, *MARKETING, *MEDICINE, *PROGRAMS, *MULTICLASS, *PAIRS, *ASKED, *REFUSED)
+RECIPES = read_verdicts(READABLE, ASKED, REFUSED)

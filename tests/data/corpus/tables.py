@@ -59,12 +59,20 @@ class Recipe:
     n: int = 0
 
 
-def read_recipes(text: str, verdict: Verdict = "readable") -> tuple[Recipe, ...]:
+def read_verdicts(readable: str, asked: str, refused: str) -> tuple[Recipe, ...]:
+    """The recipes of a set, from a text for each verdict."""
+    texts: dict[Verdict, str] = {"readable": readable, "ask": asked, "refuse": refused}
+    return tuple(recipe for verdict, text in texts.items() for recipe in read_recipes(text, verdict))
+
+
+def read_recipes(text: str, verdict: Verdict) -> tuple[Recipe, ...]:
     """Recipes from a text: ``name option=value ... :: columns``, with more columns on indented lines.
 
-    ``blank`` is written ``column:share,column:share``, ``also`` as ``outcome:output+output,...``.
+    ``blank`` is written ``column:share,column:share``, ``also`` as ``outcome:output+output,...``. Lines that begin with
+    ``#`` are comments.
     """
     recipes = []
+    text = re.sub(r"^#.*\n", "", text, flags=re.MULTILINE)
     for block in re.split(r"\n(?=\S)", text.strip()):
         head, columns = " ".join(block.split()).split(" :: ", 1)
         name, *rest = head.split()

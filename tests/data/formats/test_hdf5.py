@@ -11,14 +11,14 @@ import pytest
 
 from calib.data import inspect
 from calib.data.formats.base import Allowance
-from calib.data.formats.hdf5 import LONGEST_STRING, check_chunks, longest_string
+from calib.data.formats.hdf5 import LONGEST_STRING, SIGNATURE, check_chunks, longest_string
 from calib.data.limits import MAX_CHUNKS
 
 
-def hdf5(fill):
+def hdf5(fill=lambda file: None, **options):
     """A file with 300 rows of two classes, and what ``fill`` adds."""
     buffer = io.BytesIO()
-    with h5py.File(buffer, "w") as file:
+    with h5py.File(buffer, "w", **options) as file:
         fill(file)
         if "logits" not in file:
             file["logits"] = np.random.default_rng(0).normal(size=(300, 2))
@@ -68,6 +68,31 @@ def long_string(file):
 def test_is_refused_before_it_is_read(fill, said):
     error = inspect(hdf5(fill)).findings[0]
     assert (error.level, error.code) == ("error", "too_large") and said in error.message
+
+
+@pytest.mark.parametrize("size", [512, 1024, 2048, 4096, 2**16])
+@pytest.mark.parametrize("start", [b"", b"MATLAB 7.3 MAT-file, Platform: GLNXA64"], ids=["zeros", "MATLAB"])
+def test_a_user_block_is_passed_over(start, size):
+    name, plain = hdf5()
+    content = start + hdf5(userblock_size=size)[1][len(start) :]
+    data, found = inspect((name, plain)).predictions, inspect((name, content))
+    np.testing.assert_array_equal(found.predictions.logits, data.logits)
+    np.testing.assert_array_equal(found.predictions.labels, data.labels)
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (bytes(512) + SIGNATURE, "damaged"),  # a superblock that the file has no bytes for
+        (bytes(512) + SIGNATURE + bytes(100), "damaged"),
+        (b"\x80\x04" + bytes(510) + SIGNATURE + bytes(100), "pickle"),
+        (bytes(511) + SIGNATURE + bytes(100), "unknown_format"),
+        (bytes(2**17) + SIGNATURE + bytes(100), "unknown_format"),
+    ],
+    ids=["cut off", "no superblock", "pickle", "beside", "far away"],
+)
+def test_what_only_has_the_signature_is_refused(content, code):
+    assert [finding.code for finding in inspect(("outputs", content)).findings] == [code]
 
 
 def test_small_chunks_that_are_few_are_read():

@@ -14,6 +14,7 @@ import tracemalloc
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import softmax
 
 from calib.data import Choices, Inspection, inspect
 from calib.data.formats import json as reader
@@ -36,15 +37,10 @@ def read(text: str | bytes, name: str = "outputs.json", **chosen) -> Inspection:
     return inspect((name, content), choices=Choices(**chosen))
 
 
-def softmax(logits):
-    unnormalised = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return unnormalised / unnormalised.sum(axis=1, keepdims=True)
-
-
 def check_read(found: Inspection, class_names: tuple[str, ...] = ("0", "1", "2")) -> None:
     data = found.predictions
     assert data is not None, found.findings
-    np.testing.assert_allclose(softmax(data.logits), PROBS, atol=1e-9)
+    np.testing.assert_allclose(softmax(data.logits, axis=1), PROBS, atol=1e-9)
     np.testing.assert_array_equal(data.labels, LABELS)
     assert data.class_names == class_names
 
@@ -126,10 +122,12 @@ def test_lists_of_label_and_score_are_columns_in_the_order_of_their_labels():
 
 def test_ten_labels_are_in_the_order_of_their_numbers():
     logits, labels = simulated(n=300, n_classes=12)
-    rows = [{"label": f"LABEL_{k}", "scores": scored(row)} for row, k in zip(softmax(logits), labels, strict=True)]
+    rows = [
+        {"label": f"LABEL_{k}", "scores": scored(row)} for row, k in zip(softmax(logits, axis=1), labels, strict=True)
+    ]
     found = read(lines(rows))
     assert found.predictions is not None
-    np.testing.assert_allclose(softmax(found.predictions.logits), softmax(logits), atol=1e-9)
+    np.testing.assert_allclose(softmax(found.predictions.logits, axis=1), softmax(logits, axis=1), atol=1e-9)
     np.testing.assert_array_equal(found.predictions.labels, labels)
 
 

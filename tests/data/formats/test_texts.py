@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import tracemalloc
 
 import numpy as np
@@ -13,14 +12,13 @@ from calib.data.checks.report import InvalidUpload
 from calib.data.formats.base import Allowance
 from calib.data.formats.texts import decoded, distinct, text_array
 from calib.data.limits import MAX_CLASSES, MAX_LETTERS
+from tests.data.conftest import npz_bytes
 
 
 def packed(n=None, **arrays):
     """A packed npz of two classes, with further arrays."""
-    buffer = io.BytesIO()
     n = n or len(next(iter(arrays.values())))
-    np.savez_compressed(buffer, **{"probs": np.full((n, 2), 0.5), "labels": np.arange(n) % 2, **arrays})
-    return "a.npz", buffer.getvalue()
+    return "a.npz", npz_bytes(**{"probs": np.full((n, 2), 0.5), "labels": np.arange(n) % 2, **arrays})
 
 
 LONG = {

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 
 import numpy as np
@@ -11,7 +9,7 @@ import pytest
 
 import calib
 from calib.data import DataError
-from tests.data.conftest import cases, the
+from tests.data.conftest import cases, csv_bytes, the
 
 NAMES = ("ash", "birch", "oak")
 RNG = np.random.default_rng(4)
@@ -19,15 +17,6 @@ PROBS = RNG.dirichlet(np.full(3, 0.7), 40).round(6)
 LABELS = [NAMES[k] for k in (PROBS.cumsum(axis=1) > RNG.random((40, 1))).argmax(axis=1)]
 LABELS[:3] = NAMES
 P, HAPPENED = PROBS[:, 0], (RNG.random(40) < PROBS[:, 0]).astype(int)
-
-
-def table(delimiter=",", **columns):
-    """The bytes of a text table."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, delimiter=delimiter)
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return buffer.getvalue().encode()
 
 
 def by_score(row):
@@ -58,7 +47,7 @@ CELLS = [
 
 @cases("cell", CELLS)
 def test_a_cell_of_outputs_becomes_a_column_for_each_class(cell):
-    content = table(species_true=LABELS, class_probs=[cell(row) for row in PROBS])
+    content = csv_bytes(species_true=LABELS, class_probs=[cell(row) for row in PROBS])
     check_probabilities(calib.load(("cells.csv", content)))
 
 
@@ -77,14 +66,14 @@ def test_names_beside_sorted_scores_say_whose_they_are(as_json):
         check_probabilities(calib.load(("nested.jsonl", nested.encode())))
         return
     columns = {key: [value if isinstance(value := row[key], str) else repr(value) for row in rows] for key in rows[0]}
-    check_probabilities(calib.load(("zero_shot.csv", table(**columns))))
+    check_probabilities(calib.load(("zero_shot.csv", csv_bytes(**columns))))
 
 
 def test_scores_of_labels_that_differ_from_row_to_row_are_not_taken_by_place():
     labels = [repr(list(NAMES[:2] if k % 2 else NAMES[1:])) for k in range(40)]
     scores = [repr([0.7, 0.3]) for _ in range(40)]
     with pytest.raises(DataError):
-        calib.load(("top.csv", table(species_true=LABELS, labels=labels, scores=scores)))
+        calib.load(("top.csv", csv_bytes(species_true=LABELS, labels=labels, scores=scores)))
 
 
 @cases(
@@ -98,7 +87,7 @@ def test_scores_of_labels_that_differ_from_row_to_row_are_not_taken_by_place():
     ],
 )
 def test_fractions_and_units_are_numbers(cell):
-    data = calib.load(("fractions.csv", table(defaulted=HAPPENED, default_prob=[cell(p) for p in P])))
+    data = calib.load(("fractions.csv", csv_bytes(defaulted=HAPPENED, default_prob=[cell(p) for p in P])))
     inside = (np.round(P * 20) % 20) != 0
     found = 1 / (1 + np.exp(data.logits[:, 0] - data.logits[:, 1]))
     np.testing.assert_allclose(found[inside], (np.round(P * 20) / 20)[inside], atol=1e-9)
@@ -108,7 +97,7 @@ def test_fractions_and_units_are_numbers(cell):
 def test_months_and_pressures_are_no_fractions():
     months = [f"{k % 12 + 1:02d}/2024" for k in range(40)]
     pressures = [f"{120 + k % 9}/{80 + k % 7}" for k in range(40)]
-    content = table(defaulted=HAPPENED, default_prob=P, month=months, pressure=pressures)
+    content = csv_bytes(defaulted=HAPPENED, default_prob=P, month=months, pressure=pressures)
     data = calib.load(("beside.csv", content))
     assert "fractions" not in {f.code for f in data.findings}
 
@@ -123,14 +112,14 @@ def test_months_and_pressures_are_no_fractions():
     ],
 )
 def test_what_database_shells_write_around_a_table_is_left_out(before, after):
-    lines = table(defaulted=HAPPENED, default_prob=P).decode().splitlines(keepends=True)
+    lines = csv_bytes(defaulted=HAPPENED, default_prob=P).decode().splitlines(keepends=True)
     data = calib.load(("shell.csv", (lines[0] + before + "".join(lines[1:]) + after).encode()))
     assert len(data.labels) == 40
     assert "40" in the(data, "lines_below").message
 
 
 def test_a_file_that_was_cut_off_is_still_refused():
-    content = table(note=[f"some text {k}" for k in range(40)], default_prob=P, defaulted=HAPPENED)
+    content = csv_bytes(note=[f"some text {k}" for k in range(40)], default_prob=P, defaulted=HAPPENED)
     with pytest.raises(DataError):
         calib.load(("cut.csv", content + b"some te"))
 
@@ -145,7 +134,7 @@ def test_a_table_of_markdown_is_read():
 def test_large_numbers_that_differ_little_are_no_outputs():
     """A date as a number beside a fraction sums to "the same" within a percent."""
     stamps = 2021041700 + RNG.integers(0, 100, 40)
-    content = table(stamp=stamps, members=P, seen_above=HAPPENED)
+    content = csv_bytes(stamp=stamps, members=P, seen_above=HAPPENED)
     with pytest.raises(calib.AmbiguousTable) as asked:
         calib.load(("stamps.csv", content))
     assert all(reading.roles["outputs"] == "members" for reading in asked.value.readings)
@@ -153,7 +142,7 @@ def test_large_numbers_that_differ_little_are_no_outputs():
 
 def test_decimal_odds_are_asked_about_and_no_logits():
     odds = 1 / (PROBS.clip(0.02) * 1.06)
-    content = table(winner=LABELS, **{f"score_{name}": odds[:, k].round(2) for k, name in enumerate(NAMES)})
+    content = csv_bytes(winner=LABELS, **{f"score_{name}": odds[:, k].round(2) for k, name in enumerate(NAMES)})
     with pytest.raises(DataError) as asked:
         calib.load(("odds.csv", content))
     assert {changes["scale"] for changes in asked.value.findings[-1].readings.values()} == {"decimal_odds", "plain"}
@@ -166,12 +155,12 @@ def test_decimal_odds_are_asked_about_and_no_logits():
 def test_one_hot_labels_beside_the_same_classes_are_one_column():
     own = {f"true_{name}": [int(label == name) for label in LABELS] for name in NAMES}
     outputs = {f"pred_{name}": PROBS[:, k] for k, name in enumerate(NAMES)}
-    data = calib.load(("one_hot.csv", table(**own, **outputs)))
+    data = calib.load(("one_hot.csv", csv_bytes(**own, **outputs)))
     check_probabilities(data)
     assert "true_ash" in the(data, "one_hot").message
     own["true_oak"][0] = own["true_birch"][0] = own["true_ash"][0] = 1  # several at once are several outcomes
     with pytest.raises(DataError):
-        calib.load(("several.csv", table(**own, **outputs)))
+        calib.load(("several.csv", csv_bytes(**own, **outputs)))
 
 
 @pytest.mark.parametrize("left_out", [0, 1, 2])
@@ -180,7 +169,7 @@ def test_a_class_without_a_column_is_what_each_row_leaves_to_one(left_out, numbe
     names = ["0", "1", "2"] if numbered else list(NAMES)
     outputs = {f"prob_{names[k]}": PROBS[:, k] for k in range(3) if k != left_out}
     truth = np.array([names[NAMES.index(label)] for label in LABELS])
-    data = calib.load(("left_out.csv", table(true_class=truth, **outputs)))
+    data = calib.load(("left_out.csv", csv_bytes(true_class=truth, **outputs)))
     finding = the(data, "left_out_class")
     assert finding.level == "warning" and names[left_out] in finding.message
     order = [list(data.class_names).index(name) for name in names]
@@ -197,4 +186,4 @@ def test_columns_that_leave_no_room_or_another_number_of_labels_are_not_complete
     only = {"prob_ash": PROBS[:, 0] / 3, "prob_larch": PROBS[:, 1] / 3}  # two labels without a column
     for outputs in (both, only):
         with pytest.raises(DataError):
-            calib.load(("wrong.csv", table(true_class=LABELS, **outputs)))
+            calib.load(("wrong.csv", csv_bytes(true_class=LABELS, **outputs)))

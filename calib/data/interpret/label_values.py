@@ -1,4 +1,4 @@
-"""Labels of any form as column numbers, and which column each named label belongs to."""
+"""What the values of labels mean: labels of any form as column numbers, and the column of each named label."""
 
 from __future__ import annotations
 

@@ -15,15 +15,17 @@ from calib.data.interpret.names import (
     OUTPUTS,
     ROW_NAMES,
     SPLIT,
-    Column,
     Part,
     canonical,
-    feature_column,
+    feature_names,
+    first_named,
 )
 from calib.data.interpret.roles import ROLE_NAMES, ROW_ROLES
 from calib.data.options import Choices, Columns
 
 NUMBERS = ("float", "int", "uint", ">f", "<f", ">i", "<i", ">u", "<u")
+ARROW_NUMBERS = ("float", "double", "int", "uint", "half", "decimal")
+"""What the types of arrays, and of columns of a table, begin with where these hold numbers."""
 
 
 def infer_arrays(contents: Contents, choices: Choices, separate_labels: bool) -> Choices:
@@ -34,7 +36,9 @@ def infer_arrays(contents: Contents, choices: Choices, separate_labels: bool) ->
     separate_labels : whether the labels lie in another file, so that none are looked for here.
     """
     part, test_part = parts_of(contents)
-    outputs = choices.outputs or named(contents, OUTPUTS, part) or outputs_by_shape(contents, choices.labels)
+    outputs = (
+        choices.outputs or first_named(contents.names, OUTPUTS, part) or outputs_by_shape(contents, choices.labels)
+    )
     if outputs is None:
         raise InvalidUpload(
             "no_outputs",
@@ -43,13 +47,13 @@ def infer_arrays(contents: Contents, choices: Choices, separate_labels: bool) ->
         )
     labels = choices.labels or None
     if labels is None and not separate_labels:
-        labels = named(contents, LABELS, part) or labels_by_shape(contents, str(outputs))
+        labels = first_named(contents.names, LABELS, part) or labels_by_shape(contents, str(outputs))
         if labels is None:
             raise no_labels(contents)
     test_outputs, test_labels = choices.test_outputs, choices.test_labels
     if test_outputs is None and test_part is not NO_TEST:
-        test_outputs = named(contents, OUTPUTS, test_part)
-        test_labels = test_labels or named(contents, LABELS, test_part)
+        test_outputs = first_named(contents.names, OUTPUTS, test_part)
+        test_labels = test_labels or first_named(contents.names, LABELS, test_part)
         if test_outputs == outputs or test_labels is None:
             test_outputs = test_labels = None
     # Where there is one part only, features of its rows may still be called x_test beside x_train.
@@ -60,12 +64,12 @@ def infer_arrays(contents: Contents, choices: Choices, separate_labels: bool) ->
         labels=labels,
         test_outputs=test_outputs,
         test_labels=test_labels,
-        split=_or(choices.split, named(contents, SPLIT, None, "calibration")),
-        features=_or(choices.features, named(contents, FEATURES, part, None, *others)),
-        train_features=_or(choices.train_features, named(contents, FEATURES, "train")),
-        train_labels=_or(choices.train_labels, named(contents, LABELS, "train")),
+        split=_or(choices.split, first_named(contents.names, SPLIT, None, "calibration")),
+        features=_or(choices.features, first_named(contents.names, FEATURES, part, None, *others)),
+        train_features=_or(choices.train_features, first_named(contents.names, FEATURES, "train")),
+        train_labels=_or(choices.train_labels, first_named(contents.names, LABELS, "train")),
         **{
-            name: _or(getattr(choices, name), named(contents, role.names, part, None))
+            name: _or(getattr(choices, name), first_named(contents.names, role.names, part, None))
             for name, role in ROW_ROLES.items()
         },
     )
@@ -89,25 +93,6 @@ def parts_of(contents: Contents) -> tuple[Part | None, Part | None]:
     if {None, "calibration"} <= with_outputs:
         return "calibration", None
     return next(iter(with_outputs), None), NO_TEST
-
-
-def named(contents: Contents, vocabulary: tuple[str, ...], *parts: Part | None) -> str | None:
-    """The array whose name comes first in a vocabulary, in the first of the parts that has one."""
-    for part in parts:
-        found = [
-            (vocabulary.index(base), name)
-            for name in contents.names
-            for found_part, base in [canonical(name)]
-            if base in vocabulary and found_part == part
-        ]
-        if found:
-            return min(found, key=lambda pair: pair[0])[1]
-    return None
-
-
-def class_names_array(contents: Contents) -> str | None:
-    """The array that names the classes, if there is one."""
-    return named(contents, CLASS_NAMES, None)
 
 
 def outputs_by_shape(contents: Contents, labels: object) -> str | None:
@@ -168,34 +153,6 @@ def _or(choice: Any, inferred: Any) -> Any:
     return inferred if choice is None else choice
 
 
-def feature_columns(contents: Contents) -> tuple[str, ...] | str:
-    """Columns called feature_0, x1, feat_age, ..., in the order of their numbers; empty if there are none."""
-    found = []
-    for name in contents.names:
-        column = feature_column(name) or (Column(name, "") if canonical(name).base in FEATURES else None)
-        if column is not None and is_number(contents, name) and not has_role(name):
-            found.append((column, name))
-    if all(column.suffix.isdecimal() for column, _ in found):
-        found.sort(key=lambda pair: (pair[0].stem, int(pair[0].suffix)))
-    return tuple(name for _, name in found) or ""
-
-
-def has_role(name: str) -> bool:
-    """Whether a name says that the column is neither outputs nor labels."""
-    return canonical(name).base in (*ROW_NAMES, *HARD, *ROLE_NAMES, *SPLIT)
-
-
-def is_number(contents: Contents, name: str) -> bool:
-    """Whether a column was read as numbers."""
-    return contents.info(name).dtype.startswith(("float", "double", "int", "uint", "half", "decimal"))
-
-
-def first_column(contents: Contents, vocabulary: tuple[str, ...]) -> str | None:
-    """The column whose name comes first in a vocabulary."""
-    found = [(vocabulary.index(canonical(n).base), n) for n in contents.names if canonical(n).base in vocabulary]
-    return min(found, key=lambda pair: pair[0])[1] if found else None
-
-
 def infer_features(contents: Contents, role: str) -> Columns:
     """The features of a file that was given for them: by name, else the widest array, else all columns of numbers.
 
@@ -205,19 +162,20 @@ def infer_features(contents: Contents, role: str) -> Columns:
     """
     training = role == "train_features"
     if contents.tabular:
-        names = tuple(n for n in contents.names if is_number(contents, n) and not has_role(n) and not is_label(n))
-        found: Columns | None = feature_columns(contents) or names
+        numbers = [array.name for array in contents.arrays if array.dtype.startswith(ARROW_NUMBERS)]
+        free = [name for name in numbers if canonical(name).base not in (*ROW_NAMES, *HARD, *ROLE_NAMES, *SPLIT)]
+        found: Columns | None = feature_names(free) or tuple(name for name in free if not is_label(name))
     else:
         parts = ("train", None) if training else (None, "test", "calibration")
-        free = [
+        arrays = [
             array
             for array in contents.arrays
             if array.dtype.startswith(NUMBERS)
             and not is_label(array.name)
             and (training or canonical(array.name).part != "train")
         ]
-        widest = max(free, key=array_width).name if free else None
-        found = named(contents, FEATURES, *parts) or widest
+        widest = max(arrays, key=array_width).name if arrays else None
+        found = first_named(contents.names, FEATURES, *parts) or widest
     if not found:
         raise InvalidUpload(
             "no_features",
@@ -229,7 +187,7 @@ def infer_features(contents: Contents, role: str) -> Columns:
 
 def infer_training_labels(contents: Contents) -> str:
     """The labels of a file that was given for them: by name, the only array or column, else the last of its kind."""
-    found = first_column(contents, LABELS) if contents.tabular else named(contents, LABELS, "train", None)
+    found = first_named(contents.names, LABELS, *(() if contents.tabular else ("train", None)))
     return found or contents.names[-1]
 
 
@@ -241,9 +199,9 @@ def infer_training_part(contents: Contents, role: str, beside: bool) -> str | No
     beside : whether the file was given for the training features, so that its labels are those of the training set.
     """
     if contents.tabular:
-        return first_column(contents, LABELS) if beside else None
+        return first_named(contents.names, LABELS) if beside else None
     vocabulary = LABELS if role == "train_labels" else FEATURES
-    return named(contents, vocabulary, "train", *((None,) if beside else ()))
+    return first_named(contents.names, vocabulary, "train", *((None,) if beside else ()))
 
 
 def is_label(name: str) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calib.data.checks.report import InvalidUpload, Report
-from calib.data.interpret.labels import decode_labels
+from calib.data.interpret.label_values import decode_labels
 from calib.data.options import Choices
 
 

@@ -1,0 +1,161 @@
+"""What takes time in proportion: patterns and names to their length, tables and archives to the number of columns.
+
+Hostile text has 100,000 letters, whose square would take longer than the minute allowed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import pkgutil
+import re
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+
+import calib.data
+from calib.data import inspect
+from calib.data.formats import cells
+from calib.data.formats.dialect import choose_decimal, is_number
+from calib.data.interpret import vocabulary
+from calib.data.interpret.names import Column, canonical, feature_column, output_column
+from calib.data.interpret.scale import _told
+from tests.conftest import minute_of_cpu
+from tests.data.conftest import parquet_bytes
+
+LONG = 100_000
+PIECES = (" ", "1", "111 ", "111,", "111.", "a", "a1", "_", "-", "\u00a0")
+HOSTILE = [start + piece * (LONG // len(piece)) + "!" for start in ("", "1") for piece in PIECES]
+
+
+def patterns():
+    """Every pattern that a module of calib.data holds, and those of numbers as they are written."""
+    found = {name: re.compile(getattr(cells, name)) for name in ("WRITTEN", "EMPTY", "WHOLE", "EITHER")}
+    found |= {f"CERTAIN {sign}": re.compile(pattern) for sign, pattern in cells.CERTAIN.items()}
+    for module in pkgutil.walk_packages(calib.data.__path__, "calib.data."):
+        for name, value in vars(importlib.import_module(module.name)).items():
+            if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
+                found[f"{module.name.removeprefix('calib.data.')}.{name}"] = value
+    return found
+
+
+def test_the_patterns_are_found():
+    assert {"formats.dialect.NUMBER", "interpret.label_values.ENDS_IN_NUMBER", "WRITTEN"} <= set(patterns())
+
+
+@pytest.mark.parametrize("name", patterns())
+def test_a_pattern_goes_through_hostile_text_once(name):
+    pattern = patterns()[name]
+    with minute_of_cpu():
+        for text in HOSTILE:
+            pattern.fullmatch(text)
+
+
+@pytest.mark.parametrize("look", [is_number, _told, lambda text: choose_decimal([text], ";", None)],
+                         ids=["is_number", "scale", "decimal"])  # fmt: skip
+def test_what_is_done_with_a_cell_or_a_name_goes_through_it_once(look):
+    with minute_of_cpu():
+        for text in (*HOSTILE, "1" * LONG + "x", " " * LONG, "1" + " " * LONG + "x"):
+            look(text)
+
+
+@pytest.mark.parametrize("letter", [" ", "1", "a_"])
+@pytest.mark.parametrize("place", ["cell", "quoted", "name", "above"])
+def test_a_table_with_a_long_text_is_read_or_refused(letter, place):
+    text = "1" + letter * (120_000 // len(letter)) + "x"
+    rows = "".join(f"{j % 2},{p:.3f},{1 - p:.3f}\n" for j, p in enumerate(np.linspace(0.1, 0.9, 90)))
+    table = {
+        "cell": f"label,p_0,p_1\n{text},.5,.5\n{rows}",
+        "quoted": f'label,p_0,p_1\n"{text}",.5,.5\n{rows}',
+        "name": f"label,p_0,p_1{text}\n{rows}",
+        "above": f"{text}\nlabel,p_0,p_1\n{rows}",
+    }[place]
+    with minute_of_cpu():
+        found = inspect(("a.csv", table.encode()))
+    assert found.findings and all(len(finding.message) < 500 for finding in found.findings)
+
+
+def test_what_is_remembered_of_names_is_short():
+    asked = []
+    first = vocabulary.remembered(lambda name: asked.append(name) or len(name))
+    assert [first("x" * 10**6), first("x" * 10**7)] == [200, 200] and len(asked) == 1
+
+
+def many_columns(n):
+    return "w.csv", ",".join(f"col{j}" for j in range(n)).encode() + b"\n" + b",".join([b"0.5"] * n) + b"\n"
+
+
+def many_scores(n):
+    header = ",".join(["label", *(f"p_{j}" for j in range(n - 1))])
+    return "p.csv", header.encode() + b"\n" + b",".join([b"0", *[b"1"] * (n - 1)]) + b"\n"
+
+
+def no_names(n):
+    return "n.csv", b",".join([b"-inf"] * n) + b"\n"
+
+
+def same_names(n):
+    names = [f"col{j}" for j in range(n - 2)]
+    return "s.csv", ",".join([*names, "twice", "twice"]).encode() + b"\n" + b",".join([b"1"] * n) + b"\n"
+
+
+def long_names(n):
+    import pyarrow as pa
+
+    cells = pa.array([0.5, 0.1])
+    table = pa.table({"aB_" * 300 + str(j): cells for j in range(n // 4)})
+    return "l.parquet", parquet_bytes(table, use_dictionary=False)
+
+
+def many_arrays(n):
+    array, buffer = io.BytesIO(), io.BytesIO()
+    np.save(array, np.zeros((1, 2)))
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for j in range(n):
+            archive.writestr(f"{'aB' * 30}{j}.npy", array.getvalue())
+    return "a.npz", buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    "build",
+    [many_columns, pytest.param(many_scores, marks=pytest.mark.long), no_names, same_names, long_names, many_arrays],
+)
+def test_the_steps_taken_grow_with_the_number_of_columns_alone(build):
+    inspect(build(10))  # loads the readers
+    few, many = (steps_of(build(n)) for n in (500, 2_000))
+    assert many < 6 * few
+
+
+def steps_of(upload):
+    """Lines of Python that are run to inspect an upload."""
+    lines = 0
+
+    def trace(frame, event, argument):
+        nonlocal lines
+        lines += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        assert inspect(upload).findings
+    finally:
+        sys.settrace(before)  # a debugger's, or that of a coverage run
+    return lines
+
+
+@pytest.mark.parametrize("name", ["p" + "_" * 50_000 + "!", "a_" * 50_000, "p_" + "1" * 50_000, "a " * 50_000 + "1"],
+                         ids=["separators", "pieces", "digits", "blanks"])  # fmt: skip
+def test_a_name_of_any_length_is_looked_at_for_no_time(name):
+    with minute_of_cpu():
+        for _ in range(100):
+            assert output_column(name) is None and feature_column(name) is None
+            canonical(name)
+
+
+def test_names_that_are_usual_are_read_whole():
+    long = "the class that is called by whole sentences of words " * 3
+    assert output_column(f"prob_{long}") == Column("prob", long.strip())
+    assert output_column("p_" + "1" * 30) == Column("p", "1" * 30)
