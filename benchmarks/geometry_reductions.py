@@ -12,8 +12,8 @@ from benchmarks.geometry_methods import FAST, all_confidences, scores, separatio
 from benchmarks.geometry_speed import SIDE, Sets, simulated_sets
 from benchmarks.geometry_splits import Split
 from benchmarks.measure import markdown
+from calib.calibrators.geometric import fast_separation
 from calib.calibrators.geometric.reductions import REDUCTIONS, reduce_training
-from calib.calibrators.geometric.separation import fast_separation
 
 FACTORS = (2, 4)
 AS_RANDOM_ROWS = "kmeans"

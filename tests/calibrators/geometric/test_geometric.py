@@ -18,8 +18,7 @@ from sklearn.linear_model import LogisticRegression
 
 import calib
 from calib.calibrators import geometric as module
-from calib.calibrators.geometric import Geometric
-from calib.calibrators.geometric.separation import exact_separation, fast_separation
+from calib.calibrators.geometric import Geometric, exact_separation, fast_separation
 from calib.data.samples import load_sample
 from calib.diagnostics import shift_data
 from calib.errors import CalibrationError, FitCancelled
