@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Calibrator, Callback
+from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Callback
+from calib.calibrators._top_k import TopKCalibrator
 from calib.calibrators.log_partition import log_partition_bounds
 from calib.calibrators.temperature import OTHERS, TEMPERATURE, TemperatureScaling
 from calib.errors import CalibrationError
@@ -25,7 +26,7 @@ PAPERS_RANGE = (0.05, 5.0)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class EnsembleTemperatureScaling(Calibrator):
+class EnsembleTemperatureScaling(TopKCalibrator):
     """A weighted average of the scaled model and the uniform distribution; keeps the accuracy.
 
     Zhang, Kailkhura and Han, Mix-n-Match: Ensemble and Compositional Methods for Uncertainty Calibration in Deep

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE, Calibrator, Callback
+from calib.calibrators._top_k import TopKCalibrator
 from calib.calibrators.top_class import filled_in_proportion, top_log_odds
 from calib.errors import CalibrationError
 from calib.numerics import (
@@ -62,7 +63,7 @@ SHARING = (
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BinaryCalibrator(Calibrator):
+class BinaryCalibrator(TopKCalibrator):
     """Base of methods that map one log-odds to one probability.
 
     A subclass writes two hooks: ``_fit_map(log_odds, positives)`` learns one map from (m,) log-odds, which it may

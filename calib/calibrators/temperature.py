@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Calibrator, Callback, LabelledBlocks
+from calib.calibrators._top_k import TopKCalibrator
 from calib.calibrators.cross_entropy import NumPyCrossEntropy, ScaledCrossEntropy
 from calib.calibrators.log_partition import effective_others, log_partition_bounds
 from calib.errors import CalibrationError
@@ -108,7 +109,7 @@ class Slopes:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class TemperatureScaling(ScalingCalibrator):
+class TemperatureScaling(ScalingCalibrator, TopKCalibrator):
     """Divide all logits by one temperature; keeps the accuracy.
 
     Guo et al., On Calibration of Modern Neural Networks, ICML 2017, section 4.2. The negative

@@ -12,11 +12,11 @@ from calib.base import (
     GIVES_UNCERTAINTY,
     KEEPS_ACCURACY,
     KEEPS_RANKING,
-    Calibrator,
     Callback,
     LabelledBlocks,
     no_callback,
 )
+from calib.calibrators._top_k import TopKCalibrator
 from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.posterior import LatentTable, check_shifts, keep_predicted, tabulate
 from calib.calibrators.gpcalib.prediction import bounds_of_draws, predict
@@ -49,7 +49,7 @@ COLLAPSED = 1e-3
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class GPCalib(Calibrator):
+class GPCalib(TopKCalibrator):
     """One latent function ``g ~ GP(mu, k)`` applied to every logit: ``p = softmax(g(z_1), ..., g(z_K))``.
 
     Wenger, Kjellstrom and Triebel, Non-Parametric Calibration for Classification, AISTATS 2020, sections 3
