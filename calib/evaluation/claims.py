@@ -13,7 +13,7 @@ import numpy as np
 
 from calib.errors import CalibrationError
 from calib.evaluation.bootstrap import FEW, ResampledScores
-from calib.evaluation.catalogue import EVENT_RATE, SCORES
+from calib.evaluation.score_definitions import EVENT_RATE, SCORES
 from calib.formatting import NO_BREAK, listed, number, plural, round_percent
 from calib.metrics.bootstrap import Interval, wilson_interval
 from calib.numerics import Floats
@@ -155,7 +155,7 @@ class Claims:
     ----------
     scored : name -> scores on the same resamples; the first method is what others are compared with.
     level : probability with which all intervals hold.
-    relevant : key -> smallest relevant difference, where it is not that of the catalogue.
+    relevant : key -> smallest relevant difference, where it is not that of its definition.
     scores : over which intervals hold together; by default those that claim.
 
     Attributes

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from calib.base import Calibrator, Callback, no_callback
 from calib.errors import CalibrationError, reason
 from calib.evaluation.bootstrap import N_RESAMPLES, ResampledScores
-from calib.evaluation.catalogue import SCORES
 from calib.evaluation.claims import NOWHERE, Claim, Claims, relevant_differences
+from calib.evaluation.comparison_table import CONFIDENCE_ONLY
 from calib.evaluation.evaluation import Evaluation, check_same_rows
 from calib.evaluation.recommendation import Recommendation, recommend
-from calib.evaluation.score_table import CONFIDENCE_ONLY
+from calib.evaluation.score_definitions import SCORES
 from calib.evaluation.scores import resample_scores
 from calib.evaluation.view import view_of
 from calib.evaluation.weighted import COLUMN, weighted_scores

@@ -18,10 +18,10 @@ import numpy.typing as npt
 from calib.base import Calibrator, Callback, no_callback
 from calib.errors import CalibrationError, FitCancelled, reason
 from calib.evaluation import SCORES, Evaluation, scores
-from calib.evaluation.catalogue import EVENT_RATE, PROPORTIONS
 from calib.evaluation.claims import NOWHERE, best_method, not_rounding, relevant_differences, too_few_of, word_of
 from calib.evaluation.compare import BASELINE, columns
-from calib.evaluation.score_table import CONFIDENCE_ONLY
+from calib.evaluation.comparison_table import CONFIDENCE_ONLY
+from calib.evaluation.score_definitions import EVENT_RATE, PROPORTIONS
 from calib.metrics.bootstrap import Interval
 from calib.registry import calibrator, extras_for, titles_of
 

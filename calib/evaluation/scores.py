@@ -13,9 +13,9 @@ import numpy as np
 
 from calib.errors import CalibrationError
 from calib.evaluation.bootstrap import N_RESAMPLES, ResampledScores
-from calib.evaluation.catalogue import ERRORS, MEANS, NORMS, SCORES, SMOOTH, TERMS, TOP_LABEL_ERRORS
 from calib.evaluation.classwise import classwise_values
 from calib.evaluation.evaluation import Evaluation, check_same_rows
+from calib.evaluation.score_definitions import ERRORS, MEANS, NORMS, SCORES, SMOOTH, TERMS, TOP_LABEL_ERRORS
 from calib.metrics.binning import bin_edges
 from calib.metrics.bootstrap import Groups, Interval, Resamples, reflect
 from calib.metrics.calibration_error import debiased_error

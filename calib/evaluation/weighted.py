@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from calib.evaluation.catalogue import ERRORS, MEANS, SCORES
 from calib.evaluation.evaluation import Evaluation
+from calib.evaluation.score_definitions import ERRORS, MEANS, SCORES
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import aligned, fixed
 from calib.metrics.calibration_error import ece

@@ -15,8 +15,8 @@ import streamlit as st
 
 from calib.evaluation import SCORES
 from calib.evaluation.claims import NOWHERE, Claims
+from calib.evaluation.comparison_table import CONFIDENCE_ONLY
 from calib.evaluation.evaluation import said_of_bounds
-from calib.evaluation.score_table import CONFIDENCE_ONLY
 from calib.evaluation.view import View
 from calib.formatting import number
 from calib.plots import alt_text, figure_data

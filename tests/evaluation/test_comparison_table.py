@@ -9,8 +9,8 @@ import pytest
 from calib.data import Predictions
 from calib.evaluation import SCORES
 from calib.evaluation.compare import compare
+from calib.evaluation.comparison_table import MARKS, ScoreCell, score_rows, summary
 from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
-from calib.evaluation.score_table import MARKS, ScoreCell, score_rows, summary
 from calib.formatting import fixed, number
 from calib.metrics.bootstrap import Interval
 from calib.registry import calibrator
