@@ -81,7 +81,7 @@ class BinningPicture:
     n_rows, n_classes : of the logits.
     n_pairs : number of one-vs-rest pairs, n_rows or n_rows * n_classes.
     density : histogram and kernel density of the log-odds for y = 0 and y = 1.
-    schemes : "imax", "equal_mass" and "equal_size" -> its bins; and those that were given.
+    schemes : "imax", "equal_mass" and "equal_width" -> its bins; and those that were given.
     traces : the iterations of I-Max, the best from each kind of start, the highest first; ``schemes["imax"]`` is
         where that ends.
     trace_information : (n_steps,) I(bin; y) under the kernel densities along each of ``traces``, in nats.

@@ -411,6 +411,16 @@ def sealed(record: dict, arrays: bytes) -> str:
     return json.dumps(record)
 
 
+def test_bins_of_equal_width_load_under_the_name_that_they_had(overconfident):
+    fitted = calib.calibrator("imax", scheme="equal_width").fit(*overconfident)
+    text, arrays = runtime.to_record(ExportedCalibrator(fitted))
+    record = json.loads(text)
+    record["params"]["scheme"] = "equal_size"
+    loaded = runtime.from_record(sealed(record, arrays), arrays).calibrator
+    assert loaded.scheme == "equal_width"
+    np.testing.assert_array_equal(loaded.predict_proba(overconfident[0]), fitted.predict_proba(overconfident[0]))
+
+
 @pytest.mark.parametrize(("content", "count"), [(b"", "0"), (b"PK\x05\x06" + 18 * b"\0", "22"), (b"oops", "4")])
 def test_an_npz_of_nothing_is_not_said_to_lack_its_json_alone(content, count, tmp_path):
     (tmp_path / "empty.npz").write_bytes(content)

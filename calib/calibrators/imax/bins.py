@@ -18,7 +18,7 @@ class BinnedPairs:
 
     Attributes
     ----------
-    scheme : "imax", "equal_mass" or "equal_size".
+    scheme : "imax", "equal_mass" or "equal_width".
     edges : (n_bins - 1,) increasing inner edges in log-odds; bin m is ``edges[m - 1] <= log-odds < edges[m]``.
     count : (n_bins,) pairs in each bin.
     positives : (n_bins,) those whose class is the label.
