@@ -100,6 +100,9 @@ class BinaryCalibrator(TopKCalibrator):
         False, help="Soften the targets 0 and 1 by their counts, as Platt does; helps small calibration sets."
     )
 
+    mirrored: ClassVar[bool] = True
+    """Whether a map of two classes is the same seen from the other of them."""
+
     more_rows: ClassVar[str] = "Fit it again on all rows, old and new: steps and bins depend on the order of scores."
     state: ClassVar[State] = {
         "n_rows_": Count(1),
@@ -134,7 +137,7 @@ class BinaryCalibrator(TopKCalibrator):
     def promises(self, n_classes: int) -> frozenset[str]:
         if self.classes == "top":
             return frozenset({EQUIVARIANT, ROWS_SUM_TO_ONE, KEEPS_ACCURACY, KEEPS_RANKING})
-        kept = {EQUIVARIANT}
+        kept = {EQUIVARIANT} if self.mirrored or n_classes > 2 else set()
         if self.normalize or n_classes == 2:
             kept.add(ROWS_SUM_TO_ONE)
         # At two classes the one map may move the point where its value crosses one half.

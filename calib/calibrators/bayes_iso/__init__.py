@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import EQUIVARIANT, GIVES_UNCERTAINTY
+from calib.base import GIVES_UNCERTAINTY
 from calib.calibrators.bayes_iso.importance_sampling import BOUNDS
 from calib.calibrators.bayes_iso.schemes import SCHEMES, chosen, n_pools, takes_merged
 from calib.calibrators.isotonic import interpolate
@@ -50,6 +50,7 @@ class BayesIso(BinaryCalibrator):
         help="Sample maps over all scores as the paper does, over blocks of scores, or over pooled scores.",
     )
 
+    mirrored: ClassVar[bool] = False  # seen from the other class, other maps are sampled
     positive: ClassVar[bool] = True
     state: ClassVar[State] = {
         "maps_": maps_of(
@@ -69,9 +70,7 @@ class BayesIso(BinaryCalibrator):
     }
 
     def promises(self, n_classes: int) -> frozenset[str]:
-        # Seen from the other of two classes, other maps are sampled.
-        own = super().promises(n_classes) | {GIVES_UNCERTAINTY}
-        return own - {EQUIVARIANT} if n_classes == 2 and self.classes != "top" else own
+        return super().promises(n_classes) | {GIVES_UNCERTAINTY}
 
     def notes(self) -> list[str]:
         fitted = [state for state in self.maps_ if state]
