@@ -19,7 +19,7 @@ import numpy as np
 
 from calib.calibrators.logistic import fit_logistic
 from calib.errors import CalibrationError
-from calib.metrics.bootstrap import Interval
+from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.metrics.confidence import check_pair
 from calib.numerics import Floats, Ints, blocks, logsumexp, sigmoid
 
@@ -294,7 +294,7 @@ def slope_of(probs: Floats, outcomes: Any, level_z: float = 1.959964) -> Interva
     """Calibration slope b of ``logit P(y = 1) = a + b logit p`` (Cox 1958) with its Wald interval of 95 %."""
     score, came = log_odds(probs), np.asarray(outcomes, dtype=float)
     if not 0.0 < came.mean() < 1.0 or np.ptp(score) < 1e-9:
-        return Interval(float("nan"), float("nan"), float("nan"))
+        return UNKNOWN
     (slope,), intercept, _ = fit_logistic(score[None], came)
     chance = sigmoid(intercept + slope * score)
     weight = chance * (1.0 - chance)

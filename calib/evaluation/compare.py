@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from calib.base import Calibrator, Callback, no_callback
 from calib.errors import CalibrationError, reason
 from calib.evaluation.bootstrap import N_RESAMPLES, ResampledScores
-from calib.evaluation.claims import NOWHERE, Claim, Claims, relevant_differences
+from calib.evaluation.claims import Claim, Claims, relevant_differences
 from calib.evaluation.comparison_table import CONFIDENCE_ONLY
 from calib.evaluation.evaluation import Evaluation, check_same_rows
 from calib.evaluation.recommendation import Recommendation, recommend
@@ -20,7 +20,7 @@ from calib.evaluation.scores import resample_scores
 from calib.evaluation.view import view_of
 from calib.evaluation.weighted import COLUMN, weighted_scores
 from calib.formatting import Displayed, listed, plural
-from calib.metrics.bootstrap import Interval
+from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.registry import METHODS, calibrator, extras_for, titles_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from calib.data.predictions import Predictions
 
 BASELINE = "identity"
-ABSENT = Claim(*NOWHERE, "")
+ABSENT = Claim(*UNKNOWN, "")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -245,9 +245,9 @@ def table_of(
                     "method": name,
                     "title": titled[name],
                     "score": key,
-                    **dict(zip(("value", "low", "high"), values.get(name, {}).get(key, NOWHERE), strict=True)),
+                    **dict(zip(("value", "low", "high"), values.get(name, {}).get(key, UNKNOWN), strict=True)),
                     **({COLUMN: by_weight.get(name, {}).get(key, nan)} if any(by_weight.values()) else {}),
-                    **columns("difference", alone.get(name, {}).get(key, NOWHERE)),
+                    **columns("difference", alone.get(name, {}).get(key, UNKNOWN)),
                     "joint_low": to_raw.low,
                     "joint_high": to_raw.high,
                     "verdict": "" if name == baseline else to_raw.word,

@@ -18,11 +18,11 @@ import numpy.typing as npt
 from calib.base import Calibrator, Callback, no_callback
 from calib.errors import CalibrationError, FitCancelled, reason
 from calib.evaluation import SCORES, Evaluation, scores
-from calib.evaluation.claims import NOWHERE, best_method, not_rounding, relevant_differences, too_few_of, word_of
+from calib.evaluation.claims import best_method, not_rounding, relevant_differences, too_few_of, word_of
 from calib.evaluation.compare import BASELINE, columns
 from calib.evaluation.comparison_table import CONFIDENCE_ONLY
 from calib.evaluation.score_definitions import EVENT_RATE, PROPORTIONS
-from calib.metrics.bootstrap import Interval
+from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.registry import calibrator, extras_for, titles_of
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def corrected_interval(values: npt.ArrayLike, n_calibration: int, n_test: int, l
     values = np.asarray(values, dtype=float)
     n = len(values)
     if not n:
-        return NOWHERE
+        return UNKNOWN
     mean = float(values.mean())
     if n == 1:
         return Interval(mean, -math.inf, math.inf)
@@ -274,7 +274,7 @@ def summarise_splits(
         for name in names:
             own = interval(name, None, level)
             difference = interval(name, baseline, level)
-            to_raw, to_best = joint(name, baseline), joint(name, best) if best else NOWHERE
+            to_raw, to_best = joint(name, baseline), joint(name, best) if best else UNKNOWN
             known = values[name].dropna()
             rows.append(
                 {

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.errors import CalibrationError
-from calib.metrics.bootstrap import Interval, drawn_units, effective_count
+from calib.metrics.bootstrap import UNKNOWN, Interval, drawn_units, effective_count
 from calib.metrics.confidence import Bools, check_weights, effective_sample_size
 from calib.numerics import Floats, Ints
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 NORMAL_FROM = 40
 """So many independent units or more are judged by the normal distribution, fewer by Student's t."""
-UNKNOWN = Interval(float("nan"), float("nan"), float("nan"))
-"""Of what does not exist."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.formatting import number, percent, with_interval
-from calib.metrics.bootstrap import Interval
+from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.metrics.confidence import Bools
-from calib.metrics.linearised import NORMAL_FROM, UNKNOWN, Sample
+from calib.metrics.linearised import NORMAL_FROM, Sample
 from calib.metrics.recalibration import Recalibration, recalibrate_logistic
 from calib.numerics import Floats
 
