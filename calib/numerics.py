@@ -114,6 +114,13 @@ def sigmoid(values: Floats) -> Floats:
     return np.where(values >= 0, 1.0, small) / (1.0 + small)
 
 
+def log_odds_of(probs: Any, floor: float = 0.0) -> Floats:
+    """Log-odds of probabilities, which count as at least the floor and at most one minus it; infinite at 0 and 1."""
+    kept = np.clip(probs, floor, 1.0 - floor, dtype=np.float64)
+    with np.errstate(divide="ignore"):
+        return np.log(kept) - np.log1p(-kept)
+
+
 def softplus(values: Floats) -> Floats:
     """``log(1 + exp(values))`` without overflow."""
     return np.logaddexp(0.0, values)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from calib.calibrators.one_vs_rest import Map
 from calib.calibrators.step_maps import StepMapCalibrator, edges_at, smoothed_histograms
-from calib.numerics import Floats
+from calib.numerics import Floats, log_odds_of
 from calib.parameters import param
 
 
@@ -44,8 +44,7 @@ class HistogramBinning(StepMapCalibrator):
             best = max(models, key=lambda model: float(model.evidence.max()))
             return {"edges": edges_at(scores, best.cuts), "values": self.bounded(best.values[best.evidence.argmax()])}
         if self.binning == "equal_width":
-            inner = np.arange(1, self.n_bins) / self.n_bins
-            edges = np.log(inner) - np.log1p(-inner)
+            edges = log_odds_of(np.arange(1, self.n_bins) / self.n_bins)
         else:
             edges = np.unique(np.quantile(log_odds, np.arange(1, self.n_bins) / self.n_bins))
         n_bins = len(edges) + 1

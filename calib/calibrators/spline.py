@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calib.base import Callback
 from calib.calibrators.isotonic import interpolate
 from calib.calibrators.one_vs_rest import BinaryCalibrator, Map, maps_of
-from calib.numerics import Floats, Ints, sigmoid, softplus
+from calib.numerics import Floats, Ints, log_odds_of, sigmoid, softplus
 from calib.parameters import Array, State, Truth, param
 
 if TYPE_CHECKING:
@@ -191,8 +191,7 @@ def flattened(knots: Floats, values: Floats, curvatures: Floats, pools: Groups) 
     points = pool(pools, even_cuts(pools, MOST_POINTS))
     score = spline(knots, values, curvatures, points.log_odds)
     probs = isotonic_fit(Groups(points.log_odds, points.counts, points.counts * sigmoid(score)))
-    with np.errstate(divide="ignore"):
-        rising = np.clip(np.log(probs) - np.log1p(-probs), score.min(), score.max())
+    rising = np.clip(log_odds_of(probs), score.min(), score.max())
     return points.log_odds, np.maximum.accumulate(rising)
 
 

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from calib.calibrators.logistic import fit_logistic
-from calib.diagnostics.sequential_tests import log_odds
+from calib.diagnostics.sequential_tests import CLIP
 from calib.evaluation import Evaluation
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import listed, percent, round_percent
 from calib.metrics.bootstrap import Interval, drawn_units
-from calib.numerics import Floats, sigmoid
+from calib.numerics import Floats, log_odds_of, sigmoid
 
 BINS = 10
 """Bins of equal mass of the earlier scores, for the PSI."""
@@ -158,7 +158,7 @@ def expected_auroc(scores: Floats, chances: Floats) -> tuple[float, Floats]:
 
 def _recalibration(said: Floats, came: Floats, clusters: Any) -> tuple[Floats, Floats] | None:
     """Intercept and slope (2,) of the log-odds, and their covariance; None where too few rows tell them."""
-    score = log_odds(said)
+    score = log_odds_of(said, CLIP)
     if 3 * min(came.sum(), len(came) - came.sum()) < FEW_JUDGED or np.ptp(score) < 1e-9:
         return None
     slopes, intercept, _ = fit_logistic(score[None], came)
@@ -180,7 +180,7 @@ def _interval(
     added = 0.0
     if fitted is not None:
         at, covariance = fitted
-        score = log_odds(said)
+        score = log_odds_of(said, CLIP)
         chances = sigmoid(at[0] + at[1] * score)
         slopes = np.array([
             (of(sigmoid(up[0] + up[1] * score))[0] - of(sigmoid(down[0] + down[1] * score))[0]) / (2.0 * _STEP)

@@ -21,7 +21,7 @@ from calib.calibrators.logistic import fit_logistic
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.metrics.confidence import check_pair
-from calib.numerics import Floats, Ints, blocks, logsumexp, sigmoid
+from calib.numerics import Floats, Ints, blocks, log_odds_of, logsumexp, sigmoid
 
 MAX_BATCHES = 2000
 """Batches that are told apart."""
@@ -194,7 +194,7 @@ def slope_ratios(probs: Floats, outcomes: Any, batch: Ints, n_batches: int, effe
 
     Batches of more than 100 rows are cut at random. (T, J) are returned.
     """
-    logits = log_odds(probs)
+    logits = log_odds_of(probs, CLIP)
     came = np.asarray(outcomes, dtype=bool)
     found = np.zeros((n_batches, len(effects)))
     order = np.random.default_rng(0).permutation(len(logits))  # a file may be sorted by the outcome within a batch
@@ -292,7 +292,7 @@ def confidence_sequence(rows: Ints, observed: Floats, expected: Floats, alpha: f
 
 def slope_of(probs: Floats, outcomes: Any, level_z: float = 1.959964) -> Interval:
     """Calibration slope b of ``logit P(y = 1) = a + b logit p`` (Cox 1958) with its Wald interval of 95 %."""
-    score, came = log_odds(probs), np.asarray(outcomes, dtype=float)
+    score, came = log_odds_of(probs, CLIP), np.asarray(outcomes, dtype=float)
     if not 0.0 < came.mean() < 1.0 or np.ptp(score) < 1e-9:
         return UNKNOWN
     (slope,), intercept, _ = fit_logistic(score[None], came)
@@ -301,12 +301,6 @@ def slope_of(probs: Floats, outcomes: Any, level_z: float = 1.959964) -> Interva
     centred = score - np.average(score, weights=weight)
     half = level_z / float(np.sqrt(np.sum(weight * centred**2)))
     return Interval(float(slope), float(slope) - half, float(slope) + half)
-
-
-def log_odds(probs: Floats) -> Floats:
-    """Log-odds of (n,) probabilities, which are kept 1e-6 away from 0 and 1."""
-    kept = np.clip(probs, CLIP, 1.0 - CLIP)
-    return np.log(kept) - np.log1p(-kept)
 
 
 def batches_of(n: int, times: Any = None, size: int | None = None) -> tuple[Ints, tuple[str, ...]]:

@@ -132,7 +132,7 @@ class Sample:
         value: float,
         error: float,
         level: float = 0.95,
-        scale: tuple[Callable[[float], float], Callable[[float], float], float] | None = None,
+        scale: tuple[Callable[[Any], Any], Callable[[Any], Any], float] | None = None,
     ) -> Interval:
         """Interval of a value with its standard error, symmetric on a scale.
 
@@ -146,7 +146,8 @@ class Sample:
         if scale is None:
             return Interval(value, value - half, value + half)
         to, back, slope = scale
-        return Interval(value, back(to(value) - half * slope), back(to(value) + half * slope))
+        low, high = back(to(value) + half * slope * np.array([-1.0, 1.0]))
+        return Interval(value, float(low), float(high))
 
 
 def check_sample(
