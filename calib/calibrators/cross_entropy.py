@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, TypeVar
 
 import numpy as np
 
+from calib.hardware import Ran, cpu_description, no_gpu_note
 from calib.numerics import Floats, Ints, blocks
+
+T = TypeVar("T")
 
 
 class ScaledCrossEntropy(Protocol):
@@ -67,3 +71,28 @@ class NumPyCrossEntropy:
             odds *= logits
             by_scale += shares @ odds
         return loss / n, by_scale / n, by_bias / n
+
+
+def with_loss(
+    compute: Callable[[ScaledCrossEntropy], T], logits: Floats, labels: Ints, device: str, gpu_pays: bool
+) -> Ran[T]:
+    """Run a search with the loss of some rows, on a GPU where that pays and there is one.
+
+    Parameters
+    ----------
+    compute : given the loss; a second call must start afresh.
+    logits, labels : the rows.
+    device : "auto", "cpu" or "gpu".
+    gpu_pays : see :func:`calib.hardware.worth_a_gpu`.
+    """
+    if not gpu_pays:
+        found = compute(NumPyCrossEntropy(logits, labels))
+        return Ran(found, cpu_description(), no_gpu_note() if device == "gpu" else "")
+    from calib.calibrators._tensorflow import Device, TensorFlowCrossEntropy, run
+
+    def on(chosen: Device) -> T:
+        # On a CPU NumPy is the quicker one.
+        loss = TensorFlowCrossEntropy if chosen.kind == "gpu" else NumPyCrossEntropy
+        return compute(loss(logits, labels))
+
+    return run(on, device, (len(logits), logits.shape[1]))

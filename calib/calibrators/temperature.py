@@ -11,10 +11,10 @@ import numpy as np
 
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Calibrator, Callback, LabelledBlocks
 from calib.calibrators._top_k import TopKCalibrator
-from calib.calibrators.cross_entropy import NumPyCrossEntropy, ScaledCrossEntropy
+from calib.calibrators.cross_entropy import NumPyCrossEntropy, ScaledCrossEntropy, with_loss
 from calib.calibrators.log_partition import effective_others, log_partition_bounds
 from calib.errors import CalibrationError
-from calib.hardware import DEVICES, cpu_description, no_gpu_note, worth_a_gpu
+from calib.hardware import DEVICES, cpu_description, worth_a_gpu
 from calib.numerics import SMALLEST_UNIT, Floats, Ints, blocks, logit_unit, softmax, unit_rows
 from calib.parameters import LARGEST, Number, State, Text, param
 from calib.top_k import Groups, TopK
@@ -75,20 +75,10 @@ class ScalingCalibrator(Calibrator):
         return [self.device_note_] if self.device_note_ else []
 
     def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
-        start = extras.get("start")
-        if not worth_a_gpu(self.device, self.reads(logits.size)):
-            self._fit_scaling(NumPyCrossEntropy(logits, labels), logits, labels, callback, start)
-            self.device_ = cpu_description()
-            self.device_note_ = no_gpu_note() if self.device == "gpu" else ""
-            return
-        from calib.calibrators._tensorflow import Device, TensorFlowCrossEntropy, run
+        def fitted(loss: ScaledCrossEntropy) -> None:
+            self._fit_scaling(loss, logits, labels, callback, extras.get("start"))
 
-        def fit_on(device: Device) -> None:
-            on_gpu = device.kind == "gpu"  # on a CPU NumPy is the quicker one
-            loss = TensorFlowCrossEntropy(logits, labels) if on_gpu else NumPyCrossEntropy(logits, labels)
-            self._fit_scaling(loss, logits, labels, callback, start)
-
-        ran = run(fit_on, self.device, (len(logits), logits.shape[1]))
+        ran = with_loss(fitted, logits, labels, self.device, worth_a_gpu(self.device, self.reads(logits.size)))
         self.device_, self.device_note_ = ran.device, ran.note
 
 
