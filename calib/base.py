@@ -125,7 +125,7 @@ class Calibrator(Displayed):
     can be exported the same way, and ``state`` declares what each must be. A method that gives a confidence in
     the predicted class alone writes ``predict_confidence`` instead of ``_predict_proba``. One that can learn from
     files larger than memory also writes ``fit_blocks``; one that can learn from the top k logits of very many classes
-    derives from :class:`calib.calibrators._top_k.TopKCalibrator`.
+    derives from :class:`calib.calibrators.top_k_outputs.TopKCalibrator`.
     """
 
     random_state: int = param(0, low=0, help="Seed of everything random in the fit.")
@@ -323,7 +323,7 @@ class Calibrator(Displayed):
         return probs
 
     def predict_top_k(self, outputs: TopK) -> TopKProbs:
-        """Probabilities of the top k classes; see :meth:`calib.calibrators._top_k.TopKCalibrator.predict_top_k`."""
+        """Probabilities of the top k classes; refused, but by :mod:`calib.calibrators.top_k_outputs`."""
         raise needs_all_classes(self)
 
     def predict(self, logits: Any) -> Ints:

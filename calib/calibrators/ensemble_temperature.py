@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Callback
-from calib.calibrators._top_k import TopKCalibrator
-from calib.calibrators.log_partition import log_partition_bounds
 from calib.calibrators.temperature import OTHERS, TEMPERATURE, TemperatureScaling
+from calib.calibrators.top_k_outputs import TopKCalibrator, log_partition_bounds
 from calib.errors import CalibrationError
 from calib.numerics import Floats, Ints, blocks, softmax
 from calib.parameters import ROUNDING, Array, Items, State, Text, param
@@ -43,7 +42,7 @@ class EnsembleTemperatureScaling(TopKCalibrator):
     of T alone. A coarse search over some of the rows finds its deepest valley, and L-BFGS the ground of it.
 
     Of the top k of very many classes as many equal ones stand for the others as temperature scaling finds
-    (:func:`calib.calibrators.log_partition.effective_others`); temperature and weights are those of the greatest
+    (:func:`calib.calibrators.top_k_outputs.effective_others`); temperature and weights are those of the greatest
     likelihood given these.
     """
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Callback
-from calib.calibrators._top_k import TopKCalibrator
-from calib.calibrators.log_partition import log_partition_bounds
+from calib.calibrators.top_k_outputs import TopKCalibrator, log_partition_bounds
 from calib.numerics import Floats, Ints, softmax
 from calib.top_k import Groups, TopK
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE, Calibrator, Callback
-from calib.calibrators._top_k import TopKCalibrator
 from calib.calibrators.top_class import filled_in_proportion, top_log_odds
+from calib.calibrators.top_k_outputs import TopKCalibrator
 from calib.errors import CalibrationError
 from calib.numerics import (
     MEMORY_ENTRIES,

@@ -10,9 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Calibrator, Callback, LabelledBlocks
-from calib.calibrators._top_k import TopKCalibrator
 from calib.calibrators.cross_entropy import NumPyCrossEntropy, ScaledCrossEntropy, with_loss
-from calib.calibrators.log_partition import effective_others, log_partition_bounds
+from calib.calibrators.top_k_outputs import TopKCalibrator, effective_others, log_partition_bounds
 from calib.errors import CalibrationError
 from calib.hardware import DEVICES, cpu_description, worth_a_gpu
 from calib.numerics import SMALLEST_UNIT, Floats, Ints, blocks, logit_unit, softmax, unit_rows
@@ -109,7 +108,7 @@ class TemperatureScaling(ScalingCalibrator, TopKCalibrator):
 
     Of the top k of very many classes the rows whose label lies among the k decide, by the likelihood of the label given
     that it does: all other classes cancel in ``exp(z_y / T) / sum_{j <= k} exp(z_j / T)``, so that nothing is assumed
-    of them. What T makes of their sum is then chosen by :func:`calib.calibrators.log_partition.effective_others`. Where
+    of them. What T makes of their sum is then chosen by :func:`calib.calibrators.top_k_outputs.effective_others`. Where
     these rows have no best temperature, as with k = 1 or equal logits, all rows decide, with the other classes taken
     as equal.
     """
@@ -220,7 +219,7 @@ class TemperatureScaling(ScalingCalibrator, TopKCalibrator):
         return softmax(groups.logits / self.temperature_, groups.counts)
 
     def nll_bounds(self, outputs: TopK, labels: Ints) -> tuple[Floats, Floats]:
-        """From the bounds of the log-partition, :func:`calib.calibrators.log_partition.log_partition_bounds`."""
+        """From the bounds of the log-partition, :func:`calib.calibrators.top_k_outputs.log_partition_bounds`."""
         low, high = log_partition_bounds(outputs, 1 / self.temperature_, labels)
         own = outputs.label_logits(labels) / self.temperature_
         return low - own, high - own

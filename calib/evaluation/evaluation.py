@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calib.base import Calibrator
-from calib.calibrators._top_k import taking_top_k
+from calib.calibrators.top_k_outputs import taking_top_k
 from calib.errors import CalibrationError
 from calib.evaluation.classwise import ClasswiseSums
 from calib.evaluation.view import TOP_LABEL, View, view_of

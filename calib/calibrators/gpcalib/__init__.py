@@ -16,7 +16,6 @@ from calib.base import (
     LabelledBlocks,
     no_callback,
 )
-from calib.calibrators._top_k import TopKCalibrator
 from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.posterior import LatentTable, check_shifts, keep_predicted, tabulate
 from calib.calibrators.gpcalib.prediction import bounds_of_draws, predict
@@ -29,6 +28,7 @@ from calib.calibrators.gpcalib.statistics import (
     logit_offset,
     logit_scale,
 )
+from calib.calibrators.top_k_outputs import TopKCalibrator
 from calib.errors import CalibrationError, missing_package
 from calib.hardware import DEVICES, worth_a_gpu
 from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, check_labels, check_logits
