@@ -63,13 +63,12 @@ def blocks(n_rows: int, row_entries: int = 1, entries: int = CACHED_ENTRIES) -> 
         yield slice(start, min(start + step, n_rows))
 
 
-def logsumexp(values: Floats, axis: int = -1, keepdims: bool = False) -> Floats:
+def logsumexp(values: Floats, axis: int = -1) -> Floats:
     """Logarithm of the sum of exponentials along ``axis``; a slice that is all -inf gives -inf."""
     top = np.max(values, axis=axis, keepdims=True)
     top = np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore"):
-        result = top + np.log(np.sum(np.exp(values - top), axis=axis, keepdims=True))
-    return result if keepdims else np.squeeze(result, axis=axis)
+        return np.squeeze(top + np.log(np.sum(np.exp(values - top), axis=axis, keepdims=True)), axis=axis)
 
 
 def log_softmax(logits: Floats, counts: Floats | None = None) -> Floats:

@@ -196,7 +196,7 @@ def _interval(
     return Interval(value, float(low), float(high))
 
 
-def score_shift(before: Floats, now: Floats, n_bins: int = BINS, level: float = 0.95) -> ScoreShift:
+def score_shift(before: Floats, now: Floats) -> ScoreShift:
     """PSI of (m,) new scores against (n,) earlier ones, beside what chance gives.
 
     Without a change it is about ``(1 / n + 1 / m)`` times a chi-squared variable with one degree fewer than bins. A
@@ -205,13 +205,13 @@ def score_shift(before: Floats, now: Floats, n_bins: int = BINS, level: float = 
     """
     from scipy.stats import chi2
 
-    edges = np.unique(np.quantile(before, np.linspace(0.0, 1.0, n_bins + 1)[1:-1]))
+    edges = np.unique(np.quantile(before, np.linspace(0.0, 1.0, BINS + 1)[1:-1]))
     counts = [np.bincount(np.searchsorted(edges, of, side="right"), minlength=len(edges) + 1) for of in (before, now)]
     filled = counts[0] + counts[1] > 0
     shares = [(count[filled] + 0.5) / (count.sum() + 0.5 * filled.sum()) for count in counts]
     used = int(filled.sum())
     psi = float(np.sum((shares[1] - shares[0]) * np.log(shares[1] / shares[0])))
-    limit = float(chi2.ppf(level, max(used - 1, 1))) * (1.0 / len(before) + 1.0 / len(now))
+    limit = float(chi2.ppf(0.95, max(used - 1, 1))) * (1.0 / len(before) + 1.0 / len(now))
     return ScoreShift(psi, limit, used)
 
 

@@ -163,10 +163,10 @@ def _half_width(values: Floats, level: float) -> float:
 SMALLEST = 20
 
 
-def halved_sizes(n: int, smallest: int = SMALLEST) -> tuple[int, ...]:
-    """n, n/2, n/4, ... down to ``smallest``, ascending: every size is twice the labels of the one before."""
+def halved_sizes(n: int) -> tuple[int, ...]:
+    """n, n/2, n/4, ... down to 20 or more, ascending: every size is twice the labels of the one before."""
     sizes = [n]
-    while sizes[-1] // 2 >= smallest:
+    while sizes[-1] // 2 >= SMALLEST:
         sizes.append(sizes[-1] // 2)
     return tuple(reversed(sizes))
 

@@ -81,7 +81,6 @@ def weighted_rows(table: pd.DataFrame, view: View = TOP_LABEL) -> list[list[str]
     return lines
 
 
-def weighted_summary(table: pd.DataFrame, view: View = TOP_LABEL) -> str:
+def weighted_summary(table: pd.DataFrame, view: View) -> str:
     """:func:`weighted_rows` in plain text; "" without weights."""
-    rows = weighted_rows(table, view)
-    return "\n".join(aligned(rows)) if rows else ""
+    return "\n".join(aligned(weighted_rows(table, view)))
