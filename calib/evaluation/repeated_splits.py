@@ -6,9 +6,8 @@ Means over splits come with intervals that allow for splits sharing most of thei
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -16,32 +15,19 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.base import Calibrator, Callback, no_callback
-from calib.errors import CalibrationError, FitCancelled, reason
-from calib.evaluation import SCORES, Evaluation, scores
+from calib.errors import CalibrationError
+from calib.evaluation import SCORES, scores
 from calib.evaluation.claims import best_method, not_rounding, relevant_differences, too_few_of, word_of
-from calib.evaluation.compare import BASELINE, columns
+from calib.evaluation.compare import Attempt, attempt, columns, with_baseline
 from calib.evaluation.comparison_table import CONFIDENCE_ONLY
 from calib.evaluation.score_definitions import EVENT_RATE, PROPORTIONS
 from calib.metrics.bootstrap import UNKNOWN, Interval
-from calib.registry import calibrator, extras_for, titles_of
+from calib.registry import titles_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from calib.data.predictions import Predictions
-
-
-@dataclass(frozen=True, eq=False)
-class Attempt:
-    """A fit and its evaluation on the test rows; ``evaluation`` is None where it failed, and ``note`` says why.
-
-    ``parts`` are the methods that it is a mean of with their weights, as of :meth:`calib.base.Calibrator.parts`.
-    """
-
-    evaluation: Evaluation | None
-    fit_seconds: float = float("nan")
-    note: str = ""
-    parts: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -62,28 +48,9 @@ class Steps:
         self.callback(self.done, self.total, float("nan"))
 
 
-def attempt(
-    method: Calibrator, calibration: Predictions, test: Predictions, steps: Steps, view: str = "event"
-) -> Attempt:
-    """Fit a fresh copy of ``method`` and evaluate it; whatever goes wrong is a note, and only a cancellation passes."""
-    try:
-        fresh = type(method)(**method.get_params())
-        start = time.perf_counter()
-        extras = extras_for(fresh, calibration)
-        fresh.fit(calibration.logits, calibration.labels, callback=steps.within, **extras)
-        seconds = time.perf_counter() - start
-        return Attempt(Evaluation.from_predictions(fresh, test, view), seconds, parts=fresh.parts())
-    except FitCancelled:
-        raise
-    except CalibrationError as error:
-        return Attempt(None, note=str(error))
-    except Exception as error:
-        return Attempt(None, note=f"{type(error).__name__}: {reason(error)}")
-
-
-def with_baseline(calibrators: Mapping[str, Calibrator]) -> dict[str, Calibrator]:
-    """The raw model first, then the others."""
-    return {BASELINE: calibrator(BASELINE), **calibrators}
+def attempt_afresh(method: Calibrator, calibration: Predictions, test: Predictions, steps: Steps, view: str) -> Attempt:
+    """:func:`calib.evaluation.compare.attempt` of a copy that is not fitted."""
+    return attempt(type(method)(**method.get_params()), calibration, test, view, steps.within)
 
 
 def repeated_splits(
@@ -157,7 +124,7 @@ def one_split(
     rows: list[dict[str, Any]] = []
     for name, method in methods.items():
         here = {"method": name, "title": titles[name], "split": split, **sizes}
-        rows += [here | values for values in _scored(attempt(method, calibration, test, steps, view))]
+        rows += [here | values for values in _scored(attempt_afresh(method, calibration, test, steps, view))]
         steps.next()
     return pd.DataFrame(rows)
 
