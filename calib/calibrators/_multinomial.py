@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from calib.base import Callback, no_callback
 from calib.calibrators._folds import ChosenByFolds, Fit, Predict
-from calib.calibrators._lbfgs import LBFGSReport, minimise_convex
-from calib.calibrators.cross_entropy import loss_and_residual
+from calib.calibrators.minimisation import LBFGSReport, loss_and_residual, minimise_convex
 from calib.calibrators.temperature import STARTS_ANYWHERE, TEMPERATURE, TemperatureScaling
 from calib.errors import CalibrationError
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, log_softmax, softmax

@@ -9,7 +9,7 @@ import numpy as np
 
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Callback, no_callback
 from calib.calibrators._folds import ChosenByFolds, Fit, Predict
-from calib.calibrators._lbfgs import LBFGSReport, minimise_convex
+from calib.calibrators.minimisation import LBFGSReport, minimise_convex
 from calib.calibrators.temperature import STARTS_ANYWHERE, TEMPERATURE, TemperatureScaling
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
 from calib.parameters import Array, Count, Items, State, Text, Truth, param

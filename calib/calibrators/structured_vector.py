@@ -9,9 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calib.base import Callback, no_callback
-from calib.calibrators._lbfgs import LBFGSReport, minimise_convex
 from calib.calibrators._multinomial import ChangedTemperature, Problem
-from calib.calibrators.cross_entropy import NumPyCrossEntropy, ScaledCrossEntropy, with_loss
+from calib.calibrators.minimisation import (
+    LBFGSReport,
+    NumPyCrossEntropy,
+    ScaledCrossEntropy,
+    minimise_convex,
+    with_loss,
+)
 from calib.hardware import DEVICES, cpu_description, no_gpu_note, worth_a_gpu
 from calib.numerics import Floats, Ints, softmax
 from calib.parameters import Array, State, Text, param

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Calibrator, Callback, LabelledBlocks
-from calib.calibrators.cross_entropy import NumPyCrossEntropy, ScaledCrossEntropy, with_loss
+from calib.calibrators.minimisation import NumPyCrossEntropy, ScaledCrossEntropy, with_loss
 from calib.calibrators.top_k_outputs import TopKCalibrator, effective_others, log_partition_bounds
 from calib.errors import CalibrationError
 from calib.hardware import DEVICES, cpu_description, worth_a_gpu

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from calib.calibrators.imax.bins import BinnedPairs, binned_pairs
 from calib.calibrators.imax.density import (
+    BinnedPairs,
     LogOddsDensity,
+    binned_pairs,
     count_in_cells,
     information_along,
     information_of_log_odds,

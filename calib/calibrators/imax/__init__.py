@@ -10,8 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.base import Calibrator, Callback, LabelledBlocks
-from calib.calibrators.imax.bins import count_between, middle_of_bins, monotone_representatives
-from calib.calibrators.imax.density import log_odds_density, matched_sigmoid
+from calib.calibrators.imax.density import (
+    count_between,
+    log_odds_density,
+    matched_sigmoid,
+    middle_of_bins,
+    monotone_representatives,
+)
 from calib.calibrators.imax.placement import SCHEMES, scheme_edges
 from calib.calibrators.imax.sums import LogOddsCells, SigmoidSums
 from calib.calibrators.one_vs_rest import Map, one_vs_rest_pairs

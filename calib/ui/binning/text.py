@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from calib.calibrators.imax.bins import BinnedPairs
+from calib.calibrators.imax.density import BinnedPairs
 from calib.diagnostics.binning import BinningPicture
 from calib.diagnostics.verifiability import ErrorByBins
 from calib.formatting import listed, number, percent, plural
