@@ -38,8 +38,7 @@ class HistogramBinning(StepMapCalibrator):
 
     def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
         if self.binning == "evidence":
-            n_positive = int(positives.sum())
-            levels = self.target_levels(n_positive, positives.size - n_positive)
+            levels = self.target_levels(int(positives.sum()), positives.size)
             scores, models = smoothed_histograms(log_odds, positives, *levels)
             best = max(models, key=lambda model: float(model.evidence.max()))
             return {"edges": edges_at(scores, best.cuts), "values": self.bounded(best.values[best.evidence.argmax()])}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,8 @@ from calib.parameters import (
     unusable,
 )
 from calib.top_k import Groups, TopK
+
+Scores = TypeVar("Scores", Floats, Groups)
 
 Map = dict[str, Any]
 """What one fitted map has learned, as arrays and numbers; empty for the map that changes nothing."""
@@ -202,13 +204,12 @@ class BinaryCalibrator(TopKCalibrator):
         """Targets of a regression, shape (m,): 0 and 1, or with ``platt_correction`` 1/(N- + 2) and 1 - 1/(N+ + 2)."""
         if not self.platt_correction:
             return positives.astype(float)
-        n_positive = int(positives.sum())
-        low, high = self.target_levels(n_positive, positives.size - n_positive)
+        low, high = self.target_levels(int(positives.sum()), positives.size)
         return np.where(positives, high, low)
 
-    def target_levels(self, n_positive: int, n_negative: int) -> tuple[float, float]:
-        """What stands for 0 and for 1 among so many of each; see :meth:`targets`."""
-        return (1 / (n_negative + 2), 1 - 1 / (n_positive + 2)) if self.platt_correction else (0.0, 1.0)
+    def target_levels(self, n_positive: int, n: int) -> tuple[float, float]:
+        """What stands for 0 and for 1 among n pairs of which so many came true; see :meth:`targets`."""
+        return (1 / (n - n_positive + 2), 1 - 1 / (n_positive + 2)) if self.platt_correction else (0.0, 1.0)
 
     def bounded(self, probs: Floats) -> Floats:
         """Frequencies clipped away from 0 and 1, where a single error would cost an infinite loss.
@@ -241,7 +242,7 @@ class BinaryCalibrator(TopKCalibrator):
         self._count(len(outputs), len(outputs))
         log_odds = np.concatenate(
             [
-                self._scaled_groups(outputs[rows].groups()).one_vs_rest_log_odds()[:, 0]
+                self._scaled(outputs[rows].groups()).one_vs_rest_log_odds()[:, 0]
                 for rows in blocks(len(outputs), outputs.k + 1)
             ]
         )
@@ -253,7 +254,7 @@ class BinaryCalibrator(TopKCalibrator):
         """See the base class; a map of the top class, or one that was shared by all classes."""
         if len(self.maps_) > 1:
             raise CalibrationError("Each class has a map of its own, which the top k of many classes cannot use.")
-        groups = self._scaled_groups(groups)
+        groups = self._scaled(groups)
         log_odds = groups.one_vs_rest_log_odds()
         if self.maps_the_top:
             confidence = self._apply_one(self.maps_[0], log_odds[:, 0])
@@ -281,9 +282,6 @@ class BinaryCalibrator(TopKCalibrator):
         nll[np.isnan(outputs.label_logits(labels))] = np.nan
         return nll, nll
 
-    def _scaled_groups(self, groups: Groups) -> Groups:
-        return groups / self.temperature_ if self.scales_first and self.temperature_ != 1.0 else groups
-
     @property
     def maps_the_top(self) -> bool:
         """Whether the map is of the confidence in the predicted class, by choice or by what it was fitted on."""
@@ -295,7 +293,7 @@ class BinaryCalibrator(TopKCalibrator):
             return top_log_odds(logits)[:, None], (np.argmax(logits, axis=1) == labels)[:, None]
         return one_vs_rest_pairs(logits, labels)
 
-    def _scaled(self, logits: Floats) -> Floats:
+    def _scaled(self, logits: Scores) -> Scores:
         """The logits that the maps are for."""
         return logits / self.temperature_ if self.scales_first and self.temperature_ != 1.0 else logits
 

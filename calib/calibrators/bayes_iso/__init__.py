@@ -15,7 +15,16 @@ from calib.calibrators.bayes_iso.exact_posterior import knots_posterior
 from calib.calibrators.bayes_iso.importance_sampling import BOUNDS, sample_posterior
 from calib.calibrators.isotonic import interpolate
 from calib.calibrators.one_vs_rest import BinaryCalibrator, Map, knots_and_values, maps_of
-from calib.calibrators.pooled_scores import Groups, even_cuts, group_around, group_ties, merge_violators, pool, thin
+from calib.calibrators.pooled_scores import (
+    Groups,
+    even_cuts,
+    group_around,
+    group_ties,
+    isotonic_means,
+    merge_violators,
+    pool,
+    thin,
+)
 from calib.numerics import Floats, Ints
 from calib.parameters import ROUNDING, Array, Count, Number, State, Text, Truth, param
 
@@ -83,12 +92,12 @@ def blocks(groups: Groups, bounds: str, n_maps: int, shown: Ints, rng: np.random
         inside = shown[(shown >= start) & (shown < stop)] - start
         parts.append(plain(groups.part(start, stop), bounds, n_each, inside, rng))
     low, high, *samples = (
-        _pooled(np.concatenate(pieces), groups.counts[shown])
+        isotonic_means(np.concatenate(pieces), groups.counts[shown])
         for pieces in zip(*((part.low, part.high, *part.samples) for part in parts), strict=True)
     )
     return MapPosterior(
         groups.log_odds,
-        _pooled(np.concatenate([part.mean for part in parts]), groups.counts),
+        isotonic_means(np.concatenate([part.mean for part in parts]), groups.counts),
         low,
         high,
         np.array(samples),
@@ -136,12 +145,6 @@ def chosen(scheme: str, groups: Groups) -> str:
 def takes_merged(scheme: str, bounds: str, n_pairs: int) -> bool:
     """Whether neighbouring negatives may be one group: not where maps or the paper's windows are of single scores."""
     return bounds == "pav" and (scheme == "knots" or (scheme == "auto" and n_pairs > MOST_PLAIN_PAIRS))
-
-
-def _pooled(values: Floats, counts: Ints) -> Floats:
-    from scipy.optimize import isotonic_regression
-
-    return isotonic_regression(values, weights=counts).x
 
 
 MOST_SHOWN = 100
@@ -223,7 +226,7 @@ class BayesIso(BinaryCalibrator):
     def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
         n = len(log_odds)
         if takes_merged(self.scheme, self.bounds, n):
-            levels = self.target_levels(int(positives.sum()), n - int(positives.sum()))
+            levels = self.target_levels(int(positives.sum()), n)
             groups = group_around(log_odds, positives, levels, (MOST_SHOWN - 1, n_pools(n)))
         else:
             groups = group_ties(log_odds, self.targets(positives))

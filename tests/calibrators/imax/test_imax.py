@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 import calib
 from calib import metrics
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE
-from calib.calibrators.imax import SOURCES, IMaxBinning
+from calib.calibrators.imax import IMaxBinning
 from calib.calibrators.imax.placement import best_traces, centres_of, edges_between, information_bound, iterate
 from calib.calibrators.imax.sums import SigmoidSums
 from calib.numerics import one_vs_rest_log_odds
@@ -121,10 +121,6 @@ def test_two_classes_have_one_map_on_the_log_odds_of_class_1():
     for m in range(6):
         np.testing.assert_allclose(probs[index == m, 1], platt[index == m].mean(), rtol=1e-12)
     np.testing.assert_allclose(probs.sum(axis=1), 1)
-
-
-def test_what_bins_take_over_is_what_is_registered():
-    assert {name: calib.METHODS[name].where for name in SOURCES} == SOURCES
 
 
 def test_a_source_says_what_it_noticed(overconfident):
