@@ -285,12 +285,7 @@ def table_of(
                     **dict(zip(("value", "low", "high"), values.get(name, {}).get(key, UNKNOWN), strict=True)),
                     **({COLUMN: by_weight.get(name, {}).get(key, nan)} if any(by_weight.values()) else {}),
                     **columns("difference", alone.get(name, {}).get(key, UNKNOWN)),
-                    "joint_low": to_raw.low,
-                    "joint_high": to_raw.high,
-                    "verdict": "" if name == baseline else to_raw.word,
-                    "rows_needed": to_raw.rows_needed,
-                    **columns("to_best", to_best.interval),
-                    "to_best_verdict": "" if name == leader else to_best.word,
+                    **claim_columns(to_raw, to_best, name == baseline, name == leader),
                     "relevant": claims.relevant[key],
                     "claims": SCORES[key].claims,
                     "chance": nan if absent else scored[name].chance.get(key, nan),
@@ -304,6 +299,18 @@ def table_of(
                 }
             )
     return pd.DataFrame(rows)
+
+
+def claim_columns(to_raw: Claim, to_best: Claim, is_raw: bool, is_best: bool) -> dict[str, Any]:
+    """What is claimed of a method against the baseline and against the best, which claim nothing of themselves."""
+    return {
+        "joint_low": to_raw.low,
+        "joint_high": to_raw.high,
+        "verdict": "" if is_raw else to_raw.word,
+        "rows_needed": to_raw.rows_needed,
+        **columns("to_best", to_best.interval),
+        "to_best_verdict": "" if is_best else to_best.word,
+    }
 
 
 def columns(name: str, interval: Interval) -> dict[str, float]:

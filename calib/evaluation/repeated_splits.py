@@ -17,8 +17,8 @@ import numpy.typing as npt
 from calib.base import Calibrator, Callback, no_callback
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, scores
-from calib.evaluation.claims import best_method, not_rounding, relevant_differences, too_few_of, word_of
-from calib.evaluation.compare import Attempt, attempt, columns, with_baseline
+from calib.evaluation.claims import Claim, best_method, not_rounding, relevant_differences, too_few_of, word_of
+from calib.evaluation.compare import ABSENT, Attempt, attempt, claim_columns, columns, with_baseline
 from calib.evaluation.comparison_table import CONFIDENCE_ONLY
 from calib.evaluation.score_definitions import EVENT_RATE, PROPORTIONS
 from calib.metrics.bootstrap import UNKNOWN, Interval
@@ -231,17 +231,16 @@ def summarise_splits(
             shift = 0.0 if other is None else values[other]
             return not_rounding(corrected_interval((values[name] - shift).dropna(), *sizes, level))
 
-        def joint(name: str, other: str, key: str = key) -> Interval:
+        def joint(name: str, other: str, key: str = key) -> Claim:
             found = interval(name, other, joint_level)
             unseen = key not in PROPORTIONS and (few.get(name) or few.get(other))
-            return (
-                found._replace(low=float("-inf"), high=float("inf")) if unseen and found.value == found.value else found
-            )
+            if unseen and found.value == found.value:
+                found = found._replace(low=-math.inf, high=math.inf)
+            return Claim(*found, word_of(key, found, margins[key]))
 
         for name in names:
             own = interval(name, None, level)
-            difference = interval(name, baseline, level)
-            to_raw, to_best = joint(name, baseline), joint(name, best) if best else UNKNOWN
+            to_raw, to_best = joint(name, baseline), joint(name, best) if best else ABSENT
             known = values[name].dropna()
             rows.append(
                 {
@@ -253,13 +252,8 @@ def summarise_splits(
                     "high": min(own.high, SCORES[key].high),
                     "sd": float(known.std(ddof=1)) if len(known) > 1 else float("nan"),
                     "n_splits": len(known),
-                    **columns("difference", difference),
-                    "joint_low": to_raw.low,
-                    "joint_high": to_raw.high,
-                    "verdict": "" if name == baseline else word_of(key, to_raw, margins[key]),
-                    "rows_needed": math.nan,
-                    **columns("to_best", to_best),
-                    "to_best_verdict": "" if name == best else word_of(key, to_best, margins[key]),
+                    **columns("difference", interval(name, baseline, level)),
+                    **claim_columns(to_raw, to_best, name == baseline, name == best),
                     "relevant": margins[key],
                     "claims": SCORES[key].claims,
                     "too_few": "" if key in PROPORTIONS else few.get(name, ""),
