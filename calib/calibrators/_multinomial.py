@@ -214,6 +214,8 @@ class ChangedTemperature(ChosenByFolds):
         return [*notes, *self.temperature_notes_, *super().notes()]
 
     def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
+        if self.change_dimensions == 2:
+            check_matrix(len(logits), logits.shape[1], self.max_iter)
         penalty = self._chosen_penalty(self._fits_in_fold, logits, labels, callback, extras.get("clusters"))
         fit = _Fit(self, logits, labels, callback)
         if isinstance(start := extras.get("start"), ChangedTemperature):

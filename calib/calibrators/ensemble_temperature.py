@@ -99,10 +99,6 @@ class EnsembleTemperatureScaling(TopKCalibrator):
         if self.form == "paper":
             raise CalibrationError("form='paper' needs the outputs of all classes; choose form='joint' for the top k.")
 
-    @property
-    def equal_others(self) -> float | None:
-        return self.others_ or None
-
     def predict_groups(self, groups: Groups) -> Floats:
         """See the base class."""
         counts = groups.counts

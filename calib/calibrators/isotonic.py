@@ -37,10 +37,6 @@ class IsotonicCalibration(BinaryCalibrator):
 
     state: ClassVar[State] = {"maps_": maps_of(**knots_and_values())}
 
-    @property
-    def scales_first(self) -> bool:
-        return self.after_temperature
-
     def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
         if self.centred:
             from calib.calibrators.pooled_scores import group_ties

@@ -118,13 +118,13 @@ class BinaryCalibrator(TopKCalibrator):
 
     @property
     def is_monotone(self) -> bool:
-        """Whether a higher log-odds never gets a lower probability."""
-        return True
+        """Whether a higher log-odds never gets a lower probability; ``monotone`` says so where there is a choice."""
+        return bool(getattr(self, "monotone", True))
 
     @property
     def scales_first(self) -> bool:
-        """Whether more than two classes are scaled by one temperature before their maps."""
-        return False
+        """Whether more than two classes are scaled by one temperature first, as ``after_temperature`` asks for."""
+        return bool(getattr(self, "after_temperature", False))
 
     def _hook_input(self, logits: Any) -> Floats:
         # Log-odds are differences within a row as it is, so that none needs a copy less its maximum.

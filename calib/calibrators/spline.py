@@ -67,10 +67,6 @@ class SplineCalibration(BinaryCalibrator):
         "by_folds_": Truth().or_absent(True),
     }
 
-    @property
-    def is_monotone(self) -> bool:
-        return self.monotone
-
     def notes(self) -> list[str]:
         from calib.calibrators._folds import FEWEST, FOLDS
 

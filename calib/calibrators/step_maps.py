@@ -36,7 +36,7 @@ class StepMapCalibrator(BinaryCalibrator):
 
     @property
     def is_monotone(self) -> bool:
-        return False
+        return bool(getattr(self, "monotone", False))
 
     def _apply_map(self, state: Map, log_odds: Floats) -> Floats:
         return state["values"][edges_at_or_below(log_odds, state["edges"])]

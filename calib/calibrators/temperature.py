@@ -210,10 +210,6 @@ class TemperatureScaling(ScalingCalibrator, TopKCalibrator):
         loss = NumPyCrossEntropy(groups.logits, rank, groups.log_counts)
         self._fit_scaling(loss, groups.logits, rank, callback)
 
-    @property
-    def equal_others(self) -> float | None:
-        return self.others_ or None
-
     def predict_groups(self, groups: Groups) -> Floats:
         """See the base class."""
         return softmax(groups.logits / self.temperature_, groups.counts)

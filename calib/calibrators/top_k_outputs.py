@@ -43,8 +43,8 @@ class TopKCalibrator(Calibrator, ABC):
 
     @property
     def equal_others(self) -> float | None:
-        """How many equal classes stand for those outside the top k, as the fit found; None for all of them."""
-        return None
+        """How many equal classes stand for those outside the top k, ``others_`` of fits that find it; None for all."""
+        return getattr(self, "others_", 0.0) or None
 
     def check_top_k(self) -> None:
         """Raise :class:`CalibrationError` where ``fit_top_k`` cannot fit with these parameters."""

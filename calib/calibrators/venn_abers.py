@@ -57,10 +57,6 @@ class VennAbers(BinaryCalibrator):
         )
     }
 
-    @property
-    def scales_first(self) -> bool:
-        return self.after_temperature
-
     def notes(self) -> list[str]:
         if not self.gives_pairs:
             return super().notes()

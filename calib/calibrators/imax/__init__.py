@@ -67,10 +67,6 @@ class IMaxBinning(StepMapCalibrator):
 
     state: ClassVar[State] = {"source_notes_": Items(Text())}
 
-    @property
-    def is_monotone(self) -> bool:
-        return self.monotone
-
     def check_state(self) -> None:
         super().check_state()
         if self.monotone:
