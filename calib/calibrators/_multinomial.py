@@ -9,15 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.base import Callback, no_callback
-from calib.calibrators._folds import ChosenByFolds, Fit, Predict
+from calib.calibrators._folds import FOLD_TOLERANCE, ChosenByFolds, Fit, Predict
 from calib.calibrators.minimisation import LBFGSReport, loss_and_residual, minimise_convex
-from calib.calibrators.temperature import STARTS_ANYWHERE, TEMPERATURE, TemperatureScaling
+from calib.calibrators.temperature import TemperatureScaling
 from calib.errors import CalibrationError
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, log_softmax, softmax
-from calib.parameters import Array, Count, Items, State, Text, Truth, param
-
-FOLD_TOLERANCE = 1e-4
-"""Gradient at which fits inside folds end, each weight in a unit of about one curvature."""
+from calib.parameters import Array, Count, State
 
 FOLD_STEPS = 100
 """Most steps of a fit inside a fold, which starts where the one before ended."""
@@ -162,21 +159,12 @@ class ChangedTemperature(ChosenByFolds):
     rest by a map that is fitted to them alone: no label is its own, so that the likelihood would push it to zero.
     """
 
-    max_iter: int = param(500, low=1, high=100_000, help="Largest number of L-BFGS steps.")
-
     state: ClassVar[State] = {
-        "temperature_": TEMPERATURE,
-        "temperature_notes_": Items(Text()),
         "n_rows_": Count(1),
         "learned_": Array("n_classes", low=0, high=1, kinds=(np.bool_,)),
         "change_": Array("n_classes", "n_classes"),
         "bias_": Array("n_classes"),
-        "n_iter_": Count(),
-        "converged_": Truth(),
     }
-    needs_classes: ClassVar[bool] = True
-    starts: ClassVar[bool] = True
-    more_rows: ClassVar[str] = STARTS_ANYWHERE
 
     change_dimensions: ClassVar[int] = 2
     """1 where M is a diagonal, kept as a vector."""
@@ -198,20 +186,16 @@ class ChangedTemperature(ChosenByFolds):
     # --------------------------------------------------------------------------------------------------
 
     def notes(self) -> list[str]:
-        notes = []
-        if not self.converged_:
-            notes.append(
-                f"The fit stopped after {self.n_iter_} steps before it had converged; raise max_iter to let it go "
-                "on, or the penalty to make it easier."
-            )
+        notes = super().notes()
         absent = self.n_classes_ - int(self.learned_.sum())
         if absent:
-            notes.append(
+            notes.insert(
+                not self.converged_,  # behind that it had not converged
                 f"{absent} of {self.n_classes_} classes {'has' if absent == 1 else 'have'} no calibration rows, so "
                 f"nothing can be learned about {'it; it keeps' if absent == 1 else 'them; they keep'} what temperature "
-                "scaling gives."
+                "scaling gives.",
             )
-        return [*notes, *self.temperature_notes_, *super().notes()]
+        return notes
 
     def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
         if self.change_dimensions == 2:
@@ -223,7 +207,8 @@ class ChangedTemperature(ChosenByFolds):
         report = fit.at(penalty, callback)
         self.temperature_, self.temperature_notes_, self.n_rows_ = fit.temperature_, fit.notes, fit.n_rows_
         self.learned_, self.change_, self.bias_ = fit.learned_, fit.change_, fit.bias_
-        self.n_iter_, self.converged_ = (report.n_iter, report.converged) if report else (0, True)
+        if report:
+            self.n_iter_, self.converged_ = report.n_iter, report.converged
 
     def _fits_in_fold(self, logits: Floats, labels: Ints) -> Fit:
         fit = _Fit(self, logits, labels, no_callback, in_fold=True)
