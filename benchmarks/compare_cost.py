@@ -25,7 +25,7 @@ from benchmarks.outputs import simulated
 from calib.data.predictions import Predictions
 from calib.evaluation import Evaluation
 from calib.evaluation.compare import compare, compare_evaluations
-from calib.evaluation.score_table import verdict
+from calib.evaluation.comparison_table import verdict
 from calib.jobs import FitQueue, FitSpec
 from calib.registry import calibrator, presets
 

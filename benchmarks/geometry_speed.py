@@ -20,7 +20,7 @@ from statistics import median
 import numpy as np
 
 from benchmarks.measure import bytes_after_imports, cost_of, in_checkout, in_fresh_process, machine, markdown, megabytes
-from calib.calibrators.geometric.separation import exact_separation, fast_separation
+from calib.calibrators.geometric import exact_separation, fast_separation
 from calib.numerics import Floats, Ints
 
 ROWS = 42_000

@@ -34,8 +34,8 @@ from benchmarks.geometry_methods import (
 from benchmarks.geometry_speed import INPUTS, ROWS, SIDE, Sets, simulated_sets
 from benchmarks.geometry_splits import MODELS, Split, Task, digits, split, tabular
 from benchmarks.measure import machine, markdown
+from calib.calibrators.geometric import fast_separation
 from calib.calibrators.geometric.reductions import REDUCTIONS, reduce_training
-from calib.calibrators.geometric.separation import fast_separation
 from calib.numerics import Floats
 
 FEW = 10

@@ -63,7 +63,7 @@ def above_1_k(probs: Floats, labels: Ints, binning: str) -> float:
 def table_1(splits: Sequence[Split]) -> str:
     """Schemes of bins: class-wise on all calibration rows with the raw means (S7.3), and shared on few."""
     rows = [["Baseline", "–", "–", *means(splits, RAW_BASELINE, "information", "top1", "top5", *MAIN[1:], "nll")]]
-    for title, scheme in (("Eq. mass", "equal_mass"), ("Eq. size", "equal_size"), ("I-Max", "imax")):
+    for title, scheme in (("Eq. mass", "equal_mass"), ("Eq. size", "equal_width"), ("I-Max", "imax")):
         apart = (("representatives", "raw"), ("scheme", scheme), ("share_classes", False))
         for sharing, method in (("CW", Method(title, "imax", MANY, apart)), ("sCW", binning(FEW, scheme))):
             cells = means(splits, method, "information", "top1", "top5", *MAIN[1:], "nll")
@@ -108,7 +108,7 @@ def table_s1(splits: Sequence[Split]) -> str:
     """Ties among shared bins: the first class, or the raw logits."""
     keys = ("top1", "top1 raw", "top5", "top5 raw", "ece", "ece raw", "nll")
     methods = [RAW_BASELINE]
-    methods += [binning(FEW, scheme) for scheme in ("equal_mass", "equal_size", "imax")]
+    methods += [binning(FEW, scheme) for scheme in ("equal_mass", "equal_width", "imax")]
     titles = ("Baseline", "Eq. mass", "Eq. size", "I-Max")
     rows = [[title, *means(splits, method, *keys)] for title, method in zip(titles, methods, strict=True)]
     return markdown(["bins, sCW", *(TITLES[key] for key in keys)], rows)

@@ -9,8 +9,8 @@ from functools import cache, partial
 import numpy as np
 
 from calib.evaluation import SCORES, Evaluation
-from calib.evaluation.catalogue import TOP_LABEL_ERRORS
 from calib.evaluation.evaluation import TOP_K
+from calib.evaluation.score_definitions import TOP_LABEL_ERRORS
 from calib.evaluation.view import EVENT
 from calib.metrics.confidence import Bools
 from calib.metrics.scoring_rules import row_scores

@@ -37,7 +37,7 @@ from calib.parameters import (
     unknown_parameter,
     unusable,
 )
-from calib.top_k import Groups, TopK, TopKProbs
+from calib.top_k import TopK, TopKProbs
 
 # With the names of the modules below that whoever writes or calls a calibrator needs beside the contract.
 __all__ = [
@@ -124,7 +124,8 @@ class Calibrator(Displayed):
     Learned attributes are numbers, strings, arrays, or lists and dicts of these, so that every calibrator
     can be exported the same way, and ``state`` declares what each must be. A method that gives a confidence in
     the predicted class alone writes ``predict_confidence`` instead of ``_predict_proba``. One that can learn from
-    files larger than memory also writes ``fit_blocks``.
+    files larger than memory also writes ``fit_blocks``; one that can learn from the top k logits of very many classes
+    derives from :class:`calib.calibrators.top_k_outputs.TopKCalibrator`.
     """
 
     random_state: int = param(0, low=0, help="Seed of everything random in the fit.")
@@ -185,38 +186,6 @@ class Calibrator(Displayed):
 
     def check_blocks(self) -> None:
         """Raise :class:`CalibrationError` where ``fit_blocks`` cannot fit with these parameters."""
-
-    def fit_top_k(self, outputs: TopK, labels: Ints, callback: Callback) -> None:
-        """Learn from the top k logits of very many classes; optional, with :meth:`predict_groups`.
-
-        It stores what ``_fit`` stores, to rounding the same where the k are all classes.
-
-        Parameters
-        ----------
-        outputs : of n rows; :meth:`TopK.with_labels` gives them as columns that may stand for several classes.
-        labels : (n,) integers in [0, n_classes).
-        callback : as that of ``_fit``.
-        """
-        raise TypeError(f"{type(self).__name__} has no fit_top_k")
-
-    @property
-    def equal_others(self) -> float | None:
-        """How many equal classes stand for those outside the top k, as the fit found; None for all of them."""
-        return None
-
-    def predict_groups(self, groups: Groups) -> Floats:
-        """Probability of one class of each column, (n, m), for rows whose columns may stand for several classes."""
-        raise TypeError(f"{type(self).__name__} has no predict_groups")
-
-    def check_top_k(self) -> None:
-        """Raise :class:`CalibrationError` where ``fit_top_k`` cannot fit with these parameters."""
-
-    def nll_bounds(self, outputs: TopK, labels: Ints) -> tuple[Floats, Floats] | None:
-        """Bounds of each row's NLL, two (n,) arrays, over all that the other logits can be; None where none are known.
-
-        The NLL of a label whose logit is not known has no upper bound, and counts as NaN.
-        """
-        return None
 
     def reads(self, n_logits: int) -> int:
         """About how many numbers a fit to so many logits reads where a GPU could; decides whether one pays."""
@@ -294,16 +263,11 @@ class Calibrator(Displayed):
         start._check_n_classes(shape)
 
     def _fit_to_top_k(self, outputs: TopK, labels: Ints, callback: Callback) -> Self:
-        if not self.takes_top_k():
-            raise CalibrationError(
-                f"{type(self).__name__} learns from the outputs of all classes, but these hold the {outputs.k:,} "
-                f"largest of {outputs.n_classes:,} logits; choose a method such as temperature scaling, GPcalib, I-Max "
-                "or isotonic."
-            )
-        self.check_top_k()
-        with self.complete_fit(*outputs.shape):
-            self.fit_top_k(outputs, labels, callback)
-        return self
+        raise CalibrationError(
+            f"{type(self).__name__} learns from the outputs of all classes, but these hold the {outputs.k:,} "
+            f"largest of {outputs.n_classes:,} logits; choose a method such as temperature scaling, GPcalib, I-Max "
+            "or isotonic."
+        )
 
     @contextmanager
     def complete_fit(self, n: int, n_classes: int) -> Iterator[None]:
@@ -335,8 +299,8 @@ class Calibrator(Displayed):
 
     @classmethod
     def takes_top_k(cls) -> bool:
-        """Whether it can be fitted to the top k logits of very many classes, by :meth:`fit_top_k`."""
-        return cls.fit_top_k is not Calibrator.fit_top_k
+        """Whether it takes the top k logits of very many classes; those that do are a ``TopKCalibrator``."""
+        return False
 
     @property
     def gives_probabilities(self) -> bool:
@@ -359,37 +323,8 @@ class Calibrator(Displayed):
         return probs
 
     def predict_top_k(self, outputs: TopK) -> TopKProbs:
-        """Calibrated probabilities of the top k classes, and that of all others together.
-
-        Parameters
-        ----------
-        outputs : the top k logits of each row; labels and their logits are not used.
-
-        Raises
-        ------
-        CalibrationError
-            If the number of classes is not that of the fit, or the method takes no such outputs.
-        """
-        if not isinstance(outputs, TopK):
-            raise CalibrationError(
-                f"predict_top_k takes the largest logits of each row, as TopK; got {type(outputs).__name__}. Of the "
-                "outputs of all classes predict_proba takes an array."
-            )
-        if not self.takes_top_k():
-            raise CalibrationError(f"{type(self).__name__} needs the outputs of all classes, not the largest of them.")
-        self._check_n_classes(outputs.shape)
-        n, k = outputs.values.shape
-        values, rest, column = np.empty((n, k)), np.zeros(n), np.empty(n, dtype=np.int64)
-        for rows in blocks(n, k + 1, PREDICTED_ENTRIES):
-            groups = outputs[rows].groups(self.equal_others)
-            probs = self.predict_groups(groups)
-            values[rows] = probs[:, :k]
-            rest[rows] = np.einsum("nm,nm->n", probs[:, k:], groups.counts[:, k:])
-            column[rows] = argmax_with_ties(values[rows], outputs.values[rows])
-        at = np.arange(n)
-        return TopKProbs(
-            values, outputs.indices, rest, outputs.indices[at, column].astype(np.int64), values[at, column]
-        )
+        """Probabilities of the top k classes; refused, but by :mod:`calib.calibrators.top_k_outputs`."""
+        raise needs_all_classes(self)
 
     def predict(self, logits: Any) -> Ints:
         """Most probable class of each row; ties are broken by the raw logits, then by the lower class.
@@ -494,3 +429,8 @@ class Calibrator(Displayed):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(self._changed())})"
+
+
+def needs_all_classes(calibrator: Calibrator) -> CalibrationError:
+    """The error of a method that is asked about the top k logits of very many classes and takes none."""
+    return CalibrationError(f"{type(calibrator).__name__} needs the outputs of all classes, not the largest of them.")

@@ -63,13 +63,12 @@ def blocks(n_rows: int, row_entries: int = 1, entries: int = CACHED_ENTRIES) -> 
         yield slice(start, min(start + step, n_rows))
 
 
-def logsumexp(values: Floats, axis: int = -1, keepdims: bool = False) -> Floats:
+def logsumexp(values: Floats, axis: int = -1) -> Floats:
     """Logarithm of the sum of exponentials along ``axis``; a slice that is all -inf gives -inf."""
     top = np.max(values, axis=axis, keepdims=True)
     top = np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore"):
-        result = top + np.log(np.sum(np.exp(values - top), axis=axis, keepdims=True))
-    return result if keepdims else np.squeeze(result, axis=axis)
+        return np.squeeze(top + np.log(np.sum(np.exp(values - top), axis=axis, keepdims=True)), axis=axis)
 
 
 def log_softmax(logits: Floats, counts: Floats | None = None) -> Floats:
@@ -112,6 +111,13 @@ def sigmoid(values: Floats) -> Floats:
     """Logistic function without overflow at either end."""
     small = np.exp(-np.abs(values))
     return np.where(values >= 0, 1.0, small) / (1.0 + small)
+
+
+def log_odds_of(probs: Any, floor: float = 0.0) -> Floats:
+    """Log-odds of probabilities, which count as at least the floor and at most one minus it; infinite at 0 and 1."""
+    kept = np.clip(probs, floor, 1.0 - floor, dtype=np.float64)
+    with np.errstate(divide="ignore"):
+        return np.log(kept) - np.log1p(-kept)
 
 
 def softplus(values: Floats) -> Floats:

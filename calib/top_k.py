@@ -3,7 +3,7 @@
 Of the K - k other classes the log-sum of the exponentials is known, so the softmax of the raw logits is exact. What
 changes logits, such as a temperature, also needs each of them. They are taken as equal, and as so many as the labels
 outside the top k ask for or as all K - k, which makes them one column that stands for several classes.
-:mod:`calib.calibrators.log_partition` says how many they are, and what that can cost.
+:mod:`calib.calibrators.top_k_outputs` says how many they are, and what that can cost.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A page for each score: what the catalogue declares, its formula, its conventions and who uses which."""
+"""A page for each score: what its definition declares, its formula, its conventions and who uses which."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from calib import metrics
 from calib.evaluation import SCORES, Score
-from calib.evaluation.catalogue import CORP, EVENT_RATE
+from calib.evaluation.score_definitions import CORP, EVENT_RATE
 from documentation.docstrings import markdown
 from documentation.methods import formula
 
@@ -19,7 +19,7 @@ class ScorePage:
 
     Attributes
     ----------
-    keys : of the catalogue, :data:`calib.evaluation.SCORES`.
+    keys : of :data:`calib.evaluation.SCORES`.
     formula : in LaTeX; p is a probability, y whether it came true, c the confidence in the predicted class.
     conventions : what others compute under the same name, and who.
     """

@@ -38,7 +38,7 @@ CHOSEN: dict[str, list[dict[str, Any]]] = {
         {"share_classes": False},
         {"normalize": True, "monotone": True},
         {"scheme": "equal_mass", "monotone": True, "representatives": "temperature"},
-        {"scheme": "equal_size", "representatives": "raw"},
+        {"scheme": "equal_width", "representatives": "raw"},
         {"representatives": "isotonic", "share_classes": False, "n_bins": 4},
         {"representatives": "isotonic", "classes": "top", "n_bins": 4},
         {"scaled_model": True, "n_bins": 1, "platt_correction": True},

@@ -17,7 +17,7 @@ import calib
 from calib.base import CalibrationError
 from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.statistics import grid_statistics
-from calib.calibrators.log_partition import log_partition_bounds
+from calib.calibrators.top_k_outputs import log_partition_bounds
 from calib.cli import main
 from calib.data import Predictions
 from calib.data.predictions import as_outputs

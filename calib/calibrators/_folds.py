@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.base import Calibrator, Callback
+from calib.calibrators.temperature import STARTS_ANYWHERE, TEMPERATURE
 from calib.numerics import Floats, Ints
-from calib.parameters import Number, State, Text, param
+from calib.parameters import Count, Items, Number, State, Text, Truth, param
 
 FOLDS = 5
 
@@ -26,6 +27,9 @@ PATIENCE = 2
 
 CLEARLY = 0.001
 """Nats."""
+
+FOLD_TOLERANCE = 1e-4
+"""Gradient at which fits inside folds end, each weight in a unit of about one curvature."""
 
 _SMALLEST = np.finfo(np.float64).tiny  # the probability that a loss takes for zero
 
@@ -184,7 +188,7 @@ def standard_error(values: Floats, clusters: npt.NDArray[Any] | None = None) -> 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ChosenByFolds(Calibrator):
-    """Base of methods whose penalty is fixed or chosen from folds.
+    """Base of methods that search from temperature scaling, with a penalty that is fixed or chosen from folds.
 
     A subclass declares ``penalty`` and names in ``grid`` what to choose from.
     """
@@ -196,10 +200,22 @@ class ChosenByFolds(Calibrator):
     )
 
     penalty: float
+    max_iter: int = param(500, low=1, high=100_000, help="Largest number of L-BFGS steps.")
+
     takes: ClassVar[frozenset[str]] = frozenset({"clusters"})
     positive: ClassVar[bool] = True
+    needs_classes: ClassVar[bool] = True
+    starts: ClassVar[bool] = True
+    more_rows: ClassVar[str] = STARTS_ANYWHERE
 
-    state: ClassVar[State] = {"penalty_": Number(0).or_absent(0.0), "choice_note_": Text().or_absent("")}
+    state: ClassVar[State] = {
+        "temperature_": TEMPERATURE,
+        "temperature_notes_": Items(Text()),
+        "n_iter_": Count(),
+        "converged_": Truth(),
+        "penalty_": Number(0).or_absent(0.0),
+        "choice_note_": Text().or_absent(""),
+    }
 
     @property
     def grid(self) -> tuple[float, ...]:
@@ -207,7 +223,12 @@ class ChosenByFolds(Calibrator):
         raise TypeError(f"{type(self).__name__} has no grid")
 
     def notes(self) -> list[str]:
-        return [*([self.choice_note_] if self.choice_note_ else []), *super().notes()]
+        unfinished = (
+            f"The fit stopped after {self.n_iter_} steps before it had converged; raise max_iter to let it go on, or "
+            "the penalty to make it easier."
+        )
+        notes = [*([] if self.converged_ else [unfinished]), *self.temperature_notes_]
+        return [*notes, *([self.choice_note_] if self.choice_note_ else []), *super().notes()]
 
     def _chosen_penalty(
         self,
@@ -219,6 +240,8 @@ class ChosenByFolds(Calibrator):
     ) -> float | None:
         """The penalty to fit with, None for temperature scaling; stored with what is to be said of it."""
         self.choice_note_ = ""
+        self.temperature_notes_: list[str] = []
+        self.n_iter_, self.converged_ = 0, True
         chosen: float | None = self.penalty
         if self.strength == "folds":
             choice = choose_strength(

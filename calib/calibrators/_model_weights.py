@@ -73,7 +73,7 @@ def stacking_weights(log_likelihoods: Floats, importance: Floats | None = None) 
     return weights / weights.sum()
 
 
-def pseudo_bma_weights(log_likelihoods: Floats, importance: Floats | None = None, *, random_state: int = 0) -> Floats:
+def pseudo_bma_weights(log_likelihoods: Floats, *, random_state: int = 0) -> Floats:
     """Pseudo-BMA+ weights: softmax of the summed out-of-fold log-likelihoods, averaged over a Bayesian bootstrap.
 
     Yao, Vehtari, Simpson and Gelman 2018, section 3.4: for draws of ``a ~ Dirichlet(1, ..., 1)`` over the n rows the
@@ -83,7 +83,6 @@ def pseudo_bma_weights(log_likelihoods: Floats, importance: Floats | None = None
     Parameters
     ----------
     log_likelihoods : (n, m) log-probabilities of the labels by each member, or their sums by cluster.
-    importance : (n,) weights of the rows, of which the mean counts as 1; None for equal ones.
     random_state : seed of the draws.
 
     Returns
@@ -91,8 +90,7 @@ def pseudo_bma_weights(log_likelihoods: Floats, importance: Floats | None = None
     (m,) weights from 0 upwards with the sum 1.
     """
     n, m = log_likelihoods.shape
-    values = log_likelihoods if importance is None else log_likelihoods * (importance / importance.mean())[:, None]
-    values = values - values.mean(axis=0).max()  # the same for all members, so that it cancels
+    values = log_likelihoods - log_likelihoods.mean(axis=0).max()  # the same for all members, so that it cancels
     generator = np.random.default_rng(random_state)
     total = np.zeros(m)
     for draws in blocks(N_DRAWS, n, _DRAWN_ENTRIES):

@@ -9,16 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.base import Callback, no_callback
-from calib.calibrators._folds import ChosenByFolds, Fit, Predict
-from calib.calibrators._lbfgs import LBFGSReport, minimise_convex
-from calib.calibrators.cross_entropy import loss_and_residual
-from calib.calibrators.temperature import STARTS_ANYWHERE, TEMPERATURE, TemperatureScaling
+from calib.calibrators._folds import FOLD_TOLERANCE, ChosenByFolds, Fit, Predict
+from calib.calibrators.minimisation import LBFGSReport, loss_and_residual, minimise_convex
+from calib.calibrators.temperature import TemperatureScaling
 from calib.errors import CalibrationError
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, log_softmax, softmax
-from calib.parameters import Array, Count, Items, State, Text, Truth, param
-
-FOLD_TOLERANCE = 1e-4
-"""Gradient at which fits inside folds end, each weight in a unit of about one curvature."""
+from calib.parameters import Array, Count, State
 
 FOLD_STEPS = 100
 """Most steps of a fit inside a fold, which starts where the one before ended."""
@@ -163,21 +159,12 @@ class ChangedTemperature(ChosenByFolds):
     rest by a map that is fitted to them alone: no label is its own, so that the likelihood would push it to zero.
     """
 
-    max_iter: int = param(500, low=1, high=100_000, help="Largest number of L-BFGS steps.")
-
     state: ClassVar[State] = {
-        "temperature_": TEMPERATURE,
-        "temperature_notes_": Items(Text()),
         "n_rows_": Count(1),
         "learned_": Array("n_classes", low=0, high=1, kinds=(np.bool_,)),
         "change_": Array("n_classes", "n_classes"),
         "bias_": Array("n_classes"),
-        "n_iter_": Count(),
-        "converged_": Truth(),
     }
-    needs_classes: ClassVar[bool] = True
-    starts: ClassVar[bool] = True
-    more_rows: ClassVar[str] = STARTS_ANYWHERE
 
     change_dimensions: ClassVar[int] = 2
     """1 where M is a diagonal, kept as a vector."""
@@ -199,30 +186,29 @@ class ChangedTemperature(ChosenByFolds):
     # --------------------------------------------------------------------------------------------------
 
     def notes(self) -> list[str]:
-        notes = []
-        if not self.converged_:
-            notes.append(
-                f"The fit stopped after {self.n_iter_} steps before it had converged; raise max_iter to let it go "
-                "on, or the penalty to make it easier."
-            )
+        notes = super().notes()
         absent = self.n_classes_ - int(self.learned_.sum())
         if absent:
-            notes.append(
+            notes.insert(
+                not self.converged_,  # behind that it had not converged
                 f"{absent} of {self.n_classes_} classes {'has' if absent == 1 else 'have'} no calibration rows, so "
                 f"nothing can be learned about {'it; it keeps' if absent == 1 else 'them; they keep'} what temperature "
-                "scaling gives."
+                "scaling gives.",
             )
-        return [*notes, *self.temperature_notes_, *super().notes()]
+        return notes
 
     def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
+        if self.change_dimensions == 2:
+            check_matrix(len(logits), logits.shape[1], self.max_iter)
         penalty = self._chosen_penalty(self._fits_in_fold, logits, labels, callback, extras.get("clusters"))
         fit = _Fit(self, logits, labels, callback)
         if isinstance(start := extras.get("start"), ChangedTemperature):
             fit.start_at(start)
-        self.temperature_, self.temperature_notes_, self.n_rows_ = fit.temperature, fit.notes, len(labels)
         report = fit.at(penalty, callback)
-        self.learned_, self.change_, self.bias_ = fit.learned, fit.change, fit.bias
-        self.n_iter_, self.converged_ = (report.n_iter, report.converged) if report else (0, True)
+        self.temperature_, self.temperature_notes_, self.n_rows_ = fit.temperature_, fit.notes, fit.n_rows_
+        self.learned_, self.change_, self.bias_ = fit.learned_, fit.change_, fit.bias_
+        if report:
+            self.n_iter_, self.converged_ = report.n_iter, report.converged
 
     def _fits_in_fold(self, logits: Floats, labels: Ints) -> Fit:
         fit = _Fit(self, logits, labels, no_callback, in_fold=True)
@@ -234,20 +220,25 @@ class ChangedTemperature(ChosenByFolds):
         return at
 
     def _predict_proba(self, logits: Floats) -> Floats:
-        return self._probs(logits, _Learned.of(self))
+        return self._probs(logits, self)
 
-    def _probs(self, logits: Floats, by: _Learned) -> Floats:
+    def _probs(self, logits: Floats, by: ChangedTemperature | _Fit) -> Floats:
         """Probabilities by what was learned."""
-        start = self._start(logits, by.temperature, by.n_rows)
-        if by.learned.all():
-            return softmax(_changed(start, self._inputs(logits, start), by.change, by.bias))
+        start = self._start(logits, by.temperature_, by.n_rows_)
+        if by.learned_.all():
+            return softmax(_changed(start, self._inputs(logits, start), by.change_, by.bias_))
         probs = softmax(start)
-        if by.learned.any():
-            some = by.learned
-            change = by.change[some] if by.change.ndim == 1 else by.change[np.ix_(some, some)]
-            scores = _changed(start[:, some], self._inputs(logits[:, some], start[:, some]), change, by.bias[some])
+        if by.learned_.any():
+            some = by.learned_
+            change = _among(by.change_, some)
+            scores = _changed(start[:, some], self._inputs(logits[:, some], start[:, some]), change, by.bias_[some])
             probs[:, some] = probs[:, some].sum(axis=1, keepdims=True) * softmax(scores)
         return probs
+
+
+def _among(change: Floats, classes: npt.NDArray[np.bool_]) -> Floats:
+    """The changes of some classes, of a matrix or of a vector for its diagonal."""
+    return change[classes] if change.ndim == 1 else change[np.ix_(classes, classes)]
 
 
 def _changed(scores: Floats, inputs: Floats, change: Floats, bias: Floats) -> Floats:
@@ -258,29 +249,10 @@ def _changed(scores: Floats, inputs: Floats, change: Floats, bias: Floats) -> Fl
     return result
 
 
-class _Learned:
-    """What prediction needs.
-
-    Parameters
-    ----------
-    temperature : of temperature scaling.
-    n_rows : that it was fitted to.
-    learned : (n_classes,) whether a class has rows.
-    change, bias : of the scores; 0 for classes without rows.
-    """
-
-    def __init__(self, temperature: float, n_rows: int, learned: npt.NDArray[np.bool_], change: Floats, bias: Floats):
-        self.temperature, self.n_rows = temperature, n_rows
-        self.learned, self.change, self.bias = learned, change, bias
-
-    @classmethod
-    def of(cls, made: ChangedTemperature) -> _Learned:
-        """What a fitted method has learned."""
-        return cls(made.temperature_, made.n_rows_, made.learned_, made.change_, made.bias_)
-
-
-class _Fit(_Learned):
+class _Fit:
     """A fit to some rows, whose penalty can be changed; each starts where the one before ended.
+
+    What it learns has the names of the method's attributes; changes and biases of classes without rows are 0.
 
     Parameters
     ----------
@@ -294,13 +266,12 @@ class _Fit(_Learned):
     ):
         n_classes = logits.shape[1]
         scaled = TemperatureScaling(device="cpu").fit(logits, labels, callback=callback)
-        learned = np.bincount(labels, minlength=n_classes) > 0
-        shape = (n_classes,) * method.change_dimensions
-        super().__init__(scaled.temperature_, len(labels), learned, np.zeros(shape), np.zeros(n_classes))
-        self.notes = scaled.notes()
+        self.temperature_, self.n_rows_, self.notes = scaled.temperature_, len(labels), scaled.notes()
+        self.learned_: npt.NDArray[np.bool_] = np.bincount(labels, minlength=n_classes) > 0
+        self.change_, self.bias_ = np.zeros((n_classes,) * method.change_dimensions), np.zeros(n_classes)
         self._method, self._in_fold, self._problem = method, in_fold, None
-        if learned.sum() > 1:
-            start = method._start(logits, self.temperature, self.n_rows)
+        if (learned := self.learned_).sum() > 1:
+            start = method._start(logits, self.temperature_, self.n_rows_)
             rows = logits
             if not learned.all():
                 rows, start = logits[:, learned], log_softmax(start[:, learned])
@@ -310,21 +281,19 @@ class _Fit(_Learned):
     def start_at(self, earlier: ChangedTemperature) -> None:
         """Start the search where an earlier fit ended; a class that had no rows then starts at temperature scaling."""
         if self._problem is not None:
-            some = self.learned
-            change = earlier.change_[some] if self.change.ndim == 1 else earlier.change_[np.ix_(some, some)]
-            self._problem.start_at(change, earlier.bias_[some])
+            self._problem.start_at(_among(earlier.change_, self.learned_), earlier.bias_[self.learned_])
 
     def at(self, penalty: float | None, callback: Callback) -> LBFGSReport | None:
         """Fit with this penalty; None leaves temperature scaling."""
-        self.change[:], self.bias[:] = 0.0, 0.0
+        self.change_[:], self.bias_[:] = 0.0, 0.0
         if penalty is None or self._problem is None:
             return None
         max_iter, tolerance = self._method.max_iter, 1e-7
         if self._in_fold:
             max_iter, tolerance = min(max_iter, FOLD_STEPS), FOLD_TOLERANCE
         change, bias, report = self._problem.minimum(penalty, max_iter, callback, tolerance)
-        self.bias[self.learned] = bias
-        self.change[self.learned if change.ndim == 1 else np.ix_(self.learned, self.learned)] = change
+        self.bias_[self.learned_] = bias
+        self.change_[self.learned_ if change.ndim == 1 else np.ix_(self.learned_, self.learned_)] = change
         return report
 
 

@@ -144,7 +144,7 @@ def _grow_memory() -> None:
 class TensorFlowCrossEntropy:
     """Mean cross-entropy of ``softmax(scale * logits + bias)``, and its gradient; float64 on any device.
 
-    The same function of the same arrays as :class:`calib.calibrators.cross_entropy.NumPyCrossEntropy`.
+    The same function of the same arrays as :class:`calib.calibrators.minimisation.NumPyCrossEntropy`.
 
     Parameters
     ----------

@@ -46,8 +46,7 @@ class BayesianBinning(StepMapCalibrator):
     )
 
     def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
-        n_positive = int(positives.sum())
-        low, high = self.target_levels(n_positive, positives.size - n_positive)
+        low, high = self.target_levels(int(positives.sum()), positives.size)
         if self.models == "smoothed":
             scores, models = smoothed_histograms(log_odds, positives, low, high)
             evidence = np.stack([model.evidence for model in models])

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from calib.base import Callback
-from calib.calibrators._multinomial import ChangedTemperature, MatrixProblem, check_matrix
+from calib.calibrators._multinomial import ChangedTemperature, MatrixProblem
 from calib.numerics import Floats, Ints, log_softmax
 from calib.parameters import param
 
@@ -43,10 +41,6 @@ class DirichletCalibration(ChangedTemperature):
 
     def _inputs(self, logits: Floats, start: Floats) -> Floats:
         return log_softmax(logits)
-
-    def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
-        check_matrix(len(logits), logits.shape[1], self.max_iter)
-        super()._fit(logits, labels, callback, **extras)
 
     def _problem(self, scores: Floats, inputs: Floats, labels: Ints, in_fold: bool) -> MatrixProblem:
         if self.target == "odir":

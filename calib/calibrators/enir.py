@@ -157,8 +157,7 @@ class NearIsotonicEnsemble(BinaryCalibrator):
     def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
         # The free fit has one value for neighbours of one outcome, so that runs of them are never parted.
         runs = falling_runs(log_odds, positives)
-        n_positive = int(positives.sum())
-        low, high = self.target_levels(n_positive, positives.size - n_positive)
+        low, high = self.target_levels(int(positives.sum()), positives.size)
         groups = Groups(runs.first, runs.counts, low * runs.counts + (high - low) * runs.positives)
         path = near_isotonic_path(groups.positives / groups.counts, groups.counts)
         weights, models = [], []

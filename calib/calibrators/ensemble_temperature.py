@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Calibrator, Callback
-from calib.calibrators.log_partition import log_partition_bounds
+from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Callback
 from calib.calibrators.temperature import OTHERS, TEMPERATURE, TemperatureScaling
+from calib.calibrators.top_k_outputs import TopKCalibrator, log_partition_bounds
 from calib.errors import CalibrationError
 from calib.numerics import Floats, Ints, blocks, softmax
 from calib.parameters import ROUNDING, Array, Items, State, Text, param
@@ -25,7 +25,7 @@ PAPERS_RANGE = (0.05, 5.0)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class EnsembleTemperatureScaling(Calibrator):
+class EnsembleTemperatureScaling(TopKCalibrator):
     """A weighted average of the scaled model and the uniform distribution; keeps the accuracy.
 
     Zhang, Kailkhura and Han, Mix-n-Match: Ensemble and Compositional Methods for Uncertainty Calibration in Deep
@@ -42,7 +42,7 @@ class EnsembleTemperatureScaling(Calibrator):
     of T alone. A coarse search over some of the rows finds its deepest valley, and L-BFGS the ground of it.
 
     Of the top k of very many classes as many equal ones stand for the others as temperature scaling finds
-    (:func:`calib.calibrators.log_partition.effective_others`); temperature and weights are those of the greatest
+    (:func:`calib.calibrators.top_k_outputs.effective_others`); temperature and weights are those of the greatest
     likelihood given these.
     """
 
@@ -98,10 +98,6 @@ class EnsembleTemperatureScaling(Calibrator):
     def check_top_k(self) -> None:
         if self.form == "paper":
             raise CalibrationError("form='paper' needs the outputs of all classes; choose form='joint' for the top k.")
-
-    @property
-    def equal_others(self) -> float | None:
-        return self.others_ or None
 
     def predict_groups(self, groups: Groups) -> Floats:
         """See the base class."""

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from calib.calibrators.one_vs_rest import Map
 from calib.calibrators.step_maps import StepMapCalibrator, edges_at, smoothed_histograms
-from calib.numerics import Floats
+from calib.numerics import Floats, log_odds_of
 from calib.parameters import param
 
 
@@ -38,14 +38,12 @@ class HistogramBinning(StepMapCalibrator):
 
     def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
         if self.binning == "evidence":
-            n_positive = int(positives.sum())
-            levels = self.target_levels(n_positive, positives.size - n_positive)
+            levels = self.target_levels(int(positives.sum()), positives.size)
             scores, models = smoothed_histograms(log_odds, positives, *levels)
             best = max(models, key=lambda model: float(model.evidence.max()))
             return {"edges": edges_at(scores, best.cuts), "values": self.bounded(best.values[best.evidence.argmax()])}
         if self.binning == "equal_width":
-            inner = np.arange(1, self.n_bins) / self.n_bins
-            edges = np.log(inner) - np.log1p(-inner)
+            edges = log_odds_of(np.arange(1, self.n_bins) / self.n_bins)
         else:
             edges = np.unique(np.quantile(log_odds, np.arange(1, self.n_bins) / self.n_bins))
         n_bins = len(edges) + 1

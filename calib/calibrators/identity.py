@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Calibrator, Callback
-from calib.calibrators.log_partition import log_partition_bounds
+from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Callback
+from calib.calibrators.top_k_outputs import TopKCalibrator, log_partition_bounds
 from calib.numerics import Floats, Ints, softmax
 from calib.top_k import Groups, TopK
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Identity(Calibrator):
+class Identity(TopKCalibrator):
     """Softmax of the raw logits; learns nothing."""
 
     more_rows: ClassVar[str] = "It learns nothing, so that more rows change nothing."

@@ -37,16 +37,12 @@ class IsotonicCalibration(BinaryCalibrator):
 
     state: ClassVar[State] = {"maps_": maps_of(**knots_and_values())}
 
-    @property
-    def scales_first(self) -> bool:
-        return self.after_temperature
-
     def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
         if self.centred:
             from calib.calibrators.pooled_scores import group_ties
 
             # The fit commutes with a linear change of the targets; of 0 and 1 rounding does not part equal steps.
-            low, high = self.target_levels(int(positives.sum()), int((~positives).sum()))
+            low, high = self.target_levels(int(positives.sum()), positives.size)
             knots, values = centres(group_ties(log_odds, positives.astype(float)))
             return {"knots": knots, "values": self.bounded(low + (high - low) * values)}
         from scipy.optimize import isotonic_regression
@@ -57,8 +53,7 @@ class IsotonicCalibration(BinaryCalibrator):
         starts, stops = np.flatnonzero(np.append(True, rises)), np.flatnonzero(np.append(rises, True))
         # The two ends of each step, which are one knot where it holds a single score.
         knots, kept = np.unique(np.stack([runs.first[starts], runs.last[stops]], axis=1), return_index=True)
-        n_positive = int(positives.sum())
-        low, high = self.target_levels(n_positive, positives.size - n_positive)
+        low, high = self.target_levels(int(positives.sum()), positives.size)
         return {"knots": knots, "values": self.bounded(low + (high - low) * np.repeat(fit[starts], 2)[kept])}
 
     def _apply_map(self, state: Map, log_odds: Floats) -> Floats:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE, Calibrator, Callback
 from calib.calibrators.top_class import filled_in_proportion, top_log_odds
+from calib.calibrators.top_k_outputs import TopKCalibrator
 from calib.errors import CalibrationError
 from calib.numerics import (
     MEMORY_ENTRIES,
@@ -40,6 +41,8 @@ from calib.parameters import (
 )
 from calib.top_k import Groups, TopK
 
+Scores = TypeVar("Scores", Floats, Groups)
+
 Map = dict[str, Any]
 """What one fitted map has learned, as arrays and numbers; empty for the map that changes nothing."""
 
@@ -62,7 +65,7 @@ SHARING = (
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BinaryCalibrator(Calibrator):
+class BinaryCalibrator(TopKCalibrator):
     """Base of methods that map one log-odds to one probability.
 
     A subclass writes two hooks: ``_fit_map(log_odds, positives)`` learns one map from (m,) log-odds, which it may
@@ -99,6 +102,9 @@ class BinaryCalibrator(Calibrator):
         False, help="Soften the targets 0 and 1 by their counts, as Platt does; helps small calibration sets."
     )
 
+    mirrored: ClassVar[bool] = True
+    """Whether a map of two classes is the same seen from the other of them."""
+
     more_rows: ClassVar[str] = "Fit it again on all rows, old and new: steps and bins depend on the order of scores."
     state: ClassVar[State] = {
         "n_rows_": Count(1),
@@ -112,13 +118,13 @@ class BinaryCalibrator(Calibrator):
 
     @property
     def is_monotone(self) -> bool:
-        """Whether a higher log-odds never gets a lower probability."""
-        return True
+        """Whether a higher log-odds never gets a lower probability; ``monotone`` says so where there is a choice."""
+        return bool(getattr(self, "monotone", True))
 
     @property
     def scales_first(self) -> bool:
-        """Whether more than two classes are scaled by one temperature before their maps."""
-        return False
+        """Whether more than two classes are scaled by one temperature first, as ``after_temperature`` asks for."""
+        return bool(getattr(self, "after_temperature", False))
 
     def _hook_input(self, logits: Any) -> Floats:
         # Log-odds are differences within a row as it is, so that none needs a copy less its maximum.
@@ -133,7 +139,7 @@ class BinaryCalibrator(Calibrator):
     def promises(self, n_classes: int) -> frozenset[str]:
         if self.classes == "top":
             return frozenset({EQUIVARIANT, ROWS_SUM_TO_ONE, KEEPS_ACCURACY, KEEPS_RANKING})
-        kept = {EQUIVARIANT}
+        kept = {EQUIVARIANT} if self.mirrored or n_classes > 2 else set()
         if self.normalize or n_classes == 2:
             kept.add(ROWS_SUM_TO_ONE)
         # At two classes the one map may move the point where its value crosses one half.
@@ -198,13 +204,12 @@ class BinaryCalibrator(Calibrator):
         """Targets of a regression, shape (m,): 0 and 1, or with ``platt_correction`` 1/(N- + 2) and 1 - 1/(N+ + 2)."""
         if not self.platt_correction:
             return positives.astype(float)
-        n_positive = int(positives.sum())
-        low, high = self.target_levels(n_positive, positives.size - n_positive)
+        low, high = self.target_levels(int(positives.sum()), positives.size)
         return np.where(positives, high, low)
 
-    def target_levels(self, n_positive: int, n_negative: int) -> tuple[float, float]:
-        """What stands for 0 and for 1 among so many of each; see :meth:`targets`."""
-        return (1 / (n_negative + 2), 1 - 1 / (n_positive + 2)) if self.platt_correction else (0.0, 1.0)
+    def target_levels(self, n_positive: int, n: int) -> tuple[float, float]:
+        """What stands for 0 and for 1 among n pairs of which so many came true; see :meth:`targets`."""
+        return (1 / (n - n_positive + 2), 1 - 1 / (n_positive + 2)) if self.platt_correction else (0.0, 1.0)
 
     def bounded(self, probs: Floats) -> Floats:
         """Frequencies clipped away from 0 and 1, where a single error would cost an infinite loss.
@@ -237,7 +242,7 @@ class BinaryCalibrator(Calibrator):
         self._count(len(outputs), len(outputs))
         log_odds = np.concatenate(
             [
-                self._scaled_groups(outputs[rows].groups()).one_vs_rest_log_odds()[:, 0]
+                self._scaled(outputs[rows].groups()).one_vs_rest_log_odds()[:, 0]
                 for rows in blocks(len(outputs), outputs.k + 1)
             ]
         )
@@ -249,7 +254,7 @@ class BinaryCalibrator(Calibrator):
         """See the base class; a map of the top class, or one that was shared by all classes."""
         if len(self.maps_) > 1:
             raise CalibrationError("Each class has a map of its own, which the top k of many classes cannot use.")
-        groups = self._scaled_groups(groups)
+        groups = self._scaled(groups)
         log_odds = groups.one_vs_rest_log_odds()
         if self.maps_the_top:
             confidence = self._apply_one(self.maps_[0], log_odds[:, 0])
@@ -277,9 +282,6 @@ class BinaryCalibrator(Calibrator):
         nll[np.isnan(outputs.label_logits(labels))] = np.nan
         return nll, nll
 
-    def _scaled_groups(self, groups: Groups) -> Groups:
-        return groups / self.temperature_ if self.scales_first and self.temperature_ != 1.0 else groups
-
     @property
     def maps_the_top(self) -> bool:
         """Whether the map is of the confidence in the predicted class, by choice or by what it was fitted on."""
@@ -291,7 +293,7 @@ class BinaryCalibrator(Calibrator):
             return top_log_odds(logits)[:, None], (np.argmax(logits, axis=1) == labels)[:, None]
         return one_vs_rest_pairs(logits, labels)
 
-    def _scaled(self, logits: Floats) -> Floats:
+    def _scaled(self, logits: Scores) -> Scores:
         """The logits that the maps are for."""
         return logits / self.temperature_ if self.scales_first and self.temperature_ != 1.0 else logits
 

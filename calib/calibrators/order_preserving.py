@@ -8,17 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Callback, no_callback
-from calib.calibrators._folds import ChosenByFolds, Fit, Predict
-from calib.calibrators._lbfgs import LBFGSReport, minimise_convex
-from calib.calibrators.temperature import STARTS_ANYWHERE, TEMPERATURE, TemperatureScaling
+from calib.calibrators._folds import FOLD_TOLERANCE, ChosenByFolds, Fit, Predict
+from calib.calibrators.minimisation import LBFGSReport, minimise_convex
+from calib.calibrators.temperature import TemperatureScaling
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
-from calib.parameters import Array, Count, Items, State, Text, Truth, param
+from calib.parameters import Array, State, param
 
 LEAST_WEIGHT = 1e-6
 """Least weight of a gap, in units of one over the temperature; above zero, so that different logits stay different."""
-
-FOLD_TOLERANCE = 1e-4
-"""Gradient at which fits inside folds end."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -37,41 +34,24 @@ class OrderPreservingScaling(ChosenByFolds):
     """
 
     penalty: float = param(0.1, low=1e-6, high=1e6, help="Pull towards temperature scaling where it is fixed.")
-    max_iter: int = param(500, low=1, high=100_000, help="Largest number of L-BFGS steps.")
 
-    state: ClassVar[State] = {
-        "temperature_": TEMPERATURE,
-        "temperature_notes_": Items(Text()),
-        "weights_": Array("n_classes-1", low=0),
-        "n_iter_": Count(),
-        "converged_": Truth(),
-    }
+    state: ClassVar[State] = {"weights_": Array("n_classes-1", low=0)}
 
     @property
     def grid(self) -> tuple[float, ...]:
         """The strengths to choose from."""
         return (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
 
-    needs_classes: ClassVar[bool] = True
-    starts: ClassVar[bool] = True
-    more_rows: ClassVar[str] = STARTS_ANYWHERE
     keeps_half: ClassVar[bool] = True
 
     def promises(self, n_classes: int) -> frozenset[str]:
         return super().promises(n_classes) | {KEEPS_ACCURACY, KEEPS_RANKING}
 
-    def notes(self) -> list[str]:
-        unfinished = (
-            f"The fit stopped after {self.n_iter_} steps before it had converged; raise max_iter to let it go on, or "
-            "the penalty to make it easier."
-        )
-        return [*([] if self.converged_ else [unfinished]), *self.temperature_notes_, *super().notes()]
-
     def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
         penalty = self._chosen_penalty(self._fits_in_fold, logits, labels, callback, extras.get("clusters"))
         scaled = TemperatureScaling(device="cpu").fit(logits, labels, callback=callback)
         self.temperature_, self.temperature_notes_ = scaled.temperature_, scaled.notes()
-        self.weights_, self.n_iter_, self.converged_ = np.ones(logits.shape[1] - 1), 0, True
+        self.weights_ = np.ones(logits.shape[1] - 1)
         if penalty is not None:
             problem = GapProblem(*sorted_gaps(logits, labels), scaled.temperature_)
             if isinstance(start := extras.get("start"), OrderPreservingScaling):

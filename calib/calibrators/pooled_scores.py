@@ -158,9 +158,18 @@ def balanced_cuts(scores: Floats, hits: Floats, n_bins: int, targets: tuple[floa
 
 def isotonic_fit(groups: Groups) -> Floats:
     """Isotonic regression of the labels, shape (m,)."""
+    return isotonic_means(groups.positives / groups.counts, groups.counts)
+
+
+def isotonic_means(values: Floats, weights: Floats | Ints) -> Floats:
+    """Non-decreasing values (m,) closest to those given, by weighted least squares.
+
+    This is the routine that scikit-learn calls, without its checks, which cost ten times as much as the regression of
+    a bootstrap resample.
+    """
     from scipy.optimize import isotonic_regression
 
-    return isotonic_regression(groups.positives / groups.counts, weights=groups.counts).x
+    return isotonic_regression(values, weights=weights).x
 
 
 def merge_violators(groups: Groups) -> Groups:

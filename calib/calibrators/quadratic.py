@@ -37,10 +37,6 @@ class QuadraticScaling(BinaryCalibrator):
         "maps_": maps_of(low=Number(), high=Number(), intercept=Number(), first_slope=Number(), last_slope=Number())
     }
 
-    @property
-    def is_monotone(self) -> bool:
-        return self.monotone
-
     def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
         targets = self.targets(positives)
         low, high, centre = float(log_odds.min()), float(log_odds.max()), float(log_odds.mean())

@@ -8,7 +8,6 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import EQUIVARIANT
 from calib.calibrators.one_vs_rest import Map
 from calib.calibrators.platt import PlattScaling
 from calib.calibrators.step_maps import steps
@@ -32,13 +31,9 @@ class ScalingBinning(PlattScaling):
 
     n_bins: int = param(15, low=1, high=1000, help="Number of bins for each class.")
 
+    mirrored: ClassVar[bool] = False  # bins are closed on the left: from the other class they are closed on the right
     more_rows: ClassVar[str] = "Fit it again on all rows, old and new: bins depend on the order of all scores."
     state: ClassVar[State] = {"maps_": steps("ascending")}
-
-    def promises(self, n_classes: int) -> frozenset[str]:
-        # Bins are closed on the left: seen from the other of two classes they are closed on the right.
-        promised = super().promises(n_classes)
-        return promised - {EQUIVARIANT} if n_classes == 2 and self.classes != "top" else promised
 
     def notes(self) -> list[str]:
         notes = super().notes()

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import EQUIVARIANT, Callback
+from calib.base import Callback
 from calib.calibrators.isotonic import interpolate
 from calib.calibrators.one_vs_rest import BinaryCalibrator, Map, maps_of
-from calib.numerics import Floats, Ints, sigmoid, softplus
+from calib.numerics import Floats, Ints, log_odds_of, sigmoid, softplus
 from calib.parameters import Array, State, Truth, param
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ class SplineCalibration(BinaryCalibrator):
     n_knots: int = param(12, low=2, high=50, help="Most knots, placed where both outcomes are; the ends are two.")
     monotone: bool = param(True, help="Never let a higher score get a lower probability; level where the spline falls.")
 
+    mirrored: ClassVar[bool] = False  # seen from the other class, knots lie elsewhere
     more_rows: ClassVar[str] = "Fit it again on all rows, old and new: knots and penalty are chosen anew."
     positive: ClassVar[bool] = True
     takes: ClassVar[frozenset[str]] = frozenset({"clusters"})
@@ -65,15 +66,6 @@ class SplineCalibration(BinaryCalibrator):
         ),
         "by_folds_": Truth().or_absent(True),
     }
-
-    @property
-    def is_monotone(self) -> bool:
-        return self.monotone
-
-    def promises(self, n_classes: int) -> frozenset[str]:
-        # Seen from the other of two classes, knots lie elsewhere.
-        promised = super().promises(n_classes)
-        return promised - {EQUIVARIANT} if n_classes == 2 and self.classes != "top" else promised
 
     def notes(self) -> list[str]:
         from calib.calibrators._folds import FEWEST, FOLDS
@@ -195,8 +187,7 @@ def flattened(knots: Floats, values: Floats, curvatures: Floats, pools: Groups) 
     points = pool(pools, even_cuts(pools, MOST_POINTS))
     score = spline(knots, values, curvatures, points.log_odds)
     probs = isotonic_fit(Groups(points.log_odds, points.counts, points.counts * sigmoid(score)))
-    with np.errstate(divide="ignore"):
-        rising = np.clip(np.log(probs) - np.log1p(-probs), score.min(), score.max())
+    rising = np.clip(log_odds_of(probs), score.min(), score.max())
     return points.log_odds, np.maximum.accumulate(rising)
 
 

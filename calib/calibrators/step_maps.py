@@ -8,7 +8,6 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import EQUIVARIANT
 from calib.calibrators.one_vs_rest import BinaryCalibrator, Map, maps_of
 from calib.numerics import Floats, Ints, edges_at_or_below, softplus
 from calib.parameters import Array, Items, Order, State
@@ -32,15 +31,12 @@ class StepMapCalibrator(BinaryCalibrator):
     equivariant there. Values need not rise from bin to bin.
     """
 
+    mirrored: ClassVar[bool] = False
     state: ClassVar[State] = {"maps_": steps()}
 
     @property
     def is_monotone(self) -> bool:
-        return False
-
-    def promises(self, n_classes: int) -> frozenset[str]:
-        promised = super().promises(n_classes)
-        return promised - {EQUIVARIANT} if n_classes == 2 and self.classes != "top" else promised
+        return bool(getattr(self, "monotone", False))
 
     def _apply_map(self, state: Map, log_odds: Floats) -> Floats:
         return state["values"][edges_at_or_below(log_odds, state["edges"])]

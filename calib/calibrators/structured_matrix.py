@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from calib.base import Callback
-from calib.calibrators._multinomial import MatrixProblem, check_matrix
+from calib.calibrators._multinomial import MatrixProblem
 from calib.calibrators.structured_vector import StructuredMap
 from calib.numerics import Floats, Ints
 
@@ -26,10 +24,6 @@ class StructuredMatrixScaling(StructuredMap):
     its probability after temperature scaling, where the authors' code pushes it down; K is then the number of the
     others.
     """
-
-    def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
-        check_matrix(len(logits), logits.shape[1], self.max_iter)
-        super()._fit(logits, labels, callback, **extras)
 
     def _problem(self, scores: Floats, inputs: Floats, labels: Ints, in_fold: bool) -> MatrixProblem:
         n, k = inputs.shape

@@ -9,9 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calib.base import Callback, no_callback
-from calib.calibrators._lbfgs import LBFGSReport, minimise_convex
 from calib.calibrators._multinomial import ChangedTemperature, Problem
-from calib.calibrators.cross_entropy import NumPyCrossEntropy, ScaledCrossEntropy
+from calib.calibrators.minimisation import (
+    LBFGSReport,
+    NumPyCrossEntropy,
+    ScaledCrossEntropy,
+    minimise_convex,
+    with_loss,
+)
 from calib.hardware import DEVICES, cpu_description, no_gpu_note, worth_a_gpu
 from calib.numerics import Floats, Ints, softmax
 from calib.parameters import Array, State, Text, param
@@ -121,21 +126,16 @@ class OnDevice:
         self, strength: float, max_iter: int, callback: Callback = no_callback, tolerance: float = 1e-7
     ) -> Found:
         """See :class:`VectorProblem`."""
-        from calib.calibrators._tensorflow import Device, TensorFlowCrossEntropy, run
 
-        found: list[Found] = []
-
-        def fit_on(device: Device) -> None:
-            loss = TensorFlowCrossEntropy if device.kind == "gpu" else NumPyCrossEntropy  # the quicker one on a CPU
-            problem = self._problem(loss(self._inputs, self._labels))
+        def search(loss: ScaledCrossEntropy) -> Found:
+            problem = self._problem(loss)
             if self._start is not None:
                 problem.start_at(*self._start)
-            found.append(problem.minimum(strength, max_iter, callback, tolerance))
+            return problem.minimum(strength, max_iter, callback, tolerance)
 
-        n, n_classes = self._inputs.shape
-        ran = run(fit_on, self._device, (n, n_classes))
+        ran = with_loss(search, self._inputs, self._labels, self._device, gpu_pays=True)
         self._ran(ran.device, ran.note)
-        return found[-1]
+        return ran.result
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

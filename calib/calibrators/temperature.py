@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Calibrator, Callback, LabelledBlocks
-from calib.calibrators.cross_entropy import NumPyCrossEntropy, ScaledCrossEntropy
-from calib.calibrators.log_partition import effective_others, log_partition_bounds
+from calib.calibrators.minimisation import NumPyCrossEntropy, ScaledCrossEntropy, with_loss
+from calib.calibrators.top_k_outputs import TopKCalibrator, effective_others, log_partition_bounds
 from calib.errors import CalibrationError
-from calib.hardware import DEVICES, cpu_description, no_gpu_note, worth_a_gpu
+from calib.hardware import DEVICES, cpu_description, worth_a_gpu
 from calib.numerics import SMALLEST_UNIT, Floats, Ints, blocks, logit_unit, softmax, unit_rows
 from calib.parameters import LARGEST, Number, State, Text, param
 from calib.top_k import Groups, TopK
@@ -74,20 +74,10 @@ class ScalingCalibrator(Calibrator):
         return [self.device_note_] if self.device_note_ else []
 
     def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
-        start = extras.get("start")
-        if not worth_a_gpu(self.device, self.reads(logits.size)):
-            self._fit_scaling(NumPyCrossEntropy(logits, labels), logits, labels, callback, start)
-            self.device_ = cpu_description()
-            self.device_note_ = no_gpu_note() if self.device == "gpu" else ""
-            return
-        from calib.calibrators._tensorflow import Device, TensorFlowCrossEntropy, run
+        def fitted(loss: ScaledCrossEntropy) -> None:
+            self._fit_scaling(loss, logits, labels, callback, extras.get("start"))
 
-        def fit_on(device: Device) -> None:
-            on_gpu = device.kind == "gpu"  # on a CPU NumPy is the quicker one
-            loss = TensorFlowCrossEntropy(logits, labels) if on_gpu else NumPyCrossEntropy(logits, labels)
-            self._fit_scaling(loss, logits, labels, callback, start)
-
-        ran = run(fit_on, self.device, (len(logits), logits.shape[1]))
+        ran = with_loss(fitted, logits, labels, self.device, worth_a_gpu(self.device, self.reads(logits.size)))
         self.device_, self.device_note_ = ran.device, ran.note
 
 
@@ -108,7 +98,7 @@ class Slopes:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class TemperatureScaling(ScalingCalibrator):
+class TemperatureScaling(ScalingCalibrator, TopKCalibrator):
     """Divide all logits by one temperature; keeps the accuracy.
 
     Guo et al., On Calibration of Modern Neural Networks, ICML 2017, section 4.2. The negative
@@ -118,7 +108,7 @@ class TemperatureScaling(ScalingCalibrator):
 
     Of the top k of very many classes the rows whose label lies among the k decide, by the likelihood of the label given
     that it does: all other classes cancel in ``exp(z_y / T) / sum_{j <= k} exp(z_j / T)``, so that nothing is assumed
-    of them. What T makes of their sum is then chosen by :func:`calib.calibrators.log_partition.effective_others`. Where
+    of them. What T makes of their sum is then chosen by :func:`calib.calibrators.top_k_outputs.effective_others`. Where
     these rows have no best temperature, as with k = 1 or equal logits, all rows decide, with the other classes taken
     as equal.
     """
@@ -220,16 +210,12 @@ class TemperatureScaling(ScalingCalibrator):
         loss = NumPyCrossEntropy(groups.logits, rank, groups.log_counts)
         self._fit_scaling(loss, groups.logits, rank, callback)
 
-    @property
-    def equal_others(self) -> float | None:
-        return self.others_ or None
-
     def predict_groups(self, groups: Groups) -> Floats:
         """See the base class."""
         return softmax(groups.logits / self.temperature_, groups.counts)
 
     def nll_bounds(self, outputs: TopK, labels: Ints) -> tuple[Floats, Floats]:
-        """From the bounds of the log-partition, :func:`calib.calibrators.log_partition.log_partition_bounds`."""
+        """From the bounds of the log-partition, :func:`calib.calibrators.top_k_outputs.log_partition_bounds`."""
         low, high = log_partition_bounds(outputs, 1 / self.temperature_, labels)
         own = outputs.label_logits(labels) / self.temperature_
         return low - own, high - own

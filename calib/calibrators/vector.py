@@ -61,9 +61,10 @@ class VectorScaling(StructuredScaling):
         callback: Callback,
         clusters: npt.NDArray[Any] | None,
     ) -> float | None:
+        chosen = super()._chosen_penalty(start, logits, labels, callback, clusters)
         if self.strength != "likelihood":
-            return super()._chosen_penalty(start, logits, labels, callback, clusters)
-        self.choice_note_, self.penalty_ = "", LIKELIHOOD
+            return chosen
+        self.penalty_ = LIKELIHOOD
         return LIKELIHOOD
 
     def _start(self, logits: Floats, temperature: float, n_rows: int) -> Floats:

@@ -57,10 +57,6 @@ class VennAbers(BinaryCalibrator):
         )
     }
 
-    @property
-    def scales_first(self) -> bool:
-        return self.after_temperature
-
     def notes(self) -> list[str]:
         if not self.gives_pairs:
             return super().notes()
@@ -115,7 +111,7 @@ class VennAbers(BinaryCalibrator):
         if len(groups) > MOST_SCORES:
             groups = pool(groups, even_cuts(groups, MOST_SCORES))
         # An isotonic fit commutes with a linear change of its targets, and so do both of these.
-        zero, one = self.target_levels(int(positives.sum()), int((~positives).sum()))
+        zero, one = self.target_levels(int(positives.sum()), positives.size)
         low, high = (zero + (one - zero) * table for table in (as_event(groups, False), as_event(groups, True)))
         low_kept, high_kept = (np.flatnonzero(np.diff(table) > 0) for table in (low, high))
         # A score that rounding moved, as on the way through a file, still equals the calibration score that it was.

@@ -16,7 +16,7 @@ from calib.data import Finding, Predictions
 from calib.data.checks.report import shortened
 from calib.diagnostics.subgroups import too_extreme
 from calib.evaluation import SCORES, Evaluation, score_intervals
-from calib.evaluation.score_table import SHOWN
+from calib.evaluation.comparison_table import SHOWN
 from calib.formatting import aligned, fixed, for_terminal, one_line, with_interval
 from calib.metrics.bootstrap import Interval
 from calib.parameters import written

@@ -18,8 +18,8 @@ from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval
 from calib.metrics.linearised import Sample, check_sample
 from calib.metrics.proportions import check_event
-from calib.metrics.risk_measures import log_odds_of, row_log_loss
-from calib.numerics import Floats, Ints, sigmoid
+from calib.metrics.risk_measures import row_log_loss
+from calib.numerics import Floats, Ints, log_odds_of, sigmoid
 
 NODES = 15
 """Of the Gauss-Hermite quadrature, as in lme4's ``glmer(nAGQ = 15)``."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calib.errors import CalibrationError
-from calib.metrics.bootstrap import Interval
+from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.metrics.confidence import Bools
 from calib.metrics.proportions import Shares, check_event, shares_at_rates, shares_of_rows
 from calib.numerics import Floats, Ints
@@ -246,7 +246,7 @@ def _share_among(rows: Bools, right: Bools, weights: Any, clusters: Any, level: 
     """Share of some rows that have a property, with its interval; NaN among no rows."""
     weight, cluster = (None if of is None else np.asarray(of)[rows] for of in (weights, clusters))
     if not rows.any() or (weight is not None and not weight.any()):
-        return Interval(*[float("nan")] * 3)
+        return UNKNOWN
     shares = shares_of_rows(right[rows].astype(int), np.array([[0], [1]]), weight, cluster)
     return shares.of_share(0, level)
 

@@ -14,9 +14,8 @@ from calib.metrics.confidence import Bools, check_weights
 from calib.metrics.linearised import Sample
 from calib.metrics.proportions import check_clusters, check_event
 from calib.metrics.recalibration import fit_logistic
-from calib.metrics.risk_measures import log_odds_of
 from calib.metrics.risk_model import default_floor
-from calib.numerics import Floats, Ints, sigmoid
+from calib.numerics import Floats, Ints, log_odds_of, sigmoid
 
 MAX_STEPS = 60
 

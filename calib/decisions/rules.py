@@ -146,7 +146,7 @@ class CostMatrix(Rule):
         """Actions, shape (n,), for probabilities of shape (n, n_classes); -1 where handing over costs less."""
         return self.decide_with_cost(probs)[0]
 
-    def at_rates(self, old: Floats, new: Floats, chosen: str = "") -> CostMatrix:
+    def at_rates(self, old: Floats, new: Floats) -> CostMatrix:
         """Costs whose decisions by probabilities for ``old`` base rates are those of these costs for ``new`` ones.
 
         The shifted probability is proportional to ``p_k new_k / old_k`` (Saerens et al. 2002), so that these factors
@@ -155,7 +155,6 @@ class CostMatrix(Rule):
         Parameters
         ----------
         old, new : (n_classes,) base rates; the old ones above 0.
-        chosen : how the numbers were chosen, in a sentence.
 
         Examples
         --------
@@ -167,7 +166,7 @@ class CostMatrix(Rule):
         less = 0.0 if self.hand_over is None else self.hand_over
         over = None if self.hand_over is None else 0.0
         shifted = ratio / ratio.max() * (self.costs - less)
-        return CostMatrix(costs=shifted, actions=self.actions, hand_over=over, chosen=chosen or self.chosen)
+        return CostMatrix(costs=shifted, actions=self.actions, hand_over=over, chosen=self.chosen)
 
     def decide_with_cost(self, probs: Floats) -> tuple[Ints, Floats]:
         """Actions, and what each is expected to cost, (n,) both."""

@@ -17,7 +17,7 @@ import numpy as np
 from calib.data.checks.agreement import auroc
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import drawn_units
-from calib.numerics import Floats
+from calib.numerics import Floats, log_odds_of
 
 Z = 1.96
 """Of an interval of 95 %, as the paper rounds it."""
@@ -72,7 +72,7 @@ def rows_for_slope(probs: Any, width: float, intercept: float = 0.0, slope: floa
         raise CalibrationError(
             "The slope needs probabilities strictly between 0 and 1 that differ; leave out rows at exactly 0 or 1."
         )
-    score = np.log(chances) - np.log1p(-chances)
+    score = log_odds_of(chances)
     one = 1.0 / (1.0 + np.exp(-(intercept + slope * score)))
     weight = one * (1.0 - one)
     i_a, i_ab, i_b = (float(np.mean(weight * score**power)) for power in range(3))

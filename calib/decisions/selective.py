@@ -16,7 +16,7 @@ import numpy.typing as npt
 from calib.decisions.rules import AnswerAbove
 from calib.errors import CalibrationError
 from calib.formatting import round_percent
-from calib.metrics.bootstrap import Interval
+from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.metrics.confidence import Bools, check_pair
 from calib.numerics import Floats, Ints
 
@@ -134,7 +134,7 @@ def exact_interval(wrong: int, answered: int, level: float = 0.95) -> Interval:
     [0.009, 0.004, 0.019]
     """
     if not answered:
-        return Interval(float("nan"), float("nan"), float("nan"))
+        return UNKNOWN
     tail = (1.0 - level) / 2.0
     low = 1.0 - upper_bound(answered - wrong, answered, tail) if wrong else 0.0
     return Interval(wrong / answered, low, upper_bound(wrong, answered, tail))

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from calib.calibrators.imax.bins import BinnedPairs, binned_pairs
 from calib.calibrators.imax.density import (
+    BinnedPairs,
     LogOddsDensity,
+    binned_pairs,
     count_in_cells,
     information_along,
     information_of_log_odds,
@@ -66,6 +67,8 @@ def rank_histogram(log_odds: Floats, density: LogOddsDensity) -> RankHistogram:
 
 
 MANY_PAIRS = 1_000_000
+N_STARTS = 8
+"""Of I-Max, as many as a fit has by default, whose edges the picture then shows."""
 FINE_CELLS = 65_536
 """Sorting more pairs takes longer than the rest of the picture; in so many cells edges move by a thousandth."""
 
@@ -81,7 +84,7 @@ class BinningPicture:
     n_rows, n_classes : of the logits.
     n_pairs : number of one-vs-rest pairs, n_rows or n_rows * n_classes.
     density : histogram and kernel density of the log-odds for y = 0 and y = 1.
-    schemes : "imax", "equal_mass" and "equal_size" -> its bins; and those that were given.
+    schemes : "imax", "equal_mass" and "equal_width" -> its bins; and those that were given.
     traces : the iterations of I-Max, the best from each kind of start, the highest first; ``schemes["imax"]`` is
         where that ends.
     trace_information : (n_steps,) I(bin; y) under the kernel densities along each of ``traces``, in nats.
@@ -114,8 +117,6 @@ def binning_picture(
     target: int | None = None,
     n_bins: int = 15,
     given: Mapping[str, tuple[Floats, Floats]] | None = None,
-    n_starts: int = 8,
-    random_state: int = 0,
 ) -> BinningPicture:
     """Bin one-vs-rest log-odds in every way and measure what each bin keeps.
 
@@ -126,8 +127,6 @@ def binning_picture(
     n_bins : number of bins of each scheme.
     given : name -> inner edges in log-odds and representatives of further bins, such as those of a fitted calibrator:
         ``(state["edges"], state["values"])`` of its ``maps_[0]``, or of ``maps_[target]`` for class-wise bins.
-    n_starts, random_state : of I-Max, see :func:`~calib.calibrators.imax.placement.best_traces`; as many starts
-        as a fit has by default, whose edges the picture then shows.
 
     Raises
     ------
@@ -150,7 +149,7 @@ def binning_picture(
     density = log_odds_density(log_odds, label_log_odds)
     sums = _sums(log_odds)
     label_log_odds = np.sort(label_log_odds)
-    traces = _best_of_each_kind(best_traces(sums, n_bins, n_starts, random_state))
+    traces = _best_of_each_kind(best_traces(sums, n_bins, N_STARTS))
     edges = {name: scheme_edges(sums, name, n_bins) for name in SCHEMES if name != "imax"}
     schemes = {
         name: binned_pairs(sums, label_log_odds, density, edges.get(name, traces[0].edges[-1]), name)
@@ -254,7 +253,6 @@ def sharing_divergence(
     classes: Sequence[int] | None = None,
     n_rows: Sequence[int] | None = None,
     n_draws: int = 20,
-    random_state: int = 0,
 ) -> SharingDivergence:
     """Compare class-wise and shared calibration sets of growing size with the truth.
 
@@ -268,7 +266,6 @@ def sharing_divergence(
     classes : the classes to compare; None for the most frequent ones, up to 12.
     n_rows : increasing sizes of calibration sets; None for 8 sizes up to half of the rows.
     n_draws : sets of each size.
-    random_state : seed of the draws.
 
     Raises
     ------
@@ -285,7 +282,7 @@ def sharing_divergence(
         raise CalibrationError(
             f"Calibration sets here hold 1 to {n_drawn} rows, half of all; {sizes.max()} is no such size."
         )
-    generator = np.random.default_rng(random_state)
+    generator = np.random.default_rng(0)
     order = generator.permutation(n)
     cells = _cells(label_log_odds)
     table = labels * N_CELLS + cells

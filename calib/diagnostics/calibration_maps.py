@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -144,21 +144,8 @@ def posterior_map(calibrator: Calibrator, k: int = 1) -> CalibrationMap | None:
     state = calibrator.maps_[k if len(calibrator.maps_) > 1 else 0]
     if not state or calibrator.classes == "top":
         return None
-    log_odds = state["log_odds"]
-    seen = CalibrationMap(
-        log_odds=log_odds,
-        ranks=state["ranks"],
-        mean=class_map(calibrator, log_odds, 1 if calibrator.n_classes_ == 2 else k),
-        low=state["low"],
-        high=state["high"],
-        lower_bound=state["lower_bound"],
-        upper_bound=state["upper_bound"],
-        samples=state["samples"],
-        n_maps=state["n_maps"],
-        effective_maps=state["effective_maps"],
-        dominated=state["dominated"],
-        scheme=state["scheme"],
-    )
+    mean = class_map(calibrator, state["log_odds"], 1 if calibrator.n_classes_ == 2 else k)
+    seen = CalibrationMap(mean=mean, **{f.name: state[f.name] for f in fields(CalibrationMap) if f.name != "mean"})
     return _mirrored(seen) if calibrator.n_classes_ == 2 and k == 0 else seen
 
 
@@ -208,7 +195,8 @@ def _lowest(scores: Floats, size: int) -> Floats:
 def _mirrored(seen: CalibrationMap) -> CalibrationMap:
     """The same of two classes seen from the other: scores change sign and probabilities are complements."""
     back = slice(None, None, -1)
-    return CalibrationMap(
+    return replace(
+        seen,
         log_odds=-seen.log_odds[back],
         ranks=1 - seen.ranks[back],
         mean=1 - seen.mean[back],
@@ -217,10 +205,6 @@ def _mirrored(seen: CalibrationMap) -> CalibrationMap:
         lower_bound=1 - seen.upper_bound[back],
         upper_bound=1 - seen.lower_bound[back],
         samples=1 - seen.samples[:, back],
-        n_maps=seen.n_maps,
-        effective_maps=seen.effective_maps,
-        dominated=seen.dominated,
-        scheme=seen.scheme,
     )
 
 
@@ -304,15 +288,8 @@ def balanced_edges(log_odds: Floats, positives: npt.NDArray[np.bool_], n_bins: i
     return edges[edges > log_odds.min()]
 
 
-def most_by_chance(n: int, miss: float = 0.05, level: float = 0.95) -> int:
-    """How many of ``n`` independent intervals may miss, each with chance ``miss``, before that is no chance any more.
+def most_by_chance(n: int) -> int:
+    """How many of ``n`` independent 95 % intervals may miss before that is no chance any more, in 95 % of samples."""
+    from scipy.stats import binom
 
-    The ``level`` quantile of the binomial distribution.
-    """
-    chance = (1.0 - miss) ** n
-    below, k = chance, 0
-    while below < level:
-        chance *= (n - k) / (k + 1) * miss / (1.0 - miss)
-        k += 1
-        below += chance
-    return k
+    return int(binom.ppf(0.95, n, 0.05))

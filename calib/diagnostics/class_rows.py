@@ -21,7 +21,7 @@ from calib.diagnostics.calibration_maps import (
 )
 from calib.diagnostics.judgement import TEST, class_pair
 from calib.diagnostics.reliability import default_bins
-from calib.metrics.bootstrap import Interval, wilson_interval
+from calib.metrics.bootstrap import Interval, share_interval
 from calib.numerics import Floats, Ints, sigmoid
 
 Place = Literal["rank", "log_odds", "probability"]
@@ -150,9 +150,7 @@ class JudgedMap:
 
     def share(self, end: str) -> Interval:
         """Share of the class at the "first" or "last" end, with its 95 % Wilson interval."""
-        value = float(getattr(self.ends, f"{end}_share"))
-        low, high = wilson_interval(value * self.ends.n_pairs, self.ends.n_pairs)
-        return Interval(value, float(low), float(high))
+        return share_interval(getattr(self.ends, f"{end}_share") * self.ends.n_pairs, self.ends.n_pairs)
 
 
 def judged_map(fitted: Calibrator, target: int, frequencies: ClassFrequencies, *, data: Mapping[str, Any]) -> JudgedMap:

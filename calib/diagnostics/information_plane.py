@@ -15,7 +15,7 @@ from calib.calibrators.imax.density import (
     label_entropy,
     mutual_information,
 )
-from calib.calibrators.imax.placement import best_traces, equal_size_edges
+from calib.calibrators.imax.placement import best_traces, equal_width_edges
 from calib.calibrators.imax.sums import SigmoidSums
 from calib.numerics import Floats, Ints
 
@@ -166,13 +166,13 @@ def information_plane(
     held = mass > LEAST_MASS
     sums = SigmoidSums.from_weighted(density.middles[held], mass[held])
     below = np.concatenate([[0.0], np.cumsum(mass)])
-    rate: dict[str, list[float]] = {"imax": [], "equal_mass": [], "equal_size": []}
+    rate: dict[str, list[float]] = {"imax": [], "equal_mass": [], "equal_width": []}
     label_information: dict[str, list[float]] = {name: [] for name in rate}
     for m in n_bins:
         edges = {
             "imax": best_traces(sums, m, n_starts, random_state)[0].edges[-1],
             "equal_mass": np.interp(np.arange(1, m) / m * below[-1], below, density.edges),
-            "equal_size": equal_size_edges(m),
+            "equal_width": equal_width_edges(m),
         }
         for name, inner in edges.items():
             joint = joint_of_bins(density, inner)

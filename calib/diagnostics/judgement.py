@@ -159,7 +159,9 @@ def rows_to_judge(data: Mapping[str, Any]) -> Predictions | None:
     return Predictions(**given, **about, class_names=names, sha256="in a worker")
 
 
-def fit_and_judge(method: str, params: Mapping[str, Any], *, data: Mapping[str, Any], callback: Callback) -> Fitted:
+def fit_method_and_judge(
+    method: str, params: Mapping[str, Any], *, data: Mapping[str, Any], callback: Callback
+) -> Fitted:
     """Fit a registered method, and judge it where there are test rows among the arrays."""
     fit_small((method,), data={}, callback=callback)
     rows = {name: array for name, array in data.items() if not name.startswith(TEST)}

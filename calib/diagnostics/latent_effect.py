@@ -14,7 +14,7 @@ from calib.calibrators.gpcalib.prediction import LARGEST_SHIFT
 from calib.diagnostics.latent import Truth, every_nth_row, fitted_gp
 from calib.diagnostics.latent_pairwise import Scale
 from calib.metrics.bootstrap import wilson_interval
-from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, check_labels, softmax
+from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, check_labels, log_odds_of, softmax
 
 MOST_DRAWS = 256
 """The first of a scrambled Sobol sequence are spread as evenly as all; more would only take memory."""
@@ -116,7 +116,7 @@ BAND_LEVELS = tuple(NormalDist().cdf(width) for width in (-2, -1, 1, 2))
 """Shares of the drawn functions below the ends of the bands, as of a normal distribution."""
 
 N_CELLS = 16
-LOGIT_ENDS = (5e-4, 1.0 - 5e-4)
+LOGIT_FLOOR = 5e-4
 NEAR = 0.05
 MOST_NEAR_ROWS = 200
 
@@ -154,7 +154,7 @@ def effect_curve(effect: ConfidenceEffect, scale: Scale = "linear") -> EffectCur
 
     On the logit scale, bins end at 0.9995: higher confidences make one bin.
     """
-    places = effect.before if scale == "linear" else _log_odds(np.clip(effect.before, *LOGIT_ENDS))
+    places = effect.before if scale == "linear" else log_odds_of(effect.before, LOGIT_FLOOR)
     starts = _starts(places, least=max(5, len(places) // 50))
     count = np.diff(np.r_[starts, len(places)])
 
@@ -190,10 +190,6 @@ def _starts(places: Floats, least: int) -> Ints:
         if start - starts[-1] >= least and len(places) - start >= least:
             starts.append(int(start))
     return np.array(starts)
-
-
-def _log_odds(probs: Floats) -> Floats:
-    return np.log(probs) - np.log1p(-probs)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from calib.diagnostics.latent import (
     in_picture,
     prior_name,
 )
-from calib.numerics import Floats, Ints, check_labels, logsumexp, sigmoid, softmax
+from calib.numerics import Floats, Ints, check_labels, log_odds_of, logsumexp, sigmoid, softmax
 
 Scale = Literal["linear", "logit"]
 
@@ -155,7 +155,7 @@ def _log_odds_of_inducing(gp: GPCalib, pair: _Pair) -> Floats:
     if gp.inputs == "logits":
         return pair.log_odds(gp.offset_ + inputs * gp.scale_)
     inside = np.where((inputs > 0.0) & (inputs < 1.0), inputs, np.nan)
-    return (np.log(inside) - np.log1p(-inside)) * gp.scale_
+    return log_odds_of(inside) * gp.scale_
 
 
 def _truth(truth: Truth | None, pair: _Pair, log_odds: Floats) -> Floats | None:

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from calib.data.predictions import Predictions
+from calib.diagnostics.judgement import first_curve
 from calib.diagnostics.performance_without_labels import WithoutLabels, without_labels
 from calib.diagnostics.reliability import (
     ConfidenceHistogram,
     ReliabilityCurve,
     confidence_histogram,
-    default_bins,
-    reliability_curve,
 )
 from calib.diagnostics.shift import CalibrationShift, calibration_shift
 from calib.diagnostics.shift_data import judge
@@ -40,12 +39,8 @@ class Distribution:
     @classmethod
     def from_evaluation(cls, evaluation: Evaluation, labelled: bool = True) -> Distribution:
         """Of the rows of an evaluation."""
-        n, curve = len(evaluation), None
-        if labelled:
-            curve = reliability_curve(
-                *evaluation.pair, n_bins=default_bins(n), binning="equal_mass", clusters=evaluation.clusters
-            )
-        return cls(n, confidence_histogram(*evaluation.pair, scale="logit"), curve)
+        curve = first_curve(evaluation) if labelled else None
+        return cls(len(evaluation), confidence_histogram(*evaluation.pair, scale="logit"), curve)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,15 +18,13 @@ from calib.evaluation.evaluation import Evaluation, check_same_rows
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import brackets, number, points
 from calib.metrics.binning import bins_of
-from calib.metrics.bootstrap import Interval, Resamples, interval_of_draws, reflect, wilson_interval
+from calib.metrics.bootstrap import UNKNOWN, Interval, Resamples, interval_of_draws, reflect, share_interval
 from calib.metrics.calibration_error import norm_of_gaps
 from calib.metrics.confidence import Bools, overconfidence, underconfidence
 from calib.numerics import Floats
 
 FEW = 10
 """Wrong, or right, predictions below which intervals are conservative; see :func:`over_under_confidence`."""
-
-NONE = Interval(float("nan"), float("nan"), float("nan"))
 
 
 @dataclass(frozen=True)
@@ -174,7 +172,9 @@ def _over_under(one: _Drawn, change: Change | None, level: float) -> OverUnder:
             gap=one.interval("gap", level, -1.0),
             **same,
         )
-    cautious_over, cautious_under = _mean(over, wrong, level), _mean(under, right, level)
+    cautious_over, cautious_under = (  # of values in [0, 1], which vary less than shares
+        share_interval(min(max(total, 0.0), count), count, level) for total, count in ((over, wrong), (under, right))
+    )
     ratio = _quotient(cautious_over, cautious_under)
     whole = gaps_by_group(*one.pair, np.zeros(round(n), dtype=np.int64), 1, level)
     return OverUnder(
@@ -187,25 +187,16 @@ def _over_under(one: _Drawn, change: Change | None, level: float) -> OverUnder:
     )
 
 
-def _mean(total: float, count: float, level: float) -> Interval:
-    """Wilson's conservative interval of the mean of values in [0, 1]."""
-    if not count:
-        return NONE
-    low, high = wilson_interval(min(max(total, 0.0), count), count, level)
-    return Interval(total / count, float(low), float(high))
-
-
 def _odds(right: float, n: float, level: float) -> Interval:
     if right == n:
-        return NONE
-    low, high = wilson_interval(right, n, level)
-    return Interval(*(float(share / (1.0 - share)) for share in (right / n, low, high)))
+        return UNKNOWN
+    return Interval(*(share / (1.0 - share) for share in share_interval(right, n, level)))
 
 
 def _quotient(above: Interval, below: Interval) -> Interval:
     """Interval of a quotient that holds wherever both intervals do; NaN where the quotient does not exist."""
     if not (np.isfinite(above.value) and below.value > 0):
-        return NONE
+        return UNKNOWN
     high = above.high / below.low if below.low > 0 else float("inf")
     return Interval(above.value / below.value, above.low / below.high, high)
 

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from calib.calibrators.logistic import fit_logistic
-from calib.diagnostics.sequential_tests import log_odds
+from calib.diagnostics.sequential_tests import CLIP
 from calib.evaluation import Evaluation
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import listed, percent, round_percent
 from calib.metrics.bootstrap import Interval, drawn_units
-from calib.numerics import Floats, sigmoid
+from calib.numerics import Floats, log_odds_of, sigmoid
 
 BINS = 10
 """Bins of equal mass of the earlier scores, for the PSI."""
@@ -158,7 +158,7 @@ def expected_auroc(scores: Floats, chances: Floats) -> tuple[float, Floats]:
 
 def _recalibration(said: Floats, came: Floats, clusters: Any) -> tuple[Floats, Floats] | None:
     """Intercept and slope (2,) of the log-odds, and their covariance; None where too few rows tell them."""
-    score = log_odds(said)
+    score = log_odds_of(said, CLIP)
     if 3 * min(came.sum(), len(came) - came.sum()) < FEW_JUDGED or np.ptp(score) < 1e-9:
         return None
     slopes, intercept, _ = fit_logistic(score[None], came)
@@ -180,7 +180,7 @@ def _interval(
     added = 0.0
     if fitted is not None:
         at, covariance = fitted
-        score = log_odds(said)
+        score = log_odds_of(said, CLIP)
         chances = sigmoid(at[0] + at[1] * score)
         slopes = np.array([
             (of(sigmoid(up[0] + up[1] * score))[0] - of(sigmoid(down[0] + down[1] * score))[0]) / (2.0 * _STEP)
@@ -196,7 +196,7 @@ def _interval(
     return Interval(value, float(low), float(high))
 
 
-def score_shift(before: Floats, now: Floats, n_bins: int = BINS, level: float = 0.95) -> ScoreShift:
+def score_shift(before: Floats, now: Floats) -> ScoreShift:
     """PSI of (m,) new scores against (n,) earlier ones, beside what chance gives.
 
     Without a change it is about ``(1 / n + 1 / m)`` times a chi-squared variable with one degree fewer than bins. A
@@ -205,13 +205,13 @@ def score_shift(before: Floats, now: Floats, n_bins: int = BINS, level: float = 
     """
     from scipy.stats import chi2
 
-    edges = np.unique(np.quantile(before, np.linspace(0.0, 1.0, n_bins + 1)[1:-1]))
+    edges = np.unique(np.quantile(before, np.linspace(0.0, 1.0, BINS + 1)[1:-1]))
     counts = [np.bincount(np.searchsorted(edges, of, side="right"), minlength=len(edges) + 1) for of in (before, now)]
     filled = counts[0] + counts[1] > 0
     shares = [(count[filled] + 0.5) / (count.sum() + 0.5 * filled.sum()) for count in counts]
     used = int(filled.sum())
     psi = float(np.sum((shares[1] - shares[0]) * np.log(shares[1] / shares[0])))
-    limit = float(chi2.ppf(level, max(used - 1, 1))) * (1.0 / len(before) + 1.0 / len(now))
+    limit = float(chi2.ppf(0.95, max(used - 1, 1))) * (1.0 / len(before) + 1.0 / len(now))
     return ScoreShift(psi, limit, used)
 
 

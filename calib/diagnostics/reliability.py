@@ -32,7 +32,7 @@ from calib.metrics.confidence import (
     weighted_mean,
 )
 from calib.metrics.corp import Decomposition, corp, recalibrate
-from calib.numerics import Floats, Ints
+from calib.numerics import Floats, Ints, log_odds_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -267,8 +267,7 @@ def confidence_histogram(
     edges = np.linspace(0.0, 1.0, n_bins + 1)
     if scale == "logit":
         edges = np.linspace(*logit_limits, n_bins + 1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            confidence = np.log(confidence) - np.log1p(-np.minimum(confidence, 1.0))
+        confidence = log_odds_of(confidence)
     cell = np.searchsorted(edges[1:-1], confidence, side="right") + n_bins * correct
     counts = np.bincount(cell, minlength=2 * n_bins)
     return ConfidenceHistogram(edges=edges, right=counts[n_bins:], wrong=counts[:n_bins], scale=scale)

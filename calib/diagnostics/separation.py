@@ -12,7 +12,7 @@ import numpy.typing as npt
 from calib.calibrators.geometric.neighbours import nearest
 from calib.calibrators.geometric.pruning import exact
 from calib.calibrators.geometric.training_set import TrainingSet
-from calib.metrics.bootstrap import Interval, wilson_interval
+from calib.metrics.bootstrap import Interval, share_interval, wilson_interval
 from calib.numerics import Floats, Ints
 
 Bools = npt.NDArray[np.bool_]
@@ -56,10 +56,7 @@ class RightShare:
     def from_correct(cls, right: Bools) -> RightShare:
         """Count (m,) rows."""
         rows, hits = len(right), int(right.sum())
-        if not rows:
-            return cls(0, 0, Interval(float("nan"), float("nan"), float("nan")))
-        low, high = wilson_interval(hits, rows)
-        return cls(rows, hits, Interval(hits / rows, float(low), float(high)))
+        return cls(rows, hits, share_interval(hits, rows))
 
 
 @dataclass(frozen=True)
@@ -262,11 +259,11 @@ class PrincipalPlane:
         return (features.astype(np.float64) - self.mean) @ self.components.T
 
 
-def principal_plane(training: TrainingSet, random_state: int = 0) -> PrincipalPlane:
+def principal_plane(training: TrainingSet) -> PrincipalPlane:
     """First two principal components of the training inputs, or of a seeded draw of up to 1,000."""
     n, d = training.features.shape
     m = min(n, MOST_POINTS, max(2, MOST_NUMBERS // max(d, 1)))
-    rows = np.sort(np.random.default_rng(random_state).choice(n, m, replace=False))
+    rows = np.sort(np.random.default_rng(0).choice(n, m, replace=False))
     points = training.features[rows].astype(np.float64)
     mean = points.mean(axis=0)
     points -= mean

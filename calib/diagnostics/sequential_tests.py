@@ -19,9 +19,9 @@ import numpy as np
 
 from calib.calibrators.logistic import fit_logistic
 from calib.errors import CalibrationError
-from calib.metrics.bootstrap import Interval
+from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.metrics.confidence import check_pair
-from calib.numerics import Floats, Ints, blocks, logsumexp, sigmoid
+from calib.numerics import Floats, Ints, blocks, log_odds_of, logsumexp, sigmoid
 
 MAX_BATCHES = 2000
 """Batches that are told apart."""
@@ -184,8 +184,8 @@ def o_e_ratios(probs: Floats, outcomes: Any, batch: Ints, n_batches: int, effect
     return found
 
 
-def slope_ratios(probs: Floats, outcomes: Any, batch: Ints, n_batches: int, effects: Floats = EFFECTS) -> Floats:
-    """Logarithms of conditional likelihood ratios against "the slope is 1", for slopes ``e^effects`` and any intercept.
+def slope_ratios(probs: Floats, outcomes: Any, batch: Ints, n_batches: int) -> Floats:
+    """Logarithms of conditional likelihood ratios against "the slope is 1", for slopes ``e^EFFECTS`` and any intercept.
 
     With the log-odds ``a + b logit p`` the probability of a batch's outcomes given their sum does not depend on a (Cox
     and Snell 1989, section 2.1.5), so that its ratio at b and at 1 has the mean 1 whatever the intercept is, in each
@@ -194,9 +194,9 @@ def slope_ratios(probs: Floats, outcomes: Any, batch: Ints, n_batches: int, effe
 
     Batches of more than 100 rows are cut at random. (T, J) are returned.
     """
-    logits = log_odds(probs)
+    logits = log_odds_of(probs, CLIP)
     came = np.asarray(outcomes, dtype=bool)
-    found = np.zeros((n_batches, len(effects)))
+    found = np.zeros((n_batches, len(EFFECTS)))
     order = np.random.default_rng(0).permutation(len(logits))  # a file may be sorted by the outcome within a batch
     order = order[np.argsort(batch[order], kind="stable")]
     size = np.bincount(batch, minlength=n_batches)
@@ -209,13 +209,13 @@ def slope_ratios(probs: Floats, outcomes: Any, batch: Ints, n_batches: int, effe
     padded, happened, there = np.zeros(shape), np.zeros(shape, bool), np.zeros(shape, bool)
     padded[number, within], happened[number, within], there[number, within] = logits[order], came[order], True
     of = np.repeat(np.arange(n_batches), parts)
-    for some in blocks(shape[0], shape[1] * len(effects)):
-        np.add.at(found, of[some], conditional_ratios(padded[some], happened[some], there[some], effects))
+    for some in blocks(shape[0], shape[1] * len(EFFECTS)):
+        np.add.at(found, of[some], conditional_ratios(padded[some], happened[some], there[some]))
     return found
 
 
-def conditional_ratios(logits: Floats, came: Any, there: Any, effects: Floats = EFFECTS) -> Floats:
-    """Logarithms of ``P(outcomes | their sum)`` at slopes ``e^effects`` over that at slope 1, (B, J).
+def conditional_ratios(logits: Floats, came: Any, there: Any) -> Floats:
+    """Logarithms of ``P(outcomes | their sum)`` at slopes ``e^EFFECTS`` over that at slope 1, (B, J).
 
     Parameters
     ----------
@@ -226,12 +226,12 @@ def conditional_ratios(logits: Floats, came: Any, there: Any, effects: Floats = 
     logits = np.where(there, np.where(flip[:, None], -logits, logits), 0.0)
     came = there & (came != flip[:, None])
     count = came.sum(axis=1)
-    found = np.zeros((len(logits), len(effects)))
+    found = np.zeros((len(logits), len(EFFECTS)))
     mixed = np.flatnonzero(count > 0)  # where all outcomes are equal their order says nothing
     if not len(mixed):
         return found
     logits, came, there, count = logits[mixed], came[mixed], there[mixed], count[mixed]
-    slopes = np.r_[1.0, np.exp(effects)]
+    slopes = np.r_[1.0, np.exp(EFFECTS)]
     score = slopes[:, None] * logits[:, None, :]
     shift = np.zeros((len(mixed), len(slopes), 1))
     for _ in range(_NEWTON_STEPS):  # any intercept gives the same ratio; one whose mean is near the sum, exactly
@@ -290,23 +290,17 @@ def confidence_sequence(rows: Ints, observed: Floats, expected: Floats, alpha: f
     return ends[0], ends[1]
 
 
-def slope_of(probs: Floats, outcomes: Any, level_z: float = 1.959964) -> Interval:
+def slope_of(probs: Floats, outcomes: Any) -> Interval:
     """Calibration slope b of ``logit P(y = 1) = a + b logit p`` (Cox 1958) with its Wald interval of 95 %."""
-    score, came = log_odds(probs), np.asarray(outcomes, dtype=float)
+    score, came = log_odds_of(probs, CLIP), np.asarray(outcomes, dtype=float)
     if not 0.0 < came.mean() < 1.0 or np.ptp(score) < 1e-9:
-        return Interval(float("nan"), float("nan"), float("nan"))
+        return UNKNOWN
     (slope,), intercept, _ = fit_logistic(score[None], came)
     chance = sigmoid(intercept + slope * score)
     weight = chance * (1.0 - chance)
     centred = score - np.average(score, weights=weight)
-    half = level_z / float(np.sqrt(np.sum(weight * centred**2)))
+    half = 1.959964 / float(np.sqrt(np.sum(weight * centred**2)))
     return Interval(float(slope), float(slope) - half, float(slope) + half)
-
-
-def log_odds(probs: Floats) -> Floats:
-    """Log-odds of (n,) probabilities, which are kept 1e-6 away from 0 and 1."""
-    kept = np.clip(probs, CLIP, 1.0 - CLIP)
-    return np.log(kept) - np.log1p(-kept)
 
 
 def batches_of(n: int, times: Any = None, size: int | None = None) -> tuple[Ints, tuple[str, ...]]:

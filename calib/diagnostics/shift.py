@@ -11,7 +11,7 @@ import numpy as np
 
 from calib.evaluation import Evaluation, paired_differences
 from calib.evaluation.bootstrap import ResampledScores
-from calib.evaluation.catalogue import PROPORTIONS
+from calib.evaluation.score_definitions import PROPORTIONS
 from calib.evaluation.scores import resample_scores
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import listed, percent

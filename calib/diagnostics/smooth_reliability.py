@@ -11,9 +11,9 @@ from calib.diagnostics.reliability import ReliabilityCurve
 from calib.evaluation.bootstrap import N_RESAMPLES
 from calib.evaluation.scores import resampled_smooth_ece
 from calib.metrics.bootstrap import Interval, Resamples, folded, interval_of_draws, not_below, reflect
+from calib.metrics.calibration_error import cell_of, smooth_ece
 from calib.metrics.confidence import Bools, target_pair
 from calib.metrics.corp import calibrated_outcomes, isotonic_of_samples, ordered_cells
-from calib.metrics.smooth import cell_of, smooth_ece
 from calib.numerics import Floats, sigmoid
 
 N_CELLS = 1024

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from calib.evaluation.catalogue import EVENT_RATE, PROPORTIONS, SCORES, TERMS, TOP_LABEL_ERRORS
+from calib.evaluation.score_definitions import EVENT_RATE, PROPORTIONS, SCORES, TERMS, TOP_LABEL_ERRORS
 from calib.metrics.bootstrap import Interval, folded, interval_of_draws, not_below, wilson_interval
 from calib.metrics.corp import RULES, entropy, row_scores
 from calib.numerics import Floats

@@ -13,9 +13,9 @@ import numpy as np
 
 from calib.errors import CalibrationError
 from calib.evaluation.bootstrap import FEW, ResampledScores
-from calib.evaluation.catalogue import EVENT_RATE, SCORES
+from calib.evaluation.score_definitions import EVENT_RATE, SCORES
 from calib.formatting import NO_BREAK, listed, number, plural, round_percent
-from calib.metrics.bootstrap import Interval, wilson_interval
+from calib.metrics.bootstrap import UNKNOWN, Interval, wilson_interval
 from calib.numerics import Floats
 
 Word = Literal["better", "worse", "equivalent", "undecided", ""]
@@ -36,7 +36,6 @@ CLAIMING = tuple(key for key, score in SCORES.items() if score.claims)
 """The scores that claim."""
 PRIMARY = "NLL"
 """The score that calibrators are fitted for, and that is compared with the raw model first."""
-NOWHERE = Interval(math.nan, math.nan, math.nan)
 
 
 @dataclass(frozen=True)
@@ -155,7 +154,7 @@ class Claims:
     ----------
     scored : name -> scores on the same resamples; the first method is what others are compared with.
     level : probability with which all intervals hold.
-    relevant : key -> smallest relevant difference, where it is not that of the catalogue.
+    relevant : key -> smallest relevant difference, where it is not that of its definition.
     scores : over which intervals hold together; by default those that claim.
 
     Attributes
@@ -186,7 +185,7 @@ class Claims:
         """One method against another by one score; NaN where one of them does not have it."""
         ours, theirs = self.scored[name], self.scored[other]
         if not self.has(name, key) or not self.has(other, key):
-            return Claim(*NOWHERE, "")
+            return Claim(*UNKNOWN, "")
         value = ours.value[key] - theirs.value[key]
         if not self.ranks(name, key) or not self.ranks(other, key):
             unknown = Interval(value, -math.inf, math.inf)

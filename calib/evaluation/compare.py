@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import nan
 from typing import TYPE_CHECKING, Any
 
 from calib.base import Calibrator, Callback, no_callback
-from calib.errors import CalibrationError, reason
+from calib.errors import CalibrationError, FitCancelled, reason
 from calib.evaluation.bootstrap import N_RESAMPLES, ResampledScores
-from calib.evaluation.catalogue import SCORES
-from calib.evaluation.claims import NOWHERE, Claim, Claims, relevant_differences
+from calib.evaluation.claims import Claim, Claims, relevant_differences
+from calib.evaluation.comparison_table import CONFIDENCE_ONLY
 from calib.evaluation.evaluation import Evaluation, check_same_rows
 from calib.evaluation.recommendation import Recommendation, recommend
-from calib.evaluation.score_table import CONFIDENCE_ONLY
+from calib.evaluation.score_definitions import SCORES
 from calib.evaluation.scores import resample_scores
 from calib.evaluation.view import view_of
 from calib.evaluation.weighted import COLUMN, weighted_scores
 from calib.formatting import Displayed, listed, plural
-from calib.metrics.bootstrap import Interval
+from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.registry import METHODS, calibrator, extras_for, titles_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from calib.data.predictions import Predictions
 
 BASELINE = "identity"
-ABSENT = Claim(*NOWHERE, "")
+ABSENT = Claim(*UNKNOWN, "")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,6 +55,47 @@ class Comparison(Displayed):
         rows = plural(len(self.evaluations[BASELINE]), "test row")
         found = "" if self.recommendation is None else f"; recommended: {self.recommendation.method}"
         return f"<Comparison of {listed(list(self.evaluations))} on {rows}{found}>"
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    """A fit and its evaluation on the test rows; ``evaluation`` is None where it failed, and ``note`` says why.
+
+    ``fit_seconds`` is NaN where nothing was to be fitted. ``parts`` are the methods that it is a mean of with their
+    weights, as of :meth:`calib.base.Calibrator.parts`.
+    """
+
+    evaluation: Evaluation | None
+    fit_seconds: float = nan
+    predict_seconds: float = nan
+    note: str = ""
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+
+def attempt(
+    method: Calibrator, calibration: Predictions, test: Predictions, view: str, callback: Callback | None = None
+) -> Attempt:
+    """Fit unless fitted, and evaluate; whatever goes wrong is a note, and only a cancellation passes."""
+    try:
+        fit_seconds, start = nan, time.perf_counter()
+        if not method.fitted:
+            extras = extras_for(method, calibration)
+            method.fit(calibration.logits, calibration.labels, callback=callback, **extras)
+            fit_seconds = time.perf_counter() - start
+            start = time.perf_counter()
+        evaluation = Evaluation.from_predictions(method, test, view)
+        return Attempt(evaluation, fit_seconds, time.perf_counter() - start, parts=method.parts())
+    except FitCancelled:
+        raise
+    except CalibrationError as error:
+        return Attempt(None, note=str(error))
+    except Exception as error:
+        return Attempt(None, note=f"{type(error).__name__}: {reason(error)}")
+
+
+def with_baseline(calibrators: Mapping[str, Calibrator]) -> dict[str, Calibrator]:
+    """The raw model first, then the others."""
+    return {BASELINE: calibrator(BASELINE), **calibrators}
 
 
 def compare(
@@ -125,18 +166,14 @@ def compare_methods(
     view_of(test, view)  # refuses an unknown one before anything is fitted
     relevant_differences(relevant)  # as does this
     evaluations, seconds, notes = {}, {}, {}
-    methods = {BASELINE: calibrator(BASELINE), **calibrators}
+    methods = with_baseline(calibrators)
     callback(0, len(methods), nan)
     for done, (name, method) in enumerate(methods.items(), start=1):
-        try:
-            fit_seconds = _fit(method, calibration)
-            start = time.perf_counter()
-            evaluations[name] = Evaluation.from_predictions(method, test, view)
-            seconds[name] = fit_seconds, time.perf_counter() - start
-        except Exception as error:  # one method's failure, whatever it is, must not take the others with it
-            notes[name] = (
-                str(error) if isinstance(error, CalibrationError) else f"{type(error).__name__}: {reason(error)}"
-            )
+        made = attempt(method, calibration, test, view)
+        if made.evaluation is None:
+            notes[name] = made.note
+        else:
+            evaluations[name], seconds[name] = made.evaluation, (made.fit_seconds, made.predict_seconds)
         callback(done, len(methods), nan)
     titles = titles_of(calibrators, calibration.n_classes)
     resamples = evaluations[BASELINE].resamples(n_resamples, random_state)
@@ -245,15 +282,10 @@ def table_of(
                     "method": name,
                     "title": titled[name],
                     "score": key,
-                    **dict(zip(("value", "low", "high"), values.get(name, {}).get(key, NOWHERE), strict=True)),
+                    **dict(zip(("value", "low", "high"), values.get(name, {}).get(key, UNKNOWN), strict=True)),
                     **({COLUMN: by_weight.get(name, {}).get(key, nan)} if any(by_weight.values()) else {}),
-                    **columns("difference", alone.get(name, {}).get(key, NOWHERE)),
-                    "joint_low": to_raw.low,
-                    "joint_high": to_raw.high,
-                    "verdict": "" if name == baseline else to_raw.word,
-                    "rows_needed": to_raw.rows_needed,
-                    **columns("to_best", to_best.interval),
-                    "to_best_verdict": "" if name == leader else to_best.word,
+                    **columns("difference", alone.get(name, {}).get(key, UNKNOWN)),
+                    **claim_columns(to_raw, to_best, name == baseline, name == leader),
                     "relevant": claims.relevant[key],
                     "claims": SCORES[key].claims,
                     "chance": nan if absent else scored[name].chance.get(key, nan),
@@ -269,14 +301,16 @@ def table_of(
     return pd.DataFrame(rows)
 
 
-def _fit(method: Calibrator, calibration: Predictions) -> float:
-    """Fit unless fitted; seconds it took, NaN where there was nothing to do."""
-    if method.fitted:
-        return nan
-    extras = extras_for(method, calibration)
-    start = time.perf_counter()
-    method.fit(calibration.logits, calibration.labels, **extras)
-    return time.perf_counter() - start
+def claim_columns(to_raw: Claim, to_best: Claim, is_raw: bool, is_best: bool) -> dict[str, Any]:
+    """What is claimed of a method against the baseline and against the best, which claim nothing of themselves."""
+    return {
+        "joint_low": to_raw.low,
+        "joint_high": to_raw.high,
+        "verdict": "" if is_raw else to_raw.word,
+        "rows_needed": to_raw.rows_needed,
+        **columns("to_best", to_best.interval),
+        "to_best_verdict": "" if is_best else to_best.word,
+    }
 
 
 def columns(name: str, interval: Interval) -> dict[str, float]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calib.base import Calibrator
+from calib.calibrators.top_k_outputs import taking_top_k
 from calib.errors import CalibrationError
 from calib.evaluation.classwise import ClasswiseSums
 from calib.evaluation.view import TOP_LABEL, View, view_of
@@ -271,6 +272,7 @@ def _of_top_k(
     Confidence and predicted class are those that it gives without the label. The probability of a label outside the top
     k is taken with its own logit, and the other classes as equal; without that logit there is no NLL.
     """
+    calibrator = taking_top_k(calibrator)
     n, k = outputs.values.shape
     predicted = np.empty(n, dtype=np.int64)
     confidence, nll, brier, of_label = (np.empty(n) for _ in range(4))

@@ -15,8 +15,8 @@ from calib.calibrators.auto import in_words
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES
 from calib.evaluation.bootstrap import N_RESAMPLES, ResampledScores
-from calib.evaluation.compare import BASELINE
-from calib.evaluation.repeated_splits import Steps, attempt, with_baseline
+from calib.evaluation.compare import BASELINE, with_baseline
+from calib.evaluation.repeated_splits import Steps, attempt_afresh
 from calib.evaluation.scores import resample_sums
 from calib.metrics.bootstrap import Interval, Resamples, interval_of_draws
 from calib.numerics import Floats, Ints
@@ -163,10 +163,10 @@ def _half_width(values: Floats, level: float) -> float:
 SMALLEST = 20
 
 
-def halved_sizes(n: int, smallest: int = SMALLEST) -> tuple[int, ...]:
-    """n, n/2, n/4, ... down to ``smallest``, ascending: every size is twice the labels of the one before."""
+def halved_sizes(n: int) -> tuple[int, ...]:
+    """n, n/2, n/4, ... down to 20 or more, ascending: every size is twice the labels of the one before."""
     sizes = [n]
-    while sizes[-1] // 2 >= smallest:
+    while sizes[-1] // 2 >= SMALLEST:
         sizes.append(sizes[-1] // 2)
     return tuple(reversed(sizes))
 
@@ -271,7 +271,7 @@ def one_draw(
         # The raw model does not depend on the rows: one fit stands for all of them.
         here = _sizes_of(sizes, n, draw) if name != BASELINE else [2] if draw == 0 else []
         for size in here:
-            made = attempt(method, calibration.take(order[:size]), test, steps, view)
+            made = attempt_afresh(method, calibration.take(order[:size]), test, steps, view)
             scores = None if made.evaluation is None else resample_sums(made.evaluation, resamples)
             drawn.append(Drawn(name, size, scores, made.note, made.parts))
             steps.next()

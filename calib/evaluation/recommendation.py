@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from calib.base import KEEPS_ACCURACY, Calibrator
 from calib.errors import CalibrationError
-from calib.evaluation.catalogue import SCORES
 from calib.evaluation.claims import Claims, Word
+from calib.evaluation.score_definitions import SCORES
 from calib.formatting import NO_BREAK, Displayed, listed, plural
 from calib.metrics.bootstrap import Interval
 from calib.registry import simplicity

@@ -6,9 +6,8 @@ Means over splits come with intervals that allow for splits sharing most of thei
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -16,32 +15,19 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.base import Calibrator, Callback, no_callback
-from calib.errors import CalibrationError, FitCancelled, reason
-from calib.evaluation import SCORES, Evaluation, scores
-from calib.evaluation.catalogue import EVENT_RATE, PROPORTIONS
-from calib.evaluation.claims import NOWHERE, best_method, not_rounding, relevant_differences, too_few_of, word_of
-from calib.evaluation.compare import BASELINE, columns
-from calib.evaluation.score_table import CONFIDENCE_ONLY
-from calib.metrics.bootstrap import Interval
-from calib.registry import calibrator, extras_for, titles_of
+from calib.errors import CalibrationError
+from calib.evaluation import SCORES, scores
+from calib.evaluation.claims import Claim, best_method, not_rounding, relevant_differences, too_few_of, word_of
+from calib.evaluation.compare import ABSENT, Attempt, attempt, claim_columns, columns, with_baseline
+from calib.evaluation.comparison_table import CONFIDENCE_ONLY
+from calib.evaluation.score_definitions import EVENT_RATE, PROPORTIONS
+from calib.metrics.bootstrap import UNKNOWN, Interval
+from calib.registry import titles_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from calib.data.predictions import Predictions
-
-
-@dataclass(frozen=True, eq=False)
-class Attempt:
-    """A fit and its evaluation on the test rows; ``evaluation`` is None where it failed, and ``note`` says why.
-
-    ``parts`` are the methods that it is a mean of with their weights, as of :meth:`calib.base.Calibrator.parts`.
-    """
-
-    evaluation: Evaluation | None
-    fit_seconds: float = float("nan")
-    note: str = ""
-    parts: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -62,28 +48,9 @@ class Steps:
         self.callback(self.done, self.total, float("nan"))
 
 
-def attempt(
-    method: Calibrator, calibration: Predictions, test: Predictions, steps: Steps, view: str = "event"
-) -> Attempt:
-    """Fit a fresh copy of ``method`` and evaluate it; whatever goes wrong is a note, and only a cancellation passes."""
-    try:
-        fresh = type(method)(**method.get_params())
-        start = time.perf_counter()
-        extras = extras_for(fresh, calibration)
-        fresh.fit(calibration.logits, calibration.labels, callback=steps.within, **extras)
-        seconds = time.perf_counter() - start
-        return Attempt(Evaluation.from_predictions(fresh, test, view), seconds, parts=fresh.parts())
-    except FitCancelled:
-        raise
-    except CalibrationError as error:
-        return Attempt(None, note=str(error))
-    except Exception as error:
-        return Attempt(None, note=f"{type(error).__name__}: {reason(error)}")
-
-
-def with_baseline(calibrators: Mapping[str, Calibrator]) -> dict[str, Calibrator]:
-    """The raw model first, then the others."""
-    return {BASELINE: calibrator(BASELINE), **calibrators}
+def attempt_afresh(method: Calibrator, calibration: Predictions, test: Predictions, steps: Steps, view: str) -> Attempt:
+    """:func:`calib.evaluation.compare.attempt` of a copy that is not fitted."""
+    return attempt(type(method)(**method.get_params()), calibration, test, view, steps.within)
 
 
 def repeated_splits(
@@ -157,7 +124,7 @@ def one_split(
     rows: list[dict[str, Any]] = []
     for name, method in methods.items():
         here = {"method": name, "title": titles[name], "split": split, **sizes}
-        rows += [here | values for values in _scored(attempt(method, calibration, test, steps, view))]
+        rows += [here | values for values in _scored(attempt_afresh(method, calibration, test, steps, view))]
         steps.next()
     return pd.DataFrame(rows)
 
@@ -210,7 +177,7 @@ def corrected_interval(values: npt.ArrayLike, n_calibration: int, n_test: int, l
     values = np.asarray(values, dtype=float)
     n = len(values)
     if not n:
-        return NOWHERE
+        return UNKNOWN
     mean = float(values.mean())
     if n == 1:
         return Interval(mean, -math.inf, math.inf)
@@ -264,17 +231,16 @@ def summarise_splits(
             shift = 0.0 if other is None else values[other]
             return not_rounding(corrected_interval((values[name] - shift).dropna(), *sizes, level))
 
-        def joint(name: str, other: str, key: str = key) -> Interval:
+        def joint(name: str, other: str, key: str = key) -> Claim:
             found = interval(name, other, joint_level)
             unseen = key not in PROPORTIONS and (few.get(name) or few.get(other))
-            return (
-                found._replace(low=float("-inf"), high=float("inf")) if unseen and found.value == found.value else found
-            )
+            if unseen and found.value == found.value:
+                found = found._replace(low=-math.inf, high=math.inf)
+            return Claim(*found, word_of(key, found, margins[key]))
 
         for name in names:
             own = interval(name, None, level)
-            difference = interval(name, baseline, level)
-            to_raw, to_best = joint(name, baseline), joint(name, best) if best else NOWHERE
+            to_raw, to_best = joint(name, baseline), joint(name, best) if best else ABSENT
             known = values[name].dropna()
             rows.append(
                 {
@@ -286,13 +252,8 @@ def summarise_splits(
                     "high": min(own.high, SCORES[key].high),
                     "sd": float(known.std(ddof=1)) if len(known) > 1 else float("nan"),
                     "n_splits": len(known),
-                    **columns("difference", difference),
-                    "joint_low": to_raw.low,
-                    "joint_high": to_raw.high,
-                    "verdict": "" if name == baseline else word_of(key, to_raw, margins[key]),
-                    "rows_needed": math.nan,
-                    **columns("to_best", to_best),
-                    "to_best_verdict": "" if name == best else word_of(key, to_best, margins[key]),
+                    **columns("difference", interval(name, baseline, level)),
+                    **claim_columns(to_raw, to_best, name == baseline, name == best),
                     "relevant": margins[key],
                     "claims": SCORES[key].claims,
                     "too_few": "" if key in PROPORTIONS else few.get(name, ""),

@@ -13,12 +13,12 @@ import numpy as np
 
 from calib.errors import CalibrationError
 from calib.evaluation.bootstrap import N_RESAMPLES, ResampledScores
-from calib.evaluation.catalogue import ERRORS, MEANS, NORMS, SCORES, SMOOTH, TERMS, TOP_LABEL_ERRORS
 from calib.evaluation.classwise import classwise_values
 from calib.evaluation.evaluation import Evaluation, check_same_rows
+from calib.evaluation.score_definitions import ERRORS, MEANS, NORMS, SCORES, SMOOTH, TERMS, TOP_LABEL_ERRORS
 from calib.metrics.binning import bin_edges
 from calib.metrics.bootstrap import Groups, Interval, Resamples, reflect
-from calib.metrics.calibration_error import debiased_error
+from calib.metrics.calibration_error import cell_of, debiased_error, smooth_error, smooth_errors
 from calib.metrics.confidence import Bools
 from calib.metrics.corp import (
     RULES,
@@ -29,7 +29,6 @@ from calib.metrics.corp import (
     ordered_cells,
     row_scores,
 )
-from calib.metrics.smooth import cell_of, smooth_error, smooth_errors
 from calib.numerics import Floats, Ints, bin_index
 
 MAX_CELLS = 500

@@ -34,9 +34,8 @@ class View:
     mean_said : the first of a mean over rows.
     the_outcome : the second of one method, in a sentence.
     marks : the same two where they mark means in a narrow figure.
-    says, came_true : before a number, in few letters: "says .9, right .8".
-    came_true_of_row : the same of one row, as the name of a column.
-    says_short, came_true_short : the same where there is least room.
+    said_short, outcome_short : the same where there is least room.
+    outcome_of_row : the second of one row, as the name of a column.
     right, wrong : rows in which it came true, and the others, behind a number.
     right_rows, wrong_rows : the same rows in a sentence.
     is_ : the verb before ``over`` and ``under``, with a blank behind it; empty where these hold one.
@@ -63,11 +62,9 @@ class View:
     mean_said: str = "mean confidence"
     the_outcome: str = "its accuracy"
     marks: tuple[str, str] = ("confidence", "accuracy")
-    says: str = "says"
-    came_true: str = "right"
-    came_true_of_row: str = "right"
-    says_short: str = "conf."
-    came_true_short: str = "acc."
+    said_short: str = "conf."
+    outcome_short: str = "acc."
+    outcome_of_row: str = "correct"
     right: str = "right"
     wrong: str = "wrong"
     right_rows: str = "correct predictions"
@@ -126,11 +123,9 @@ EVENT = View(
     mean_said="mean predicted risk",
     the_outcome="the observed rate",
     marks=("predicted", "observed"),
-    says="predicted",
-    came_true="observed",
-    came_true_of_row="event",
-    says_short="pred.",
-    came_true_short="obs.",
+    said_short="pred.",
+    outcome_short="obs.",
+    outcome_of_row="event",
     right="with the event",
     wrong="without the event",
     right_rows="rows with the event",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from calib.evaluation.catalogue import ERRORS, MEANS, SCORES
 from calib.evaluation.evaluation import Evaluation
+from calib.evaluation.score_definitions import ERRORS, MEANS, SCORES
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import aligned, fixed
 from calib.metrics.calibration_error import ece
@@ -81,7 +81,6 @@ def weighted_rows(table: pd.DataFrame, view: View = TOP_LABEL) -> list[list[str]
     return lines
 
 
-def weighted_summary(table: pd.DataFrame, view: View = TOP_LABEL) -> str:
+def weighted_summary(table: pd.DataFrame, view: View) -> str:
     """:func:`weighted_rows` in plain text; "" without weights."""
-    rows = weighted_rows(table, view)
-    return "\n".join(aligned(rows)) if rows else ""
+    return "\n".join(aligned(weighted_rows(table, view)))

@@ -426,7 +426,10 @@ def from_fields(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> Export
 
 
 def _made(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> ExportedCalibrator:
-    fitted = make_calibrator(record["method"], **record["params"])
+    params = dict(record["params"])
+    if params.get("scheme") == "equal_size":  # what I-Max's bins of equal width were called in earlier records
+        params["scheme"] = "equal_width"
+    fitted = make_calibrator(record["method"], **params)
     fitted.set_state(unflatten(record["state"], arrays))
     _check_class_names(fitted.n_classes_, record["class_names"])
     kind, floor = cast(Kind, record["kind"]), record["floor"]

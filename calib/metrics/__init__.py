@@ -7,7 +7,7 @@ All take ``(probs, labels)`` with probs of shape (n, n_classes). Those that look
 
 from calib.metrics.binning import BINNINGS
 from calib.metrics.bootstrap import Interval, Resamples, interval_of_draws, reflect, wilson_interval
-from calib.metrics.calibration_error import classwise_ece, debiased_ece, ece, mce
+from calib.metrics.calibration_error import classwise_ece, debiased_ece, ece, mce, smooth_ece
 from calib.metrics.confidence import (
     confidence_gap,
     effective_sample_size,
@@ -21,7 +21,6 @@ from calib.metrics.corp import Decomposition, corp
 from calib.metrics.net_benefit import NetBenefit, NetBenefitDifference, net_benefit, net_benefit_difference
 from calib.metrics.risk_model import RiskMeasure, RiskModelPanel, risk_model
 from calib.metrics.scoring_rules import accuracy, brier, count_clipped, nll, top_k_accuracy
-from calib.metrics.smooth import smooth_ece
 
 __all__ = [
     "BINNINGS",

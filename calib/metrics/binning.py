@@ -17,7 +17,7 @@ from calib.calibrators.imax.placement import best_traces
 from calib.calibrators.imax.sums import SigmoidSums
 from calib.errors import CalibrationError
 from calib.metrics.confidence import Bools, check_weights
-from calib.numerics import Floats, Ints, bin_index, sigmoid
+from calib.numerics import Floats, Ints, bin_index, log_odds_of, sigmoid
 
 KMEANS_ITERATIONS = 300
 IMAX_ITERATIONS = 200
@@ -76,9 +76,7 @@ def kmeans_edges(values: Floats, n_bins: int) -> Floats:
 
 def imax_edges(values: Floats, n_bins: int) -> Floats:
     """Bins of the values' log-odds that keep the most information about the outcome (Patel et al. 2020, table S3)."""
-    with np.errstate(divide="ignore"):
-        log_odds = np.log(values, dtype=np.float64) - np.log1p(-values, dtype=np.float64)
-    sums = SigmoidSums.from_log_odds(np.clip(log_odds, -SATURATED, SATURATED))
+    sums = SigmoidSums.from_log_odds(np.clip(log_odds_of(values), -SATURATED, SATURATED))
     inner = sigmoid(best_traces(sums, n_bins, n_starts=1, max_steps=IMAX_ITERATIONS)[0].edges[-1])
     # Fewer distinct values than bins: the missing bins are empty ones at the top.
     return _with_ends(np.concatenate([inner, np.full(n_bins - 1 - len(inner), np.inf)]))

@@ -28,6 +28,10 @@ class Interval(NamedTuple):
     high: float
 
 
+UNKNOWN = Interval(float("nan"), float("nan"), float("nan"))
+"""Of what does not exist."""
+
+
 def wilson_interval(count_right: npt.ArrayLike, count: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
     """Wilson's score interval of a proportion (Wilson 1927).
 
@@ -53,6 +57,14 @@ def wilson_interval(count_right: npt.ArrayLike, count: npt.ArrayLike, level: flo
     low = np.where(n > 0, np.clip(centre - half, 0.0, share), 0.0)
     high = np.where(n > 0, np.clip(centre + half, share, 1.0), 1.0)
     return low, high
+
+
+def share_interval(count_right: float, count: float, level: float = 0.95) -> Interval:
+    """One proportion with :func:`wilson_interval`; unknown where there are no rows."""
+    if not count:
+        return UNKNOWN
+    low, high = wilson_interval(count_right, count, level)
+    return Interval(count_right / count, float(low), float(high))
 
 
 def effective_count(right: npt.NDArray[Any], rows: npt.NDArray[Any]) -> float:
@@ -250,7 +262,7 @@ def interval_of_draws(
     """Central interval of draws, stretched to hold the estimate and cut to [low, high]; NaN draws are left out."""
     known = draws[np.isfinite(draws)]
     if not np.isfinite(estimate) or not len(known):
-        return Interval(float("nan"), float("nan"), float("nan"))
+        return UNKNOWN
     tail = (1.0 - level) / 2.0
     bottom, top = np.quantile(known, [tail, 1.0 - tail])
     return Interval(float(estimate), float(max(low, min(estimate, bottom))), float(min(high, max(estimate, top))))

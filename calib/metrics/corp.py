@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from calib.calibrators.pooled_scores import isotonic_means
 from calib.errors import CalibrationError
 from calib.metrics.binning import equal_mass_edges
 from calib.metrics.confidence import Bools, target_pair
@@ -103,17 +104,6 @@ def isotonic(right: Floats | Ints, count: Floats | Ints) -> Floats:
     Least squares; the same map minimises every proper score (Brümmer and du Preez 2013).
     """
     return np.clip(isotonic_means(right / count, count), 0.0, 1.0)
-
-
-def isotonic_means(values: Floats, weights: Floats | Ints) -> Floats:
-    """Non-decreasing values (m,) closest to those given, by weighted least squares.
-
-    This is the routine that scikit-learn calls, without its checks, which cost ten times as much as the regression of
-    a bootstrap resample.
-    """
-    from scipy.optimize import isotonic_regression
-
-    return isotonic_regression(values, weights=weights).x
 
 
 def isotonic_of_samples(right: Floats | Ints, count: Floats | Ints) -> Floats:

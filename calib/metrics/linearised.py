@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.errors import CalibrationError
-from calib.metrics.bootstrap import Interval, drawn_units, effective_count
+from calib.metrics.bootstrap import UNKNOWN, Interval, drawn_units, effective_count
 from calib.metrics.confidence import Bools, check_weights, effective_sample_size
 from calib.numerics import Floats, Ints
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 NORMAL_FROM = 40
 """So many independent units or more are judged by the normal distribution, fewer by Student's t."""
-UNKNOWN = Interval(float("nan"), float("nan"), float("nan"))
-"""Of what does not exist."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +132,7 @@ class Sample:
         value: float,
         error: float,
         level: float = 0.95,
-        scale: tuple[Callable[[float], float], Callable[[float], float], float] | None = None,
+        scale: tuple[Callable[[Any], Any], Callable[[Any], Any], float] | None = None,
     ) -> Interval:
         """Interval of a value with its standard error, symmetric on a scale.
 
@@ -148,7 +146,8 @@ class Sample:
         if scale is None:
             return Interval(value, value - half, value + half)
         to, back, slope = scale
-        return Interval(value, back(to(value) - half * slope), back(to(value) + half * slope))
+        low, high = back(to(value) + half * slope * np.array([-1.0, 1.0]))
+        return Interval(value, float(low), float(high))
 
 
 def check_sample(

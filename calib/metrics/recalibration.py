@@ -60,7 +60,6 @@ def fit_logistic(design: Floats, event: Bools, sample: Sample, offset: Floats | 
     size = np.sqrt(np.maximum((w @ design**2) / w.sum(), 1e-300))
     x = design / size
     coef, best = np.zeros(k), _log_likelihood(offset, event, w)
-    nothing = np.full((k, k), np.nan)
     for _ in range(MAX_STEPS):
         risk = sigmoid(offset + x @ coef)
         information = (x * (w * risk * (1.0 - risk))[:, None]).T @ x
@@ -83,7 +82,11 @@ def fit_logistic(design: Floats, event: Bools, sample: Sample, offset: Floats | 
             model = np.linalg.inv(information)
             cov = sample.covariance((x * (event - risk)[:, None]) @ model)
             return LogisticFit(coef / size, model / np.outer(size, size), cov / np.outer(size, size), best)
-    return LogisticFit(np.full(k, np.nan), nothing, nothing, float("nan"))
+    return _unknown(k)
+
+
+def _unknown(k: int) -> LogisticFit:
+    return LogisticFit(np.full(k, np.nan), np.full((k, k), np.nan), np.full((k, k), np.nan), float("nan"))
 
 
 def _log_likelihood(log_odds: Floats, event: Bools, weights: Floats) -> float:
@@ -130,10 +133,6 @@ def recalibrate_logistic(log_odds: Floats, event: Bools, sample: Sample) -> Reca
         gain = max(2.0 * (fit.log_likelihood - below), 0.0) if np.isfinite(fit.log_likelihood) else float("nan")
         tests.append((gain, df, float(chdtrc(df, gain))))
     return Recalibration(large, joint, tuple(tests))
-
-
-def _unknown(k: int) -> LogisticFit:
-    return LogisticFit(np.full(k, np.nan), np.full((k, k), np.nan), np.full((k, k), np.nan), float("nan"))
 
 
 @dataclass(frozen=True, eq=False)

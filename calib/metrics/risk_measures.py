@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.formatting import number, percent, with_interval
-from calib.metrics.bootstrap import Interval
+from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.metrics.confidence import Bools
-from calib.metrics.linearised import NORMAL_FROM, UNKNOWN, Sample
+from calib.metrics.linearised import NORMAL_FROM, Sample
 from calib.metrics.recalibration import Recalibration, recalibrate_logistic
-from calib.numerics import Floats
+from calib.numerics import Floats, log_odds_of, sigmoid
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,6 @@ class RiskMeasure:
         return f"{self.title} is {_written(self.interval)}: {self.meaning}."
 
 
-def log_odds_of(risk: Floats, floor: float) -> Floats:
-    """Log-odds of (n,) risks, which count as at least the floor and at most one minus it."""
-    clipped = np.clip(risk, floor, 1.0 - floor)
-    return np.log(clipped) - np.log1p(-clipped)
-
-
 def row_log_loss(risk: Floats, event: Bools, floor: float) -> Floats:
     """Negative log-likelihood of each row in nats, with risks kept away from 0 and 1 by the floor."""
     clipped = np.clip(risk, floor, 1.0 - floor)
@@ -87,7 +81,7 @@ def closed_form(
     brier, loss = sample.mean(squares), sample.mean(losses)
     # Sums over clusters are skewed where events are few; on the logit scale intervals of the Brier score cover.
     on_logit = not sample.is_simple and 0.0 < brier < 1.0
-    scale = (_logit, _expit, 1.0 / (brier * (1.0 - brier))) if on_logit else None
+    scale = (log_odds_of, sigmoid, 1.0 / (brier * (1.0 - brier))) if on_logit else None
     of_brier = sample.interval(brier, sample.error((squares - brier) / sample.total), level, scale)
     again = recalibrate_logistic(log_odds_of(risk, floor), event, sample)
     large, joint = again.in_the_large, again.joint
@@ -153,7 +147,7 @@ def auroc(risk: Floats, event: Bools, sample: Sample, level: float = 0.95) -> In
     own = units / np.maximum(units - 1, 1) * (sample.n_units - 1) / sample.n_units
     error = float(np.sqrt(max(own @ np.diag(cov) + 2.0 * cov[0, 1], 0.0)))
     slope = 1.0 / (area * (1.0 - area))
-    return sample.interval(area, error, level, (_logit, _expit, slope))
+    return sample.interval(area, error, level, (log_odds_of, sigmoid, slope))
 
 
 def observed_to_expected(risk: Floats, event: Bools, sample: Sample, level: float = 0.95) -> Interval:
@@ -169,7 +163,7 @@ def observed_to_expected(risk: Floats, event: Bools, sample: Sample, level: floa
         rows = sample.effective_rows(event)
         return Interval(0.0, 0.0, float(-np.log((1.0 - level) / 2.0) / (expected * rows)))
     error = sample.error((event - ratio * risk) / (expected * sample.total))
-    return sample.interval(ratio, error, level, (_log, _exp, 1.0 / ratio))
+    return sample.interval(ratio, error, level, (np.log, np.exp, 1.0 / ratio))
 
 
 def spiegelhalter(risk: Floats, event: Bools, sample: Sample) -> tuple[float, float]:
@@ -190,22 +184,6 @@ def spiegelhalter(risk: Floats, event: Bools, sample: Sample) -> tuple[float, fl
     z = float(w @ ((event - risk) * lean)) / error
     few = sample.clustered and sample.n_telling < NORMAL_FROM
     return z, 2.0 * float(stdtr(max(sample.n_telling - 1, 1), -abs(z)) if few else ndtr(-abs(z)))
-
-
-def _logit(share: float) -> float:
-    return float(np.log(share) - np.log1p(-share))
-
-
-def _expit(value: float) -> float:
-    return float(1.0 / (1.0 + np.exp(-value)))
-
-
-def _log(value: float) -> float:
-    return float(np.log(value))
-
-
-def _exp(value: float) -> float:
-    return float(np.exp(value))
 
 
 def described(found: dict[str, Interval], rate: float, sample: Sample, floor: float) -> list[RiskMeasure]:

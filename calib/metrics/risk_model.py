@@ -23,11 +23,10 @@ from calib.metrics.risk_measures import (
     RiskMeasure,
     closed_form,
     described,
-    log_odds_of,
     row_log_loss,
     spiegelhalter,
 )
-from calib.numerics import Floats, Ints, check_labels, sigmoid
+from calib.numerics import Floats, Ints, check_labels, log_odds_of, sigmoid
 
 if TYPE_CHECKING:
     from calib.data.options import WeightKind

@@ -9,8 +9,7 @@ from typing import Literal
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.calibrators.imax.bins import BinnedPairs
-from calib.calibrators.imax.density import LogOddsDensity
+from calib.calibrators.imax.density import BinnedPairs, LogOddsDensity
 from calib.formatting import percent
 from calib.numerics import Floats, Ints, sigmoid
 from calib.plots.annotations import write
@@ -39,11 +38,11 @@ from calib.plots.style import (
 Rail = tuple[str, BinnedPairs, Style]
 """Name, bins and style of one scheme."""
 
-SCHEME_NAMES = {"imax": "I-Max", "equal_mass": "equal mass", "equal_size": "equal width"}
+SCHEME_NAMES = {"imax": "I-Max", "equal_mass": "equal mass", "equal_width": "equal width"}
 SCHEME_STYLES = {
     "imax": method_style("imax"),
     "equal_mass": Style(COLORS[1], "square", "dash"),
-    "equal_size": Style(COLORS[5], "triangle-up", "longdash"),
+    "equal_width": Style(COLORS[5], "triangle-up", "longdash"),
 }
 LABEL_COLORS = (NEUTRAL, COLORS[2])
 """Of y = 0 and of y = 1."""

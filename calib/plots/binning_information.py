@@ -138,9 +138,9 @@ def _share(part: float, whole: float) -> str:
     return percent(part / whole) if whole > 0 else "–"
 
 
-START_NAMES = {"kmeans": "k-means++", **{name: SCHEME_NAMES[name] for name in ("equal_mass", "equal_size")}}
+START_NAMES = {"kmeans": "k-means++", **{name: SCHEME_NAMES[name] for name in ("equal_mass", "equal_width")}}
 _START_COLORS = {"kmeans": SCHEME_STYLES["imax"].color} | {
-    name: SCHEME_STYLES[name].color for name in ("equal_mass", "equal_size")
+    name: SCHEME_STYLES[name].color for name in ("equal_mass", "equal_width")
 }
 _MOST_STEPS = 60
 _STEPS = (0, 1, 3, 10, 30, 100, 300, 1000)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.evaluation.score_table import best_methods
+from calib.evaluation.comparison_table import best_methods
 from calib.plots.annotations import fill_between, label_line_ends, whiskers, write
 from calib.plots.axes import log_axis
 from calib.plots.data import carry
@@ -36,7 +36,7 @@ def score_dots(
 ) -> go.Figure:
     """One row per method: its score, the interval, and the first method's score as a vertical line.
 
-    The best are those that tables mark, see :func:`calib.evaluation.score_table.best_methods`.
+    The best are those that tables mark, see :func:`calib.evaluation.comparison_table.best_methods`.
 
     Parameters
     ----------

@@ -60,8 +60,8 @@ def band_chart(methods: list[tuple[str, GroupGaps, Style]], title: str = "", vie
                 under=gaps.under[shown], gap=gaps.gap[shown], gap_low=gaps.gap_low[shown],
                 gap_high=gaps.gap_high[shown],
             ),
-            hovertemplate=f"{plain(name)}, {view.said} %{{customdata[0]}}<br>%{{customdata[2]:,d}} rows, {view.says}"
-            f" %{{customdata[4]:.3r}}, {view.came_true} %{{customdata[3]:.3r}}"
+            hovertemplate=f"{plain(name)}, {view.said} %{{customdata[0]}}<br>%{{customdata[2]:,d}} rows, "
+            f"{view.mean_said} %{{customdata[4]:.3r}}, {view.outcome} %{{customdata[3]:.3r}}"
             "<br>o %{customdata[5]:.3r}, u %{customdata[6]:.3r}<br>adds %{customdata[1]:+.2r} to the gap"
             "<extra></extra>",
         )  # fmt: skip
@@ -79,7 +79,7 @@ def _note(gaps: GroupGaps, k: int, view: View) -> str:
     if not gaps.rows[k]:
         return "no rows"
     said, outcome = (percent(values[k]) for values in (gaps.confidence, gaps.accuracy))
-    return f"{gaps.rows[k]:,} rows: {view.says_short} {said}, {view.came_true_short} {outcome}"
+    return f"{gaps.rows[k]:,} rows: {view.said_short} {said}, {view.outcome_short} {outcome}"
 
 
 CLASS_PIXELS = 30
@@ -124,9 +124,9 @@ def per_class_chart(
             ),
             text=[plain(class_name) for class_name in names],
             hovertemplate=f"%{{text}}, {plain(name)}<br>gap %{{customdata[1]:+.2r}} (%{{customdata[2]:+.2r}} to"
-            f" %{{customdata[3]:+.2r}})<br>%{{customdata[4]:,d}} rows, %{{customdata[5]:,d}} {view.wrong}: {view.says}"
-            f" %{{customdata[6]:.3r}}, {view.came_true} %{{customdata[7]:.3r}}<br>o %{{customdata[8]:.3r}}, u"
-            " %{customdata[11]:.3r}<extra></extra>",
+            f" %{{customdata[3]:+.2r}})<br>%{{customdata[4]:,d}} rows, %{{customdata[5]:,d}} {view.wrong}: "
+            f"{view.mean_said} %{{customdata[6]:.3r}}, {view.outcome} %{{customdata[7]:.3r}}"
+            "<br>o %{customdata[8]:.3r}, u %{customdata[11]:.3r}<extra></extra>",
         )  # fmt: skip
     alt = "No class has enough rows."
     if len(order):

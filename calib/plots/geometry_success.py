@@ -35,7 +35,7 @@ from calib.plots.style import (
 )
 
 if TYPE_CHECKING:
-    from calib.diagnostics.reduction_cost import Tradeoff
+    from calib.diagnostics.separation_study import Tradeoff
 
 
 RIGHT, DANGER = "#0072B2", "#D55E00"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.evaluation.catalogue import Unit
+from calib.evaluation.score_definitions import Unit
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import brief
 from calib.metrics.bootstrap import Interval
@@ -341,7 +341,7 @@ def _curve(number: int, panel: Panel, right: float, up: float, view: View) -> di
         "type": "scatter", "x": (curve.rank + right).tolist(), "y": (curve.gap + up).tolist(), "name": panel.title,
         "mode": "lines+markers", "line": {"color": panel.style.color, "width": 1.6},
         "marker": {"color": panel.style.color, "symbol": panel.style.symbol, "size": 5},
-        "hovertemplate": f"%{{customdata[1]:,d}} rows<br>{view.says} %{{customdata[2]:.3r}}<br>{view.came_true}"
+        "hovertemplate": f"%{{customdata[1]:,d}} rows<br>{view.mean_said} %{{customdata[2]:.3r}}<br>{view.outcome}"
         f" %{{customdata[3]:.3r}}<extra>{plain(panel.title)}</extra>",
         **carry(panel=np.full(len(curve.count), number), rows=curve.count,
                 **{said: curve.confidence, outcome: curve.accuracy}, gap=curve.gap, chance_low=curve.chance_low,

@@ -27,9 +27,15 @@ if TYPE_CHECKING:
     from calib.diagnostics.smooth_reliability import ConsistencyBand, SmoothCurve
 
 
-def _hover(view: View) -> str:
+def _words(curve: ReliabilityCurve, view: View) -> tuple[str, str]:
+    """What is said of a row, and what it should equal on average."""
+    return (view.said, view.outcome) if curve.target is None else ("probability", "frequency")
+
+
+def _hover(curve: ReliabilityCurve, view: View) -> str:
+    said, outcome = _words(curve, view)
     return (
-        f"%{{customdata[1]:,d}} rows<br>{view.says} %{{customdata[2]:.3r}}<br>{view.came_true} %{{customdata[3]:.3r}}"
+        f"%{{customdata[1]:,d}} rows<br>mean {said} %{{customdata[2]:.3r}}<br>{outcome} %{{customdata[3]:.3r}}"
         " (%{customdata[4]:.3r} to %{customdata[5]:.3r})%{text}"
     )
 
@@ -97,7 +103,7 @@ def gap_diagram(
             line={"color": style.color, "dash": style.dash, "width": 2},
             marker={"color": style.color, "symbol": style.symbol, "size": 7},
             **_curve_columns(curve, view),
-            hovertemplate=_hover(view).replace("%{text}", "") + f"<extra>{plain(name)}</extra>",
+            hovertemplate=_hover(curve, view).replace("%{text}", "") + f"<extra>{plain(name)}</extra>",
         )  # fmt: skip
         ends.append((name, float(gap[-1]), style.color))
         values += [*low, *high]
@@ -141,7 +147,7 @@ def _draw_curve(
                 "symbol": [style.symbol + "-open" if out else style.symbol for out in outside]},
         error_y=whiskers(y, low, high, style.color, 1.4),
         text=["<br>drawn open: beyond the end of the axis" if out else "" for out in outside],
-        **_curve_columns(curve, view), hovertemplate=_hover(view) + "<extra></extra>",
+        **_curve_columns(curve, view), hovertemplate=_hover(curve, view) + "<extra></extra>",
     )  # fmt: skip
     explain_open(fig, outside)
 
@@ -166,7 +172,7 @@ def smooth_diagram(
     curve : the same rows in bins, for the limits, the means and the counts.
     style, scale, title, limits, histogram, height, band, view : as of :func:`reliability_diagram`.
     """
-    limits = limits or common_limits([curve], scale)
+    limits, (said, outcome) = limits or common_limits([curve], scale), _words(curve, view)
     x, y, low, high = (
         on_scale(part, scale, limits) for part in (smooth.confidence, smooth.accuracy, smooth.low, smooth.high)
     )
@@ -179,7 +185,7 @@ def smooth_diagram(
         x=x, y=y, name="smooth", mode="lines" if len(x) > 1 else "markers", cliponaxis=False,
         line={"color": style.color, "dash": style.dash, "width": 2.2}, marker={"color": style.color, "size": 8},
         **carry(**{view.said: smooth.confidence, view.outcome: smooth.accuracy}, low=smooth.low, high=smooth.high),
-        hovertemplate=f"{view.says} %{{customdata[0]:.3r}}<br>{view.came_true} %{{customdata[1]:.3r}}"
+        hovertemplate=f"{said} %{{customdata[0]:.3r}}<br>{outcome} %{{customdata[1]:.3r}}"
         " (%{customdata[2]:.3r} to %{customdata[3]:.3r})<extra></extra>",
     )  # fmt: skip
     alt = (
@@ -212,7 +218,7 @@ def corp_diagram(
     curve : the same rows in bins, for the limits, the means and the counts.
     style, scale, title, limits, histogram, height, band, view : as of :func:`reliability_diagram`.
     """
-    limits = limits or common_limits([curve], scale)
+    limits, (said, outcome) = limits or common_limits([curve], scale), _words(curve, view)
     x, y = (on_scale(part, scale, limits) for part in (steps.confidence, steps.accuracy))
     fig = go.Figure()
     if band is None:
@@ -225,8 +231,8 @@ def corp_diagram(
         line={"color": style.color, "dash": "solid", "width": 2},
         marker={"color": style.color, "size": 4},
         **carry(**{view.said: steps.confidence, view.outcome: steps.accuracy}, rows=steps.count),
-        hovertemplate=f"%{{customdata[2]:,d}} rows of a step<br>{view.says} %{{customdata[0]:.3r}}"
-        f"<br>{view.came_true} %{{customdata[1]:.3r}}<extra></extra>",
+        hovertemplate=f"%{{customdata[2]:,d}} rows of a step<br>{said} %{{customdata[0]:.3r}}"
+        f"<br>{outcome} %{{customdata[1]:.3r}}<extra></extra>",
     )  # fmt: skip
     parts = steps.parts
     alt = (

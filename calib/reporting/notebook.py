@@ -17,8 +17,8 @@ from calib.data.scales import in_words
 from calib.diagnostics.reliability import ReliabilityCurve
 from calib.evaluation import Evaluation
 from calib.evaluation.compare import BASELINE, Comparison
+from calib.evaluation.comparison_table import ScoreRow, verdict_paragraphs
 from calib.evaluation.recommendation import Recommendation
-from calib.evaluation.score_table import ScoreRow, verdict_paragraphs
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import number, percent, plural
 from calib.plots.axes import Scale

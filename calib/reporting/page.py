@@ -25,7 +25,7 @@ from calib.calibrators.one_vs_rest import SHARING, BinaryCalibrator
 from calib.evaluation.bootstrap import said_of_intervals
 from calib.evaluation.claims import Claims
 from calib.evaluation.compare import table_of
-from calib.evaluation.score_table import MARKS, MARKS_SAID, verdict_paragraphs
+from calib.evaluation.comparison_table import MARKS, MARKS_SAID, verdict_paragraphs
 from calib.formatting import safe_table
 from calib.registry import said_of_kind
 from calib.reporting import sections

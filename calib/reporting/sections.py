@@ -17,7 +17,7 @@ from calib.diagnostics.over_under import over_under_confidence, table_cells
 from calib.diagnostics.reliability import confidence_histogram, reliability_curve
 from calib.evaluation import SCORES, Evaluation, Score
 from calib.evaluation.classwise import CLASSWISE
-from calib.evaluation.score_table import ScoreRow, score_rows
+from calib.evaluation.comparison_table import ScoreRow, score_rows
 from calib.evaluation.view import View
 from calib.export.provenance import versions
 from calib.formatting import number, percent, plural

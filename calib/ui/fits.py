@@ -19,7 +19,7 @@ from calib.diagnostics.judgement import (
     arrays_to_judge,
     both_parts,
     class_pair,
-    fit_and_judge,
+    fit_method_and_judge,
     judge_fitted,
     raw_on_all_rows,
 )
@@ -98,7 +98,7 @@ class ShownFit:
 def queue() -> FitQueue:
     """The one queue of this server; all visitors share its workers and its store of finished fits."""
     limits = QueueLimits.from_settings()
-    return FitQueue(executor_from_settings(), fit=fit_and_judge, on_done=keep_fit, limits=limits)
+    return FitQueue(executor_from_settings(), fit=fit_method_and_judge, on_done=keep_fit, limits=limits)
 
 
 def submit(method: str, params: dict[str, Any]) -> None:

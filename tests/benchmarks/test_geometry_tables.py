@@ -13,7 +13,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from benchmarks import chouraqui2023, geometry_methods, geometry_tables
 from benchmarks import geometry_splits as splits
-from calib.calibrators.geometric.separation import fast_separation
+from calib.calibrators.geometric import fast_separation
 from tests.conftest import SHARED
 
 

@@ -14,9 +14,8 @@ from scipy.special import log_softmax
 
 import calib
 from calib import hardware
-from calib.calibrators import cross_entropy, temperature
-from calib.calibrators._lbfgs import LBFGSReport, minimise_convex
-from calib.calibrators.cross_entropy import NumPyCrossEntropy
+from calib.calibrators import minimisation, temperature
+from calib.calibrators.minimisation import LBFGSReport, NumPyCrossEntropy, minimise_convex
 from calib.calibrators.vector import VectorScaling
 from calib.errors import CalibrationError
 from calib.metrics import nll
@@ -36,7 +35,7 @@ def weights(n_classes: int) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("n_classes", [2, 5])
 def test_the_value_is_the_mean_nll_and_the_gradient_its_derivative(n_classes, monkeypatch):
-    monkeypatch.setattr(cross_entropy, "blocks", partial(blocks, entries=7 * n_classes))  # 7 rows each, the last of 2
+    monkeypatch.setattr(minimisation, "blocks", partial(blocks, entries=7 * n_classes))  # 7 rows each, the last of 2
     logits, labels = simulate(30, n_classes)
     loss = NumPyCrossEntropy(logits, labels)
     scale, bias = weights(n_classes)

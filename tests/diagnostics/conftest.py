@@ -1,4 +1,4 @@
-"""Two GPcalib fits on simulated rows, and a temperature with its exports."""
+"""Two GPcalib fits on simulated rows, a temperature with its exports, and evaluations of given pairs."""
 
 from __future__ import annotations
 
@@ -12,8 +12,13 @@ import calib
 from calib.base import Calibrator
 from calib.calibrators.gpcalib import GPCalib
 from calib.data.predictions import Predictions
+from calib.evaluation import Evaluation
 from calib.export import provenance, writer
 from tests.conftest import simulate
+
+
+def evaluation(confidence: np.ndarray, correct: np.ndarray) -> Evaluation:
+    return Evaluation(confidence, correct, np.zeros(len(correct), int), (~correct).astype(int), 2)
 
 
 @pytest.fixture(scope="session")

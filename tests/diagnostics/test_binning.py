@@ -29,7 +29,7 @@ def test_bins_of_every_scheme_hold_the_pairs_between_their_edges(target):
     np.testing.assert_allclose(log_odds, one_vs_rest_log_odds(logits)[:, columns], rtol=1e-12)
     hits = (labels[:, None] == np.arange(5))[:, columns]
     assert picture.n_pairs == log_odds.size
-    assert set(picture.schemes) == {"imax", "equal_mass", "equal_size"}
+    assert set(picture.schemes) == {"imax", "equal_mass", "equal_width"}
     for name, bins in picture.schemes.items():
         assert bins.scheme == name
         inside = naive.bins_of(log_odds, bins.edges)
@@ -62,7 +62,7 @@ def test_the_picture_shows_the_edges_of_a_fit_with_the_usual_options(seed):
     np.testing.assert_array_equal(
         picture.schemes["imax"].edges, calib.calibrator("imax").fit(logits, labels).maps_[0]["edges"]
     )
-    assert sorted(trace.start for trace in picture.traces) == ["equal_mass", "equal_size", "kmeans"]
+    assert sorted(trace.start for trace in picture.traces) == ["equal_mass", "equal_width", "kmeans"]
     assert (np.diff([trace.bound[-1] for trace in picture.traces]) <= 0).all()
 
 

@@ -16,7 +16,7 @@ from calib.diagnostics.judgement import (
     arrays_to_judge,
     class_pair,
     first_curve,
-    fit_and_judge,
+    fit_method_and_judge,
     from_state,
     gap_curve,
     judge_fitted,
@@ -104,13 +104,13 @@ def test_what_is_known_of_the_rows_goes_with_them(about, names):
 def test_a_fit_without_test_rows_is_not_judged_and_its_time_is_that_of_the_fit_alone(monkeypatch):
     logits, labels = simulate(120, 4)
     given = {"logits": logits, "labels": labels}
-    bare = fit_and_judge("temperature", {}, data=given, callback=lambda *_: None)
+    bare = fit_method_and_judge("temperature", {}, data=given, callback=lambda *_: None)
     assert isinstance(bare, Fitted)
     assert bare.judgement is None
 
     clock = iter([10.0, 12.0, 100.0, 170.0])
     monkeypatch.setattr("calib.diagnostics.judgement.time.perf_counter", lambda: next(clock))
-    judged = fit_and_judge("temperature", {}, data=given | arrays_to_judge(rows(4)), callback=lambda *_: None)
+    judged = fit_method_and_judge("temperature", {}, data=given | arrays_to_judge(rows(4)), callback=lambda *_: None)
     assert (judged.seconds, judged.judgement.predict_seconds) == (2.0, 70.0)
 
 

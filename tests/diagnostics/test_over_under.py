@@ -16,6 +16,8 @@ from calib.evaluation.view import EVENT
 from calib.formatting import percent
 from calib.numerics import softmax
 from tests.conftest import simulate
+from tests.metrics.conftest import binnings, pair
+from tests.metrics.conftest import rows as any_rows
 
 INTERVALS = ("over", "under", "ratio", "odds", "ratio_over_odds", "gap")
 
@@ -284,19 +286,9 @@ def test_intervals_of_gaps_hold_the_truth(rng, n, kind):
     assert held >= 0.91 * repeats
 
 
-rows_theorem = st.lists(
-    st.tuples(st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0.0, 1.0)), st.booleans()), min_size=1, max_size=60
-)
-binnings = st.sampled_from(sorted(metrics.BINNINGS))
-
-
-def pair_of(rows_theorem: list[tuple[float, bool]]) -> tuple[np.ndarray, np.ndarray]:
-    return np.array([c for c, _ in rows_theorem]), np.array([r for _, r in rows_theorem])
-
-
-@given(rows_theorem, st.integers(1, 100), binnings)
-def test_theorem_1_holds_on_any_data_in_any_bins(rows_theorem, n_bins, binning):
-    theorem = theorem_one(*pair_of(rows_theorem), n_bins, binning)
+@given(any_rows, st.integers(1, 100), binnings)
+def test_theorem_1_holds_on_any_data_in_any_bins(rows, n_bins, binning):
+    theorem = theorem_one(*pair(rows), n_bins, binning)
     assert theorem.gap <= theorem.ece_1 + 1e-12
     assert theorem.ece_1 <= theorem.ece_2 + 1e-12
     assert theorem.ece_2 <= theorem.ece_inf + 1e-12
@@ -305,10 +297,10 @@ def test_theorem_1_holds_on_any_data_in_any_bins(rows_theorem, n_bins, binning):
     assert theorem.chain.tolist() == [theorem.gap, theorem.ece_1, theorem.ece_2, theorem.ece_inf]
 
 
-@given(rows_theorem)
-def test_the_signed_gap_is_what_the_proof_says(rows_theorem):
+@given(any_rows)
+def test_the_signed_gap_is_what_the_proof_says(rows):
     # E[z] - P(right) = o P(wrong) - u P(right), where a mean over nothing has no share (section S1.2).
-    theorem = theorem_one(*pair_of(rows_theorem))
+    theorem = theorem_one(*pair(rows))
     over = theorem.over * theorem.p_wrong if theorem.p_wrong else 0.0
     under = theorem.under * theorem.p_right if theorem.p_right else 0.0
     assert theorem.signed_gap == pytest.approx(over - under, abs=1e-12)
@@ -322,17 +314,14 @@ def test_theorem_1_is_an_equality_in_a_single_bin():
     assert theorem.under == pytest.approx(0.1)
 
 
-@given(rows_theorem, binnings)
-def test_by_bins_starts_at_the_gap_and_never_falls_below_it(rows_theorem, binning):
-    chains = theorem_by_bins(*pair_of(rows_theorem), binning)
+@given(any_rows, binnings)
+def test_by_bins_starts_at_the_gap_and_never_falls_below_it(rows, binning):
+    chains = theorem_by_bins(*pair(rows), binning)
     assert min(chains) == 1
     gap = chains[1].gap
     np.testing.assert_allclose(chains[1].chain, gap, atol=1e-12)
     for n_bins, theorem in chains.items():
-        assert (
-            theorem == theorem_one(*pair_of(rows_theorem), n_bins, binning)
-            or np.isnan([theorem.over, theorem.under]).any()
-        )
+        assert theorem == theorem_one(*pair(rows), n_bins, binning) or np.isnan([theorem.over, theorem.under]).any()
         assert theorem.gap == gap
         assert theorem.ece_1 >= gap - 1e-12
 

@@ -15,13 +15,10 @@ from calib.evaluation import Evaluation, evaluate
 from calib.metrics.bootstrap import Interval, wilson_interval
 from calib.numerics import softmax
 from tests.conftest import simulate
+from tests.diagnostics.conftest import evaluation
 
 # Few different values, so that ties are common.
 PAIRS = st.lists(st.tuples(st.sampled_from([0.3, 0.5, 0.8, 0.9, 1.0]), st.booleans()), min_size=1, max_size=7)
-
-
-def evaluation(confidence: np.ndarray, correct: np.ndarray) -> Evaluation:
-    return Evaluation(confidence, correct, np.zeros(len(correct), int), (~correct).astype(int), 2)
 
 
 def area_in_order(correct: list[bool]) -> float:

@@ -15,7 +15,6 @@ from calib.calibrators.geometric.pruning import exact
 from calib.calibrators.geometric.reductions import REDUCTIONS
 from calib.calibrators.geometric.training_set import TrainingSet
 from calib.data.samples import load_sample
-from calib.diagnostics.reduction_cost import MOST_NUMBERS, MOST_ROWS, measure_reduction, offered_reductions, subsets
 from calib.diagnostics.separation import (
     EXACT,
     LEAST,
@@ -28,6 +27,7 @@ from calib.diagnostics.separation import (
     timed_separation,
     within_finite,
 )
+from calib.diagnostics.separation_study import MOST_NUMBERS, MOST_ROWS, measure_reduction, offered_reductions, subsets
 from calib.evaluation import Evaluation, score_intervals
 from calib.metrics import ece
 from calib.metrics.bootstrap import wilson_interval

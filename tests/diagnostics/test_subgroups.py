@@ -9,10 +9,7 @@ from calib import metrics
 from calib.diagnostics.subgroups import folded, gaps_by_group, subgroups
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
-
-
-def evaluation(confidence: np.ndarray, correct: np.ndarray) -> Evaluation:
-    return Evaluation(confidence, correct, np.zeros(len(correct), int), (~correct).astype(int), 2)
+from tests.diagnostics.conftest import evaluation
 
 
 def calibrated(n: int, generator: np.random.Generator) -> Evaluation:

@@ -11,8 +11,8 @@ from scipy.stats import t
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, evaluate, scores
 from calib.evaluation.bootstrap import ResampledScores
-from calib.evaluation.catalogue import Score
 from calib.evaluation.claims import Claims, relevant_differences, rows_to_decide, word_of
+from calib.evaluation.score_definitions import Score
 from calib.evaluation.scores import calibrated_scores, resample_scores
 from calib.metrics.bootstrap import Interval
 from calib.numerics import softmax

@@ -12,7 +12,7 @@ from calib.data.predictions import Predictions
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, evaluate, scores
 from calib.evaluation.compare import compare, compare_evaluations
-from calib.evaluation.score_table import best_methods, verdict
+from calib.evaluation.comparison_table import best_methods, verdict
 from calib.formatting import for_terminal
 from calib.numerics import softmax
 from tests.conftest import simulate

@@ -10,8 +10,8 @@ from calib.base import Calibrator
 from calib.data.predictions import Predictions
 from calib.errors import CalibrationError, FitCancelled
 from calib.evaluation import evaluate, scores
+from calib.evaluation.comparison_table import best_methods, verdict
 from calib.evaluation.repeated_splits import corrected_interval, repeated_splits, summarise_splits
-from calib.evaluation.score_table import best_methods, verdict
 from tests.conftest import simulate
 
 

@@ -15,9 +15,10 @@ from calib.cli import main
 from calib.data import Predictions
 from calib.diagnostics.reliability import reliability_curve
 from calib.errors import CalibrationError
-from calib.evaluation import Evaluation, scores
+from calib.evaluation import scores
 from calib.evaluation.weighted import said_of_weights, weighted_rows, weighted_scores
 from tests.conftest import simulate
+from tests.evaluation.test_clusters import judged
 
 
 def weighted(n=300, n_classes=4, kind="frequency", seed=0) -> Predictions:
@@ -25,10 +26,6 @@ def weighted(n=300, n_classes=4, kind="frequency", seed=0) -> Predictions:
     names = tuple("abcdefgh"[:n_classes])
     weights = np.random.default_rng(seed).integers(0, 5, n).astype(float)
     return Predictions(logits, labels, names, sha256="w", weights=weights, weight_kind=kind)
-
-
-def judged(data: Predictions) -> Evaluation:
-    return Evaluation.from_predictions(calib.calibrator("identity").fit(data.logits, data.labels), data)
 
 
 def repeated(data: Predictions) -> Predictions:

@@ -427,6 +427,16 @@ def sealed(record: dict, arrays: bytes) -> str:
     return json.dumps(record)
 
 
+def test_bins_of_equal_width_load_under_the_name_that_they_had(overconfident):
+    fitted = calib.calibrator("imax", scheme="equal_width").fit(*overconfident)
+    text, arrays = runtime.to_record(ExportedCalibrator(fitted))
+    record = json.loads(text)
+    record["params"]["scheme"] = "equal_size"
+    loaded = runtime.from_record(sealed(record, arrays), arrays).calibrator
+    assert loaded.scheme == "equal_width"
+    np.testing.assert_array_equal(loaded.predict_proba(overconfident[0]), fitted.predict_proba(overconfident[0]))
+
+
 @pytest.mark.parametrize("change", [lambda p: b"", lambda p: p[:-30], lambda p: p[::-1], lambda p: b"cno_such\nA\n."])
 def test_damaged_pickles_are_refused_in_a_sentence(change, overconfident, tmp_path):
     pickled = calib.export.to_pickle(calib.calibrator("isotonic").fit(*overconfident))

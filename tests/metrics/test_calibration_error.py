@@ -15,16 +15,9 @@ from calib.errors import CalibrationError
 from calib.metrics.binning import bins_of
 from calib.metrics.calibration_error import norm_of_gaps
 from calib.numerics import softmax
+from tests.metrics.conftest import binnings, pair, rows
 
-rows = st.lists(
-    st.tuples(st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0.0, 1.0)), st.booleans()), min_size=1, max_size=60
-)
-binnings = st.sampled_from(sorted(metrics.BINNINGS))
 norms = st.sampled_from([1, 2, np.inf])
-
-
-def pair(rows):
-    return np.array([c for c, _ in rows]), np.array([r for _, r in rows])
 
 
 def ece_by_loop(confidence, correct, n_bins, norm):
@@ -202,12 +195,6 @@ def classwise_by_loop(probs, labels, n_bins, above, divide_by):
             share = inside.sum() / (kept.sum() if divide_by == "kept" else n)
             total += share * abs(values[inside].mean() - hits[inside].mean())
     return total / n_classes
-
-
-@pytest.fixture
-def sample(overconfident):
-    logits, labels = overconfident
-    return softmax(logits), labels
 
 
 @pytest.mark.parametrize(("threshold", "above"), [(None, -1.0), (0.0, 0.0), ("1/K", 0.25), (0.6, 0.6)])

@@ -10,15 +10,9 @@ from calib import metrics
 from calib.errors import CalibrationError
 from calib.metrics.corp import isotonic_of_samples, recalibrate
 from calib.numerics import softmax
+from tests.metrics.conftest import pair, rows
 
-rows = st.lists(
-    st.tuples(st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0.0, 1.0)), st.booleans()), min_size=1, max_size=60
-)
 rules = st.sampled_from(["Brier", "log"])
-
-
-def pair(rows):
-    return np.array([c for c, _ in rows]), np.array([r for _, r in rows])
 
 
 def isotonic_by_min_max(confidence, correct):

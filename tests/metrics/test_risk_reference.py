@@ -16,7 +16,8 @@ from calib.metrics import risk_model
 from calib.metrics.linearised import Sample
 from calib.metrics.loess import Loess, distances
 from calib.metrics.recalibration import fit_spline, recalibrate_logistic
-from calib.metrics.risk_measures import log_odds_of, row_log_loss
+from calib.metrics.risk_measures import row_log_loss
+from calib.numerics import log_odds_of
 
 pytestmark = pytest.mark.reference("data/credit.csv", "reference/risk_model.json")
 

@@ -14,13 +14,6 @@ from hypothesis.extra import numpy as hnp
 
 from calib import metrics
 from calib.errors import CalibrationError
-from calib.numerics import softmax
-
-
-@pytest.fixture
-def sample(overconfident):
-    logits, labels = overconfident
-    return softmax(logits), labels
 
 
 def test_nll_is_the_log_loss_of_scikit_learn(sample):

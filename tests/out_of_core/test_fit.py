@@ -209,7 +209,7 @@ def test_imax_keeps_as_much_information(data, few_rows):
     assert bound(streamed, logits) == pytest.approx(bound(in_memory, logits), rel=1e-4)
 
 
-@pytest.mark.parametrize("scheme", ["imax", "equal_mass", "equal_size"])
+@pytest.mark.parametrize("scheme", ["imax", "equal_mass", "equal_width"])
 @pytest.mark.parametrize("params", [{}, {"platt_correction": True, "monotone": True}, {"representatives": "raw"}])
 def test_bins_say_exactly_what_lies_in_them(data, few_rows, monkeypatch, scheme, params):
     monkeypatch.setattr(imax_sums, "N_CELLS", 2**12)  # cells so wide that most bins' edges cut one

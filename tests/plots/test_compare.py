@@ -9,7 +9,7 @@ import pytest
 from calib.diagnostics.judgement import gap_curve
 from calib.diagnostics.reliability import confidence_histogram
 from calib.diagnostics.risk_coverage import answerable, risk_coverage
-from calib.evaluation.catalogue import Unit
+from calib.evaluation.score_definitions import Unit
 from calib.formatting import brief
 from calib.metrics.bootstrap import Interval
 from calib.plots import alt_text, figure_data

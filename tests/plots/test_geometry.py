@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from calib.calibrators.geometric.reductions import REDUCTIONS
-from calib.diagnostics.reduction_cost import Tradeoff
 from calib.diagnostics.separation import DecidingPlane, separation_histogram, success_rates
+from calib.diagnostics.separation_study import Tradeoff
 from calib.metrics.bootstrap import Interval
 from calib.plots.data import figure_data
 from calib.plots.geometry import LONGEST, Crowd, Neighbour, Zone, deciding_picture, image_grid, principal_picture

@@ -18,10 +18,10 @@ from streamlit.testing.v1 import AppTest
 from calib.data.predictions import Predictions
 from calib.data.samples import load_sample
 from calib.evaluation.claims import Claims
+from calib.evaluation.comparison_table import verdict
 from calib.evaluation.learning_curve import labels_needed, size_curve
 from calib.evaluation.recommendation import Recommendation, recommend
 from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
-from calib.evaluation.score_table import verdict
 from calib.formatting import brief, number, percent
 from calib.jobs import FitQueue
 from calib.plots.style import method_style

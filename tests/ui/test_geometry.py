@@ -14,9 +14,8 @@ from streamlit.testing.v1 import AppTest
 from calib import geometry
 from calib.data import Predictions
 from calib.data.samples import load_sample
-from calib.diagnostics.reduction_cost import Tradeoff
 from calib.diagnostics.separation import Explanation, PrincipalPlane, Sides, Timed, explain
-from calib.diagnostics.separation_study import WAYS, ExplainedInput, SeparationCosts, listed
+from calib.diagnostics.separation_study import WAYS, ExplainedInput, SeparationCosts, Tradeoff, listed
 from calib.formatting import percent
 from calib.jobs import FitQueue
 from calib.metrics.bootstrap import Interval

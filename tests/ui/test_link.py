@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from calib.data import inspect
 from calib.decisions import AnswerAbove
-from calib.diagnostics.judgement import fit_and_judge
+from calib.diagnostics.judgement import fit_method_and_judge
 from calib.jobs import FitQueue, FitSpec
 from calib.jobs.executor import Executor
 from calib.ui import fits, link, restore
@@ -38,7 +38,7 @@ class Server:
 
     def start(self) -> None:
         keeper = Keeper(Configuration(self.root), pause=lambda failures: 0.01)
-        queue = FitQueue(self._executor, fit=fit_and_judge, on_done=keeper.keep_fit)
+        queue = FitQueue(self._executor, fit=fit_method_and_judge, on_done=keeper.keep_fit)
         self.started.append((queue, keeper))
         self._monkeypatch.setattr(fits, "queue", lambda: queue)
         self._monkeypatch.setattr(link, "keeper", lambda: keeper)

@@ -122,7 +122,7 @@ def test_the_rows_of_a_bin_are_listed_when_asked_for(sample_to_read: OpenSession
     assert clean(app)
     rows, test = app.dataframe[0].value, sample_to_read.test
     right = test.logits.argmax(axis=1) == test.labels
-    assert rows["right"].tolist() == right[rows["test row"]].tolist()
+    assert rows["correct"].tolist() == right[rows["test row"]].tolist()
 
 
 def test_the_gap_view_has_bins_whatever_the_curve(fits_to_read: OpenSession) -> None:

@@ -12,9 +12,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib.decisions import AnswerAbove
+from calib.evaluation.comparison_table import verdict
 from calib.evaluation.learning_curve import labels_needed
 from calib.evaluation.repeated_splits import summarise_splits
-from calib.evaluation.score_table import verdict
 from calib.evaluation.studies import SIZES, SPLITS, STUDIES
 from calib.formatting import listed
 from calib.jobs import FitQueue, Job, TaskSpec

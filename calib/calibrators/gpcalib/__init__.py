@@ -12,7 +12,6 @@ from calib.base import (
     GIVES_UNCERTAINTY,
     KEEPS_ACCURACY,
     KEEPS_RANKING,
-    Calibrator,
     Callback,
     LabelledBlocks,
     no_callback,
@@ -29,6 +28,7 @@ from calib.calibrators.gpcalib.statistics import (
     logit_offset,
     logit_scale,
 )
+from calib.calibrators.top_k_outputs import TopKCalibrator
 from calib.errors import CalibrationError, missing_package
 from calib.hardware import DEVICES, worth_a_gpu
 from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, check_labels, check_logits
@@ -49,7 +49,7 @@ COLLAPSED = 1e-3
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class GPCalib(Calibrator):
+class GPCalib(TopKCalibrator):
     """One latent function ``g ~ GP(mu, k)`` applied to every logit: ``p = softmax(g(z_1), ..., g(z_K))``.
 
     Wenger, Kjellstrom and Triebel, Non-Parametric Calibration for Classification, AISTATS 2020, sections 3

@@ -14,8 +14,7 @@ from check_shapes import set_rewrite_docstrings
 from tensorflow_probability import bijectors
 
 from calib.calibrators.gpcalib.interpolation import chebyshev_features
-from calib.calibrators.gpcalib.objective import SMALLEST_SUM, Objective
-from calib.calibrators.gpcalib.parametrisation import Interval
+from calib.calibrators.gpcalib.objective import SMALLEST_SUM, Interval, Objective
 from calib.calibrators.gpcalib.posterior import JITTER
 from calib.calibrators.gpcalib.prediction import LARGEST_SHIFT
 from calib.calibrators.gpcalib.statistics import GridStatistics, QuadraticLikelihood

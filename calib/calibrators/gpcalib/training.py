@@ -9,7 +9,6 @@ import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
 from calib.base import Callback
-from calib.calibrators._lbfgs import LBFGSReport
 from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.objective import Objective
 from calib.calibrators.gpcalib.posterior import Posterior
@@ -20,6 +19,7 @@ from calib.calibrators.gpcalib.statistics import (
     starting_inducing_inputs,
     training_grid,
 )
+from calib.calibrators.minimisation import LBFGSReport
 from calib.hardware import Ran, cpu_description, no_gpu_note
 from calib.numerics import Floats, Ints
 

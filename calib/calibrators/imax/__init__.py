@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from calib.base import Calibrator, Callback, LabelledBlocks
-from calib.calibrators.imax.bins import count_between, middle_of_bins, monotone_representatives
-from calib.calibrators.imax.density import log_odds_density, matched_sigmoid
+from calib.calibrators.imax.density import (
+    count_between,
+    log_odds_density,
+    matched_sigmoid,
+    middle_of_bins,
+    monotone_representatives,
+)
 from calib.calibrators.imax.placement import SCHEMES, scheme_edges
 from calib.calibrators.imax.sums import LogOddsCells, SigmoidSums
 from calib.calibrators.one_vs_rest import Map, one_vs_rest_pairs
@@ -20,20 +24,11 @@ from calib.calibrators.top_class import top_log_odds
 from calib.errors import CalibrationError
 from calib.numerics import Floats, Ints, bin_index, blocks, one_vs_rest_log_odds
 from calib.parameters import Items, State, Text, param, parameter_names
+from calib.registry import METHODS
 from calib.top_k import TopK
 
-# Registry name -> home of the calibrators whose probabilities bins can take over; the registry lies above this layer.
-SOURCES = {
-    "temperature": "temperature:TemperatureScaling",
-    "vector": "vector:VectorScaling",
-    "platt": "platt:PlattScaling",
-    "beta": "beta:BetaCalibration",
-    "isotonic": "isotonic:IsotonicCalibration",
-    "bbq": "bbq:BayesianBinning",
-    "bayes_iso": "bayes_iso:BayesIso",
-    "enir": "enir:NearIsotonicEnsemble",
-    "gpcalib": "gpcalib:GPCalib",
-}
+SOURCES = ("temperature", "vector", "platt", "beta", "isotonic", "bbq", "bayes_iso", "enir", "gpcalib")
+"""Registry names of the calibrators whose probabilities bins can take over."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -71,10 +66,6 @@ class IMaxBinning(StepMapCalibrator):
     normalize: bool = param(False, help="Divide each row by its sum; without it rows need not sum to one.")
 
     state: ClassVar[State] = {"source_notes_": Items(Text())}
-
-    @property
-    def is_monotone(self) -> bool:
-        return self.monotone
 
     def check_state(self) -> None:
         super().check_state()
@@ -181,8 +172,7 @@ class IMaxBinning(StepMapCalibrator):
 
     def _source(self) -> Calibrator:
         """The calibrator behind the representatives, one-vs-rest in the same way as the bins."""
-        module, _, name = SOURCES[self.representatives].partition(":")
-        cls: type[Calibrator] = getattr(import_module(f"calib.calibrators.{module}"), name)
+        cls = METHODS[self.representatives].cls
         shared: dict[str, Any] = {
             "random_state": self.random_state,
             "share_classes": self.share_classes,
@@ -222,7 +212,7 @@ class IMaxBinning(StepMapCalibrator):
         cuts = sums.positions(edges)
         count, positives = sums.counts(cuts), count_between(label_log_odds, edges)
         if self.representatives == "empirical":
-            low, high = self.target_levels(len(label_log_odds), sums.n_pairs - len(label_log_odds))
+            low, high = self.target_levels(len(label_log_odds), sums.n_pairs)
             total = high * positives + low * (count - positives)
         else:
             # A difference of two running sums may come out above the number of its terms by rounding.

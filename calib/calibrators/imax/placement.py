@@ -72,7 +72,7 @@ CELLS = 1024
 """k-means++ draws among the centres of so many cells; the divergence hardly changes within one."""
 
 
-def equal_size_edges(n_bins: int) -> Floats:
+def equal_width_edges(n_bins: int) -> Floats:
     """Inner edges of bins that are equally wide in probability, (n_bins - 1,) log-odds."""
     parts = np.arange(1, n_bins)
     return np.log(parts) - np.log(n_bins - parts)
@@ -152,7 +152,7 @@ class EdgeTrace:
 
     Attributes
     ----------
-    start : "kmeans", "equal_mass" or "equal_size".
+    start : "kmeans", "equal_mass" or "equal_width".
     edges : one array per step, the start first and the result last; each holds the increasing inner edges of
         the bins in log-odds. Almost always ``n_bins - 1``; fewer where there are fewer distinct log-odds.
     bound : (n_steps,) the lower bound of the mutual information between bin and label under
@@ -179,7 +179,7 @@ def best_traces(
         if number == 1:
             start, edges = "equal_mass", equal_mass_edges(sums, n_bins)
         elif number == 2:
-            start, edges = "equal_size", equal_size_edges(n_bins)
+            start, edges = "equal_width", equal_width_edges(n_bins)
         else:
             start, edges = "kmeans", kmeans_edges(sums, n_bins, generator)
         traces.append(iterate(sums, n_bins, edges, start, max_steps))
@@ -246,7 +246,7 @@ def _remaining_entropy(one: Floats, zero: Floats) -> Floats:
     return -np.where(total > 0, parts, 0.0)
 
 
-SCHEMES = ("imax", "equal_mass", "equal_size")
+SCHEMES = ("imax", "equal_mass", "equal_width")
 """I-Max; equally many pairs in each bin; equally wide in probability."""
 
 
@@ -265,13 +265,13 @@ def scheme_edges(
     Parameters
     ----------
     sums : the sorted log-odds.
-    scheme : "imax", "equal_mass" or "equal_size".
+    scheme : "imax", "equal_mass" or "equal_width".
     sigmoid : slope and intercept of I-Max's model ``P(y = 1 | x) = sigmoid(slope * x + intercept)``; the slope is
         positive. Other than (1, 0) they scale the update of the edges (Patel et al. 2020, eq. S19).
     n_starts, random_state, max_steps : of I-Max, see :func:`~calib.calibrators.imax.placement.best_traces`.
     """
-    if scheme == "equal_size":
-        return equal_size_edges(n_bins)
+    if scheme == "equal_width":
+        return equal_width_edges(n_bins)
     if scheme == "equal_mass":
         return equal_mass_edges(sums, n_bins)
     slope, intercept = sigmoid

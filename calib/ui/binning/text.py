@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from calib.calibrators.imax.bins import BinnedPairs
+from calib.calibrators.imax.density import BinnedPairs
 from calib.diagnostics.binning import BinningPicture
 from calib.diagnostics.verifiability import ErrorByBins
 from calib.formatting import listed, number, percent, plural
@@ -41,7 +41,7 @@ def _where(picture: BinningPicture) -> str:
     return (
         f"{inside['imax']} of I-Max's {len(edges)} edges lie where the model's probability is "
         f"{_probability(low)} to {_probability(high)}; equal mass has {inside['equal_mass'] or 'none'} of its edges "
-        f"there, equal width {inside['equal_size'] or 'none'}."
+        f"there, equal width {inside['equal_width'] or 'none'}."
     )
 
 

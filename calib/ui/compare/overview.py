@@ -14,11 +14,12 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from calib.evaluation import SCORES
-from calib.evaluation.claims import NOWHERE, Claims
+from calib.evaluation.claims import Claims
+from calib.evaluation.comparison_table import CONFIDENCE_ONLY
 from calib.evaluation.evaluation import said_of_bounds
-from calib.evaluation.score_table import CONFIDENCE_ONLY
 from calib.evaluation.view import View
 from calib.formatting import number
+from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.plots import alt_text, figure_data
 from calib.plots.overview import (
     ACROSS_PANELS,
@@ -134,9 +135,9 @@ def _smallest_relevant(session: OpenSession, score: str) -> None:
 def _row(claims: Claims, fit: ShownFit, score: str) -> StripRow:
     value = claims.scored[fit.title].value.get(score, math.nan)
     if fit.title == claims.baseline:
-        return StripRow(fit.title, fit.style, value, NOWHERE._replace(value=0.0, low=0.0, high=0.0), REFERENCE)
+        return StripRow(fit.title, fit.style, value, Interval(0.0, 0.0, 0.0), REFERENCE)
     if not claims.has(fit.title, score):
-        return StripRow(fit.title, fit.style, value, NOWHERE, CONFIDENCE_ONLY.removeprefix("gives a "))
+        return StripRow(fit.title, fit.style, value, UNKNOWN, CONFIDENCE_ONLY.removeprefix("gives a "))
     claim = claims.between(fit.title, claims.baseline, score)
     return StripRow(fit.title, fit.style, value, claim.interval, claim.word)
 

@@ -12,8 +12,8 @@ from pandas.io.formats.style import Styler
 
 from calib.evaluation import SCORES
 from calib.evaluation.bootstrap import said_of_intervals
-from calib.evaluation.catalogue import EVENT_RATE
-from calib.evaluation.score_table import MARKS_SAID, score_rows
+from calib.evaluation.comparison_table import MARKS_SAID, score_rows
+from calib.evaluation.score_definitions import EVENT_RATE
 from calib.evaluation.view import TOP_LABEL, View
 from calib.evaluation.weighted import said_of_weights, weighted_rows
 from calib.formatting import number, plural

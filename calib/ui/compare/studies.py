@@ -10,9 +10,9 @@ import pandas as pd
 import streamlit as st
 
 from calib.evaluation import SCORES
+from calib.evaluation.comparison_table import MARKS_SAID, verdict
 from calib.evaluation.learning_curve import SIZE_SCORES, choices_by_size, halved_sizes, labels_needed
 from calib.evaluation.repeated_splits import summarise_splits
-from calib.evaluation.score_table import MARKS_SAID, verdict
 from calib.evaluation.studies import SIZES, SPLITS, repeat_task, size_task
 from calib.formatting import escape_markdown, listed, plural
 from calib.hardware import on_cpu

@@ -18,7 +18,7 @@ from calib.diagnostics.risk_coverage import (
     order_qualities,
     risk_coverage,
 )
-from calib.evaluation.score_table import NEGLIGIBLE
+from calib.evaluation.comparison_table import NEGLIGIBLE
 from calib.formatting import listed, number, percent, plural, round_percent, signed, with_interval
 from calib.jobs.protocol import Data
 from calib.plots.risk import answerable_chart, risk_diagram

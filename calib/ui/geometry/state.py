@@ -16,18 +16,20 @@ import numpy.typing as npt
 
 from calib.calibrators.geometric import MAPS
 from calib.data import Predictions
-from calib.diagnostics.reduction_cost import Tradeoff, measured_of_rows, subsets
 from calib.diagnostics.separation import Explanation, PrincipalPlane
 from calib.diagnostics.separation_study import (
     ExplainedInput,
     PlacedInput,
     SeparationCosts,
     SeparationStudy,
+    Tradeoff,
     compare_separations,
     explain_input,
+    measured_of_rows,
     place_input,
     plane_of_training,
     study_separations,
+    subsets,
 )
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.diagnostics.reduction_cost import Tradeoff
 from calib.diagnostics.separation import PrincipalPlane, RightShare, Sides, Timed
-from calib.diagnostics.separation_study import SeparationCosts
+from calib.diagnostics.separation_study import SeparationCosts, Tradeoff
 from calib.formatting import listed, number, percent, plural
 from calib.metrics.bootstrap import Interval
 from calib.plots.geometry_success import NAMES

@@ -7,8 +7,8 @@ from functools import partial
 import plotly.graph_objects as go
 import streamlit as st
 
-from calib.diagnostics.reduction_cost import offered_reductions
 from calib.diagnostics.separation import EXACT
+from calib.diagnostics.separation_study import offered_reductions
 from calib.formatting import escape_markdown, listed, plural
 from calib.plots.geometry_success import (
     NAMES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from calib.evaluation.score_table import NEGLIGIBLE
+from calib.evaluation.comparison_table import NEGLIGIBLE
 from calib.evaluation.view import View
 from calib.formatting import brief, listed, percent
 from calib.ui.fits import ShownFit

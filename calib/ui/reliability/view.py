@@ -129,7 +129,7 @@ def _list_rows(test: Predictions, fit: ShownFit, curve: ReliabilityCurve, which:
                 "label": names[test.labels[rows]],
                 "predicted": names[fit.evaluation.predicted[rows]],
                 view.said: said[rows],
-                view.came_true_of_row: outcome[rows],
+                view.outcome_of_row: outcome[rows],
             }
         ),
         height=300,

@@ -12,9 +12,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import calib
+from calib.calibrators.geometric import exact_separation, fast_separation
 from calib.calibrators.geometric.neighbours import nearest
 from calib.calibrators.geometric.pruning import _Search
-from calib.calibrators.geometric.separation import exact_separation, fast_separation
 from calib.calibrators.geometric.training_set import Outline, SquaredDistances, TrainingSet
 from calib.diagnostics.separation import explain
 from calib.errors import CalibrationError

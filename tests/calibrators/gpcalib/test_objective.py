@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from calib.calibrators.gpcalib import objective as terms
 from calib.calibrators.gpcalib.interpolation import Grid, chebyshev_features
 from calib.calibrators.gpcalib.moments import Gram, Moments
-from calib.calibrators.gpcalib.objective import Objective
-from calib.calibrators.gpcalib.parametrisation import Interval
+from calib.calibrators.gpcalib.objective import Interval, Objective
 from calib.calibrators.gpcalib.posterior import Posterior
 from calib.calibrators.gpcalib.statistics import QuadraticLikelihood, grid_statistics, logit_scale, training_grid
 from tests.calibrators.gpcalib import naive

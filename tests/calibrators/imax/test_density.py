@@ -183,7 +183,7 @@ def test_no_scheme_is_above_the_limit_and_imax_is_nearest(seed):
         assert (plane.label_information[name] <= limit + 2e-4 * plane.information).all()
         missing[name] = (plane.information - plane.label_information[name])[2:]
     assert (missing["imax"] < missing["equal_mass"]).all()
-    assert (missing["imax"] < missing["equal_size"]).all()
+    assert (missing["imax"] < missing["equal_width"]).all()
     assert missing["imax"][-1] < 0.002 * plane.information
     np.testing.assert_allclose(plane.rate["equal_mass"], np.log(plane.n_bins), rtol=1e-6)
 

@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 import calib
 from calib import metrics
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE
-from calib.calibrators.imax import SOURCES, IMaxBinning
+from calib.calibrators.imax import IMaxBinning
 from calib.calibrators.imax.placement import best_traces, centres_of, edges_between, information_bound, iterate
 from calib.calibrators.imax.sums import SigmoidSums
 from calib.numerics import one_vs_rest_log_odds
@@ -52,7 +52,7 @@ def test_bins_say_the_mean_of_their_pairs(overconfident, representatives, share_
 
 def test_an_empty_bin_says_its_middle():
     logits, labels = simulate(30, 3, scale=30.0)
-    fitted = IMaxBinning(scheme="equal_size", n_bins=40).fit(logits, labels)
+    fitted = IMaxBinning(scheme="equal_width", n_bins=40).fit(logits, labels)
     state = fitted.maps_[0]
     empty = np.setdiff1d(np.arange(40), bins_of(one_vs_rest_log_odds(logits), state["edges"]))
     assert len(empty) > 5
@@ -77,7 +77,7 @@ def test_platt_correction_softens_the_frequencies(overconfident):
 
 
 @given(
-    st.integers(0, 10_000), st.integers(3, 6), st.sampled_from(["imax", "equal_mass", "equal_size"]), st.booleans(),
+    st.integers(0, 10_000), st.integers(3, 6), st.sampled_from(["imax", "equal_mass", "equal_width"]), st.booleans(),
     st.sampled_from(["empirical", "raw", "temperature"]), st.integers(1, 30),
 )  # fmt: skip
 def test_shared_ordered_bins_keep_every_prediction(seed, n_classes, scheme, normalize, representatives, n_bins):
@@ -121,10 +121,6 @@ def test_two_classes_have_one_map_on_the_log_odds_of_class_1():
     for m in range(6):
         np.testing.assert_allclose(probs[index == m, 1], platt[index == m].mean(), rtol=1e-12)
     np.testing.assert_allclose(probs.sum(axis=1), 1)
-
-
-def test_what_bins_take_over_is_what_is_registered():
-    assert {name: calib.METHODS[name].where for name in SOURCES} == SOURCES
 
 
 def test_a_source_says_what_it_noticed(overconfident):
@@ -188,7 +184,7 @@ def test_the_scaled_model_sees_through_a_distorted_classifier():
 
 RUNS = [(net, n) for net in ("c100_wrn", "c10_wrn") for n in (1000, 5000)]
 SCORED = {
-    "equal size sCW 1000": ("eqsize", 1000, {"scheme": "equal_size"}),
+    "equal size sCW 1000": ("eqsize", 1000, {"scheme": "equal_width"}),
     "equal mass sCW 1000": ("eqmass", 1000, {"scheme": "equal_mass"}),
     "I-Max sCW 1000": ("imax", 1000, {}),
     "I-Max w. TS sCW 1000": ("imax", 1000, {"representatives": "temperature"}),
@@ -287,7 +283,7 @@ def test_with_the_authors_edges_all_scores_are_theirs(reference, outputs, net, n
 
 
 @pytest.mark.reference("data", "reference/imax.json")
-@pytest.mark.parametrize("scheme", ["imax", "equal_mass", "equal_size"])
+@pytest.mark.parametrize("scheme", ["imax", "equal_mass", "equal_width"])
 def test_ordered_bins_keep_the_accuracy_of_real_outputs_exactly(outputs, scheme):
     logits, labels = outputs["c100_wrn"]
     fitted = IMaxBinning(scheme=scheme, monotone=True).fit(logits[:1000], labels[:1000])

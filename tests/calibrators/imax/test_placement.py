@@ -16,7 +16,7 @@ from calib.calibrators.imax.placement import (
     divergence,
     edges_between,
     equal_mass_edges,
-    equal_size_edges,
+    equal_width_edges,
     fill_empty_bins,
     information_bound,
     iterate,
@@ -33,7 +33,7 @@ def some_log_odds(n: int = 3000, seed: int = 0) -> np.ndarray:
     return np.concatenate([generator.normal(-9, 4, n), generator.normal(4, 4, n // 20)])
 
 
-@given(st.integers(0, 30), st.integers(2, 20), st.sampled_from(["imax", "equal_mass", "equal_size"]))
+@given(st.integers(0, 30), st.integers(2, 20), st.sampled_from(["imax", "equal_mass", "equal_width"]))
 def test_the_bound_never_falls_and_the_end_is_a_fixed_point(seed, n_bins, start):
     generator = np.random.default_rng(seed)
     sums = SigmoidSums.from_log_odds(generator.standard_t(2, size=400) * generator.uniform(0.5, 8) + generator.normal())
@@ -49,7 +49,7 @@ def test_the_bound_never_falls_and_the_end_is_a_fixed_point(seed, n_bins, start)
 
 def test_each_step_of_the_trace_has_the_bound_of_its_edges():
     log_odds = some_log_odds(300)
-    trace = iterate(SigmoidSums.from_log_odds(log_odds), 6, equal_size_edges(6))
+    trace = iterate(SigmoidSums.from_log_odds(log_odds), 6, equal_width_edges(6))
     for step in (0, 1, len(trace.bound) // 2, -1):
         assert trace.bound[step] == pytest.approx(naive.model_information(log_odds, trace.edges[step]), abs=1e-12)
     assert trace.bound[-1] > trace.bound[0]
@@ -73,7 +73,7 @@ def test_more_starts_are_never_worse_and_the_best_comes_first():
 
 
 def test_steps_are_limited():
-    trace = iterate(SigmoidSums.from_log_odds(some_log_odds()), 15, equal_size_edges(15), max_steps=3)
+    trace = iterate(SigmoidSums.from_log_odds(some_log_odds()), 15, equal_width_edges(15), max_steps=3)
     assert not trace.converged
     assert len(trace.bound) == 4
 
@@ -88,8 +88,8 @@ def test_fewer_distinct_log_odds_than_bins_have_a_bin_each():
         assert len(scheme_edges(sums, "imax", 10)) == len(set(values)) - 1
 
 
-def test_equal_size_bins_are_equally_wide_in_probability():
-    np.testing.assert_allclose(expit(equal_size_edges(15)), np.arange(1, 15) / 15, rtol=1e-14)
+def test_equal_width_bins_are_equally_wide_in_probability():
+    np.testing.assert_allclose(expit(equal_width_edges(15)), np.arange(1, 15) / 15, rtol=1e-14)
 
 
 def test_equal_mass_bins_hold_equally_many():

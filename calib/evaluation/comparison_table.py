@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from calib.evaluation.catalogue import SCORES
 from calib.evaluation.claims import NEGLIGIBLE
 from calib.evaluation.recommendation import Recommendation
+from calib.evaluation.score_definitions import SCORES
 from calib.formatting import aligned, brackets, fixed, listed, number, round_percent
 from calib.metrics.bootstrap import Interval
 

@@ -1,4 +1,7 @@
-"""The scores that pages, tables and reports share: keys, titles, and which direction is better."""
+"""The scores that pages, tables and reports share: keys, titles, and which direction is better.
+
+A new score is an entry here; :mod:`calib.evaluation.scores` computes those that are no means over rows.
+"""
 
 from __future__ import annotations
 

@@ -9,15 +9,13 @@ import pytest
 from calib.data import Predictions
 from calib.evaluation import SCORES
 from calib.evaluation.compare import compare
+from calib.evaluation.comparison_table import MARKS, ScoreCell, score_rows, summary
 from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
-from calib.evaluation.score_table import MARKS, ScoreCell, score_rows, summary
 from calib.formatting import fixed, number
-from calib.metrics.bootstrap import Interval
+from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.registry import calibrator
 from calib.ui.compare.scores import styled_scores
 from tests.conftest import simulate
-
-NOWHERE = Interval(math.nan, math.nan, math.nan)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +32,7 @@ def table(data):
 
 
 def cell(**changes) -> ScoreCell:
-    made = {"value": Interval(0.5, 0.4, 0.6), "sd": math.nan, "difference": NOWHERE, "to_best": NOWHERE,
+    made = {"value": Interval(0.5, 0.4, 0.6), "sd": math.nan, "difference": UNKNOWN, "to_best": UNKNOWN,
             "is_best": True, "verdict": "better", "note": ""}  # fmt: skip
     return ScoreCell(**{**made, **changes})
 
@@ -62,7 +60,7 @@ def test_what_a_cell_says():
     assert cell(sd=0.012).text(intervals=False, spread=True) == "0.500 ± 0.012 ★ ✓"
     assert cell(verdict="worse", is_best=False).text(intervals=False) == "0.500 ✗"
     assert cell().text(fixed, {"best": "*"}) == "0.5000 [0.4000, 0.6000] *"
-    absent = cell(value=NOWHERE, is_best=False, verdict="")
+    absent = cell(value=UNKNOWN, is_best=False, verdict="")
     assert (absent.text(), absent.text(fixed)) == ("–", "-")
 
 
