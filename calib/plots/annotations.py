@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from calib.formatting import plural
 from calib.metrics.confidence import Bools
 from calib.numerics import Floats
-from calib.plots.style import DASHES, GUIDE, TRUTH, Style, colored, fade, plain
+from calib.plots.style import DASHES, GRID, GUIDE, TRUTH, Limits, Style, colored, fade, plain, set_layout, set_y
 
 
 def whiskers(value: Any, low: Any, high: Any, color: str, thickness: float = 2, width: float = 0) -> dict[str, Any]:
@@ -54,6 +54,45 @@ def explain_open(fig: go.Figure, beyond: Bools) -> None:
         )  # fmt: skip
 
 
+class Half(NamedTuple):
+    """One of two groups whose bars point away from each other.
+
+    ``name`` and ``label`` are what its trace and its corner are called, ``heights`` (m,) at most 1, ``columns`` and
+    ``hover`` of its trace.
+    """
+
+    name: str
+    label: str
+    heights: Floats
+    color: str
+    columns: dict[str, Any]
+    hover: str
+
+
+def draw_mirrored(
+    fig: go.Figure, edges: Floats, halves: Sequence[Half], *, reach: float = 1.3, zero: str = GRID, at: float = 0.01
+) -> None:
+    """Draw bars between edges (m + 1,), of the first group upwards and of the second downwards, each named in a corner.
+
+    Parameters
+    ----------
+    fig : framed by :func:`calib.plots.style.quiet`.
+    reach : of the vertical axis to both sides.
+    zero : colour of the line between the groups.
+    at : where the names stand, as a share of the width.
+    """
+    for half, side in zip(halves, (1, -1), strict=True):
+        fig.add_bar(
+            x=(edges[:-1] + edges[1:]) / 2, y=side * half.heights, width=np.diff(edges), name=half.name,
+            marker={"color": half.color, "line_width": 0}, **half.columns, hovertemplate=half.hover,
+        )  # fmt: skip
+        write(
+            fig, half.label, at, max(side, 0), color=half.color if side > 0 else None, xref="paper",
+            xanchor="left" if at < 0.5 else "right", yref="paper", yanchor="top" if side > 0 else "bottom",
+        )  # fmt: skip
+    set_y(fig, showticklabels=False, showgrid=False, range=[-reach, reach], zeroline=True, zerolinecolor=zero)
+
+
 def spread(positions: Sequence[float] | Floats, gap: float, low: float, high: float) -> Floats:
     """Move positions apart to at least ``gap`` where there is room, keeping their order and moving little.
 
@@ -83,25 +122,24 @@ def spread(positions: Sequence[float] | Floats, gap: float, low: float, high: fl
     return result
 
 
-def label_line_ends(
-    fig: go.Figure,
-    labels: Sequence[tuple[str, float, str]],
-    span: tuple[float, float],
-    pixels: float,
-    yref: str = "y",
-) -> None:
-    """Write each line's name in its colour beside the right end of the plot.
+def label_line_ends(fig: go.Figure, labels: Sequence[tuple[str, float, str]], span: Limits) -> None:
+    """Write each line's name in its colour beside the right end of the plot, in a margin that holds the names.
+
+    Labels stand at least 16 pixels apart where there is room.
 
     Parameters
     ----------
+    fig : framed by :func:`calib.plots.style.quiet`, with the domain of its vertical axis if that is not all of it.
     labels : (text, y of the line's last point, colour) of each line.
     span : the axis range in y.
-    pixels : height of the plot area, to keep 16 pixels from one label to the next.
     """
+    set_layout(fig, margin_r=20 + 7 * max((len(text) for text, _, _ in labels), default=0))
+    bottom, top = fig.layout.yaxis.domain or (0.0, 1.0)
+    pixels = (top - bottom) * (fig.layout.height - fig.layout.margin.t - fig.layout.margin.b)
     low, high = span
     places = spread([y for _, y, _ in labels], 16 / pixels * (high - low), low, high)
     for (text, _, color), place in zip(labels, places, strict=True):
-        write(fig, plain(text), 1, place, color=color, xref="paper", xshift=6, yref=yref, xanchor="left",
+        write(fig, plain(text), 1, place, color=color, xref="paper", xshift=6, yref="y", xanchor="left",
               yanchor="middle")  # fmt: skip
 
 
@@ -169,8 +207,3 @@ def draw_bands(fig: go.Figure, x: Floats, bands: Sequence[tuple[Floats, Floats]]
         return
     for (low, high), alpha in zip(bands, BAND_ALPHAS, strict=True):
         fill_between(fig, x, low, high, fade(style.color, alpha))
-
-
-def label_margin(names: Sequence[str]) -> int:
-    """Pixels to the right of the plot for names at the ends of lines."""
-    return 20 + 7 * max((len(name) for name in names), default=0)

@@ -32,13 +32,12 @@ def band_name(low: float, high: float) -> str:
     return f"{low:g} to {high:g}" if low > 0 else f"below {high:g}"
 
 
-def band_chart(methods: list[tuple[str, GroupGaps, Style]], title: str = "", view: View = TOP_LABEL) -> go.Figure:
+def band_chart(methods: list[tuple[str, GroupGaps, Style]], view: View = TOP_LABEL) -> go.Figure:
     """What each band adds to the gap: its share of the rows times its confidence minus accuracy.
 
     Parameters
     ----------
     methods : (title, gaps by band, style) of the raw model, and of one method to set beside it.
-    title : heading.
     view : whose bands and words are used.
     """
     fig = go.Figure()
@@ -68,8 +67,9 @@ def band_chart(methods: list[tuple[str, GroupGaps, Style]], title: str = "", vie
     name, gaps, style = methods[-1]
     labels = [RowLabel(bands[k], _note(gaps, k, view), None) for k in shown]
     said = "; ".join(f"{bands[k]} {three_digits(gaps.contribution[k])}" for k in shown)
-    frame_labelled_rows(fig, labels, alt=f"What each band of {view.said} adds to the gap of {name}: {said}.",
-                        title=title, pixels=PIXELS, drop=_MIDDLE)  # fmt: skip
+    title = f"What each band of {view.said} adds"
+    alt = f"{title} to the gap of {name}: {said}."
+    frame_labelled_rows(fig, labels, alt=alt, title=title, pixels=PIXELS, drop=_MIDDLE)
     set_x(fig, title_text=f"← {view.too_low}     adds to the gap     {view.too_high} →", nticks=6)
     name_colors(fig, [(name, style) for name, _, style in methods])
     return fig

@@ -9,9 +9,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Ints
-from calib.plots.annotations import fill_between, label_line_ends, label_margin, write
+from calib.plots.annotations import fill_between, label_line_ends, write
 from calib.plots.data import carry
-from calib.plots.style import FRAME, GUIDE, Style, fade, key_entry, plain, quiet, set_layout, set_x, set_y, shorten
+from calib.plots.style import GUIDE, Style, fade, key_entry, plain, quiet, set_layout, set_x, set_y, shorten
 
 if TYPE_CHECKING:
     from calib.metrics.net_benefit import NetBenefit
@@ -20,10 +20,7 @@ _LONGEST_NAME = 20
 
 
 def decision_curves(
-    methods: Sequence[tuple[str, NetBenefit, Style]],
-    cut: float | None = None,
-    title: str = "",
-    height: int = 380,
+    methods: Sequence[tuple[str, NetBenefit, Style]], cut: float | None = None, height: int = 380
 ) -> go.Figure:
     """Net benefit of each method; higher is better, and a method is of use where it is above both references.
 
@@ -58,43 +55,38 @@ def decision_curves(
     if cut is not None:
         fig.add_vline(x=cut, line={"color": GUIDE, "width": 1})
         write(fig, f"cut {100 * cut:.3g} %", cut, 1.0, yref="paper", xanchor="left", yanchor="top", xshift=4)
-    names = [shorten(name, _LONGEST_NAME) for name, _, _ in methods]
     at = 0 if cut is None else int(np.argmin(np.abs(thresholds - cut)))
     said = "; ".join(
         f"{name} {found.model.value[at]:.4f} at {thresholds[at]:.1%} (acting on all {treat_all[at]:.4f}, on none 0)"
         for name, found, _ in methods
     )
-    quiet(fig, height, alt=f"Net benefit over the threshold: {said}.", title=title, right=label_margin(names))
-    ends = [(name, float(f.model.value[-1]), s.color) for name, (_, f, s) in zip(names, methods, strict=True)]
-    label_line_ends(fig, ends, (floor, top), height - FRAME)
+    quiet(fig, height, alt=f"Net benefit over the threshold: {said}.", title="Net benefit")
+    ends = [(shorten(name, _LONGEST_NAME), float(found.model.value[-1]), line.color) for name, found, line in methods]
+    label_line_ends(fig, ends, (floor, top))
     if shown.any():  # it may lie below all that is drawn, where events are rare
         last = int(np.flatnonzero(shown)[-1])
         write(fig, "act on all", float(thresholds[last]), float(treat_all[last]), xanchor="left", yanchor="bottom")
     set_x(fig, title={"text": "threshold: act where the probability is at least this"}, tickformat=".0%",
           range=[0, float(thresholds[-1])])  # fmt: skip
     set_y(fig, title={"text": "net benefit per case"}, range=[floor, top])
-    set_layout(fig, showlegend=False)
     return fig
 
 
-MOST_BARS = 12
-"""Sizes with a bar of their own; larger sets share the last one."""
+SIZES_HEIGHT, MOST_BARS = 330, 12
+"""Pixels, and how many sizes have a bar of their own; larger sets share the last one."""
 _LONGEST_KEY = 24
 
 
-def set_sizes(
-    methods: Sequence[tuple[str, Ints, Style]], title: str = "", height: int = 330, most: int = MOST_BARS
-) -> go.Figure:
+def set_sizes(methods: Sequence[tuple[str, Ints, Style]]) -> go.Figure:
     """Bars of the share of rows whose set holds 0, 1, 2, ... classes.
 
     Parameters
     ----------
     methods : (title, (n_classes + 1,) rows by the size of their set, style) of each.
-    most : sizes from this one on share a bar.
     """
     fig = go.Figure()
     largest = max(int(np.flatnonzero(counts).max(initial=0)) for _, counts, _ in methods)
-    last = min(largest, most)
+    last = min(largest, MOST_BARS)
     names = [*map(str, range(last)), f"{last} or more" if largest > last else str(last)]
     said = []
     for name, counts, style in methods:
@@ -108,7 +100,7 @@ def set_sizes(
         )  # fmt: skip
         mean = float(counts @ np.arange(len(counts))) / total
         said.append(f"{name} {mean:.2f} classes on average, {counts[1] / total:.1%} of sets with one class")
-    quiet(fig, height, alt=f"Number of classes in prediction sets: {'; '.join(said)}.", title=title)
+    quiet(fig, SIZES_HEIGHT, alt=f"Number of classes in prediction sets: {'; '.join(said)}.", title="Classes in a set")
     keys = [key_entry("■", shorten(name, _LONGEST_KEY), style.color) for name, _, style in methods]
     set_x(fig, title={"text": f"classes in a set    {'   '.join(keys)}"}, type="category")
     set_y(fig, title={"text": "share of rows"}, tickformat=".0%", rangemode="tozero")

@@ -73,7 +73,7 @@ _TWO_SIDED = 1.96
 """Standard errors on either side of a 95 % interval."""
 
 
-def member_rows(members: Sequence[Judged], title: str = "") -> go.Figure:
+def member_rows(members: Sequence[Judged]) -> go.Figure:
     """One row per member: its weight in words, and how far its out-of-fold NLL is above the best member's.
 
     Differences are by rows, with their 95 % intervals; a member without a weight is an open mark.
@@ -81,7 +81,6 @@ def member_rows(members: Sequence[Judged], title: str = "") -> go.Figure:
     Parameters
     ----------
     members : those with the largest weight first.
-    title : heading.
     """
     fig = go.Figure()
     for place, member in enumerate(members):
@@ -107,7 +106,8 @@ def member_rows(members: Sequence[Judged], title: str = "") -> go.Figure:
         f"{member.title} {three_digits(member.behind)} above the best, weight {percent(member.weight, 0)}"
         for member in members
     )
-    frame_labelled_rows(fig, labels, alt=f"NLL outside the folds, by member: {said}.", title=title)
+    alt = f"NLL outside the folds, by member: {said}."
+    frame_labelled_rows(fig, labels, alt=alt, title="NLL on rows outside the fit")
     line_through_rows(fig, 0.0, len(members), GUIDE)
     set_x(fig, title_text="NLL above the best member's, in nats   ← better", nticks=5)
     return fig

@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Floats, Ints, sigmoid
-from calib.plots.annotations import explain_open, label_line_ends, label_margin, whiskers, write
+from calib.plots.annotations import explain_open, label_line_ends, whiskers, write
 from calib.plots.axes import PROBABILITY_ENDS, Scale, on_scale
 from calib.plots.data import carry
 from calib.plots.maps_posterior import (
@@ -24,7 +24,6 @@ from calib.plots.maps_posterior import (
 )
 from calib.plots.rows import DROP, RowLabel, frame_labelled_rows, line_through_rows
 from calib.plots.style import (
-    FRAME,
     GUIDE,
     NEUTRAL,
     TRUTH,
@@ -132,15 +131,15 @@ def calibration_maps(
             _draw_line(fig, picture, f"{line.name} {name}", probs, x, scale, limits, thin, line.style.color)
         ends.append(_draw_line(fig, picture, line.name, line.probs, x, scale, limits, look, line.style.color))
     _draw_scores(fig, picture)
-    quiet(fig, height, alt=_alt(picture, lines), title=title, right=label_margin([name for name, _, _ in ends]))
-    span = on_scale(np.array(limits), scale, limits)
-    label_line_ends(fig, ends, (float(span[0]), float(span[1])), (height - FRAME) * (_MAPS[1] - _MAPS[0]))
+    quiet(fig, height, alt=_alt(picture, lines), title=title)
     set_layout(
         fig,
         xaxis={**axis_ticks(picture.axis), "anchor": "y2", "title_text": TITLES[picture.axis.kind]},
         yaxis={**probability_ticks(scale, limits), "domain": _MAPS, "title_text": f"probability of {_short(picture)}"},
         yaxis2={"domain": _DENSITY, "anchor": "x", "range": [0, 1.1], "visible": False, "fixedrange": True},
     )
+    low, high = on_scale(np.array(limits), scale, limits)
+    label_line_ends(fig, ends, (float(low), float(high)))
     return fig
 
 

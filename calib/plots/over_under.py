@@ -9,12 +9,12 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.evaluation.view import TOP_LABEL, View
-from calib.plots.annotations import whiskers, write
+from calib.plots.annotations import Half, draw_mirrored, whiskers
 from calib.plots.axes import Scale, from_scale, histogram_median, log_axis, logit_ticks
 from calib.plots.data import carry
 from calib.plots.reliability_frame import said_axis
 from calib.plots.rows import DROP, RowLabel, frame_labelled_rows, line_through_rows
-from calib.plots.style import GRID, GUIDE, NEUTRAL, Style, fade, plain, quiet, set_x, set_y, three_digits
+from calib.plots.style import GUIDE, NEUTRAL, Style, fade, plain, quiet, set_x, three_digits
 
 if TYPE_CHECKING:
     from calib.diagnostics.over_under import OverUnder
@@ -28,14 +28,13 @@ Row = tuple[str, "OverUnder", Style]
 _HOVER = " (%{customdata[1]:.3r} to %{customdata[2]:.3r})"
 
 
-def before_after(rows: Sequence[Row], quantity: str, title: str = "", view: View = TOP_LABEL) -> go.Figure:
+def before_after(rows: Sequence[Row], quantity: str, view: View = TOP_LABEL) -> go.Figure:
     """Overconfidence or underconfidence of each method: a dot with its interval, and the way from the raw model to it.
 
     Parameters
     ----------
     rows : methods.
     quantity : "over" or "under".
-    title : heading.
     view : whose words are used.
     """
     word = {"over": view.overconfidence, "under": view.underconfidence}[quantity]
@@ -57,6 +56,7 @@ def before_after(rows: Sequence[Row], quantity: str, title: str = "", view: View
     notes = [_note(row[1], value, view) for row, value in zip(rows, values, strict=True)]
     labels = [RowLabel(row[0], note, row[2].color) for row, note in zip(rows, notes, strict=True)]
     said = "; ".join(f"{label.name} {label.note}" for label in labels)
+    title = f"{word.capitalize()} {quantity[0]}"
     frame_labelled_rows(fig, labels, alt=f"{word.capitalize()} of each method. {said}.", title=title)
     set_x(
         fig,
@@ -67,13 +67,12 @@ def before_after(rows: Sequence[Row], quantity: str, title: str = "", view: View
     return fig
 
 
-def ratio_to_odds(rows: Sequence[Row], title: str = "", view: View = TOP_LABEL) -> go.Figure:
+def ratio_to_odds(rows: Sequence[Row], view: View = TOP_LABEL) -> go.Figure:
     """The ratio o / u of each method with its interval, beside the odds of its accuracy: where a calibrated one lies.
 
     Parameters
     ----------
     rows : methods.
-    title : heading.
     view : whose words are used.
     """
     fig = go.Figure()
@@ -97,7 +96,8 @@ def ratio_to_odds(rows: Sequence[Row], title: str = "", view: View = TOP_LABEL) 
             ))  # fmt: skip
     labels = [RowLabel(name, _ratio_note(result, view), style.color) for name, result, style in rows]
     said = "; ".join(f"{label.name} {label.note}" for label in labels)
-    frame_labelled_rows(fig, labels, alt=f"Ratio o / u beside the odds it should equal. {said}.", title=title)
+    alt = f"Ratio o / u beside the odds it should equal. {said}."
+    frame_labelled_rows(fig, labels, alt=alt, title="Ratio o / u against the odds")
     _log_axis(fig, rows, view)
     return fig
 
@@ -163,8 +163,11 @@ def _signed(value: float) -> str:
     return ("+" if value > 0 else "") + three_digits(value)
 
 
+_DENSITIES_HEIGHT = 260
+
+
 def confidence_densities(
-    histogram: ConfidenceHistogram, style: Style, title: str = "", height: int = 260, view: View = TOP_LABEL
+    histogram: ConfidenceHistogram, style: Style, title: str = "", view: View = TOP_LABEL
 ) -> go.Figure:
     """Confidence of right predictions upwards and of wrong ones downwards, each group on its own height.
 
@@ -183,31 +186,26 @@ def confidence_densities(
     confidence = from_scale(edges, scale)
     groups = (
         (view.right, histogram.right, histogram.density("right"), style.color),
-        (view.wrong, histogram.wrong, -histogram.density("wrong"), NEUTRAL),
+        (view.wrong, histogram.wrong, histogram.density("wrong"), NEUTRAL),
     )
-    fig = go.Figure()
-    for name, count, density, color in groups:
-        fig.add_bar(
-            x=(edges[:-1] + edges[1:]) / 2, y=density / (np.abs(density).max() or 1.0), width=np.diff(edges), name=name,
-            marker={"color": color, "line_width": 0},
-            **carry(low=confidence[:-1], high=confidence[1:], count=count),
-            hovertemplate=f"%{{customdata[2]:,d}} {name}<br>{view.said} %{{customdata[0]:.3r}} to"
-            " %{customdata[1]:.3r}<extra></extra>",
-        )  # fmt: skip
-        above = count is histogram.right
-        write(
-            fig, f"{name} ({int(count.sum()):,})", 0.01, int(above), color=color if above else None,
-            xref="paper", xanchor="left", yref="paper", yanchor="top" if above else "bottom",
-        )  # fmt: skip
     medians = from_scale(np.array([histogram_median(edges, count) for _, count, _, _ in groups]), scale)
     said = (
         f"{int(count.sum()):,} rows {name}, median {three_digits(median)}"
         for (name, count, _, _), median in zip(groups, medians, strict=True)
         if count.sum()
     )
-    alt = f"{view.said.capitalize()} of {'; '.join(said)}."
-    quiet(fig, height, alt=alt, title=title, left=12)
-    set_y(fig, showticklabels=False, showgrid=False, range=[-1.3, 1.3], zeroline=True, zerolinecolor=GRID)
+    fig = go.Figure()
+    quiet(fig, _DENSITIES_HEIGHT, alt=f"{view.said.capitalize()} of {'; '.join(said)}.", title=title, left=12)
+    halves = [
+        Half(
+            name, f"{name} ({int(count.sum()):,})", density / (density.max() or 1.0), color,
+            carry(low=confidence[:-1], high=confidence[1:], count=count),
+            f"%{{customdata[2]:,d}} {name}<br>{view.said} %{{customdata[0]:.3r}} to %{{customdata[1]:.3r}}"
+            "<extra></extra>",
+        )
+        for name, count, density, color in groups
+    ]  # fmt: skip
+    draw_mirrored(fig, edges, halves)
     set_x(fig, title_text=said_axis(view), range=[edges[0], edges[-1]])
     if logit_scaled:
         set_x(fig, **logit_ticks(edges[0], edges[-1]))

@@ -9,10 +9,10 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Ints
-from calib.plots.annotations import fill_between, label_line_ends, label_margin, whiskers, write
+from calib.plots.annotations import fill_between, label_line_ends, whiskers, write
 from calib.plots.data import carry
 from calib.plots.rows import frame_rows
-from calib.plots.style import FRAME, GUIDE, Style, fade, plain, quiet, set_layout, set_x, set_y, shorten, three_digits
+from calib.plots.style import GUIDE, Style, fade, plain, quiet, set_layout, set_x, set_y, shorten, three_digits
 
 if TYPE_CHECKING:
     from calib.diagnostics.risk_coverage import Answerable, RiskCoverage
@@ -26,7 +26,6 @@ _LEAST_ROWS = 20
 def risk_diagram(
     curves: Sequence[tuple[str, RiskCoverage, Style]],
     accepted: float,
-    banded: int = -1,
     title: str = "",
     height: int = 420,
 ) -> go.Figure:
@@ -34,12 +33,11 @@ def risk_diagram(
 
     Parameters
     ----------
-    curves : (title, curve, style) of each method.
+    curves : (title, curve, style) of each method; the 95 % band and the best possible order are those of the last one.
     accepted : the error that a horizontal line marks; each method's last crossing gets its symbol.
-    banded : the method whose 95 % band and best possible order are drawn.
     """
     fig = go.Figure()
-    _, chosen, style = curves[banded]
+    _, chosen, style = curves[-1]
     points = _thinned(chosen)
     points = points[chosen.answered[points] >= min(_LEAST_ROWS, chosen.n)]
     fill_between(fig, chosen.coverage[points], chosen.low[points], chosen.high[points], fade(style.color, 0.14))
@@ -70,12 +68,10 @@ def risk_diagram(
         large = curve.answered >= min(0.05 * curve.n, curve.n)
         top = max(top, float(curve.risk[large].max()))
     span = -0.02 * top, 1.08 * top
-    names = [shorten(name, _LONGEST_NAME) for name, _, _ in curves]
     said = "; ".join(_said(name, curve, accepted) for name, curve, _ in curves)
-    quiet(fig, height, alt=f"Error among the inputs answered against their share: {said}.", title=title,
-          right=label_margin(names))  # fmt: skip
-    ends = [(name, float(c.risk[-1]), s.color) for name, (_, c, s) in zip(names, curves, strict=True)]
-    label_line_ends(fig, ends, span, height - FRAME)
+    quiet(fig, height, alt=f"Error among the inputs answered against their share: {said}.", title=title)
+    ends = [(shorten(name, _LONGEST_NAME), float(curve.risk[-1]), line.color) for name, curve, line in curves]
+    label_line_ends(fig, ends, span)
     write(
         fig, f"accepted: {100 * accepted:.3g} %", 0, accepted, xref="paper", xanchor="left", yanchor="bottom",
     )  # fmt: skip
@@ -84,7 +80,7 @@ def risk_diagram(
     return fig
 
 
-def answerable_chart(rows: Sequence[tuple[str, Answerable, Style]], accepted: float, title: str = "") -> go.Figure:
+def answerable_chart(rows: Sequence[tuple[str, Answerable, Style]], accepted: float) -> go.Figure:
     """The largest coverage of each method at an accepted error, with its interval.
 
     Parameters
@@ -106,7 +102,7 @@ def answerable_chart(rows: Sequence[tuple[str, Answerable, Style]], accepted: fl
         )  # fmt: skip
     said = "; ".join(f"{name} {100 * one.coverage.value:.1f} %" for name, one, _ in rows)
     alt = f"Share of inputs answered if an error of {100 * accepted:.3g} % is accepted: {said}."
-    frame_rows(fig, [name for name, _, _ in rows], alt=alt, title=title)
+    frame_rows(fig, [name for name, _, _ in rows], alt=alt, title="What each method can answer")
     set_layout(fig, margin_r=24)
     low = min(one.coverage.low for _, one, _ in rows)
     set_x(

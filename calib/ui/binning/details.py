@@ -94,12 +94,10 @@ def meaning(picture: BinningPicture, rails: list[Rail], choice: BinningChoice) -
     key = key_of(choice, rails)
     with st.container(horizontal=True, gap="medium"):
         with st.container(width=widgets.INSIDE):
-            draw = partial(representatives, picture.density, rails, scale, title="Representatives of the bins")
+            draw = partial(representatives, picture.density, rails, scale)
             widgets.show_kept(("steps", scale, *key), draw, "representatives", HOW_TO_READ_STEPS)
         with st.container(width=widgets.INSIDE):
-            draw = partial(
-                information_rows, rails, picture.information, picture.label_entropy, title="What the bins keep"
-            )
+            draw = partial(information_rows, rails, picture.information, picture.label_entropy)
             widgets.show_kept(("information", *key), draw, "information", HOW_TO_READ_INFORMATION)
             st.caption(binning_words.bound_note(picture))
 
@@ -140,10 +138,7 @@ def iterations(picture: BinningPicture, choice: BinningChoice) -> None:
     span = span_of(picture.density, [edges for other in picture.traces for edges in (other.edges[0], other.edges[-1])])
     with st.container(horizontal=True, gap="medium"):
         with st.container(width=widgets.INSIDE):
-            draw = partial(
-                gain, picture.traces, picture.trace_information, picture.information, place, step,
-                title="Information after each step, by start",
-            )  # fmt: skip
+            draw = partial(gain, picture.traces, picture.trace_information, picture.information, place, step)
             widgets.show_kept(
                 ("gain", *key),
                 draw,
@@ -155,7 +150,7 @@ def iterations(picture: BinningPicture, choice: BinningChoice) -> None:
         with st.container(width=widgets.INSIDE):
             widgets.show_kept(
                 ("paths", *key),
-                partial(edge_paths, trace, step, span, title="Where the edges go"),
+                partial(edge_paths, trace, step, span),
                 "edges-over-steps",
                 "Time runs downwards: each line is one edge from the start on top to where it stays. The dots are the "
                 "edges at the chosen step.",
@@ -249,7 +244,7 @@ def verifiability(shown: list[ShownFit]) -> None:
         with st.container(width=widgets.INSIDE):
             widgets.show_kept(
                 ("bins figure", *keys),
-                partial(error_by_bins_chart, bins, styles, title="ECE against evaluation bins"),
+                partial(error_by_bins_chart, bins, styles),
                 "ece-by-bins",
                 "ECE of the top label on the test rows. A method with few distinct confidences has one ECE once "
                 "each has a bin of its own, so its line goes level; of a method with continuous confidences, ECE "
@@ -258,7 +253,7 @@ def verifiability(shown: list[ShownFit]) -> None:
         with st.container(width=widgets.INSIDE):
             widgets.show_kept(
                 ("rows figure", *keys),
-                partial(error_by_rows_chart, rows, styles, title="ECE against evaluation rows"),
+                partial(error_by_rows_chart, rows, styles),
                 "ece-by-rows",
                 f"Mean ECE of bootstrap samples of the test rows in {rows.n_bins} bins, with bands of "
                 f"{100 * rows.level:.0f}\u00a0%: it falls as noise averages out, and can be believed where it is "

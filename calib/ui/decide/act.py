@@ -230,7 +230,7 @@ def benefit(fits: list[ShownFit], fit: ShownFit, cut: float) -> None:
     found = [(one.title, _net_benefit(one, thresholds), one.style) for one in shown]
     widgets.show_kept(
         ("decision curve", fit.key, cut, top),
-        partial(decision_curves, found, cut, title="Net benefit"),
+        partial(decision_curves, found, cut),
         "decision-curve",
         "Net benefit is the share of events acted on minus the share of false alarms, each false alarm counted as "
         "t / (1 − t) at a threshold t (Vickers and Elkin 2006). Where a line is above 0 and above the dotted line, "

@@ -90,10 +90,9 @@ def answers(fits: list[ShownFit], closer: ShownFit, accepted: float) -> None:
         if len(fits) > 1:
             with st.container(width=ANSWERS_PIXELS):
                 rows = [(fit.title, answerable(curve_of(fit), accepted), fit.style) for fit in fits]
-                draw = partial(answerable_chart, rows, accepted, title="What each method can answer")
                 widgets.show_kept(
                     ("answerable", *(fit.key for fit in fits), accepted),
-                    draw,
+                    partial(answerable_chart, rows, accepted),
                     "answerable",
                     "The largest share of inputs with no more than the accepted error among them, with its 95\u00a0% "
                     "interval; the dotted line is the raw model.",

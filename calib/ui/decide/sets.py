@@ -103,7 +103,7 @@ def picture(raw: ShownFit, fit: ShownFit, found: SetsBeside) -> None:
     made = found.method.made
     widgets.show_kept(
         ("set sizes", fit.key, made.alpha, made.score, made.per_class),
-        partial(set_sizes, shown, title="Classes in a set"),
+        partial(set_sizes, shown),
         "set-sizes",
         "The share of rows whose set holds so many classes. A set with one class is an answer; an empty one says that "
         "every class is stranger than promised, and such a row is best handed over.",

@@ -41,13 +41,13 @@ def over_time(subject: Subject, given: NewData, answer: Checked) -> None:
     with st.container(horizontal=True, gap="medium"):
         with st.container(width=HALF):
             widgets.show(
-                e_value_chart(found, subject.style, "Evidence against calibration"), "monitoring-e-values",
+                e_value_chart(found, subject.style), "monitoring-e-values",
                 "An e-value of 20 or more is an alarm. A calibrated model raises one with a probability of at most "
                 "5\u00a0% for each test, however often one looks. Below 1 the rows speak for calibration.",
             )  # fmt: skip
         with st.container(width=HALF):
             widgets.show(
-                o_e_chart(found, subject.style, "Observed over expected, cumulated"), "monitoring-o-e",
+                o_e_chart(found, subject.style), "monitoring-o-e",
                 f"All rows up to each batch: {evaluation.view.outcome} over {evaluation.view.mean_said}. The band "
                 "holds the true ratio at all times together with a probability of 95\u00a0%.",
             )  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,11 +11,12 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from calib.data import Predictions
-from calib.diagnostics.reliability import ReliabilityCurve
+from calib.diagnostics.reliability import CorpCurve, ReliabilityCurve
+from calib.diagnostics.smooth_reliability import SmoothCurve
 from calib.evaluation.bootstrap import said_of_intervals
 from calib.evaluation.view import TOP_LABEL
 from calib.formatting import number, percent, plural
-from calib.plots.reliability import corp_diagram, gap_diagram, reliability_diagram, smooth_diagram
+from calib.plots.reliability import gap_diagram, reliability_diagram
 from calib.plots.reliability_frame import common_limits
 from calib.plots.style import Limits
 from calib.ui import widgets
@@ -62,17 +62,16 @@ def diagrams(chosen: list[ShownFit], curves: list[ReliabilityCurve], options: Op
 
 
 def _diagram(fit: ShownFit, curve: ReliabilityCurve, options: Options, limits: Limits) -> go.Figure:
-    style, scale, view = fit.style, options.scale, fit.evaluation.view
     histogram, band = reliability_curves.histogram(fit, options), reliability_curves.band(fit, options)
-    looks: dict[str, Any] = {"limits": limits, "histogram": histogram, "band": band, "view": view}
-    looks["height"] = DIAGRAM_PIXELS
+    line: SmoothCurve | CorpCurve | None = None
     if options.shape == "Smooth":
-        smooth = reliability_curves.smooth(fit, options)
-        return smooth_diagram(smooth, curve, style, scale, **looks)
-    if options.shape == "CORP":
-        steps = reliability_curves.corp(fit, options)
-        return corp_diagram(steps, curve, style, scale, **looks)
-    return reliability_diagram(curve, style, scale, **looks)
+        line = reliability_curves.smooth(fit, options)
+    elif options.shape == "CORP":
+        line = reliability_curves.corp(fit, options)
+    return reliability_diagram(
+        curve, fit.style, options.scale, limits=limits, histogram=histogram, height=DIAGRAM_PIXELS, band=band,
+        view=fit.evaluation.view, line=line,
+    )  # fmt: skip
 
 
 def gaps(chosen: list[ShownFit], curves: list[ReliabilityCurve], options: Options) -> None:
