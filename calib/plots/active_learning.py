@@ -9,8 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Floats
-from calib.plots.annotations import fill_between, label_line_ends
-from calib.plots.data import carry
+from calib.plots.annotations import carry, fill_between, label_line_ends
 from calib.plots.style import Style, fade, plain, quiet, set_layout, set_x, three_digits
 
 _RUG = 0.03

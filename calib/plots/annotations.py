@@ -1,10 +1,15 @@
-"""Direct labels, and the styles, bands and names of several fits in one figure."""
+"""Pieces of figures: the numbers behind a trace, whiskers, direct labels, and several fits in one figure.
+
+Axes may be transformed and bands are polygons, so a trace's x and y are not what a reader wants to keep. Each trace
+that shows data therefore carries its numbers in their natural units in ``customdata``, named in ``meta``, for hover
+texts and tables.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
@@ -13,6 +18,46 @@ from calib.formatting import plural
 from calib.metrics.confidence import Bools
 from calib.numerics import Floats
 from calib.plots.style import DASHES, GRID, GUIDE, TRUTH, Limits, Style, colored, fade, plain, set_layout, set_y
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def carry(**columns: Any) -> dict[str, Any]:
+    """Arguments that make a trace carry named columns, in the order given (``_`` is read as a space).
+
+    Numbers are rounded to six significant digits and sent as plain lists: typed arrays would come back from
+    selection events as dictionaries.
+    """
+    names = [name.replace("_", " ") for name in columns]
+    rows = [list(row) for row in zip(*(_short(values) for values in columns.values()), strict=True)]
+    return {"customdata": rows, "meta": {"columns": names}}
+
+
+def figure_data(fig: go.Figure) -> pd.DataFrame:
+    """Everything the figure's data traces show, one row per point.
+
+    Returns
+    -------
+    DataFrame with the column ``trace`` and one column per named quantity, empty where a trace has no such
+    quantity. Guides, shades and bands are left out.
+    """
+    import pandas as pd
+
+    rows = []
+    for trace in fig.data:
+        name, meta, carried = trace.name, trace.meta, trace.customdata  # plotly makes each of them when it is asked for
+        if meta is not None and carried is not None:
+            names = ["trace", *meta["columns"]]
+            rows += [dict(zip(names, (name, *row), strict=True)) for row in carried]
+    return pd.DataFrame(rows) if rows else pd.DataFrame({"trace": []})
+
+
+def _short(values: Any) -> list[Any]:
+    array = np.asarray(values)
+    if array.dtype.kind == "f":
+        return [float(f"{value:.6g}") if np.isfinite(value) else None for value in array]
+    return array.tolist()
 
 
 def whiskers(value: Any, low: Any, high: Any, color: str, thickness: float = 2, width: float = 0) -> dict[str, Any]:

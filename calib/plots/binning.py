@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -12,10 +11,9 @@ import plotly.graph_objects as go
 from calib.calibrators.imax.bins import BinnedPairs
 from calib.calibrators.imax.density import LogOddsDensity
 from calib.formatting import percent
-from calib.numerics import Floats, Ints, sigmoid
-from calib.plots.annotations import write
-from calib.plots.axes import Scale, histogram_median, on_scale
-from calib.plots.data import carry
+from calib.numerics import Floats, sigmoid
+from calib.plots.annotations import carry, write
+from calib.plots.axes import Scale, histogram_median, on_scale, probability_axis, regrid
 from calib.plots.style import (
     COLORS,
     FRAME,
@@ -155,12 +153,6 @@ def write_key(fig: go.Figure, entries: Sequence[KeyEntry]) -> None:
     write(fig, text, 0, 1, xref="paper", xanchor="left", yref="paper", yanchor="bottom", yshift=4, align="left")
 
 
-def grouped(count: Floats | Ints, edges: Floats, cells: Floats) -> Floats:
-    """Counts of narrow cells in wider ones between ``cells``, (n_cells,); what lies beyond them is left out."""
-    below = np.interp(cells, edges, np.concatenate([[0.0], np.cumsum(count)]))
-    return np.array([high - low for low, high in pairwise(below)])
-
-
 def _end(value: float) -> str:
     return f"{value:.3g}".replace("-", "−") if np.isfinite(value) else ("−∞" if value < 0 else "∞")
 
@@ -255,7 +247,7 @@ def _draw_densities(fig: go.Figure, density: LogOddsDensity, shape: Shape, span:
             )  # fmt: skip
         else:
             cells = np.linspace(*span, N_BARS + 1)
-            inside = grouped(count, density.edges, cells)
+            inside = regrid(density.edges, count, cells)
             width = cells[1] - cells[0]
             y = inside / (max(int(count.sum()), 1) * width)
             fig.add_bar(
@@ -273,7 +265,6 @@ _LEAST = 1e-6
 _FLAT = 0.01
 _FLAT_BEYOND = 5.0
 """Log-odds beyond which the sigmoid is flat to the eye."""
-_TICKS = (1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
 
 
 def representatives(density: LogOddsDensity, rails: Sequence[Rail], scale: Scale = "linear") -> go.Figure:
@@ -320,7 +311,8 @@ def representatives(density: LogOddsDensity, rails: Sequence[Rail], scale: Scale
     )
     quiet(fig, REPRESENTATIVES_HEIGHT, alt=f"{alt}.", title="Representatives of the bins", left=62, right=14)
     set_x(fig, range=span, title_text=LOG_ODDS_TITLE)
-    set_y(fig, title_text="probability that y = 1", **_axis(scale, limits))
+    pad = 0.02 if scale == "linear" else 0.03
+    set_y(fig, title_text="probability that y = 1", **probability_axis(scale, limits, pad))
     lines = [(name, style.color) for name, _, style in rails]
     write_key(fig, key_of(lines, "━") + key_of([("sigmoid", GUIDE), ("densities", LABEL_COLORS[1])], "┅"))
     return fig
@@ -344,13 +336,3 @@ def _limits(said: np.ndarray) -> Limits:
     low = min(float(inside.min()) / 2, 0.05) if inside.size else 0.01
     high = max(float(inside.max()), 0.95) if inside.size else 0.99
     return max(low, _LEAST), 1 - (1 - high) / 2
-
-
-def _axis(scale: Scale, limits: Limits) -> dict:
-    if scale == "linear":
-        return {"range": [-0.02, 1.02], "dtick": 0.2, "tick0": 0}
-    low, high = on_scale(np.array(limits), scale, limits)
-    ticks = [tick for tick in _TICKS if limits[0] <= tick <= limits[1]]
-    text = [f"{tick:f}".rstrip("0") for tick in ticks]
-    pad = 0.03 * (high - low)
-    return {"range": [low - pad, high + pad], "tickvals": on_scale(np.array(ticks), scale, limits), "ticktext": text}

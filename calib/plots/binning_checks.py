@@ -10,10 +10,9 @@ import plotly.graph_objects as go
 from calib.diagnostics.binning import SharingDivergence
 from calib.diagnostics.verifiability import ErrorByBins, ErrorByRows
 from calib.numerics import Floats, Ints
-from calib.plots.annotations import fill_between, label_line_ends
+from calib.plots.annotations import carry, fill_between, label_line_ends
 from calib.plots.axes import log10_ticks
 from calib.plots.binning import key_of, write_key
-from calib.plots.data import carry
 from calib.plots.style import COLORS, Style, fade, plain, quiet, set_x, set_y, shorten, three_digits
 
 KINDS = (("class-wise", COLORS[0], "dash"), ("shared map", COLORS[10], "solid"))

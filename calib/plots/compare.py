@@ -10,9 +10,8 @@ import plotly.graph_objects as go
 
 from calib.evaluation import SCORES
 from calib.evaluation.score_table import best_methods
-from calib.plots.annotations import fill_between, label_line_ends, whiskers, write
+from calib.plots.annotations import carry, fill_between, label_line_ends, whiskers, write
 from calib.plots.axes import log_axis
-from calib.plots.data import carry
 from calib.plots.rows import frame_rows
 from calib.plots.style import (
     Style,

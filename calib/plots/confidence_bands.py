@@ -12,8 +12,7 @@ import plotly.graph_objects as go
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import percent
 from calib.numerics import Ints
-from calib.plots.annotations import whiskers
-from calib.plots.data import carry
+from calib.plots.annotations import carry, whiskers
 from calib.plots.rows import RowLabel, frame_labelled_rows, frame_rows, line_through_rows, name_colors
 from calib.plots.style import GUIDE, Style, overlapping, plain, set_layout, set_x, three_digits
 

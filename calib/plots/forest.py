@@ -10,9 +10,8 @@ import plotly.graph_objects as go
 from calib.calibrators.auto import Judged
 from calib.formatting import percent, with_interval
 from calib.metrics.bootstrap import Interval
-from calib.plots.annotations import whiskers
+from calib.plots.annotations import carry, whiskers
 from calib.plots.axes import log_axis
-from calib.plots.data import carry
 from calib.plots.rows import DROP, RowLabel, frame_labelled_rows, line_through_rows
 from calib.plots.style import GUIDE, Style, method_style, plain, set_layout, set_x, three_digits
 

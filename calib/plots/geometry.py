@@ -9,8 +9,7 @@ import plotly.graph_objects as go
 
 from calib.diagnostics.separation import DecidingPlane
 from calib.numerics import Floats, Ints
-from calib.plots.annotations import write
-from calib.plots.data import carry
+from calib.plots.annotations import carry, write
 from calib.plots.geometry_success import DANGER, RIGHT
 from calib.plots.style import GUIDE, NEUTRAL, fade, key_entry, plain, quiet, set_layout, set_x, set_y, shorten
 

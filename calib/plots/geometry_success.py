@@ -12,9 +12,8 @@ import plotly.graph_objects as go
 
 from calib.diagnostics.separation import SeparationHistogram, SuccessRates
 from calib.numerics import Floats, Ints
-from calib.plots.annotations import Half, draw_mirrored, label_line_ends, whiskers, write
+from calib.plots.annotations import Half, carry, draw_mirrored, label_line_ends, whiskers, write
 from calib.plots.axes import histogram_median, log_axis
-from calib.plots.data import carry
 from calib.plots.style import (
     COLORS,
     DASHES,

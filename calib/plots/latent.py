@@ -12,9 +12,8 @@ import plotly.graph_objects as go
 from calib.diagnostics.latent import InducingPoints, LatentCurve
 from calib.diagnostics.latent_pairwise import PairwiseCurve
 from calib.numerics import Floats
-from calib.plots.annotations import draw_bands, label_line_ends, reference_look, whiskers, write
+from calib.plots.annotations import carry, draw_bands, label_line_ends, reference_look, whiskers, write
 from calib.plots.axes import Scale, on_scale, probability_axis
-from calib.plots.data import carry
 from calib.plots.style import (
     NEUTRAL,
     Limits,

@@ -9,9 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Floats
-from calib.plots.annotations import draw_bands, label_line_ends, reference_look, whiskers
+from calib.plots.annotations import carry, draw_bands, label_line_ends, reference_look, whiskers
 from calib.plots.axes import logit_ends, on_scale, probability_axis
-from calib.plots.data import carry
 from calib.plots.style import GUIDE, NEUTRAL, Limits, Style, plain, quiet, set_x, set_y, three_digits
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.formatting import plural
-from calib.plots.annotations import fill_between, label_line_ends, overlay_styles, write
-from calib.plots.data import carry
+from calib.plots.annotations import carry, fill_between, label_line_ends, overlay_styles, write
 from calib.plots.style import GUIDE, Style, fade, plain, quiet, set_x, set_y, shorten, three_digits
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.evaluation.view import TOP_LABEL, View
-from calib.plots.annotations import Half, draw_mirrored, whiskers
+from calib.plots.annotations import Half, carry, draw_mirrored, whiskers
 from calib.plots.axes import Scale, from_scale, histogram_median, log_axis, logit_ticks
-from calib.plots.data import carry
 from calib.plots.reliability_frame import said_axis
 from calib.plots.rows import DROP, RowLabel, frame_labelled_rows, line_through_rows
 from calib.plots.style import GUIDE, NEUTRAL, Style, fade, plain, quiet, set_x, three_digits

@@ -10,9 +10,8 @@ import plotly.graph_objects as go
 from calib.diagnostics.rank_reliability import RankReliability
 from calib.formatting import number
 from calib.numerics import Floats
-from calib.plots.annotations import label_line_ends, whiskers, write
+from calib.plots.annotations import carry, label_line_ends, whiskers, write
 from calib.plots.axes import log10_ticks
-from calib.plots.data import carry
 from calib.plots.style import GUIDE, Style, key_entry, plain, quiet, set_x, set_y, shorten
 
 RANKS_HEIGHT, WEIGHTS_HEIGHT = 400, 300

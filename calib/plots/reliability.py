@@ -13,9 +13,8 @@ from calib.diagnostics.reliability import CorpCurve
 from calib.diagnostics.smooth_reliability import SmoothCurve
 from calib.evaluation.view import TOP_LABEL, View
 from calib.numerics import Floats
-from calib.plots.annotations import Half, draw_mirrored, explain_open, fill_between, label_line_ends, whiskers
+from calib.plots.annotations import Half, carry, draw_mirrored, explain_open, fill_between, label_line_ends, whiskers
 from calib.plots.axes import Scale, from_scale, logit_ticks, on_scale
-from calib.plots.data import carry
 from calib.plots.reliability_frame import (
     common_limits,
     draw_consistency,

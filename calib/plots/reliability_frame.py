@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from calib.evaluation.view import TOP_LABEL, View
 from calib.numerics import Floats
-from calib.plots.annotations import fill_between, write
+from calib.plots.annotations import carry, fill_between, write
 from calib.plots.axes import (
     PROBABILITY_ENDS,
     Scale,
@@ -21,7 +21,6 @@ from calib.plots.axes import (
     probability_axis,
     regrid,
 )
-from calib.plots.data import carry
 from calib.plots.style import (
     GUIDE,
     NEUTRAL,

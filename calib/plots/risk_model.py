@@ -9,9 +9,8 @@ import plotly.graph_objects as go
 
 from calib.evaluation.view import EVENT, View
 from calib.metrics.risk_model import RiskCurve
-from calib.plots.annotations import write
+from calib.plots.annotations import carry, write
 from calib.plots.axes import Scale, on_scale, regrid
-from calib.plots.data import carry
 from calib.plots.reliability_frame import (
     draw_diagonal,
     draw_rows,

@@ -10,9 +10,8 @@ import plotly.graph_objects as go
 
 from calib.evaluation.view import TOP_LABEL, View
 from calib.numerics import Floats
-from calib.plots.annotations import label_line_ends, spread, write
+from calib.plots.annotations import carry, label_line_ends, spread, write
 from calib.plots.axes import log10_ticks, log_axis
-from calib.plots.data import carry
 from calib.plots.over_under import Row
 from calib.plots.rows import DROP, RowLabel, frame_labelled_rows
 from calib.plots.style import GUIDE, Style, colored, fade, plain, quiet, set_layout, set_x, set_y, shorten, three_digits

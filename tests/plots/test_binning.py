@@ -11,6 +11,7 @@ from calib.diagnostics.information_plane import information_plane
 from calib.diagnostics.verifiability import error_by_bins, error_by_rows
 from calib.metrics import ece
 from calib.numerics import one_vs_rest_log_odds, sigmoid
+from calib.plots.annotations import figure_data
 from calib.plots.binning import (
     LABEL_COLORS,
     SCHEME_NAMES,
@@ -18,7 +19,6 @@ from calib.plots.binning import (
     Rail,
     bins_over_densities,
     densities,
-    grouped,
     key_of,
     representatives,
     span_of,
@@ -33,7 +33,6 @@ from calib.plots.binning_information import (
     ranks_over_bins,
     shown_steps,
 )
-from calib.plots.data import figure_data
 from calib.plots.style import alt_text, method_style, quiet
 from tests.conftest import simulate
 
@@ -162,12 +161,6 @@ def test_the_histogram_counts_the_pairs(data, figures) -> None:
     table = figure_data(figures["histogram"])
     counts = table[table["trace"].isin(["y = 0", "y = 1"])].groupby("trace")["pairs"].sum()
     np.testing.assert_allclose(counts, [N * (K - 1), N], rtol=0.01)
-
-
-def test_cells_put_together_keep_their_counts() -> None:
-    edges = np.arange(0.0, 11.0)
-    assert grouped(np.arange(10), edges, np.array([0.0, 5.0, 10.0])).tolist() == [10, 35]
-    assert grouped(np.arange(10), edges, np.array([0.0, 0.5, 2.5])).tolist() == [0, 2]
 
 
 def test_steps_are_the_representatives(figures, picture, rails) -> None:

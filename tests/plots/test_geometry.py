@@ -9,7 +9,7 @@ from calib.calibrators.geometric.reductions import REDUCTIONS
 from calib.diagnostics.reduction_cost import Tradeoff
 from calib.diagnostics.separation import DecidingPlane, separation_histogram, success_rates
 from calib.metrics.bootstrap import Interval
-from calib.plots.data import figure_data
+from calib.plots.annotations import figure_data
 from calib.plots.geometry import LONGEST, Crowd, Neighbour, Zone, deciding_picture, image_grid, principal_picture
 from calib.plots.geometry_success import (
     NAMES,

@@ -18,7 +18,7 @@ from calib.diagnostics.smooth_reliability import (
 )
 from calib.evaluation.view import EVENT
 from calib.numerics import softmax
-from calib.plots.data import figure_data
+from calib.plots.annotations import figure_data
 from calib.plots.reliability import gap_diagram, reliability_diagram
 from calib.plots.reliability_frame import common_limits, prefers_logit_scale
 from calib.plots.style import alt_text, colored, method_style, plain

@@ -11,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from calib.plots.data import carry, figure_data
+from calib.plots.annotations import carry, figure_data
 from calib.plots.style import (
     COLORS,
     DASHES,

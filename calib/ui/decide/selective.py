@@ -21,7 +21,7 @@ from calib.diagnostics.risk_coverage import (
 from calib.evaluation.score_table import NEGLIGIBLE
 from calib.formatting import listed, number, percent, plural, round_percent, signed, with_interval
 from calib.jobs.protocol import Data
-from calib.plots.risk import answerable_chart, risk_diagram
+from calib.plots.decisions import answerable_chart, risk_diagram
 from calib.ui import widgets
 from calib.ui.compare.answer import ANSWER_COSTS, choose_one
 from calib.ui.decide import carry

@@ -14,8 +14,7 @@ from calib.diagnostics.calibration_maps import CalibrationMap
 from calib.diagnostics.class_rows import END, Place
 from calib.formatting import class_in_words, listed, plural
 from calib.plots.axes import Scale
-from calib.plots.maps import EndRow, MapLine, calibration_maps, end_rows
-from calib.plots.maps_posterior import BAND, BOUNDS, SAMPLES
+from calib.plots.maps import BAND, BOUNDS, SAMPLES, EndRow, MapLine, calibration_maps, end_rows
 from calib.registry import METHODS
 from calib.ui import widgets
 from calib.ui.fits import ShownFit, jobs, submit
