@@ -22,8 +22,7 @@ from calib.jobs import FitQueue
 from calib.metrics.bootstrap import Interval
 from calib.ui.geometry import state as geometry_study
 from calib.ui.geometry import text as geometry_words
-from calib.ui.geometry.one_input import BY_NUMBER, deciding_rows, tiles
-from calib.ui.geometry.view import KINDS, axis_title
+from calib.ui.geometry.view import BY_NUMBER, KINDS, axis_title, deciding_rows, tiles
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import simulate, wait_until
 from tests.ui.conftest import charts, fit, group, open_page, unfold

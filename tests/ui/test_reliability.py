@@ -19,7 +19,7 @@ from calib.jobs import FitQueue
 from calib.numerics import softmax
 from calib.registry import METHODS
 from calib.ui import fits
-from calib.ui.reliability.risk_panel import BESIDE, FOLDED
+from calib.ui.reliability.view import BESIDE, FOLDED
 from calib.ui.session import OpenSession
 from tests.ui.conftest import FITTED, charts, clean, fit, group, open_page, said, table, twice, unfold
 

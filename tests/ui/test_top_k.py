@@ -12,7 +12,7 @@ from calib.data import Predictions
 from calib.jobs import FitQueue
 from calib.registry import METHODS, presets
 from calib.top_k import TopK
-from calib.ui.fitting import offered_presets
+from calib.ui.progress import offered_presets
 from calib.ui.session import SESSION, OpenSession
 from calib.workspace.files import Damaged, Items
 from calib.workspace.store import get_data, put_data

@@ -22,8 +22,8 @@ from calib.registry import METHODS
 from calib.ui import fits
 from calib.ui.data import roles
 from calib.ui.data.upload import read_again
-from calib.ui.fitting import offer_to_fit_again, offered_presets, start
 from calib.ui.link import go_to, page_link
+from calib.ui.progress import offer_to_fit_again, offered_presets, start_fits
 from calib.ui.restore import open_data
 from calib.ui.session import OpenSession, Reading, current_session, keep
 from calib.ui.shell import view_switch
@@ -295,7 +295,7 @@ def next_step(session: OpenSession) -> None:
             icon=":material/play_arrow:",
             help=f"{listed([METHODS[name].title for name in names])}.",
         ):
-            start([(name, {}) for name in names])
+            start_fits([(name, {}) for name in names])
             go_to("pages/2_Compare.py")
         page_link("pages/1_Fit.py", "Choose calibrators", ":material/model_training:")
         page_link("pages/3_Reliability.py", "See the raw model's reliability", ":material/show_chart:")

@@ -22,7 +22,7 @@ from calib.numerics import Floats
 from calib.plots.decisions import decision_curves
 from calib.ui import widgets
 from calib.ui.compare.answer import choose_one
-from calib.ui.decide import carry
+from calib.ui.export.view import offer_decision
 from calib.ui.fits import ShownFit, beside_raw, ready
 from calib.ui.session import OpenSession
 from calib.ui.text import literal
@@ -66,7 +66,7 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     numbers(found)
     drawn = partial(benefit, fits, fit, found.cut.value)
     widgets.folded("Is the model of use at other costs? The decision curve", "decide/benefit", drawn)
-    carry.offer(session, fit, "act", rule(session, found))
+    offer_decision(session, fit, "act", rule(session, found))
 
 
 def goal_asked() -> Goal | None:

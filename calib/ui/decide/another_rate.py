@@ -23,8 +23,8 @@ from calib.jobs.protocol import Data
 from calib.numerics import Floats
 from calib.ui import widgets
 from calib.ui.compare.answer import choose_one
-from calib.ui.decide import act, carry, class_costs
-from calib.ui.export.view import uploaded_rows
+from calib.ui.decide import act, class_costs
+from calib.ui.export.view import offer_decision, uploaded_rows
 from calib.ui.fits import ShownFit, ready, rows_to_predict
 from calib.ui.session import OpenSession, current_session
 from calib.ui.text import literal
@@ -141,7 +141,7 @@ def _event(session: OpenSession, fit: ShownFit, known: bool, found: NewRate | No
         "95\u00a0% intervals."
     )
     chosen = f"a false alarm costs {alarm:g}, a miss {miss:g}, at a base rate of {percent(new)}."
-    carry.offer(session, fit, "rate", EventCut(cut=shifted.cut, column=session.view.column or 0, chosen=chosen))
+    offer_decision(session, fit, "rate", EventCut(cut=shifted.cut, column=session.view.column or 0, chosen=chosen))
 
 
 def _waiting(name: str, old: float, new: float | None, known: bool) -> str:
@@ -220,7 +220,7 @@ def _classes(session: OpenSession, fit: ShownFit, known: bool, found: NewRate | 
         f"{'1 for every error' if class_costs.is_zero_one(rule) else 'those entered under Cost matrix'}. Brackets are "
         "95\u00a0% intervals."
     )
-    carry.offer(session, fit, "rates", shifted.rule)
+    offer_decision(session, fit, "rates", shifted.rule)
 
 
 def entered_rates(names: list[str], old: Floats) -> Floats:

@@ -19,7 +19,7 @@ from calib.metrics.bootstrap import Interval
 from calib.numerics import Floats
 from calib.ui import widgets
 from calib.ui.compare.answer import choose_one
-from calib.ui.decide import carry
+from calib.ui.export.view import offer_decision
 from calib.ui.fits import RAW, ShownFit, ready, rows_to_predict
 from calib.ui.session import OpenSession
 from calib.ui.text import literal
@@ -52,7 +52,7 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     if len(found.moved):
         drawn = partial(moved, names, found)
         widgets.folded("Which decisions change?", "decide/moved", drawn)
-    carry.offer(session, fit, "class costs", rule)
+    offer_decision(session, fit, "class costs", rule)
 
 
 def asked(session: OpenSession) -> CostMatrix:

@@ -24,7 +24,7 @@ from calib.jobs.protocol import Data
 from calib.plots.decisions import answerable_chart, risk_diagram
 from calib.ui import widgets
 from calib.ui.compare.answer import ANSWER_COSTS, choose_one
-from calib.ui.decide import carry
+from calib.ui.export.view import offer_decision
 from calib.ui.fits import ShownFit, ready, rows_to_predict
 from calib.ui.session import OpenSession
 from calib.ui.widgets import several, show_table
@@ -228,7 +228,7 @@ def guarantee(session: OpenSession, fit: ShownFit, accepted: float) -> None:
             f"{percent(share.high)}) are answered, with **{percent(error.value)} error** ({percent(error.low)} to "
             f"{percent(error.high)})."
         )
-        carry.offer(session, fit, "guarantee", found.made.rule)
+        offer_decision(session, fit, "guarantee", found.made.rule)
     st.caption(
         "The share above is the largest that looks safe on these rows; the search makes it look safer than it is. "
         "Here thresholds are tested from the strictest on until one fails, and the error is at most the accepted "
@@ -262,7 +262,7 @@ def costs(session: OpenSession, fit: ShownFit) -> None:
         f"row costs {with_interval(found.cost)}; answering all costs {with_interval(found.cost_answering)}, so that "
         f"handing over saves {with_interval(found.saved)}."
     )
-    carry.offer(session, fit, "costs", rule)
+    offer_decision(session, fit, "costs", rule)
     st.caption(
         "1 − cost of handing over / cost of an error (Chow 1970), which is the best threshold where confidence is "
         "calibrated. No row chose it; it is judged on all test rows."

@@ -15,7 +15,7 @@ from calib.metrics.bootstrap import Interval
 from calib.plots.decisions import set_sizes
 from calib.ui import widgets
 from calib.ui.compare.answer import choose_one
-from calib.ui.decide import carry
+from calib.ui.export.view import offer_decision
 from calib.ui.fits import ShownFit, ready, rows_to_predict
 from calib.ui.session import OpenSession
 from calib.ui.widgets import segments, show_table
@@ -42,7 +42,7 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
         words(fit.title, found, options[0])
     picture(fits[0], fit, found)
     widgets.folded("Coverage by class", "sets/by class", partial(by_class, session.data.class_names, found))
-    carry.offer(session, fit, "sets", sets=found.method.made)
+    offer_decision(session, fit, "sets", sets=found.method.made)
 
 
 def wanted() -> tuple[float, Score, bool]:
