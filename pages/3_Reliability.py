@@ -42,7 +42,7 @@ def body() -> None:
             selected = diagrams(chosen, curves, options)
         explain(chosen, options)
     if session.view.is_event:
-        offer_panel(session, fits, best.key)
+        offer_panel(session, fits, best)
     bin_rows(session.test, chosen, curves, selected)
     if len(fits) == 1:
         need_fit(what="Only the raw model is here. Fit calibrators to see them beside it.")

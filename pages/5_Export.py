@@ -11,7 +11,7 @@ from calib.ui.export.view import bundle, calibrate_upload, decided, other_files,
 from calib.ui.fits import shown_fits
 from calib.ui.session import EXPORTED
 from calib.ui.shell import need_fit, open_session, page
-from calib.ui.widgets import folded, one
+from calib.ui.widgets import folded, one_fit
 
 
 def body() -> None:
@@ -23,9 +23,7 @@ def body() -> None:
         return
     sentence, begin = recommended(fits)
     st.markdown(sentence)
-    titles = {fit.key: fit.title for fit in fits[1:]}
-    key = one(titles, EXPORTED, "Calibrator", begin=begin.key, style="list")
-    fit = next(fit for fit in fits if fit.key == key)
+    fit = one_fit(fits[1:], EXPORTED, "Calibrator", begin, style="list")
     made = packed(session, fit, fits[0])
     bundle(made)
     decided(session, fit)

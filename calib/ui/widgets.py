@@ -137,6 +137,12 @@ def one(
     return str(st.segmented_control(label, list(options), required=True, wrap=True, **same))
 
 
+def one_fit(fits: Sequence[ShownFit], key: str, label: str, begin: ShownFit, **looks: Any) -> ShownFit:
+    """Let the visitor pick one of the fits; see :func:`one`."""
+    chosen = one({fit.key: fit.title for fit in fits}, key, label, begin.key, **looks)
+    return next(fit for fit in fits if fit.key == chosen)
+
+
 def segments(
     label: str, options: Sequence[T] | Mapping[T, str], begin: T, key: str, format_func: Any = str, **looks: Any
 ) -> T:

@@ -27,6 +27,7 @@ from calib.ui.compare.answer import ANSWER_COSTS, choose_one
 from calib.ui.export.view import offer_decision
 from calib.ui.fits import ShownFit, ready, rows_to_predict
 from calib.ui.session import OpenSession
+from calib.ui.text import percents
 from calib.ui.widgets import several, show_table
 
 ACCEPTED = 2.0
@@ -224,9 +225,8 @@ def guarantee(session: OpenSession, fit: ShownFit, accepted: float) -> None:
     if found.found is not None:
         error, share = found.found.error, found.found.coverage
         st.markdown(
-            f"On the rows that it was not chosen on, **{percent(share.value)}** ({percent(share.low)} to "
-            f"{percent(share.high)}) are answered, with **{percent(error.value)} error** ({percent(error.low)} to "
-            f"{percent(error.high)})."
+            f"On the rows that it was not chosen on, **{percent(share.value)}** ({percents(share)}) are answered, with "
+            f"**{percent(error.value)} error** ({percents(error)})."
         )
         offer_decision(session, fit, "guarantee", found.made.rule)
     st.caption(
@@ -258,7 +258,7 @@ def costs(session: OpenSession, fit: ShownFit) -> None:
         return
     st.markdown(
         f"Answer where the confidence is at least **{_threshold(rule.threshold)}**: {percent(found.coverage.value)} of "
-        f"rows, with {percent(found.error.value)} ({percent(found.error.low)} to {percent(found.error.high)}) error. A "
+        f"rows, with {percent(found.error.value)} ({percents(found.error)}) error. A "
         f"row costs {with_interval(found.cost)}; answering all costs {with_interval(found.cost_answering)}, so that "
         f"handing over saves {with_interval(found.saved)}."
     )

@@ -18,6 +18,7 @@ from calib.ui.compare.answer import choose_one
 from calib.ui.export.view import offer_decision
 from calib.ui.fits import ShownFit, ready, rows_to_predict
 from calib.ui.session import OpenSession
+from calib.ui.text import percents
 from calib.ui.widgets import segments, show_table
 
 NAMES: dict[Score, str] = {"lac": "LAC", "aps": "APS", "raps": "RAPS"}
@@ -74,9 +75,9 @@ def words(title: str, found: SetsBeside, alpha: float) -> None:
         expected = f"; on so many rows {percent(one.expected[0])} to {percent(one.expected[1])} is expected"
     st.markdown(
         f"Sets of {title} hold **{number(one.mean_size.value)} classes** {_ends(one.mean_size)} on average. They hold "
-        f"the label in **{percent(one.coverage.value)}** ({_percents(one.coverage)}) of rows, where "
+        f"the label in **{percent(one.coverage.value)}** ({percents(one.coverage)}) of rows, where "
         f"{percent(1 - alpha, 0)} was asked for{expected}. {percent(one.single.value)} hold one class alone, and "
-        f"{percent(one.empty.value)} ({_percents(one.empty)}) are empty. {_change(found)}"
+        f"{percent(one.empty.value)} ({percents(one.empty)}) are empty. {_change(found)}"
     )
     if made.per_class and len(made.always):
         st.warning(
@@ -133,7 +134,3 @@ def by_class(names: tuple[str, ...], found: SetsBeside) -> None:
 
 def _ends(interval: Interval) -> str:
     return brackets(interval.low, interval.high)
-
-
-def _percents(interval: Interval) -> str:
-    return f"{percent(interval.low)} to {percent(interval.high)}"

@@ -151,14 +151,14 @@ _CURVE = (
 )
 
 
-def offer_panel(session: OpenSession, fits: list[ShownFit], begin: str) -> None:
+def offer_panel(session: OpenSession, fits: list[ShownFit], begin: ShownFit) -> None:
     """Offer the panel, of the raw model and one method beside it, folded.
 
     Parameters
     ----------
     session : in the event view.
     fits : all of them, the raw model first.
-    begin : key of the fit that is shown beside the raw model to begin with.
+    begin : the fit that is shown beside the raw model to begin with.
     """
     title = "The panel of a risk model: AUROC, O:E, slope, ICI"
     widgets.folded(title, FOLDED, partial(_panel, session, fits, begin))
@@ -175,12 +175,10 @@ def panel_of(session: OpenSession, fit: ShownFit) -> RiskModelPanel:
     return ready(("risk panel", fit.key), what, risk_model, risk, event, seen.weights, kind, seen.clusters)
 
 
-def _panel(session: OpenSession, fits: list[ShownFit], begin: str) -> None:
+def _panel(session: OpenSession, fits: list[ShownFit], begin: ShownFit) -> None:
     shown = fits[:1]
     if len(fits) > 1:
-        titles = {fit.key: fit.title for fit in fits[1:]}
-        beside = widgets.one(titles, BESIDE, "Beside the raw model", begin, style="list")
-        shown = beside_raw(fits, *(fit for fit in fits if fit.key == beside))
+        shown = beside_raw(fits, widgets.one_fit(fits[1:], BESIDE, "Beside the raw model", begin, style="list"))
     panels = [(fit, panel_of(session, fit)) for fit in shown]
     widgets.show_table(_panel_table(panels), "measure", len(panels), height="content")
     with st.popover("Definitions and intervals", icon=":material/help:", type="tertiary"):
