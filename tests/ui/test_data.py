@@ -137,8 +137,8 @@ def upload(app: AppTest, **files: bytes) -> AppTest:
     return app.run()
 
 
-def test_a_sample_with_images_shows_them(with_sample: OpenSession) -> None:
-    app = open_page("app.py", with_sample)
+def test_a_sample_with_images_shows_them(sample_to_read: OpenSession) -> None:
+    app = open_page("app.py", sample_to_read)
     assert not app.exception
     assert "an image of 8 × 8 pixels with values from 0 to 1" in said(app)
     assert "The training set has 250 rows, 10 of 10 classes among them." in said(app)

@@ -212,9 +212,9 @@ def test_labels_can_be_left_aside(exported, rows) -> None:
 
 
 def test_weeks_are_followed_and_batches_can_be_chosen(exported) -> None:
-    logits, labels = simulate(n=1200, seed=3)
+    logits, labels = simulate(n=500, seed=3)
     frame = pd.DataFrame(3 * logits, columns=list(NAMES))
-    frame = frame.assign(label=np.array(NAMES)[labels], week=np.arange(1200) // 60)
+    frame = frame.assign(label=np.array(NAMES)[labels], week=np.arange(500) // 25)
     app = give_rows(give(open_page(PAGE), exported), "new.csv", frame.to_csv(index=False).encode())
     assert clean(app)
     assert "of 20** (" in followed(app)
@@ -223,8 +223,8 @@ def test_weeks_are_followed_and_batches_can_be_chosen(exported) -> None:
     assert choice.value == "week"
     choice.select("the order of the file").run()
     assert clean(app)
-    assert "24 batches: rows" in said(app)
-    next(box for box in app.number_input if box.label == "Rows in a batch").set_value(300).run()
+    assert "25 batches: rows" in said(app)
+    next(box for box in app.number_input if box.label == "Rows in a batch").set_value(125).run()
     assert "4 batches: rows" in said(app)
 
 
