@@ -17,8 +17,7 @@ from calib.evaluation import evaluate
 from calib.metrics import risk_model
 from calib.numerics import softmax
 from calib.plots.compare import score_dots
-from calib.plots.confidence_bands import band_chart, per_class_chart
-from calib.plots.over_under import before_after, confidence_densities, ratio_to_odds
+from calib.plots.over_under import band_chart, before_after, confidence_densities, per_class_chart, ratio_to_odds
 from calib.plots.reliability import gap_diagram, reliability_diagram
 from calib.plots.risk_model import risk_model_diagram
 from calib.plots.style import method_style

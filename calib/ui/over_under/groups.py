@@ -26,8 +26,8 @@ from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import class_in_words, listed, number, percent, plural, signed, with_interval
 from calib.jobs.protocol import Data
 from calib.numerics import Ints
-from calib.plots.confidence_bands import per_class_chart
 from calib.plots.forest import forest
+from calib.plots.over_under import per_class_chart
 from calib.plots.style import Style
 from calib.ui import widgets
 from calib.ui.fits import ShownFit, beside_raw, ready

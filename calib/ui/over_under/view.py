@@ -19,8 +19,15 @@ from calib.evaluation import Evaluation
 from calib.evaluation.view import View
 from calib.formatting import percent, plural, points
 from calib.metrics import BINNINGS
-from calib.plots.confidence_bands import band_chart, band_name, per_class_chart
-from calib.plots.over_under import Row, before_after, confidence_densities, ratio_to_odds
+from calib.plots.over_under import (
+    Row,
+    band_chart,
+    band_name,
+    before_after,
+    confidence_densities,
+    per_class_chart,
+    ratio_to_odds,
+)
 from calib.plots.style import Style
 from calib.plots.theorem import over_under_plane, theorem_chain, theorem_lines
 from calib.ui import widgets
