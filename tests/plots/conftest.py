@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,6 +31,11 @@ NAMES = ("identity", "temperature", "gpcalib")
 def words(fig: go.Figure) -> list[str]:
     """What is written in a figure, as plotly's HTML without colours."""
     return [re.sub(r"<span[^>]*>|</span>", "", note.text) for note in fig.layout.annotations]
+
+
+def traces(fig: go.Figure, name: str) -> list[Any]:
+    """The traces of a figure that have this name."""
+    return [trace for trace in fig.data if trace.name == name]
 
 
 def rounds_table(methods: tuple[str, ...] = NAMES) -> pd.DataFrame:

@@ -21,13 +21,9 @@ from calib.plots.geometry_success import (
     tradeoff_speed,
 )
 from calib.plots.style import alt_text, method_style, shorten
-from tests.plots.conftest import words
+from tests.plots.conftest import traces, words
 
 GRID = np.linspace(-1, 2, 31)
-
-
-def traces(fig, name):
-    return [trace for trace in fig.data if trace.name == name]
 
 
 @pytest.fixture

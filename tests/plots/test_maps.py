@@ -24,14 +24,10 @@ from calib.plots.maps import (
 )
 from calib.plots.style import alt_text, method_style
 from tests.conftest import simulate
-from tests.plots.conftest import words
+from tests.plots.conftest import traces, words
 
 STYLE = method_style("isotonic")
 GRID = np.linspace(-4, 4, 81)
-
-
-def traces(fig, name):
-    return [trace for trace in fig.data if trace.name == name]
 
 
 @pytest.fixture(scope="module")

@@ -148,6 +148,16 @@ def table(app: AppTest, column: str) -> pd.DataFrame:
     return next(frame.value for frame in app.dataframe if column in frame.value.columns)
 
 
+def facts(app: AppTest) -> dict[str, str]:
+    """What a page says in large numbers."""
+    return {metric.label: metric.value for metric in app.metric}
+
+
+def upload_file(name: str, content: bytes, session: OpenSession | None = None) -> AppTest:
+    """The Data page after an upload."""
+    return open_page("app.py", session).file_uploader(key="upload/main").upload(name, content).run()
+
+
 def npz(**arrays: np.ndarray) -> bytes:
     """Arrays as a file to upload."""
     packed = io.BytesIO()

@@ -20,20 +20,12 @@ from calib.ui.data.upload import LARGEST
 from calib.ui.session import SESSION, OpenSession
 from calib.workspace import Configuration
 from tests.conftest import simulate
-from tests.ui.conftest import SAMPLE, click, npz, open_page, said
-
-
-def upload_uploads(app: AppTest, name: str, content: bytes) -> AppTest:
-    return app.file_uploader[0].upload(name, content).run()
-
-
-def facts(app: AppTest) -> dict[str, str]:
-    return {metric.label: metric.value for metric in app.metric}
+from tests.ui.conftest import SAMPLE, click, facts, npz, open_page, said, upload_file
 
 
 def test_an_upload_is_understood() -> None:
     logits, labels = simulate(n=300, n_classes=5)
-    app = upload_uploads(open_page("app.py"), "mine.npz", npz(logits=logits, labels=labels))
+    app = upload_file("mine.npz", npz(logits=logits, labels=labels))
     assert not app.error
     assert facts(app)["Rows"] == "300"
     assert facts(app)["Recognised as"] == "logits"
@@ -43,7 +35,7 @@ def test_an_upload_is_understood() -> None:
 def test_rows_with_nan_are_left_out_in_one_click() -> None:
     logits, labels = simulate(n=300)
     logits[:3, 1] = np.nan
-    app = upload_uploads(open_page("app.py"), "mine.npz", npz(logits=logits, labels=labels))
+    app = upload_file("mine.npz", npz(logits=logits, labels=labels))
     assert "3 rows of 300" in app.error[0].value
     click(app, "Do this")
     assert not app.error
@@ -53,7 +45,7 @@ def test_rows_with_nan_are_left_out_in_one_click() -> None:
 def test_a_scale_that_is_left_open_is_chosen_in_one_click() -> None:
     logits, labels = simulate(n=300, n_classes=2)
     points = np.round(10 / (1 + np.exp(logits[:, 0] - logits[:, 1])))
-    app = upload_uploads(open_page("app.py"), "mine.npz", npz(points=points, labels=labels))
+    app = upload_file("mine.npz", npz(points=points, labels=labels))
     assert "0 to 10" in app.error[0].value
     click(app, "Points from 0 to 10: divide by 10")
     assert not app.error
@@ -63,7 +55,7 @@ def test_a_scale_that_is_left_open_is_chosen_in_one_click() -> None:
 def test_clusters_are_kept_whole_and_the_sizes_said() -> None:
     logits, labels = simulate(n=300)
     content = npz(logits=logits, labels=labels, clusters=np.arange(300) // 7)
-    app = upload_uploads(open_page("app.py"), "mine.npz", content)
+    app = upload_file("mine.npz", content)
     session = app.session_state[SESSION]
     assert not set(session.calibration.clusters) & set(session.test.clusters)
     counts = f"{len(set(session.calibration.clusters))} for calibration"
@@ -72,9 +64,7 @@ def test_clusters_are_kept_whole_and_the_sizes_said() -> None:
 
 def test_too_few_clusters_are_refused_and_left_out_in_one_click() -> None:
     logits, labels = simulate(n=300)
-    app = upload_uploads(
-        open_page("app.py"), "mine.npz", npz(logits=logits, labels=labels, clusters=np.arange(300) % 2)
-    )
+    app = upload_file("mine.npz", npz(logits=logits, labels=labels, clusters=np.arange(300) % 2))
     assert "2 clusters" in app.error[0].value
     click(app, "Do this")
     assert not app.error
@@ -93,7 +83,7 @@ def test_the_share_and_the_seed_come_with_every_run(with_fits: OpenSession) -> N
 
 
 def test_a_refused_upload_leaves_open_data_and_fits_alone(with_fits: OpenSession) -> None:
-    app = upload_uploads(open_page("app.py", with_fits), "broken.npz", b"version https://git-lfs.github.com/spec/v1\n")
+    app = upload_file("broken.npz", b"version https://git-lfs.github.com/spec/v1\n", with_fits)
     assert "git-lfs" in app.error[0].value
     assert facts(app)["Rows"] == f"{SAMPLES[SAMPLE].n_rows:,}"
     assert any("stays open" in caption.value for caption in app.caption)
@@ -106,7 +96,7 @@ def test_a_refused_upload_leaves_open_data_and_fits_alone(with_fits: OpenSession
 
 def test_the_kind_is_changed_by_hand() -> None:
     probs = np.random.default_rng(0).dirichlet(np.ones(4), 200)
-    app = upload_uploads(open_page("app.py"), "mine.npz", npz(outputs=probs, labels=probs.argmax(axis=1)))
+    app = upload_file("mine.npz", npz(outputs=probs, labels=probs.argmax(axis=1)))
     assert facts(app)["Recognised as"] == "probabilities"
     next(box for box in app.selectbox if box.label == "Outputs are").select("logits")
     click(app, "Read again with these choices")
@@ -190,7 +180,7 @@ def test_features_that_do_not_fit_cost_nothing_else(outputs: dict[str, np.ndarra
     app = upload(open_page("app.py"), main=npz(**outputs, features=np.zeros((299, 2))))
     assert not app.error and not app.exception
     assert "(299, 2) for 300 rows" in said(app)
-    assert {metric.label: metric.value for metric in app.metric}["Rows"] == "300"
+    assert facts(app)["Rows"] == "300"
 
 
 def test_the_array_with_the_features_is_chosen_by_hand(outputs: dict[str, np.ndarray]) -> None:
@@ -207,7 +197,7 @@ def test_columns_of_a_table_count_as_one_choice(outputs: dict[str, np.ndarray]) 
     table = np.c_[outputs["labels"], outputs["logits"], inputs()["features"]]
     header = ",".join(["label", *scores, *(f"x_{j}" for j in range(6))])
     lines = "\n".join([header, *(",".join(map(str, row)) for row in table)])
-    app = open_page("app.py").file_uploader[0].upload("mine.csv", lines.encode()).run()
+    app = upload_file("mine.csv", lines.encode())
     assert "Each row carries 6 numbers" in said(app)
     box = next(box for box in app.selectbox if box.label == "Features")
     assert box.options[0] == "6 columns from x_0"

@@ -17,14 +17,10 @@ from calib.formatting import listed
 from calib.numerics import softmax
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
-from tests.ui.conftest import charts, clean, click, npz, open_page, said, unfold
+from tests.ui.conftest import charts, clean, click, npz, open_page, said, table, unfold
 
 PAGE = "pages/11_Monitoring.py"
 NAMES = ("cat", "dog", "hen", "owl")
-
-
-def table(app: AppTest):
-    return next(frame.value for frame in app.dataframe if "now" in frame.value.columns)
 
 
 def give(app: AppTest, files: list[tuple[str, bytes]]) -> AppTest:
@@ -73,7 +69,7 @@ def test_without_data_an_exported_calibrator_can_still_be_checked(exported, rows
     assert "No column is named" in said(app)
     assert len(charts(app)) == 3
     assert "Before: 500 test rows" in said(app)
-    assert table(app)["before"].tolist()[:2] == ["0.900 [0.800, 1.00]", "–"]
+    assert table(app, "now")["before"].tolist()[:2] == ["0.900 [0.800, 1.00]", "–"]
 
 
 def test_a_fit_to_be_checked_is_one_click_away(sample_to_read: OpenSession) -> None:
@@ -93,14 +89,14 @@ def test_a_finished_fit_is_compared_with_the_test_rows_it_was_judged_on(fits_to_
     assert "has changed significantly: the two distribution functions" in said(app)
     assert "To correct it" in said(app)
     assert len(charts(app)) == 5
-    assert len(table(app)) == 5
+    assert len(table(app, "now")) == 5
 
 
 def test_the_same_rows_are_no_change(fits_to_read: OpenSession) -> None:
     app = give_rows(open_page(PAGE, fits_to_read), "new.npz", new_data_of(fits_to_read))
     assert clean(app)
     assert "No significant change since it was tested" in app.markdown[0].value
-    assert set(table(app)["significance"]) == {"not significant"}
+    assert set(table(app, "now")["significance"]) == {"not significant"}
 
 
 @pytest.mark.long
@@ -123,7 +119,7 @@ def test_the_data_it_was_fitted_on_are_no_new_rows() -> None:
     assert clean(app)
     assert "These are the data that the calibrator was fitted on" in said(app)
     assert "nothing to compare with" in said(app)
-    assert list(table(app).columns) == ["score", "now"]
+    assert list(table(app, "now").columns) == ["score", "now"]
 
 
 class Bomb:
@@ -241,6 +237,6 @@ def test_a_table_with_two_readings_asks(fits_to_read: OpenSession) -> None:
 def test_the_plan_gives_rows_for_each_interval(fits_to_read: OpenSession) -> None:
     app = unfold(open_page(PAGE, fits_to_read), "monitoring/plan")
     assert clean(app)
-    wanted = next(frame.value for frame in app.dataframe if "interval of" in frame.value.columns)
+    wanted = table(app, "interval of")
     assert {"O:E", "slope", "AUROC"} <= set(wanted["interval of"])
     assert all(int(rows.replace(",", "")) > 0 for rows in wanted["rows"])

@@ -16,7 +16,7 @@ from calib.ui.progress import offered_presets
 from calib.ui.session import SESSION, OpenSession
 from calib.workspace.files import Damaged, Items
 from calib.workspace.store import get_data, put_data
-from tests.ui.conftest import PAGES, clean, fit, open_page, said
+from tests.ui.conftest import PAGES, clean, facts, fit, open_page, said, upload_file
 
 NEED_ALL = ("Decide", "Over_under", "Calibration_maps", "Latent_GP", "IMax", "Monitoring", "Ranks", "Auto")
 
@@ -41,11 +41,10 @@ def session() -> OpenSession:
 
 
 def test_a_file_opens_and_is_said_to_be_a_top_k():
-    app = open_page("app.py")
-    app.file_uploader[0].upload("model.npz", a_file()).run()
+    app = upload_file("model.npz", a_file())
     assert clean(app)
     assert "the largest logits of very many classes" in said(app)
-    assert {metric.label: metric.value for metric in app.metric}["Classes"] == "2,000"
+    assert facts(app)["Classes"] == "2,000"
     assert isinstance(app.session_state[SESSION].data.logits, TopK)
 
 
@@ -53,7 +52,7 @@ def test_the_sample_opens_in_one_click_and_says_that_it_is_simulated():
     app = open_page("app.py")
     app.button(key="sample/simulated-tokens").click().run()
     assert clean(app)
-    assert {metric.label: metric.value for metric in app.metric}["Classes"] == "8,000"
+    assert facts(app)["Classes"] == "8,000"
     assert "Next tokens, simulated" in said(app)
     assert "the largest logits of very many classes" in said(app)
 
