@@ -203,6 +203,16 @@ GAP = 1
 """Pixels of the images between two of them; transparent, so that they fit every background."""
 
 
+LARGEST = 128
+"""Pixels of an image each way; of larger ones every second, third, ... is shown."""
+
+
+def thinned(images: np.ndarray) -> np.ndarray:
+    """Images (n, height, width, ...) of no more pixels each way than are shown."""
+    step = -(-max(images.shape[1:3]) // LARGEST)
+    return images[:, ::step, ::step]
+
+
 def image_grid(images: np.ndarray, columns: int, pixel: int = 1) -> Ints:
     """Rows of images from left to right, on one scale of brightness.
 

@@ -13,7 +13,7 @@ from calib.diagnostics.reduction_cost import offered_reductions
 from calib.diagnostics.separation import EXACT
 from calib.diagnostics.separation_study import WAYS
 from calib.formatting import escape_markdown, listed, plural
-from calib.plots.geometry import GAP, Crowd, Zone, deciding_picture, image_grid, principal_picture
+from calib.plots.geometry import GAP, Crowd, Zone, deciding_picture, image_grid, principal_picture, thinned
 from calib.plots.geometry_success import (
     NAMES,
     fast_against_exact,
@@ -195,8 +195,6 @@ TABLE_PIXELS = 178
 """Four of the rows, and the names of the columns."""
 PICTURES = ("True distances", "Principal components")
 SHOWN_WIDTH = 130
-LARGEST = 128
-"""Pixels of an image each way; of larger ones every second, third, ... is shown."""
 MOST_NUMBERS = 8
 HOW_TO_READ_PLANE = (
     "The plane through the input (star) and the two training inputs that decide its exact separation. Distances among "
@@ -301,8 +299,7 @@ def _show_features(study: Study, row: Row, roles: dict[int, str]) -> None:
 
 def tiles(images: np.ndarray) -> list[np.ndarray]:
     """Images (n, H, W[, C]) one by one, on one scale of brightness, about ``SHOWN_WIDTH`` pixels wide."""
-    step = -(-max(images.shape[1:3]) // LARGEST)
-    images = images[:, ::step, ::step]
+    images = thinned(images)
     pixel = max(1, SHOWN_WIDTH // images.shape[2])
     whole = image_grid(images, len(images), pixel)
     width, stride = images.shape[2] * pixel, (images.shape[2] + GAP) * pixel

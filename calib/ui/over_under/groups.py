@@ -31,7 +31,7 @@ from calib.plots.over_under import per_class_chart
 from calib.plots.style import Style
 from calib.ui import widgets
 from calib.ui.fits import ShownFit, beside_raw, ready
-from calib.ui.over_under.view import THIRD
+from calib.ui.over_under.view import THIRD, in_order
 from calib.ui.session import OpenSession
 from calib.ui.text import literal
 from calib.ui.widgets import segments, show_table, whole_number
@@ -137,9 +137,7 @@ def _subgroup_table(result: Subgroups, raw: Subgroups | None, view: View) -> pd.
     )
     if raw is not None:
         table["gap of the raw model"] = raw.gaps.gap
-    first = result.worst_first
-    rest = np.setdiff1d(np.arange(len(result.names)), first)
-    return table.take(np.concatenate([first, rest])).round(4)
+    return in_order(table, result.worst_first)
 
 
 def _verdicts(result: Subgroups, view: View) -> list[str]:

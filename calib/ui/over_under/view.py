@@ -19,6 +19,7 @@ from calib.evaluation import Evaluation
 from calib.evaluation.view import View
 from calib.formatting import percent, plural, points
 from calib.metrics import BINNINGS
+from calib.numerics import Ints
 from calib.plots.over_under import (
     Row,
     band_chart,
@@ -321,6 +322,10 @@ def _class_table(names: Sequence[str], methods: list[Named]) -> pd.DataFrame:
     )
     if len(methods) > 1:
         table["gap of the raw model"] = methods[0][1].gap
-    first = gaps.worst_first()
-    others = np.setdiff1d(np.arange(len(names)), first)
+    return in_order(table, gaps.worst_first())
+
+
+def in_order(table: pd.DataFrame, first: Ints) -> pd.DataFrame:
+    """The table with these rows first and the others as they come, rounded."""
+    others = np.setdiff1d(np.arange(len(table)), first)
     return table.take(np.concatenate([first, others])).round(4)
