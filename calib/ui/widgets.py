@@ -164,7 +164,7 @@ def segments(
 def folded(label: str, key: str, draw: Callable[[], object]) -> None:
     """Offer a further question, which is computed and drawn only while it is opened.
 
-    It stays open on other pages. Choices that the page needs while it is closed belong elsewhere.
+    It stays open on other pages while data are. Choices that the page needs while it is closed belong elsewhere.
 
     Parameters
     ----------
@@ -172,7 +172,8 @@ def folded(label: str, key: str, draw: Callable[[], object]) -> None:
     key : unique in the app.
     draw : draws what is inside.
     """
-    picked = current_session().picked
+    session = find_session()
+    picked = {} if session is None else session.picked
     if key not in st.session_state and key in picked:
         st.session_state[key] = picked[key]
 

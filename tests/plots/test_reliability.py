@@ -90,19 +90,19 @@ def test_accuracies_of_zero_and_one_stay_on_the_picture_and_are_marked() -> None
     assert "open: beyond the axis (2 of 3 bins)" in [annotation.text for annotation in fig.layout.annotations]
 
 
+DEGENERATE = [
+    (np.array([1.0]), np.array([True])),
+    (np.array([1.0]), np.array([False])),
+    (np.array([0.0]), np.array([False])),
+    (np.full(20, 0.8), np.ones(20, bool)),
+    (np.full(20, 0.8), np.zeros(20, bool)),
+    (np.ones(50), np.arange(50) % 2 == 0),
+    (np.array([1e-30, 1 - 1e-16]), np.array([True, False])),
+]
+
+
 @pytest.mark.parametrize("scale", ["linear", "logit"])
-@pytest.mark.parametrize(
-    ("confidence", "correct"),
-    [
-        (np.array([1.0]), np.array([True])),
-        (np.array([1.0]), np.array([False])),
-        (np.array([0.0]), np.array([False])),
-        (np.full(20, 0.8), np.ones(20, bool)),
-        (np.full(20, 0.8), np.zeros(20, bool)),
-        (np.ones(50), np.arange(50) % 2 == 0),
-        (np.array([1e-30, 1 - 1e-16]), np.array([True, False])),
-    ],
-)
+@pytest.mark.parametrize(("confidence", "correct"), DEGENERATE)
 @pytest.mark.parametrize("binning", ["equal_width", "equal_mass"])
 def test_degenerate_data_are_drawn(confidence, correct, scale, binning) -> None:
     curve = reliability_curve(confidence, correct, n_bins=15, binning=binning)
@@ -185,15 +185,6 @@ def test_a_class_is_called_by_probability_and_frequency(overconfident) -> None:
     logits, labels = overconfident
     fig = reliability_diagram(reliability_curve(softmax(logits), labels, target=1), STYLE)
     assert (fig.layout.xaxis.title.text, fig.layout.yaxis.title.text) == ("probability", "frequency")
-
-
-DEGENERATE = [
-    (np.array([1.0]), np.array([True])),
-    (np.array([0.0]), np.array([False])),
-    (np.full(20, 0.8), np.zeros(20, bool)),
-    (np.ones(50), np.arange(50) % 2 == 0),
-    (np.array([1e-30, 1 - 1e-16]), np.array([True, False])),
-]
 
 
 def named(fig, name):

@@ -70,6 +70,9 @@ def test_without_data_an_exported_calibrator_can_still_be_checked(exported, rows
     assert len(charts(app)) == 3
     assert "Before: 500 test rows" in said(app)
     assert table(app, "now")["before"].tolist()[:2] == ["0.900 [0.800, 1.00]", "–"]
+    app = unfold(app, "monitoring/plan")
+    assert clean(app)
+    assert len(table(app, "interval of")) > 1
 
 
 def test_a_fit_to_be_checked_is_one_click_away(sample_to_read: OpenSession) -> None:

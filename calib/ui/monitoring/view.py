@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -28,7 +29,6 @@ from calib.plots.reliability_frame import common_limits
 from calib.ui import widgets
 from calib.ui.fits import ready
 from calib.ui.monitoring.upload import NewData, Subject, read_with, show_noticed
-from calib.ui.session import find_session
 from calib.ui.text import interval_cell, literal
 from calib.ui.widgets import HALF, draw_table, show_table
 
@@ -255,15 +255,8 @@ def plan(subject: Subject, answer: Checked | None) -> None:
     if evaluation is None:
         return
     key = subject.key if answer is None else answer.key
-    _fold("Plan: how many labelled rows does a check need?", "monitoring/plan", lambda: _plan(evaluation, key))
-
-
-def _fold(label: str, key: str, draw: Callable[[], object]) -> None:
-    if find_session() is not None:
-        widgets.folded(label, key, draw)
-    else:
-        with st.expander(label):
-            draw()
+    draw = partial(_plan, evaluation, key)
+    widgets.folded("Plan: how many labelled rows does a check need?", "monitoring/plan", draw)
 
 
 def _plan(evaluation: Evaluation, key: Hashable) -> None:
