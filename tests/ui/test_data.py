@@ -213,20 +213,16 @@ class Kept:
     configuration = Configuration(None, 3 * 10**9, 12.0)  # type: ignore[arg-type]
 
 
-def line() -> str:
+def shown_limits() -> tuple[str, dict[str, str]]:
+    """The line with the limits that are met first, and all of them."""
     app = open_page("app.py")
-    (found,) = [str(caption.value) for caption in app.caption if "Once read" in str(caption.value)]
-    return found
-
-
-def limits_table() -> dict[str, str]:
-    app = open_page("app.py")
-    (found,) = [str(text.value) for text in app.markdown if "At most" in str(text.value)]
-    return dict(row.strip("| ").split(" | ") for row in found.splitlines()[2:])
+    (line,) = [str(caption.value) for caption in app.caption if "Once read" in str(caption.value)]
+    (table,) = [str(text.value) for text in app.markdown if "At most" in str(text.value)]
+    return line, dict(row.strip("| ").split(" | ") for row in table.splitlines()[2:])
 
 
 def test_every_limit_that_a_visitor_can_meet_is_shown():
-    shown = limits_table()
+    _, shown = shown_limits()
     assert shown["A file"] == f"{SETTINGS['CALIB_UPLOAD_MB'].default_text} MB"
     for what, name in (("A text table, unpacked", "CALIB_TEXT_MB"), ("All arrays of an upload", "CALIB_DATA_MB")):
         assert shown[what].startswith(f"{SETTINGS[name].default_text} MB")
@@ -244,18 +240,20 @@ def test_what_is_shown_is_what_holds(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(limits, "MAX_ROWS", 4321)
     monkeypatch.setattr(limits, "MAX_BYTES", 16_000_000)
     monkeypatch.setenv("CALIB_MEMORY_GB", "77")
-    assert "at most 16 MB, 4,321 rows and 100,000 classes" in line()
-    shown = limits_table()
+    line, shown = shown_limits()
+    assert "at most 16 MB, 4,321 rows and 100,000 classes" in line
     assert shown["All arrays of an upload"] == "16 MB, such as 2,000 rows of 1,000 classes in float64"
     assert shown["Your data, fits and figures in memory"] == "2,000 MB, and 77 GB of all visitors"
 
 
 def test_it_says_what_is_kept_and_for_how_long(monkeypatch: pytest.MonkeyPatch):
-    assert line().endswith("Nothing is kept on disk.")
-    assert limits_table()["What is kept on disk"] == "nothing"
+    line, shown = shown_limits()
+    assert line.endswith("Nothing is kept on disk.")
+    assert shown["What is kept on disk"] == "nothing"
     monkeypatch.setattr(limits_view, "keeper", lambda: Kept)
-    assert line().endswith("Kept on disk for 12 days after the last use.")
-    assert limits_table()["What is kept on disk"] == "12 days after the last use, and 3,000 MB of all visitors"
+    line, shown = shown_limits()
+    assert line.endswith("Kept on disk for 12 days after the last use.")
+    assert shown["What is kept on disk"] == "12 days after the last use, and 3,000 MB of all visitors"
 
 
 def test_every_uploader_refuses_what_is_larger(with_sample: OpenSession, with_fits: OpenSession):

@@ -42,6 +42,19 @@ def exported() -> list[tuple[str, bytes]]:
 
 
 @pytest.fixture(scope="module")
+def given(exported: list[tuple[str, bytes]]) -> AppTest:
+    return give(open_page(PAGE), exported)
+
+
+@pytest.fixture
+def checking(given: AppTest) -> AppTest:
+    """The page with the exported calibrator, which takes new rows in place of those of the test before."""
+    for key in ("monitoring/kind", "monitoring/unlabelled"):
+        given.toggle(key=key).set_value(False)
+    return given
+
+
+@pytest.fixture(scope="module")
 def rows() -> bytes:
     logits, labels = simulate(n=600, seed=1)
     return npz(logits=logits, labels=np.array(NAMES)[labels])
@@ -149,18 +162,17 @@ def test_files_that_are_no_calibrator_are_refused_in_a_sentence(name: str, conte
     assert sentence in app.error[0].value
 
 
-def test_rows_that_do_not_fit_are_refused_in_a_sentence(exported) -> None:
-    app = give(open_page(PAGE), exported)
+def test_rows_that_do_not_fit_are_refused_in_a_sentence(checking: AppTest) -> None:
     logits, labels = simulate(n=300, n_classes=7)
-    app = give_rows(app, "other.npz", npz(logits=logits, labels=labels))
+    app = give_rows(checking, "other.npz", npz(logits=logits, labels=labels))
     assert not app.exception
     assert "have 7 classes and the calibrator 4" in app.error[0].value
 
 
-def test_rows_with_nan_are_left_out_in_one_click(exported) -> None:
+def test_rows_with_nan_are_left_out_in_one_click(checking: AppTest) -> None:
     logits, labels = simulate(n=300)
     logits[:3, 1] = np.nan
-    app = give_rows(give(open_page(PAGE), exported), "new.npz", npz(logits=logits, labels=labels))
+    app = give_rows(checking, "new.npz", npz(logits=logits, labels=labels))
     assert "3 rows of 300" in app.error[0].value
     assert "cannot be read yet" in said(app)
     click(app, "Do this")
@@ -168,18 +180,18 @@ def test_rows_with_nan_are_left_out_in_one_click(exported) -> None:
     assert "297 new rows" in said(app)
 
 
-def test_outputs_are_read_as_the_calibrators_kind_on_request(exported) -> None:
+def test_outputs_are_read_as_the_calibrators_kind_on_request(checking: AppTest) -> None:
     logits, labels = simulate(n=300)
-    app = give_rows(give(open_page(PAGE), exported), "new.npz", npz(outputs=softmax(logits), labels=labels))
+    app = give_rows(checking, "new.npz", npz(outputs=softmax(logits), labels=labels))
     assert "takes logits, but the new data were read as probabilities" in app.error[0].value
     app.toggle(key="monitoring/kind").set_value(True).run()
     assert not app.error
     assert "300 new rows" in said(app)
 
 
-def test_a_few_rows_are_said_to_be_too_few(exported) -> None:
+def test_a_few_rows_are_said_to_be_too_few(checking: AppTest) -> None:
     logits, labels = simulate(n=5)
-    app = give_rows(give(open_page(PAGE), exported), "new.npz", npz(logits=logits, labels=labels))
+    app = give_rows(checking, "new.npz", npz(logits=logits, labels=labels))
     assert not app.exception
     assert "too few to say" in app.markdown[0].value
 
@@ -202,19 +214,19 @@ def test_rows_without_labels_are_not_judged_but_expected(fits_to_read: OpenSessi
     assert not [frame for frame in app.dataframe if "now" in frame.value.columns]
 
 
-def test_labels_can_be_left_aside(exported, rows) -> None:
-    app = give_rows(give(open_page(PAGE), exported), "new.npz", rows)
+def test_labels_can_be_left_aside(checking: AppTest, rows: bytes) -> None:
+    app = give_rows(checking, "new.npz", rows)
     app.toggle(key="monitoring/unlabelled").set_value(True).run()
     assert clean(app)
     assert "These 600 rows have no labels." in said(app)
     assert "own uncertainty is not in them" in said(app)
 
 
-def test_weeks_are_followed_and_batches_can_be_chosen(exported) -> None:
+def test_weeks_are_followed_and_batches_can_be_chosen(checking: AppTest) -> None:
     logits, labels = simulate(n=500, seed=3)
     frame = pd.DataFrame(3 * logits, columns=list(NAMES))
     frame = frame.assign(label=np.array(NAMES)[labels], week=np.arange(500) // 25)
-    app = give_rows(give(open_page(PAGE), exported), "new.csv", frame.to_csv(index=False).encode())
+    app = give_rows(checking, "new.csv", frame.to_csv(index=False).encode())
     assert clean(app)
     assert "of 20** (" in followed(app)
     assert "20 batches: weeks" in said(app)

@@ -111,11 +111,6 @@ def test_other_data_are_shown_from_the_top(with_sample: OpenSession) -> None:
     assert not scripts()
 
 
-def test_latent_page_without_gpcalib_says_what_is_missing(sample_to_read: OpenSession) -> None:
-    app = open_page("pages/8_Latent_GP.py", sample_to_read)
-    assert "no GPcalib fit is finished yet" in said(app)
-
-
 def test_a_page_that_the_data_do_not_allow_is_grey_and_says_what_is_missing(sample_to_read: OpenSession) -> None:
     bare = replace(sample_to_read.data, features=None, train_features=None, train_labels=None, sha256="bare")
     for session, grey in ((sample_to_read, set()), (OpenSession.from_data(bare), {"Geometry", "Active learning"})):

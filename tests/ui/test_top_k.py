@@ -31,13 +31,14 @@ def a_file(n: int = 400, n_classes: int = 2000, kept: int = 30) -> bytes:
     return stream.getvalue()
 
 
-def top_k() -> Predictions:
+@pytest.fixture(scope="module")
+def data() -> Predictions:
     return calib.load(("model.npz", a_file()))
 
 
 @pytest.fixture
-def session() -> OpenSession:
-    return OpenSession.from_data(top_k())
+def session(data: Predictions) -> OpenSession:
+    return OpenSession.from_data(data)
 
 
 def test_a_file_opens_and_is_said_to_be_a_top_k():
@@ -94,8 +95,8 @@ def test_compare_says_what_the_other_logits_can_change(queue: FitQueue, session:
     assert "NLL of all logits lies between" in text
 
 
-def test_stored_data_come_back_as_they_were(tmp_path):
-    data, items = top_k(), Items(tmp_path)
+def test_stored_data_come_back_as_they_were(data: Predictions, tmp_path):
+    items = Items(tmp_path)
     put_data(items, data)
     back = get_data(items, data.sha256)
     assert back is not None and isinstance(back.logits, TopK)
