@@ -28,6 +28,8 @@ ICONS = {
     "failed": ":material/error:",
     "cancelled": ":material/cancel:",
 }
+TROUBLE = "fit/trouble"
+"""What was not started and why, in Streamlit's session state until it is shown."""
 
 
 def job_list(session: OpenSession) -> None:
@@ -226,10 +228,6 @@ def about(seconds: float) -> str:
     if seconds < 90:
         return f"about {plural(max(1, round(seconds)), 'second')}"
     return f"about {plural(round(seconds / 60), 'minute')}"
-
-
-TROUBLE = "fit/trouble"
-"""What was not started and why, in Streamlit's session state until it is shown."""
 
 
 def offered_presets(session: OpenSession) -> dict[str, list[str]]:

@@ -64,6 +64,25 @@ HOW_TO_READ = (
     "the two distributions overlap. I-Max's edges run up through the densities. Hovering over a bin gives its width, "
     "pairs and representative."
 )
+N_RESAMPLES, FEW_RESAMPLES = 50, 20
+"""Samples of each size; fewer where every one has bins to be optimised."""
+
+HOW_TO_READ_STEPS = (
+    "The representative of each bin over the log-odds: the share of its pairs whose class is the label, or what a "
+    "fitted calibrator made of it. The dotted grey curve is the sigmoid, the probability of the model itself; the "
+    "dotted coloured one is the frequency that the densities give. Steps below the grey curve correct overconfidence."
+)
+HOW_TO_READ_INFORMATION = (
+    "Mutual information of bin and label in nats (0.693 nats are one bit), on the kernel densities. The line is what "
+    "the log-odds carry before any binning, which no bins exceed, and the label's entropy bounds that in turn. The "
+    "stroke is the lower bound that I-Max raises; it takes the model's probabilities for true, so that where the model "
+    "is overconfident it lies above the bar."
+)
+HOW_TO_READ_RANKS = (
+    "The log-odds of the class a row ranks first, second and so on, each row as tall as its highest cell, beneath "
+    "those of the label. Above zero a class is always the first of its row. Edges where ranks overlap keep them apart; "
+    "between two edges, ties are broken by the raw logits."
+)
 
 
 @dataclass(frozen=True)
@@ -148,27 +167,6 @@ def bins(picture: BinningPicture, rails: list[Rail], choice: BinningChoice) -> N
         "bins",
         HOW_TO_READ,
     )
-
-
-N_RESAMPLES, FEW_RESAMPLES = 50, 20
-"""Samples of each size; fewer where every one has bins to be optimised."""
-
-HOW_TO_READ_STEPS = (
-    "The representative of each bin over the log-odds: the share of its pairs whose class is the label, or what a "
-    "fitted calibrator made of it. The dotted grey curve is the sigmoid, the probability of the model itself; the "
-    "dotted coloured one is the frequency that the densities give. Steps below the grey curve correct overconfidence."
-)
-HOW_TO_READ_INFORMATION = (
-    "Mutual information of bin and label in nats (0.693 nats are one bit), on the kernel densities. The line is what "
-    "the log-odds carry before any binning, which no bins exceed, and the label's entropy bounds that in turn. The "
-    "stroke is the lower bound that I-Max raises; it takes the model's probabilities for true, so that where the model "
-    "is overconfident it lies above the bar."
-)
-HOW_TO_READ_RANKS = (
-    "The log-odds of the class a row ranks first, second and so on, each row as tall as its highest cell, beneath "
-    "those of the label. Above zero a class is always the first of its row. Edges where ranks overlap keep them apart; "
-    "between two edges, ties are broken by the raw logits."
-)
 
 
 def questions(

@@ -34,6 +34,8 @@ BEGIN = ("NLL", "Brier", "accuracy", "ECE", "class-wise ECE")
 SHOWN = tuple(key for key in SCORES if key not in ("signed gap", EVENT_RATE))
 _COLUMNS = {True: 5, False: 8}
 """So many scores fit beside each other in a window of 1500 pixels, with their intervals and without; more go below."""
+COUNTERPARTS = "compare/counterparts"
+"""Keys of the fits that were asked for here and not on the Fit page, in Streamlit's session state."""
 
 
 def all_scores(fits: list[ShownFit]) -> None:
@@ -139,10 +141,6 @@ class Shown(float):
 def shown_text(cell: Any) -> str:
     """What a cell shows that holds a :class:`Shown`."""
     return str(cell.text)
-
-
-COUNTERPARTS = "compare/counterparts"
-"""Keys of the fits that were asked for here and not on the Fit page, in Streamlit's session state."""
 
 
 def can_be_shared(fits: Sequence[ShownFit]) -> bool:

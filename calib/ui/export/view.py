@@ -80,6 +80,7 @@ CONFIDENCE = """confidence = calibrator.confidence(outputs, features)
 
 _PACKED = re.compile(r'(?<=numbers\(")[^"]+')  # what was learned, where it is long
 _HEADING = re.compile(r"^(?=#)", re.MULTILINE)
+EXPORT = "pages/5_Export.py"
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,9 +313,6 @@ def _read(exported: ExportedCalibrator, file: StoredUpload, kind: Kind | None) -
         return Rows(logits, ids=read.ids, pairs=pairs)
     features = read_features((file.filename, file), isolate=APART)
     return Rows(logits, features=exported.to_features(features), ids=read.ids)
-
-
-EXPORT = "pages/5_Export.py"
 
 
 def offer_decision(

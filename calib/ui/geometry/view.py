@@ -63,6 +63,22 @@ HOW_TO_READ_ECE = (
     "bootstrap intervals; the dotted line is the one without reduction. Lower is better. Whether a "
     "reduction is significantly worse is told in the text, by the paired interval of the difference."
 )
+BY_NUMBER = "By number"
+TABLE_PIXELS = 178
+"""Four of the rows, and the names of the columns."""
+PICTURES = ("True distances", "Principal components")
+SHOWN_WIDTH = 130
+MOST_NUMBERS = 8
+HOW_TO_READ_PLANE = (
+    "The plane through the input (star) and the two training inputs that decide its exact separation. Distances among "
+    "these three are true, and so is that from the dashed line half-way between the two. The solid circle is the zone "
+    "of exact separation and touches that line; the dotted one is the zone of fast separation. Green: safe; vermilion: "
+    "dangerous. Other training inputs do not lie in this plane."
+)
+HOW_TO_READ_COMPONENTS = (
+    "All inputs projected on the two directions along which the training data spread most. Rings are the training "
+    "inputs that decide; circles have the true radius of the zones, while distances are shortened by the projection."
+)
 
 
 def need_features(session: OpenSession) -> Features | None:
@@ -188,24 +204,6 @@ def _figures(measuring: Measuring, names: list[str]) -> None:
         ):  # fmt: skip
             with st.container(width=widgets.INSIDE):
                 widgets.show_kept((key, settings), partial(draw, shown), key, how)
-
-
-BY_NUMBER = "By number"
-TABLE_PIXELS = 178
-"""Four of the rows, and the names of the columns."""
-PICTURES = ("True distances", "Principal components")
-SHOWN_WIDTH = 130
-MOST_NUMBERS = 8
-HOW_TO_READ_PLANE = (
-    "The plane through the input (star) and the two training inputs that decide its exact separation. Distances among "
-    "these three are true, and so is that from the dashed line half-way between the two. The solid circle is the zone "
-    "of exact separation and touches that line; the dotted one is the zone of fast separation. Green: safe; vermilion: "
-    "dangerous. Other training inputs do not lie in this plane."
-)
-HOW_TO_READ_COMPONENTS = (
-    "All inputs projected on the two directions along which the training data spread most. Rings are the training "
-    "inputs that decide; circles have the true radius of the zones, while distances are shortened by the projection."
-)
 
 
 def one_input(study: Study, fits: list[ShownFit]) -> None:

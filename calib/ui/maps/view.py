@@ -30,6 +30,32 @@ from calib.ui.session import OpenSession, keep
 from calib.ui.widgets import scale_of_probabilities, segments
 
 _POINTS = 300
+PARTS = {BAND: "90\u00a0% band", BOUNDS: "Bounds", SAMPLES: "Sampled maps"}
+CORRECTABLE = ("platt", "isotonic", "enir", "beta")
+RARE = 0.2
+"""A class rarer than this, or as frequent, has nothing to see on ranks."""
+
+HOW_TO_READ = (
+    "A calibration map takes a score to a probability. Across are the raw model's scores of the class, by rank (each "
+    "calibration row has the same width), as log-odds or as probabilities; up is the probability that a method makes "
+    "of them. Dots are the frequencies of the class among test rows, which no map has seen, in bins, with 95\u00a0% "
+    "Wilson intervals: a good map passes through them. The raw model is the identity; the broad pale line, where there "
+    "is one, is the truth of simulated scores. The shaded band holds 90\u00a0% of Bayes-Iso's posterior maps; dotted "
+    "lines are the bounds between which it samples. Thin dotted lines beside a map of Venn-Abers are its two "
+    "probabilities, of a row counted as the other class and as this one; they are no confidence interval. Beneath: the "
+    "test rows' scores, each group on a height of its own."
+)
+HOW_TO_READ_ENDS = (
+    "The 2.5\u00a0% of the test rows with the lowest and the highest score. The line is the share of the class among "
+    "them, shaded its 95\u00a0% Wilson interval; the dots are the mean probability of each method there, and should "
+    "lie in it. A dot nearer to 0 at the lower end, or nearer to 1 at the upper one, claims more certainty than the "
+    "rows show."
+)
+HOW_TO_READ_CORRECTION = (
+    "The same method, fitted to the labels 0 and 1 (dotted) and to targets softened by the counts of both classes, as "
+    "Platt proposed (solid). The difference is at the ends, where a logit scale shows it: with few rows, the "
+    "correction keeps a map from claiming near-certainty."
+)
 
 
 @dataclass(frozen=True)
@@ -118,32 +144,6 @@ def map_names(fits: list[ShownFit]) -> dict[str, str]:
 
 
 PLACES: dict[Place, str] = {"rank": "Ranks", "log_odds": "Log-odds", "probability": "Probability"}
-PARTS = {BAND: "90\u00a0% band", BOUNDS: "Bounds", SAMPLES: "Sampled maps"}
-CORRECTABLE = ("platt", "isotonic", "enir", "beta")
-RARE = 0.2
-"""A class rarer than this, or as frequent, has nothing to see on ranks."""
-
-HOW_TO_READ = (
-    "A calibration map takes a score to a probability. Across are the raw model's scores of the class, by rank (each "
-    "calibration row has the same width), as log-odds or as probabilities; up is the probability that a method makes "
-    "of them. Dots are the frequencies of the class among test rows, which no map has seen, in bins, with 95\u00a0% "
-    "Wilson intervals: a good map passes through them. The raw model is the identity; the broad pale line, where there "
-    "is one, is the truth of simulated scores. The shaded band holds 90\u00a0% of Bayes-Iso's posterior maps; dotted "
-    "lines are the bounds between which it samples. Thin dotted lines beside a map of Venn-Abers are its two "
-    "probabilities, of a row counted as the other class and as this one; they are no confidence interval. Beneath: the "
-    "test rows' scores, each group on a height of its own."
-)
-HOW_TO_READ_ENDS = (
-    "The 2.5\u00a0% of the test rows with the lowest and the highest score. The line is the share of the class among "
-    "them, shaded its 95\u00a0% Wilson interval; the dots are the mean probability of each method there, and should "
-    "lie in it. A dot nearer to 0 at the lower end, or nearer to 1 at the upper one, claims more certainty than the "
-    "rows show."
-)
-HOW_TO_READ_CORRECTION = (
-    "The same method, fitted to the labels 0 and 1 (dotted) and to targets softened by the counts of both classes, as "
-    "Platt proposed (solid). The difference is at the ends, where a logit scale shows it: with few rows, the "
-    "correction keeps a map from claiming near-certainty."
-)
 
 
 @dataclass(frozen=True)

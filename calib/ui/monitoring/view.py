@@ -37,6 +37,8 @@ OPENING = 2
 """Sentences: whether it is calibrated now, and what changed since it was judged."""
 DIAGRAM_PIXELS, BENEATH_PIXELS = 320, 115
 """Three figures in a row and the menu fill a window of 1500 pixels; a diagram has a histogram beneath it."""
+FILE_ORDER = "the order of the file"
+SIZE = "monitoring/batch"
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,10 +192,6 @@ def _beyond(key: str, change: Interval | None) -> str:
     if SCORES[key].better == "neither":
         return "higher" if change.value > 0 else "lower"
     return "better" if (change.value < 0) == (SCORES[key].better == "lower") else "worse"
-
-
-FILE_ORDER = "the order of the file"
-SIZE = "monitoring/batch"
 
 
 def over_time(subject: Subject, given: NewData, answer: Checked) -> None:

@@ -39,6 +39,8 @@ from calib.ui.widgets import segments, show_table, whole_number
 MOST_GROUPS = 20
 MOST_NAMED = 3
 BY = {"groups": "group of the data", "predicted": "raw model's predicted class"}
+DRAWN = ("oe", "slope", "auroc")
+MOST_DRAWN = 12
 
 
 def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
@@ -186,10 +188,6 @@ def _named(subgroups: Subgroups, numbers: Ints, excess: bool = False) -> str:
     named = [f"{literal(subgroups.names[k])} {100 * values[k]:+.1f} points" for k in numbers[:MOST_NAMED]]
     more = len(numbers) - len(named)
     return listed([*named, *([f"{more:,} more"] if more else [])])
-
-
-DRAWN = ("oe", "slope", "auroc")
-MOST_DRAWN = 12
 
 
 def panel(session: OpenSession, fit: ShownFit) -> None:

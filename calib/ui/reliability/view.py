@@ -35,6 +35,17 @@ Bin = tuple[ShownFit, ReliabilityCurve, int]
 
 DIAGRAM_PIXELS = 580
 """Height of a square diagram with its histogram; two stand side by side unless the window is narrow."""
+FOLDED = "reliability/panel"
+"""Key of the folded part."""
+BESIDE = "reliability/panel/beside"
+"""Key of the choice of the method beside the raw model."""
+
+_CURVE = (
+    "The line is the observed rate at each predicted risk: a logistic regression on a restricted cubic spline of the "
+    "log-odds, with its pointwise 95\u00a0% band. Dashed: loess, which ICI, E50, E90 and Emax are distances from. On "
+    "the dotted diagonal the observed rate equals the predicted risk; below it risks are overestimated. Beneath: how "
+    "many rows have which risk, above the line those with the event and below it those without."
+)
 
 
 def diagrams(chosen: list[ShownFit], curves: list[ReliabilityCurve], options: Options) -> Bin | None:
@@ -136,19 +147,6 @@ def _list_rows(test: Predictions, fit: ShownFit, curve: ReliabilityCurve, which:
         ),
         height=300,
     )
-
-
-FOLDED = "reliability/panel"
-"""Key of the folded part."""
-BESIDE = "reliability/panel/beside"
-"""Key of the choice of the method beside the raw model."""
-
-_CURVE = (
-    "The line is the observed rate at each predicted risk: a logistic regression on a restricted cubic spline of the "
-    "log-odds, with its pointwise 95\u00a0% band. Dashed: loess, which ICI, E50, E90 and Emax are distances from. On "
-    "the dotted diagonal the observed rate equals the predicted risk; below it risks are overestimated. Beneath: how "
-    "many rows have which risk, above the line those with the event and below it those without."
-)
 
 
 def offer_panel(session: OpenSession, fits: list[ShownFit], begin: ShownFit) -> None:
