@@ -83,13 +83,13 @@ def regrid(edges: Floats, counts: Floats | Ints, grid: Floats) -> Floats:
 
     Parameters
     ----------
-    edges : (m + 1,) non-decreasing.
+    edges : (m + 1,) non-decreasing; within the ends of ``grid``.
     counts : (m,)
     grid : (n + 1,) increasing edges.
 
     Returns
     -------
-    (n,) counts, which sum to those given where ``grid`` holds all bins; what lies beyond it is left out.
+    (n,) counts, which sum to those given.
     """
     low, high = edges[:-1], edges[1:]
     cell = np.clip(np.searchsorted(grid, low, side="right") - 1, 0, len(grid) - 2)

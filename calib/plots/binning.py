@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -11,9 +12,9 @@ import plotly.graph_objects as go
 from calib.calibrators.imax.bins import BinnedPairs
 from calib.calibrators.imax.density import LogOddsDensity
 from calib.formatting import percent
-from calib.numerics import Floats, sigmoid
+from calib.numerics import Floats, Ints, sigmoid
 from calib.plots.annotations import carry, write
-from calib.plots.axes import Scale, histogram_median, on_scale, probability_axis, regrid
+from calib.plots.axes import Scale, histogram_median, on_scale, probability_axis
 from calib.plots.style import (
     COLORS,
     FRAME,
@@ -153,6 +154,12 @@ def write_key(fig: go.Figure, entries: Sequence[KeyEntry]) -> None:
     write(fig, text, 0, 1, xref="paper", xanchor="left", yref="paper", yanchor="bottom", yshift=4, align="left")
 
 
+def grouped(count: Floats | Ints, edges: Floats, cells: Floats) -> Floats:
+    """Counts of narrow cells in wider ones between ``cells``, (n_cells,); what lies beyond them is left out."""
+    below = np.interp(cells, edges, np.concatenate([[0.0], np.cumsum(count)]))
+    return np.array([high - low for low, high in pairwise(below)])
+
+
 def _end(value: float) -> str:
     return f"{value:.3g}".replace("-", "−") if np.isfinite(value) else ("−∞" if value < 0 else "∞")
 
@@ -247,7 +254,7 @@ def _draw_densities(fig: go.Figure, density: LogOddsDensity, shape: Shape, span:
             )  # fmt: skip
         else:
             cells = np.linspace(*span, N_BARS + 1)
-            inside = regrid(density.edges, count, cells)
+            inside = grouped(count, density.edges, cells)
             width = cells[1] - cells[0]
             y = inside / (max(int(count.sum()), 1) * width)
             fig.add_bar(

@@ -14,7 +14,7 @@ from calib.diagnostics.information_plane import InformationPlane
 from calib.formatting import percent
 from calib.numerics import Floats, Ints
 from calib.plots.annotations import carry, fill_between
-from calib.plots.axes import histogram_median, log10_ticks, regrid
+from calib.plots.axes import histogram_median, log10_ticks
 from calib.plots.binning import (
     LABEL_COLORS,
     LOG_ODDS_TITLE,
@@ -23,6 +23,7 @@ from calib.plots.binning import (
     Rail,
     draw_edges,
     draw_rails,
+    grouped,
     key_of,
     span_of,
     write_key,
@@ -256,7 +257,7 @@ def ranks_over_bins(ranks: RankHistogram, density: LogOddsDensity, rails: Sequen
     fig = go.Figure()
     middles = (cells[1:] + cells[:-1]) / 2
     for row, (name, count, color) in enumerate(rows):
-        inside = regrid(density.edges, count, cells)
+        inside = grouped(count, density.edges, cells)
         height = _TALL * inside / max(float(inside.max()), 1e-12)
         what = "labels" if name == "label" else f"classes ranked {name}"
         fig.add_scatter(

@@ -19,6 +19,7 @@ from calib.plots.binning import (
     Rail,
     bins_over_densities,
     densities,
+    grouped,
     key_of,
     representatives,
     span_of,
@@ -161,6 +162,12 @@ def test_the_histogram_counts_the_pairs(data, figures) -> None:
     table = figure_data(figures["histogram"])
     counts = table[table["trace"].isin(["y = 0", "y = 1"])].groupby("trace")["pairs"].sum()
     np.testing.assert_allclose(counts, [N * (K - 1), N], rtol=0.01)
+
+
+def test_cells_put_together_keep_their_counts() -> None:
+    edges = np.arange(0.0, 11.0)
+    assert grouped(np.arange(10), edges, np.array([0.0, 5.0, 10.0])).tolist() == [10, 35]
+    assert grouped(np.arange(10), edges, np.array([0.0, 0.5, 2.5])).tolist() == [0, 2]
 
 
 def test_steps_are_the_representatives(figures, picture, rails) -> None:
