@@ -14,8 +14,7 @@ from calib.diagnostics.calibration_maps import class_map, venn_abers_pair
 from calib.diagnostics.class_rows import class_rows
 from calib.diagnostics.judgement import TEST
 from calib.numerics import Floats, sigmoid, softmax
-from calib.plots.annotations import whiskers
-from calib.plots.data import carry
+from calib.plots.annotations import carry, whiskers
 from calib.plots.maps import MapLine, MapPicture, calibration_maps
 from calib.plots.style import COLORS, GUIDE, NEUTRAL, method_style, quiet, set_x, set_y
 from calib.registry import METHODS, Method, extras_for

@@ -8,13 +8,13 @@ import streamlit as st
 
 from calib.ui.fits import shown_fits
 from calib.ui.geometry import text as geometry_words
-from calib.ui.geometry.one_input import one_input
 from calib.ui.geometry.state import Study
 from calib.ui.geometry.view import (
     choose_kind,
     fast_and_exact,
     need_features,
     offer_fit,
+    one_input,
     spread,
     success,
     tradeoff,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib.ui.monitoring.follow import over_time, plan
 from calib.ui.monitoring.upload import choose_calibrator, choose_new_data
-from calib.ui.monitoring.view import checked, drift, pictures, scores, unlabelled, words
+from calib.ui.monitoring.view import checked, drift, over_time, pictures, plan, scores, unlabelled, words
 from calib.ui.session import find_session
 from calib.ui.shell import need_data, page
 

@@ -8,7 +8,7 @@ from calib.ui.auto.view import auto_fits, show
 from calib.ui.fits import shown_fits
 from calib.ui.progress import fit_here
 from calib.ui.shell import open_session, page
-from calib.ui.widgets import one
+from calib.ui.widgets import one_fit
 
 
 def body() -> None:
@@ -19,10 +19,9 @@ def body() -> None:
         fit_here("auto", "Auto chooses a mean of several methods, and no fit of it is finished yet.")
         return
     opening = st.container()
-    titles = {fit.key: fit.title for fit in fits}
-    key = one(titles, "auto/fit", "Fit", begin=fits[0].key) if len(fits) > 1 else fits[0].key
+    chosen = one_fit(fits, "auto/fit", "Fit", fits[0]) if len(fits) > 1 else fits[0]
     with opening:
-        show(next(fit for fit in fits if fit.key == key))
+        show(chosen)
 
 
 with page("Auto"):

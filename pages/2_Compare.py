@@ -9,8 +9,7 @@ import streamlit as st
 from calib.ui.compare.answer import report_button
 from calib.ui.compare.kept import other_outputs
 from calib.ui.compare.overview import go_to_diagnosis, overview
-from calib.ui.compare.scores import all_scores, costs, weighted_scores
-from calib.ui.compare.sharing import can_be_shared, shared_maps
+from calib.ui.compare.scores import all_scores, can_be_shared, costs, shared_maps, weighted_scores
 from calib.ui.compare.studies import repeated, sizes
 from calib.ui.fits import shown_fits
 from calib.ui.shell import open_session, page

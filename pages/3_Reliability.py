@@ -5,10 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.ui.fits import extremes_of, shown_fits
-from calib.ui.reliability import risk_panel
 from calib.ui.reliability.state import CHOSEN, axes, controls, curves_of, with_class_view
 from calib.ui.reliability.text import after
-from calib.ui.reliability.view import bin_rows, diagrams, explain, gaps
+from calib.ui.reliability.view import bin_rows, diagrams, explain, gaps, offer_panel
 from calib.ui.shell import need_fit, open_session, page, view_switch
 from calib.ui.text import confidence_sentence, mean_nll
 from calib.ui.widgets import choose
@@ -43,7 +42,7 @@ def body() -> None:
             selected = diagrams(chosen, curves, options)
         explain(chosen, options)
     if session.view.is_event:
-        risk_panel.offer(session, fits, best.key)
+        offer_panel(session, fits, best)
     bin_rows(session.test, chosen, curves, selected)
     if len(fits) == 1:
         need_fit(what="Only the raw model is here. Fit calibrators to see them beside it.")

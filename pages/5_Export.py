@@ -7,12 +7,11 @@ from functools import partial
 import streamlit as st
 
 from calib.ui.compare.answer import recommended, report_button
-from calib.ui.decide.carry import said
-from calib.ui.export.view import bundle, calibrate_upload, other_files, other_languages, packed, record
+from calib.ui.export.view import bundle, calibrate_upload, decided, other_files, other_languages, packed, record
 from calib.ui.fits import shown_fits
 from calib.ui.session import EXPORTED
 from calib.ui.shell import need_fit, open_session, page
-from calib.ui.widgets import folded, one
+from calib.ui.widgets import folded, one_fit
 
 
 def body() -> None:
@@ -24,12 +23,10 @@ def body() -> None:
         return
     sentence, begin = recommended(fits)
     st.markdown(sentence)
-    titles = {fit.key: fit.title for fit in fits[1:]}
-    key = one(titles, EXPORTED, "Calibrator", begin=begin.key, style="list")
-    fit = next(fit for fit in fits if fit.key == key)
+    fit = one_fit(fits[1:], EXPORTED, "Calibrator", begin, style="list")
     made = packed(session, fit, fits[0])
     bundle(made)
-    said(session, fit)
+    decided(session, fit)
     folded("Other files: npz + json, and a pickle", "export/others", partial(other_files, made))
     folded("Other languages: ONNX, PyTorch, SQL, MLflow", "export/languages", partial(other_languages, made))
     folded("What each file records: data, limits, scores, versions", "export/record", partial(record, made))

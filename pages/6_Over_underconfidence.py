@@ -8,8 +8,7 @@ import streamlit as st
 
 from calib.ui.compare.answer import choose_one
 from calib.ui.fits import shown_fits
-from calib.ui.over_under import group_panel
-from calib.ui.over_under.groups import groups
+from calib.ui.over_under.groups import groups, panel, recalibration
 from calib.ui.over_under.view import bands, change, classes, densities, finding, numbers, rows_of, theorem
 from calib.ui.shell import need_fit, open_session, page
 from calib.ui.widgets import choose, folded
@@ -32,8 +31,8 @@ def body() -> None:
     folded("In which groups?", "confidence/groups", partial(groups, session.test, fits, closer))
     if view.is_event and session.test.groups is not None:
         title = "In which groups do O:E, slope and AUROC differ?"
-        folded(title, "confidence/group panel", partial(group_panel.draw, session, closer))
-        folded("Does recalibration by group pay?", "confidence/by group", partial(group_panel.recalibration, session))
+        folded(title, "confidence/group panel", partial(panel, session, closer))
+        folded("Does recalibration by group pay?", "confidence/by group", partial(recalibration, session))
     folded(
         f"How does the {view.said} of {view.right_rows} and of {view.wrong_rows} spread?",
         "confidence/densities",

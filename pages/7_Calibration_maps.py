@@ -8,8 +8,18 @@ import streamlit as st
 
 from calib.ui.fits import RAW, shown_fits
 from calib.ui.maps import text as maps_words
-from calib.ui.maps.state import ClassMaps, has_map, map_names
-from calib.ui.maps.view import choose, controls, correction, ends, first_known, overlay, whose_map
+from calib.ui.maps.view import (
+    ClassMaps,
+    choose,
+    controls,
+    correction,
+    ends,
+    first_known,
+    has_map,
+    map_names,
+    overlay,
+    whose_map,
+)
 from calib.ui.shell import need_fit, open_session, page
 from calib.ui.widgets import folded
 

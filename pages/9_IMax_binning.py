@@ -6,8 +6,7 @@ import streamlit as st
 
 from calib.errors import CalibrationError
 from calib.ui.binning import text as binning_words
-from calib.ui.binning.details import questions
-from calib.ui.binning.view import bins, controls, picture_of, rails_of
+from calib.ui.binning.view import bins, controls, picture_of, questions, rails_of
 from calib.ui.fits import shown_fits
 from calib.ui.shell import open_session, page
 

@@ -36,7 +36,7 @@ from calib.formatting import (
     signed,
     with_interval,
 )
-from calib.plots.data import figure_data
+from calib.plots.annotations import figure_data
 from tests.conftest import ROOT
 
 

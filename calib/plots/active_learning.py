@@ -9,9 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Floats
-from calib.plots.annotations import fill_between, label_line_ends
-from calib.plots.data import carry
-from calib.plots.style import FRAME, Style, fade, plain, quiet, set_layout, set_x, three_digits
+from calib.plots.annotations import carry, fill_between, label_line_ends
+from calib.plots.style import Style, fade, plain, quiet, set_layout, set_x, three_digits
 
 _RUG = 0.03
 """Share of the plot's height that the calibration batches of one arm take, beneath the curves."""
@@ -44,9 +43,10 @@ class ArmLine:
     calibrated: Floats
 
 
-def learning_curves(
-    arms: Sequence[ArmLine], name: str, *, percent: bool = True, title: str = "", height: int = 380
-) -> go.Figure:
+HEIGHT = 380
+
+
+def learning_curves(arms: Sequence[ArmLine], name: str, *, percent: bool = True) -> go.Figure:
     """Mean lines with bands over shuffles, a dot for each round, a symbol where an arm ends on average.
 
     Short strokes beneath the curves are batches that went to calibration, a row for each arm that has any.
@@ -69,19 +69,17 @@ def learning_curves(
         _leader(fig, arm, reach[1])
         _line(fig, arm, name, value)
     said = "; ".join(f"{arm.title} {_said(arm, percent)}" for arm in arms) or _NOTHING
-    longest = max((len(arm.short) for arm in arms), default=0)
-    quiet(fig, height, alt=f"{name} against labels asked for. {said}.", title=title, right=20 + 7 * longest)
+    quiet(fig, HEIGHT, alt=f"{name} against labels asked for. {said}.", title=f"{name} by labels asked for")
     if not arms:
         fig.add_annotation(text=_NOTHING, x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
     calibrating = [arm for arm in arms if len(arm.calibrated)]
     floor = _rug(fig, calibrating)
-    room = (height - FRAME) * (1 - floor)
-    label_line_ends(fig, [(arm.short, float(arm.mean[-1]), arm.style.color) for arm in arms], span, room)
     set_x(fig, title_text="labels asked for", range=reach, tickformat=",d", **_ticks(reach), anchor="free", position=0)
     fig.layout.yaxis.update(
         range=list(span), domain=[floor, 1], nticks=6, tickformat=".3~p" if percent else "~g",
         title_text=name if name.isupper() else name.lower(),
     )  # fmt: skip
+    label_line_ends(fig, [(arm.short, float(arm.mean[-1]), arm.style.color) for arm in arms], span)
     return fig
 
 

@@ -1,10 +1,15 @@
-"""Direct labels, and the styles, bands and names of several fits in one figure."""
+"""Pieces of figures: the numbers behind a trace, whiskers, direct labels, and several fits in one figure.
+
+Axes may be transformed and bands are polygons, so a trace's x and y are not what a reader wants to keep. Each trace
+that shows data therefore carries its numbers in their natural units in ``customdata``, named in ``meta``, for hover
+texts and tables.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,7 +17,47 @@ import plotly.graph_objects as go
 from calib.formatting import plural
 from calib.metrics.confidence import Bools
 from calib.numerics import Floats
-from calib.plots.style import DASHES, GUIDE, TRUTH, Style, colored, fade, plain
+from calib.plots.style import DASHES, GRID, GUIDE, TRUTH, Limits, Style, colored, fade, plain, set_layout, set_y
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def carry(**columns: Any) -> dict[str, Any]:
+    """Arguments that make a trace carry named columns, in the order given (``_`` is read as a space).
+
+    Numbers are rounded to six significant digits and sent as plain lists: typed arrays would come back from
+    selection events as dictionaries.
+    """
+    names = [name.replace("_", " ") for name in columns]
+    rows = [list(row) for row in zip(*(_short(values) for values in columns.values()), strict=True)]
+    return {"customdata": rows, "meta": {"columns": names}}
+
+
+def figure_data(fig: go.Figure) -> pd.DataFrame:
+    """Everything the figure's data traces show, one row per point.
+
+    Returns
+    -------
+    DataFrame with the column ``trace`` and one column per named quantity, empty where a trace has no such
+    quantity. Guides, shades and bands are left out.
+    """
+    import pandas as pd
+
+    rows = []
+    for trace in fig.data:
+        name, meta, carried = trace.name, trace.meta, trace.customdata  # plotly makes each of them when it is asked for
+        if meta is not None and carried is not None:
+            names = ["trace", *meta["columns"]]
+            rows += [dict(zip(names, (name, *row), strict=True)) for row in carried]
+    return pd.DataFrame(rows) if rows else pd.DataFrame({"trace": []})
+
+
+def _short(values: Any) -> list[Any]:
+    array = np.asarray(values)
+    if array.dtype.kind == "f":
+        return [float(f"{value:.6g}") if np.isfinite(value) else None for value in array]
+    return array.tolist()
 
 
 def whiskers(value: Any, low: Any, high: Any, color: str, thickness: float = 2, width: float = 0) -> dict[str, Any]:
@@ -54,6 +99,45 @@ def explain_open(fig: go.Figure, beyond: Bools) -> None:
         )  # fmt: skip
 
 
+class Half(NamedTuple):
+    """One of two groups whose bars point away from each other.
+
+    ``name`` and ``label`` are what its trace and its corner are called, ``heights`` (m,) at most 1, ``columns`` and
+    ``hover`` of its trace.
+    """
+
+    name: str
+    label: str
+    heights: Floats
+    color: str
+    columns: dict[str, Any]
+    hover: str
+
+
+def draw_mirrored(
+    fig: go.Figure, edges: Floats, halves: Sequence[Half], *, reach: float = 1.3, zero: str = GRID, at: float = 0.01
+) -> None:
+    """Draw bars between edges (m + 1,), of the first group upwards and of the second downwards, each named in a corner.
+
+    Parameters
+    ----------
+    fig : framed by :func:`calib.plots.style.quiet`.
+    reach : of the vertical axis to both sides.
+    zero : colour of the line between the groups.
+    at : where the names stand, as a share of the width.
+    """
+    for half, side in zip(halves, (1, -1), strict=True):
+        fig.add_bar(
+            x=(edges[:-1] + edges[1:]) / 2, y=side * half.heights, width=np.diff(edges), name=half.name,
+            marker={"color": half.color, "line_width": 0}, **half.columns, hovertemplate=half.hover,
+        )  # fmt: skip
+        write(
+            fig, half.label, at, max(side, 0), color=half.color if side > 0 else None, xref="paper",
+            xanchor="left" if at < 0.5 else "right", yref="paper", yanchor="top" if side > 0 else "bottom",
+        )  # fmt: skip
+    set_y(fig, showticklabels=False, showgrid=False, range=[-reach, reach], zeroline=True, zerolinecolor=zero)
+
+
 def spread(positions: Sequence[float] | Floats, gap: float, low: float, high: float) -> Floats:
     """Move positions apart to at least ``gap`` where there is room, keeping their order and moving little.
 
@@ -83,25 +167,24 @@ def spread(positions: Sequence[float] | Floats, gap: float, low: float, high: fl
     return result
 
 
-def label_line_ends(
-    fig: go.Figure,
-    labels: Sequence[tuple[str, float, str]],
-    span: tuple[float, float],
-    pixels: float,
-    yref: str = "y",
-) -> None:
-    """Write each line's name in its colour beside the right end of the plot.
+def label_line_ends(fig: go.Figure, labels: Sequence[tuple[str, float, str]], span: Limits) -> None:
+    """Write each line's name in its colour beside the right end of the plot, in a margin that holds the names.
+
+    Labels stand at least 16 pixels apart where there is room.
 
     Parameters
     ----------
+    fig : framed by :func:`calib.plots.style.quiet`, with the domain of its vertical axis if that is not all of it.
     labels : (text, y of the line's last point, colour) of each line.
     span : the axis range in y.
-    pixels : height of the plot area, to keep 16 pixels from one label to the next.
     """
+    set_layout(fig, margin_r=20 + 7 * max((len(text) for text, _, _ in labels), default=0))
+    bottom, top = fig.layout.yaxis.domain or (0.0, 1.0)
+    pixels = (top - bottom) * (fig.layout.height - fig.layout.margin.t - fig.layout.margin.b)
     low, high = span
     places = spread([y for _, y, _ in labels], 16 / pixels * (high - low), low, high)
     for (text, _, color), place in zip(labels, places, strict=True):
-        write(fig, plain(text), 1, place, color=color, xref="paper", xshift=6, yref=yref, xanchor="left",
+        write(fig, plain(text), 1, place, color=color, xref="paper", xshift=6, yref="y", xanchor="left",
               yanchor="middle")  # fmt: skip
 
 
@@ -169,8 +252,3 @@ def draw_bands(fig: go.Figure, x: Floats, bands: Sequence[tuple[Floats, Floats]]
         return
     for (low, high), alpha in zip(bands, BAND_ALPHAS, strict=True):
         fill_between(fig, x, low, high, fade(style.color, alpha))
-
-
-def label_margin(names: Sequence[str]) -> int:
-    """Pixels to the right of the plot for names at the ends of lines."""
-    return 20 + 7 * max((len(name) for name in names), default=0)

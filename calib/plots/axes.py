@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Scale = Literal["linear", "logit"]
 
 PROBABILITY_ENDS: Limits = (0.0, 1.0)
-LOGIT_TICKS = (0.0001, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
+LOGIT_TICKS = (1e-6, 1e-5, 0.0001, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
 _LOGIT_LOWS = (0.4, 0.2, 0.08, 0.03, 0.008, 0.0008)
 _LOGIT_HIGH = 0.9995
 
@@ -52,14 +52,16 @@ def confidence_edges(histogram: ConfidenceHistogram) -> Floats:
     return np.r_[0.0, sigmoid(histogram.edges[1:-1]), 1.0]
 
 
-def probability_axis(scale: Scale, limits: Limits) -> dict[str, Any]:
-    """Range and ticks of an axis on which :func:`on_scale` places probabilities."""
+def probability_axis(scale: Scale, limits: Limits, pad: float = 0.0) -> dict[str, Any]:
+    """Range and ticks of an axis on which :func:`on_scale` places probabilities; ``pad`` is room at its ends."""
     low, high = on_scale(np.array(limits), scale, limits)
+    room = pad * (high - low)
+    ends = [float(low - room), float(high + room)]
     if scale == "linear":
-        return {"range": [low, high], "dtick": 0.2 * limits[1], "tick0": 0}
+        return {"range": ends, "dtick": 0.2 * limits[1], "tick0": 0}
     ticks = [tick for tick in LOGIT_TICKS if limits[0] <= tick <= limits[1]]
-    text = [f"{tick:g}" for tick in ticks]
-    return {"range": [low, high], "tickvals": on_scale(np.array(ticks), scale, limits), "ticktext": text}
+    text = [np.format_float_positional(tick, trim="-") for tick in ticks]
+    return {"range": ends, "tickvals": on_scale(np.array(ticks), scale, limits), "ticktext": text}
 
 
 def logit_ticks(low: float, high: float) -> dict[str, Any]:

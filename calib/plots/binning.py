@@ -12,9 +12,8 @@ import plotly.graph_objects as go
 from calib.calibrators.imax.density import BinnedPairs, LogOddsDensity
 from calib.formatting import percent
 from calib.numerics import Floats, Ints, sigmoid
-from calib.plots.annotations import write
-from calib.plots.axes import Scale, histogram_median, on_scale
-from calib.plots.data import carry
+from calib.plots.annotations import carry, write
+from calib.plots.axes import Scale, histogram_median, on_scale, probability_axis
 from calib.plots.style import (
     COLORS,
     FRAME,
@@ -74,39 +73,33 @@ def span_of(density: LogOddsDensity, edges: Sequence[Floats] = ()) -> Limits:
     return min(ends) - pad, max(ends) + pad
 
 
-def draw_rails(fig: go.Figure, rails: Sequence[Rail], span: Limits, yaxis: str = "y2", named: bool = True) -> None:
-    """Draw one rail per scheme on an axis whose row i is at y = i; the stronger a bin's colour, the more pairs it has.
+def draw_rails(fig: go.Figure, rails: Sequence[Rail], span: Limits, named: bool = True) -> None:
+    """Draw one rail per scheme on "y2", whose row i is at y = i; the stronger a bin's colour, the more pairs it has.
 
     Parameters
     ----------
     span : ends of the axis of log-odds, where the outermost bins end in the picture.
-    yaxis : in plotly's short form.
     named : whether each name and its information stand above the rail, and in each bin, where it has room, its share
         of the pairs.
     """
     set_layout(fig, uniformtext={"mode": "hide", "minsize": _SMALLEST_TEXT})
     for row, (name, bins, style) in enumerate(rails):
-        _draw_rail(fig, name, bins, style, span, row + (_DROP if named else 0), yaxis, named)
+        _draw_rail(fig, name, bins, style, span, row + (_DROP if named else 0), named)
         if not named:
             continue
         note = f"keeps {bins.label_information:.3g} nats"
         for text, x, anchor, color in ((plain(shorten(name, 28)), 0, "left", style.color), (note, 1, "right", None)):
-            write(fig, text, x, row - 0.22, color=color, xref="paper", xanchor=anchor, yref=yaxis, yanchor="middle")
-
-
-def rail_axis(n_rails: int, domain: Limits) -> dict:
-    """The axis on which :func:`draw_rails` places its rows, the first on top."""
-    return {"domain": domain, "range": [n_rails - 0.5, -0.5], "visible": False, "fixedrange": True}
+            write(fig, text, x, row - 0.22, color=color, xref="paper", xanchor=anchor, yref="y2", yanchor="middle")
 
 
 def _draw_rail(
-    fig: go.Figure, name: str, bins: BinnedPairs, style: Style, span: Limits, y: float, yaxis: str, shares: bool
+    fig: go.Figure, name: str, bins: BinnedPairs, style: Style, span: Limits, y: float, shares: bool
 ) -> None:
     low, high = np.r_[-np.inf, bins.edges], np.r_[bins.edges, np.inf]
     drawn_low, drawn_high = np.clip(low, *span), np.clip(high, *span)
     least, most = _ALPHAS
     fig.add_bar(
-        base=drawn_low, x=drawn_high - drawn_low, y=np.full(len(low), y), width=_THICK, orientation="h", yaxis=yaxis,
+        base=drawn_low, x=drawn_high - drawn_low, y=np.full(len(low), y), width=_THICK, orientation="h", yaxis="y2",
         name=name, marker={"color": [fade(style.color, least + (most - least) * root) for root in np.sqrt(bins.mass)],
                            "line_width": 0},
         **carry(
@@ -123,17 +116,16 @@ def _draw_rail(
         "<extra></extra>",
     )  # fmt: skip
     reach = 0.6 * _THICK
-    fig.add_scatter(
-        x=np.repeat(bins.edges, 3), y=[y - reach, y + reach, None] * len(bins.edges), yaxis=yaxis,
-        mode="lines", line={"color": style.color, "width": 1.8}, hoverinfo="skip",
-    )  # fmt: skip
+    draw_edges(fig, bins.edges, (y - reach, y + reach), style.color, width=1.8, yaxis="y2")
 
 
-def draw_edges(fig: go.Figure, edges: Floats, style: Style, top: float) -> None:
-    """Thin vertical lines through the plot above the rails."""
+def draw_edges(
+    fig: go.Figure, edges: Floats, reach: Limits, color: str, width: float = 1, yaxis: str | None = None
+) -> None:
+    """A vertical line at each edge, from and to these heights."""
     fig.add_scatter(
-        x=np.repeat(edges, 3), y=[0, top, None] * len(edges), mode="lines", hoverinfo="skip",
-        line={"color": fade(style.color, 0.45), "width": 1},
+        x=np.repeat(edges, 3), y=[*reach, None] * len(edges), yaxis=yaxis, mode="lines", hoverinfo="skip",
+        line={"color": color, "width": width},
     )  # fmt: skip
 
 
@@ -173,6 +165,7 @@ def _end(value: float) -> str:
 
 Shape = Literal["kernel", "histogram"]
 
+DENSITIES_HEIGHT, REPRESENTATIVES_HEIGHT = 300, 420
 N_POINTS = 240
 N_BARS = 80
 _PLOT = 270
@@ -180,9 +173,7 @@ _GAP = 14
 LOG_ODDS_TITLE = "one-vs-rest log-odds"
 
 
-def bins_over_densities(
-    density: LogOddsDensity, rails: Sequence[Rail], shape: Shape = "kernel", title: str = ""
-) -> go.Figure:
+def bins_over_densities(density: LogOddsDensity, rails: Sequence[Rail], shape: Shape = "kernel") -> go.Figure:
     """The picture of the binning (Patel et al. 2020, figure 3): densities above, and beneath them one rail per scheme.
 
     Parameters
@@ -195,7 +186,7 @@ def bins_over_densities(
     fig = go.Figure()
     top = _draw_densities(fig, density, shape, span)
     _, first, style = rails[0]
-    draw_edges(fig, first.edges, style, 1.08 * top)
+    draw_edges(fig, first.edges, (0, 1.08 * top), fade(style.color, 0.45))
     draw_rails(fig, rails, span)
     below = RAIL_PIXELS * len(rails)
     plot = _PLOT + _GAP + below
@@ -206,18 +197,18 @@ def bins_over_densities(
         if len(bins.edges)
     )
     alt = f"Densities of one-vs-rest log-odds for y = 0 and y = 1, and beneath them the edges of bins: {said}."
-    quiet(fig, FRAME + plot, alt=alt, title=title, left=58, right=14)
+    quiet(fig, FRAME + plot, alt=alt, left=58, right=14)
     set_layout(
         fig,
         xaxis={"anchor": "y2", "range": span, "title_text": LOG_ODDS_TITLE},
         yaxis={"domain": [1 - _PLOT / plot, 1], "range": [0, 1.08 * top], "title_text": "density", "nticks": 5},
-        yaxis2=rail_axis(len(rails), (0, below / plot)),
+        yaxis2={"domain": (0, below / plot), "range": [len(rails) - 0.5, -0.5], "visible": False, "fixedrange": True},
     )
     write_key(fig, _key(density))
     return fig
 
 
-def densities(density: LogOddsDensity, span: Limits, title: str = "", height: int = 300) -> go.Figure:
+def densities(density: LogOddsDensity, span: Limits, title: str = "") -> go.Figure:
     """The two histograms with their kernel densities alone (Patel et al. 2020, figure 2), to set beside others."""
     fig = go.Figure()
     top = max(_draw_densities(fig, density, "histogram", span), _draw_densities(fig, density, "kernel", span))
@@ -227,7 +218,7 @@ def densities(density: LogOddsDensity, span: Limits, title: str = "", height: in
         f"Densities of one-vs-rest log-odds: {others:,} pairs with y = 0, median {three_digits(below)}, and"
         f" {positives:,} with y = 1, median {three_digits(above)}."
     )
-    quiet(fig, height, alt=alt, title=title, left=58, right=14)
+    quiet(fig, DENSITIES_HEIGHT, alt=alt, title=title, left=58, right=14)
     set_x(fig, range=span, title_text=LOG_ODDS_TITLE)
     set_y(fig, range=[0, 1.05 * top], nticks=5, title_text="density")
     write_key(fig, _key(density))
@@ -280,12 +271,9 @@ _LEAST = 1e-6
 _FLAT = 0.01
 _FLAT_BEYOND = 5.0
 """Log-odds beyond which the sigmoid is flat to the eye."""
-_TICKS = (1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
 
 
-def representatives(
-    density: LogOddsDensity, rails: Sequence[Rail], scale: Scale = "linear", title: str = "", height: int = 420
-) -> go.Figure:
+def representatives(density: LogOddsDensity, rails: Sequence[Rail], scale: Scale = "linear") -> go.Figure:
     """Representatives over the log-odds, beside the sigmoid (the model as it is) and the frequencies of the densities.
 
     Parameters
@@ -327,9 +315,10 @@ def representatives(
         f"{name} from {three_digits(bins.representatives[0])} to {three_digits(bins.representatives[-1])}"
         for name, bins, _ in rails
     )
-    quiet(fig, height, alt=f"{alt}.", title=title, left=62, right=14)
+    quiet(fig, REPRESENTATIVES_HEIGHT, alt=f"{alt}.", title="Representatives of the bins", left=62, right=14)
     set_x(fig, range=span, title_text=LOG_ODDS_TITLE)
-    set_y(fig, title_text="probability that y = 1", **_axis(scale, limits))
+    pad = 0.02 if scale == "linear" else 0.03
+    set_y(fig, title_text="probability that y = 1", **probability_axis(scale, limits, pad))
     lines = [(name, style.color) for name, _, style in rails]
     write_key(fig, key_of(lines, "━") + key_of([("sigmoid", GUIDE), ("densities", LABEL_COLORS[1])], "┅"))
     return fig
@@ -353,13 +342,3 @@ def _limits(said: np.ndarray) -> Limits:
     low = min(float(inside.min()) / 2, 0.05) if inside.size else 0.01
     high = max(float(inside.max()), 0.95) if inside.size else 0.99
     return max(low, _LEAST), 1 - (1 - high) / 2
-
-
-def _axis(scale: Scale, limits: Limits) -> dict:
-    if scale == "linear":
-        return {"range": [-0.02, 1.02], "dtick": 0.2, "tick0": 0}
-    low, high = on_scale(np.array(limits), scale, limits)
-    ticks = [tick for tick in _TICKS if limits[0] <= tick <= limits[1]]
-    text = [f"{tick:f}".rstrip("0") for tick in ticks]
-    pad = 0.03 * (high - low)
-    return {"range": [low - pad, high + pad], "tickvals": on_scale(np.array(ticks), scale, limits), "ticktext": text}

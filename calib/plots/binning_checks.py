@@ -10,19 +10,18 @@ import plotly.graph_objects as go
 from calib.diagnostics.binning import SharingDivergence
 from calib.diagnostics.verifiability import ErrorByBins, ErrorByRows
 from calib.numerics import Floats, Ints
-from calib.plots.annotations import fill_between, label_line_ends, label_margin
+from calib.plots.annotations import carry, fill_between, label_line_ends
 from calib.plots.axes import log10_ticks
 from calib.plots.binning import key_of, write_key
-from calib.plots.data import carry
-from calib.plots.style import COLORS, FRAME, Style, fade, plain, quiet, set_x, set_y, shorten, three_digits
+from calib.plots.style import COLORS, Style, fade, plain, quiet, set_x, set_y, shorten, three_digits
 
 KINDS = (("class-wise", COLORS[0], "dash"), ("shared map", COLORS[10], "solid"))
 
 
-def sharing_chart(
-    sharing: SharingDivergence, class_names: Sequence[str], chosen: int | None = None, title: str = "",
-    height: int = 380,
-) -> go.Figure:  # fmt: skip
+HEIGHT = 380
+
+
+def sharing_chart(sharing: SharingDivergence, class_names: Sequence[str], chosen: int | None = None) -> go.Figure:
     """Distance of class-wise and of shared calibration sets from the truth of a class (Patel et al. 2020, figure S1).
 
     Parameters
@@ -44,7 +43,7 @@ def sharing_chart(
         _draw(fig, x, sharing, thick, f"{whose}, {kind}", color, dash, 3)
         said.append(f"{kind} from {three_digits(thick[0])} to {three_digits(thick[-1])}")
     alt = f"Distance from the truth over {sharing.n_rows[0]:,} to {sharing.n_rows[-1]:,} rows: {'; '.join(said)}."
-    quiet(fig, height, alt=alt, title=title, left=52, right=14)
+    quiet(fig, HEIGHT, alt=alt, left=52, right=14)
     set_x(fig, **log10_ticks(SIZES, *sharing.n_rows[[0, -1]]), title_text="calibration rows", tickangle=0)
     set_y(fig, rangemode="tozero", title_text="√ Jensen-Shannon divergence", nticks=6)
     write_key(fig, key_of([(kind, color) for kind, color, _ in KINDS], "━"))
@@ -68,14 +67,13 @@ def _mean(distances: Floats) -> Floats:
     return np.where(known, distances, 0.0).sum(axis=0) / np.where(count, count, np.nan)
 
 
-HEIGHT = 380
 _LONGEST_NAME = 18
 _BANDS = 0.3
 """Opacity of all bands together: of many, each is fainter."""
 SIZES = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 1_000_000)
 
 
-def error_by_bins_chart(errors: ErrorByBins, styles: Mapping[str, Style], title: str = "") -> go.Figure:
+def error_by_bins_chart(errors: ErrorByBins, styles: Mapping[str, Style]) -> go.Figure:
     """ECE of each method against the number of evaluation bins (Patel et al. 2020, figure 1a).
 
     The error of a level line can be verified; that of a line that keeps rising cannot.
@@ -84,15 +82,12 @@ def error_by_bins_chart(errors: ErrorByBins, styles: Mapping[str, Style], title:
     x = errors.n_bins
     for name, error in errors.ece.items():
         _line(fig, x, error, name, styles[name], carry(bins=x, ECE=error), "%{customdata[0]} bins")
-    said = "; ".join(
-        f"{name} from {three_digits(error[0])} to {three_digits(error[-1])}" for name, error in errors.ece.items()
-    )
-    _frame(fig, errors.ece, styles, f"ECE with {x[0]} to {x[-1]} evaluation bins: {said}.", title)
+    _frame(fig, errors.ece, styles, f"ECE with {x[0]} to {x[-1]} evaluation bins", "ECE against evaluation bins")
     set_x(fig, title_text="evaluation bins", range=[0, float(x[-1]) * 1.01])
     return fig
 
 
-def error_by_rows_chart(errors: ErrorByRows, styles: Mapping[str, Style], title: str = "") -> go.Figure:
+def error_by_rows_chart(errors: ErrorByRows, styles: Mapping[str, Style]) -> go.Figure:
     """ECE of each method against the number of evaluation rows, by bootstrap (Patel et al. 2020, figure 1b)."""
     fig = go.Figure()
     x = np.log10(errors.n_rows)
@@ -104,11 +99,8 @@ def error_by_rows_chart(errors: ErrorByRows, styles: Mapping[str, Style], title:
         columns = carry(rows=errors.n_rows, ECE=error, low=errors.low[name], high=errors.high[name])
         after = "(%{customdata[2]:.3r} to %{customdata[3]:.3r})<br>%{customdata[0]:,d} rows"
         _line(fig, x, error, name, styles[name], columns, after)
-    said = "; ".join(
-        f"{name} from {three_digits(error[0])} to {three_digits(error[-1])}" for name, error in errors.ece.items()
-    )
-    alt = f"ECE of samples of {errors.n_rows[0]:,} to {errors.n_rows[-1]:,} rows: {said}."
-    _frame(fig, errors.ece, styles, alt, title)
+    what = f"ECE of samples of {errors.n_rows[0]:,} to {errors.n_rows[-1]:,} rows"
+    _frame(fig, errors.ece, styles, what, "ECE against evaluation rows")
     set_x(fig, **log10_ticks(SIZES, *errors.n_rows[[0, -1]]), title_text="evaluation rows", tickangle=0)
     return fig
 
@@ -121,13 +113,12 @@ def _line(fig: go.Figure, x: Floats | Ints, y: Floats, name: str, style: Style, 
     )  # fmt: skip
 
 
-def _frame(fig: go.Figure, errors: Mapping[str, Floats], styles: Mapping[str, Style], alt: str, title: str) -> None:
-    names = [shorten(name, _LONGEST_NAME) for name in errors]
-    quiet(fig, HEIGHT, alt=alt, title=title, left=56, right=label_margin(names))
+def _frame(fig: go.Figure, errors: Mapping[str, Floats], styles: Mapping[str, Style], what: str, title: str) -> None:
+    said = "; ".join(
+        f"{name} from {three_digits(error[0])} to {three_digits(error[-1])}" for name, error in errors.items()
+    )
+    quiet(fig, HEIGHT, alt=f"{what}: {said}.", title=title, left=56)
     top = 1.06 * max((float(error.max()) for error in errors.values()), default=1.0) or 1.0
     set_y(fig, range=[0, top], title_text="ECE (top label)", nticks=6)
-    ends = [
-        (short, float(error[-1]), styles[name].color)
-        for short, (name, error) in zip(names, errors.items(), strict=True)
-    ]
-    label_line_ends(fig, ends, (0, top), HEIGHT - FRAME)
+    ends = [(shorten(name, _LONGEST_NAME), float(error[-1]), styles[name].color) for name, error in errors.items()]
+    label_line_ends(fig, ends, (0, top))

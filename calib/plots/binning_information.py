@@ -13,7 +13,7 @@ from calib.diagnostics.binning import RankHistogram
 from calib.diagnostics.information_plane import InformationPlane
 from calib.formatting import percent
 from calib.numerics import Floats, Ints
-from calib.plots.annotations import fill_between
+from calib.plots.annotations import carry, fill_between
 from calib.plots.axes import histogram_median, log10_ticks
 from calib.plots.binning import (
     LABEL_COLORS,
@@ -21,13 +21,13 @@ from calib.plots.binning import (
     SCHEME_NAMES,
     SCHEME_STYLES,
     Rail,
+    draw_edges,
     draw_rails,
     grouped,
     key_of,
     span_of,
     write_key,
 )
-from calib.plots.data import carry
 from calib.plots.rows import DROP, RowLabel, frame_labelled_rows, line_through_rows
 from calib.plots.style import (
     FRAME,
@@ -44,11 +44,12 @@ from calib.plots.style import (
     three_digits,
 )
 
+PLANE_HEIGHT, STEPS_HEIGHT = 420, 360
 _NAMED = (2, 4, 8, 16, 64)
 _HOVER = "%{customdata[0]:.3r} nats (%{customdata[1]:.3r} bits)"
 
 
-def information_rows(rails: Sequence[Rail], information: float, label_entropy: float, title: str = "") -> go.Figure:
+def information_rows(rails: Sequence[Rail], information: float, label_entropy: float) -> go.Figure:
     """Label information of each scheme with its lower bound, beside the upper limits; in nats.
 
     Parameters
@@ -87,7 +88,7 @@ def information_rows(rails: Sequence[Rail], information: float, label_entropy: f
     ]  # fmt: skip
     said = "; ".join(f"{name} {label.note}" for (name, _, _), label in zip(rails, labels, strict=True))
     alt = f"Label information: the log-odds carry {three_digits(information)} nats; {said}."
-    frame_labelled_rows(fig, labels, alt=alt, title=title, pixels=46)
+    frame_labelled_rows(fig, labels, alt=alt, title="What the bins keep", pixels=46)
     ends = f"line: the log-odds carry {three_digits(information)}" + (
         f", the label has {three_digits(label_entropy)}" + ("" if label_entropy < end else " (beyond the picture)")
     )
@@ -96,7 +97,7 @@ def information_rows(rails: Sequence[Rail], information: float, label_entropy: f
     return fig
 
 
-def information_plane_chart(plane: InformationPlane, title: str = "", height: int = 420) -> go.Figure:
+def information_plane_chart(plane: InformationPlane) -> go.Figure:
     """Label information against the rate for 2 to 64 bins, beneath the bottleneck (Patel et al. 2020, figure 4b)."""
     fig = go.Figure()
     top = 1.12 * plane.information
@@ -126,7 +127,7 @@ def information_plane_chart(plane: InformationPlane, title: str = "", height: in
         f"{SCHEME_NAMES[scheme]} {three_digits(plane.label_information[scheme][-1])}" for scheme in SCHEME_NAMES
     )
     alt = f"Label information of {plane.n_bins[-1]} bins, of {three_digits(plane.information)} nats: {said}."
-    quiet(fig, height, alt=alt, title=title, left=62, right=14)
+    quiet(fig, PLANE_HEIGHT, alt=alt, left=62, right=14)
     set_x(fig, range=[0, 1.04 * last], title_text="compression rate I(bin; log-odds), nats")
     set_y(fig, range=[0, top], title_text="label information I(bin; y), nats", nticks=6)
     names = [(SCHEME_NAMES[scheme], SCHEME_STYLES[scheme].color) for scheme in SCHEME_NAMES]
@@ -152,10 +153,7 @@ def shown_steps(trace: EdgeTrace) -> Ints:
     return np.unique(np.r_[0, np.geomspace(1, max(last, 1), _MOST_STEPS).round().astype(int), last].clip(0, last))
 
 
-def gain(
-    traces: Sequence[EdgeTrace], kept: Sequence[Floats], information: float, chosen: int, step: int,
-    title: str = "", height: int = 360,
-) -> go.Figure:  # fmt: skip
+def gain(traces: Sequence[EdgeTrace], kept: Sequence[Floats], information: float, chosen: int, step: int) -> go.Figure:
     """Bound and label information over the steps from every start (Patel et al. 2020, figure 4a), in nats.
 
     Parameters
@@ -188,7 +186,7 @@ def gain(
         f"From {START_NAMES[best.start]} the bound rises from {three_digits(best.bound[0])} to"
         f" {three_digits(best.bound[-1])} nats in {len(best.bound) - 1:,} steps."
     )
-    quiet(fig, height, alt=alt, title=title, left=62, right=14)
+    quiet(fig, STEPS_HEIGHT, alt=alt, title="Information after each step, by start", left=62, right=14)
     last = max(len(trace.edges) for trace in traces) - 1
     set_x(fig, **log10_ticks(_STEPS, 0, last, offset=1), title_text="step", tickangle=0)
     set_y(fig, title_text="information (nats)", nticks=6)
@@ -199,7 +197,7 @@ def gain(
     return fig
 
 
-def edge_paths(trace: EdgeTrace, step: int, span: Limits, title: str = "", height: int = 360) -> go.Figure:
+def edge_paths(trace: EdgeTrace, step: int, span: Limits) -> go.Figure:
     """Where every edge goes, from the start on top to the fixpoint at the bottom; dots mark one step."""
     steps = shown_steps(trace)
     color = SCHEME_STYLES["imax"].color
@@ -226,7 +224,7 @@ def edge_paths(trace: EdgeTrace, step: int, span: Limits, title: str = "", heigh
     alt = (
         f"Paths of {most} edges from {START_NAMES[trace.start]}: after {len(trace.edges) - 1:,} steps they lie {reach}."
     )
-    quiet(fig, height, alt=alt, title=title, left=58, right=14)
+    quiet(fig, STEPS_HEIGHT, alt=alt, title="Where the edges go", left=58, right=14)
     set_x(fig, range=span, title_text=LOG_ODDS_TITLE)
     ticks = log10_ticks(_STEPS, 0, len(trace.edges) - 1, offset=1)
     set_y(fig, range=[float(depth[-1]) + 0.05, -0.05], **ticks, title_text="step")
@@ -241,7 +239,7 @@ _CELLS = 120
 _TALL = 0.82
 
 
-def ranks_over_bins(ranks: RankHistogram, density: LogOddsDensity, rails: Sequence[Rail], title: str = "") -> go.Figure:
+def ranks_over_bins(ranks: RankHistogram, density: LogOddsDensity, rails: Sequence[Rail]) -> go.Figure:
     """Where the first, second, ... class of a row lies, and the label (Patel et al. 2020, figure S2).
 
     Each row is as tall as its highest cell: there are many more classes of low rank than first ones.
@@ -275,10 +273,7 @@ def ranks_over_bins(ranks: RankHistogram, density: LogOddsDensity, rails: Sequen
         )  # fmt: skip
     _, first, style = rails[0]
     n = len(rows)
-    fig.add_scatter(
-        x=np.repeat(first.edges, 3), y=[-0.5, n - 0.5, None] * len(first.edges), mode="lines", hoverinfo="skip",
-        line={"color": fade(style.color, 0.45), "width": 1},
-    )  # fmt: skip
+    draw_edges(fig, first.edges, (-0.5, n - 0.5), fade(style.color, 0.45))
     draw_rails(fig, rails, span, named=False)
     above, below = _ROW * n, _RAIL * len(rails)
     plot = above + _GAP + below
@@ -289,7 +284,7 @@ def ranks_over_bins(ranks: RankHistogram, density: LogOddsDensity, rails: Sequen
         f"Log-odds of the label and of the classes by rank, with the edges of {', '.join(name for name, _, _ in rails)}"
         f". Medians: {medians}."
     )
-    quiet(fig, FRAME + plot, alt=alt, title=title, left=88, right=14)
+    quiet(fig, FRAME + plot, alt=alt, left=88, right=14)
     set_layout(
         fig, xaxis={"anchor": "y2", "range": span, "title_text": LOG_ODDS_TITLE},
         yaxis={

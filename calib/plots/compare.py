@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import plotly.graph_objects as go
 
+from calib.evaluation import SCORES
 from calib.evaluation.comparison_table import best_methods
-from calib.plots.annotations import fill_between, label_line_ends, whiskers, write
+from calib.plots.annotations import carry, fill_between, label_line_ends, whiskers, write
 from calib.plots.axes import log_axis
-from calib.plots.data import carry
 from calib.plots.rows import frame_rows
 from calib.plots.style import (
-    FRAME,
     Style,
     fade,
     method_style,
@@ -29,6 +28,9 @@ from calib.plots.style import (
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+ENTRIES_HEIGHT, SIZES_HEIGHT = 320, 360
 
 
 def score_dots(
@@ -90,9 +92,7 @@ _OFFSET = 0.08
 """Methods stand so far apart within an entry that their intervals do not cover each other."""
 
 
-def entry_lines(
-    table: pd.DataFrame, score: str, styles: Mapping[str, Style] | None = None, title: str = "", height: int = 320
-) -> go.Figure:
+def entry_lines(table: pd.DataFrame, score: str, styles: Mapping[str, Style] | None = None) -> go.Figure:
     """A line for each method across entries, with an interval at each.
 
     Parameters
@@ -122,14 +122,15 @@ def entry_lines(
         )  # fmt: skip
         first, last = one["value"].iloc[0], one["value"].iloc[-1]
         said.append(f"{name} {three_digits(first)} to {three_digits(last)}")
-    quiet(fig, height, alt=f"{score} from the first entry to the last: {'; '.join(said)}.", title=title, right=14)
+    alt = f"{score} from the first entry to the last: {'; '.join(said)}."
+    quiet(fig, ENTRIES_HEIGHT, alt=alt, title=SCORES[score].title, right=14)
     short = [shorten(name, _LONGEST_ENTRY) for name in entries]
     set_x(
         fig, tickvals=list(range(len(entries))), ticktext=[plain(name) for name in short],
         range=[-0.5, max(len(entries), 1) - 0.5], showgrid=False, tickangle=0 if len(entries) <= 4 else -35,
     )  # fmt: skip
     if len(entries) > 4:
-        set_layout(fig, height=height + 40, margin_b=fig.layout.margin.b + 40)
+        set_layout(fig, height=ENTRIES_HEIGHT + 40, margin_b=fig.layout.margin.b + 40)
     set_y(fig, nticks=6, title_text=plain(score))
     return fig
 
@@ -137,9 +138,7 @@ def entry_lines(
 _LONGEST_NAME = 22
 
 
-def size_curves(
-    table: pd.DataFrame, score: str, styles: Mapping[str, Style] | None = None, title: str = "", height: int = 360
-) -> go.Figure:
+def size_curves(table: pd.DataFrame, score: str, styles: Mapping[str, Style] | None = None) -> go.Figure:
     """One line with its band for each method; the first method, which no labels change, is a dotted level line.
 
     The axis shows what lies between the best band and a little above the first method: where few labels make a method
@@ -175,10 +174,9 @@ def size_curves(
         shown = shorten(text, _LONGEST_NAME)
         ends.append((shown, float(np.clip(value[-1], *span)), style.color))
         said.append(f"{text} {three_digits(value[0])} to {three_digits(value[-1])}")
-    longest = max((len(name) for name, _, _ in ends), default=0)
-    quiet(fig, height, alt=f"{score} from the fewest to the most labels: {'; '.join(said)}.", title=title,
-          right=20 + 7 * longest)  # fmt: skip
-    label_line_ends(fig, ends, span, height - FRAME)
+    alt = f"{score} from the fewest to the most labels: {'; '.join(said)}."
+    quiet(fig, SIZES_HEIGHT, alt=alt, title=f"{SCORES[score].title} by calibration rows")
+    label_line_ends(fig, ends, span)
     decades = np.log10(rows["size"].to_numpy(float)) if len(rows) else np.array([1.0, 2.0])
     axis = log_axis(float(decades.min()) - 0.04, float(decades.max()) + 0.04)
     sizes = sorted(rows["size"].unique())

@@ -10,9 +10,8 @@ import plotly.graph_objects as go
 from calib.calibrators.auto import Judged
 from calib.formatting import percent, with_interval
 from calib.metrics.bootstrap import Interval
-from calib.plots.annotations import whiskers
+from calib.plots.annotations import carry, whiskers
 from calib.plots.axes import log_axis
-from calib.plots.data import carry
 from calib.plots.rows import DROP, RowLabel, frame_labelled_rows, line_through_rows
 from calib.plots.style import GUIDE, Style, method_style, plain, set_layout, set_x, three_digits
 
@@ -73,7 +72,7 @@ _TWO_SIDED = 1.96
 """Standard errors on either side of a 95 % interval."""
 
 
-def member_rows(members: Sequence[Judged], title: str = "") -> go.Figure:
+def member_rows(members: Sequence[Judged]) -> go.Figure:
     """One row per member: its weight in words, and how far its out-of-fold NLL is above the best member's.
 
     Differences are by rows, with their 95 % intervals; a member without a weight is an open mark.
@@ -81,7 +80,6 @@ def member_rows(members: Sequence[Judged], title: str = "") -> go.Figure:
     Parameters
     ----------
     members : those with the largest weight first.
-    title : heading.
     """
     fig = go.Figure()
     for place, member in enumerate(members):
@@ -107,7 +105,8 @@ def member_rows(members: Sequence[Judged], title: str = "") -> go.Figure:
         f"{member.title} {three_digits(member.behind)} above the best, weight {percent(member.weight, 0)}"
         for member in members
     )
-    frame_labelled_rows(fig, labels, alt=f"NLL outside the folds, by member: {said}.", title=title)
+    alt = f"NLL outside the folds, by member: {said}."
+    frame_labelled_rows(fig, labels, alt=alt, title="NLL on rows outside the fit")
     line_through_rows(fig, 0.0, len(members), GUIDE)
     set_x(fig, title_text="NLL above the best member's, in nats   ← better", nticks=5)
     return fig

@@ -9,8 +9,7 @@ import plotly.graph_objects as go
 
 from calib.diagnostics.separation import DecidingPlane
 from calib.numerics import Floats, Ints
-from calib.plots.annotations import write
-from calib.plots.data import carry
+from calib.plots.annotations import carry, write
 from calib.plots.geometry_success import DANGER, RIGHT
 from calib.plots.style import GUIDE, NEUTRAL, fade, key_entry, plain, quiet, set_layout, set_x, set_y, shorten
 
@@ -202,6 +201,16 @@ def _equal_axes(fig: go.Figure, across: tuple[float, float], up: tuple[float, fl
 
 GAP = 1
 """Pixels of the images between two of them; transparent, so that they fit every background."""
+
+
+LARGEST = 128
+"""Pixels of an image each way; of larger ones every second, third, ... is shown."""
+
+
+def thinned(images: np.ndarray) -> np.ndarray:
+    """Images (n, height, width, ...) of no more pixels each way than are shown."""
+    step = -(-max(images.shape[1:3]) // LARGEST)
+    return images[:, ::step, ::step]
 
 
 def image_grid(images: np.ndarray, columns: int, pixel: int = 1) -> Ints:

@@ -12,13 +12,11 @@ import plotly.graph_objects as go
 
 from calib.diagnostics.separation import SeparationHistogram, SuccessRates
 from calib.numerics import Floats, Ints
-from calib.plots.annotations import label_line_ends, label_margin, whiskers, write
+from calib.plots.annotations import Half, carry, draw_mirrored, label_line_ends, whiskers, write
 from calib.plots.axes import histogram_median, log_axis
-from calib.plots.data import carry
 from calib.plots.style import (
     COLORS,
     DASHES,
-    FRAME,
     GUIDE,
     NEUTRAL,
     SYMBOLS,
@@ -51,9 +49,10 @@ class SuccessMap:
     rate: Floats
 
 
-def success_curve(
-    rates: SuccessRates, separation: Floats, maps: Sequence[SuccessMap], kind: str, height: int = 400
-) -> go.Figure:
+HEIGHT, DENSITIES_HEIGHT, TRADEOFF_HEIGHT = 400, 260, 380
+
+
+def success_curve(rates: SuccessRates, separation: Floats, maps: Sequence[SuccessMap], kind: str) -> go.Figure:
     """Success rates of test rows in bins of separation, and maps fitted to calibration rows.
 
     Chouraqui et al. (2023), figure 5.
@@ -88,41 +87,34 @@ def success_curve(
     )  # fmt: skip
     said = f"from {rate[0]:.3g} at {rates.separation[0]:.3g} to {rate[-1]:.3g} at {rates.separation[-1]:.3g}"
     alt = f"Success rate of {int(rates.rows.sum()):,} test rows in {len(rates.rows)} bins of separation, {said}."
-    quiet(fig, height, alt=alt, right=label_margin([line.name for line in maps]))
-    ends = [(line.name, float(line.rate[-1]), line.style.color) for line in maps]
-    label_line_ends(fig, ends, (bottom, 1.02), height - FRAME)
+    quiet(fig, HEIGHT, alt=alt)
+    label_line_ends(fig, [(line.name, float(line.rate[-1]), line.style.color) for line in maps], (bottom, 1.02))
     set_x(fig, title_text=kind, range=[float(separation[0]), float(separation[-1])], nticks=7)
     set_y(fig, title_text="share of right predictions", range=[bottom, 1.02], tickformat=".3~g", nticks=7)
     return fig
 
 
-def separation_densities(histogram: SeparationHistogram, kind: str, height: int = 260) -> go.Figure:
+def separation_densities(histogram: SeparationHistogram, kind: str) -> go.Figure:
     """Separations of right predictions upwards and of wrong ones downwards, each group on its own height."""
     fig = go.Figure()
-    edges = histogram.edges
-    add_sides(fig, (float(edges[0]), float(edges[-1])), labels=False)
-    for name, count, sign, color in (
-        ("right", histogram.right, 1, RIGHT), ("wrong", histogram.wrong, -1, NEUTRAL),
-    ):  # fmt: skip
-        fig.add_bar(
-            x=(edges[1:] + edges[:-1]) / 2, y=sign * count / max(int(count.max(initial=0)), 1), width=np.diff(edges),
-            name=name, marker={"color": color, "line_width": 0},
-            **carry(low=edges[:-1], high=edges[1:], rows=count),
-            hovertemplate=f"%{{customdata[2]:,d}} {name}<br>separation %{{customdata[0]:.3r}} to"
-            " %{customdata[1]:.3r}<extra></extra>",
-        )  # fmt: skip
-        write(
-            fig, f"{name} ({int(count.sum()):,})", 0.99, 1 if sign > 0 else 0, color=color if sign > 0 else None,
-            xref="paper", xanchor="right", yref="paper", yanchor="top" if sign > 0 else "bottom",
-        )  # fmt: skip
+    edges, groups = histogram.edges, (("right", histogram.right, RIGHT), ("wrong", histogram.wrong, NEUTRAL))
     said = (
         f"{int(count.sum()):,} {name}, median {three_digits(histogram_median(edges, count))}"
-        for name, count in (("right", histogram.right), ("wrong", histogram.wrong))
+        for name, count, _ in groups
         if count.sum()
     )
-    alt = f"Separations of predictions: {'; '.join(said)}."
-    quiet(fig, height, alt=alt, left=14)
-    set_y(fig, showticklabels=False, showgrid=False, range=[-1.3, 1.3], zeroline=True, zerolinecolor=GUIDE)
+    quiet(fig, DENSITIES_HEIGHT, alt=f"Separations of predictions: {'; '.join(said)}.", left=14)
+    add_sides(fig, (float(edges[0]), float(edges[-1])), labels=False)
+    halves = [
+        Half(
+            name, f"{name} ({int(count.sum()):,})", count / max(int(count.max(initial=0)), 1), color,
+            carry(low=edges[:-1], high=edges[1:], rows=count),
+            f"%{{customdata[2]:,d}} {name}<br>separation %{{customdata[0]:.3r}} to %{{customdata[1]:.3r}}"
+            "<extra></extra>",
+        )
+        for name, count, color in groups
+    ]  # fmt: skip
+    draw_mirrored(fig, edges, halves, zero=GUIDE, at=0.99)
     set_x(fig, title_text=kind, range=[float(edges[0]), float(edges[-1])], nticks=7)
     return fig
 
@@ -149,9 +141,7 @@ NAMES = {
 _DODGE = 0.05
 
 
-def fast_against_exact(
-    rows: Ints, fast: Floats, exact: Floats, right: npt.NDArray[np.bool_], height: int = 400
-) -> go.Figure:
+def fast_against_exact(rows: Ints, fast: Floats, exact: Floats, right: npt.NDArray[np.bool_]) -> go.Figure:
     """Exact separation of each row over its fast one, with the line on which they agree.
 
     Parameters
@@ -177,15 +167,15 @@ def fast_against_exact(
     alt = (
         f"Exact over fast separation of {len(fast):,} test rows: they differ by {median} in the median, {most} at most."
     )
-    quiet(fig, height, alt=alt, right=16)
+    quiet(fig, HEIGHT, alt=alt, right=16)
     key = f"{key_entry('●', 'right', RIGHT)}   {key_entry('✕', 'wrong', NEUTRAL)}"
-    set_layout(fig, margin_b=fig.layout.margin.b + 16, height=height + 16)
+    set_layout(fig, margin_b=fig.layout.margin.b + 16, height=HEIGHT + 16)
     set_x(fig, title_text=f"fast separation<br>{key}", showgrid=True, nticks=7)
     set_y(fig, title_text="exact separation", nticks=7)
     return fig
 
 
-def tradeoff_speed(measured: Sequence[Tradeoff], height: int = 380) -> go.Figure:
+def tradeoff_speed(measured: Sequence[Tradeoff]) -> go.Figure:
     """Predictions for each second of processor time over t, one line per reduction (figure 6)."""
     values = np.log10([one.per_second for one in measured])
     low, high = float(values.min()), float(values.max())
@@ -203,12 +193,13 @@ def tradeoff_speed(measured: Sequence[Tradeoff], height: int = 380) -> go.Figure
             "<br>%{customdata[2]:,d} training rows of %{customdata[3]:,d} numbers<extra></extra>",
         )  # fmt: skip
         ends.append((name, y[-1], color))
-    _frame(fig, measured, ends, span, height, "Predictions per second of processor time", _said_speed(measured))
+    said = _by_setting(measured, [one.per_second for one in measured])
+    _frame(fig, measured, ends, span, "Predictions per second of processor time", f"Predictions per second: {said}")
     set_y(fig, **log_axis(*span, typed=False), title_text="per second")
     return fig
 
 
-def tradeoff_ece(measured: Sequence[Tradeoff], height: int = 380) -> go.Figure:
+def tradeoff_ece(measured: Sequence[Tradeoff]) -> go.Figure:
     """ECE with its interval over t, one line per reduction, and a line where there is none (figures 7 and 8)."""
     top = 1.08 * max(max(one.ece.high for one in measured), 1e-3)
     fig, ends = go.Figure(), []
@@ -227,8 +218,8 @@ def tradeoff_ece(measured: Sequence[Tradeoff], height: int = 380) -> go.Figure:
         if line[0].reduction == "none":
             fig.add_hline(y=float(value[0]), line={"color": GUIDE, "width": 1.5, "dash": "dot"})
         ends.append((name, float(value[-1]), color))
-    said = "; ".join(f"{NAMES[one.reduction]} t={one.factor} {three_digits(one.ece.value)}" for one in measured)
-    _frame(fig, measured, ends, (0.0, top), height, "Calibration error", f"ECE by reduction: {said}.")
+    said = _by_setting(measured, [one.ece.value for one in measured])
+    _frame(fig, measured, ends, (0.0, top), "Calibration error", f"ECE by reduction: {said}.")
     set_y(fig, range=[0, top], title_text="ECE", nticks=6)
     return fig
 
@@ -243,19 +234,19 @@ def _lines(measured: Sequence[Tradeoff]) -> list[tuple[str, str, str, str, list[
     return lines
 
 
-def _said_speed(measured: Sequence[Tradeoff]) -> str:
-    return "Predictions per second: " + "; ".join(
-        f"{NAMES[one.reduction]} t={one.factor} {three_digits(one.per_second)}" for one in measured
+def _by_setting(measured: Sequence[Tradeoff], values: Sequence[float]) -> str:
+    return "; ".join(
+        f"{NAMES[one.reduction]} t={one.factor} {three_digits(value)}"
+        for one, value in zip(measured, values, strict=True)
     )
 
 
 def _frame(
-    fig: go.Figure, measured: Sequence[Tradeoff], ends: list[tuple[str, float, str]], span: tuple[float, float],
-    height: int, title: str, alt: str,
-) -> None:  # fmt: skip
+    fig: go.Figure, measured: Sequence[Tradeoff], ends: list[tuple[str, float, str]], span: Limits, title: str, alt: str
+) -> None:
     factors = sorted({one.factor for one in measured})
-    quiet(fig, height, alt=alt, title=title, right=label_margin([name for name, _, _ in ends]), left=60)
-    label_line_ends(fig, ends, span, height - FRAME)
+    quiet(fig, TRADEOFF_HEIGHT, alt=alt, title=title, left=60)
+    label_line_ends(fig, ends, span)
     set_x(
         fig, tickvals=factors, range=[factors[0] - 0.35, factors[-1] + 0.35],
         title_text="t (numbers, or rows, fall by t²)",

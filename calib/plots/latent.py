@@ -12,11 +12,9 @@ import plotly.graph_objects as go
 from calib.diagnostics.latent import InducingPoints, LatentCurve
 from calib.diagnostics.latent_pairwise import PairwiseCurve
 from calib.numerics import Floats
-from calib.plots.annotations import draw_bands, label_line_ends, label_margin, reference_look, whiskers, write
+from calib.plots.annotations import carry, draw_bands, label_line_ends, reference_look, whiskers, write
 from calib.plots.axes import Scale, on_scale, probability_axis
-from calib.plots.data import carry
 from calib.plots.style import (
-    FRAME,
     NEUTRAL,
     Limits,
     Style,
@@ -145,7 +143,7 @@ Line = tuple[str, LatentView, Style]
 """Name, curves and style of one fit."""
 
 
-def latent_function(lines: Sequence[Line], temperature_style: Style, title: str = "", height: int = 480) -> go.Figure:
+def latent_function(lines: Sequence[Line], temperature_style: Style, height: int = 480) -> go.Figure:
     """Posterior means with bands at 1 and 2 standard deviations, over the data they were learned from.
 
     The first fit has filled bands and whiskers on its inducing points; of the others, the outline of the wider band
@@ -174,7 +172,7 @@ def latent_function(lines: Sequence[Line], temperature_style: Style, title: str 
     span = view.span()
     for _, other, _ in lines[1:]:
         span = min(span[0], other.span()[0]), max(span[1], other.span()[1])
-    quiet(fig, height, alt=describe_latent(lines), title=title, right=label_margin([text for text, _, _ in ends]))
+    quiet(fig, height, alt=describe_latent(lines))
     y_axis = {**view.x_axis(), "range": span} if view.scale is not None else {"range": span}
     set_layout(
         fig,
@@ -182,7 +180,7 @@ def latent_function(lines: Sequence[Line], temperature_style: Style, title: str 
         yaxis={"domain": [_TOP, 1], "title_text": view.y_title, **y_axis},
         yaxis2={"domain": [0, 0.17], "range": [0, 1.05], "visible": False, "fixedrange": True},
     )
-    label_line_ends(fig, ends, span, (1 - _TOP) * (height - FRAME))
+    label_line_ends(fig, ends, span)
     return fig
 
 
@@ -275,7 +273,7 @@ def _heights(counts: Floats, view: LatentView) -> Floats:
     return np.minimum(counts / max(top, 1.0), 1.0)
 
 
-_MOST_STEPS = 500
+_MOST_STEPS, _TRACES_HEIGHT = 500, 240
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,7 +286,7 @@ class ObjectiveTrace:
     style: Style
 
 
-def objective_traces(traces: Sequence[ObjectiveTrace], title: str = "", height: int = 240) -> go.Figure:
+def objective_traces(traces: Sequence[ObjectiveTrace]) -> go.Figure:
     """Objectives over the iterations; the steep start may leave the picture below.
 
     A dot at the end means that the fit converged, a cross that it did not.
@@ -324,7 +322,7 @@ def objective_traces(traces: Sequence[ObjectiveTrace], title: str = "", height: 
         said.append(f"{trace.name} {state} at {final} after {max(len(trace.values) - 1, 0):,} iterations")
         spans.append((float(np.quantile(values[finite], 0.1)), float(values[finite].max())))
     alt = f"Objective over the iterations: {'; '.join(said) or 'nothing to show'}."
-    quiet(fig, height, alt=alt, title=title, right=label_margin([text for text, _, _ in ends]), left=64)
+    quiet(fig, _TRACES_HEIGHT, alt=alt, left=64)
     set_x(fig, title_text="iteration")
     set_y(fig, title_text="objective (nats)")
     if spans:
@@ -332,5 +330,5 @@ def objective_traces(traces: Sequence[ObjectiveTrace], title: str = "", height: 
         pad = 0.1 * (high - low) + 0.1
         span = (low - pad, high + pad)
         set_y(fig, range=span, nticks=6)
-        label_line_ends(fig, ends, span, height - FRAME)
+        label_line_ends(fig, ends, span)
     return fig

@@ -9,23 +9,18 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Floats
-from calib.plots.annotations import draw_bands, label_line_ends, label_margin, reference_look, whiskers
+from calib.plots.annotations import carry, draw_bands, label_line_ends, reference_look, whiskers
 from calib.plots.axes import logit_ends, on_scale, probability_axis
-from calib.plots.data import carry
-from calib.plots.style import FRAME, GUIDE, NEUTRAL, Limits, Style, plain, quiet, set_x, set_y, three_digits
+from calib.plots.style import GUIDE, NEUTRAL, Limits, Style, plain, quiet, set_x, set_y, three_digits
 
 if TYPE_CHECKING:
     from calib.diagnostics.latent_effect import EffectCurve
 
-_PAD = 0.03
+_HEIGHT, _PAD = 400, 0.03
 
 
 def effect_chart(
-    lines: Sequence[tuple[str, EffectCurve, Style]],
-    temperature_style: Style,
-    probe: float | None = None,
-    title: str = "",
-    height: int = 400,
+    lines: Sequence[tuple[str, EffectCurve, Style]], temperature_style: Style, probe: float | None = None
 ) -> go.Figure:
     """Mean confidence after calibration over the mean before, in bins of rows, against the diagonal.
 
@@ -86,11 +81,11 @@ def effect_chart(
             " %{customdata[2]:.2r}<br>%{customdata[7]:,d} rows<extra></extra>",
         )  # fmt: skip
         ends.append((name, float(up(seen.after)[-1]), style.color))
-    quiet(fig, height, alt=_describe(lines), title=title, right=label_margin([text for text, _, _ in ends]))
+    quiet(fig, _HEIGHT, alt=_describe(lines))
     set_x(fig, title_text="confidence of the raw model", **_padded(curve, x_limits))
     y_axis = _padded(curve, y_limits)
     set_y(fig, title_text="calibrated confidence", **y_axis)
-    label_line_ends(fig, ends, tuple(y_axis["range"]), height - FRAME)
+    label_line_ends(fig, ends, tuple(y_axis["range"]))
     return fig
 
 

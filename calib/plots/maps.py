@@ -1,30 +1,19 @@
-"""Figures of calibration maps of one class, and of their mean probability at the ends of the ranking."""
+"""Figures of calibration maps of one class with the posterior of one, and of their means at both ends of the scores."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Floats, Ints, sigmoid
-from calib.plots.annotations import explain_open, label_line_ends, label_margin, whiskers, write
-from calib.plots.axes import PROBABILITY_ENDS, Scale, on_scale
-from calib.plots.data import carry
-from calib.plots.maps_posterior import (
-    POSTERIOR,
-    TITLES,
-    axis_ticks,
-    draw_posterior,
-    logit_limits,
-    probability_text,
-    probability_ticks,
-)
+from calib.plots.annotations import carry, explain_open, fill_between, label_line_ends, whiskers, write
+from calib.plots.axes import PROBABILITY_ENDS, Scale, on_scale, probability_axis
 from calib.plots.rows import DROP, RowLabel, frame_labelled_rows, line_through_rows
 from calib.plots.style import (
-    FRAME,
     GUIDE,
     NEUTRAL,
     TRUTH,
@@ -44,10 +33,47 @@ from calib.plots.style import (
 
 if TYPE_CHECKING:
     from calib.diagnostics.calibration_maps import CalibrationMap, ClassFrequencies
-    from calib.diagnostics.class_rows import ScoreAxis
+    from calib.diagnostics.class_rows import Place, ScoreAxis
     from calib.metrics.bootstrap import Interval
 
 
+TITLES: dict[Place, str] = {
+    "rank": "score ranks (share of calibration rows below)",
+    "log_odds": "log-odds of the raw model",
+    "probability": "probability of the raw model",
+}
+_LOWS = (0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 1e-4, 3e-5, 1e-5)
+_NEAR = 0.0001
+
+
+def axis_ticks(axis: ScoreAxis) -> dict[str, Any]:
+    """Range and ticks of an axis of scores in plotly's names."""
+    low, high = axis.limits
+    if axis.kind == "rank":
+        return {"range": [low, high], "tickformat": ".0%", "dtick": 0.25, "tick0": 0}
+    return {"range": [low, high], "nticks": 9}
+
+
+def probability_text(prob: float) -> str:
+    """A probability in three significant digits, near 1 as what is missing to it: 0.0132, 1 − 0.00027, < 0.0001."""
+    if 0 < prob < _NEAR:
+        return f"< {_NEAR:g}"
+    if 0 < 1 - prob < _NEAR:
+        return f"> 1 − {_NEAR:g}"
+    return f"1 − {1 - prob:.2g}" if 0 < 1 - prob < 0.001 else three_digits(prob)
+
+
+def logit_limits(probs: Floats) -> Limits:
+    """Symmetric ends of a logit-scaled axis that hold most of the probabilities but no exact 0 or 1."""
+    inside = probs[(probs > 0) & (probs < 1)]
+    nearest = float(np.quantile(np.minimum(inside, 1 - inside), 0.02)) if inside.size else _LOWS[0]
+    low = next((end for end in _LOWS if end <= nearest), _LOWS[-1])
+    return low, 1 - low
+
+
+BAND, BOUNDS, SAMPLES = "band", "bounds", "samples"
+POSTERIOR = frozenset({BAND})
+"""What is drawn unless something else is asked for."""
 POSITIVE = "#0072B2"
 """Of rows whose label is the class."""
 _STEPS = 0.5
@@ -117,7 +143,7 @@ def calibration_maps(
     limits = PROBABILITY_ENDS if scale == "linear" else logit_limits(_shown(picture, lines))
     fig = go.Figure()
     if posterior is not None:
-        draw_posterior(fig, *posterior, parts, picture.axis, scale, limits)
+        _draw_posterior(fig, *posterior, parts, picture.axis, scale, limits)
     _draw_frequencies(fig, picture, scale, limits)
     ends = []
     x = picture.axis.place(picture.log_odds)
@@ -132,15 +158,19 @@ def calibration_maps(
             _draw_line(fig, picture, f"{line.name} {name}", probs, x, scale, limits, thin, line.style.color)
         ends.append(_draw_line(fig, picture, line.name, line.probs, x, scale, limits, look, line.style.color))
     _draw_scores(fig, picture)
-    quiet(fig, height, alt=_alt(picture, lines), title=title, right=label_margin([name for name, _, _ in ends]))
-    span = on_scale(np.array(limits), scale, limits)
-    label_line_ends(fig, ends, (float(span[0]), float(span[1])), (height - FRAME) * (_MAPS[1] - _MAPS[0]))
+    quiet(fig, height, alt=_alt(picture, lines), title=title)
     set_layout(
         fig,
         xaxis={**axis_ticks(picture.axis), "anchor": "y2", "title_text": TITLES[picture.axis.kind]},
-        yaxis={**probability_ticks(scale, limits), "domain": _MAPS, "title_text": f"probability of {_short(picture)}"},
+        yaxis={
+            **probability_axis(scale, limits, 0.02),
+            "domain": _MAPS,
+            "title_text": f"probability of {_short(picture)}",
+        },
         yaxis2={"domain": _DENSITY, "anchor": "x", "range": [0, 1.1], "visible": False, "fixedrange": True},
     )
+    low, high = on_scale(np.array(limits), scale, limits)
+    label_line_ends(fig, ends, (float(low), float(high)))
     return fig
 
 
@@ -168,6 +198,54 @@ def _draw_line(
     )  # fmt: skip
     inside = np.flatnonzero(x <= picture.axis.limits[1])
     return name, float(y[inside[-1] if len(inside) else 0]), color
+
+
+def _draw_posterior(
+    fig: go.Figure,
+    posterior: CalibrationMap,
+    style: Style,
+    parts: frozenset[str],
+    axis: ScoreAxis,
+    scale: Scale,
+    limits: Limits,
+) -> None:
+    """Draw the chosen parts behind the maps.
+
+    Parameters
+    ----------
+    posterior, style : of one Bayes-Iso.
+    parts : of "band", "bounds" and "samples".
+    axis, scale, limits : of the figure.
+    """
+    x = axis.place(posterior.log_odds)
+    color = style.color
+    if BAND in parts:
+        low, high = (on_scale(end, scale, limits) for end in (posterior.low, posterior.high))
+        fill_between(fig, x, low, high, fade(color, 0.2))
+    if SAMPLES in parts:
+        # One trace with gaps: plotly is slow with many.
+        gap = np.full((len(posterior.samples), 1), np.nan)
+        across = np.concatenate([np.broadcast_to(x, posterior.samples.shape), gap], axis=1)
+        up = np.concatenate([on_scale(posterior.samples, scale, limits), gap], axis=1)
+        fig.add_scatter(
+            x=across.ravel(), y=up.ravel(), mode="lines", line={"color": fade(color, 0.35), "width": 1},
+            hoverinfo="skip",
+        )  # fmt: skip
+    if BOUNDS in parts:
+        for name, end in (("lower bound", posterior.lower_bound), ("upper bound", posterior.upper_bound)):
+            fig.add_scatter(
+                x=x, y=on_scale(end, scale, limits), name=name, mode="lines",
+                line={"color": color, "width": 1.4, "dash": "dot"}, **carry(log_odds=posterior.log_odds, bound=end),
+                hovertemplate=f"{name} %{{customdata[1]:.3r}}<extra></extra>",
+            )  # fmt: skip
+    if BAND in parts:
+        fig.add_scatter(
+            x=x, y=on_scale(posterior.mean, scale, limits), name="posterior", mode="markers",
+            marker={"size": 9, "color": "rgba(0,0,0,0)"},
+            **carry(log_odds=posterior.log_odds, mean=posterior.mean, low=posterior.low, high=posterior.high),
+            hovertemplate="posterior mean %{customdata[1]:.3r}<br>90 %: %{customdata[2]:.3r} to %{customdata[3]:.3r}"
+            "<extra></extra>",
+        )  # fmt: skip
 
 
 def _draw_frequencies(fig: go.Figure, picture: MapPicture, scale: Scale, limits: Limits) -> None:

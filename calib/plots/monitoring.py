@@ -8,14 +8,13 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.formatting import plural
-from calib.plots.annotations import fill_between, label_line_ends, label_margin, overlay_styles, write
-from calib.plots.data import carry
-from calib.plots.style import FRAME, GUIDE, Style, fade, plain, quiet, set_x, set_y, shorten, three_digits
+from calib.plots.annotations import carry, fill_between, label_line_ends, overlay_styles, write
+from calib.plots.style import GUIDE, Style, fade, plain, quiet, set_x, set_y, shorten, three_digits
 
 if TYPE_CHECKING:
     from calib.diagnostics.sequential_tests import SequentialTests
 
-_TICKS = 4
+_HEIGHT, _TICKS = 290, 4
 _LONGEST_NAME = 14
 _FAR = 8.0
 """Decimal logarithm of the largest e-value that is drawn; larger ones lie there and are said on hover."""
@@ -24,7 +23,7 @@ _EARLY = 0.1
 """Share of the batches whose wide intervals do not decide the axis."""
 
 
-def e_value_chart(found: SequentialTests, style: Style, title: str = "", height: int = 290) -> go.Figure:
+def e_value_chart(found: SequentialTests, style: Style) -> go.Figure:
     """Evidence against calibration after each batch, on a logarithmic axis, with the limit of an alarm.
 
     Parameters
@@ -58,9 +57,9 @@ def e_value_chart(found: SequentialTests, style: Style, title: str = "", height:
         said.append(f"{name} {three_digits(float(e_value[-1]))}{raised}")
     pad = 0.04 * (high - low)
     span = low - pad, high + pad
-    quiet(fig, height, alt=f"E-values after {_counted(found)}: {'; '.join(said)}. The limit is {1 / found.alpha:g}.",
-          title=title, right=label_margin([name for name, _, _ in ends]))  # fmt: skip
-    label_line_ends(fig, ends, span, height - FRAME)
+    alt = f"E-values after {_counted(found)}: {'; '.join(said)}. The limit is {1 / found.alpha:g}."
+    quiet(fig, _HEIGHT, alt=alt, title="Evidence against calibration")
+    label_line_ends(fig, ends, span)
     write(fig, f"alarm from {1 / found.alpha:g}", 0, limit, xref="paper", xanchor="left", yanchor="bottom")
     _batch_axis(fig, found)
     step = next((width for width in _STEP_WIDTHS if (high - low) / width <= 6), 4)
@@ -70,7 +69,7 @@ def e_value_chart(found: SequentialTests, style: Style, title: str = "", height:
     return fig
 
 
-def o_e_chart(found: SequentialTests, style: Style, title: str = "", height: int = 290) -> go.Figure:
+def o_e_chart(found: SequentialTests, style: Style) -> go.Figure:
     """Observed over expected of all rows so far, with an interval that holds at all looks together."""
     fig = go.Figure()
     at = np.arange(1, len(found) + 1).astype(float)
@@ -87,7 +86,8 @@ def o_e_chart(found: SequentialTests, style: Style, title: str = "", height: int
     low, high = min(0.9, float(found.low[late].min())), max(1.1, float(found.high[late].max()))
     high = min(high, 3.0)
     end = f"{three_digits(found.o_e[-1])} ({three_digits(found.low[-1])} to {three_digits(found.high[-1])})"
-    quiet(fig, height, alt=f"Cumulative O:E after {_counted(found)}: {end}.", title=title, right=24)
+    alt = f"Cumulative O:E after {_counted(found)}: {end}."
+    quiet(fig, _HEIGHT, alt=alt, title="Observed over expected, cumulated", right=24)
     _batch_axis(fig, found)
     pad = 0.04 * (high - low)
     set_y(fig, range=[max(0.0, low - pad), high + pad], title_text="O:E of all rows so far", nticks=6)

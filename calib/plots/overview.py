@@ -18,7 +18,7 @@ from calib.evaluation.score_definitions import Unit
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import brief
 from calib.metrics.bootstrap import Interval
-from calib.plots.data import carry
+from calib.plots.annotations import carry
 from calib.plots.style import GUIDE, NEUTRAL, Style, fade, key_entry, plain, quiet, set_layout, shorten
 
 if TYPE_CHECKING:

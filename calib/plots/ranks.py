@@ -10,12 +10,11 @@ import plotly.graph_objects as go
 from calib.diagnostics.rank_reliability import RankReliability
 from calib.formatting import number
 from calib.numerics import Floats
-from calib.plots.annotations import label_line_ends, label_margin, whiskers, write
+from calib.plots.annotations import carry, label_line_ends, whiskers, write
 from calib.plots.axes import log10_ticks
-from calib.plots.data import carry
-from calib.plots.style import FRAME, GUIDE, Style, key_entry, plain, quiet, set_x, set_y, shorten
+from calib.plots.style import GUIDE, Style, key_entry, plain, quiet, set_x, set_y, shorten
 
-HEIGHT = 400
+RANKS_HEIGHT, WEIGHTS_HEIGHT = 400, 300
 FARTHEST = 8.0
 """Ratios beyond this, and below one over it, lie at the end of the axis."""
 _RATIOS = (0.125, 0.25, 0.5, 0.8, 1.0, 1.25, 2.0, 4.0, 8.0)
@@ -23,13 +22,12 @@ _LONGEST_NAME = 20
 _RANKS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 
 
-def rank_chart(methods: Sequence[tuple[str, RankReliability, Style]], title: str = "") -> go.Figure:
+def rank_chart(methods: Sequence[tuple[str, RankReliability, Style]]) -> go.Figure:
     """Observed over predicted frequency of each rank, on a logarithmic axis, with 95 % Wilson intervals.
 
     Parameters
     ----------
     methods : (title, what was found, style) of each, side by side at every rank.
-    title : short heading.
     """
     fig = go.Figure()
     names = methods[0][1].names
@@ -57,7 +55,7 @@ def rank_chart(methods: Sequence[tuple[str, RankReliability, Style]], title: str
         for name, found, _ in methods
     )
     alt = f"Observed over predicted frequency of {len(names)} ranks or groups of ranks. Rank 1 of {first}."
-    quiet(fig, HEIGHT, alt=alt, title=title, left=64)
+    quiet(fig, RANKS_HEIGHT, alt=alt, left=64)
     end = float(np.log10(min(highest * 1.05, FARTHEST * 1.1)))
     shown = [ratio for ratio in _RATIOS if abs(np.log10(ratio)) <= end]
     fig.add_hline(y=0, line={"color": GUIDE, "width": 1, "dash": "dot"})
@@ -77,13 +75,12 @@ def rank_chart(methods: Sequence[tuple[str, RankReliability, Style]], title: str
     return fig
 
 
-def weight_chart(methods: Sequence[tuple[str, Floats, Style]], title: str = "") -> go.Figure:
+def weight_chart(methods: Sequence[tuple[str, Floats, Style]]) -> go.Figure:
     """The weight of each gap between neighbouring logits of a sorted row, in units of that of temperature scaling.
 
     Parameters
     ----------
     methods : (title, (n_classes - 1,) weights, style) of each fit.
-    title : short heading.
     """
     fig = go.Figure()
     lengths = [len(weights) for _, weights, _ in methods]
@@ -101,8 +98,7 @@ def weight_chart(methods: Sequence[tuple[str, Floats, Style]], title: str = "") 
         f"{name} from {number(float(weights.min()))} to {number(float(weights.max()))}" for name, weights, _ in methods
     )
     alt = f"Weights of {max(lengths)} gaps between neighbouring ranks, where temperature scaling has 1: {ranges}."
-    short = [shorten(name, _LONGEST_NAME) for name, _, _ in methods]
-    quiet(fig, HEIGHT - 100, alt=alt, title=title, left=64, right=label_margin(short))
+    quiet(fig, WEIGHTS_HEIGHT, alt=alt, title="Weights of the gaps between ranks", left=64)
     top = 1.1 * max(1.0, *(float(weights.max()) for _, weights, _ in methods))
     fig.add_hline(y=1, line={"color": GUIDE, "width": 1, "dash": "dot"})
     set_y(fig, range=[0, top], title_text="weight of the gap", nticks=6)
@@ -110,6 +106,6 @@ def weight_chart(methods: Sequence[tuple[str, Floats, Style]], title: str = "") 
         fig, **log10_ticks(_RANKS, 1, max(lengths)), tickangle=0,
         title_text="gap, by the rank above it",
     )  # fmt: skip
-    ends = [(name, float(weights[-1]), style.color) for name, (_, weights, style) in zip(short, methods, strict=True)]
-    label_line_ends(fig, ends, (0, top), HEIGHT - 100 - FRAME)
+    ends = [(shorten(name, _LONGEST_NAME), float(weights[-1]), style.color) for name, weights, style in methods]
+    label_line_ends(fig, ends, (0, top))
     return fig

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
 
+from calib.diagnostics.reliability import CorpCurve
+from calib.diagnostics.smooth_reliability import SmoothCurve
 from calib.evaluation.view import TOP_LABEL, View
-from calib.plots.annotations import explain_open, fill_between, label_line_ends, whiskers, write
+from calib.numerics import Floats
+from calib.plots.annotations import Half, carry, draw_mirrored, explain_open, fill_between, label_line_ends, whiskers
 from calib.plots.axes import Scale, from_scale, logit_ticks, on_scale
-from calib.plots.data import carry
 from calib.plots.reliability_frame import (
     common_limits,
-    describe_curve,
     draw_consistency,
     draw_diagonal,
     frame_diagram,
     shade_between,
 )
-from calib.plots.style import FRAME, GRID, GUIDE, NEUTRAL, Limits, Style, fade, plain, quiet, set_x, set_y, three_digits
+from calib.plots.style import GUIDE, NEUTRAL, Limits, Style, fade, plain, quiet, set_layout, set_x, set_y, three_digits
 
 if TYPE_CHECKING:
-    from calib.diagnostics.reliability import ConfidenceHistogram, CorpCurve, ReliabilityCurve
-    from calib.diagnostics.smooth_reliability import ConsistencyBand, SmoothCurve
+    from calib.diagnostics.reliability import ConfidenceHistogram, ReliabilityCurve
+    from calib.diagnostics.smooth_reliability import ConsistencyBand
+
+GAP_HEIGHT, WIDEST_MARGIN = 360, 20 + 7 * 24
 
 
 def _words(curve: ReliabilityCurve, view: View) -> tuple[str, str]:
@@ -50,8 +54,9 @@ def reliability_diagram(
     height: int = 420,
     band: ConsistencyBand | None = None,
     view: View = TOP_LABEL,
+    line: SmoothCurve | CorpCurve | None = None,
 ) -> go.Figure:
-    """Accuracy against confidence in bins, with Wilson intervals and a histogram of the confidences beneath.
+    """Accuracy against confidence, in bins with Wilson intervals or as a line, over a histogram of the confidences.
 
     Each dot carries the place of its bin in the curve's arrays in ``customdata[0]``, so that a page can turn a
     selected point into rows.
@@ -67,20 +72,30 @@ def reliability_diagram(
     height : pixels.
     band : consistency band (95 %) of a calibrated model.
     view : whose words are used; of an event the histogram has rows with it above and those without it below.
+    line : of the same rows, drawn in place of the bins: smoothed accuracy with its bootstrap band, which stops where
+        few rows are near, or isotonic accuracy (CORP), level where rows are pooled and rising between.
     """
     limits = limits or common_limits([curve], scale)
+    place = partial(on_scale, scale=scale, limits=limits)
     fig = go.Figure()
     if band is not None:
         draw_consistency(fig, band, scale, limits)
-    _draw_curve(fig, curve, style, scale, limits, view)
-    alt = describe_curve(curve, title, view)
+    elif isinstance(line, CorpCurve):
+        x, y = place(line.confidence), place(line.accuracy)
+        shade_between(fig, x, x, y, fade(style.color, 0.16))
+    draw_diagonal(fig, scale, limits)
+    if line is None:
+        _draw_bins(fig, curve, style, place, limits, view)
+    elif isinstance(line, SmoothCurve):
+        _draw_smooth(fig, line, style, place, view, _words(curve, view))
+    else:
+        _draw_steps(fig, line, style, place, view, _words(curve, view))
+    alt = _described(curve, line, f" of {title}" if title else "", view)
     frame_diagram(fig, curve, style, scale, limits, histogram, height, alt=alt, title=title, view=view)
     return fig
 
 
-def gap_diagram(
-    curves: Sequence[tuple[str, ReliabilityCurve, Style]], title: str = "", height: int = 360, view: View = TOP_LABEL
-) -> go.Figure:
+def gap_diagram(curves: Sequence[tuple[str, ReliabilityCurve, Style]], view: View = TOP_LABEL) -> go.Figure:
     """Confidence minus accuracy over the ranks of the confidence, for several methods in one figure.
 
     Ranks (the share of rows with a lower confidence) give each row the same room, however crowded the confidences
@@ -108,11 +123,11 @@ def gap_diagram(
         ends.append((name, float(gap[-1]), style.color))
         values += [*low, *high]
     span = min(values), max(values)
-    longest = max((len(name) for name, _, _ in curves), default=0)
     summary = "; ".join(f"{name} {three_digits(curve.ece)}" for name, curve, _ in curves)
     alt = f"{view.said.capitalize()} minus {view.outcome} over its ranks. Calibration errors: {summary}."
-    quiet(fig, height, alt=alt, title=title, right=20 + 7 * min(longest, 24))  # fmt: skip
-    label_line_ends(fig, ends, span, height - FRAME)
+    quiet(fig, GAP_HEIGHT, alt=alt)
+    label_line_ends(fig, ends, span)
+    set_layout(fig, margin_r=min(fig.layout.margin.r, WIDEST_MARGIN))
     set_x(fig, range=[0, 1], title_text=f"rows by rising {view.said}", tickformat=".0%")
     set_y(fig, range=span, title_text=f"{view.said} − {view.outcome}   {view.too_high} →", nticks=7)
     return fig
@@ -126,13 +141,12 @@ def _curve_columns(curve: ReliabilityCurve, view: View) -> dict[str, Any]:
     )  # fmt: skip
 
 
-def _draw_curve(
-    fig: go.Figure, curve: ReliabilityCurve, style: Style, scale: Scale, limits: Limits, view: View
-) -> None:
-    x, y, low, high = (
-        on_scale(part, scale, limits) for part in (curve.confidence, curve.accuracy, curve.low, curve.high)
-    )
-    draw_diagonal(fig, scale, limits)
+Place = Callable[[Floats], Floats]
+"""Where probabilities lie on the axes."""
+
+
+def _draw_bins(fig: go.Figure, curve: ReliabilityCurve, style: Style, place: Place, limits: Limits, view: View) -> None:
+    x, y, low, high = map(place, (curve.confidence, curve.accuracy, curve.low, curve.high))
     shade_between(fig, x, x, y, fade(style.color, 0.16))
     outside = (
         (curve.confidence < limits[0])
@@ -152,34 +166,11 @@ def _draw_curve(
     explain_open(fig, outside)
 
 
-def smooth_diagram(
-    smooth: SmoothCurve,
-    curve: ReliabilityCurve,
-    style: Style,
-    scale: Scale = "linear",
-    title: str = "",
-    limits: Limits | None = None,
-    histogram: ConfidenceHistogram | None = None,
-    height: int = 420,
-    band: ConsistencyBand | None = None,
-    view: View = TOP_LABEL,
-) -> go.Figure:
-    """Smoothed accuracy against confidence with its bootstrap band; where few rows are near, the line stops.
-
-    Parameters
-    ----------
-    smooth : the curve.
-    curve : the same rows in bins, for the limits, the means and the counts.
-    style, scale, title, limits, histogram, height, band, view : as of :func:`reliability_diagram`.
-    """
-    limits, (said, outcome) = limits or common_limits([curve], scale), _words(curve, view)
-    x, y, low, high = (
-        on_scale(part, scale, limits) for part in (smooth.confidence, smooth.accuracy, smooth.low, smooth.high)
-    )
-    fig = go.Figure()
-    if band is not None:
-        draw_consistency(fig, band, scale, limits)
-    draw_diagonal(fig, scale, limits)
+def _draw_smooth(
+    fig: go.Figure, smooth: SmoothCurve, style: Style, place: Place, view: View, words: tuple[str, str]
+) -> None:
+    said, outcome = words
+    x, y, low, high = map(place, (smooth.confidence, smooth.accuracy, smooth.low, smooth.high))
     shade_between(fig, x, low, high, fade(style.color, 0.2))
     fig.add_scatter(
         x=x, y=y, name="smooth", mode="lines" if len(x) > 1 else "markers", cliponaxis=False,
@@ -188,69 +179,47 @@ def smooth_diagram(
         hovertemplate=f"{said} %{{customdata[0]:.3r}}<br>{outcome} %{{customdata[1]:.3r}}"
         " (%{customdata[2]:.3r} to %{customdata[3]:.3r})<extra></extra>",
     )  # fmt: skip
-    alt = (
-        f"Smooth reliability diagram{' of ' + title if title else ''}: {smooth.n:,} rows under a kernel of width"
-        f" {three_digits(smooth.width)}, smooth calibration error {three_digits(smooth.error.value)}."
-    )
-    frame_diagram(fig, curve, style, scale, limits, histogram, height, alt=alt, title=title, view=view)
-    return fig
 
 
-def corp_diagram(
-    steps: CorpCurve,
-    curve: ReliabilityCurve,
-    style: Style,
-    scale: Scale = "linear",
-    title: str = "",
-    limits: Limits | None = None,
-    histogram: ConfidenceHistogram | None = None,
-    height: int = 420,
-    band: ConsistencyBand | None = None,
-    view: View = TOP_LABEL,
-) -> go.Figure:
-    """Isotonic accuracy against confidence: level where rows are pooled, rising between.
-
-    The gap to the diagonal is shaded unless there is a band.
-
-    Parameters
-    ----------
-    steps : the curve.
-    curve : the same rows in bins, for the limits, the means and the counts.
-    style, scale, title, limits, histogram, height, band, view : as of :func:`reliability_diagram`.
-    """
-    limits, (said, outcome) = limits or common_limits([curve], scale), _words(curve, view)
-    x, y = (on_scale(part, scale, limits) for part in (steps.confidence, steps.accuracy))
-    fig = go.Figure()
-    if band is None:
-        shade_between(fig, x, x, y, fade(style.color, 0.16))
-    else:
-        draw_consistency(fig, band, scale, limits)
-    draw_diagonal(fig, scale, limits)
+def _draw_steps(
+    fig: go.Figure, steps: CorpCurve, style: Style, place: Place, view: View, words: tuple[str, str]
+) -> None:
+    said, outcome = words
     fig.add_scatter(
-        x=x, y=y, name="isotonic", mode="lines+markers", cliponaxis=False,
+        x=place(steps.confidence), y=place(steps.accuracy), name="isotonic", mode="lines+markers", cliponaxis=False,
         line={"color": style.color, "dash": "solid", "width": 2},
         marker={"color": style.color, "size": 4},
         **carry(**{view.said: steps.confidence, view.outcome: steps.accuracy}, rows=steps.count),
         hovertemplate=f"%{{customdata[2]:,d}} rows of a step<br>{said} %{{customdata[0]:.3r}}"
         f"<br>{outcome} %{{customdata[1]:.3r}}<extra></extra>",
     )  # fmt: skip
-    parts = steps.parts
-    alt = (
-        f"CORP reliability diagram{' of ' + title if title else ''}: isotonic regression of {steps.n:,} rows,"
-        f" miscalibration {three_digits(parts.miscalibration)}, discrimination {three_digits(parts.discrimination)},"
-        f" uncertainty {three_digits(parts.uncertainty)} of the Brier score."
+
+
+def _described(curve: ReliabilityCurve, line: SmoothCurve | CorpCurve | None, of: str, view: View) -> str:
+    """What is drawn in one sentence, for readers who cannot see it."""
+    if isinstance(line, SmoothCurve):
+        return (
+            f"Smooth reliability diagram{of}: {line.n:,} rows under a kernel of width {three_digits(line.width)},"
+            f" smooth calibration error {three_digits(line.error.value)}."
+        )
+    if isinstance(line, CorpCurve):
+        parts = line.parts
+        return (
+            f"CORP reliability diagram{of}: isotonic regression of {line.n:,} rows, miscalibration"
+            f" {three_digits(parts.miscalibration)}, discrimination {three_digits(parts.discrimination)},"
+            f" uncertainty {three_digits(parts.uncertainty)} of the Brier score."
+        )
+    gap = curve.mean_confidence - curve.mean_accuracy
+    return (
+        f"Reliability diagram{of}: {curve.n:,} rows in {len(curve.count)} bins, {view.mean_said}"
+        f" {three_digits(curve.mean_confidence)}, {view.outcome} {three_digits(curve.mean_accuracy)},"
+        f" {view.over if gap > 0 else view.under} by {three_digits(abs(gap))}, calibration error"
+        f" {three_digits(curve.ece)}."
     )
-    frame_diagram(fig, curve, style, scale, limits, histogram, height, alt=alt, title=title, view=view)
-    return fig
 
 
 def confidence_drift(
-    before: ConfidenceHistogram,
-    now: ConfidenceHistogram,
-    style: Style,
-    title: str = "",
-    height: int = 260,
-    view: View = TOP_LABEL,
+    before: ConfidenceHistogram, now: ConfidenceHistogram, style: Style, height: int = 260, view: View = TOP_LABEL
 ) -> go.Figure:
     """Share of rows over confidence: now upwards, before downwards on the same height, so that a shift breaks symmetry.
 
@@ -262,35 +231,35 @@ def confidence_drift(
     """
     edges = now.edges
     confidence = from_scale(edges, "logit")
-    fig = go.Figure()
     shares = [histogram.count / max(1, histogram.count.sum()) for histogram in (now, before)]
     tallest = max(float(share.max()) for share in shares) or 1.0
-    for name, share, side, color in (
-        ("now", shares[0], 1, style.color),
-        ("before", shares[1], -1, NEUTRAL),
-    ):
-        fig.add_bar(
-            x=(edges[:-1] + edges[1:]) / 2, y=side * share / tallest, width=np.diff(edges), name=name,
-            marker={"color": color, "line_width": 0}, **carry(low=confidence[:-1], high=confidence[1:], share=share),
-            hovertemplate=f"{name}: %{{customdata[2]:.1%}} of rows<br>{view.said} %{{customdata[0]:.3r}} to"
-            " %{customdata[1]:.3r}<extra></extra>",
-        )  # fmt: skip
-    for name, histogram, y, ink in (("now", now, 1, style.color), ("before", before, 0, None)):
-        write(
-            fig, f"{name} ({int(histogram.count.sum()):,} rows)", 0.01, y, color=ink, xref="paper", xanchor="left",
-            yref="paper", yanchor="top" if y else "bottom",
-        )  # fmt: skip
+    middles = [float(h.count @ ((edges[:-1] + edges[1:]) / 2)) / max(1, h.count.sum()) for h in (before, now)]
+    fig = go.Figure()
+    alt = (
+        f"{view.said.capitalize()}: its mean log-odds moved from {three_digits(middles[0])} before to"
+        f" {three_digits(middles[1])} now."
+    )
+    quiet(fig, height, alt=alt, left=12)
+    draw_mirrored(
+        fig,
+        edges,
+        [
+            Half(
+                name,
+                f"{name} ({int(histogram.count.sum()):,} rows)",
+                share / tallest,
+                color,
+                carry(low=confidence[:-1], high=confidence[1:], share=share),
+                f"{name}: %{{customdata[2]:.1%}} of rows<br>{view.said} %{{customdata[0]:.3r}} to"
+                " %{customdata[1]:.3r}<extra></extra>",
+            )
+            for name, histogram, share, color in zip(
+                ("now", "before"), (now, before), shares, (style.color, NEUTRAL), strict=True
+            )
+        ],
+        reach=1.15,
+    )
     held = np.flatnonzero(before.count + now.count)
     ends = float(edges[held[0]]), float(edges[held[-1] + 1])
-    middles = [float(h.count @ ((edges[:-1] + edges[1:]) / 2)) / max(1, h.count.sum()) for h in (before, now)]
-    quiet(
-        fig,
-        height,
-        alt=f"{view.said.capitalize()}: its mean log-odds moved from {three_digits(middles[0])} before to"
-        f" {three_digits(middles[1])} now.",
-        title=title,
-        left=12,
-    )
-    set_y(fig, showticklabels=False, showgrid=False, range=[-1.15, 1.15], zeroline=True, zerolinecolor=GRID)
     set_x(fig, title_text=view.said, range=list(ends), **logit_ticks(*ends))
     return fig

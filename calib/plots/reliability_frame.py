@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from calib.evaluation.view import TOP_LABEL, View
 from calib.numerics import Floats
-from calib.plots.annotations import fill_between, write
+from calib.plots.annotations import carry, fill_between, write
 from calib.plots.axes import (
     PROBABILITY_ENDS,
     Scale,
@@ -21,7 +21,6 @@ from calib.plots.axes import (
     probability_axis,
     regrid,
 )
-from calib.plots.data import carry
 from calib.plots.style import (
     GUIDE,
     NEUTRAL,
@@ -67,17 +66,6 @@ def _highest(curve: ReliabilityCurve) -> float:
     return float(np.max(np.r_[curve.confidence, curve.accuracy, curve.high[large]]))
 
 
-def describe_curve(curve: ReliabilityCurve, title: str = "", view: View = TOP_LABEL) -> str:
-    """The curve in one sentence, for readers who cannot see it."""
-    gap = curve.mean_confidence - curve.mean_accuracy
-    return (
-        f"Reliability diagram{' of ' + title if title else ''}: {curve.n:,} rows in {len(curve.count)} bins,"
-        f" {view.mean_said} {three_digits(curve.mean_confidence)}, {view.outcome} {three_digits(curve.mean_accuracy)},"
-        f" {view.over if gap > 0 else view.under} by {three_digits(abs(gap))}, calibration error"
-        f" {three_digits(curve.ece)}."
-    )
-
-
 def said_axis(view: View) -> str:
     """Title of an axis of what is said: confidence, or P(event) with the event's name."""
     return f"P({plain(shorten(view.event_name, _LONGEST_NAME))})" if view.is_event else view.said
@@ -107,22 +95,29 @@ def frame_diagram(
     """
     counts = _draw_histogram(fig, histogram, curve, style, scale, limits, view)
     quiet(fig, height, alt=alt, title=title, left=58)
-    axis = probability_axis(scale, limits)
     across, up = (said_axis(view), view.outcome) if curve.target is None else ("probability", "frequency")
     said, outcome = view.marks if curve.target is None else (across, up)
     by_outcome = view.is_event and histogram is not None
+    set_square_axes(
+        fig, scale, limits, across, up, domain=[0, 0.2], range=[-1.1 if by_outcome else 0, 1.1], tickfont_size=10,
+        tickvals=list(counts), ticktext=[f"{count:,}" for count in counts.values()],
+    )  # fmt: skip
+    write(
+        fig, f"┃ {outcome} {three_digits(curve.mean_accuracy)}   ┇ {said} {three_digits(curve.mean_confidence)}", 0, 1,
+        size=11, xref="x domain", xanchor="left", yref="y2 domain", yanchor="bottom",
+    )  # fmt: skip
+
+
+def set_square_axes(fig: go.Figure, scale: Scale, limits: Limits, across: str, up: str, **rows: Any) -> None:
+    """Give both axes of probabilities one unit and their titles; ``rows`` are properties of the axis beneath."""
+    axis = probability_axis(scale, limits)
     stretched = ", log-odds scale" if scale == "logit" else ""
     set_layout(
         fig, xaxis={**axis, "anchor": "y2", "title_text": across + stretched, "constrain": "domain"},
         yaxis={**axis, "domain": [0.3, 1], "title_text": up, "scaleanchor": "x", "constrain": "domain",
                "constraintoward": "bottom"},
-        yaxis2={"domain": [0, 0.2], "anchor": "x", "range": [-1.1 if by_outcome else 0, 1.1], "fixedrange": True,
-                "showgrid": False, "zeroline": False, "title": {"text": "rows", "font_size": 12, "standoff": 4},
-                "tickfont_size": 10, "tickvals": list(counts), "ticktext": [f"{count:,}" for count in counts.values()]},
-    )  # fmt: skip
-    write(
-        fig, f"┃ {outcome} {three_digits(curve.mean_accuracy)}   ┇ {said} {three_digits(curve.mean_confidence)}", 0, 1,
-        size=11, xref="x domain", xanchor="left", yref="y2 domain", yanchor="bottom",
+        yaxis2={"anchor": "x", "fixedrange": True, "showgrid": False, "zeroline": False,
+                "title": {"text": "rows", "font_size": 12, "standoff": 4}, **rows},
     )  # fmt: skip
 
 
@@ -172,7 +167,6 @@ def _draw_histogram(
     edges, counts = _nominal_bins(curve) if histogram is None else (confidence_edges(histogram), histogram.count)
     first, last = on_scale(np.array(limits), scale, limits)
     grid = np.linspace(first, last, _HISTOGRAM_CELLS + 1)
-    ends = from_scale(grid, scale)
     groups = [("confidences", "rows", counts, 1, style.color)]
     if view.is_event and histogram is not None:
         groups = [
@@ -183,13 +177,7 @@ def _draw_histogram(
     for name, rows, held, side, color in groups:
         cells = regrid(on_scale(edges, scale, limits), held, grid)
         ticks[side * _round_count(cells.max()) / max(cells.max(), 1)] = _round_count(cells.max())
-        fig.add_bar(
-            x=(grid[:-1] + grid[1:]) / 2, y=side * cells / max(cells.max(), 1), width=np.diff(grid) * 0.94, yaxis="y2",
-            name=name, marker={"color": color, "line_width": 0},
-            **carry(low=ends[:-1], high=ends[1:], count=cells),
-            hovertemplate=f"about %{{customdata[2]:,.0f}} {rows}<br>from %{{customdata[0]:.3r}} to"
-            " %{customdata[1]:.3r}<extra></extra>",
-        )  # fmt: skip
+        draw_rows(fig, grid, side * cells, name, f"{rows}<br>from", scale, color)
         if view.is_event and histogram is not None:
             name_rows(fig, name, cells, side, size=10)
     floor = -1.1 if len(groups) > 1 else 0
@@ -204,6 +192,20 @@ def _draw_histogram(
             line={"color": color, "dash": dash, "width": 2}, hovertemplate=f"{name} {value:.3g}<extra></extra>",
         )  # fmt: skip
     return ticks
+
+
+def draw_rows(fig: go.Figure, grid: Floats, cells: Floats, name: str, told: str, scale: Scale, color: str) -> None:
+    """Draw counts between places (m + 1,) as bars on "y2", negative ones downwards, each group on a height of its own.
+
+    ``told`` are the words between the count and the two probabilities when a pointer is there.
+    """
+    ends, counts = from_scale(grid, scale), np.abs(cells)
+    fig.add_bar(
+        x=(grid[:-1] + grid[1:]) / 2, y=cells / max(counts.max(), 1), width=np.diff(grid) * 0.94, yaxis="y2", name=name,
+        marker={"color": color, "line_width": 0}, **carry(low=ends[:-1], high=ends[1:], count=counts),
+        hovertemplate=f"about %{{customdata[2]:,.0f}} {told} %{{customdata[0]:.3r}} to %{{customdata[1]:.3r}}"
+        "<extra></extra>",
+    )  # fmt: skip
 
 
 def name_rows(fig: go.Figure, name: str, cells: Floats, side: int, size: int) -> None:

@@ -9,20 +9,17 @@ import plotly.graph_objects as go
 
 from calib.evaluation.view import EVENT, View
 from calib.metrics.risk_model import RiskCurve
-from calib.plots.annotations import write
-from calib.plots.axes import Scale, from_scale, on_scale, probability_axis, regrid
-from calib.plots.data import carry
-from calib.plots.reliability_frame import draw_diagonal, name_rows, said_axis, shade_between
-from calib.plots.style import (
-    NEUTRAL,
-    Limits,
-    Style,
-    fade,
-    key_entry,
-    quiet,
-    set_layout,
-    three_digits,
+from calib.plots.annotations import carry, write
+from calib.plots.axes import Scale, on_scale, regrid
+from calib.plots.reliability_frame import (
+    draw_diagonal,
+    draw_rows,
+    name_rows,
+    said_axis,
+    set_square_axes,
+    shade_between,
 )
+from calib.plots.style import NEUTRAL, Limits, Style, fade, key_entry, quiet, three_digits
 
 CELLS = 40
 """Bars of the histogram."""
@@ -112,20 +109,14 @@ def risk_model_diagram(
 def _draw_histogram(fig: go.Figure, curve: RiskCurve, style: Style, scale: Scale, limits: Limits, view: View) -> None:
     """Rows with the event above and those without below, each group on a height of its own."""
     first, last = on_scale(np.array(limits), scale, limits)
-    grid = np.linspace(first, last, CELLS + 1)
-    ends, edges = from_scale(grid, scale), on_scale(curve.edges, scale, limits)
+    grid, edges = np.linspace(first, last, CELLS + 1), on_scale(curve.edges, scale, limits)
     groups = (
         (view.right, curve.with_event, 1, style.color),
         (view.wrong, curve.without, -1, NEUTRAL),
     )
     for name, counts, side, color in groups:
         cells = regrid(edges, counts, grid)
-        fig.add_bar(
-            x=(grid[:-1] + grid[1:]) / 2, y=side * cells / max(cells.max(), 1), width=np.diff(grid) * 0.94, yaxis="y2",
-            name=name, marker={"color": color, "line_width": 0}, **carry(low=ends[:-1], high=ends[1:], count=cells),
-            hovertemplate=f"about %{{customdata[2]:,.0f}} rows {name}<br>{view.said} %{{customdata[0]:.3r}} to"
-            " %{customdata[1]:.3r}<extra></extra>",
-        )  # fmt: skip
+        draw_rows(fig, grid, side * cells, name, f"rows {name}<br>{view.said}", scale, color)
         name_rows(fig, f"{counts.sum():,.0f} {name}", cells, side, size=11)
 
 
@@ -137,15 +128,8 @@ def _frame(fig: go.Figure, curve: RiskCurve, scale: Scale, limits: Limits, title
         f" {view.right}; {view.said} from {three_digits(curve.risk[0])} to {three_digits(curve.risk[-1])}."
         f" {_farthest(curve)}",
     )  # fmt: skip
-    axis = probability_axis(scale, limits)
-    stretched = ", log-odds scale" if scale == "logit" else ""
-    set_layout(
-        fig, xaxis={**axis, "anchor": "y2", "title_text": said_axis(view) + stretched, "constrain": "domain"},
-        yaxis={**axis, "domain": [0.3, 1], "title_text": view.outcome, "scaleanchor": "x", "constrain": "domain",
-               "constraintoward": "bottom"},
-        yaxis2={"domain": [0, 0.22], "anchor": "x", "range": [-1.35, 1.35], "fixedrange": True, "showgrid": False,
-                "zeroline": False, "showticklabels": False, "title": {"text": "rows", "font_size": 12, "standoff": 4}},
-    )  # fmt: skip
+    rows = {"domain": [0, 0.22], "range": [-1.35, 1.35], "showticklabels": False}
+    set_square_axes(fig, scale, limits, said_axis(view), view.outcome, **rows)
 
 
 def _farthest(curve: RiskCurve) -> str:

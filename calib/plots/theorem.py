@@ -10,12 +10,11 @@ import plotly.graph_objects as go
 
 from calib.evaluation.view import TOP_LABEL, View
 from calib.numerics import Floats
-from calib.plots.annotations import label_line_ends, spread, write
+from calib.plots.annotations import carry, label_line_ends, spread, write
 from calib.plots.axes import log10_ticks, log_axis
-from calib.plots.data import carry
 from calib.plots.over_under import Row
 from calib.plots.rows import DROP, RowLabel, frame_labelled_rows
-from calib.plots.style import FRAME, GUIDE, Style, colored, fade, plain, quiet, set_x, set_y, shorten, three_digits
+from calib.plots.style import GUIDE, Style, colored, fade, plain, quiet, set_layout, set_x, set_y, shorten, three_digits
 
 if TYPE_CHECKING:
     from calib.diagnostics.over_under import TheoremOne
@@ -26,12 +25,10 @@ LINKS = ("gap", "ECE₁", "ECE₂", "ECE∞")
 _SYMBOLS = ("", "1", "2", "∞")
 _TOUCHING = 0.03
 """Marks nearer than this share of the axis have one label."""
-SWEEP_HEIGHT = 400
+HEIGHT = 400
 
 
-def theorem_chain(
-    chains: Sequence[tuple[str, TheoremOne, Style]], title: str = "", view: View = TOP_LABEL
-) -> go.Figure:
+def theorem_chain(chains: Sequence[tuple[str, TheoremOne, Style]], view: View = TOP_LABEL) -> go.Figure:
     """The bound as four marks in a row per method, none to the left of the one before.
 
     The method's own marker is the gap; the ticks 1, 2 and ∞ are the calibration errors. The axis is
@@ -65,12 +62,13 @@ def theorem_chain(
     fig.layout.annotations = texts
     said = "; ".join(f"{name} {' ≤ '.join(map(three_digits, theorem.chain))}" for name, theorem, _ in chains)
     labels = [RowLabel(name, _side(theorem, view), style.color) for name, theorem, style in chains]
-    frame_labelled_rows(fig, labels, alt=f"{' ≤ '.join(LINKS)}. {said}.", title=title, pixels=50)
+    alt = f"{' ≤ '.join(LINKS)}. {said}."
+    frame_labelled_rows(fig, labels, alt=alt, title="The chain holds in every row", pixels=50)
     set_x(fig, **log_axis(low, high), title_text=" ≤ ".join(LINKS))
     return fig
 
 
-def theorem_lines(chains: Mapping[int, TheoremOne], style: Style, n_bins: int, title: str = "") -> go.Figure:
+def theorem_lines(chains: Mapping[int, TheoremOne], style: Style, n_bins: int) -> go.Figure:
     """The chain of one method for few to many bins: from one bin, where all are equal, the errors rise off the gap.
 
     What is shaded lies below the gap, where no calibration error can be. Both axes are logarithmic.
@@ -80,7 +78,6 @@ def theorem_lines(chains: Mapping[int, TheoremOne], style: Style, n_bins: int, t
     chains : number of bins -> theorem, increasing.
     style : of the method.
     n_bins : number of bins to mark.
-    title : heading.
     """
     numbers = np.array(list(chains))
     values = np.array([theorem.chain for theorem in chains.values()])
@@ -102,10 +99,9 @@ def theorem_lines(chains: Mapping[int, TheoremOne], style: Style, n_bins: int, t
         f"The gap {three_digits(first.gap)} stays below ECE 1, 2 and infinity for 1 to {max(chains)} bins; with"
         f" {max(chains)} they are {', '.join(map(three_digits, last.chain[1:]))}."
     )
-    quiet(fig, SWEEP_HEIGHT, alt=alt, title=title, right=58)
-    label_line_ends(
-        fig, [(name, y[-1, i], style.color) for i, name in enumerate(LINKS)], (low, high), SWEEP_HEIGHT - FRAME
-    )
+    quiet(fig, HEIGHT, alt=alt, title="For any number of bins")
+    label_line_ends(fig, [(name, y[-1, i], style.color) for i, name in enumerate(LINKS)], (low, high))
+    set_layout(fig, margin_r=58)
     ticks = log10_ticks([number for number in (1, 3, 10, 30, 100) if number in chains], 1, 100)
     set_x(fig, range=[-0.05, x[-1] + 0.02], **ticks, title_text="number of bins")
     set_y(fig, **log_axis(low, high, typed=False), title_text="gap and errors")
@@ -131,11 +127,10 @@ def _side(theorem: TheoremOne, view: View) -> str:
     return f"gap {theorem.gap:.4f}, {word}"
 
 
-HEIGHT = 400
 _LABEL_PIXELS = 17
 
 
-def over_under_plane(rows: Sequence[Row], title: str = "", view: View = TOP_LABEL) -> go.Figure:
+def over_under_plane(rows: Sequence[Row], view: View = TOP_LABEL) -> go.Figure:
     """u P(right) against o P(wrong) of each method, with arrows from the raw model.
 
     The axes are weighted so that one diagonal serves methods of any accuracy: a method's vertical distance from it is
@@ -146,7 +141,6 @@ def over_under_plane(rows: Sequence[Row], title: str = "", view: View = TOP_LABE
     ----------
     rows : methods, the first of which arrows start from.
     view : whose words are used.
-    title : heading.
     """
     fig = go.Figure()
     under = np.array([result.weighted_under for _, result, _ in rows])
@@ -181,7 +175,8 @@ def over_under_plane(rows: Sequence[Row], title: str = "", view: View = TOP_LABE
     said = "; ".join(f"{name} {three_digits(result.gap.value)}" for name, result, _ in rows)
     alt = f"Weighted {view.overconfidence} against {view.underconfidence}; gaps to the diagonal: {said}."
     longest = max((len(name) for name, _, _ in rows), default=0)
-    quiet(fig, HEIGHT, alt=alt, title=title, left=64, right=26 + 7 * min(longest, 20))
+    title, right = "The gap is the distance to the diagonal", 26 + 7 * min(longest, 20)
+    quiet(fig, HEIGHT, alt=alt, title=title, left=64, right=right)
     _name_points(fig, rows, over, end)
     set_x(fig, range=[0, end], nticks=5, showgrid=True, title_text=f"{view.under_axis}·{view.p_right}")
     set_y(fig, range=[0, end], nticks=5, title_text=f"{view.over_axis}·{view.p_wrong}", title_standoff=12)

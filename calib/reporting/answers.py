@@ -24,7 +24,7 @@ from calib.diagnostics.subgroups import LEAST_ROWS, Subgroups, subgroups
 from calib.evaluation import Evaluation
 from calib.formatting import brackets, number, percent, points, round_percent, with_interval
 from calib.metrics.bootstrap import Interval
-from calib.plots.risk import risk_diagram
+from calib.plots.decisions import risk_diagram
 from calib.reporting import sections
 from calib.reporting.contents import Report, ReportedMethod, Rows, with_calibrated
 from calib.reporting.svg import figure_svg

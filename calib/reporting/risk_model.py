@@ -83,7 +83,7 @@ def risk_values(report: Report, rows: Rows, done: Callable[[], None]) -> dict[st
     last = models[-1]
     figures = _curves(models, report)
     drawn = [(model.title, model.curve, model.method.style) for model in models]
-    figures.append(figure_svg(decision_curves(drawn, title="Net benefit", height=_BENEFIT[1]), _BENEFIT[0]))
+    figures.append(figure_svg(decision_curves(drawn, height=_BENEFIT[1]), _BENEFIT[0]))
     groups = _groups(last, kind, rows.test)
     times = _times(rows)
     filled = filled_items(report, bool(times), bool(groups))

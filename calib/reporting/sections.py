@@ -222,9 +222,9 @@ def over_and_under(methods: Sequence[ReportedMethod]) -> tuple[list[Markup], lis
     rows: list[Row] = [(m.title, result, m.style) for m, result in zip(methods, results, strict=True)]
     view = methods[0].evaluation.view
     figures = (
-        before_after(rows, "under", title=f"{view.underconfidence.capitalize()} u", view=view),
-        before_after(rows, "over", title=f"{view.overconfidence.capitalize()} o", view=view),
-        ratio_to_odds(rows, title="Ratio o / u against the odds", view=view),
+        before_after(rows, "under", view),
+        before_after(rows, "over", view),
+        ratio_to_odds(rows, view),
     )
     cells = [(name, table_cells(result, view)) for name, result, _ in rows]
     return [figure_svg(fig, _THIRD_WIDTH) for fig in figures], cells

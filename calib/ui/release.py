@@ -11,7 +11,7 @@ import streamlit as st
 from calib.jobs import FitQueue
 from calib.ui import fits, link
 from calib.ui.restore import keys_of
-from calib.ui.server.memory import collect, dismiss, holders
+from calib.ui.server.memory import collect, open_data
 from calib.ui.server.presence import register_visit
 from calib.ui.session import REJECTED, OpenSession, Reading, find_session
 from calib.workspace import keeper
@@ -45,7 +45,7 @@ def release_session(
     if rejected is not None:
         rejected.upload.files.clear()
     if session is not None:
-        dismiss(session)
+        open_data.dismiss(session)
         kept = keys_of(session)
         others = [spec.key for spec in session.studies.values() if spec.key not in kept]
         forget_jobs(queue, session.visitor, others)
@@ -59,7 +59,7 @@ def forget_jobs(queue: FitQueue, visitor: str, keys: Collection[str], can_return
 
     What waits or runs goes on where a link leads back to its result, until it is done; it is cancelled where none does.
     """
-    if any(session.visitor == visitor for session in holders()):
+    if any(session.visitor == visitor for session in open_data.holders()):
         return  # the same link is open in another tab
     going_on = [job.key for job in queue.snapshot(keys) if job.active] if can_return else []
     for key in keys:
@@ -78,6 +78,6 @@ def _look_again(queue: FitQueue, visitor: str, keys: Collection[str]) -> None:
 
 def _rest(queue: FitQueue) -> None:
     """Let workers end and collect, where nobody has data open."""
-    if not holders():
+    if not open_data.holders():
         queue.rest()
         collect(nobody_there=True)

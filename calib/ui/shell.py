@@ -22,11 +22,10 @@ from calib.isolation.logs import trace, without_data
 from calib.jobs.tasks import import_modules
 from calib.plots.style import COLORS, PAGES, text_color
 from calib.ui import fits, link
-from calib.ui.fitting import not_started, offer_to_fit_again
 from calib.ui.keeping import trouble
 from calib.ui.link import page_link
 from calib.ui.menu import draw_menu, needs_all_classes, onward
-from calib.ui.progress import fits_at_the_foot, fits_under_way, refusal
+from calib.ui.progress import fits_at_the_foot, fits_under_way, not_started, offer_to_fit_again, refusal
 from calib.ui.progress import stop as stop_study
 from calib.ui.ready import waiting_line
 from calib.ui.release import release_later

@@ -63,6 +63,11 @@ def interval_cell(interval: Interval | None, write: Callable[[float], str] = num
     return "–" if interval is None or math.isnan(interval.value) else with_interval(interval, write)
 
 
+def percents(interval: Interval, digits: int = 1) -> str:
+    """The ends of an interval of a share: 4.1 % to 6.3 %."""
+    return f"{percent(interval.low, digits)} to {percent(interval.high, digits)}"
+
+
 def mean_nll(evaluation: Evaluation) -> float:
     """NLL of an evaluation; infinite for methods that give a confidence only, so that they sort last."""
     return math.inf if evaluation.row_nll is None else float(evaluation.row_nll.mean())

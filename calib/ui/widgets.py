@@ -137,6 +137,12 @@ def one(
     return str(st.segmented_control(label, list(options), required=True, wrap=True, **same))
 
 
+def one_fit(fits: Sequence[ShownFit], key: str, label: str, begin: ShownFit, **looks: Any) -> ShownFit:
+    """Let the visitor pick one of the fits; see :func:`one`."""
+    chosen = one({fit.key: fit.title for fit in fits}, key, label, begin.key, **looks)
+    return next(fit for fit in fits if fit.key == chosen)
+
+
 def segments(
     label: str, options: Sequence[T] | Mapping[T, str], begin: T, key: str, format_func: Any = str, **looks: Any
 ) -> T:
@@ -158,7 +164,7 @@ def segments(
 def folded(label: str, key: str, draw: Callable[[], object]) -> None:
     """Offer a further question, which is computed and drawn only while it is opened.
 
-    It stays open on other pages. Choices that the page needs while it is closed belong elsewhere.
+    It stays open on other pages while data are. Choices that the page needs while it is closed belong elsewhere.
 
     Parameters
     ----------
@@ -166,7 +172,8 @@ def folded(label: str, key: str, draw: Callable[[], object]) -> None:
     key : unique in the app.
     draw : draws what is inside.
     """
-    picked = current_session().picked
+    session = find_session()
+    picked = {} if session is None else session.picked
     if key not in st.session_state and key in picked:
         st.session_state[key] = picked[key]
 

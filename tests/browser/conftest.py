@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from calib.data import Predictions
-from calib.ui.fitting import offered_presets
+from calib.ui.progress import offered_presets
 from calib.ui.session import OpenSession
 from tests.server.conftest import serve
 

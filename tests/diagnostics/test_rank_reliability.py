@@ -10,7 +10,7 @@ from calib.calibrators.temperature import TemperatureScaling
 from calib.diagnostics.rank_reliability import of_rows, rank_reliability
 from calib.metrics.bootstrap import wilson_interval
 from calib.numerics import softmax
-from calib.plots.data import figure_data
+from calib.plots.annotations import figure_data
 from calib.plots.ranks import rank_chart, weight_chart
 from calib.plots.style import alt_text, method_style
 from tests.conftest import simulate

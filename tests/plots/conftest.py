@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,9 +18,8 @@ from calib.evaluation import evaluate
 from calib.metrics import risk_model
 from calib.numerics import softmax
 from calib.plots.compare import score_dots
-from calib.plots.confidence_bands import band_chart, per_class_chart
-from calib.plots.over_under import before_after, confidence_densities, ratio_to_odds
-from calib.plots.reliability import corp_diagram, gap_diagram, reliability_diagram, smooth_diagram
+from calib.plots.over_under import band_chart, before_after, confidence_densities, per_class_chart, ratio_to_odds
+from calib.plots.reliability import gap_diagram, reliability_diagram
 from calib.plots.risk_model import risk_model_diagram
 from calib.plots.style import method_style
 from calib.plots.theorem import over_under_plane, theorem_chain, theorem_lines
@@ -33,6 +33,11 @@ def words(fig: go.Figure) -> list[str]:
     return [re.sub(r"<span[^>]*>|</span>", "", note.text) for note in fig.layout.annotations]
 
 
+def traces(fig: go.Figure, name: str) -> list[Any]:
+    """The traces of a figure that have this name."""
+    return [trace for trace in fig.data if trace.name == name]
+
+
 def rounds_table(methods: tuple[str, ...] = NAMES) -> pd.DataFrame:
     rows = [
         {"method": name, "title": name.title(), "score": score, "value": 0.3 - 0.05 * i, "low": 0.2 - 0.05 * i,
@@ -44,7 +49,27 @@ def rounds_table(methods: tuple[str, ...] = NAMES) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def every_figure(overconfident: tuple[np.ndarray, np.ndarray], title: str = "") -> dict[str, go.Figure]:
+def figures_with_a_title(overconfident: tuple[np.ndarray, np.ndarray], title: str = "") -> dict[str, go.Figure]:
+    """Those whose title the caller gives."""
+    logits, labels = overconfident
+    probs = softmax(logits)
+    style = method_style("gpcalib")
+    curve = reliability_curve(probs, labels, n_bins=12, binning="equal_mass")
+    evaluation = evaluate(probs, labels)
+    classes = [f"class {k}" for k in range(logits.shape[1])]
+    return {
+        "reliability": reliability_diagram(curve, style, title=title),
+        "reliability logit": reliability_diagram(curve, style, "logit", title=title),
+        "reliability smooth": reliability_diagram(curve, style, title=title, line=smooth_curve(probs, labels)),
+        "reliability corp": reliability_diagram(curve, style, title=title, line=corp_curve(probs, labels)),
+        "densities": confidence_densities(confidence_histogram(probs, labels), style, title=title),
+        "classes": per_class_chart(classes, np.arange(4), [("raw", by_class(evaluation), style)], title=title),
+        "risk model": risk_model_diagram(risk_model(*evaluation.pair, n_resamples=0).curve, style, title=title),
+        "scores": score_dots(rounds_table(), "NLL", title=title),
+    }
+
+
+def every_figure(overconfident: tuple[np.ndarray, np.ndarray]) -> dict[str, go.Figure]:
     logits, labels = overconfident
     probs = softmax(logits)
     style = method_style("gpcalib")
@@ -55,25 +80,17 @@ def every_figure(overconfident: tuple[np.ndarray, np.ndarray], title: str = "") 
     both = [evaluation, better, better]
     results = over_under_confidence(both, n_resamples=50)
     rows = [(name, result, style) for (name, style), result in zip(named, results, strict=True)]
-    classes = [f"class {k}" for k in range(logits.shape[1])]
     return {
-        "reliability": reliability_diagram(curve, style, title=title),
-        "reliability logit": reliability_diagram(curve, style, "logit", title=title),
-        "reliability smooth": smooth_diagram(smooth_curve(probs, labels), curve, style, title=title),
-        "reliability corp": corp_diagram(corp_curve(probs, labels), curve, style, title=title),
-        "gap": gap_diagram([(name, curve, s) for name, s in named], title=title),
-        "over": before_after(rows, "over", title=title),
-        "under": before_after(rows, "under", title=title),
-        "ratio": ratio_to_odds(rows, title=title),
-        "plane": over_under_plane(rows, title=title),
-        "densities": confidence_densities(confidence_histogram(probs, labels), style, title=title),
-        "theorem": theorem_chain([(name, theorem_one(*evaluation.pair), s) for name, s in named], title=title),
-        "theorem by bins": theorem_lines(theorem_by_bins(*evaluation.pair), style, 15, title=title),
-        "bands": band_chart([("raw", by_band(evaluation), style)], title=title),
-        "classes": per_class_chart(classes, np.arange(4), [("raw", by_class(evaluation), style)], title=title),
-        "risk model": risk_model_diagram(risk_model(*evaluation.pair, n_resamples=0).curve, style, title=title),
-        **latent_figures(title),
-        "scores": score_dots(rounds_table(), "NLL", title=title),
+        **figures_with_a_title(overconfident),
+        "gap": gap_diagram([(name, curve, s) for name, s in named]),
+        "over": before_after(rows, "over"),
+        "under": before_after(rows, "under"),
+        "ratio": ratio_to_odds(rows),
+        "plane": over_under_plane(rows),
+        "theorem": theorem_chain([(name, theorem_one(*evaluation.pair), s) for name, s in named]),
+        "theorem by bins": theorem_lines(theorem_by_bins(*evaluation.pair), style, 15),
+        "bands": band_chart([("raw", by_band(evaluation), style)]),
+        **latent_figures(),
     }
 
 
@@ -84,4 +101,4 @@ def figures(overconfident: tuple[np.ndarray, np.ndarray]) -> dict[str, go.Figure
 
 @pytest.fixture(scope="session")
 def titled_figures(overconfident: tuple[np.ndarray, np.ndarray]) -> dict[str, go.Figure]:
-    return every_figure(overconfident, title="R&D <b>x")
+    return figures_with_a_title(overconfident, title="R&D <b>x")

@@ -71,7 +71,7 @@ def without(thing, *names: str):
     return dataclasses.replace(thing, **dict.fromkeys(names))
 
 
-def latent_figures(title: str = "") -> dict[str, go.Figure]:
+def latent_figures() -> dict[str, go.Figure]:
     names = ("GPcalib", "inputs=probs", "monotone=True")
     curves = [latent_view(latent_of(slope=slope)) for slope in (0.5, 0.6, 0.4)]
     effects = {
@@ -83,16 +83,16 @@ def latent_figures(title: str = "") -> dict[str, go.Figure]:
         for step, (name, style) in enumerate(zip(names, STYLES, strict=True))
     ]
     return {
-        "latent": latent_function([("GPcalib", curves[0], STYLE)], TEMPERATURE, title=title),
-        "ln prior": latent_function([("GPcalib", latent_view(latent_of("probs")), STYLE)], TEMPERATURE, title=title),
-        "overlay": latent_function(list(zip(names, curves, STYLES, strict=True)), TEMPERATURE, title=title),
-        "probability": latent_function([("GPcalib", probability_view(pairwise_of()), STYLE)], TEMPERATURE, title=title),
+        "latent": latent_function([("GPcalib", curves[0], STYLE)], TEMPERATURE),
+        "ln prior": latent_function([("GPcalib", latent_view(latent_of("probs")), STYLE)], TEMPERATURE),
+        "overlay": latent_function(list(zip(names, curves, STYLES, strict=True)), TEMPERATURE),
+        "probability": latent_function([("GPcalib", probability_view(pairwise_of()), STYLE)], TEMPERATURE),
         "probability logit": latent_function(
             [(name, probability_view(pairwise_of("logit", slope)), style)
              for name, slope, style in zip(names, (0.5, 0.8, 0.6), STYLES, strict=True)],
-            TEMPERATURE, title=title,
+            TEMPERATURE,
         ),
-        "effect": effect_chart(effects["linear"], TEMPERATURE, title=title),
-        "effect logit": effect_chart(effects["logit"], TEMPERATURE, probe=0.93, title=title),
-        "objective": objective_traces(traces, title=title),
+        "effect": effect_chart(effects["linear"], TEMPERATURE),
+        "effect logit": effect_chart(effects["logit"], TEMPERATURE, probe=0.93),
+        "objective": objective_traces(traces),
     }  # fmt: skip

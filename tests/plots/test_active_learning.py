@@ -10,7 +10,7 @@ import pytest
 from calib.plots import alt_text, figure_data
 from calib.plots.active_learning import ArmLine, learning_curves
 from calib.plots.style import Style
-from tests.plots.conftest import words
+from tests.plots.conftest import traces, words
 
 STYLES = {"plain": Style("#7A8394", "circle", "solid"), "active": Style("#D55E00", "triangle-up", "dash")}
 
@@ -24,10 +24,6 @@ def arm(name: str = "plain", n_shuffles: int = 3, end: int = 200, calibrated: tu
     shuffles = tuple((labels, value) for value in values)
     return ArmLine(f"{name} arm", name, STYLES[name], labels, mean, mean - half, mean + half, shuffles,
                    np.array(calibrated))  # fmt: skip
-
-
-def traces(fig, name: str):
-    return [trace for trace in fig.data if trace.name == name]
 
 
 def test_lines_dots_and_ends_are_the_curves() -> None:

@@ -52,10 +52,20 @@ def test_logit_ends_lie_outside_the_values_but_for_zero_and_one() -> None:
     assert logit_ends(np.array([]))[0] < logit_ends(np.array([]))[1]
 
 
-def test_logit_axis_shows_the_ticks_of_good_classifiers() -> None:
-    axis = probability_axis("logit", (0.2, 0.9995))
-    assert axis["ticktext"] == ["0.5", "0.9", "0.99", "0.999"]
-    np.testing.assert_allclose(axis["tickvals"], logit([0.5, 0.9, 0.99, 0.999]))
+@pytest.mark.parametrize(
+    ("limits", "ticks"),
+    [
+        ((0.2, 0.9995), "0.5 0.9 0.99 0.999"),
+        ((0.01, 0.99), "0.01 0.1 0.5 0.9 0.99"),
+        ((1e-6, 1e-4), "0.000001 0.00001 0.0001"),
+    ],
+)
+def test_logit_axis_shows_the_ticks_between_its_ends(limits: tuple[float, float], ticks: str) -> None:
+    axis = probability_axis("logit", limits, 0.1)
+    assert axis["ticktext"] == ticks.split()
+    np.testing.assert_allclose(expit(axis["tickvals"]), [float(tick) for tick in ticks.split()])
+    low, high = logit(limits)
+    np.testing.assert_allclose(axis["range"], [low - 0.1 * (high - low), high + 0.1 * (high - low)])
 
 
 def test_edges_of_both_histogram_scales_span_all_probabilities(rng: np.random.Generator) -> None:

@@ -11,6 +11,7 @@ from calib.diagnostics.information_plane import information_plane
 from calib.diagnostics.verifiability import error_by_bins, error_by_rows
 from calib.metrics import ece
 from calib.numerics import one_vs_rest_log_odds, sigmoid
+from calib.plots.annotations import figure_data
 from calib.plots.binning import (
     LABEL_COLORS,
     SCHEME_NAMES,
@@ -33,7 +34,6 @@ from calib.plots.binning_information import (
     ranks_over_bins,
     shown_steps,
 )
-from calib.plots.data import figure_data
 from calib.plots.style import alt_text, method_style, quiet
 from tests.conftest import simulate
 

@@ -14,6 +14,7 @@ from calib.formatting import brief
 from calib.metrics.bootstrap import Interval
 from calib.plots import alt_text, figure_data
 from calib.plots.compare import entry_lines, size_curves
+from calib.plots.decisions import MAX_POINTS, answerable_chart, risk_diagram
 from calib.plots.overview import (
     ACROSS_PANELS,
     GLYPHS,
@@ -26,7 +27,6 @@ from calib.plots.overview import (
     signed_text,
 )
 from calib.plots.reliability import confidence_drift
-from calib.plots.risk import MAX_POINTS, answerable_chart, risk_diagram
 from calib.plots.style import SYMBOLS, method_style, text_color
 from calib.registry import METHODS
 

@@ -9,10 +9,9 @@ from calib.diagnostics.over_under import over_under_confidence, theorem_by_bins,
 from calib.diagnostics.reliability import confidence_histogram
 from calib.diagnostics.subgroups import GroupGaps, by_band, gaps_by_group
 from calib.evaluation import Evaluation
+from calib.plots.annotations import figure_data
 from calib.plots.compare import score_dots
-from calib.plots.confidence_bands import band_chart, per_class_chart
-from calib.plots.data import figure_data
-from calib.plots.over_under import Row, before_after, confidence_densities, ratio_to_odds
+from calib.plots.over_under import Row, band_chart, before_after, confidence_densities, per_class_chart, ratio_to_odds
 from calib.plots.style import Style, alt_text, method_style
 from calib.plots.theorem import over_under_plane, theorem_chain, theorem_lines
 from tests.plots.conftest import rounds_table, words

@@ -9,7 +9,7 @@ from calib.calibrators.geometric.reductions import REDUCTIONS
 from calib.diagnostics.separation import DecidingPlane, separation_histogram, success_rates
 from calib.diagnostics.separation_study import Tradeoff
 from calib.metrics.bootstrap import Interval
-from calib.plots.data import figure_data
+from calib.plots.annotations import figure_data
 from calib.plots.geometry import LONGEST, Crowd, Neighbour, Zone, deciding_picture, image_grid, principal_picture
 from calib.plots.geometry_success import (
     NAMES,
@@ -21,13 +21,9 @@ from calib.plots.geometry_success import (
     tradeoff_speed,
 )
 from calib.plots.style import alt_text, method_style, shorten
-from tests.plots.conftest import words
+from tests.plots.conftest import traces, words
 
 GRID = np.linspace(-1, 2, 31)
-
-
-def traces(fig, name):
-    return [trace for trace in fig.data if trace.name == name]
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from calib.plots.data import figure_data
+from calib.plots.annotations import figure_data
 from calib.plots.latent import ObjectiveTrace, latent_function, latent_view, objective_traces, probability_view
 from calib.plots.latent_effect import effect_chart
 from calib.plots.style import alt_text

@@ -18,8 +18,8 @@ from calib.diagnostics.smooth_reliability import (
 )
 from calib.evaluation.view import EVENT
 from calib.numerics import softmax
-from calib.plots.data import figure_data
-from calib.plots.reliability import corp_diagram, gap_diagram, reliability_diagram, smooth_diagram
+from calib.plots.annotations import figure_data
+from calib.plots.reliability import gap_diagram, reliability_diagram
 from calib.plots.reliability_frame import common_limits, prefers_logit_scale
 from calib.plots.style import alt_text, colored, method_style, plain
 
@@ -90,19 +90,19 @@ def test_accuracies_of_zero_and_one_stay_on_the_picture_and_are_marked() -> None
     assert "open: beyond the axis (2 of 3 bins)" in [annotation.text for annotation in fig.layout.annotations]
 
 
+DEGENERATE = [
+    (np.array([1.0]), np.array([True])),
+    (np.array([1.0]), np.array([False])),
+    (np.array([0.0]), np.array([False])),
+    (np.full(20, 0.8), np.ones(20, bool)),
+    (np.full(20, 0.8), np.zeros(20, bool)),
+    (np.ones(50), np.arange(50) % 2 == 0),
+    (np.array([1e-30, 1 - 1e-16]), np.array([True, False])),
+]
+
+
 @pytest.mark.parametrize("scale", ["linear", "logit"])
-@pytest.mark.parametrize(
-    ("confidence", "correct"),
-    [
-        (np.array([1.0]), np.array([True])),
-        (np.array([1.0]), np.array([False])),
-        (np.array([0.0]), np.array([False])),
-        (np.full(20, 0.8), np.ones(20, bool)),
-        (np.full(20, 0.8), np.zeros(20, bool)),
-        (np.ones(50), np.arange(50) % 2 == 0),
-        (np.array([1e-30, 1 - 1e-16]), np.array([True, False])),
-    ],
-)
+@pytest.mark.parametrize(("confidence", "correct"), DEGENERATE)
 @pytest.mark.parametrize("binning", ["equal_width", "equal_mass"])
 def test_degenerate_data_are_drawn(confidence, correct, scale, binning) -> None:
     curve = reliability_curve(confidence, correct, n_bins=15, binning=binning)
@@ -187,15 +187,6 @@ def test_a_class_is_called_by_probability_and_frequency(overconfident) -> None:
     assert (fig.layout.xaxis.title.text, fig.layout.yaxis.title.text) == ("probability", "frequency")
 
 
-DEGENERATE = [
-    (np.array([1.0]), np.array([True])),
-    (np.array([0.0]), np.array([False])),
-    (np.full(20, 0.8), np.zeros(20, bool)),
-    (np.ones(50), np.arange(50) % 2 == 0),
-    (np.array([1e-30, 1 - 1e-16]), np.array([True, False])),
-]
-
-
 def named(fig, name):
     return next(trace for trace in fig.data if trace.name == name)
 
@@ -212,8 +203,8 @@ def test_lines_lie_where_the_curves_are_and_carry_their_numbers(pair, scale) -> 
     curve, smooth, steps = reliability_curve(*pair), smooth_curve(*pair), corp_curve(*pair)
     limits = (0.01, 0.999)
     for fig, name, line in (
-        (smooth_diagram(smooth, curve, STYLE, scale, limits=limits), "smooth", smooth),
-        (corp_diagram(steps, curve, STYLE, scale, limits=limits), "isotonic", steps),
+        (reliability_diagram(curve, STYLE, scale=scale, line=smooth, limits=limits), "smooth", smooth),
+        (reliability_diagram(curve, STYLE, scale=scale, line=steps, limits=limits), "isotonic", steps),
     ):
         place = (lambda values: values) if scale == "linear" else logit
         np.testing.assert_allclose(named(fig, name).x, place(np.clip(line.confidence, *limits)))
@@ -227,8 +218,8 @@ def test_they_have_the_axes_and_the_histogram_of_the_binned_diagram(pair) -> Non
     curve, histogram = reliability_curve(*pair), confidence_histogram(*pair)
     bins = reliability_diagram(curve, STYLE, histogram=histogram)
     for fig in (
-        smooth_diagram(smooth_curve(*pair), curve, STYLE, histogram=histogram),
-        corp_diagram(corp_curve(*pair), curve, STYLE, histogram=histogram),
+        reliability_diagram(curve, STYLE, line=smooth_curve(*pair), histogram=histogram),
+        reliability_diagram(curve, STYLE, line=corp_curve(*pair), histogram=histogram),
     ):
         assert fig.layout.xaxis == bins.layout.xaxis
         assert fig.layout.yaxis == bins.layout.yaxis
@@ -241,8 +232,8 @@ def test_the_band_lies_behind_and_its_numbers_can_be_taken(pair) -> None:
     bands = binned_consistency(curve, pair[0]), smooth_consistency(smooth, pair[0]), corp_consistency(pair[0])
     figures = (
         reliability_diagram(curve, STYLE, band=bands[0]),
-        smooth_diagram(smooth, curve, STYLE, band=bands[1]),
-        corp_diagram(steps, curve, STYLE, band=bands[2]),
+        reliability_diagram(curve, STYLE, line=smooth, band=bands[1]),
+        reliability_diagram(curve, STYLE, line=steps, band=bands[2]),
     )
     for fig, band, line in zip(figures, bands, ("bins", "smooth", "isotonic"), strict=True):
         names = [trace.name for trace in fig.data]
@@ -256,8 +247,8 @@ def test_the_band_lies_behind_and_its_numbers_can_be_taken(pair) -> None:
 def test_degenerate_data_are_drawn_reliability_lines(confidence, correct, scale) -> None:
     curve, smooth = reliability_curve(confidence, correct), smooth_curve(confidence, correct)
     steps = corp_curve(confidence, correct)
-    first = smooth_diagram(smooth, curve, STYLE, scale, band=smooth_consistency(smooth, confidence))
-    second = corp_diagram(steps, curve, STYLE, scale, band=corp_consistency(confidence))
+    first = reliability_diagram(curve, STYLE, scale=scale, line=smooth, band=smooth_consistency(smooth, confidence))
+    second = reliability_diagram(curve, STYLE, scale=scale, line=steps, band=corp_consistency(confidence))
     assert np.isfinite(named(second, "isotonic").y).all()
     assert np.isfinite(named(first, "smooth").y).any()
 
@@ -267,8 +258,10 @@ def test_many_rows_stay_small_figures(rng) -> None:
     correct = rng.random(50_000) < confidence
     curve, smooth = reliability_curve(confidence, correct), smooth_curve(confidence, correct)
     for fig in (
-        smooth_diagram(smooth, curve, STYLE, "logit", band=smooth_consistency(smooth, confidence)),
-        corp_diagram(corp_curve(confidence, correct), curve, STYLE, "logit", band=corp_consistency(confidence)),
+        reliability_diagram(curve, STYLE, scale="logit", line=smooth, band=smooth_consistency(smooth, confidence)),
+        reliability_diagram(
+            curve, STYLE, "logit", line=corp_curve(confidence, correct), band=corp_consistency(confidence)
+        ),
     ):
         assert len(fig.to_json()) < 100_000
         json.loads(fig.to_json())

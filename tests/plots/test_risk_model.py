@@ -8,7 +8,7 @@ import pytest
 from calib.metrics import risk_model
 from calib.metrics.bootstrap import Interval
 from calib.numerics import sigmoid
-from calib.plots.data import figure_data
+from calib.plots.annotations import figure_data
 from calib.plots.forest import forest
 from calib.plots.risk_model import prefers_logit, risk_limits, risk_model_diagram
 from calib.plots.style import alt_text, method_style

@@ -11,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from calib.plots.data import carry, figure_data
+from calib.plots.annotations import carry, figure_data
 from calib.plots.style import (
     COLORS,
     DASHES,
@@ -39,7 +39,7 @@ from tests.plots.latent_figures import FIGURES as LATENT_FIGURES
 FIGURES = (
     "reliability", "reliability logit", "reliability smooth", "reliability corp", "gap",
     "over", "under", "ratio", "plane", "densities", "theorem",
-    "theorem by bins", "bands", "classes", "scores", *LATENT_FIGURES,
+    "theorem by bins", "bands", "classes", "risk model", "scores", *LATENT_FIGURES,
 )  # fmt: skip
 
 
@@ -193,13 +193,6 @@ class TestEveryFigure:
         assert len(figures[name].to_json()) < 100_000
         assert all(len(trace.x) <= 2_000 for trace in figures[name].data)
 
-    def test_margins_do_not_depend_on_the_title(self, figures, titled_figures, name) -> None:
-        assert figures[name].layout.margin == titled_figures[name].layout.margin
-        assert figures[name].layout.height == titled_figures[name].layout.height
-
-    def test_titles_are_escaped(self, titled_figures, name) -> None:
-        assert titled_figures[name].layout.title.text == "R&amp;D &lt;b&gt;x"
-
     def test_gives_its_data_as_a_table(self, figures, name) -> None:
         fig = figures[name]
         table = figure_data(fig)
@@ -212,6 +205,13 @@ class TestEveryFigure:
         rows = [trace.get("customdata") for trace in json.loads(figures[name].to_json())["data"]]
         # Plain lists: typed arrays would come back from a selection as dictionaries.
         assert all(isinstance(row, list) for block in rows if block is not None for row in block)
+
+
+def test_titles_are_escaped_and_margins_do_not_depend_on_them(figures, titled_figures) -> None:
+    for name, fig in titled_figures.items():
+        assert fig.layout.title.text == "R&amp;D &lt;b&gt;x"
+        assert figures[name].layout.margin == fig.layout.margin
+        assert figures[name].layout.height == fig.layout.height
 
 
 def test_carried_numbers_keep_six_digits_and_missing_ones_are_empty() -> None:

@@ -7,8 +7,10 @@ import io
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import pandas as pd
@@ -146,6 +148,16 @@ def table(app: AppTest, column: str) -> pd.DataFrame:
     return next(frame.value for frame in app.dataframe if column in frame.value.columns)
 
 
+def facts(app: AppTest) -> dict[str, str]:
+    """What a page says in large numbers."""
+    return {metric.label: metric.value for metric in app.metric}
+
+
+def upload_file(name: str, content: bytes, session: OpenSession | None = None) -> AppTest:
+    """The Data page after an upload."""
+    return open_page("app.py", session).file_uploader(key="upload/main").upload(name, content).run()
+
+
 def npz(**arrays: np.ndarray) -> bytes:
     """Arrays as a file to upload."""
     packed = io.BytesIO()
@@ -237,6 +249,11 @@ def fits_to_read(shared: tuple[OpenSession, OpenSession]) -> OpenSession:
 
 
 @pytest.fixture
-def with_fits(queue: FitQueue, with_sample: OpenSession) -> OpenSession:
-    """A session whose fits are done; the queue pays each only once for all tests."""
-    return fit(queue, with_sample, *FITTED)
+def with_fits(shared: tuple[OpenSession, OpenSession]) -> OpenSession:
+    """A visitor's own session with the same fits, which has what pages computed of them."""
+    known = shared[1]
+    own: dict[str, Any] = {name: {} for name in ("waiting", "studies", "built", "picked", "carried")}
+    own |= {name: dict(getattr(known, name)) for name in ("kept", "kept_bytes", "variants")}
+    for name in ("specs_of_splits", "evaluated_of_splits"):
+        own[name] = {split: dict(held) for split, held in getattr(known, name).items()}
+    return replace(known, visitor=uuid4().hex, **own)

@@ -20,20 +20,12 @@ from calib.ui.data.upload import LARGEST
 from calib.ui.session import SESSION, OpenSession
 from calib.workspace import Configuration
 from tests.conftest import simulate
-from tests.ui.conftest import SAMPLE, click, npz, open_page, said
-
-
-def upload_uploads(app: AppTest, name: str, content: bytes) -> AppTest:
-    return app.file_uploader[0].upload(name, content).run()
-
-
-def facts(app: AppTest) -> dict[str, str]:
-    return {metric.label: metric.value for metric in app.metric}
+from tests.ui.conftest import SAMPLE, click, facts, npz, open_page, said, upload_file
 
 
 def test_an_upload_is_understood() -> None:
     logits, labels = simulate(n=300, n_classes=5)
-    app = upload_uploads(open_page("app.py"), "mine.npz", npz(logits=logits, labels=labels))
+    app = upload_file("mine.npz", npz(logits=logits, labels=labels))
     assert not app.error
     assert facts(app)["Rows"] == "300"
     assert facts(app)["Recognised as"] == "logits"
@@ -43,7 +35,7 @@ def test_an_upload_is_understood() -> None:
 def test_rows_with_nan_are_left_out_in_one_click() -> None:
     logits, labels = simulate(n=300)
     logits[:3, 1] = np.nan
-    app = upload_uploads(open_page("app.py"), "mine.npz", npz(logits=logits, labels=labels))
+    app = upload_file("mine.npz", npz(logits=logits, labels=labels))
     assert "3 rows of 300" in app.error[0].value
     click(app, "Do this")
     assert not app.error
@@ -53,7 +45,7 @@ def test_rows_with_nan_are_left_out_in_one_click() -> None:
 def test_a_scale_that_is_left_open_is_chosen_in_one_click() -> None:
     logits, labels = simulate(n=300, n_classes=2)
     points = np.round(10 / (1 + np.exp(logits[:, 0] - logits[:, 1])))
-    app = upload_uploads(open_page("app.py"), "mine.npz", npz(points=points, labels=labels))
+    app = upload_file("mine.npz", npz(points=points, labels=labels))
     assert "0 to 10" in app.error[0].value
     click(app, "Points from 0 to 10: divide by 10")
     assert not app.error
@@ -63,7 +55,7 @@ def test_a_scale_that_is_left_open_is_chosen_in_one_click() -> None:
 def test_clusters_are_kept_whole_and_the_sizes_said() -> None:
     logits, labels = simulate(n=300)
     content = npz(logits=logits, labels=labels, clusters=np.arange(300) // 7)
-    app = upload_uploads(open_page("app.py"), "mine.npz", content)
+    app = upload_file("mine.npz", content)
     session = app.session_state[SESSION]
     assert not set(session.calibration.clusters) & set(session.test.clusters)
     counts = f"{len(set(session.calibration.clusters))} for calibration"
@@ -72,9 +64,7 @@ def test_clusters_are_kept_whole_and_the_sizes_said() -> None:
 
 def test_too_few_clusters_are_refused_and_left_out_in_one_click() -> None:
     logits, labels = simulate(n=300)
-    app = upload_uploads(
-        open_page("app.py"), "mine.npz", npz(logits=logits, labels=labels, clusters=np.arange(300) % 2)
-    )
+    app = upload_file("mine.npz", npz(logits=logits, labels=labels, clusters=np.arange(300) % 2))
     assert "2 clusters" in app.error[0].value
     click(app, "Do this")
     assert not app.error
@@ -93,7 +83,7 @@ def test_the_share_and_the_seed_come_with_every_run(with_fits: OpenSession) -> N
 
 
 def test_a_refused_upload_leaves_open_data_and_fits_alone(with_fits: OpenSession) -> None:
-    app = upload_uploads(open_page("app.py", with_fits), "broken.npz", b"version https://git-lfs.github.com/spec/v1\n")
+    app = upload_file("broken.npz", b"version https://git-lfs.github.com/spec/v1\n", with_fits)
     assert "git-lfs" in app.error[0].value
     assert facts(app)["Rows"] == f"{SAMPLES[SAMPLE].n_rows:,}"
     assert any("stays open" in caption.value for caption in app.caption)
@@ -106,7 +96,7 @@ def test_a_refused_upload_leaves_open_data_and_fits_alone(with_fits: OpenSession
 
 def test_the_kind_is_changed_by_hand() -> None:
     probs = np.random.default_rng(0).dirichlet(np.ones(4), 200)
-    app = upload_uploads(open_page("app.py"), "mine.npz", npz(outputs=probs, labels=probs.argmax(axis=1)))
+    app = upload_file("mine.npz", npz(outputs=probs, labels=probs.argmax(axis=1)))
     assert facts(app)["Recognised as"] == "probabilities"
     next(box for box in app.selectbox if box.label == "Outputs are").select("logits")
     click(app, "Read again with these choices")
@@ -137,8 +127,8 @@ def upload(app: AppTest, **files: bytes) -> AppTest:
     return app.run()
 
 
-def test_a_sample_with_images_shows_them(with_sample: OpenSession) -> None:
-    app = open_page("app.py", with_sample)
+def test_a_sample_with_images_shows_them(sample_to_read: OpenSession) -> None:
+    app = open_page("app.py", sample_to_read)
     assert not app.exception
     assert "an image of 8 × 8 pixels with values from 0 to 1" in said(app)
     assert "The training set has 250 rows, 10 of 10 classes among them." in said(app)
@@ -190,7 +180,7 @@ def test_features_that_do_not_fit_cost_nothing_else(outputs: dict[str, np.ndarra
     app = upload(open_page("app.py"), main=npz(**outputs, features=np.zeros((299, 2))))
     assert not app.error and not app.exception
     assert "(299, 2) for 300 rows" in said(app)
-    assert {metric.label: metric.value for metric in app.metric}["Rows"] == "300"
+    assert facts(app)["Rows"] == "300"
 
 
 def test_the_array_with_the_features_is_chosen_by_hand(outputs: dict[str, np.ndarray]) -> None:
@@ -207,7 +197,7 @@ def test_columns_of_a_table_count_as_one_choice(outputs: dict[str, np.ndarray]) 
     table = np.c_[outputs["labels"], outputs["logits"], inputs()["features"]]
     header = ",".join(["label", *scores, *(f"x_{j}" for j in range(6))])
     lines = "\n".join([header, *(",".join(map(str, row)) for row in table)])
-    app = open_page("app.py").file_uploader[0].upload("mine.csv", lines.encode()).run()
+    app = upload_file("mine.csv", lines.encode())
     assert "Each row carries 6 numbers" in said(app)
     box = next(box for box in app.selectbox if box.label == "Features")
     assert box.options[0] == "6 columns from x_0"
@@ -223,20 +213,16 @@ class Kept:
     configuration = Configuration(None, 3 * 10**9, 12.0)  # type: ignore[arg-type]
 
 
-def line() -> str:
+def shown_limits() -> tuple[str, dict[str, str]]:
+    """The line with the limits that are met first, and all of them."""
     app = open_page("app.py")
-    (found,) = [str(caption.value) for caption in app.caption if "Once read" in str(caption.value)]
-    return found
-
-
-def limits_table() -> dict[str, str]:
-    app = open_page("app.py")
-    (found,) = [str(text.value) for text in app.markdown if "At most" in str(text.value)]
-    return dict(row.strip("| ").split(" | ") for row in found.splitlines()[2:])
+    (line,) = [str(caption.value) for caption in app.caption if "Once read" in str(caption.value)]
+    (table,) = [str(text.value) for text in app.markdown if "At most" in str(text.value)]
+    return line, dict(row.strip("| ").split(" | ") for row in table.splitlines()[2:])
 
 
 def test_every_limit_that_a_visitor_can_meet_is_shown():
-    shown = limits_table()
+    _, shown = shown_limits()
     assert shown["A file"] == f"{SETTINGS['CALIB_UPLOAD_MB'].default_text} MB"
     for what, name in (("A text table, unpacked", "CALIB_TEXT_MB"), ("All arrays of an upload", "CALIB_DATA_MB")):
         assert shown[what].startswith(f"{SETTINGS[name].default_text} MB")
@@ -254,18 +240,20 @@ def test_what_is_shown_is_what_holds(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(limits, "MAX_ROWS", 4321)
     monkeypatch.setattr(limits, "MAX_BYTES", 16_000_000)
     monkeypatch.setenv("CALIB_MEMORY_GB", "77")
-    assert "at most 16 MB, 4,321 rows and 100,000 classes" in line()
-    shown = limits_table()
+    line, shown = shown_limits()
+    assert "at most 16 MB, 4,321 rows and 100,000 classes" in line
     assert shown["All arrays of an upload"] == "16 MB, such as 2,000 rows of 1,000 classes in float64"
     assert shown["Your data, fits and figures in memory"] == "2,000 MB, and 77 GB of all visitors"
 
 
 def test_it_says_what_is_kept_and_for_how_long(monkeypatch: pytest.MonkeyPatch):
-    assert line().endswith("Nothing is kept on disk.")
-    assert limits_table()["What is kept on disk"] == "nothing"
+    line, shown = shown_limits()
+    assert line.endswith("Nothing is kept on disk.")
+    assert shown["What is kept on disk"] == "nothing"
     monkeypatch.setattr(limits_view, "keeper", lambda: Kept)
-    assert line().endswith("Kept on disk for 12 days after the last use.")
-    assert limits_table()["What is kept on disk"] == "12 days after the last use, and 3,000 MB of all visitors"
+    line, shown = shown_limits()
+    assert line.endswith("Kept on disk for 12 days after the last use.")
+    assert shown["What is kept on disk"] == "12 days after the last use, and 3,000 MB of all visitors"
 
 
 def test_every_uploader_refuses_what_is_larger(with_sample: OpenSession, with_fits: OpenSession):

@@ -71,8 +71,7 @@ def test_it_begins_with_the_method_that_export_offers(fits_to_read: OpenSession)
 
 def test_a_closer_look_at_another_method(fits_to_read: OpenSession) -> None:
     app = open_page(PAGE, fits_to_read)
-    closer = next(control for control in app.segmented_control if control.label == "Method")
-    closer.set_value("raw").run()
+    group(app, "decide/closer").set_value("raw").run()
     assert clean(app)
     assert "with Uncalibrated" in app.markdown[0].value
 
@@ -184,8 +183,13 @@ def test_pairs_have_no_sets() -> None:
     assert app.segmented_control(key="decide/question").options == ["Answer or hand over"]
 
 
-def test_a_decision_goes_into_the_files(fits_to_read: OpenSession) -> None:
-    session = replace(fits_to_read, carried={}, kept={}, kept_bytes={}, built={}, picked={})
+@pytest.fixture
+def session(with_fits: OpenSession) -> OpenSession:
+    """A visitor's own session with fits, of which no file is packed yet."""
+    return replace(with_fits, kept={}, kept_bytes={})
+
+
+def test_a_decision_goes_into_the_files(session: OpenSession) -> None:
     app = open_page(PAGE, session)
     unfold(app, "decide/costs")
     app.button(key="decide/carry/costs").click().run()
@@ -224,8 +228,7 @@ def by_costs(session: OpenSession, table: pd.DataFrame | None = None) -> AppTest
     return app
 
 
-def test_costs_of_classes_are_those_of_counting_and_are_exported(fits_to_read: OpenSession) -> None:
-    session = replace(fits_to_read, carried={}, kept={}, kept_bytes={}, built={}, picked={})
+def test_costs_of_classes_are_those_of_counting_and_are_exported(session: OpenSession) -> None:
     app = by_costs(session)
     assert clean(app)
     assert "A **tie**" in app.markdown[0].value  # costs of 0 and 1 to begin with
@@ -311,8 +314,7 @@ def test_a_rate_is_estimated_from_rows_without_labels(loans: OpenSession) -> Non
     assert any("flat" in warning.value for warning in app.warning)
 
 
-def test_rates_of_classes_shift_decisions_and_are_exported(fits_to_read: OpenSession) -> None:
-    session = replace(fits_to_read, carried={}, kept={}, kept_bytes={}, built={}, picked={})
+def test_rates_of_classes_shift_decisions_and_are_exported(session: OpenSession) -> None:
     app = at_another_rate(session)
     assert clean(app)
     assert "A **tie**" in app.markdown[0].value

@@ -23,7 +23,7 @@ import calib
 from calib.export import writer
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import simulate
-from tests.ui.conftest import npz, open_page
+from tests.ui.conftest import npz, open_page, upload_file
 
 PARSERS = [
     *((pyarrow.csv, name) for name in ("open_csv", "read_csv", "CSVStreamingReader")),
@@ -108,7 +108,7 @@ OFTEN = ("mine.h5", "mine.csv", "mine.npz")
 def test_the_data_page(name, request):
     content = UPLOADS[name]()
     request.getfixturevalue("no_parser")
-    app = open_page("app.py").file_uploader[0].upload(name, content).run()
+    app = upload_file(name, content)
     assert not app.exception
     opened = app.session_state[SESSION]
     assert len(opened.data) == 60

@@ -15,7 +15,7 @@ from calib.evaluation.view import EVENT
 from calib.formatting import number, percent
 from calib.ui.fits import shown_fits
 from calib.ui.session import VIEWPOINT, OpenSession
-from tests.ui.conftest import clean, group, open_page, report_of, said, table, unfold
+from tests.ui.conftest import clean, facts, group, open_page, report_of, said, table, unfold
 
 NAME = "_default*"
 ESCAPED = r"\_default\*"
@@ -46,7 +46,7 @@ def test_pages_open_with_the_risk_beside_the_rate(risk, path):
     p, rate = expected(risk)
     if path == "app.py":
         p, rate = (float(values.mean()) for values in risk.on_all_rows.seen(risk.view).pair)
-        assert {metric.label: metric.value for metric in app.metric}["Observed rate"] == percent(rate)
+        assert facts(app)["Observed rate"] == percent(rate)
     if path != "pages/6_Over_underconfidence.py":
         assert percent(p) in said(app)
     assert percent(rate) in said(app)

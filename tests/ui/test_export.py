@@ -84,6 +84,7 @@ def test_the_bundle_is_one_click_away_and_the_recommended_calibrator_chosen(with
     (chosen,) = app.selectbox
     assert chosen.value in with_fits.specs
     assert with_fits.specs[chosen.value].title in first
+    assert any("Report" in button.label for button in app.button)
     unfold(app, "export/others", "export/record")
     assert not app.exception
     assert {"Pickle", "Arrays (npz)", "Record (json)"} <= set(urls(app))
@@ -311,9 +312,3 @@ def test_its_numbers_are_the_pages_and_its_command_gives_them_again(shown, tmp_p
     assert main(words[3:]) == 0
     again = pd.read_csv("comparison.csv")
     assert list(again["value"].round(9)) == pytest.approx(list(table["value"]), abs=1e-5)
-
-
-def test_the_export_page_offers_it_too(with_fits):
-    app = open_page("pages/5_Export.py", with_fits)
-    assert not app.exception
-    assert any("Report" in button.label for button in app.button)

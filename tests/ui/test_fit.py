@@ -16,7 +16,7 @@ from calib.registry import METHODS
 from calib.ui import fits
 from calib.ui.fit import view as parameters
 from calib.ui.fits import RAW
-from calib.ui.fitting import offered_presets
+from calib.ui.progress import offered_presets
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
 from tests.ui.conftest import fit, group, open_page, opened, said, twice, unfold

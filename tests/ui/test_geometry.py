@@ -21,8 +21,7 @@ from calib.jobs import FitQueue
 from calib.metrics.bootstrap import Interval
 from calib.ui.geometry import state as geometry_study
 from calib.ui.geometry import text as geometry_words
-from calib.ui.geometry.one_input import BY_NUMBER, deciding_rows, tiles
-from calib.ui.geometry.view import KINDS, axis_title
+from calib.ui.geometry.view import BY_NUMBER, KINDS, axis_title, deciding_rows, tiles
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import simulate, wait_until
 from tests.ui.conftest import charts, fit, group, open_page, unfold
@@ -61,10 +60,10 @@ def test_without_features_one_line_says_so_and_the_sample_is_one_click_away(queu
     assert len(charts(app)) == 1
 
 
-def test_the_finding_is_what_the_library_computes(with_sample: OpenSession) -> None:
-    app = open_page(PAGE, with_sample)
+def test_the_finding_is_what_the_library_computes(sample_to_read: OpenSession) -> None:
+    app = open_page(PAGE, sample_to_read)
     assert len(charts(app)) == 1
-    test = with_sample.test
+    test = sample_to_read.test
     predicted = test.logits.argmax(axis=1)
     separation = geometry.fast_separation(test.train_features, test.train_labels, test.features, predicted)
     right, dangerous = predicted == test.labels, separation <= 0
@@ -78,8 +77,8 @@ def test_the_finding_is_what_the_library_computes(with_sample: OpenSession) -> N
 
 
 @pytest.mark.parametrize(("kind", "way"), list(zip(KINDS, (*WAYS, BY_NUMBER), strict=True)))
-def test_every_separation_and_every_way_to_choose(with_sample: OpenSession, kind: str, way: str) -> None:
-    app = opened(with_sample)
+def test_every_separation_and_every_way_to_choose(sample_to_read: OpenSession, kind: str, way: str) -> None:
+    app = opened(sample_to_read)
     group(app, "geometry/kind").set_value(kind)
     group(app, "geometry/way").set_value(way).run()
     words = said(app)
@@ -89,11 +88,11 @@ def test_every_separation_and_every_way_to_choose(with_sample: OpenSession, kind
     assert len(app.get("image")) >= 3
 
 
-def test_the_chosen_input_is_explained_in_two_pictures(with_sample: OpenSession) -> None:
-    app = opened(with_sample)
+def test_the_chosen_input_is_explained_in_two_pictures(sample_to_read: OpenSession) -> None:
+    app = opened(sample_to_read)
     group(app, "geometry/way").set_value("By number").run()
     app.number_input[0].set_value(5).run()
-    test = with_sample.test
+    test = sample_to_read.test
     why = explain(test.train_features, test.train_labels, test.features[5], int(test.logits[5].argmax()))
     words = said(app)
     assert "**Test row 5**" in words

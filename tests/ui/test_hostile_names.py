@@ -24,7 +24,7 @@ from calib.jobs import FitQueue
 from calib.ui.session import OpenSession
 from calib.ui.text import literal
 from tests.conftest import ROOT, simulate
-from tests.ui.conftest import PAGES, click, fit, npz, one_of, open_page, unfold
+from tests.ui.conftest import PAGES, click, fit, npz, one_of, open_page, unfold, upload_file
 from tests.ui.rendered import dangers, live, live_html, live_in_figure, texts
 
 NAMES = ("![a](//e.vil/p)", "<a href='//e.vil'>b [b](//e.vil)", "=cmd :red[r] $d$", "www.e.vil :material/home:")
@@ -142,7 +142,7 @@ UPLOADS: dict[str, tuple[str, Callable[[], bytes]]] = {
 @pytest.mark.parametrize("what", UPLOADS)
 def test_an_upload_is_told_in_text(what: str) -> None:
     name, content = UPLOADS[what]
-    app = open_page("app.py").file_uploader(key="upload/main").upload(name, content()).run()
+    app = upload_file(name, content())
     assert not app.exception
     assert any("vil" in text for _, text in texts(app))  # it is spoken of
     assert dangers(app) == []

@@ -62,7 +62,9 @@ def test_one_fit_says_its_finding_first_and_follows_a_confidence(fits_to_read: O
 
 def test_the_fit_it_lacks_is_one_click_away(queue: FitQueue) -> None:
     session = sample("digits-cnn")
-    app = click(open_page(PAGE, session), "Fit GPcalib")
+    app = open_page(PAGE, session)
+    assert "no GPcalib fit is finished yet" in said(app)
+    click(app, "Fit GPcalib")
     assert not app.error
     assert [spec.method for spec in session.specs.values()] == ["gpcalib"]
     assert not any(button.label == "Fit GPcalib" for button in app.button)

@@ -317,7 +317,7 @@ def test_a_link_waits_while_the_server_has_no_room(server: Server, monkeypatch: 
     token = open_page("app.py", uploaded()).query_params["w"]
     server.written()
     monkeypatch.setenv("CALIB_MEMORY_GB", "0.000001")
-    memory._open.clear()
+    memory.open_data.clear()
     other = uploaded("other.npz", 2)
     memory.admit(other, "another")
     app = follow(token)

@@ -29,7 +29,7 @@ def session(tenths: int) -> OpenSession:
 
 @pytest.fixture(autouse=True)
 def seven_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    memory._open.clear()
+    memory.open_data.clear()
     monkeypatch.setenv("CALIB_MEMORY_GB", "0.007")
     monkeypatch.setenv("CALIB_ADDRESS_SHARE", "1")
 

@@ -17,14 +17,10 @@ from calib.formatting import listed
 from calib.numerics import softmax
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
-from tests.ui.conftest import charts, clean, click, npz, open_page, said, unfold
+from tests.ui.conftest import charts, clean, click, npz, open_page, said, table, unfold
 
 PAGE = "pages/11_Monitoring.py"
 NAMES = ("cat", "dog", "hen", "owl")
-
-
-def table(app: AppTest):
-    return next(frame.value for frame in app.dataframe if "now" in frame.value.columns)
 
 
 def give(app: AppTest, files: list[tuple[str, bytes]]) -> AppTest:
@@ -43,6 +39,19 @@ def exported() -> list[tuple[str, bytes]]:
     scores = {"NLL": {"before": [1.2, 1.1, 1.3], "after": [0.9, 0.8, 1.0]}}
     arrays, text = writer.to_npz_json(fitted, {"class_names": NAMES, "scores": scores, "n_test": 500})
     return [("calibrator.npz", arrays), ("calibrator.json", text.encode())]
+
+
+@pytest.fixture(scope="module")
+def given(exported: list[tuple[str, bytes]]) -> AppTest:
+    return give(open_page(PAGE), exported)
+
+
+@pytest.fixture
+def checking(given: AppTest) -> AppTest:
+    """The page with the exported calibrator, which takes new rows in place of those of the test before."""
+    for key in ("monitoring/kind", "monitoring/unlabelled"):
+        given.toggle(key=key).set_value(False)
+    return given
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +82,10 @@ def test_without_data_an_exported_calibrator_can_still_be_checked(exported, rows
     assert "No column is named" in said(app)
     assert len(charts(app)) == 3
     assert "Before: 500 test rows" in said(app)
-    assert table(app)["before"].tolist()[:2] == ["0.900 [0.800, 1.00]", "–"]
+    assert table(app, "now")["before"].tolist()[:2] == ["0.900 [0.800, 1.00]", "–"]
+    app = unfold(app, "monitoring/plan")
+    assert clean(app)
+    assert len(table(app, "interval of")) > 1
 
 
 def test_a_fit_to_be_checked_is_one_click_away(sample_to_read: OpenSession) -> None:
@@ -93,14 +105,14 @@ def test_a_finished_fit_is_compared_with_the_test_rows_it_was_judged_on(fits_to_
     assert "has changed significantly: the two distribution functions" in said(app)
     assert "To correct it" in said(app)
     assert len(charts(app)) == 5
-    assert len(table(app)) == 5
+    assert len(table(app, "now")) == 5
 
 
 def test_the_same_rows_are_no_change(fits_to_read: OpenSession) -> None:
     app = give_rows(open_page(PAGE, fits_to_read), "new.npz", new_data_of(fits_to_read))
     assert clean(app)
     assert "No significant change since it was tested" in app.markdown[0].value
-    assert set(table(app)["significance"]) == {"not significant"}
+    assert set(table(app, "now")["significance"]) == {"not significant"}
 
 
 @pytest.mark.long
@@ -123,7 +135,7 @@ def test_the_data_it_was_fitted_on_are_no_new_rows() -> None:
     assert clean(app)
     assert "These are the data that the calibrator was fitted on" in said(app)
     assert "nothing to compare with" in said(app)
-    assert list(table(app).columns) == ["score", "now"]
+    assert list(table(app, "now").columns) == ["score", "now"]
 
 
 class Bomb:
@@ -150,18 +162,17 @@ def test_files_that_are_no_calibrator_are_refused_in_a_sentence(name: str, conte
     assert sentence in app.error[0].value
 
 
-def test_rows_that_do_not_fit_are_refused_in_a_sentence(exported) -> None:
-    app = give(open_page(PAGE), exported)
+def test_rows_that_do_not_fit_are_refused_in_a_sentence(checking: AppTest) -> None:
     logits, labels = simulate(n=300, n_classes=7)
-    app = give_rows(app, "other.npz", npz(logits=logits, labels=labels))
+    app = give_rows(checking, "other.npz", npz(logits=logits, labels=labels))
     assert not app.exception
     assert "have 7 classes and the calibrator 4" in app.error[0].value
 
 
-def test_rows_with_nan_are_left_out_in_one_click(exported) -> None:
+def test_rows_with_nan_are_left_out_in_one_click(checking: AppTest) -> None:
     logits, labels = simulate(n=300)
     logits[:3, 1] = np.nan
-    app = give_rows(give(open_page(PAGE), exported), "new.npz", npz(logits=logits, labels=labels))
+    app = give_rows(checking, "new.npz", npz(logits=logits, labels=labels))
     assert "3 rows of 300" in app.error[0].value
     assert "cannot be read yet" in said(app)
     click(app, "Do this")
@@ -169,18 +180,18 @@ def test_rows_with_nan_are_left_out_in_one_click(exported) -> None:
     assert "297 new rows" in said(app)
 
 
-def test_outputs_are_read_as_the_calibrators_kind_on_request(exported) -> None:
+def test_outputs_are_read_as_the_calibrators_kind_on_request(checking: AppTest) -> None:
     logits, labels = simulate(n=300)
-    app = give_rows(give(open_page(PAGE), exported), "new.npz", npz(outputs=softmax(logits), labels=labels))
+    app = give_rows(checking, "new.npz", npz(outputs=softmax(logits), labels=labels))
     assert "takes logits, but the new data were read as probabilities" in app.error[0].value
     app.toggle(key="monitoring/kind").set_value(True).run()
     assert not app.error
     assert "300 new rows" in said(app)
 
 
-def test_a_few_rows_are_said_to_be_too_few(exported) -> None:
+def test_a_few_rows_are_said_to_be_too_few(checking: AppTest) -> None:
     logits, labels = simulate(n=5)
-    app = give_rows(give(open_page(PAGE), exported), "new.npz", npz(logits=logits, labels=labels))
+    app = give_rows(checking, "new.npz", npz(logits=logits, labels=labels))
     assert not app.exception
     assert "too few to say" in app.markdown[0].value
 
@@ -203,19 +214,19 @@ def test_rows_without_labels_are_not_judged_but_expected(fits_to_read: OpenSessi
     assert not [frame for frame in app.dataframe if "now" in frame.value.columns]
 
 
-def test_labels_can_be_left_aside(exported, rows) -> None:
-    app = give_rows(give(open_page(PAGE), exported), "new.npz", rows)
+def test_labels_can_be_left_aside(checking: AppTest, rows: bytes) -> None:
+    app = give_rows(checking, "new.npz", rows)
     app.toggle(key="monitoring/unlabelled").set_value(True).run()
     assert clean(app)
     assert "These 600 rows have no labels." in said(app)
     assert "own uncertainty is not in them" in said(app)
 
 
-def test_weeks_are_followed_and_batches_can_be_chosen(exported) -> None:
-    logits, labels = simulate(n=1200, seed=3)
+def test_weeks_are_followed_and_batches_can_be_chosen(checking: AppTest) -> None:
+    logits, labels = simulate(n=500, seed=3)
     frame = pd.DataFrame(3 * logits, columns=list(NAMES))
-    frame = frame.assign(label=np.array(NAMES)[labels], week=np.arange(1200) // 60)
-    app = give_rows(give(open_page(PAGE), exported), "new.csv", frame.to_csv(index=False).encode())
+    frame = frame.assign(label=np.array(NAMES)[labels], week=np.arange(500) // 25)
+    app = give_rows(checking, "new.csv", frame.to_csv(index=False).encode())
     assert clean(app)
     assert "of 20** (" in followed(app)
     assert "20 batches: weeks" in said(app)
@@ -223,8 +234,8 @@ def test_weeks_are_followed_and_batches_can_be_chosen(exported) -> None:
     assert choice.value == "week"
     choice.select("the order of the file").run()
     assert clean(app)
-    assert "24 batches: rows" in said(app)
-    next(box for box in app.number_input if box.label == "Rows in a batch").set_value(300).run()
+    assert "25 batches: rows" in said(app)
+    next(box for box in app.number_input if box.label == "Rows in a batch").set_value(125).run()
     assert "4 batches: rows" in said(app)
 
 
@@ -241,6 +252,6 @@ def test_a_table_with_two_readings_asks(fits_to_read: OpenSession) -> None:
 def test_the_plan_gives_rows_for_each_interval(fits_to_read: OpenSession) -> None:
     app = unfold(open_page(PAGE, fits_to_read), "monitoring/plan")
     assert clean(app)
-    wanted = next(frame.value for frame in app.dataframe if "interval of" in frame.value.columns)
+    wanted = table(app, "interval of")
     assert {"O:E", "slope", "AUROC"} <= set(wanted["interval of"])
     assert all(int(rows.replace(",", "")) > 0 for rows in wanted["rows"])

@@ -13,7 +13,7 @@ from calib.formatting import percent
 from calib.numerics import softmax
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
-from tests.ui.conftest import FITTED, charts, clean, open_page, said, table, twice, unfold
+from tests.ui.conftest import FITTED, charts, clean, group, open_page, said, table, twice, unfold
 
 PAGE = "pages/6_Over_underconfidence.py"
 FIRST = 3
@@ -33,10 +33,6 @@ def opened(session: OpenSession, *parts: str) -> AppTest:
 
 def finding(app: AppTest) -> str:
     return app.markdown[0].value
-
-
-def closer(app: AppTest):
-    return next(control for control in app.segmented_control if control.label == "Method")
 
 
 def test_raw_predictions_alone(sample_to_read: OpenSession) -> None:
@@ -110,10 +106,10 @@ def test_classes_by_label_and_with_more_rows_than_any_has(fits_to_read: OpenSess
 def test_a_closer_look_at_another_method(fits_to_read: OpenSession) -> None:
     app = opened(fits_to_read, "bands")
     gpcalib = next(key for key, spec in fits_to_read.specs.items() if spec.method == "gpcalib")
-    closer(app).set_value(gpcalib).run()
+    group(app, "confidence/closer").set_value(gpcalib).run()
     assert clean(app)
     assert "beneath it GPcalib" in said(app)
-    closer(app).set_value("raw").run()
+    group(app, "confidence/closer").set_value("raw").run()
     assert clean(app)
     assert "beneath it" not in said(app)
 

@@ -34,7 +34,7 @@ from calib.ui.progress import about
 from calib.ui.session import SESSION, OpenSession
 from calib.ui.widgets import DESK, PHONE, SAID
 from tests.conftest import simulate, wait_until
-from tests.ui.conftest import PAGES, SAMPLE, charts, clean, one_of, open_page, said, twice, unfold
+from tests.ui.conftest import PAGES, SAMPLE, charts, clean, facts, one_of, open_page, said, twice, unfold
 from tests.ui.rendered import texts
 
 NEEDS_DATA = [path for path in PAGES if path != "app.py"]
@@ -71,7 +71,7 @@ def test_a_sample_opens_in_one_click() -> None:
     app.button(key="sample/simulated-binary").click().run()
     assert clean(app)
     assert "simulated" in said(app)
-    assert {metric.label: metric.value for metric in app.metric}["Rows"] == "4,000"
+    assert facts(app)["Rows"] == "4,000"
 
 
 def test_the_split_changes_the_rows(with_sample: OpenSession) -> None:
@@ -109,11 +109,6 @@ def test_other_data_are_shown_from_the_top(with_sample: OpenSession) -> None:
     assert len(scripts()) == 1 and scripts() != first  # a browser would not run the same one again
     app.run()
     assert not scripts()
-
-
-def test_latent_page_without_gpcalib_says_what_is_missing(sample_to_read: OpenSession) -> None:
-    app = open_page("pages/8_Latent_GP.py", sample_to_read)
-    assert "no GPcalib fit is finished yet" in said(app)
 
 
 def test_a_page_that_the_data_do_not_allow_is_grey_and_says_what_is_missing(sample_to_read: OpenSession) -> None:

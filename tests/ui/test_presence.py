@@ -42,8 +42,10 @@ class Queue:
 
 @pytest.fixture(autouse=True)
 def nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    memory._open.clear()
+    memory.open_data.clear()
     monkeypatch.setattr(presence, "SETTLED", 0.0)
+    for module in (presence, release):  # looking through all objects of all tests is tested elsewhere
+        monkeypatch.setattr(module, "collect", lambda nobody_there: None)
 
 
 @pytest.fixture
@@ -108,7 +110,7 @@ def test_a_session_that_is_over_holds_nothing_even_if_it_is_still_referred_to(le
     upload = Upload({"source": ("mine.npz", io.BytesIO())})
     visit = presence.Visit("id", partial(release.release_session, left, Reading(upload=upload), queue, True))
     presence._release(visit)
-    assert memory.holders() == []
+    assert memory.open_data.holders() == []
     assert not vars(left)
     assert not upload.files
     assert queue.rested

@@ -17,16 +17,7 @@ from calib.ui.restore import entry_of, reopen
 from calib.ui.session import SESSION, OpenSession
 from calib.workspace import keeper
 from tests.conftest import two_scores
-from tests.ui.conftest import clean, click, group, open_page, said, table
-
-
-def upload_table(name: str, content: bytes) -> AppTest:
-    """The Data page after an upload."""
-    return open_page("app.py").file_uploader(key="upload/main").upload(name, content).run()
-
-
-def facts(app: AppTest) -> dict[str, str]:
-    return {metric.label: metric.value for metric in app.metric}
+from tests.ui.conftest import clean, click, facts, group, open_page, said, table, upload_file
 
 
 def loans(n: int = 240) -> bytes:
@@ -101,7 +92,7 @@ def test_a_sample_keeps_its_swapped_event(queue: FitQueue) -> None:
 @pytest.fixture
 def asked() -> AppTest:
     """The Data page with a question."""
-    app = upload_table("churn.csv", two_scores())
+    app = upload_file("churn.csv", two_scores())
     assert not app.exception and not app.error
     return app
 
@@ -166,7 +157,7 @@ def test_no_outputs_are_said_before_anything_is_read(asked: AppTest) -> None:
 
 
 def test_columns_of_a_table_that_was_read_have_their_roles_with_reasons() -> None:
-    app = upload_table("loans.csv", loans())
+    app = upload_file("loans.csv", loans())
     assert clean(app)
     data = app.session_state[SESSION].data
     assert {column: box.value for column, box in role_choosers(app).items()} == {
@@ -191,7 +182,7 @@ def test_one_of_the_models_in_long_form_is_opened() -> None:
         for model in ("large", "small"):
             p = generator.choice([0.5, 0.7, 0.9])
             lines.append(f"Q{i:03d},{model},{p},{str(generator.random() < p).lower()}")
-    app = upload_table("answers.csv", "\n".join(lines).encode())
+    app = upload_file("answers.csv", "\n".join(lines).encode())
     assert app.session_state[SESSION].data.kind == "pairs"
     app.button(key="models/compare").click().run()
     assert list(table(app, "model")["model"]) == ["large", "small"]
@@ -207,7 +198,7 @@ def test_one_of_several_sheets_is_chosen_in_one_click() -> None:
         for i in range(rows):
             sheet.append([(i * 37 % rows + 0.5) / rows, int(i % 3 == 0)])
     book.save(content)
-    app = upload_table("two.xlsx", content.getvalue())
+    app = upload_file("two.xlsx", content.getvalue())
     assert not app.exception and not app.error and SESSION not in app.session_state
     app.button(key="reading/1").click().run()
     assert clean(app)
@@ -218,7 +209,7 @@ def test_rows_that_are_left_out_are_numbered_in_a_folded_part() -> None:
     lines = loans().decode().splitlines()
     lines[3] = lines[3].replace(lines[3].split(",")[1], "")
     lines[9] = ",".join("" if i == 2 else cell for i, cell in enumerate(lines[9].split(",")))
-    app = upload_table("loans.csv", "\n".join(lines).encode())
+    app = upload_file("loans.csv", "\n".join(lines).encode())
     assert clean(app)
     folded = next(part for part in app.expander if part.label == "Rows left out (2 reasons)")
     told = " ".join(text.value for text in folded.markdown)
@@ -229,7 +220,7 @@ def test_rows_that_are_left_out_are_numbered_in_a_folded_part() -> None:
 def test_words_of_a_confidence_get_numbers_in_a_form() -> None:
     lines = ["question,confidence,correct"]
     lines += [f"Q{i // 2},{('very likely', 'dunno')[i % 2]},{('true', 'false')[i % 3 == 0]}" for i in range(80)]
-    app = upload_table("answers.csv", "\n".join(lines).encode())
+    app = upload_file("answers.csv", "\n".join(lines).encode())
     assert not app.exception and not app.error and SESSION not in app.session_state
     inputs = {box.label: box for box in app.number_input}
     assert inputs["very likely"].value == pytest.approx(0.875) and inputs["dunno"].value is None
@@ -251,7 +242,7 @@ def test_outputs_of_a_wide_table_share_a_chooser_and_columns_without_one_keep_th
     rows = [
         ",".join([*(f"{p:.5f}" for p in table[i]), str(i % 20), *(f"{x:.3f}" for x in extra[i])]) for i in range(120)
     ]
-    app = upload_table("wide.csv", "\n".join([",".join(header), *rows]).encode())
+    app = upload_file("wide.csv", "\n".join([",".join(header), *rows]).encode())
     assert clean(app)
     assert {box.label: box.value for box in app.selectbox if str(box.key).startswith("role/")} == {
         "p_0 and 19 more": "outputs", "label": "outcome", "x_0 and 59 more": "features",

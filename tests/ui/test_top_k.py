@@ -12,11 +12,11 @@ from calib.data import Predictions
 from calib.jobs import FitQueue
 from calib.registry import METHODS, presets
 from calib.top_k import TopK
-from calib.ui.fitting import offered_presets
+from calib.ui.progress import offered_presets
 from calib.ui.session import SESSION, OpenSession
 from calib.workspace.files import Damaged, Items
 from calib.workspace.store import get_data, put_data
-from tests.ui.conftest import PAGES, clean, fit, open_page, said
+from tests.ui.conftest import PAGES, clean, facts, fit, open_page, said, upload_file
 
 NEED_ALL = ("Decide", "Over_under", "Calibration_maps", "Latent_GP", "IMax", "Monitoring", "Ranks", "Auto")
 
@@ -31,21 +31,21 @@ def a_file(n: int = 400, n_classes: int = 2000, kept: int = 30) -> bytes:
     return stream.getvalue()
 
 
-def top_k() -> Predictions:
+@pytest.fixture(scope="module")
+def data() -> Predictions:
     return calib.load(("model.npz", a_file()))
 
 
 @pytest.fixture
-def session() -> OpenSession:
-    return OpenSession.from_data(top_k())
+def session(data: Predictions) -> OpenSession:
+    return OpenSession.from_data(data)
 
 
 def test_a_file_opens_and_is_said_to_be_a_top_k():
-    app = open_page("app.py")
-    app.file_uploader[0].upload("model.npz", a_file()).run()
+    app = upload_file("model.npz", a_file())
     assert clean(app)
     assert "the largest logits of very many classes" in said(app)
-    assert {metric.label: metric.value for metric in app.metric}["Classes"] == "2,000"
+    assert facts(app)["Classes"] == "2,000"
     assert isinstance(app.session_state[SESSION].data.logits, TopK)
 
 
@@ -53,7 +53,7 @@ def test_the_sample_opens_in_one_click_and_says_that_it_is_simulated():
     app = open_page("app.py")
     app.button(key="sample/simulated-tokens").click().run()
     assert clean(app)
-    assert {metric.label: metric.value for metric in app.metric}["Classes"] == "8,000"
+    assert facts(app)["Classes"] == "8,000"
     assert "Next tokens, simulated" in said(app)
     assert "the largest logits of very many classes" in said(app)
 
@@ -95,8 +95,8 @@ def test_compare_says_what_the_other_logits_can_change(queue: FitQueue, session:
     assert "NLL of all logits lies between" in text
 
 
-def test_stored_data_come_back_as_they_were(tmp_path):
-    data, items = top_k(), Items(tmp_path)
+def test_stored_data_come_back_as_they_were(data: Predictions, tmp_path):
+    items = Items(tmp_path)
     put_data(items, data)
     back = get_data(items, data.sha256)
     assert back is not None and isinstance(back.logits, TopK)

@@ -190,9 +190,7 @@ class Results:
             about = MEASURES[measure]
             arms = sorted(self.arms, key=lambda arm: STYLES[arm].dash != "solid")
             lines = [self._line(arm, measure) for arm in arms]
-            return learning_curves(
-                lines, about.title, percent=about.percent, title=f"{about.title} by labels asked for"
-            )  # fmt: skip
+            return learning_curves(lines, about.title, percent=about.percent)
 
         return keep(("active figure", measure, self.keys()), build)
 

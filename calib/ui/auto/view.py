@@ -35,9 +35,7 @@ def show(fit: ShownFit) -> None:
     judged = made.judged
     if not judged:
         return
-    widgets.show_kept(
-        ("members", fit.key), partial(member_rows, judged, title="NLL on rows outside the fit"), "members", HOW_TO_READ
-    )
+    widgets.show_kept(("members", fit.key), partial(member_rows, judged), "members", HOW_TO_READ)
     st.caption(
         f"Each method was fitted {N_FOLDS} times, without a fold of the calibration rows, and judged on that fold. "
         f"From {STACKED_FROM:,} rows or clusters the weights maximise the likelihood of the mean (stacking); below, a "

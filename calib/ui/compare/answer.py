@@ -19,7 +19,7 @@ from calib.ui.fits import ShownFit, jobs, ready, resampled
 from calib.ui.link import go_to
 from calib.ui.session import EXPORTED, OpenSession, current_session, keep
 from calib.ui.text import literal
-from calib.ui.widgets import one
+from calib.ui.widgets import one_fit
 
 OF_REPORT = {
     "event": "begins with the panel of a risk model and follows TRIPOD+AI",
@@ -89,9 +89,7 @@ def choose_one(fits: list[ShownFit], page: str) -> ShownFit:
     """
     if len(fits) == 1:
         return fits[0]
-    titles = {fit.key: fit.title for fit in fits}
-    chosen = one(titles, f"{page}/closer", "Method", begin=recommended(fits)[1].key, shared="closer")
-    return next(fit for fit in fits if fit.key == chosen)
+    return one_fit(fits, f"{page}/closer", "Method", recommended(fits)[1], shared="closer")
 
 
 def answer_with_export(session: OpenSession, fits: Sequence[ShownFit]) -> None:

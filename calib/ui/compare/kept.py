@@ -91,7 +91,7 @@ def _view(kept: dict[str, Entry]) -> None:
     for place, score in enumerate(DRAWN):
         with columns[place]:
             meaning = SCORES[score].seen(current_session().view).meaning
-            fig = entry_lines(drawn, score, styles, title=SCORES[score].title)
+            fig = entry_lines(drawn, score, styles)
             widgets.show(
                 fig, f"entries-{score}",
                 f"{meaning} One line per method through the kept results, with 95\u00a0% bootstrap intervals "

@@ -147,10 +147,9 @@ def _sizes_result(table: pd.DataFrame, key: str, fits: list[ShownFit]) -> None:
     columns = st.columns(2, gap="large")
     for place, score in enumerate(SIZE_SCORES):
         with columns[place]:
-            draw = partial(size_curves, table, score, styles, title=f"{SCORES[score].title} by calibration rows")
             widgets.show_kept(
                 ("size curve", score, key, *styles.items()),
-                draw,
+                partial(size_curves, table, score, styles),
                 f"compare-sizes-{score}",
                 f"Each line is the mean over {N_DRAWS} draws of so many calibration rows (the last is all of them); "
                 "its band is where one more draw would lie, 95\u00a0%, the sampling of the test rows included. The "

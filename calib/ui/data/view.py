@@ -16,14 +16,14 @@ from calib.data.options import WEIGHT_KINDS
 from calib.data.samples import SAMPLES
 from calib.data.split import part_size, said_of_clusters
 from calib.formatting import escape_markdown, listed, percent, plural
-from calib.plots.geometry import image_grid
+from calib.plots.geometry import image_grid, thinned
 from calib.plots.style import shorten
 from calib.registry import METHODS
 from calib.ui import fits
 from calib.ui.data import roles
 from calib.ui.data.upload import read_again
-from calib.ui.fitting import offer_to_fit_again, offered_presets, start
 from calib.ui.link import go_to, page_link
+from calib.ui.progress import offer_to_fit_again, offered_presets, start_fits
 from calib.ui.restore import open_data
 from calib.ui.session import OpenSession, Reading, current_session, keep
 from calib.ui.shell import view_switch
@@ -42,8 +42,6 @@ SHOWN = 24
 IN_A_ROW = 12
 WIDTH = 1000
 """Pixels of the picture, about; small images are drawn larger to fill it."""
-LARGEST = 128
-"""Pixels of an image each way; of larger ones every second, third, ... is shown."""
 UNUSED = "unused"
 """The choice that leaves weights alone."""
 WEIGHTS = "data/weights"
@@ -295,7 +293,7 @@ def next_step(session: OpenSession) -> None:
             icon=":material/play_arrow:",
             help=f"{listed([METHODS[name].title for name in names])}.",
         ):
-            start([(name, {}) for name in names])
+            start_fits([(name, {}) for name in names])
             go_to("pages/2_Compare.py")
         page_link("pages/1_Fit.py", "Choose calibrators", ":material/model_training:")
         page_link("pages/3_Reliability.py", "See the raw model's reliability", ":material/show_chart:")
@@ -337,8 +335,6 @@ def sentence(data: Predictions, features: np.ndarray) -> str:
 
 def first_images(features: np.ndarray) -> np.ndarray:
     """The first images side by side."""
-    images = features[:SHOWN]
+    images = thinned(features[:SHOWN])
     columns = min(IN_A_ROW, len(images))
-    step = -(-max(images.shape[1:3]) // LARGEST)
-    images = images[:, ::step, ::step]
     return image_grid(images, columns, pixel=max(1, WIDTH // (columns * (images.shape[2] + 1))))

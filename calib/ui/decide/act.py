@@ -15,17 +15,17 @@ from calib.decisions.outcomes import Costs, Outcome
 from calib.decisions.recalibration import RecalibratedCut
 from calib.decisions.rules import EventCut
 from calib.errors import CalibrationError
-from calib.formatting import brackets, number, percent, plural, round_percent
+from calib.formatting import brackets, number, percent, plural, round_percent, with_interval
 from calib.metrics.bootstrap import Interval
 from calib.metrics.net_benefit import NetBenefit, net_benefit, net_benefit_difference
 from calib.numerics import Floats
 from calib.plots.decisions import decision_curves
 from calib.ui import widgets
 from calib.ui.compare.answer import choose_one
-from calib.ui.decide import carry
+from calib.ui.export.view import offer_decision
 from calib.ui.fits import ShownFit, beside_raw, ready
 from calib.ui.session import OpenSession
-from calib.ui.text import literal
+from calib.ui.text import interval_cell, literal, percents
 from calib.ui.widgets import segments, show_table
 
 BASES: dict[Basis, str] = {
@@ -66,7 +66,7 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     numbers(found)
     drawn = partial(benefit, fits, fit, found.cut.value)
     widgets.folded("Is the model of use at other costs? The decision curve", "decide/benefit", drawn)
-    carry.offer(session, fit, "act", rule(session, found))
+    offer_decision(session, fit, "act", rule(session, found))
 
 
 def goal_asked() -> Goal | None:
@@ -135,13 +135,13 @@ def words(title: str, event: str, found: EventDecision, has_calibrator: bool) ->
 
 def _lead(title: str, event: str, found: EventDecision) -> str:
     outcome, share, acted = found.outcome, percent(found.cut.value), found.outcome.acted
-    width = "" if found.cut.low == found.cut.high else f" ({_percents(found.cut, 1)})"
+    width = "" if found.cut.low == found.cut.high else f" ({percents(found.cut)})"
     of = f" of {literal(event)}" if event else ""
     return (
         f"Act where the probability{of} is at least **{share}**{width}, by {title}: of 1,000 cases "
         f"**{acted.value:,.0f}** ({acted.low:,.0f} to {acted.high:,.0f}) are acted on. That finds "
-        f"{percent(outcome.recall.value, 0)} ({_percents(outcome.recall)}) of all events; of the cases acted on, "
-        f"{percent(outcome.precision.value, 0)} ({_percents(outcome.precision)}) have the event.{_mean_cost(outcome)}"
+        f"{percent(outcome.recall.value, 0)} ({percents(outcome.recall, 0)}) of all events; of the cases acted on, "
+        f"{percent(outcome.precision.value, 0)} ({percents(outcome.precision, 0)}) have the event.{_mean_cost(outcome)}"
     )
 
 
@@ -157,15 +157,12 @@ def _against_today(found: EventDecision) -> str:
     if change is None or today is None:
         return ""
     against = f"today's cut of {percent(today)} on the uncalibrated probability"
-    interval = brackets(change.cost.low, change.cost.high)
+    difference = f"difference {with_interval(change.cost)} a case"
     if change.settled:
         less = "less" if change.cost.value < 0 else "more"
         part = f"**{percent(abs(found.saved), 0)} {less}** than" if math.isfinite(found.saved) else f"{less} than"
-        return f"That is {part} {against} (difference {number(change.cost.value)} {interval} a case)."
-    return (
-        f"Whether that is less or more than {against} costs is **undecided** (difference "
-        f"{number(change.cost.value)} {interval} a case)."
-    )
+        return f"That is {part} {against} ({difference})."
+    return f"Whether that is less or more than {against} costs is **undecided** ({difference})."
 
 
 def _against_raw(found: EventDecision) -> str:
@@ -173,10 +170,10 @@ def _against_raw(found: EventDecision) -> str:
     if not change.changed.value:
         return "Calibration changes **no decision**: the uncalibrated probability reaches this cut in the same rows."
     lead = (
-        f"Calibration changes **{percent(change.changed.value)}** ({_percents(change.changed, 1)}) of the decisions at "
+        f"Calibration changes **{percent(change.changed.value)}** ({percents(change.changed)}) of the decisions at "
         f"this cut: {_raised(change.newly_acted.value, change.no_longer_acted.value)}. "
     )
-    interval = f"{number(change.cost.value)} {brackets(change.cost.low, change.cost.high)} a case"
+    interval = f"{with_interval(change.cost)} a case"
     if not change.settled:
         return f"{lead}Whether that saves costs or adds to them is undecided ({interval})."
     return f"{lead}That {'saves' if change.cost.value < 0 else 'adds'} costs ({interval})."
@@ -212,9 +209,9 @@ def outcome_table(rules: list[tuple[str, Outcome]]) -> None:
         "events found": lambda one: _counts(one.true_positives),
         "events missed": lambda one: _counts(one.misses),
         "false alarms": lambda one: _counts(one.false_positives),
-        "recall": lambda one: f"{percent(one.recall.value)} [{_percents(one.recall)}]",
-        "precision": lambda one: f"{percent(one.precision.value)} [{_percents(one.precision)}]",
-        "cost of a case": _cost_of,
+        "recall": lambda one: f"{percent(one.recall.value)} [{percents(one.recall, 0)}]",
+        "precision": lambda one: f"{percent(one.precision.value)} [{percents(one.precision, 0)}]",
+        "cost of a case": lambda one: interval_cell(one.cost),
     }
     table = pd.DataFrame({"of 1,000 cases": list(rows)})
     for title, outcome in rules:
@@ -230,7 +227,7 @@ def benefit(fits: list[ShownFit], fit: ShownFit, cut: float) -> None:
     found = [(one.title, _net_benefit(one, thresholds), one.style) for one in shown]
     widgets.show_kept(
         ("decision curve", fit.key, cut, top),
-        partial(decision_curves, found, cut, title="Net benefit"),
+        partial(decision_curves, found, cut),
         "decision-curve",
         "Net benefit is the share of events acted on minus the share of false alarms, each false alarm counted as "
         "t / (1 − t) at a threshold t (Vickers and Elkin 2006). Where a line is above 0 and above the dotted line, "
@@ -273,18 +270,9 @@ def _raw_cut(cut: RecalibratedCut | None) -> str:
         return ""
     return (
         f" By logistic recalibration, this cut is an uncalibrated probability of {percent(cut.cut.value)} "
-        f"[{_percents(cut.cut, 1)}]."
+        f"[{percents(cut.cut)}]."
     )
 
 
 def _counts(interval: Interval) -> str:
     return f"{interval.value:,.0f} [{interval.low:,.0f}, {interval.high:,.0f}]"
-
-
-def _percents(interval: Interval, digits: int = 0) -> str:
-    return f"{percent(interval.low, digits)} to {percent(interval.high, digits)}"
-
-
-def _cost_of(outcome: Outcome) -> str:
-    cost = outcome.cost
-    return "–" if cost is None else f"{number(cost.value)} {brackets(cost.low, cost.high)}"

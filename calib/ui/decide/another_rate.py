@@ -18,16 +18,16 @@ from calib.decisions.rules import CostMatrix, EventCut
 from calib.decisions.shifted_decision import ShiftedClasses, ShiftedDecision, cut_at_rate, decision_at_rate
 from calib.diagnostics.judged_decisions import classes_shifted, rates_of_rows
 from calib.errors import CalibrationError
-from calib.formatting import brackets, class_in_words, number, percent, plural
+from calib.formatting import class_in_words, number, percent, plural, with_interval
 from calib.jobs.protocol import Data
 from calib.numerics import Floats
 from calib.ui import widgets
 from calib.ui.compare.answer import choose_one
-from calib.ui.decide import act, carry, class_costs
-from calib.ui.export.view import uploaded_rows
+from calib.ui.decide import act, class_costs
+from calib.ui.export.view import offer_decision, uploaded_rows
 from calib.ui.fits import ShownFit, ready, rows_to_predict
 from calib.ui.session import OpenSession, current_session
-from calib.ui.text import literal
+from calib.ui.text import literal, percents
 from calib.ui.widgets import segments, show_table
 
 SOURCES = {"known": "Known", "rows": "From rows without labels"}
@@ -84,7 +84,7 @@ def words_of_rate(found: NewRate, names: list[str]) -> None:
     if len(found.rates) == 1:
         st.markdown(
             f"The rate of {names[0]} among {rows} is **{percent(found.rate.value)}** "
-            f"({class_costs.percents(found.rate)}), estimated from the outputs alone; among the "
+            f"({percents(found.rate)}), estimated from the outputs alone; among the "
             f"{found.n_calibration:,} calibration rows it is {percent(float(found.old_rates[0]))}."
         )
     else:
@@ -141,7 +141,7 @@ def _event(session: OpenSession, fit: ShownFit, known: bool, found: NewRate | No
         "95\u00a0% intervals."
     )
     chosen = f"a false alarm costs {alarm:g}, a miss {miss:g}, at a base rate of {percent(new)}."
-    carry.offer(session, fit, "rate", EventCut(cut=shifted.cut, column=session.view.column or 0, chosen=chosen))
+    offer_decision(session, fit, "rate", EventCut(cut=shifted.cut, column=session.view.column or 0, chosen=chosen))
 
 
 def _waiting(name: str, old: float, new: float | None, known: bool) -> str:
@@ -176,7 +176,7 @@ def _event_words(name: str, fit: ShownFit, found: ShiftedDecision, rate: NewRate
     if not gain.changed.value:
         st.markdown("That is a **tie**: both cuts decide alike on every test row.")
         return
-    interval = f"{number(gain.cost.value)} {brackets(gain.cost.low, gain.cost.high)} a case"
+    interval = f"{with_interval(gain.cost)} a case"
     if not gain.settled:
         st.markdown(f"Whether the new cut costs less than the old one is **undecided** ({interval}).")
         return
@@ -220,7 +220,7 @@ def _classes(session: OpenSession, fit: ShownFit, known: bool, found: NewRate | 
         f"{'1 for every error' if class_costs.is_zero_one(rule) else 'those entered under Cost matrix'}. Brackets are "
         "95\u00a0% intervals."
     )
-    carry.offer(session, fit, "rates", shifted.rule)
+    offer_decision(session, fit, "rates", shifted.rule)
 
 
 def entered_rates(names: list[str], old: Floats) -> Floats:
@@ -280,7 +280,7 @@ def _class_words(fit: ShownFit, found: ShiftedClasses) -> None:
         return
     kept, moved, gain = found.kept.cost, found.moved.cost, found.gain
     lead = (
-        f"At the new rates **{percent(found.changed.value)}** ({class_costs.percents(found.changed)}) of the decisions "
+        f"At the new rates **{percent(found.changed.value)}** ({percents(found.changed)}) of the decisions "
         f"of {fit.title} change. Of 1,000 rows the cost is **{number(1000 * moved.value)}**, and "
         f"**{number(1000 * kept.value)}** if the decisions stay"
     )
@@ -305,7 +305,7 @@ def _rates_table(names: list[str], found: NewRate) -> None:
             {
                 "class": names,
                 "calibration rows": [percent(float(rate)) for rate in found.old_rates],
-                "new rows": [f"{percent(rate.value)} [{class_costs.percents(rate)}]" for rate in found.rates],
+                "new rows": [f"{percent(rate.value)} [{percents(rate)}]" for rate in found.rates],
             }
         ),
         "class",

@@ -19,10 +19,10 @@ from calib.metrics.bootstrap import Interval
 from calib.numerics import Floats
 from calib.ui import widgets
 from calib.ui.compare.answer import choose_one
-from calib.ui.decide import carry
+from calib.ui.export.view import offer_decision
 from calib.ui.fits import RAW, ShownFit, ready, rows_to_predict
 from calib.ui.session import OpenSession
-from calib.ui.text import literal
+from calib.ui.text import literal, percents
 from calib.ui.widgets import show_table
 
 MOST_IN_MATRIX = 20
@@ -52,7 +52,7 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     if len(found.moved):
         drawn = partial(moved, names, found)
         widgets.folded("Which decisions change?", "decide/moved", drawn)
-    carry.offer(session, fit, "class costs", rule)
+    offer_decision(session, fit, "class costs", rule)
 
 
 def asked(session: OpenSession) -> CostMatrix:
@@ -263,8 +263,3 @@ def thousand(interval: Interval) -> str:
     """A mean over rows as a number of 1,000 rows, with its interval."""
     value, low, high = (1000.0 * part for part in interval)
     return f"{number(value)} {brackets(low, high)}"
-
-
-def percents(interval: Interval) -> str:
-    """The ends of an interval of a share."""
-    return f"{percent(interval.low)} to {percent(interval.high)}"

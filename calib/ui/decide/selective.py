@@ -21,12 +21,13 @@ from calib.diagnostics.risk_coverage import (
 from calib.evaluation.comparison_table import NEGLIGIBLE
 from calib.formatting import listed, number, percent, plural, round_percent, signed, with_interval
 from calib.jobs.protocol import Data
-from calib.plots.risk import answerable_chart, risk_diagram
+from calib.plots.decisions import answerable_chart, risk_diagram
 from calib.ui import widgets
 from calib.ui.compare.answer import ANSWER_COSTS, choose_one
-from calib.ui.decide import carry
+from calib.ui.export.view import offer_decision
 from calib.ui.fits import ShownFit, ready, rows_to_predict
 from calib.ui.session import OpenSession
+from calib.ui.text import percents
 from calib.ui.widgets import several, show_table
 
 ACCEPTED = 2.0
@@ -90,10 +91,9 @@ def answers(fits: list[ShownFit], closer: ShownFit, accepted: float) -> None:
         if len(fits) > 1:
             with st.container(width=ANSWERS_PIXELS):
                 rows = [(fit.title, answerable(curve_of(fit), accepted), fit.style) for fit in fits]
-                draw = partial(answerable_chart, rows, accepted, title="What each method can answer")
                 widgets.show_kept(
                     ("answerable", *(fit.key for fit in fits), accepted),
-                    draw,
+                    partial(answerable_chart, rows, accepted),
                     "answerable",
                     "The largest share of inputs with no more than the accepted error among them, with its 95\u00a0% "
                     "interval; the dotted line is the raw model.",
@@ -225,11 +225,10 @@ def guarantee(session: OpenSession, fit: ShownFit, accepted: float) -> None:
     if found.found is not None:
         error, share = found.found.error, found.found.coverage
         st.markdown(
-            f"On the rows that it was not chosen on, **{percent(share.value)}** ({percent(share.low)} to "
-            f"{percent(share.high)}) are answered, with **{percent(error.value)} error** ({percent(error.low)} to "
-            f"{percent(error.high)})."
+            f"On the rows that it was not chosen on, **{percent(share.value)}** ({percents(share)}) are answered, with "
+            f"**{percent(error.value)} error** ({percents(error)})."
         )
-        carry.offer(session, fit, "guarantee", found.made.rule)
+        offer_decision(session, fit, "guarantee", found.made.rule)
     st.caption(
         "The share above is the largest that looks safe on these rows; the search makes it look safer than it is. "
         "Here thresholds are tested from the strictest on until one fails, and the error is at most the accepted "
@@ -259,11 +258,11 @@ def costs(session: OpenSession, fit: ShownFit) -> None:
         return
     st.markdown(
         f"Answer where the confidence is at least **{_threshold(rule.threshold)}**: {percent(found.coverage.value)} of "
-        f"rows, with {percent(found.error.value)} ({percent(found.error.low)} to {percent(found.error.high)}) error. A "
+        f"rows, with {percent(found.error.value)} ({percents(found.error)}) error. A "
         f"row costs {with_interval(found.cost)}; answering all costs {with_interval(found.cost_answering)}, so that "
         f"handing over saves {with_interval(found.saved)}."
     )
-    carry.offer(session, fit, "costs", rule)
+    offer_decision(session, fit, "costs", rule)
     st.caption(
         "1 − cost of handing over / cost of an error (Chow 1970), which is the best threshold where confidence is "
         "calibrated. No row chose it; it is judged on all test rows."

@@ -15,9 +15,10 @@ from calib.metrics.bootstrap import Interval
 from calib.plots.decisions import set_sizes
 from calib.ui import widgets
 from calib.ui.compare.answer import choose_one
-from calib.ui.decide import carry
+from calib.ui.export.view import offer_decision
 from calib.ui.fits import ShownFit, ready, rows_to_predict
 from calib.ui.session import OpenSession
+from calib.ui.text import percents
 from calib.ui.widgets import segments, show_table
 
 NAMES: dict[Score, str] = {"lac": "LAC", "aps": "APS", "raps": "RAPS"}
@@ -42,7 +43,7 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
         words(fit.title, found, options[0])
     picture(fits[0], fit, found)
     widgets.folded("Coverage by class", "sets/by class", partial(by_class, session.data.class_names, found))
-    carry.offer(session, fit, "sets", sets=found.method.made)
+    offer_decision(session, fit, "sets", sets=found.method.made)
 
 
 def wanted() -> tuple[float, Score, bool]:
@@ -74,9 +75,9 @@ def words(title: str, found: SetsBeside, alpha: float) -> None:
         expected = f"; on so many rows {percent(one.expected[0])} to {percent(one.expected[1])} is expected"
     st.markdown(
         f"Sets of {title} hold **{number(one.mean_size.value)} classes** {_ends(one.mean_size)} on average. They hold "
-        f"the label in **{percent(one.coverage.value)}** ({_percents(one.coverage)}) of rows, where "
+        f"the label in **{percent(one.coverage.value)}** ({percents(one.coverage)}) of rows, where "
         f"{percent(1 - alpha, 0)} was asked for{expected}. {percent(one.single.value)} hold one class alone, and "
-        f"{percent(one.empty.value)} ({_percents(one.empty)}) are empty. {_change(found)}"
+        f"{percent(one.empty.value)} ({percents(one.empty)}) are empty. {_change(found)}"
     )
     if made.per_class and len(made.always):
         st.warning(
@@ -103,7 +104,7 @@ def picture(raw: ShownFit, fit: ShownFit, found: SetsBeside) -> None:
     made = found.method.made
     widgets.show_kept(
         ("set sizes", fit.key, made.alpha, made.score, made.per_class),
-        partial(set_sizes, shown, title="Classes in a set"),
+        partial(set_sizes, shown),
         "set-sizes",
         "The share of rows whose set holds so many classes. A set with one class is an answer; an empty one says that "
         "every class is stranger than promised, and such a row is best handed over.",
@@ -133,7 +134,3 @@ def by_class(names: tuple[str, ...], found: SetsBeside) -> None:
 
 def _ends(interval: Interval) -> str:
     return brackets(interval.low, interval.high)
-
-
-def _percents(interval: Interval) -> str:
-    return f"{percent(interval.low)} to {percent(interval.high)}"

@@ -1,10 +1,10 @@
-"""The parts of the Export page: the bundle, other files, what they record, and calibrated probabilities of a file."""
+"""Parts of the Export page: files of a calibrator, what they record and decide, and calibrated outputs of a file."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -14,6 +14,8 @@ from calib.canonical import KINDS, Kind
 from calib.data import DataError, read_features, read_rows
 from calib.data.load import APART
 from calib.data.options import FORMATS
+from calib.decisions.conformal import PredictionSets
+from calib.decisions.rules import AnyRule
 from calib.errors import CalibrationError
 from calib.export import provenance, writer
 from calib.export.bundle import check_mlflow
@@ -27,10 +29,10 @@ from calib.jobs.protocol import Data
 from calib.registry import is_pairs, is_top_k
 from calib.ui.building import FileTask, at_once, on_request
 from calib.ui.data.view import show_finding
-from calib.ui.fits import ShownFit, intervals_of, ready
+from calib.ui.fits import RAW, ShownFit, intervals_of, ready
 from calib.ui.server.memory import nbytes
 from calib.ui.server.uploads import StoredUpload, uploader
-from calib.ui.session import Carried, OpenSession, current_session, keep
+from calib.ui.session import EXPORTED, Carried, OpenSession, current_session, keep
 from calib.ui.text import show_notes
 from calib.ui.widgets import size_in_words
 
@@ -78,6 +80,7 @@ CONFIDENCE = """confidence = calibrator.confidence(outputs, features)
 
 _PACKED = re.compile(r'(?<=numbers\(")[^"]+')  # what was learned, where it is long
 _HEADING = re.compile(r"^(?=#)", re.MULTILINE)
+EXPORT = "pages/5_Export.py"
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,3 +314,47 @@ def _read(exported: ExportedCalibrator, file: StoredUpload, kind: Kind | None) -
         return Rows(logits, ids=read.ids, pairs=pairs)
     features = read_features((file.filename, file), isolate=APART)
     return Rows(logits, features=exported.to_features(features), ids=read.ids)
+
+
+def offer_decision(
+    session: OpenSession,
+    fit: ShownFit,
+    name: str,
+    decision: AnyRule | None = None,
+    sets: PredictionSets | None = None,
+) -> None:
+    """Offer to put a rule, or sets, into the files of a fit, and to go there.
+
+    Parameters
+    ----------
+    fit : whose probabilities the numbers hold for; the raw model has no files.
+    name : of the question, unique on the page.
+    """
+    if fit.key == RAW:
+        st.caption("Fit a calibrator, and this decision can be exported with it.")
+        return
+    label = f"Export {escape_markdown(fit.title)} with {'this decision' if sets is None else 'these sets'}"
+    if st.button(label, key=f"decide/carry/{name}", icon=":material/download:", type="primary"):
+        held = session.carried.get(fit.key, Carried())
+        session.carried[fit.key] = replace(held, decision=decision) if sets is None else replace(held, sets=sets)
+        session.picked[EXPORTED] = fit.key
+        st.switch_page(EXPORT)
+
+
+def decided(session: OpenSession, fit: ShownFit) -> None:
+    """What the files of a fit decide, with a button that leaves it out."""
+    held = session.carried.get(fit.key)
+    if held is None:
+        return
+    parts = []
+    if held.decision is not None:
+        names, event = list(session.data.class_names), session.data.event
+        if event is not None:
+            names[event.column] = event.name
+        parts.append(held.decision.said(tuple(names)))
+    if held.sets is not None:
+        parts.append(held.sets.said())
+    st.markdown(f"**These files also decide:** {escape_markdown(' '.join(parts))}")
+    if st.button("Leave the decision out", key="export/leave out", icon=":material/close:", type="tertiary"):
+        del session.carried[fit.key]
+        st.rerun()

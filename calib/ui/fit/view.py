@@ -13,10 +13,9 @@ from calib.data import Predictions
 from calib.formatting import listed, plural
 from calib.hardware import DEVICES, cpu_description, gpu_present
 from calib.registry import METHODS, can_learn, missing_arrays, said_of_kind, short_of_rows
-from calib.ui.fitting import offered_presets, start
 from calib.ui.link import page_link
 from calib.ui.menu import said_of_missing
-from calib.ui.progress import job_list
+from calib.ui.progress import job_list, offered_presets, start_fits
 from calib.ui.session import OpenSession
 from calib.ui.widgets import segments
 
@@ -127,7 +126,7 @@ def choose_and_start(session: OpenSession) -> None:
         type="primary",
         icon=":material/play_arrow:",
         disabled=not methods,
-        on_click=start,
+        on_click=start_fits,
         args=(list(params.items()),),
     )
 

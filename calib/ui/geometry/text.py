@@ -10,7 +10,7 @@ from calib.formatting import listed, number, percent, plural
 from calib.metrics.bootstrap import Interval
 from calib.plots.geometry_success import NAMES
 from calib.ui.geometry.state import Row
-from calib.ui.text import literal
+from calib.ui.text import literal, percents
 
 
 def finding(sides: Sides) -> str:
@@ -57,7 +57,7 @@ def _right(share: RightShare, owner: str) -> str:
 
 
 def _interval(rate: Interval) -> str:
-    return f"95\u00a0%: {percent(rate.low)} to {percent(rate.high)}"
+    return f"95\u00a0%: {percents(rate)}"
 
 
 def whose(measured: Timed, learned: Timed, n_train: int) -> str:

@@ -9,7 +9,7 @@ from calib.diagnostics.class_rows import JudgedMap
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import listed, percent, plural
 from calib.numerics import Floats, sigmoid
-from calib.plots.maps_posterior import probability_text
+from calib.plots.maps import probability_text
 from calib.ui.fits import ShownFit
 from calib.ui.text import literal
 

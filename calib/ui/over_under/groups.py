@@ -1,4 +1,4 @@
-"""Groups on the Over- and underconfidence page: which subgroups are off, and which stand out from the rest."""
+"""Groups on the Over- and underconfidence page: which are off and which stand out, and their panels of a risk model."""
 
 from __future__ import annotations
 
@@ -10,20 +10,37 @@ import pandas as pd
 import streamlit as st
 
 from calib.data import Predictions
+from calib.decisions.group_recalibration import GroupGain
+from calib.diagnostics.group_panels import (
+    IDEALS,
+    LEAST_EVENTS,
+    MEASURES,
+    GroupPanel,
+    GroupPanels,
+    group_panels,
+    recalibrated_by_group,
+)
 from calib.diagnostics.subgroups import LEAST_ROWS, GroupGaps, Subgroups, folded, subgroups
+from calib.evaluation.evaluation import row_arrays
 from calib.evaluation.view import TOP_LABEL, View
-from calib.formatting import class_in_words, listed, plural
+from calib.formatting import class_in_words, listed, number, percent, plural, signed, with_interval
+from calib.jobs.protocol import Data
 from calib.numerics import Ints
-from calib.plots.confidence_bands import per_class_chart
+from calib.plots.forest import forest
+from calib.plots.over_under import per_class_chart
 from calib.plots.style import Style
 from calib.ui import widgets
 from calib.ui.fits import ShownFit, beside_raw, ready
+from calib.ui.over_under.view import THIRD, in_order
+from calib.ui.session import OpenSession
 from calib.ui.text import literal
 from calib.ui.widgets import segments, show_table, whole_number
 
 MOST_GROUPS = 20
 MOST_NAMED = 3
 BY = {"groups": "group of the data", "predicted": "raw model's predicted class"}
+DRAWN = ("oe", "slope", "auroc")
+MOST_DRAWN = 12
 
 
 def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
@@ -122,9 +139,7 @@ def _subgroup_table(result: Subgroups, raw: Subgroups | None, view: View) -> pd.
     )
     if raw is not None:
         table["gap of the raw model"] = raw.gaps.gap
-    first = result.worst_first
-    rest = np.setdiff1d(np.arange(len(result.names)), first)
-    return table.take(np.concatenate([first, rest])).round(4)
+    return in_order(table, result.worst_first)
 
 
 def _verdicts(result: Subgroups, view: View) -> list[str]:
@@ -173,3 +188,151 @@ def _named(subgroups: Subgroups, numbers: Ints, excess: bool = False) -> str:
     named = [f"{literal(subgroups.names[k])} {100 * values[k]:+.1f} points" for k in numbers[:MOST_NAMED]]
     more = len(numbers) - len(named)
     return listed([*named, *([f"{more:,} more"] if more else [])])
+
+
+def panel(session: OpenSession, fit: ShownFit) -> None:
+    """O:E, slope and the others in each group of the data."""
+    assert session.test.groups is not None
+    found = panels_of(session, fit)
+    st.markdown(" ".join(filter(None, [_off(found, fit.title), _small(found)])))
+    if found.judged:
+        pictures(fit, found)
+    show_table(_panel_table(found), "group", len(MEASURES))
+    st.caption(
+        f"Intervals of one measure hold for all {plural(len(found.judged), 'group')} together with 95\u00a0% "
+        "(Bonferroni); those of all rows have 95\u00a0% each. The groups come in the order of O:E, the farthest from 1 "
+        "first."
+    )
+
+
+def panels_of(session: OpenSession, fit: ShownFit) -> GroupPanels:
+    """The panel of one method in each group of the test rows, computed by a worker."""
+    one = fit.evaluation
+    kind = None if one.weights is None else session.test.weight_kind
+    given = *one.pair, session.test.groups, one.weights, kind, one.clusters
+    return ready(("group panels", fit.key), f"the panel of {fit.title} in each group", group_panels, *given)
+
+
+def _off(found: GroupPanels, title: str) -> str:
+    if not found.judged:
+        return ""
+    off = found.off("oe")
+    judged = plural(len(found.judged), "group")
+    if not off:
+        lead = f"With {title}, **O:E differs significantly from 1 in none of {judged}**."
+    else:
+        named = listed([f"{literal(g.name)} {with_interval(g.measures['oe'])}" for g in off[:MOST_NAMED]])
+        more = "" if len(off) <= MOST_NAMED else f" and {len(off) - MOST_NAMED} more"
+        lead = f"With {title}, **O:E differs from 1 in {len(off)} of {judged}**: {named}{more}."
+    slopes = found.off("slope")
+    if not slopes:
+        return lead
+    return f"{lead} The calibration slope differs from 1 in {len(slopes)} ({_names(slopes)})."
+
+
+def _small(found: GroupPanels) -> str:
+    if not found.small:
+        return ""
+    named = listed([f"{literal(group.name)} ({group.too_few})" for group in found.small[:MOST_NAMED]])
+    more = "" if len(found.small) <= MOST_NAMED else f" and {len(found.small) - MOST_NAMED} more"
+    return (
+        f"**Too small to judge**: {plural(len(found.small), 'group')} with fewer than {LEAST_EVENTS} rows of either "
+        f"outcome, {named}{more}."
+    )
+
+
+def _names(groups: tuple[GroupPanel, ...]) -> str:
+    named = listed([literal(group.name) for group in groups[:MOST_NAMED]])
+    return named if len(groups) <= MOST_NAMED else f"{named} and {len(groups) - MOST_NAMED} more"
+
+
+def pictures(fit: ShownFit, found: GroupPanels) -> None:
+    """Forest plots of three measures, side by side."""
+    shown = found.judged[:MOST_DRAWN]
+    with st.container(horizontal=True, gap="small"):
+        for key in DRAWN:
+            rows = [(group.name, group.measures[key]) for group in shown]
+            one = partial(
+                forest, rows, found.overall[key], fit.style, MEASURES[key], ideal=IDEALS.get(key), ratio=key == "oe"
+            )
+            with st.container(width=THIRD):
+                widgets.show_kept(
+                    ("forest", key, fit.key, fit.style),
+                    one,
+                    f"groups-{key}",
+                    f"{MEASURES[key]} in each group with its simultaneous interval, and last on all rows. The line is "
+                    + ("what a calibrated model has." if key in IDEALS else "the value of all rows."),
+                )
+    if len(found.judged) > MOST_DRAWN:
+        st.caption(f"The figures show {MOST_DRAWN} of {plural(len(found.judged), 'group')}, the table all.")
+
+
+def _panel_table(found: GroupPanels) -> pd.DataFrame:
+    table = pd.DataFrame(
+        {
+            "group": [group.name for group in found.groups],
+            "rows": [group.rows for group in found.groups],
+            "events": [group.events for group in found.groups],
+            "event rate": [percent(group.rate) for group in found.groups],
+            "mean risk": [percent(group.mean_risk) for group in found.groups],
+        }
+    )
+    for key, title in MEASURES.items():
+        table[title] = [
+            with_interval(group.measures[key]) if group.measures else f"too few: {group.too_few}"
+            for group in found.groups
+        ]
+    return table
+
+
+def recalibration(session: OpenSession) -> None:
+    """Whether a map for each group, shrunk towards the shared one, is better on the test rows."""
+    found = recalibrated(session)
+    st.markdown(sentence(found))
+    made = found.made
+    if made.spread:
+        factor = np.exp(made.offsets)
+        order = np.argsort(-np.abs(made.offsets), kind="stable")
+        show_table(
+            pd.DataFrame(
+                {
+                    "group": [made.names[k] for k in order],
+                    "calibration rows": made.rows[order],
+                    "events": made.events[order],
+                    "factor of the odds": [number(float(factor[k])) for k in order],
+                }
+            ),
+            "group",
+        )
+    st.caption(
+        "Both maps are logistic recalibrations of the raw model, fitted to the calibration rows: one intercept and "
+        "slope for all, or normally distributed intercepts by group, each shrunk towards the shared map the more, the "
+        "fewer rows its group has."
+    )
+
+
+def recalibrated(session: OpenSession) -> GroupGain:
+    """Intercepts for groups judged on the test rows, by a worker; the same for every method."""
+    first, test, column = session.calibration, session.test, session.view.column
+    arrays: dict[str, Any] = {name: getattr(first, name) for name in ("logits", "labels", "groups")}
+    arrays |= {f"test_{name}": getattr(test, name) for name in ("logits", "labels", "groups")}
+    about = row_arrays(test)
+    arrays |= {f"test_{name}": array for name, array in about.items() if array is not None}
+    kind = None if about["weights"] is None else test.weight_kind
+    data = Data(f"{session.split_key} groups", arrays)
+    return ready(("by group",), "recalibration by group", recalibrated_by_group, column, kind, data=data)
+
+
+def sentence(found: GroupGain) -> str:
+    """Whether groups pay, in words."""
+    made, gain = found.made, found.log_loss
+    if not made.spread:
+        return f"The {plural(len(made.names), 'group')} show no departure from the shared map: it is a **tie**."
+    change = f"log loss {with_interval(gain, signed)} beside {number(found.shared_loss)}, on {found.n:,} test rows"
+    lead = (
+        f"The odds of the {plural(len(made.names), 'group')} differ by a factor of about {number(np.exp(made.spread))}"
+    )
+    if found.pays is None:
+        return f"{lead}; whether a map for each group is better than the shared one is **undecided** ({change})."
+    word = "better" if found.pays else "worse"
+    return f"{lead}; a map for each group, shrunk, is **{word}** than the shared one ({change})."

@@ -19,8 +19,16 @@ from calib.evaluation import Evaluation
 from calib.evaluation.view import View
 from calib.formatting import percent, plural, points
 from calib.metrics import BINNINGS
-from calib.plots.confidence_bands import band_chart, band_name, per_class_chart
-from calib.plots.over_under import Row, before_after, confidence_densities, ratio_to_odds
+from calib.numerics import Ints
+from calib.plots.over_under import (
+    Row,
+    band_chart,
+    band_name,
+    before_after,
+    confidence_densities,
+    per_class_chart,
+    ratio_to_odds,
+)
 from calib.plots.style import Style
 from calib.plots.theorem import over_under_plane, theorem_chain, theorem_lines
 from calib.ui import widgets
@@ -67,15 +75,15 @@ def change(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
     )
     over, under = view.overconfidence, view.underconfidence
     pictures = (
-        ("ratio", partial(ratio_to_odds, rows, title="Ratio o / u against the odds", view=view),
+        ("ratio", partial(ratio_to_odds, rows, view=view),
          f"The {view.mean_said} of a calibrated method is the {view.outcome}, so that o · {view.p_wrong} = "
          f"u · {view.p_right}: its ratio o / u is {view.p_right} / {view.p_wrong}, the {view.odds}, drawn as a bar. "
          f"Where a dot lies to the right of its bar the method {view.is_}{view.over}, to the left it "
          f"{view.is_}{view.under}; the faint line between them is the rest to correct."),
-        ("under", partial(before_after, rows, "under", title=f"{under.capitalize()} u", view=view),
+        ("under", partial(before_after, rows, "under", view=view),
          f"{reading}{under.capitalize()} is the {view.under_meaning}. Calibration fixes the ratio o / u; at that "
          "ratio, smaller o and u mean better discrimination."),
-        ("over", partial(before_after, rows, "over", title=f"{over.capitalize()} o", view=view),
+        ("over", partial(before_after, rows, "over", view=view),
          f"{reading}{over.capitalize()} is the {view.over_meaning}."),
     )  # fmt: skip
     with st.container(horizontal=True, gap="small"):
@@ -170,7 +178,7 @@ def theorem(chosen: list[ShownFit], rows: list[Row], keys: tuple[str, ...], clos
         with st.container(width=widgets.HALF):
             widgets.show_kept(
                 ("plane", *keys),
-                lambda: over_under_plane(rows, title="The gap is the distance to the diagonal", view=view),
+                partial(over_under_plane, rows, view),
                 "over-under-plane",
                 f"Across, u weighted by {view.p_right}; up, o weighted by {view.p_wrong}. Every calibrated method lies "
                 f"on the dotted diagonal: above it a method {view.is_}{view.over}, below it {view.is_}{view.under}. On "
@@ -186,7 +194,7 @@ def _chain(chosen: list[ShownFit], bins: BinChoice) -> go.Figure:
     key, what = ("chains", bins, *(fit.key for fit in chosen)), "the calibration errors in these bins"
     found = ready(key, what, theorem_of_all, pairs, bins.n_bins, bins.binning)
     chains = [(fit.title, chain, fit.style) for fit, chain in zip(chosen, found, strict=True)]
-    return theorem_chain(chains, title="The chain holds in every row", view=chosen[0].evaluation.view)
+    return theorem_chain(chains, chosen[0].evaluation.view)
 
 
 def any_bins(fit: ShownFit, bins: BinChoice) -> None:
@@ -195,7 +203,7 @@ def any_bins(fit: ShownFit, bins: BinChoice) -> None:
     chains = ready(key, what, theorem_by_bins, *fit.evaluation.pair, bins.binning)
     widgets.show_kept(
         ("theorem lines", fit.key, bins),
-        lambda: theorem_lines(chains, fit.style, bins.n_bins, title="For any number of bins"),
+        partial(theorem_lines, chains, fit.style, bins.n_bins),
         "theorem-by-bins",
         f"The calibration errors of {fit.title} for 1 to 100 {binning_name(bins.binning)} bins, over its gap (shaded), "
         "which needs no bins. With one bin they equal the gap; they rise above it by gaps of both signs that "
@@ -210,7 +218,7 @@ def bands(fits: list[ShownFit], fit: ShownFit) -> None:
     beside = f"Grey is the raw model, beneath it {fit.title}, whose rows may lie in other bands. "
     widgets.show_kept(
         ("bands", fit.key),
-        partial(band_chart, methods, title=f"What each band of {view.said} adds", view=view),
+        partial(band_chart, methods, view),
         "confidence-bands",
         f"Each band's share of the rows times its {view.mean_said} minus {view.outcome}: the bars of one colour add "
         f"up to that method's gap; whiskers are 95\u00a0% intervals. {beside if len(methods) > 1 else ''}Hovering "
@@ -314,6 +322,10 @@ def _class_table(names: Sequence[str], methods: list[Named]) -> pd.DataFrame:
     )
     if len(methods) > 1:
         table["gap of the raw model"] = methods[0][1].gap
-    first = gaps.worst_first()
-    others = np.setdiff1d(np.arange(len(names)), first)
+    return in_order(table, gaps.worst_first())
+
+
+def in_order(table: pd.DataFrame, first: Ints) -> pd.DataFrame:
+    """The table with these rows first and the others as they come, rounded."""
+    others = np.setdiff1d(np.arange(len(table)), first)
     return table.take(np.concatenate([first, others])).round(4)

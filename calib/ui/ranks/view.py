@@ -87,6 +87,6 @@ def gaps(fits: list[ShownFit]) -> None:
 
     def build() -> go.Figure:
         lines = [(fit.title, fitted.weights_, fit.style) for fit, fitted in weighted]
-        return weight_chart(lines, "Weights of the gaps between ranks")
+        return weight_chart(lines)
 
     widgets.show_kept(("gap figure", *(fit.key for fit, _ in weighted)), build, "gaps", HOW_TO_READ_WEIGHTS)

@@ -113,11 +113,12 @@ def controls(view: str, session: OpenSession) -> Options:
 def _curve(gap: bool) -> tuple[str, bool]:
     """What is drawn through the rows, and whether the consistency band goes with it; the gap view has bins."""
     left, right = st.columns(2, vertical_alignment="bottom")
-    shape = left.segmented_control(
-        "Curve", SHAPES, default="Bins", required=True, key="rel/shape", persist_state="session", disabled=gap,
-        help="Bins average groups of rows; Smooth lets each row count for its neighbourhood; CORP pools rows until the "
-        "curve rises, by isotonic regression. The gap view has bins.",
-    ) or "Bins"  # fmt: skip
+    with left:
+        shape = segments(
+            "Curve", SHAPES, "Bins", "rel/shape", disabled=gap,
+            help="Bins average groups of rows; Smooth lets each row count for its neighbourhood; CORP pools rows until "
+            "the curve rises, by isotonic regression. The gap view has bins.",
+        )  # fmt: skip
     band = right.toggle(
         "Consistency band (95\u00a0%)", value=shape == "CORP", key=f"rel/band/{shape}",
         persist_state="session", disabled=gap,

@@ -1,10 +1,9 @@
-"""Parts of the Reliability page: the diagrams with their scores, and the rows of a bin."""
+"""Parts of the Reliability page: the diagrams with their scores, the rows of a bin, and the panel of a risk model."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,19 +11,23 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from calib.data import Predictions
-from calib.diagnostics.reliability import ReliabilityCurve
+from calib.diagnostics.reliability import CorpCurve, ReliabilityCurve
+from calib.diagnostics.smooth_reliability import SmoothCurve
 from calib.evaluation.bootstrap import said_of_intervals
 from calib.evaluation.view import TOP_LABEL
-from calib.formatting import number, percent, plural
-from calib.plots.reliability import corp_diagram, gap_diagram, reliability_diagram, smooth_diagram
+from calib.formatting import escape_markdown, number, percent, plural, with_interval
+from calib.metrics.risk_measures import RiskMeasure
+from calib.metrics.risk_model import RiskModelPanel, risk_model
+from calib.plots.reliability import gap_diagram, reliability_diagram
 from calib.plots.reliability_frame import common_limits
+from calib.plots.risk_model import prefers_logit, risk_limits, risk_model_diagram
 from calib.plots.style import Limits
 from calib.ui import widgets
-from calib.ui.fits import ShownFit
+from calib.ui.fits import RAW, ShownFit, beside_raw, ready
 from calib.ui.reliability import state as reliability_curves
 from calib.ui.reliability.state import Options, crowded
 from calib.ui.reliability.text import axes_note, how_to_read, note, scores
-from calib.ui.session import keep
+from calib.ui.session import OpenSession, keep
 from calib.ui.widgets import draw_table
 
 Bin = tuple[ShownFit, ReliabilityCurve, int]
@@ -32,6 +35,17 @@ Bin = tuple[ShownFit, ReliabilityCurve, int]
 
 DIAGRAM_PIXELS = 580
 """Height of a square diagram with its histogram; two stand side by side unless the window is narrow."""
+FOLDED = "reliability/panel"
+"""Key of the folded part."""
+BESIDE = "reliability/panel/beside"
+"""Key of the choice of the method beside the raw model."""
+
+_CURVE = (
+    "The line is the observed rate at each predicted risk: a logistic regression on a restricted cubic spline of the "
+    "log-odds, with its pointwise 95\u00a0% band. Dashed: loess, which ICI, E50, E90 and Emax are distances from. On "
+    "the dotted diagonal the observed rate equals the predicted risk; below it risks are overestimated. Beneath: how "
+    "many rows have which risk, above the line those with the event and below it those without."
+)
 
 
 def diagrams(chosen: list[ShownFit], curves: list[ReliabilityCurve], options: Options) -> Bin | None:
@@ -62,17 +76,16 @@ def diagrams(chosen: list[ShownFit], curves: list[ReliabilityCurve], options: Op
 
 
 def _diagram(fit: ShownFit, curve: ReliabilityCurve, options: Options, limits: Limits) -> go.Figure:
-    style, scale, view = fit.style, options.scale, fit.evaluation.view
     histogram, band = reliability_curves.histogram(fit, options), reliability_curves.band(fit, options)
-    looks: dict[str, Any] = {"limits": limits, "histogram": histogram, "band": band, "view": view}
-    looks["height"] = DIAGRAM_PIXELS
+    line: SmoothCurve | CorpCurve | None = None
     if options.shape == "Smooth":
-        smooth = reliability_curves.smooth(fit, options)
-        return smooth_diagram(smooth, curve, style, scale, **looks)
-    if options.shape == "CORP":
-        steps = reliability_curves.corp(fit, options)
-        return corp_diagram(steps, curve, style, scale, **looks)
-    return reliability_diagram(curve, style, scale, **looks)
+        line = reliability_curves.smooth(fit, options)
+    elif options.shape == "CORP":
+        line = reliability_curves.corp(fit, options)
+    return reliability_diagram(
+        curve, fit.style, options.scale, limits=limits, histogram=histogram, height=DIAGRAM_PIXELS, band=band,
+        view=fit.evaluation.view, line=line,
+    )  # fmt: skip
 
 
 def gaps(chosen: list[ShownFit], curves: list[ReliabilityCurve], options: Options) -> None:
@@ -134,3 +147,96 @@ def _list_rows(test: Predictions, fit: ShownFit, curve: ReliabilityCurve, which:
         ),
         height=300,
     )
+
+
+def offer_panel(session: OpenSession, fits: list[ShownFit], begin: ShownFit) -> None:
+    """Offer the panel, of the raw model and one method beside it, folded.
+
+    Parameters
+    ----------
+    session : in the event view.
+    fits : all of them, the raw model first.
+    begin : the fit that is shown beside the raw model to begin with.
+    """
+    title = "The panel of a risk model: AUROC, O:E, slope, ICI"
+    widgets.folded(title, FOLDED, partial(_panel, session, fits, begin))
+
+
+def panel_of(session: OpenSession, fit: ShownFit) -> RiskModelPanel:
+    """The panel of one method on the test rows, computed by a worker."""
+    seen = fit.evaluation
+    kind = None if seen.weights is None else session.test.weight_kind
+    what = f"the panel of {fit.title}"
+    risk, event = seen.pair
+    if fit.key == RAW:
+        risk = session.test.as_written(risk)
+    return ready(("risk panel", fit.key), what, risk_model, risk, event, seen.weights, kind, seen.clusters)
+
+
+def _panel(session: OpenSession, fits: list[ShownFit], begin: ShownFit) -> None:
+    shown = fits[:1]
+    if len(fits) > 1:
+        shown = beside_raw(fits, widgets.one_fit(fits[1:], BESIDE, "Beside the raw model", begin, style="list"))
+    panels = [(fit, panel_of(session, fit)) for fit in shown]
+    widgets.show_table(_panel_table(panels), "measure", len(panels), height="content")
+    with st.popover("Definitions and intervals", icon=":material/help:", type="tertiary"):
+        for measure in panels[0][1].measures:
+            st.markdown(f"**{measure.title}:** {escape_markdown(measure.convention)}")
+    st.caption(_about(panels[0][1]))
+    curves = [panel.curve for _, panel in panels]
+    limits = risk_limits(curves, "logit" if prefers_logit(curves[0]) else "linear")
+    for place, (fit, panel) in zip(st.columns(2, gap="medium"), panels, strict=False):
+        with place:
+            _one_model(fit, panel, limits)
+
+
+def _panel_table(panels: list[tuple[ShownFit, RiskModelPanel]]) -> pd.DataFrame:
+    """One row per measure: each method's value with its interval, and what chance gives."""
+    first = panels[0][1].measures
+    table = pd.DataFrame({"measure": [measure.title for measure in first]})
+    for fit, panel in panels:
+        table[f"{fit.title}, 95\u00a0% interval"] = [with_interval((m.value, m.low, m.high)) for m in panel.measures]
+    for fit, panel in panels:
+        table[f"{fit.title}, if calibrated"] = [_if_calibrated(measure) for measure in panel.measures]
+    return table
+
+
+_PERFECT = {"oe": "1", "citl": "0", "slope": "1"}
+"""What a calibrated model has on average, of measures that this is known of."""
+
+
+def _if_calibrated(measure: RiskMeasure) -> str:
+    if measure.calibrated is None:
+        return _PERFECT.get(measure.key, "")
+    median, most = measure.calibrated
+    return f"{number(median)}, at most {number(most)}"
+
+
+def _about(panel: RiskModelPanel) -> str:
+    return (
+        f"On {plural(panel.n, 'test row')}; the event happened in {percent(panel.event_rate)}. “If calibrated” is what "
+        "a calibrated model with the same risks would have: of ICI, E50, E90 and Emax, which chance keeps above 0, the "
+        "median and the value that 95\u00a0% of samples stay below."
+    )
+
+
+def _one_model(fit: ShownFit, panel: RiskModelPanel, limits: Limits) -> None:
+    """The curve of one method on axes that both have, what restricts its numbers, and each number in a sentence."""
+    view, key = fit.evaluation.view, f"risk-panel-{fit.title}"
+    widgets.method_title(fit.title, fit.style)
+    if panel.notes:
+        restricts = " ".join(panel.notes)
+        if panel.too_few_events:
+            st.warning(restricts, icon=":material/warning:")
+        else:
+            st.caption(restricts)
+    stretched = " Axes of log-odds, since the event or its absence is rare." if prefers_logit(panel.curve) else ""
+    widgets.show_kept(
+        (key, fit.key, fit.style, limits),
+        partial(risk_model_diagram, panel.curve, fit.style, view=view, limits=limits), key,
+        _CURVE + stretched,
+    )  # fmt: skip
+    if panel.clipping.sentence:
+        st.caption(escape_markdown(panel.clipping.sentence))
+    sentences = [measure.sentence for measure in panel.measures] + [panel.spiegelhalter.sentence]
+    st.markdown("\n".join(f"- {escape_markdown(sentence)}" for sentence in sentences))

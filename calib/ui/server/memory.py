@@ -56,7 +56,8 @@ def collect(nobody_there: bool) -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-_open: Shares[Holder] = Shares()
+open_data: Shares[Any] = Shares()
+"""What visitors have open."""
 
 
 def admit(holder: Holder, address: str, leaving: Holder | None = None) -> None:
@@ -81,17 +82,7 @@ def admit(holder: Holder, address: str, leaving: Holder | None = None) -> None:
             f"{megabytes(MOST_OF_ONE)} of this server's."
         ), "Upload fewer rows: 20,000 are plenty to calibrate.")])  # fmt: skip
     most = limit("CALIB_MEMORY_GB") * 1e9
-    _open.admit(holder, address, most, leaving, what="These data need", things="data")
-
-
-def dismiss(holder: Holder) -> None:
-    """Count it no longer."""
-    _open.dismiss(holder)
-
-
-def holders() -> list[Any]:
-    """All that are counted now."""
-    return list(_open.holders())
+    open_data.admit(holder, address, most, leaving, what="These data need", things="data")
 
 
 def nbytes(*things: Any) -> int:

@@ -14,7 +14,7 @@ import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from calib.ui.server.memory import collect, holders, prepare_allocator
+from calib.ui.server.memory import collect, open_data, prepare_allocator
 from calib.ui.server.uploads import forget_ended
 
 RECONNECT = "server.disconnectedSessionTTL"
@@ -91,8 +91,8 @@ def _release(visit: Visit) -> None:
     try:
         visit.release()
         forget_ended()
-        collect(not holders())
+        collect(not open_data.holders())
         time.sleep(SETTLED)
-        collect(not holders())
+        collect(not open_data.holders())
     except Exception as error:
         logging.getLogger("calib").error("a visitor's session could not be released: %s", type(error).__name__)
