@@ -189,8 +189,9 @@ class ChangedTemperature(ChosenByFolds):
         notes = super().notes()
         absent = self.n_classes_ - int(self.learned_.sum())
         if absent:
+            behind_unfinished = 0 if self.converged_ else 1
             notes.insert(
-                not self.converged_,  # behind that it had not converged
+                behind_unfinished,
                 f"{absent} of {self.n_classes_} classes {'has' if absent == 1 else 'have'} no calibration rows, so "
                 f"nothing can be learned about {'it; it keeps' if absent == 1 else 'them; they keep'} what temperature "
                 "scaling gives.",

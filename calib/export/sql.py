@@ -61,7 +61,7 @@ similar some summarize symmetric system_user table tablesample then to trailing 
 unpivot update user using values variadic verbose when where window with
 """
 KEYWORDS = frozenset(_RESERVED.split())
-"""Words that DuckDB 1, PostgreSQL 17 or SQLite 3 do not take for a column unless they are quoted: some are errors, and
+"""Words that DuckDB 1, PostgreSQL or SQLite 3 do not take for a column unless they are quoted: some are errors, and
 TRUE, NULL and CURRENT_DATE are values."""
 
 _COMPARE, _ADD, _MULTIPLY, _ATOM = range(4)  # how strongly operators bind

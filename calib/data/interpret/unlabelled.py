@@ -137,7 +137,7 @@ def _apart(task: Callable[..., Any], source: Source, choices: Choices | None, *m
     """Read in a process of its own; what is no array of numbers, or no rows of it, was not read by us."""
     with findings_as_error(Report(choices or Choices())), ExitStack() as stack:
         found = in_a_reader(task, open_file(source, stack), choices, False, *more)
-        outputs, ids = (found.outputs, found.ids) if task is read_rows else (found, {})
+        outputs, ids = (found.outputs, found.ids) if isinstance(found, UnlabelledRows) else (found, {})
         numbers = outputs.dtype.kind in "fiu" and outputs.ndim >= 2
         if not numbers or any(names.shape != outputs.shape[:1] or names.dtype.kind != "U" for names in ids.values()):
             raise InvalidUpload("damaged", "What was read cannot be right.", "Save the file anew.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import streamlit as st
@@ -152,7 +152,7 @@ def show_only(session: OpenSession, fits: Sequence[ShownFit], key: str) -> None:
 
 def curves_of(chosen: list[ShownFit], options: Options) -> list[ReliabilityCurve]:
     """One curve in bins per method, of the confidence in the prediction or of one class's probability."""
-    return [binned(fit, options).curve for fit in chosen]
+    return [replace(binned(fit, options).curve, target=options.target) for fit in chosen]
 
 
 def binned(fit: ShownFit, options: Options) -> Binned:
