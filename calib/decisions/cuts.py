@@ -106,8 +106,8 @@ def decide(
     given = [name for name, goal in goals.items() if goal is not None]
     if len(given) > 1 or (not given and costs is None) or (given and search):
         raise CalibrationError(
-            "Give one way to a cut: costs, a threshold, a capacity, a recall or a precision; `search` goes with costs "
-            f"alone. Got {', '.join(given) or 'none'}."
+            "Give one way to a threshold: costs, its value, a capacity, a recall or a precision; `search` goes with "
+            f"costs alone. Got {', '.join(given) or 'none'}."
         )
     basis = given[0] if given else "least cost" if search else "costs"
     if basis in ("costs", "threshold"):
@@ -140,7 +140,7 @@ class _Search:
                 f"precision is above 0 and at most 1. The {basis} given is {goal:g}."
             )
         if basis == "recall" and not labels.any():
-            raise CalibrationError("No row has the event, so that no cut has a recall; give rows with events.")
+            raise CalibrationError("No row has the event, so that no threshold has a recall; give rows with events.")
         self._goal = goal
 
     def with_interval(self, resamples: Resamples, level: float) -> tuple[Interval, float | None]:
@@ -150,8 +150,8 @@ class _Search:
         if chosen < 0:
             highest = float(np.nanmax(self._criterion(*self._sums(cuts, self._all))))
             raise CalibrationError(
-                f"No cut has a precision of {self._goal:g} on these rows: the highest is {highest:.4g}. Ask for less, "
-                "or choose a cut from costs."
+                f"No threshold has a precision of {self._goal:g} on these rows: the highest is {highest:.4g}. Ask for "
+                "less, or choose a threshold from costs."
             )
         value = float(cuts[chosen])
         if len(cuts) > MAX_CUTS:

@@ -48,7 +48,7 @@ class Goal:
 
     def __post_init__(self) -> None:
         if self.basis not in get_args(Basis):
-            raise CalibrationError(f"A cut comes from one of {', '.join(get_args(Basis))}; got {self.basis!r}.")
+            raise CalibrationError(f"A threshold comes from one of {', '.join(get_args(Basis))}; got {self.basis!r}.")
         for value in ([] if self.basis == "costs" else [self.value]) + ([] if self.today is None else [self.today]):
             check_threshold(value)
 

@@ -48,7 +48,7 @@ class Costs:
             raise CalibrationError(
                 f"A false alarm must cost more than a true negative (here {self.false_alarm:g} and "
                 f"{self.true_negative:g}) and a miss more than a true positive ({self.miss:g} and "
-                f"{self.true_positive:g}); otherwise one action is always best and there is no cut."
+                f"{self.true_positive:g}); otherwise one action is always best and there is no threshold."
             )
 
     @classmethod

@@ -75,7 +75,7 @@ def recalibrated_cut(
     if not b > 0.0:
         raise CalibrationError(
             f"The recalibration has a slope of {b:.3g}: events do not become more frequent with the probability, or it "
-            "separates them. Check that the column is the event's probability, or choose the cut as a threshold."
+            "separates them. Check that the column is the event's probability, or give the threshold itself."
         )
     covariance = fit.model_cov if weights is None and not sample.clustered else fit.cov
     reach = sample.quantile(level) * np.sqrt(np.diagonal(covariance))

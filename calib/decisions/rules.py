@@ -89,7 +89,7 @@ class EventCut(Rule):
         """Refuse a calibrator without the probability of an event."""
         if n_classes != 2 or kind == "pairs" or not gives_probabilities:
             raise CalibrationError(
-                f"A cut needs the probability of one of two classes; this calibrator has {n_classes:,} classes"
+                f"A threshold needs the probability of one of two classes; this calibrator has {n_classes:,} classes"
                 f"{_without(kind, gives_probabilities)}. Take costs, or a threshold of the confidence."
             )
 

@@ -67,7 +67,7 @@ def decision_curves(
         )  # fmt: skip
     if cut is not None:
         fig.add_vline(x=cut, line={"color": GUIDE, "width": 1})
-        write(fig, f"cut {100 * cut:.3g} %", cut, 1.0, yref="paper", xanchor="left", yanchor="top", xshift=4)
+        write(fig, f"threshold {100 * cut:.3g} %", cut, 1.0, yref="paper", xanchor="left", yanchor="top", xshift=4)
     at = 0 if cut is None else int(np.argmin(np.abs(thresholds - cut)))
     said = "; ".join(
         f"{name} {found.model.value[at]:.4f} at {thresholds[at]:.1%} (acting on all {treat_all[at]:.4f}, on none 0)"

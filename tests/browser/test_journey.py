@@ -202,14 +202,14 @@ def test_from_loans_to_an_exported_cut_in_six_clicks(visitor: Page, tmp_path: Pa
     menu = page.get_by_test_id("stSidebar")
     expect(menu.get_by_text(re.compile(rf"(?<!of ){n} fitted"))).to_be_visible()
     menu.get_by_role("link", name="Decide", exact=True).click()
-    for label, value in (("Cost of a miss", "6"), ("Today's cut, in %", "50")):
+    for label, value in (("Cost of a miss", "6"), ("Today's threshold, in %", "50")):
         box = page.get_by_role("spinbutton", name=label)
         box.click()
         box.fill(value)
         box.press("Enter")
         settle(page)
     expect(page.get_by_text(percent(1 / 7)).first).to_be_visible()
-    expect(page.get_by_text(f"today's cut of {percent(0.5)}")).to_be_visible()
+    expect(page.get_by_text(f"today's threshold of {percent(0.5)}")).to_be_visible()
     no_trouble(page)
     photograph(page, "decide")
     page.get_by_role("button", name=re.compile("with this decision$")).click()

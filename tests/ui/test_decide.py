@@ -116,7 +116,7 @@ def test_an_event_opens_with_the_cut_of_the_costs(loans: OpenSession) -> None:
     assert f"**{percent(0.143)}**" in app.markdown[0].value
     app.number_input(key="decide/today").set_value(40.0).run()
     assert clean(app)
-    assert f"less** than today's cut of {percent(0.4)}" in app.markdown[0].value
+    assert f"less** than today's threshold of {percent(0.4)}" in app.markdown[0].value
     assert len(table(app, "of 1,000 cases").columns) == 4
     unfold(app, "decide/benefit")
     assert clean(app)

@@ -1,4 +1,4 @@
-"""Act or not: a cut on the probability of the event, what it leads to, and what it changes."""
+"""Act or not: a threshold on the probability of the event, what it leads to, and what it changes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from calib.ui.widgets import segments, show_table
 
 BASES: dict[Basis, str] = {
     "costs": "Costs",
-    "threshold": "A threshold",
+    "threshold": "A given value",
     "capacity": "Capacity",
     "recall": "A recall",
     "precision": "A precision",
@@ -40,8 +40,8 @@ ASKED: dict[Basis, tuple[str, str, float]] = {
     "capacity": (
         "Cases you can act on, in % of all", "50 of 1,000 cases a week are 5\u00a0%. The cases with the highest "
         "probabilities are taken.", 5.0),
-    "recall": ("Share of the events to act on, in %", "The highest cut that acts on this share of events.", 80.0),
-    "precision": ("Share of events among the cases acted on, in %", "The lowest cut that reaches it.", 50.0),
+    "recall": ("Share of the events to act on, in %", "The highest threshold that acts on this share of events.", 80.0),
+    "precision": ("Share of events among the cases acted on, in %", "The lowest threshold that reaches it.", 50.0),
 }  # fmt: skip
 MISS, FALSE_ALARM = 5.0, 1.0
 NARROW = 210
@@ -50,7 +50,7 @@ THRESHOLDS = 60
 
 
 def draw(session: OpenSession, fits: list[ShownFit]) -> None:
-    """A cut on the probability of the event."""
+    """A threshold on the probability of the event."""
     said = st.container()
     goal = goal_asked()
     fit = choose_one(fits, "decide")
@@ -58,7 +58,7 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
         return
     try:
         found = decision_of(fit, fits[0], goal)
-    except CalibrationError as error:  # no cut reaches what was asked for
+    except CalibrationError as error:  # no threshold reaches what was asked for
         st.warning(str(error), icon=":material/warning:")
         return
     with said:
@@ -70,8 +70,8 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
 
 
 def goal_asked() -> Goal | None:
-    """Let the visitor say what decides; None where the costs allow no cut, which the page then says."""
-    basis = segments("The cut follows from", BASES, "costs", "decide/basis")
+    """Let the visitor say what decides; None where the costs allow no threshold, which the page then says."""
+    basis = segments("The threshold follows from", BASES, "costs", "decide/basis")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         value = 50.0
         if basis != "costs":
@@ -79,8 +79,8 @@ def goal_asked() -> Goal | None:
             value = _percent(label, begin, f"decide/{basis}", reading)
         alarm, miss = costs_asked()
         today = st.number_input(
-            "Today's cut, in %", 0.01, 99.99, None, 1.0, key="decide/today", persist_state="session", width=NARROW,
-            format="%g", placeholder="none", help="On your model's own output, as it is used now.",
+            "Today's threshold, in %", 0.01, 99.99, None, 1.0, key="decide/today", persist_state="session",
+            width=NARROW, format="%g", placeholder="none", help="On your model's own output, as it is used now.",
         )  # fmt: skip
     try:
         return Goal(basis, value / 100, Costs(alarm, miss), None if today is None else today / 100)
@@ -112,12 +112,12 @@ def _cost(label: str, begin: float, key: str, reading: str) -> float:
 
 
 def decision_of(fit: ShownFit, raw: ShownFit, goal: Goal) -> EventDecision:
-    """The cut of one method, judged on the test rows by a worker."""
+    """The threshold of one method, judged on the test rows by a worker."""
     one = fit.evaluation
     said, came = one.pair
     key = "event decision", fit.key, *_flat(goal)
     rows = said, raw.evaluation.pair[0], came
-    return ready(key, "what the cut leads to", event_decision, *rows, goal, one.weights, one.clusters)
+    return ready(key, "what the threshold leads to", event_decision, *rows, goal, one.weights, one.clusters)
 
 
 def _flat(goal: Goal) -> tuple[object, ...]:
@@ -125,7 +125,7 @@ def _flat(goal: Goal) -> tuple[object, ...]:
 
 
 def words(title: str, event: str, found: EventDecision, has_calibrator: bool) -> None:
-    """The cut, what it leads to, and what it changes, each with its interval."""
+    """The threshold, what it leads to, and what it changes, each with its interval."""
     st.markdown(" ".join([_lead(title, event, found), _against_today(found)]).strip())
     if has_calibrator:
         st.markdown(_against_raw(found))
@@ -156,7 +156,7 @@ def _against_today(found: EventDecision) -> str:
     change, today = found.from_today, found.goal.today
     if change is None or today is None:
         return ""
-    against = f"today's cut of {percent(today)} on the uncalibrated probability"
+    against = f"today's threshold of {percent(today)} on the uncalibrated probability"
     difference = f"difference {with_interval(change.cost)} a case"
     if change.settled:
         less = "less" if change.cost.value < 0 else "more"
@@ -168,10 +168,12 @@ def _against_today(found: EventDecision) -> str:
 def _against_raw(found: EventDecision) -> str:
     change = found.from_raw
     if not change.changed.value:
-        return "Calibration changes **no decision**: the uncalibrated probability reaches this cut in the same rows."
+        return (
+            "Calibration changes **no decision**: the uncalibrated probability reaches this threshold in the same rows."
+        )
     lead = (
         f"Calibration changes **{percent(change.changed.value)}** ({percents(change.changed)}) of the decisions at "
-        f"this cut: {_raised(change.newly_acted.value, change.no_longer_acted.value)}. "
+        f"this threshold: {_raised(change.newly_acted.value, change.no_longer_acted.value)}. "
     )
     interval = f"{with_interval(change.cost)} a case"
     if not change.settled:
@@ -185,7 +187,7 @@ def _raised(newly: float, no_longer: float) -> str:
 
 
 def rule(session: OpenSession, found: EventDecision) -> EventCut:
-    """The cut as files of a calibrator hold it."""
+    """The threshold as files of a calibrator hold it."""
     column, goal = session.view.column, found.goal
     costs = f"a false alarm costs {goal.costs.false_alarm:g}, a miss {goal.costs.miss:g}."
     chosen = costs if goal.basis == "costs" else f"{BASES[goal.basis].lower()}: {round_percent(goal.value)}."
@@ -259,8 +261,8 @@ def _used(found: EventDecision) -> str:
     events = f"{plural(found.n_judgement, 'test row')}, {found.n_events:,} with the event"
     if found.n_decision:
         return (
-            f"The cut was chosen on {found.n_decision:,} test rows and judged on {events}. Brackets are 95\u00a0% "
-            "intervals."
+            f"The threshold was chosen on {found.n_decision:,} test rows and judged on {events}. Brackets are "
+            "95\u00a0% intervals."
         )
     return f"Judged on {events}. Brackets are 95\u00a0% intervals."
 
@@ -269,7 +271,7 @@ def _raw_cut(cut: RecalibratedCut | None) -> str:
     if cut is None:
         return ""
     return (
-        f" By logistic recalibration, this cut is an uncalibrated probability of {percent(cut.cut.value)} "
+        f" By logistic recalibration, this threshold is an uncalibrated probability of {percent(cut.cut.value)} "
         f"[{percents(cut.cut)}]."
     )
 

@@ -132,8 +132,8 @@ def _event(session: OpenSession, fit: ShownFit, known: bool, found: NewRate | No
     act.outcome_table(
         [
             (f"now, {before} {name}", shifted.now),
-            (f"same cut, {after}", shifted.kept),
-            (f"new cut, {after}", shifted.moved),
+            (f"same threshold, {after}", shifted.kept),
+            (f"new threshold, {after}", shifted.moved),
         ]
     )
     st.caption(
@@ -168,21 +168,21 @@ def _event_words(name: str, fit: ShownFit, found: ShiftedDecision, rate: NewRate
     st.markdown(
         f"At a base rate of **{percent(found.new_rate)}** (now {percent(found.old_rate)}), act where {fit.title} says "
         f"at least **{percent(found.cut)}**{span}. It learned at the old rate: at the new rate of {name} such a case "
-        f"has a probability of {percent(found.cut_before)}, the cut that the costs ask for. Of 1,000 cases "
-        f"**{moved:,.0f}** are acted on; with the old cut it would be {kept:,.0f}, and at the old rate it is "
+        f"has a probability of {percent(found.cut_before)}, the threshold that the costs ask for. Of 1,000 cases "
+        f"**{moved:,.0f}** are acted on; with the old threshold it would be {kept:,.0f}, and at the old rate it is "
         f"{now:,.0f}."
     )
     gain = found.gain
     if not gain.changed.value:
-        st.markdown("That is a **tie**: both cuts decide alike on every test row.")
+        st.markdown("That is a **tie**: both thresholds decide alike on every test row.")
         return
     interval = f"{with_interval(gain.cost)} a case"
     if not gain.settled:
-        st.markdown(f"Whether the new cut costs less than the old one is **undecided** ({interval}).")
+        st.markdown(f"Whether the new threshold costs less than the old one is **undecided** ({interval}).")
         return
     same, word = found.kept.cost, "less" if gain.cost.value < 0 else "more"
     part = f"{percent(abs(gain.cost.value) / same.value, 0)} {word}" if same is not None and same.value > 0 else word
-    st.markdown(f"The new cut costs **{part}** than the old one would ({interval}).")
+    st.markdown(f"The new threshold costs **{part}** than the old one would ({interval}).")
 
 
 def _cut_of(found: ShiftedDecision, costs: Costs, rate: float) -> str:
