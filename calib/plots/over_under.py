@@ -100,7 +100,7 @@ def ratio_to_odds(rows: Sequence[Row], view: View = TOP_LABEL) -> go.Figure:
     labels = [RowLabel(name, _ratio_note(result, view), style.color) for name, result, style in rows]
     said = "; ".join(f"{label.name} {label.note}" for label in labels)
     alt = f"Ratio o / u beside the odds it should equal. {said}."
-    frame_labelled_rows(fig, labels, alt=alt, title="Ratio o / u against the odds")
+    frame_labelled_rows(fig, labels, alt=alt, title="Ratio o / u")
     _log_axis(fig, rows, view)
     return fig
 

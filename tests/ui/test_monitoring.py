@@ -15,7 +15,8 @@ import calib
 from calib.export import provenance, writer
 from calib.formatting import listed
 from calib.numerics import softmax
-from calib.ui.session import OpenSession
+from calib.registry import METHODS
+from calib.ui.session import EXPORTED, OpenSession
 from tests.conftest import simulate
 from tests.ui.conftest import charts, clean, click, npz, open_page, said, table, unfold
 
@@ -96,9 +97,11 @@ def test_a_fit_to_be_checked_is_one_click_away(sample_to_read: OpenSession) -> N
 
 
 def test_a_finished_fit_is_compared_with_the_test_rows_it_was_judged_on(fits_to_read: OpenSession) -> None:
+    offered = open_page("pages/5_Export.py", fits_to_read).selectbox(key=EXPORTED).value
     app = open_page(PAGE, fits_to_read)
     assert clean(app)
-    assert "Is **Temperature** still calibrated?" in said(app)
+    assert app.selectbox(key="monitoring/calibrator").value == offered
+    assert f"Is **{METHODS[fits_to_read.specs[offered].method].title}** still calibrated?" in said(app)
     app = give_rows(app, "new.npz", new_data_of(fits_to_read, factor=3.0))
     assert clean(app)
     assert "is **overconfident by" in app.markdown[0].value

@@ -22,6 +22,7 @@ from calib.metrics.bootstrap import Interval
 from calib.plots.style import Style, method_style
 from calib.registry import METHODS
 from calib.ui import widgets
+from calib.ui.compare.answer import recommended
 from calib.ui.data import roles
 from calib.ui.data.upload import file_uploader, show_limits
 from calib.ui.data.view import chosen_fix, show_finding
@@ -61,13 +62,14 @@ class Subject:
 
 
 def choose_calibrator(session: OpenSession | None) -> Subject | None:
-    """One of the finished fits, or an exported calibrator from its npz and json."""
-    shown = [] if session is None else shown_fits(session)[1:]
+    """One of the finished fits, to begin with what Export offers, or an exported calibrator from its npz and json."""
+    fits = [] if session is None else shown_fits(session)
+    shown = fits[1:]
     titles = {fit.key: fit.title for fit in shown}
     chosen = UPLOADED
     if shown:
         offered = {**titles, UPLOADED: UPLOADED}
-        chosen = widgets.one(offered, "monitoring/calibrator", "Calibrator", begin=shown[0].key, style="list")
+        chosen = widgets.one(offered, "monitoring/calibrator", "Calibrator", recommended(fits)[1].key, style="list")
     if session is None or chosen == UPLOADED:
         if session is not None and not shown:
             fit_here("temperature", "No calibrator is fitted to the open data; one that was exported will do as well.")
