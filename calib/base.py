@@ -2,236 +2,131 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self, TypeVar
+from dataclasses import dataclass, fields
+from inspect import Parameter, signature
+from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from calib.arrays import as_array, check_labels, check_logits, check_of_rows, refuse_probabilities
 from calib.errors import CalibrationError, FitCancelled, missing_package
 from calib.formatting import Displayed
-from calib.numerics import (
-    PREDICTED_ENTRIES,
-    Floats,
-    Ints,
-    argmax_with_ties,
-    blocks,
-    check_labels,
-    check_logits,
-    check_of_rows,
-    less_row_maxima,
-)
-from calib.parameters import (
-    Count,
-    State,
-    Text,
-    check_declared,
-    check_state,
-    declared_state,
-    param,
-    parameter_names,
-    shown,
-    unknown_parameter,
-    unusable,
-)
-from calib.top_k import TopK, TopKProbs
+from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, argmax_with_ties, blocks, less_row_maxima
+from calib.parameters import check_declared, param, parameter_names, unknown_parameter, unusable
 
-# With the names of the modules below that whoever writes or calls a calibrator needs beside the contract.
 __all__ = [
     "EQUIVARIANT",
     "GIVES_UNCERTAINTY",
     "KEEPS_ACCURACY",
+    "KEEPS_HALF",
     "KEEPS_RANKING",
+    "MINDS_OFFSETS",
+    "NEEDS_CLASSES",
+    "POSITIVE",
     "ROWS_SUM_TO_ONE",
     "CalibrationError",
     "Calibrator",
-    "Callback",
     "FitCancelled",
-    "LabelledBlocks",
-    "check_declared",
-    "no_callback",
+    "Progress",
     "param",
-    "parameter_names",
+    "silent",
 ]
 
-Callback = Callable[[int, int, float], None]
-"""``callback(step, total, value)`` during a long fit; it may raise to cancel."""
+Progress = Callable[[int, int, float], None]
+"""``progress(step, total, value)`` during a long fit; it may raise :class:`FitCancelled`."""
 
 KEEPS_ACCURACY = "keeps accuracy"
 KEEPS_RANKING = "keeps ranking"
 ROWS_SUM_TO_ONE = "rows sum to one"
 EQUIVARIANT = "equivariant to relabelling"
 GIVES_UNCERTAINTY = "gives uncertainty"
+POSITIVE = "no probability is zero"
+KEEPS_HALF = "equal outputs of two classes stay equal"
+NEEDS_CLASSES = "learns from the outputs of all classes"
+MINDS_OFFSETS = "a constant added to a row matters"
+
+MOST_CLASSES = 10_000_000
+"""Classes of a stored calibrator, above which its file is taken as damaged."""
 
 
-def no_callback(step: int, total: int, value: float) -> None:
+def silent(step: int, total: int, value: float) -> None:
     """Ignore progress."""
-
-
-Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class LabelledBlocks(ABC):
-    """A calibration set that need not fit into memory: what :meth:`Calibrator.fit_blocks` learns from.
-
-    One pass over all rows has checked them and found the range and the counts.
-
-    Attributes
-    ----------
-    shape : rows and classes, (n, n_classes).
-    labels : (n,) integers in [0, n_classes).
-    low, high : bounds of all logits.
-    label_on_top : (n,) whether the label's logit is as large as any of its row.
-    rows_differ : whether any row has two different logits.
-    """
-
-    labels: Ints
-    low: float
-    high: float
-    label_on_top: npt.NDArray[np.bool_]
-    rows_differ: bool
-
-    @property
-    @abstractmethod
-    def shape(self) -> tuple[int, int]:
-        """Rows and classes."""
-
-    @abstractmethod
-    def each(self, work: Callable[[Floats, Ints], Result], title: str) -> Iterator[Result]:
-        """``work(logits, labels)`` of every block, in the order of the rows: one pass, whose progress has a title.
-
-        Blocks are float32 or float64, as stored. ``work`` runs on several threads at once.
-        """
-
-    @abstractmethod
-    def take(self, rows: Ints) -> Floats:
-        """The logits of the rows of these increasing numbers, in float64."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Calibrator(Displayed):
     """Base of every calibrator.
 
-    A subclass is a keyword-only dataclass whose fields are declared with :func:`param`, and writes two
-    hooks: ``_fit(logits, labels, callback)`` stores what it learned in attributes that end in ``_``, and
-    ``_predict_proba(logits)`` uses NumPy alone. Inputs reach the hooks validated, as float64 and int64, and with the
-    largest logit of each row at 0: a softmax does not see what is added to a row, and so no method does, unless it
-    says so (``minds_offsets``).
-    Learned attributes are numbers, strings, arrays, or lists and dicts of these, so that every calibrator
-    can be exported the same way, and ``state`` declares what each must be. A method that gives a confidence in
-    the predicted class alone writes ``predict_confidence`` instead of ``_predict_proba``. One that can learn from
-    files larger than memory also writes ``fit_blocks``; one that can learn from the top k logits of very many classes
-    derives from :class:`calib.calibrators.top_k_outputs.TopKCalibrator`.
+    A subclass is a keyword-only dataclass whose fields are declared with :func:`param`. It writes two hooks:
+    ``_fit(logits, labels, *, progress)`` stores what it learned in attributes whose names end in ``_``, and
+    ``_predict(logits)`` gives probabilities with NumPy alone. Further keyword-only arguments of ``_fit``, such as
+    ``weights=None``, are arrays of the rows that :meth:`fit` takes; those without a default it must be given.
+
+    Hooks get checked float64 logits, whose largest of each row is 0 unless ``MINDS_OFFSETS`` is among the traits.
+    Learned attributes are numbers, strings, arrays, or lists and dicts of these, so that each method is stored and
+    exported in the same way. A method that knows only the confidence in the predicted class writes
+    ``predict_confidence`` instead of ``_predict``.
     """
 
-    random_state: int = param(0, low=0, help="Seed of everything random in the fit.")
+    random_state: int = param(0, low=0, high=2**32 - 1, help="Seed of everything random in the fit.")
 
-    state: ClassVar[State] = {"n_classes_": Count(low=2), "device_": Text().or_absent()}
-    """What each learned attribute must be; a subclass names its own, in the words of :mod:`calib.parameters`."""
-
-    needs: ClassVar[frozenset[str]] = frozenset()
-    """Keyword arguments beyond the logits that ``fit`` must be given, such as ``features``."""
-
-    takes: ClassVar[frozenset[str]] = frozenset()
-    """Keyword arguments that ``fit`` uses where given: ``clusters`` and ``weights`` of the rows, each (n,)."""
-
-    positive: ClassVar[bool] = False
-    """Whether no class gets the probability 0, but by rounding where the outputs are extreme."""
-
-    needs_classes: ClassVar[bool] = False
-    """Whether it learns from the outputs of all classes, so that one confidence for each answer is not enough."""
-
-    keeps_half: ClassVar[bool] = False
-    """Whether two classes with equal outputs stay equal: a confidence of one half is then one half for ever."""
-
-    minds_offsets: ClassVar[bool] = False
-    """Whether a constant added to a row can matter, so that ``_fit`` and ``_predict_proba`` are given logits as they
-    are. GPcalib's does, whose latent function is one of the logit itself."""
-
-    starts: ClassVar[bool] = False
-    """Whether ``_fit`` is given an earlier fit as ``start``, from which its search goes on."""
-
-    more_rows: ClassVar[str] = "Fit it again on all rows, old and new."
-    """What to do when more rows come, in a sentence, for pages and exports."""
+    traits: ClassVar[frozenset[str]] = frozenset({ROWS_SUM_TO_ONE, EQUIVARIANT})
+    """What holds of every configuration; where it depends on the parameters, :meth:`promises` says so."""
 
     min_rows: ClassVar[int] = 2
+    needs: ClassVar[frozenset[str]] = frozenset()
+    """Arrays beyond logits and labels that ``fit`` must be given; read from the signature of ``_fit``."""
+    takes: ClassVar[frozenset[str]] = frozenset()
+    """Arrays beyond logits and labels that ``fit`` uses where given; read from the signature of ``_fit``."""
 
-    passes: ClassVar[int] = 0
-    """About how often a fit reads its logits where it could do so on a GPU."""
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        _old_words(cls)  # SHIM
+        if "callback" in signature(cls._fit).parameters:  # SHIM
+            return  # SHIM
+        named = [p for p in signature(cls._fit).parameters.values() if p.kind is Parameter.KEYWORD_ONLY]
+        extras = [p for p in named if p.name != "progress"]
+        cls.needs = frozenset(p.name for p in extras if p.default is Parameter.empty)
+        cls.takes = frozenset(p.name for p in extras) - cls.needs
 
     # -- what subclasses write -------------------------------------------------------------------------
 
-    def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
+    def _fit(self, logits: Floats, labels: Ints, *, progress: Progress) -> None:
         raise TypeError(f"{type(self).__name__} has no _fit")
 
-    def _predict_proba(self, logits: Floats) -> Floats:
-        raise TypeError(f"{type(self).__name__} has no _predict_proba")
-
-    def fit_blocks(self, data: LabelledBlocks, callback: Callback) -> None:
-        """Learn from rows that are read in blocks; optional.
-
-        The hook for files larger than memory, as ``_fit`` is for arrays: it stores the same attributes, and so close
-        to what ``_fit`` finds on the same rows that the difference does not matter.
-
-        Parameters
-        ----------
-        data : the rows, which may be passed over several times, with their range and counts.
-        callback : as that of ``_fit``.
-        """
-        raise TypeError(f"{type(self).__name__} has no fit_blocks")
-
-    def check_blocks(self) -> None:
-        """Raise :class:`CalibrationError` where ``fit_blocks`` cannot fit with these parameters."""
-
-    def reads(self, n_logits: int) -> int:
-        """About how many numbers a fit to so many logits reads where a GPU could; decides whether one pays."""
-        return self.passes * n_logits
-
-    def promises(self, n_classes: int) -> frozenset[str]:
-        """What this configuration guarantees for ``n_classes`` classes; the contract test holds it to each."""
-        return frozenset({ROWS_SUM_TO_ONE, EQUIVARIANT})
+    def _predict(self, logits: Floats) -> Floats:
+        return self._predict_proba(logits)  # SHIM
 
     def notes(self) -> list[str]:
         """Sentences about the finished fit that a person should read, most important first."""
         return []
+
+    def promises(self, n_classes: int) -> frozenset[str]:
+        """What this configuration guarantees for ``n_classes`` classes; the contract test holds it to each."""
+        return self.traits
 
     def parts(self) -> dict[str, float]:
         """The methods that the finished fit is a mean of, by registry name, with their weights; empty for others."""
         return {}
 
     def variant(self, n_classes: int) -> str:
-        """What tells this configuration from another of the same method for ``n_classes``; shown behind the title.
-
-        Neither the seed nor the device does: it is the same method, and the same function to rounding.
-        """
+        """What tells this configuration from another of the same method for ``n_classes``; shown behind the title."""
         return ", ".join(self._changed())
 
     # -- what users call -------------------------------------------------------------------------------
 
-    def fit(
-        self,
-        logits: Any,
-        labels: Any,
-        *,
-        callback: Callback | None = None,
-        start: Calibrator | None = None,
-        **extras: Any,
-    ) -> Self:
-        """Learn from a calibration set.
+    def fit(self, logits: Any, labels: Any, *, progress: Progress = silent, callback: Any = None, **extras: Any) -> Self:
+        """Learn from a calibration set; a fit that fails or is cancelled leaves the earlier one as it was.
 
         Parameters
         ----------
-        logits : (n, n_classes) finite array; binary log-odds s are stored as the two columns (0, s). Or the top k of
-            very many classes (:class:`calib.top_k.TopK`), for methods that :meth:`takes_top_k`.
+        logits : (n, n_classes) finite array; binary log-odds s are stored as the two columns (0, s).
+            :func:`calib.logits` makes them of probabilities.
         labels : (n,) integers in [0, n_classes).
-        callback : called as ``callback(step, total, value)``; may raise :class:`FitCancelled`.
-        start : an earlier fit of this method, such as to fewer rows. Where ``starts`` says so the search goes on from
-            it, and ends at the same numbers to its tolerance after fewer steps; else it changes nothing.
-        **extras : the arrays named in ``needs``, all of them, and any of those named in ``takes``.
+        progress : called as ``progress(step, total, value)``; may raise :class:`FitCancelled`.
+        **extras : arrays of the rows that the method needs or takes, such as ``weights``.
 
         Raises
         ------
@@ -239,74 +134,41 @@ class Calibrator(Displayed):
             If a parameter or an array is not usable; the message says what to change.
         """
         self.check_params()
-        if start is not None:
-            self._check_start(start, np.shape(logits))
-        if isinstance(logits, TopK):
-            return self._fit_to_top_k(logits, check_labels(labels, logits.shape), callback or no_callback)
-        logits = self._hook_input(logits)
+        progress = callback or progress  # SHIM
+        from calib.top_k import TopK  # SHIM
+
+        if isinstance(logits, TopK):  # SHIM
+            return self._fit_to_top_k(logits, check_labels(labels, logits.shape), progress)  # SHIM
+        given = as_array(logits)
+        refuse_probabilities(given)
+        logits = self._hook_input(given)
         labels = check_labels(labels, logits.shape)
-        if set(extras) - self.takes != self.needs:
-            wanted = ", ".join(sorted(self.needs)) or "no further arrays"
-            wanted += f" and, where known, {' and '.join(sorted(self.takes))}" if self.takes else ""
-            raise CalibrationError(f"{type(self).__name__} takes {wanted}, but was given {sorted(extras)}.")
-        for name in self.takes & set(extras):
+        self._check_extras(extras)
+        for name in self.takes & {name for name, array in extras.items() if array is not None}:
             extras[name] = check_of_rows(name, extras[name], len(labels))
-        if self.starts and start is not None:
-            extras["start"] = replace(start).set_state(start.get_state()) if start is self else start
-        with self.complete_fit(*logits.shape):
-            self._fit(logits, labels, callback or no_callback, **extras)
-        return self
-
-    def _check_start(self, start: Calibrator, shape: tuple[int, ...]) -> None:
-        if type(start) is not type(self) or not start.fitted:
-            raise CalibrationError(f"A fit of {type(self).__name__} starts from an earlier one, not from {start!r}.")
-        start._check_n_classes(shape)
-
-    def _fit_to_top_k(self, outputs: TopK, labels: Ints, callback: Callback) -> Self:
-        raise CalibrationError(
-            f"{type(self).__name__} learns from the outputs of all classes, but these hold the {outputs.k:,} "
-            f"largest of {outputs.n_classes:,} logits; choose a method such as temperature scaling, GPcalib, I-Max "
-            "or isotonic."
-        )
-
-    @contextmanager
-    def complete_fit(self, n: int, n_classes: int) -> Iterator[None]:
-        """Run a fit to so many rows and classes inside; where it fails or is cancelled, the calibrator is not fitted.
-
-        Raises
-        ------
-        CalibrationError
-            For too few rows, and for a package that the fit needs and that is not installed.
-        """
-        if n < self.min_rows:
+        if len(labels) < self.min_rows:
             raise CalibrationError(
-                f"The calibration set has {n} row{'' if n == 1 else 's'}; "
+                f"The calibration set has {len(labels)} row{'' if len(labels) == 1 else 's'}; "
                 f"{type(self).__name__} needs at least {self.min_rows}."
             )
-        self.n_classes_ = n_classes
+        fitted = type(self)(**self.get_params())
+        fitted.n_classes_ = logits.shape[1]
         try:
-            yield
-        except BaseException as error:
-            del self.n_classes_  # without this half a fit would count as one
-            if isinstance(error, ModuleNotFoundError):
-                raise CalibrationError(missing_package(error)) from error
-            raise
-
-    @classmethod
-    def learns_from_blocks(cls) -> bool:
-        """Whether it can be fitted to files larger than memory, by :meth:`fit_blocks`."""
-        return cls.fit_blocks is not Calibrator.fit_blocks
-
-    @classmethod
-    def takes_top_k(cls) -> bool:
-        """Whether it takes the top k logits of very many classes; those that do are a ``TopKCalibrator``."""
-        return False
+            if "callback" in signature(self._fit).parameters:  # SHIM
+                fitted._fit(logits, labels, progress, **extras)  # SHIM
+            else:  # SHIM
+                fitted._fit(logits, labels, progress=progress, **extras)
+        except ModuleNotFoundError as error:
+            raise CalibrationError(missing_package(error)) from error
+        vars(self).clear()
+        vars(self).update(vars(fitted))
+        return self
 
     @property
     def gives_probabilities(self) -> bool:
         """Whether it predicts probabilities of all classes, not just a confidence in the predicted one."""
         cls = type(self)
-        return cls._predict_proba is not Calibrator._predict_proba or cls.predict_proba is not Calibrator.predict_proba
+        return cls._predict is not Calibrator._predict or hasattr(cls, "_predict_proba")  # SHIM
 
     def predict_proba(self, logits: Any) -> Floats:
         """Calibrated probabilities, shape (n, n_classes), float64."""
@@ -319,23 +181,52 @@ class Calibrator(Displayed):
             )
         probs = np.empty(logits.shape)
         for rows in blocks(len(logits), logits.shape[1], PREDICTED_ENTRIES):
-            probs[rows] = self._predict_proba(self._hook_input(logits[rows]))
+            probs[rows] = self._predict(self._hook_input(logits[rows]))
         return probs
 
-    def predict_top_k(self, outputs: TopK) -> TopKProbs:
-        """Probabilities of the top k classes; refused, but by :mod:`calib.calibrators.top_k_outputs`."""
-        raise needs_all_classes(self)
+    def _fit_to_top_k(self, outputs: Any, labels: Ints, callback: Any) -> Self:  # SHIM
+        raise CalibrationError(
+            f"{type(self).__name__} learns from the outputs of all classes, but these hold the {outputs.k:,} "
+            f"largest of {outputs.n_classes:,} logits; choose a method such as temperature scaling, GPcalib, I-Max "
+            "or isotonic."
+        )
+
+    @contextmanager
+    def complete_fit(self, n: int, n_classes: int) -> Any:  # SHIM
+        self.n_classes_ = n_classes
+        yield
+
+    passes = 0  # SHIM
+
+    def reads(self, n_logits: int) -> int:  # SHIM
+        return self.passes * n_logits
+
+    def _check_n_classes(self, shape: Any) -> None:  # SHIM
+        self._check_fitted_input(np.empty((0, *shape[1:])))
+
+    @classmethod
+    def learns_from_blocks(cls) -> bool:  # SHIM
+        return hasattr(cls, "fit_blocks")
+
+    @classmethod
+    def takes_top_k(cls) -> bool:  # SHIM
+        return False
+
+    def predict_top_k(self, outputs: Any) -> Any:  # SHIM
+        raise CalibrationError(f"{type(self).__name__} needs the outputs of all classes, not the largest of them.")
 
     def predict(self, logits: Any) -> Ints:
         """Most probable class of each row; ties are broken by the raw logits, then by the lower class.
 
         A method that gives a confidence only keeps the class of the largest logit.
         """
-        if isinstance(logits, TopK):
+        from calib.top_k import TopK  # SHIM
+
+        if isinstance(logits, TopK):  # SHIM
             return self.predict_top_k(logits).predicted
-        logits = np.asarray(logits)
+        logits = self._check_fitted_input(logits)
         if not self.gives_probabilities:
-            return np.argmax(self._check_fitted_input(logits), axis=1)
+            return np.argmax(logits, axis=1)
         return argmax_with_ties(self.predict_proba(logits), logits)
 
     def predict_confidence(self, logits: Any, features: Any = None) -> Floats:
@@ -343,7 +234,9 @@ class Calibrator(Displayed):
 
         ``features`` are the (n, ...) inputs of the rows; methods that do not need them leave them aside.
         """
-        if isinstance(logits, TopK):
+        from calib.top_k import TopK  # SHIM
+
+        if isinstance(logits, TopK):  # SHIM
             return self.predict_top_k(logits).confidence
         return self.predict_proba(logits).max(axis=1)
 
@@ -366,23 +259,54 @@ class Calibrator(Displayed):
         CalibrationError
             If no fit can have learned it, as where a file was changed.
         """
-        if not isinstance(state, Mapping):
-            raise unusable("what it learned must be a dictionary")
-        declared = declared_state(type(self))
-        for name in state:
-            if name not in declared:
-                raise unusable(f"{shown(name)} is nothing that {type(self).__name__} learns")
-        absent = {
-            name: each.default for name, each in declared.items() if each.default is not None and name not in state
-        }
-        vars(self).update({**absent, **state})
+        if not isinstance(state, Mapping) or not all(_is_learned(name) for name in state):
+            raise unusable("what it learned must be a dictionary of names that end in _")
+        vars(self).update(state)
         self.check_state()
         return self
 
     def check_state(self) -> None:
-        """Raise :class:`CalibrationError` where what was learned is not as declared, and so gives no probabilities."""
-        state = self.get_state()
-        check_state(state, declared_state(type(self)), {"n_classes": state.get("n_classes_", 0)})
+        """Raise :class:`CalibrationError` where what was learned gives no probabilities, as where a file was changed.
+
+        Anybody can write a file, so a state is taken on only where a few rows, extreme ones among them, come out as
+        probabilities that hold what the method promises.
+        """
+        if any("state" in vars(cls) for cls in type(self).__mro__):  # SHIM
+            from calib.parameters import Count, Text, check_state, declared_state
+
+            state = self.get_state()
+            declared = {"n_classes_": Count(low=2), "device_": Text().or_absent(), **declared_state(type(self))}
+            for name, each in declared.items():
+                if each.default is not None and name not in state:
+                    setattr(self, name, each.default)
+            check_state(self.get_state(), declared, {"n_classes": state.get("n_classes_", 0)})
+            return
+        n_classes = vars(self).get("n_classes_")
+        if type(n_classes) is not int or not 2 <= n_classes <= MOST_CLASSES:
+            raise unusable("n_classes_ must be a whole number from 2 upwards")
+        try:
+            with np.errstate(invalid="raise", divide="raise", over="raise"):
+                self._try_state(trial_rows(n_classes))
+                notes_fault = not all(isinstance(note, str) for note in self.notes())
+        except CalibrationError:
+            raise
+        except Exception as error:  # whatever a changed file makes of the arithmetic
+            raise unusable(f"predicting ends in {type(error).__name__}: {error}") from error
+        if notes_fault:
+            raise unusable("its notes are no sentences")
+
+    def _try_state(self, logits: Floats) -> None:
+        probs = self.predict_proba(logits)
+        promised = self.promises(logits.shape[1])
+        # Also false of NaN.
+        if not (np.all(probs >= 0) and np.all(probs <= 1 + 1e-9) and probs.dtype == np.float64):
+            raise unusable("its probabilities do not lie between 0 and 1")
+        if ROWS_SUM_TO_ONE in promised and not np.allclose(probs.sum(axis=1), 1, atol=1e-6):
+            raise unusable("its probabilities do not sum to one")
+        if KEEPS_ACCURACY in promised and not np.array_equal(
+            argmax_with_ties(probs, logits), np.argmax(logits, axis=1)
+        ):
+            raise unusable("it changes predictions, which this method never does")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Hyper-parameters by name (scikit-learn's convention)."""
@@ -390,9 +314,8 @@ class Calibrator(Displayed):
 
     def set_params(self, **params: Any) -> Self:
         """Change hyper-parameters by name; takes effect at the next fit."""
-        known = self.get_params()
         for name, value in params.items():
-            if name not in known:
+            if name not in parameter_names(type(self)):
                 raise CalibrationError(unknown_parameter(type(self), name))
             setattr(self, name, value)
         return self
@@ -401,23 +324,32 @@ class Calibrator(Displayed):
         """Raise :class:`CalibrationError` for a parameter outside its declared range."""
         check_declared(self)
 
+    def _check_extras(self, extras: dict[str, Any]) -> None:
+        unknown, missing = set(extras) - self.needs - self.takes, self.needs - set(extras)
+        if "weights" in unknown:
+            from calib.registry import METHODS
+
+            able = [name for name, method in METHODS.items() if "weights" in method.cls.takes]
+            raise CalibrationError(f"{type(self).__name__} takes no weights; these methods do: {', '.join(able)}.")
+        if unknown or missing:
+            wanted = ", ".join(sorted(self.needs)) or "no further arrays"
+            wanted += f" and, where known, {' and '.join(sorted(self.takes))}" if self.takes else ""
+            raise CalibrationError(f"{type(self).__name__} takes {wanted}, but was given {sorted(extras)}.")
+
     def _hook_input(self, logits: Any) -> Floats:
-        """What ``_fit`` and ``_predict_proba`` are given for these logits."""
+        """What the hooks are given for these logits."""
         checked = check_logits(logits)
-        return checked if self.minds_offsets or not len(checked) else less_row_maxima(checked, logits)
+        return checked if MINDS_OFFSETS in self.traits or not len(checked) else less_row_maxima(checked, logits)
 
     def _check_fitted_input(self, logits: Any) -> Floats:
-        array = np.asarray(logits)
-        self._check_n_classes(array.shape)
-        return array
-
-    def _check_n_classes(self, shape: tuple[int, ...]) -> None:
+        array = as_array(logits)
         if not self.fitted:
             raise CalibrationError(f"This {type(self).__name__} is not fitted yet; call fit(logits, labels) first.")
-        if len(shape) != 2 or shape[1] != self.n_classes_:
+        if array.ndim != 2 or array.shape[1] != self.n_classes_:
             raise CalibrationError(
-                f"Expected logits of shape (n, {self.n_classes_}), as in the calibration set; got {shape}."
+                f"Expected logits of shape (n, {self.n_classes_}), as in the calibration set; got {array.shape}."
             )
+        return array
 
     def _changed(self) -> list[str]:
         """``name=value`` of the parameters that are not at their defaults, seed and device aside."""
@@ -431,6 +363,32 @@ class Calibrator(Displayed):
         return f"{type(self).__name__}({', '.join(self._changed())})"
 
 
-def needs_all_classes(calibrator: Calibrator) -> CalibrationError:
-    """The error of a method that is asked about the top k logits of very many classes and takes none."""
+def trial_rows(n_classes: int) -> Floats:
+    """A few rows on which a stored calibrator must give probabilities: ties, usual and extreme logits."""
+    rows = np.zeros((6, n_classes))
+    rows[1:5, 0] = 1.0, -3.0, 40.0, 1e6
+    rows[5] = np.linspace(4.0, -4.0, n_classes)
+    return rows
+
+
+def _is_learned(name: object) -> bool:
+    return isinstance(name, str) and name.endswith("_") and not name.startswith("_")
+
+
+Callback, no_callback = Progress, silent  # SHIM
+
+
+class LabelledBlocks:  # SHIM
+    pass
+
+
+def _old_words(cls: Any) -> None:  # SHIM
+    old = {"positive": POSITIVE, "needs_classes": NEEDS_CLASSES, "keeps_half": KEEPS_HALF, "minds_offsets": MINDS_OFFSETS}
+    cls.traits = cls.traits | {trait for name, trait in old.items() if getattr(cls, name, False)}
+
+
+def needs_all_classes(calibrator: Any) -> CalibrationError:  # SHIM
     return CalibrationError(f"{type(calibrator).__name__} needs the outputs of all classes, not the largest of them.")
+
+
+check_declared_ = check_declared  # SHIM

@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.errors import CalibrationError
-
 LARGEST = 1e100
 """Largest size of a logit and of a learned number, unless declared otherwise: a product of three is finite."""
 
@@ -268,32 +266,6 @@ def argmax_with_ties(probs: Floats, ranking: Floats) -> Ints:
     return best
 
 
-def check_unmasked(name: str, values: Any) -> None:
-    """Refuse masked values: an array of theirs would hold what stands below the mask."""
-    if np.ma.is_masked(values):
-        count = int(np.ma.count_masked(values))
-        raise CalibrationError(f"{count:,} of the {name} are masked, that is missing; leave their rows out.")
-
-
-def check_logits(logits: Any) -> Floats:
-    """Logits as a float64 array of shape (n, n_classes), none beyond :data:`LARGEST` as in loading.
-
-    It is copied only where the dtype differs.
-    """
-    check_unmasked("logits", logits)
-    array = np.asarray(logits)
-    if array.ndim != 2 or array.shape[1] < 2:
-        raise CalibrationError(f"Logits must have shape (n, n_classes) with at least 2 classes; got {array.shape}.")
-    if array.dtype.kind not in "fiu":
-        raise CalibrationError(f"Logits must be numbers; got dtype {array.dtype}.")
-    array = array.astype(np.float64, copy=False)
-    if array.size and not (array.min() >= -LARGEST and array.max() <= LARGEST):  # NaN is neither
-        bad = int((~(np.abs(array) <= LARGEST)).any(axis=1).sum())
-        beyond = f", or values beyond {LARGEST:g}" if np.isfinite(array).all(axis=1).sum() > len(array) - bad else ""
-        raise CalibrationError(f"{bad} of {len(array)} rows of logits hold NaN or infinite values{beyond}.")
-    return array
-
-
 def less_row_maxima(logits: Floats, given: Any) -> Floats:
     """Logits less the largest of their row, so that what was added to a row changes nothing and costs no digits.
 
@@ -303,31 +275,3 @@ def less_row_maxima(logits: Floats, given: Any) -> Floats:
     """
     copied = np.asarray(given).dtype != logits.dtype
     return np.subtract(logits, logits.max(axis=1, keepdims=True), out=logits if copied else None)
-
-
-def check_labels(labels: Any, shape: tuple[int, ...]) -> Ints:
-    """Labels as int64 of shape (n,), each in [0, n_classes)."""
-    check_unmasked("labels", labels)
-    array = np.asarray(labels)
-    if array.ndim != 1 or len(array) != shape[0]:
-        raise CalibrationError(f"Labels must have shape ({shape[0]},), one for each row of logits; got {array.shape}.")
-    if array.dtype.kind not in "iub":
-        raise CalibrationError(f"Labels must be integers; got dtype {array.dtype}.")
-    if array.size and (array.min() < 0 or array.max() >= shape[1]):
-        raise CalibrationError(
-            f"Labels must lie in 0..{shape[1] - 1}, the columns of the logits; found {array.min()}..{array.max()}."
-        )
-    return array.astype(np.int64, copy=False)
-
-
-def check_of_rows(name: str, values: Any, n: int) -> npt.NDArray[Any]:
-    """Clusters or weights of n rows as an (n,) array; weights are finite float64 from 0 upwards, not all 0."""
-    array = np.asarray(values)
-    if array.shape != (n,):
-        raise CalibrationError(f"{name} must have shape ({n},), one for each row of logits; got {array.shape}.")
-    if name != "weights":
-        return array
-    if array.dtype.kind not in "fiub" or not (np.isfinite(array) & (array >= 0)).all() or not array.any():
-        raise CalibrationError("weights must be finite numbers from 0 upwards, and not all of them 0.")
-    array = array.astype(np.float64, copy=False)
-    return array / array.max() if array.max() > LARGEST else array  # whose sum would be infinite; only ratios matter

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from calib.base import Calibrator
+from calib.base import KEEPS_HALF, NEEDS_CLASSES, Calibrator
 from calib.errors import CalibrationError
 from calib.formatting import listed
 from calib.parameters import parameter_names, shown
@@ -320,7 +320,7 @@ def is_top_k(data: Any) -> bool:
 def can_learn(cls: type[Calibrator], data: Any) -> bool:
     """Whether a method can learn from the kind of outputs that a data set holds."""
     if is_pairs(data):
-        return not cls.needs_classes
+        return NEEDS_CLASSES not in cls.traits
     return cls.takes_top_k() or not is_top_k(data)
 
 
@@ -339,7 +339,7 @@ def said_of_kind(data: Any) -> str:
             f"{data.n_classes:,}. Methods of one score learn from the top label. Methods that change logits take those "
             "not given as equal: GPcalib and I-Max in all other classes, temperatures in as many as fit the labels best."
         )
-    kept = listed([method.title for method in methods if method.cls.keeps_half and not method.cls.needs_classes])
+    kept = listed([method.title for method in methods if KEEPS_HALF in method.cls.traits and NEEDS_CLASSES not in method.cls.traits])
     return (
         f"{left_out} learn from the outputs of all classes and are left out: these data hold one "
         f"confidence for each answer. {kept} leave a confidence of 0.5 where it is."

@@ -16,7 +16,7 @@ import pytest
 import sklearn.base
 
 import calib
-from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE, Calibrator
+from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, POSITIVE, ROWS_SUM_TO_ONE, Calibrator
 from calib.decisions import HAND_OVER, AnswerAbove, CostMatrix, EventCut, PredictionSets, conformal_sets
 from calib.errors import CalibrationError, FitCancelled
 from calib.export.record_files import flatten, unflatten
@@ -243,7 +243,7 @@ def test_promises_hold_on_hard_rows(name, params, n_classes):
 @every_variant
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_no_probability_is_zero_where_that_is_promised(name, params, n_classes):
-    if not calib.METHODS[name].cls.positive or name in SLOW:
+    if POSITIVE not in calib.METHODS[name].cls.traits or name in SLOW:
         pytest.skip("not promised, or slow")
     logits, labels = sample(100, n_classes, seed=3)
     assert fitted(name, params, n_classes).predict_proba(logits).min() > 0

@@ -12,20 +12,8 @@ from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_O
 from calib.calibrators.top_class import filled_in_proportion, top_log_odds
 from calib.calibrators.top_k_outputs import TopKCalibrator
 from calib.errors import CalibrationError
-from calib.numerics import (
-    MEMORY_ENTRIES,
-    PREDICTED_ENTRIES,
-    PROBABILITY_FLOOR,
-    Floats,
-    Ints,
-    blocks,
-    check_logits,
-    less_row_maxima,
-    one_vs_rest_log_odds,
-    row_sums,
-    sigmoid,
-    softmax,
-)
+from calib.arrays import check_logits
+from calib.numerics import MEMORY_ENTRIES, PREDICTED_ENTRIES, PROBABILITY_FLOOR, Floats, Ints, blocks, less_row_maxima, one_vs_rest_log_odds, row_sums, sigmoid, softmax
 from calib.parameters import (
     Array,
     Condition,

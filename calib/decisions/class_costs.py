@@ -13,7 +13,8 @@ from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import check_probs, weighted_mean
 from calib.metrics.proportions import Shares, shares_at_rates, shares_of_rows
-from calib.numerics import Floats, Ints, check_labels
+from calib.arrays import check_labels
+from calib.numerics import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,8 @@ from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval, drawn_units, interval_of_draws
 from calib.metrics.confidence import check_probs
 from calib.metrics.proportions import check_clusters, check_event
-from calib.numerics import CACHED_ENTRIES, Floats, Ints, block_rows, check_labels, sigmoid
+from calib.arrays import check_labels
+from calib.numerics import CACHED_ENTRIES, Floats, Ints, block_rows, sigmoid
 
 FEW_LABELS = 20.0
 """The likelihood is called flat where it tells less of a rate than so many rows with labels."""

@@ -21,7 +21,8 @@ from calib.calibrators.imax.density import (
 from calib.calibrators.imax.placement import SCHEMES, EdgeTrace, best_traces, scheme_edges
 from calib.calibrators.imax.sums import SigmoidSums
 from calib.errors import CalibrationError
-from calib.numerics import Floats, Ints, blocks, check_labels, check_logits, logsumexp, one_vs_rest_log_odds
+from calib.arrays import check_labels, check_logits
+from calib.numerics import Floats, Ints, blocks, logsumexp, one_vs_rest_log_odds
 
 
 @dataclass(frozen=True, eq=False)

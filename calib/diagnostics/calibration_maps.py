@@ -14,7 +14,8 @@ from calib.calibrators.one_vs_rest import BinaryCalibrator
 from calib.calibrators.venn_abers import VennAbers
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import wilson_interval
-from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, check_labels, check_logits, one_vs_rest_log_odds
+from calib.arrays import check_labels, check_logits
+from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, one_vs_rest_log_odds
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,8 @@ from calib.base import Calibrator
 from calib.calibrators.gpcalib import GPCalib
 from calib.data.samples import TrueFunction, true_latent, true_map
 from calib.errors import CalibrationError
-from calib.numerics import Floats, check_labels, check_logits, softmax
+from calib.arrays import check_labels, check_logits
+from calib.numerics import Floats, softmax
 
 T = TypeVar("T")
 

@@ -14,7 +14,8 @@ from calib.calibrators.gpcalib.prediction import LARGEST_SHIFT
 from calib.diagnostics.latent import Truth, every_nth_row, fitted_gp
 from calib.diagnostics.latent_pairwise import Scale
 from calib.metrics.bootstrap import wilson_interval
-from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, check_labels, log_odds_of, softmax
+from calib.arrays import check_labels
+from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, log_odds_of, softmax
 
 MOST_DRAWS = 256
 """The first of a scrambled Sobol sequence are spread as evenly as all; more would only take memory."""

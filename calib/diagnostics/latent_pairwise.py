@@ -20,7 +20,8 @@ from calib.diagnostics.latent import (
     in_picture,
     prior_name,
 )
-from calib.numerics import Floats, Ints, check_labels, log_odds_of, logsumexp, sigmoid, softmax
+from calib.arrays import check_labels
+from calib.numerics import Floats, Ints, log_odds_of, logsumexp, sigmoid, softmax
 
 Scale = Literal["linear", "logit"]
 

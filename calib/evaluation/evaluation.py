@@ -17,16 +17,8 @@ from calib.formatting import listed
 from calib.metrics.bootstrap import Resamples, drawn_units
 from calib.metrics.confidence import Bools, check_pair, check_probs
 from calib.metrics.scoring_rules import label_in_top_k, row_scores
-from calib.numerics import (
-    MEMORY_ENTRIES,
-    PREDICTED_ENTRIES,
-    PROBABILITY_FLOOR,
-    Floats,
-    Ints,
-    argmax_with_ties,
-    blocks,
-    check_labels,
-)
+from calib.arrays import check_labels
+from calib.numerics import MEMORY_ENTRIES, PREDICTED_ENTRIES, PROBABILITY_FLOOR, Floats, Ints, argmax_with_ties, blocks
 from calib.top_k import TopK
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ import numpy as np
 from calib.errors import CalibrationError
 from calib.metrics.binning import Bins, bins_of
 from calib.metrics.confidence import Bools, check_probs, top_label
-from calib.numerics import Floats, Ints, bin_index, blocks, check_labels
+from calib.arrays import check_labels
+from calib.numerics import Floats, Ints, bin_index, blocks
 
 
 def norm_of_gaps(gap: Floats, weight: Floats, norm: float | str) -> float:

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.errors import CalibrationError
-from calib.numerics import Floats, argmax_with_ties, check_labels
+from calib.arrays import check_labels
+from calib.numerics import Floats, argmax_with_ties
 
 ROUNDING = 1e-4
 """How far a probability may lie outside [0, 1]: sums in float32 and printed decimals."""

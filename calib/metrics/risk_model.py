@@ -26,7 +26,8 @@ from calib.metrics.risk_measures import (
     row_log_loss,
     spiegelhalter,
 )
-from calib.numerics import Floats, Ints, check_labels, log_odds_of, sigmoid
+from calib.arrays import check_labels
+from calib.numerics import Floats, Ints, log_odds_of, sigmoid
 
 if TYPE_CHECKING:
     from calib.data.options import WeightKind

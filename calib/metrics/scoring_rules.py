@@ -8,7 +8,8 @@ import numpy as np
 
 from calib.errors import CalibrationError
 from calib.metrics.confidence import Bools, check_probs, top_label, weighted_mean
-from calib.numerics import PROBABILITY_FLOOR, Floats, Ints, check_labels
+from calib.arrays import check_labels
+from calib.numerics import PROBABILITY_FLOOR, Floats, Ints
 
 
 def nll(probs: Any, labels: Any, weights: Any = None) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 from calib.base import Calibrator, Callback, no_callback
 from calib.canonical import Kind
 from calib.errors import CalibrationError
-from calib.numerics import check_labels
+from calib.arrays import check_labels
 from calib.out_of_core.reading import open_rows
 from calib.out_of_core.rows import ArrayRows, LogitRows, Progress, no_progress
 from calib.out_of_core.survey import StoredPredictions, stored, survey

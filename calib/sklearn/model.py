@@ -18,7 +18,8 @@ from calib.base import Calibrator
 from calib.canonical import Kind, check_values, to_canonical, zero_floor
 from calib.errors import CalibrationError
 from calib.formatting import plural
-from calib.numerics import Floats, check_of_rows
+from calib.arrays import check_of_rows
+from calib.numerics import Floats
 from calib.parameters import shown
 from calib.registry import METHODS, calibrator
 from calib.sklearn.scorers import check_labels_known, class_indices

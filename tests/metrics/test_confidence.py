@@ -15,7 +15,8 @@ import calib
 from calib import metrics
 from calib.errors import CalibrationError
 from calib.metrics.confidence import target_pair
-from calib.numerics import check_logits, softmax
+from calib.arrays import check_logits
+from calib.numerics import softmax
 
 rows = st.lists(st.tuples(st.floats(0.0, 1.0), st.booleans()), min_size=1, max_size=60)
 

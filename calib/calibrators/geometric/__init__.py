@@ -18,7 +18,8 @@ from calib.calibrators.logistic import fit_logistic
 from calib.calibrators.one_vs_rest import knots_and_values
 from calib.canonical import Scale
 from calib.errors import CalibrationError
-from calib.numerics import MEMORY_ENTRIES, Floats, Ints, block_rows, blocks, check_logits, one_vs_rest_log_odds, sigmoid
+from calib.arrays import check_logits
+from calib.numerics import MEMORY_ENTRIES, Floats, Ints, block_rows, blocks, one_vs_rest_log_odds, sigmoid
 from calib.parameters import Count, Either, Entries, Items, Number, State, param
 
 __all__ = ["Geometric", "TrainingSet", "exact_separation", "fast_separation", "nearest", "reduce_training"]

@@ -31,7 +31,8 @@ from calib.calibrators.gpcalib.statistics import (
 from calib.calibrators.top_k_outputs import TopKCalibrator
 from calib.errors import CalibrationError, missing_package
 from calib.hardware import DEVICES, worth_a_gpu
-from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, check_labels, check_logits
+from calib.arrays import check_labels, check_logits
+from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks
 from calib.parameters import LARGEST, Array, Count, Either, Entries, Number, State, Text, Truth, param, unusable
 from calib.top_k import Groups, TopK
 

@@ -1,0 +1,133 @@
+"""What users hand over, as checked NumPy arrays: arrays, tables and tensors are taken or refused in a sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.errors import CalibrationError
+from calib.numerics import LARGEST, Floats, Ints
+
+SUM_TOLERANCE = 1e-3
+"""How far a row of probabilities may miss one; models compute in half precision."""
+
+
+def as_array(values: Any) -> npt.NDArray[Any]:
+    """A NumPy array of what an array library, a table library or nested lists hold, without a copy where possible.
+
+    Raises
+    ------
+    CalibrationError
+        For masked values and for rows of different lengths.
+    """
+    if np.ma.is_masked(values):
+        count = int(np.ma.count_masked(values))
+        raise CalibrationError(f"{count:,} of the values are masked, that is missing; leave their rows out.")
+    if hasattr(values, "detach"):  # a PyTorch tensor, which may lie on a GPU, need a gradient or be bfloat16
+        values = values.detach().cpu()
+        values = values.float() if values.is_floating_point() and values.element_size() < 4 else values
+    try:
+        return np.asarray(values)
+    except CalibrationError:
+        raise
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise CalibrationError(f"{type(values).__name__} cannot be read as an array: {error}") from error
+
+
+def logits(probs: Any) -> Floats:
+    """Logits of probabilities, which every calibrator takes: ``fit(calib.logits(probs), labels)``.
+
+    Parameters
+    ----------
+    probs : (n, n_classes) probabilities of all classes, or (n,) of class 1 of two.
+
+    Returns
+    -------
+    (n, n_classes) float64 log-probabilities; a probability of 0 counts as the smallest positive number.
+
+    Raises
+    ------
+    CalibrationError
+        For numbers outside 0 to 1, and rows of probabilities that do not sum to one.
+
+    Examples
+    --------
+    >>> import calib
+    >>> calib.logits([0.5, 0.5]).shape
+    (2, 2)
+    """
+    array = _numbers(as_array(probs), "Probabilities").astype(np.float64, copy=False)
+    if array.ndim == 1:
+        array = np.stack([1.0 - array, array], axis=1)
+    if array.ndim != 2 or array.shape[1] < 2:
+        raise CalibrationError(f"Probabilities must have shape (n, n_classes) or (n,); got {array.shape}.")
+    if not ((array >= 0) & (array <= 1)).all():
+        raise CalibrationError("Probabilities must lie between 0 and 1; if these are logits, pass them as they are.")
+    off = np.abs(array.sum(axis=1) - 1) > SUM_TOLERANCE
+    if off.any():
+        raise CalibrationError(
+            f"{off.sum():,} of {len(array):,} rows of probabilities do not sum to one; give the outputs of all classes."
+        )
+    return np.log(np.maximum(array, np.finfo(np.float64).tiny))
+
+
+def refuse_probabilities(array: npt.NDArray[Any]) -> None:
+    """Raise :class:`CalibrationError` where what should be logits is rows of probabilities."""
+    if array.ndim != 2 or array.dtype.kind != "f" or not array.size or not (array.min() >= 0 and array.max() <= 1):
+        return
+    if (np.abs(array.sum(axis=1, dtype=np.float64) - 1) < SUM_TOLERANCE).all():
+        raise CalibrationError(
+            f"All {len(array):,} rows lie between 0 and 1 and sum to one: these are probabilities, and calibrators "
+            "take logits. Pass calib.logits(probs)."
+        )
+
+
+def check_logits(values: Any) -> Floats:
+    """Logits as a float64 array of shape (n, n_classes), none beyond :data:`calib.numerics.LARGEST`.
+
+    It is copied only where the dtype differs.
+    """
+    array = as_array(values)
+    if array.ndim != 2 or array.shape[1] < 2:
+        raise CalibrationError(f"Logits must have shape (n, n_classes) with at least 2 classes; got {array.shape}.")
+    array = _numbers(array, "Logits").astype(np.float64, copy=False)
+    if array.size and not (array.min() >= -LARGEST and array.max() <= LARGEST):  # NaN is neither
+        bad = int((~(np.abs(array) <= LARGEST)).any(axis=1).sum())
+        beyond = f", or values beyond {LARGEST:g}" if np.isfinite(array).all(axis=1).sum() > len(array) - bad else ""
+        raise CalibrationError(f"{bad} of {len(array)} rows of logits hold NaN or infinite values{beyond}.")
+    return array
+
+
+def check_labels(labels: Any, shape: tuple[int, ...]) -> Ints:
+    """Labels as int64 of shape (n,), each in [0, n_classes)."""
+    array = as_array(labels)
+    if array.ndim != 1 or len(array) != shape[0]:
+        raise CalibrationError(f"Labels must have shape ({shape[0]},), one for each row of logits; got {array.shape}.")
+    if array.dtype.kind not in "iub":
+        raise CalibrationError(f"Labels must be integers; got dtype {array.dtype}.")
+    if array.size and (array.min() < 0 or array.max() >= shape[1]):
+        raise CalibrationError(
+            f"Labels must lie in 0..{shape[1] - 1}, the columns of the logits; found {array.min()}..{array.max()}."
+        )
+    return array.astype(np.int64, copy=False)
+
+
+def check_of_rows(name: str, values: Any, n: int) -> npt.NDArray[Any]:
+    """Clusters or weights of n rows as an (n,) array; weights are finite float64 from 0 upwards, not all 0."""
+    array = as_array(values)
+    if array.shape != (n,):
+        raise CalibrationError(f"{name} must have shape ({n},), one for each row of logits; got {array.shape}.")
+    if name != "weights":
+        return array
+    if array.dtype.kind not in "fiub" or not (np.isfinite(array) & (array >= 0)).all() or not array.any():
+        raise CalibrationError("weights must be finite numbers from 0 upwards, and not all of them 0.")
+    array = array.astype(np.float64, copy=False)
+    return array / array.max() if array.max() > LARGEST else array  # whose sum would be infinite; only ratios matter
+
+
+def _numbers(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+    if array.dtype.kind not in "fiu":
+        raise CalibrationError(f"{name} must be numbers; got dtype {array.dtype}.")
+    return array
