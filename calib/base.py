@@ -375,7 +375,8 @@ def _is_learned(name: object) -> bool:
     return isinstance(name, str) and name.endswith("_") and not name.startswith("_")
 
 
-Callback, no_callback = Progress, silent  # SHIM
+Callback = Progress  # SHIM
+no_callback = silent  # SHIM
 
 
 class LabelledBlocks:  # SHIM

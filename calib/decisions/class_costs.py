@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from calib.arrays import check_labels
 from calib.decisions.rules import HAND_OVER, CostMatrix
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import check_probs, weighted_mean
 from calib.metrics.proportions import Shares, shares_at_rates, shares_of_rows
-from calib.arrays import check_labels
 from calib.numerics import Floats, Ints
 
 

@@ -16,10 +16,11 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 import numpy.typing as npt
 
+from calib.decisions.stored import check_array, check_number, made_of
 from calib.errors import CalibrationError
 from calib.formatting import round_percent
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, normalised
-from calib.parameters import Array, Count, Number, State, Text, Truth, check_state, shown
+from calib.parameters import shown, unusable
 
 Score = Literal["lac", "aps", "raps"]
 SCORES: dict[str, str] = {
@@ -128,7 +129,14 @@ class PredictionSets:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_state(self.as_state(), _STATE, {})
+        check_number("alpha", self.alpha, 1e-9, 1 - 1e-9)
+        check_array("quantiles", self.quantiles, 1, low=-1.0, high=np.inf)
+        check_number("n_rows", self.n_rows, 1, whole=True)
+        check_number("k_reg", self.k_reg, 0, whole=True)
+        check_number("penalty", self.penalty, 0)
+        check_number("seed", self.seed, 0, 2**63 - 1, whole=True)
+        if self.score not in SCORES or not isinstance(self.per_class, (bool, np.bool_)):
+            raise unusable(f"score={shown(self.score)} with per_class={shown(self.per_class)} is no way to make sets")
 
     @property
     def n_classes(self) -> int:
@@ -194,20 +202,7 @@ class PredictionSets:
             return None
         if not isinstance(state, Mapping):
             raise CalibrationError(f"Prediction sets are recorded by name; got {shown(state)}.")
-        check_state(state, _STATE, {})
-        return cls(**state)
-
-
-_STATE: State = {
-    "alpha": Number(1e-9, 1 - 1e-9),
-    "quantiles": Array("n_classes", low=-1.0, high=np.inf),
-    "score": Text(*SCORES),
-    "per_class": Truth(),
-    "n_rows": Count(1),
-    "k_reg": Count(0),
-    "penalty": Number(0),
-    "seed": Count(0, 2**63 - 1),
-}
+        return made_of(cls, state)
 
 
 def conformal_sets(

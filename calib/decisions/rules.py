@@ -13,10 +13,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from calib.decisions.stored import check_array, check_number, check_texts, made_of
 from calib.errors import CalibrationError
 from calib.formatting import round_percent
 from calib.numerics import Floats, Ints, normalised
-from calib.parameters import LARGEST, Array, Condition, Count, Items, Number, State, Text, check_state, shown
+from calib.parameters import shown, unusable
 
 HAND_OVER = -1
 """The action of a row that is left to somebody else: a person, a second model."""
@@ -25,7 +26,7 @@ HANDED_OVER = "hand over"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rule(ABC):
-    """Base of every rule: its fields are what a file holds, each with a condition.
+    """Base of every rule: its fields are what a file holds, and ``__post_init__`` checks them.
 
     Attributes
     ----------
@@ -35,10 +36,10 @@ class Rule(ABC):
     chosen: str = ""
 
     name: ClassVar[str]
-    state: ClassVar[State]
 
     def __post_init__(self) -> None:
-        check_state(self.as_state(), {"chosen": Text(), **self.state}, {})
+        if not isinstance(self.chosen, str):
+            raise unusable(f"chosen={shown(self.chosen)} must be a text")
 
     def as_state(self) -> dict[str, Any]:
         """Its fields by name, without those that are None."""
@@ -79,7 +80,12 @@ class EventCut(Rule):
     actions: tuple[str, str] = ("do not act", "act")
 
     name: ClassVar[str] = "cut"
-    state: ClassVar[State] = {"cut": Number(0, 1), "column": Count(0, 1), "actions": Items(Text(), 2)}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number("cut", self.cut, 0, 1)
+        check_number("column", self.column, 0, 1, whole=True)
+        check_texts("actions", self.actions, 2)
 
     def decide(self, probs: Floats) -> Ints:
         """Actions, shape (n,), for probabilities of shape (n, 2): 1 where that of the event is at least the cut."""
@@ -127,14 +133,13 @@ class CostMatrix(Rule):
     hand_over: float | None = None
 
     name: ClassVar[str] = "costs"
-    state: ClassVar[State] = {
-        "costs": Array("n_classes", "n_actions"),
-        "actions": Items(Text()),
-        "hand_over": Number(-LARGEST, LARGEST).or_absent(),
-    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_array("costs", self.costs, 2)
+        check_texts("actions", self.actions)
+        if self.hand_over is not None:
+            check_number("hand_over", self.hand_over)
         if len(self.actions) not in (0, self.costs.shape[1]):
             raise CalibrationError(f"{len(self.actions)} names were given for {self.costs.shape[1]} actions.")
 
@@ -221,12 +226,15 @@ class AnswerAbove(Rule):
     n_rows: int | None = None
 
     name: ClassVar[str] = "answer"
-    state: ClassVar[State] = {
-        "threshold": Number(0, 1),
-        "risk": Number(0, 1).or_absent(),
-        "delta": Number(0, 1).or_absent(),
-        "n_rows": Count(1).or_absent(),
-    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number("threshold", self.threshold, 0, 1)
+        for name in ("risk", "delta"):
+            if getattr(self, name) is not None:
+                check_number(name, getattr(self, name), 0, 1)
+        if self.n_rows is not None:
+            check_number("n_rows", self.n_rows, 1, whole=True)
 
     @classmethod
     def from_costs(cls, error: float, hand_over: float) -> AnswerAbove:
@@ -290,11 +298,7 @@ def rule_from_state(state: Any) -> AnyRule | None:
     rule = RULES.get(str(state.get("rule"))) if isinstance(state, Mapping) else None
     if rule is None:
         raise CalibrationError(f"A decision is one of {', '.join(RULES)}; got {shown(state)}.")
-    values = {name: value for name, value in state.items() if name != "rule"}
-    conditions: dict[str, Condition] = {"chosen": Text(), **rule.state}
-    check_state(values, conditions, {})
-    given: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-    return rule(**given)
+    return made_of(rule, {name: value for name, value in state.items() if name != "rule"})
 
 
 def rule_state(rule: AnyRule | None) -> dict[str, Any] | None:

@@ -9,10 +9,11 @@ import numpy as np
 
 from calib.decisions.conformal import PredictionSets
 from calib.decisions.rules import AnyRule, rule_from_state, rule_state
+from calib.decisions.stored import check_array
 from calib.errors import CalibrationError
 from calib.export.record_files import flatten, unflatten
 from calib.numerics import Floats
-from calib.parameters import Array
+from calib.parameters import unusable
 
 BASE_RATE, DECISION, SETS = "base_rate", "decision", "sets"
 
@@ -51,7 +52,9 @@ def check_decisions(
         Naming what does not fit, and what to take instead.
     """
     if base_rate is not None:
-        Array("n_classes", low=0.0, high=1.0, total=1.0).check(base_rate, BASE_RATE, {"n_classes": n_classes})
+        check_array(BASE_RATE, base_rate, 1, low=0.0, high=1.0)
+        if len(base_rate) != n_classes or abs(base_rate.sum() - 1) > 1e-9:
+            raise unusable(f"{BASE_RATE} must hold {n_classes} numbers whose sum is one")
     if decision is not None:
         decision.check_fits(n_classes, kind, gives_probabilities)
     if sets is None:

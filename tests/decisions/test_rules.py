@@ -92,7 +92,8 @@ def test_a_rule_comes_back_from_its_state(rule):
         (lambda: AnswerAbove.from_costs(0.0, 1.0), "must be positive"),
         (lambda: rule_from_state({"rule": "guess"}), "one of cut, costs, answer"),
         (lambda: rule_from_state([1]), "one of cut, costs, answer"),
-        (lambda: rule_from_state({"rule": "cut", "cut": 0.5}), "is missing"),
+        (lambda: rule_from_state({"rule": "cut", "column": 1}), "cannot be made of its fields"),
+        (lambda: rule_from_state({"rule": "cut", "cut": 0.5, "cot": 1}), "no field 'cot'"),
     ],
 )
 def test_what_is_no_rule_is_refused(made, says):

@@ -128,8 +128,8 @@ def test_what_does_not_fit_the_calibrator_is_refused(fitted, binary, sets):
         ({"decision": EventCut(cut=0.5)}, "has 4 classes"),
         ({"decision": CostMatrix(costs=np.eye(3))}, "of 3 classes"),
         ({"sets": PredictionSets(alpha=0.1, quantiles=np.ones(3))}, "of 3 classes and the calibrator of 4"),
-        ({"base_rate": np.array([0.5, 0.5])}, "base_rate has the shape"),
-        ({"base_rate": np.array([0.5, 0.5, 0.5, 0.5])}, "sum 1"),
+        ({"base_rate": np.array([0.5, 0.5])}, "must hold 4 numbers"),
+        ({"base_rate": np.array([0.5, 0.5, 0.5, 0.5])}, "sum is one"),
     ):
         with pytest.raises(CalibrationError, match=says):
             ExportedCalibrator(fitted, **given)
