@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from calib import decisions, export, metrics
+    from calib.arrays import logits
     from calib.base import Calibrator
     from calib.calibrators import geometric as geometry
     from calib.cli.app import open_app
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
     from calib.errors import AmbiguousTable, CalibrationError, DataError, FitCancelled
     from calib.evaluation.compare import Comparison, compare, compare_methods
     from calib.export import runtime
-    from calib.registry import METHODS, calibrator
+    from calib.registry import METHODS
     from calib.reporting.make import report
+    from calib.typed import calibrator
 
 __version__ = "0.1.0"
 
@@ -38,6 +40,7 @@ _NAMES = {
     "compare_methods": "evaluation.compare",
     "load": "data",
     "load_models": "data",
+    "logits": "arrays",
     "open_app": "cli.app",
     "reliability_curve": "diagnostics.reliability",
     "report": "reporting.make",
@@ -68,6 +71,7 @@ __all__ = [
     "geometry",
     "load",
     "load_models",
+    "logits",
     "metrics",
     "open_app",
     "reliability_curve",

@@ -29,7 +29,10 @@ def as_array(values: Any) -> npt.NDArray[Any]:
         values = values.detach().cpu()
         values = values.float() if values.is_floating_point() and values.element_size() < 4 else values
     try:
-        return np.asarray(values)
+        array = np.asarray(values)
+        if array.dtype == object and all(isinstance(value, (int, float, np.number)) for value in array.flat):
+            array = array.astype(np.float64)  # columns of several types in one table
+        return array
     except CalibrationError:
         raise
     except (ValueError, TypeError, RuntimeError) as error:

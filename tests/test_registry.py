@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 from types import SimpleNamespace
 
@@ -66,3 +67,9 @@ def test_methods_that_few_rows_make_worse_are_those_of_the_documented_table():
 def test_a_method_says_its_formula_and_when_to_take_another(method):
     assert "=" in method.formula and method.formula.count("{") == method.formula.count("}")
     assert method.avoid.endswith(".") and len(method.avoid) > 30
+
+
+def test_a_type_checker_is_told_the_class_of_each_name():
+    stub = (ROOT / "calib" / "typed.pyi").read_text()
+    told = dict(re.findall(r'Literal\["(\w+)"\], \*\*params: Any\) -> (\w+)', stub))
+    assert told == {name: method.cls.__name__ for name, method in METHODS.items()}

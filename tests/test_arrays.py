@@ -1,0 +1,112 @@
+"""What users hand over is taken as it is meant, or refused in a sentence that says what to do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import calib
+from calib.arrays import as_array
+from calib.errors import CalibrationError
+from calib.numerics import softmax
+
+LOGITS = np.array([[0.5, -1.0, 2.0], [1.5, 0.0, -2.0], [0.25, 3.0, 1.0], [-1.0, 0.5, 0.75]])
+LABELS = np.array([2, 0, 1, 1])
+
+
+class Tensor:
+    """As a tensor of PyTorch that needs a gradient: NumPy may only have it after detach, cpu and, of bfloat16, float."""
+
+    def __init__(self, values, ready=False, wide=False):
+        self.values, self.ready, self.wide = values, ready, wide
+
+    def detach(self):
+        return self
+
+    def cpu(self):
+        return Tensor(self.values, True, self.wide)
+
+    def is_floating_point(self):
+        return True
+
+    def element_size(self):
+        return 4 if self.wide else 2
+
+    def float(self):
+        return Tensor(self.values, self.ready, True)
+
+    def __array__(self, dtype=None, copy=None):
+        if not (self.ready and self.wide):
+            raise TypeError("call detach().cpu() first; bfloat16 is no type of NumPy")
+        return np.asarray(self.values, dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        LOGITS.astype(np.float32),
+        LOGITS.astype(np.float16),
+        np.asfortranarray(LOGITS),
+        LOGITS.tolist(),
+        pd.DataFrame(LOGITS, columns=["a", "b", "c"]),
+        pd.DataFrame(LOGITS).convert_dtypes(),
+        Tensor(LOGITS),
+        (4 * LOGITS).astype(int),
+    ],
+    ids=["float32", "float16", "Fortran", "lists", "DataFrame", "nullable", "tensor", "integers"],
+)
+def test_any_array_of_numbers_is_taken(given):
+    fitted = calib.calibrator("temperature").fit(given, pd.Series(LABELS))
+    expected = calib.calibrator("temperature").fit(np.asarray(as_array(given), float), LABELS)
+    np.testing.assert_array_equal(
+        fitted.predict_proba(given), expected.predict_proba(np.asarray(as_array(given), float))
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (np.ma.masked_greater(LOGITS, 2.5), "1 of the values are masked"),
+        ([[1.0, 2.0], [3.0]], "cannot be read as an array"),
+        (pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), "must be numbers"),
+        (LOGITS.astype(complex), "must be numbers"),
+        (LOGITS[0], "shape"),
+    ],
+)
+def test_what_holds_no_logits_is_refused_in_a_sentence(given, says):
+    with pytest.raises(CalibrationError, match=says):
+        calib.calibrator("temperature").fit(given, LABELS[: len(given)])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_probabilities_given_as_logits_are_refused_and_the_way_out_works(dtype):
+    probs = softmax(LOGITS).astype(dtype)
+    with pytest.raises(CalibrationError, match=r"Pass calib\.logits\(probs\)"):
+        calib.calibrator("temperature").fit(probs, LABELS)
+    fitted = calib.calibrator("temperature").fit(calib.logits(probs), LABELS)
+    assert fitted.temperature_ == pytest.approx(
+        calib.calibrator("temperature").fit(LOGITS, LABELS).temperature_, rel=0.01
+    )
+
+
+def test_logits_are_the_logarithms_of_probabilities():
+    probs = softmax(LOGITS)
+    np.testing.assert_allclose(softmax(calib.logits(probs)), probs, rtol=1e-14)
+    np.testing.assert_allclose(softmax(calib.logits([0.2, 1.0])), [[0.8, 0.2], [0.0, 1.0]], atol=1e-300)
+    assert np.isfinite(calib.logits([[0.0, 1.0]])).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (LOGITS, "lie between 0 and 1"),
+        (np.full((3, 4), 0.5), "3 of 3 rows of probabilities do not sum to one"),
+        (np.full((3, 1), 1.0), "shape"),
+        (["a", "b"], "must be numbers"),
+        ([np.nan, 0.5], "lie between 0 and 1"),
+    ],
+)
+def test_what_is_no_probability_is_refused(given, says):
+    with pytest.raises(CalibrationError, match=says):
+        calib.logits(given)
