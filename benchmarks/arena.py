@@ -34,6 +34,7 @@ from benchmarks.arena_tables import tables
 from benchmarks.automatic import BINARY, CENTRE, CLASSES, SPREAD, binary, multiclass
 from benchmarks.measure import machine
 from benchmarks.small_rows import FEWEST_TEST_ROWS, Data, read, row_nll, samples
+from calib.base import NEEDS_CLASSES
 from calib.numerics import Floats, Ints
 from calib.registry import METHODS
 
@@ -176,7 +177,9 @@ def methods(n_classes: int) -> list[str]:
     """Registry names of the methods that need outputs alone; of two classes those that have no relative among the maps
     of one score."""
     return [
-        name for name, method in METHODS.items() if not method.needs and (n_classes > 2 or not method.cls.needs_classes)
+        name
+        for name, method in METHODS.items()
+        if not method.needs and (n_classes > 2 or NEEDS_CLASSES not in method.cls.traits)
     ]
 
 

@@ -21,6 +21,7 @@ from scipy.special import expit
 import calib
 from benchmarks.measure import machine, markdown
 from benchmarks.outputs import of_network
+from calib.base import NEEDS_CLASSES
 from calib.calibrators.auto import candidates
 from calib.numerics import Floats, Ints, log_softmax, softmax
 
@@ -133,7 +134,7 @@ def row(name: str, make: Callable[[int, int], Cell], n: int, seeds: int) -> tupl
     drawn = [make(n, seed) for seed in range(seeds)]
     n_classes = drawn[0][0].shape[1]
     members = candidates(n_classes)
-    others = [other for other in OTHERS if n_classes > 2 or not calib.METHODS[other].cls.needs_classes]
+    others = [other for other in OTHERS if n_classes > 2 or NEEDS_CLASSES not in calib.METHODS[other].cls.traits]
     single = {method: [scored(method, cell)[:2] for cell in drawn] for method in (*members, *others)}
     means = {method: float(np.mean([value for value, _ in found])) for method, found in single.items()}
     best = min(means, key=lambda method: means[method])

@@ -327,10 +327,10 @@ class Calibrator(Displayed):
     def _check_extras(self, extras: dict[str, Any]) -> None:
         unknown, missing = set(extras) - self.needs - self.takes, self.needs - set(extras)
         if "weights" in unknown:
-            from calib.registry import METHODS
+            from calib.registry import methods_that_take
 
-            able = [name for name, method in METHODS.items() if "weights" in method.cls.takes]
-            raise CalibrationError(f"{type(self).__name__} takes no weights; these methods do: {', '.join(able)}.")
+            able = ", ".join(methods_that_take("weights"))
+            raise CalibrationError(f"{type(self).__name__} takes no weights; these methods do: {able}.")
         if unknown or missing:
             wanted = ", ".join(sorted(self.needs)) or "no further arrays"
             wanted += f" and, where known, {' and '.join(sorted(self.takes))}" if self.takes else ""

@@ -273,6 +273,11 @@ def short_of_rows(names: Iterable[str], n_rows: int) -> list[str]:
     return [name for name in names if n_rows < METHODS[name].enough_rows]
 
 
+def methods_that_take(array: str) -> list[str]:
+    """The methods whose ``fit`` uses an array of the rows where it is given, such as weights, by registry name."""
+    return [name for name, method in METHODS.items() if array in method.cls.takes]
+
+
 def missing_arrays(name: str, data: Any) -> list[str]:
     """The arrays beyond logits and labels that a method needs and a data set does not hold, by attribute name."""
     return sorted(array for array in METHODS[name].needs if getattr(data, array, None) is None)

@@ -10,7 +10,16 @@ from pathlib import Path
 
 from latex2mathml.converter import convert
 
-from calib.base import EQUIVARIANT, GIVES_UNCERTAINTY, KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE, Calibrator
+from calib.base import (
+    EQUIVARIANT,
+    GIVES_UNCERTAINTY,
+    KEEPS_ACCURACY,
+    KEEPS_RANKING,
+    NEEDS_CLASSES,
+    POSITIVE,
+    ROWS_SUM_TO_ONE,
+    Calibrator,
+)
 from calib.calibrators.auto import candidates
 from calib.formatting import listed
 from calib.registry import METHODS, Method
@@ -196,8 +205,6 @@ def _page(method: Method) -> str:
         said,
         "## When not to use it",
         _limits(method),
-        "## When more rows come",
-        f"{method.cls.more_rows} See [more rows](../library.md#more-rows).",
         "## What it promises",
         _promises(method),
         "## Parameters",
@@ -226,7 +233,7 @@ def _limits(method: Method) -> str:
         )
     if method.needs:
         said.append(f"It needs {listed([f'`{name}`' for name in sorted(method.needs)])} beside the outputs.")
-    if cls.needs_classes:
+    if NEEDS_CLASSES in cls.traits:
         said.append("It learns from the outputs of all classes: one confidence for each answer is not enough.")
     if not cls.takes_top_k():
         said.append("It does not take the top k logits of very many classes.")
@@ -245,7 +252,7 @@ def _keeps(method: Method) -> str:
 def _promises(method: Method) -> str:
     rows = [f"| {words} | {_yes(promise, method, 2)} | {_yes(promise, method, 10)} |"
             for promise, words in PROMISES.items()]  # fmt: skip
-    positive = "yes" if method.cls.positive else "–"
+    positive = "yes" if POSITIVE in method.cls.traits else "–"
     rows.append(f"| No class gets the probability 0, but by rounding | {positive} | {positive} |")
     table = "\n".join(["| with the default parameters | 2 classes | more classes |", "|---|:-:|:-:|", *rows])
     return f"{table}\n\nThe project's tests hold it to each; a dash is no promise."

@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import plotly.graph_objects as go
 
+from calib.base import NEEDS_CLASSES
 from calib.calibrators.geometric import fast_separation
 from calib.data import Predictions
 from calib.data.samples import SAMPLES, load_sample, true_map
@@ -33,7 +34,7 @@ def picture(method: Method) -> tuple[str, str]:
     """The picture as SVG, and a sentence that says what is seen in it."""
     if method.needs:
         fig, said = _separation(method)
-    elif method.cls.needs_classes:
+    elif NEEDS_CLASSES in method.cls.traits:
         fig, said = _dots(method)
     else:
         fig, said = _map(method)

@@ -16,7 +16,7 @@ import pytest
 import sklearn.base
 
 import calib
-from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, POSITIVE, ROWS_SUM_TO_ONE, Calibrator
+from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, MINDS_OFFSETS, POSITIVE, ROWS_SUM_TO_ONE, Calibrator
 from calib.decisions import HAND_OVER, AnswerAbove, CostMatrix, EventCut, PredictionSets, conformal_sets
 from calib.errors import CalibrationError, FitCancelled
 from calib.export.record_files import flatten, unflatten
@@ -330,7 +330,7 @@ def test_a_constant_added_to_the_logits_changes_nothing(name, params):
     logits, labels = sample(150, 4)
     test, _ = sample(100, 4, seed=5)
     offsets = {"all": 1e6}
-    if not calib.METHODS[name].cls.minds_offsets:
+    if MINDS_OFFSETS not in calib.METHODS[name].cls.traits:
         offsets["rows"] = np.random.default_rng(2).choice([-1e6, -3.0, 1e6], size=(150, 1))
     expected = answer(fitted(name, params), test)
     for offset in offsets.values():

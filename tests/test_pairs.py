@@ -10,7 +10,8 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 import calib
-from calib.base import Calibrator
+from calib import base
+from calib.base import KEEPS_HALF, Calibrator
 from calib.canonical import to_canonical
 from calib.cli import main
 from calib.data import Predictions, load
@@ -50,7 +51,7 @@ fitting = pytest.mark.parametrize("name", [name for name in calib.METHODS if nam
 
 @each
 def test_what_a_method_declares_decides_whether_it_is_offered(name):
-    needs = calib.METHODS[name].cls.needs_classes
+    needs = base.NEEDS_CLASSES in calib.METHODS[name].cls.traits
     assert needs == (name in NEEDS_CLASSES)
     assert (name in presets(pairs())["All"]) == (not needs and name != "identity")
     if needs:
@@ -79,8 +80,8 @@ def test_it_exports_and_agrees_with_itself(name, tmp_path):
 @fitting
 def test_one_half_stays_one_half_where_that_is_declared_alone(name):
     middle = fitted(name).predict_proba(to_canonical(np.array([0.5]), "pairs", FLOOR))[0, 1]
-    assert (abs(middle - 0.5) < 1e-9) == calib.METHODS[name].cls.keeps_half
-    if calib.METHODS[name].cls.keeps_half and name != "identity":
+    assert (abs(middle - 0.5) < 1e-9) == (KEEPS_HALF in calib.METHODS[name].cls.traits)
+    if KEEPS_HALF in calib.METHODS[name].cls.traits and name != "identity":
         assert calib.METHODS[name].title in said_of_kind(pairs()).split(".")[1]
 
 

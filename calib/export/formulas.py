@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.base import Calibrator
+from calib.base import MINDS_OFFSETS, Calibrator
 from calib.calibrators.auto import AutoCalibration
 from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.gpcalib.interpolation import Grid
@@ -79,7 +79,7 @@ def probabilities(made: Calibrator, logits: Value) -> Value:
             f"{METHODS[name].title if name else type(made).__name__} has no formula of the outputs alone in "
             "calib/export/formulas.py, as other languages need it; export a bundle, which runs with NumPy."
         )
-    if not made.minds_offsets:
+    if MINDS_OFFSETS not in made.traits:
         logits = logits - apply("row_max", logits)
     return (write or _one_vs_rest)(made, logits)
 

@@ -51,7 +51,6 @@ def model_card(exported: ExportedCalibrator) -> str:
         sections.append(decided)
     if data := {label: str(known[key]) for key, label in _DATA if known.get(key) is not None}:
         sections.append("## Calibration data\n\n" + _table(data))
-    sections.append(f"## More calibration rows\n\n{exported.calibrator.more_rows}")
     sections.append("## Limits it was tested in\n\n" + _table(_limits(exported)))
     if known.get("scores"):
         of = {"event": " of the event's probability", "pairs": " of the confidence"}.get(str(known.get("view")), "")

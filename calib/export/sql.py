@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calib.base import Calibrator
+from calib.base import MINDS_OFFSETS, Calibrator
 from calib.canonical import Kind, to_canonical
 from calib.data.scales import PLAIN, Scale, in_words
 from calib.errors import CalibrationError
@@ -91,7 +91,7 @@ def check_sql(calibrator: Calibrator, kind: Kind, n_classes: int, scale: Scale |
             f"The calibrator takes outputs that are {in_words(scale or PLAIN)}, and an SQL expression takes "
             "probabilities or log-odds; fit on these."
         )
-    if calibrator.minds_offsets and kind == "logits":
+    if MINDS_OFFSETS in calibrator.traits and kind == "logits":
         title = METHODS[registry_name(calibrator) or "identity"].title
         raise CalibrationError(
             f"{title} is a function of both logits, not of their difference; fit it on log-odds, of "
@@ -141,7 +141,7 @@ def _of_column(given: ExportedCalibrator, of_probability: bool, column: str) -> 
         ends += [f"WHEN {column} > -1e-200 AND {column} < 1e-200 THEN {middle}"]
         score = Sql(number, _ATOM, -far, far, column)
         columns = [0.0, score]
-    if not given.calibrator.minds_offsets:
+    if MINDS_OFFSETS not in given.calibrator.traits:
         columns = [0.0, score]
     written = _Columns(columns, of_probability, METHODS[given.method].title)
     event = _text(written.column(probabilities(given.calibrator, apply("input")), 1))

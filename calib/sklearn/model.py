@@ -14,14 +14,14 @@ from sklearn.utils import _safe_indexing, check_random_state, get_tags, indexabl
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_method_params, check_is_fitted, column_or_1d
 
+from calib.arrays import check_of_rows
 from calib.base import Calibrator
 from calib.canonical import Kind, check_values, to_canonical, zero_floor
 from calib.errors import CalibrationError
 from calib.formatting import plural
-from calib.arrays import check_of_rows
 from calib.numerics import Floats
 from calib.parameters import shown
-from calib.registry import METHODS, calibrator
+from calib.registry import METHODS, calibrator, methods_that_take
 from calib.sklearn.scorers import check_labels_known, class_indices
 
 RESPONSES: dict[str, Kind] = {
@@ -98,8 +98,8 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         y : (n,) labels of any type that sorts.
         groups : (n,) rows of one group stay in one fold, and are one cluster to methods that take clusters; None for
             independent rows.
-        **fit_params : passed to the estimator's ``fit``. ``sample_weight`` (n,) is for the calibrator too: ``auto`` and
-            ``identity`` take it, the other methods refuse weights that are not all equal.
+        **fit_params : passed to the estimator's ``fit``. ``sample_weight`` (n,) is for the calibrator too; methods
+            that take no weights refuse those that are not all equal, in a sentence that names those that do.
 
         Raises
         ------
@@ -196,8 +196,8 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if self.method != "identity" and np.ptp(weights) > 0:
             raise CalibrationError(
                 f"{METHODS[self.method].title} learns from unweighted rows, but sample_weight runs from "
-                f"{weights.min():g} to {weights.max():g}; choose method='auto', or fit the estimator with the weights, "
-                "wrap it in FrozenEstimator and calibrate without them."
+                f"{weights.min():g} to {weights.max():g}; choose one of {', '.join(methods_that_take('weights'))}, or "
+                "fit the estimator with the weights, wrap it in FrozenEstimator and calibrate without them."
             )
         return extras
 

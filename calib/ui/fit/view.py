@@ -115,7 +115,7 @@ def choose_and_start(session: OpenSession) -> None:
         for name in methods:
             method = METHODS[name]
             with st.expander(f"**{method.title}** — {method.summary}", key=f"fit/fold/{name}"):
-                st.caption(f"{method.paper}. When not to use it: {method.avoid} More rows: {method.cls.more_rows}")
+                st.caption(f"{method.paper}. When not to use it: {method.avoid}")
                 params[name] = parameter_widgets(method.cls, name)
             if method.uses_device:
                 params[name]["device"] = device
