@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.numerics import Floats, Ints, logsumexp, row_sums, softmax
+from calib.numerics import Floats, Ints, logsumexp, softmax
 from calib.parameters import ROUNDING
 
 
@@ -14,7 +14,7 @@ def top_log_odds(logits: Floats) -> Floats:
     return logits[np.arange(len(logits)), top] - logsumexp(rest, axis=1)
 
 
-def filled_in_proportion(logits: Floats, confidence: Floats, counts: Floats | None = None) -> Floats:
+def filled_in_proportion(logits: Floats, confidence: Floats) -> Floats:
     """Probabilities with these confidences in the predicted classes; the others share the rest as the model has them.
 
     No class gets more than the predicted one, which so is kept: where its confidence is below what the runner-up would
@@ -23,32 +23,26 @@ def filled_in_proportion(logits: Floats, confidence: Floats, counts: Floats | No
 
     Parameters
     ----------
-    logits : (n, m), a column for each class.
+    logits : (n, n_classes) array.
     confidence : (n,) in [0, 1], taken as 1 / n_classes where it is below.
-    counts : (n, m) how many classes each column stands for, where that is not one; each entry is then of one of them.
 
     Returns
     -------
-    (n, m), rows sum to one.
+    (n, n_classes), rows sum to one.
     """
     rows, (top, rest) = np.arange(len(logits)), _without_top(logits)
-    if counts is not None:
-        rest[counts == 0] = -np.inf
-    confidence = np.clip(confidence, 1 / np.ravel(row_sums(np.ones(logits.shape), counts)), 1.0)
-    probs = softmax(rest, counts) * (1 - confidence)[:, None]
+    confidence = np.clip(confidence, 1 / logits.shape[1], 1.0)
+    probs = softmax(rest) * (1 - confidence)[:, None]
     over = np.flatnonzero(probs.max(axis=1) > confidence)
     if over.size:
-        probs[over] = _capped(rest[over], confidence[over], None if counts is None else counts[over])
+        probs[over] = _capped(rest[over], confidence[over][:, None])
     probs[rows, top] = confidence
     tied = logits == logits[rows, top][:, None]
-    if counts is not None:
-        tied &= counts > 0
     several = np.flatnonzero(tied.sum(axis=1) > 1)
     if several.size:
         part, among = probs[several], tied[several]
-        number = None if counts is None else counts[several]
-        equal = row_sums(part * among, number) / row_sums(among.astype(float), number)
-        probs[several] = np.where(among, equal, part)
+        mean = part.mean(axis=1, keepdims=True, where=among)
+        probs[several] = np.where(among, mean, part)
     return probs
 
 
@@ -59,12 +53,12 @@ def _without_top(logits: Floats) -> tuple[Ints, Floats]:
     return top, rest
 
 
-def _capped(rest: Floats, most: Floats, counts: Floats | None) -> Floats:
+def _capped(rest: Floats, most: Floats) -> Floats:
     """What is left beside ``most`` in proportion to the exponentials of ``rest``, with no entry above ``most``."""
-    most, held = most[:, None], np.zeros(rest.shape, dtype=bool)
+    held = np.zeros(rest.shape, dtype=bool)
     while True:
-        left = np.maximum(1 - most * (1 + row_sums(held.astype(float), counts)), 0.0)
-        probs = np.where(held, most, softmax(np.where(held, -np.inf, rest), counts) * left)
+        left = np.maximum(1 - most * (1 + held.sum(axis=1, keepdims=True)), 0.0)
+        probs = np.where(held, most, softmax(np.where(held, -np.inf, rest)) * left)
         over = ~held & (probs > most * (1 + ROUNDING))  # never all: most is at least 1 / n_classes
         if not over.any():
             return np.minimum(probs, most)
