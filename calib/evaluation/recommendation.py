@@ -73,6 +73,9 @@ class Recommendation(Displayed):
         """
         return _Words(self, title, strong).sentences()
 
+    def __str__(self) -> str:
+        return " ".join(self.sentences())
+
 
 def recommend(claims: Claims, calibrators: Mapping[str, Calibrator], score: str | None = None) -> Recommendation | None:
     """What to take, by one score.
