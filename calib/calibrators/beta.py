@@ -3,19 +3,46 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from calib.calibrators.logistic import NEWTON, fit_rising
-from calib.calibrators.one_vs_rest import BinaryCalibrator, Map, maps_of
+from calib.base import POSITIVE
+from calib.calibrators.logistic import LogisticCurves, fit_rising, targets_of
+from calib.calibrators.one_vs_rest import Bools, Map
 from calib.numerics import Floats, blocks, sigmoid, softplus
-from calib.parameters import Number, State
+
+
+@dataclass(frozen=True, eq=False)
+class BetaMap:
+    """``logit p' = a ln p - b ln(1 - p) + c``."""
+
+    a: float
+    b: float
+    c: float
+
+    @classmethod
+    def fit(cls, log_odds: Floats, positives: Bools, weights: Floats | None = None) -> Self:
+        """The map of least cross-entropy with a, b >= 0.
+
+        Parameters
+        ----------
+        log_odds, positives : (m,) pairs with both outcomes.
+        weights : (m,) how much each counts; 1 if None.
+        """
+        (a, b), c = fit_rising(_logarithms(log_odds), targets_of(log_odds, positives, weights), weights)
+        return cls(float(a), float(b), c)
+
+    def apply(self, log_odds: Floats) -> Floats:
+        log_p, minus_log_q = _logarithms(log_odds)
+        log_p *= self.a
+        log_p += self.b * minus_log_q
+        log_p += self.c
+        return sigmoid(log_p)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BetaCalibration(BinaryCalibrator):
+class BetaCalibration(LogisticCurves):
     """A three-parameter map ``logit p' = a ln p - b ln(1 - p) + c`` with a, b >= 0.
 
     Kull et al., Beta Calibration, AISTATS 2017, section 4: it is the right map when the scores of the two
@@ -23,22 +50,11 @@ class BetaCalibration(BinaryCalibrator):
     from the log-odds and so exist for every score.
     """
 
-    more_rows: ClassVar[str] = NEWTON
-    positive: ClassVar[bool] = True
-    state: ClassVar[State] = {"maps_": maps_of(a=Number(0), b=Number(0), c=Number())}
+    traits: ClassVar[frozenset[str]] = frozenset({POSITIVE})
+    map_type: ClassVar[type[Map]] = BetaMap
 
-    def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
-        targets = self.targets(positives)
-        features = _logarithms(log_odds)
-        slopes, intercept = fit_rising(features, targets)
-        return {"a": float(slopes[0]), "b": float(slopes[1]), "c": intercept}
-
-    def _apply_map(self, state: Map, log_odds: Floats) -> Floats:
-        log_p, minus_log_q = _logarithms(log_odds)
-        log_p *= state["a"]
-        log_p += state["b"] * minus_log_q
-        log_p += state["c"]
-        return sigmoid(log_p)
+    def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
+        return BetaMap.fit(log_odds, positives, weights)
 
 
 def _logarithms(log_odds: Floats) -> Floats:

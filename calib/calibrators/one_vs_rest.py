@@ -224,7 +224,7 @@ class OneVsRest(Calibrator):
         """A map from the dictionary of its fields."""
         if learned is None:
             return None
-        if not hasattr(self, "map_type"):  # BRIDGE
+        if len(signature(type(self)._fit_map).parameters) == 3:  # BRIDGE
             return OldMap(self, learned)
         names = {f.name for f in fields(self.map_type)}  # type: ignore[arg-type]
         if not isinstance(learned, Mapping) or set(learned) != names:

@@ -3,19 +3,54 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
-import numpy as np
-import numpy.typing as npt
-
-from calib.calibrators.logistic import NEWTON, fit_rising
-from calib.calibrators.one_vs_rest import BinaryCalibrator, Map, maps_of
+from calib.base import POSITIVE
+from calib.calibrators.logistic import LogisticCurves, fit_rising, targets_of
+from calib.calibrators.one_vs_rest import Bools, Map
 from calib.numerics import Floats, sigmoid
-from calib.parameters import Number, State, param
+from calib.parameters import param
+
+
+@dataclass(frozen=True, eq=False)
+class PlattMap:
+    """``sigmoid(slope x + intercept)``, x the log-odds, or the probability where ``of_score`` is set."""
+
+    slope: float
+    intercept: float
+    of_score: bool = False
+
+    @classmethod
+    def fit(
+        cls,
+        log_odds: Floats,
+        positives: Bools,
+        weights: Floats | None = None,
+        *,
+        of_score: bool = False,
+        platt_correction: bool = False,
+    ) -> Self:
+        """The curve of least cross-entropy whose slope is not negative.
+
+        Parameters
+        ----------
+        log_odds, positives : (m,) pairs with both outcomes.
+        weights : (m,) how much each counts; 1 if None.
+        of_score : whether it is drawn over the probability.
+        platt_correction : whether Platt's smoothed targets take the place of 0 and 1.
+        """
+        targets = targets_of(log_odds, positives, weights, platt_correction)
+        score = sigmoid(log_odds) if of_score else log_odds
+        slopes, intercept = fit_rising(score[None], targets, weights)
+        return cls(float(slopes[0]), intercept, of_score)
+
+    def apply(self, log_odds: Floats) -> Floats:
+        score = sigmoid(log_odds) if self.of_score else log_odds
+        return sigmoid(self.slope * score + self.intercept)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class PlattScaling(BinaryCalibrator):
+class PlattScaling(LogisticCurves):
     """A logistic curve on each class's score.
 
     Platt, Probabilistic Outputs for Support Vector Machines, 1999. On the log-odds it has the right shape
@@ -29,17 +64,16 @@ class PlattScaling(BinaryCalibrator):
         choices=("log_odds", "score"),
         help="What the curve is drawn over: the log-odds, or the probability itself.",
     )
+    platt_correction: bool = param(
+        False, help="Soften the targets 0 and 1 by their counts, as Platt does; helps small calibration sets."
+    )
 
-    more_rows: ClassVar[str] = NEWTON
-    positive: ClassVar[bool] = True
-    state: ClassVar[State] = {"maps_": maps_of(slope=Number(0), intercept=Number())}
+    traits: ClassVar[frozenset[str]] = frozenset({POSITIVE})
+    map_type: ClassVar[type[Map]] = PlattMap
 
-    def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
-        slopes, intercept = fit_rising(self._score(log_odds)[None], self.targets(positives))
-        return {"slope": float(slopes[0]), "intercept": intercept}
+    def _apply_map(self, learned: Map, log_odds: Floats) -> Floats:  # BRIDGE
+        return learned.apply(log_odds)
 
-    def _apply_map(self, state: Map, log_odds: Floats) -> Floats:
-        return sigmoid(state["slope"] * self._score(log_odds) + state["intercept"])
-
-    def _score(self, log_odds: Floats) -> Floats:
-        return log_odds if self.input == "log_odds" else sigmoid(log_odds)
+    def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None = None) -> Map:
+        options = {"of_score": self.input == "score", "platt_correction": self.platt_correction}
+        return PlattMap.fit(log_odds, positives, weights, **options)
