@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -40,6 +40,7 @@ from calib.metrics.confidence import Bools
 from calib.numerics import Floats
 from calib.plots.style import Style, method_style
 from calib.registry import METHODS, OFFERED, calibrator, extras_for, is_top_k, title_of
+from calib.top_k import fit_top_k
 from calib.ui.ready import asked, awaited
 from calib.ui.server.shares import visitor_address
 from calib.ui.session import OpenSession, current_session, find_session, find_visitor, keep
@@ -94,7 +95,7 @@ class ShownFit:
         return self.judgement.curves[self.evaluation.view.name]
 
 
-@st.cache_resource
+@cache
 def queue() -> FitQueue:
     """The one queue of this server; all visitors share its workers and its store of finished fits."""
     limits = QueueLimits.from_settings()
@@ -246,7 +247,7 @@ def ask_for_raw(session: OpenSession) -> Calibrator:
     """Have the raw model judged, which every page shows, before any page is opened; returns it."""
     if session.on_all_rows is None:
         asked(session, ALL_ROWS, partial(_judge_all_rows, session))
-    raw = calibrator("identity").fit(session.data.logits[:2], session.data.labels[:2])
+    raw = fit_top_k(calibrator("identity"), session.data.logits[:2], session.data.labels[:2])
     _ask(session, RAW, raw)
     return raw
 

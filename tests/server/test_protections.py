@@ -125,7 +125,12 @@ def test_no_page_that_embeds_the_app_steers_it(as_delivered: Served) -> None:
 
 
 @pytest.mark.parametrize(
-    ("headers", "status"), [({"Content-Length": str(2**30 + 2**21)}, 413), ({"Transfer-Encoding": "chunked"}, 411)]
+    ("headers", "status"),
+    [
+        ({"Content-Length": str(2**30 + 2**21)}, 413),
+        ({"Transfer-Encoding": "chunked"}, 411),
+        ({"Content-Length": "100", "Transfer-Encoding": "chunked"}, 411),
+    ],
 )
 def test_an_upload_is_refused_before_it_comes(as_delivered: Served, headers: dict[str, str], status: int) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", as_delivered.port, timeout=300)

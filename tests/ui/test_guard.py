@@ -6,7 +6,10 @@ import asyncio
 from queue import SimpleQueue
 
 import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
 
+from calib.jobs import FitQueue
+from calib.ui import fits
 from calib.ui.server import guard
 
 
@@ -26,3 +29,32 @@ def test_the_browser_is_opened_where_there_is_a_screen(headless: bool, monkeypat
         assert opened.empty()
     else:
         assert opened.get(timeout=300) == "http://localhost:8501"
+
+
+def test_messages_that_no_page_sends_are_dropped() -> None:
+    asked = (
+        BackMsg(stop_script=True),
+        BackMsg(clear_cache=True),
+        BackMsg(app_heartbeat=True),
+        BackMsg(debug_shutdown_runtime=True),
+    )
+    given = [{"type": "websocket.receive", "bytes": each.SerializeToString()} for each in asked]
+    given.append({"type": "websocket.disconnect"})
+    handed_on: list[str | None] = []
+
+    async def app(scope, receive, send) -> None:
+        while (message := await receive())["type"] != "websocket.disconnect":
+            handed_on.append(BackMsg.FromString(message["bytes"]).WhichOneof("type"))
+
+    async def receive():
+        return given.pop(0)
+
+    async def send(message) -> None: ...
+
+    asyncio.run(guard.Guard(app)({"type": "websocket", "headers": [(b"host", b"here")]}, receive, send))
+    assert handed_on == ["stop_script", "app_heartbeat"]
+
+
+def test_the_queue_outlives_the_cache_of_streamlit(queue: FitQueue) -> None:
+    guard.st.cache_resource.clear()
+    assert fits.queue() is queue

@@ -5,14 +5,16 @@ from __future__ import annotations
 import logging
 import threading
 import webbrowser
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, MutableMapping
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
 import streamlit as st
+from google.protobuf.message import DecodeError
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
+from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.web.server.server_util import get_url
 
 from calib.ui.server.uploads import Asgi, Receive, Scope, Send, take_in
@@ -20,6 +22,9 @@ from calib.ui.server.uploads import Asgi, Receive, Scope, Send, take_in
 OPEN = {"health", "host-config", "stream", "upload_file"}
 """Of Streamlit's own addresses, those that its pages ask for. The others tell of all visitors (metrics), run the app
 for programs (agent) or serve what no page here has."""
+SENT_BY_PAGES = {"rerun_script", "stop_script", "file_urls_request", "app_heartbeat"}
+"""Of the messages that Streamlit takes from a browser, those that its pages send here. Others act on all visitors, such
+as ``clear_cache``, or on the machine."""
 CLOSED = {"auth", "oauth2callback", "component"}
 """Addresses of logins and of components, of which there are none."""
 
@@ -55,12 +60,12 @@ class Guard:
         if scope["type"] == "websocket":
             origin = _header(scope, b"origin")
             if origin is None or urlsplit(origin).netloc == _header(scope, b"host"):
-                return await self._app(scope, receive, send)
+                return await self._app(scope, _of_pages(receive), send)
             if not _allowed(origin):
                 logging.getLogger("calib").warning("a page with a disallowed Origin asked to connect and was refused")
                 return await send({"type": "websocket.close", "code": 1008})
             headers = [(name, value) for name, value in scope["headers"] if name != b"origin"]
-            return await self._app({**scope, "headers": headers}, receive, send)
+            return await self._app({**scope, "headers": headers}, _of_pages(receive), send)
         if scope["type"] == "http":
             match _below_the_base(scope["path"]):
                 case ["_stcore", "upload_file", session, file_id] if scope["method"] == "PUT":
@@ -70,6 +75,27 @@ class Guard:
                 case [name, *_] if name in CLOSED:
                     return await PlainTextResponse("Not found", 404)(scope, receive, send)
         await self._app(scope, receive, send)
+
+
+def _of_pages(receive: Receive) -> Receive:
+    """The messages of a WebSocket without those that no page sends; they are dropped."""
+
+    async def received() -> MutableMapping[str, Any]:
+        while True:
+            message = await receive()
+            if message["type"] != "websocket.receive" or _sent_by_a_page(message.get("bytes") or b""):
+                return message
+
+    return received
+
+
+def _sent_by_a_page(content: bytes) -> bool:
+    message = BackMsg()
+    try:
+        message.ParseFromString(content)
+    except DecodeError:
+        return True  # Streamlit ends the connection
+    return message.WhichOneof("type") in SENT_BY_PAGES
 
 
 def _allowed(origin: str) -> bool:

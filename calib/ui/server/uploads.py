@@ -150,9 +150,10 @@ async def take_in(app: Asgi, scope: Scope, receive: Receive, send: Send, session
     temporary folder than there is for the session, the address or everybody is read and kept nowhere, and answered as
     if it were: of another answer, Streamlit's page shows the status alone, and our sentence would not be seen.
     """
-    announced = Headers(scope=scope).get("content-length", "")
-    if not announced.isdecimal():
-        refusal = PlainTextResponse("An upload must say its size: Content-Length is missing.", LENGTH_REQUIRED)
+    headers = Headers(scope=scope)
+    announced = headers.get("content-length", "")
+    if not announced.isdecimal() or "transfer-encoding" in headers:  # in chunks any number of bytes may come
+        refusal = PlainTextResponse("An upload must say its size, in Content-Length alone.", LENGTH_REQUIRED)
         return await refusal(scope, receive, send)
     if int(announced) > LARGEST * 2**20 + SURROUNDINGS:
         refusal = PlainTextResponse(f"A file may have {LARGEST:,} MB of 2^20 bytes.", TOO_LARGE)
