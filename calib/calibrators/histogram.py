@@ -3,53 +3,50 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from calib.calibrators.one_vs_rest import Map
-from calib.calibrators.step_maps import StepMapCalibrator, edges_at, smoothed_histograms
-from calib.numerics import Floats, log_odds_of
-from calib.parameters import param
+from calib.calibrators.one_vs_rest import Bools, Map
+from calib.calibrators.step_maps import StepMap, StepMapCalibrator, edges_at, smoothed_histograms
+from calib.numerics import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class HistogramMap(StepMap):
+    """The smoothed histogram with the greatest marginal likelihood."""
+
+    @classmethod
+    def fit(cls, log_odds: Floats, positives: Bools, weights: Floats | None = None, *, margin: float = 0.0) -> Self:
+        """Choose the number of bins and the strength of the smoothing.
+
+        Parameters
+        ----------
+        log_odds, positives : (m,) pairs with both outcomes.
+        weights : (m,) how much each counts, above zero; 1 if None.
+        margin : least distance of the values from 0 and 1.
+        """
+        scores, models = smoothed_histograms(log_odds, positives, weights)
+        best = max(models, key=lambda model: float(model.evidence.max()))
+        values = best.values[best.evidence.argmax()]
+        return cls(edges_at(scores, best.cuts), np.clip(values, margin, 1 - margin))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class HistogramBinning(StepMapCalibrator):
-    """The frequency of a class among the calibration pairs whose score falls into the same bin.
+    """The frequency of a class among the calibration pairs whose score falls into the same bin, smoothed.
 
     Zadrozny and Elkan, Obtaining Calibrated Probability Estimates from Decision Trees, ICML 2001. In its form bins have
-    equal width in probability or hold equally many pairs; an empty bin has the value of its midpoint. Of the pairs of K
-    classes against the rest nearly all then lie in the lowest bin, or in bins near it, and a model that is calibrated
-    already loses by it.
+    equal width in probability or hold equally many pairs. Of the pairs of K classes against the rest nearly all then
+    lie in the lowest bin, or in bins near it, and a model that is calibrated already loses by it.
 
-    By default (``binning="evidence"``) bins hold like shares of the positives and of the negatives, and frequencies are
-    smoothed towards the model's mean probability in the bin; the number of bins and the strength of the smoothing have
-    the greatest marginal likelihood (:func:`calib.calibrators.step_maps.smoothed_histograms`). Frequencies need not
-    rise from bin to bin, so the predicted class can change.
+    Here bins hold like shares of the positives and of the negatives, and frequencies are smoothed towards the model's
+    mean probability in the bin; the number of bins and the strength of the smoothing have the greatest marginal
+    likelihood (:func:`calib.calibrators.step_maps.smoothed_histograms`). Frequencies need not rise from bin to bin, so
+    the predicted class can change.
     """
 
-    n_bins: int = param(15, low=1, high=1000, help="Number of bins of equal width or mass; evidence chooses its own.")
-    binning: str = param(
-        "evidence",
-        choices=("evidence", "equal_width", "equal_mass"),
-        help="Bins whose number and smoothing the labels choose, of equal width in probability, or with equally many "
-        "pairs in each.",
-    )
+    map_type: ClassVar[type[Map]] = HistogramMap
 
-    def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
-        if self.binning == "evidence":
-            levels = self.target_levels(int(positives.sum()), positives.size)
-            scores, models = smoothed_histograms(log_odds, positives, *levels)
-            best = max(models, key=lambda model: float(model.evidence.max()))
-            return {"edges": edges_at(scores, best.cuts), "values": self.bounded(best.values[best.evidence.argmax()])}
-        if self.binning == "equal_width":
-            edges = log_odds_of(np.arange(1, self.n_bins) / self.n_bins)
-        else:
-            edges = np.unique(np.quantile(log_odds, np.arange(1, self.n_bins) / self.n_bins))
-        n_bins = len(edges) + 1
-        index = np.searchsorted(edges, log_odds, side="right")
-        counts = np.bincount(index, minlength=n_bins)
-        totals = np.bincount(index, weights=self.targets(positives), minlength=n_bins)
-        midpoints = (np.arange(n_bins) + 0.5) / n_bins
-        values = np.divide(totals, counts, out=midpoints, where=counts > 0)
-        return {"edges": edges, "values": self.bounded(values)}
+    def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
+        return HistogramMap.fit(log_odds, positives, weights, margin=self.margin_)

@@ -3,21 +3,100 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from calib.calibrators.one_vs_rest import BinaryCalibrator, Map, knots_and_values, maps_of
+from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest, platt_targets
 from calib.numerics import Floats, Ints, blocks, edges_at_or_below, sigmoid
-from calib.parameters import ROUNDING, State, param
+from calib.parameters import ROUNDING, param
 
-if TYPE_CHECKING:
-    from calib.calibrators.pooled_scores import Groups
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Pairs by score: equal scores must get one value.
+
+    Attributes
+    ----------
+    scores : (m,) different log-odds, increasing.
+    counts : (m,) how many pairs have each, or their weights.
+    positives : (m,) how many of these are positive, or their weights.
+    """
+
+    scores: Floats
+    counts: Floats
+    positives: Floats
+
+    @classmethod
+    def of(cls, log_odds: Floats, positives: Bools, weights: Floats | None = None) -> Self:
+        """Count (n,) pairs."""
+        if weights is not None:
+            scores, found = np.unique(log_odds, return_inverse=True)
+            counts, held = (np.bincount(found, each, len(scores)) for each in (weights, weights * positives))
+            return cls(scores, counts, held)
+        # Sorting scores alone is quicker, and one class against the rest has few positives to look up.
+        scores = np.sort(log_odds)
+        starts = np.flatnonzero(np.append(True, scores[1:] > scores[:-1]))
+        scores, counts = scores[starts], np.diff(starts, append=len(scores)).astype(float)
+        held = np.bincount(np.searchsorted(scores, log_odds[positives]), minlength=len(scores))
+        return cls(scores, counts, held.astype(float))
+
+
+@dataclass(frozen=True, eq=False)
+class IsotonicMap:
+    """Straight lines between ``values`` at increasing ``knots``, constant beyond them."""
+
+    knots: Floats
+    values: Floats
+
+    @classmethod
+    def fit(
+        cls,
+        log_odds: Floats,
+        positives: Bools,
+        weights: Floats | None = None,
+        *,
+        centred: bool = False,
+        platt_correction: bool = False,
+        margin: float = 0.0,
+    ) -> Self:
+        """The rising steps of least squared error, joined by lines.
+
+        Parameters
+        ----------
+        log_odds, positives : (m,) pairs with both outcomes.
+        weights : (m,) how much each counts, above zero; 1 if None.
+        centred : whether lines join the middles of the steps instead of their ends.
+        platt_correction : whether Platt's smoothed targets take the place of 0 and 1.
+        margin : least distance of the values from 0 and 1.
+        """
+        from scipy.optimize import isotonic_regression
+
+        tally = Tally.of(log_odds, positives, weights)
+        # Neighbours of one frequency, as most negatives of one class against the rest are, stay together.
+        frequency = tally.positives / tally.counts
+        first = np.flatnonzero(np.append(True, frequency[1:] != frequency[:-1]))
+        fit = isotonic_regression(frequency[first], weights=np.add.reduceat(tally.counts, first)).x
+        rises = np.append(True, fit[1:] > fit[:-1] + (ROUNDING if centred else 0.0))
+        starts, values = first[rises], fit[rises]
+        stops = np.append(starts[1:], len(tally.scores)) - 1
+        if centred:
+            knots = _middles(tally, starts, stops)
+        else:  # the two ends of each step, which are one knot where it holds a single score
+            ends = np.stack([tally.scores[starts], tally.scores[stops]], axis=1)
+            knots, kept = np.unique(ends, return_index=True)
+            values = np.repeat(values, 2)[kept]
+        # Least squares commutes with a linear change of the targets.
+        n_positive, n = float(tally.positives.sum()), float(tally.counts.sum())
+        low, high = platt_targets(n_positive, n - n_positive) if platt_correction else (0.0, 1.0)
+        return cls(knots, np.clip(low + (high - low) * values, margin, 1 - margin))
+
+    def apply(self, log_odds: Floats) -> Floats:
+        return interpolate(log_odds, self.knots, self.values)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class IsotonicCalibration(BinaryCalibrator):
+class IsotonicCalibration(OneVsRest):
     """The monotone map closest to the labels, linear between its steps and constant beyond them.
 
     Zadrozny and Elkan, Transforming Classifier Scores into Accurate Multiclass Probability Estimates,
@@ -25,61 +104,65 @@ class IsotonicCalibration(BinaryCalibrator):
     kept at least 1 / (m + 2) away, m the number of calibration pairs.
 
     ``centred`` draws the lines between the middles of the steps instead of their ends, so that the map rises where
-    there are scores (Oron and Flournoy, Centered Isotonic Regression, 2017; here steps of 0 and 1 are points as well).
-    With few rows it has the smaller loss, together with ``platt_correction`` for two classes and with
-    ``after_temperature`` for more, where a map shared by all classes has the temperature to start from.
+    there are scores (Oron and Flournoy, Centered Isotonic Regression, 2017; here steps of 0 and 1 are points as well),
+    after one temperature for all classes where there are more than two. With few rows it has the smaller loss,
+    together with ``platt_correction`` for two classes.
     """
 
-    centred: bool = param(False, help="Draw lines between the middles of the steps; better with few rows.")
-    after_temperature: bool = param(
-        False, help="Scale the logits by one temperature first; of two classes this would change nothing."
+    centred: bool = param(
+        False,
+        help="Draw lines between the middles of the steps, of more than two classes after temperature scaling; better "
+        "with few rows.",
+    )
+    platt_correction: bool = param(
+        False, help="Soften the targets 0 and 1 by their counts, as Platt does; helps small calibration sets."
     )
 
-    state: ClassVar[State] = {"maps_": maps_of(**knots_and_values())}
+    map_type: ClassVar[type[Map]] = IsotonicMap
 
-    def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
-        if self.centred:
-            from calib.calibrators.pooled_scores import group_ties
+    @property
+    def scales_first(self) -> bool:
+        return self.centred
 
-            # The fit commutes with a linear change of the targets; of 0 and 1 rounding does not part equal steps.
-            low, high = self.target_levels(int(positives.sum()), positives.size)
-            knots, values = centres(group_ties(log_odds, positives.astype(float)))
-            return {"knots": knots, "values": self.bounded(low + (high - low) * values)}
-        from scipy.optimize import isotonic_regression
-
-        runs = falling_runs(log_odds, positives)
-        fit = isotonic_regression(runs.positives / runs.counts, weights=runs.counts).x
-        rises = fit[1:] != fit[:-1]
-        starts, stops = np.flatnonzero(np.append(True, rises)), np.flatnonzero(np.append(rises, True))
-        # The two ends of each step, which are one knot where it holds a single score.
-        knots, kept = np.unique(np.stack([runs.first[starts], runs.last[stops]], axis=1), return_index=True)
-        low, high = self.target_levels(int(positives.sum()), positives.size)
-        return {"knots": knots, "values": self.bounded(low + (high - low) * np.repeat(fit[starts], 2)[kept])}
-
-    def _apply_map(self, state: Map, log_odds: Floats) -> Floats:
-        return interpolate(log_odds, state["knots"], state["values"])
+    def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
+        options = {"centred": self.centred, "platt_correction": self.platt_correction}
+        return IsotonicMap.fit(log_odds, positives, weights, **options, margin=self.margin_)
 
 
-def centres(groups: Groups) -> tuple[Floats, Floats]:
-    """Steps of the isotonic fit as points: log-odds of the mean probability of a step's pairs, and the step's value.
-
-    Returns
-    -------
-    (n_steps,) strictly increasing log-odds and values.
-    """
-    from calib.calibrators.pooled_scores import isotonic_fit
-
-    fit = isotonic_fit(groups)
-    starts = np.flatnonzero(np.concatenate([[True], fit[1:] > fit[:-1] + ROUNDING]))
-    scores, counts = groups.log_odds, groups.counts
-    chances = (np.add.reduceat(sigmoid(sign * scores) * counts, starts) for sign in (1, -1))
+def _middles(tally: Tally, starts: Ints, stops: Ints) -> Floats:
+    """Log-odds of the mean probability of the pairs of each step, strictly increasing."""
+    chances = (np.add.reduceat(sigmoid(sign * tally.scores) * tally.counts, starts) for sign in (1, -1))
     with np.errstate(divide="ignore"):
         positive, negative = (np.log(chance) for chance in chances)
     # Rounding, and probabilities that underflow, may lead out of the step.
-    middles = np.clip(positive - negative, scores[starts], scores[np.append(starts[1:], len(groups)) - 1])
-    return middles, fit[starts]
+    return np.clip(positive - negative, tally.scores[starts], tally.scores[stops])
 
 
+def interpolate(points: Floats, knots: Floats, values: Floats) -> Floats:
+    """Linear interpolation, clamped at the ends, that never leaves the two values of a segment.
+
+    So it keeps the order of its points to the last bit where values rise. ``np.interp`` may exceed a segment's upper
+    value by a rounding error, which is enough to change the predicted class of a row whose two best classes lie on
+    either side of a knot.
+
+    Parameters
+    ----------
+    points : array of any shape.
+    knots : (m,) increasing; values : (m,).
+    """
+    if len(knots) == 1:
+        return np.full(np.shape(points), values[0])
+    points = np.clip(points, knots[0], knots[-1])
+    left = np.minimum(edges_at_or_below(points, knots), len(knots) - 1) - 1
+    found = (points - knots[left]) / np.diff(knots)[left]
+    found *= np.diff(values)[left]
+    found += values[left]
+    np.maximum(found, np.minimum(values[:-1], values[1:])[left], out=found)
+    np.minimum(found, np.maximum(values[:-1], values[1:])[left], out=found)
+    return np.where(points == knots[-1], values[-1], found)
+
+
+# BRIDGE for enir: from here to the end
 BLOCK_PAIRS = 1 << 20
 """Pairs sorted at a time."""
 
@@ -124,37 +207,3 @@ def falling_runs(log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Runs:
     held = counts > 0
     first, last = (np.insert(each, place, scores)[held] for each in (first, last))
     return Runs(first, last, counts[held], of_positives[held])
-
-
-def interpolate(points: Floats, knots: Floats, values: Floats) -> Floats:
-    """Linear interpolation, clamped at the ends, that never leaves the two values of a segment.
-
-    So it keeps the order of its points to the last bit where values rise. ``np.interp`` may exceed a segment's upper
-    value by a rounding error, which is enough to change the predicted class of a row whose two best classes lie on
-    either side of a knot.
-
-    Parameters
-    ----------
-    points : array of any shape.
-    knots : (m,) increasing; values : (m,).
-    """
-    if len(knots) == 1:
-        return np.full(np.shape(points), values[0])
-    points = np.asarray(points)
-    left = np.clip(edges_at_or_below(points, knots).reshape(-1) - 1, 0, len(knots) - 2)
-    widths, rises = np.diff(knots), np.diff(values)
-    low, high = np.minimum(values[:-1], values[1:]), np.maximum(values[:-1], values[1:])
-    said = np.empty(points.shape)
-    flat, out = points.reshape(-1), said.reshape(-1)
-    for block in blocks(flat.size):
-        segment = left[block]
-        share = np.clip(flat[block], knots[0], knots[-1])
-        share -= knots[segment]
-        share /= widths[segment]
-        # value + 1 * (next value - value) may miss the next value by a rounding error.
-        reached = np.flatnonzero(share == 1.0)
-        share *= rises[segment]
-        share += values[segment]
-        np.clip(share, low[segment], high[segment], out=out[block])
-        out[block][reached] = values[segment[reached] + 1]
-    return said

@@ -51,7 +51,10 @@ def separable(log_odds: Floats, positives: Bools) -> bool:
     """Whether both outcomes occur, at different scores, and no negative has a higher score than a positive."""
     if positives.all() or not positives.any():
         return False
-    return bool(log_odds[~positives].max() <= log_odds[positives].min() and log_odds.min() < log_odds.max())
+    of_positives = log_odds[positives]
+    lowest = of_positives.min()
+    negatives_above = np.count_nonzero(log_odds > lowest) - np.count_nonzero(of_positives > lowest)
+    return negatives_above == 0 and bool(log_odds.min() < log_odds.max())
 
 
 def targets_of(log_odds: Floats, positives: Bools, weights: Floats | None, platt_correction: bool = False) -> Floats:

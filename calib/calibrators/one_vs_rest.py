@@ -306,11 +306,18 @@ class OneVsRest(Calibrator):
         return probs
 
     def _count_fallbacks(self, logits: Floats) -> int:
+        """How many rows are mapped to zero; of most rows the likeliest class alone says that they are not."""
         if self.n_classes_ == 2 or self.classes == "top":
             return 0
-        rows = blocks(len(logits), logits.shape[1], MEMORY_ENTRIES)
-        sums = (self._mapped(self._scaled(logits[block])).sum(axis=1) for block in rows)
-        return sum(int(_sums_to_zero(total).sum()) for total in sums)
+        found = 0
+        for rows in blocks(len(logits), logits.shape[1], MEMORY_ENTRIES):
+            scaled = self._scaled(logits[rows])
+            top, highest = np.argmax(scaled, axis=1), top_log_odds(scaled)
+            value = np.empty(len(scaled))
+            for k in np.unique(top):
+                value[top == k] = _applied(self._map_of(k), highest[top == k])
+            found += int(_sums_to_zero(self._mapped(scaled[_sums_to_zero(value)]).sum(axis=1)).sum())
+        return found
 
 
 def with_other_sharing(calibrator: Calibrator) -> OneVsRest | None:

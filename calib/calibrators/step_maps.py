@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from calib.calibrators.one_vs_rest import BinaryCalibrator, Map, maps_of
-from calib.numerics import Floats, Ints, edges_at_or_below, softplus
-from calib.parameters import Array, Items, Order, State
+from calib.calibrators.isotonic import Tally
+from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
+from calib.numerics import Floats, Ints, edges_at_or_below, sigmoid, softplus
 
 N_BINS = (5, 7, 10, 14, 20, 28, 40, 56, 80, 112, 160, 224)
 """Numbers of bins of the smoothed histograms."""
@@ -18,27 +17,36 @@ N_BINS = (5, 7, 10, 14, 20, 28, 40, 56, 80, 112, 160, 224)
 STRENGTHS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
 """How many pairs in each bin the model's own probability may count for."""
 
-
-def steps(order: Order | None = None) -> Items:
-    """The condition on ``maps_`` of steps: values of the bins between inner edges of the log-odds."""
-    return maps_of(edges=Array("bins-1", order="rising"), values=Array("bins", low=0, high=1, order=order))
+SMALLEST_MEAN = 1e-15
+"""Least mean probability of a bin, of either outcome, so that its prior is proper."""
 
 
-class StepMapCalibrator(BinaryCalibrator):
-    """Base of methods whose maps are steps: ``values`` of the bins between the inner ``edges`` of the log-odds.
+@dataclass(frozen=True, eq=False)
+class StepMap:
+    """``values`` of the bins between the inner ``edges`` of the log-odds, one fewer; bins are closed on the left."""
 
-    Bins are closed on the left: seen from the other of two classes they are closed on the right, so the maps are not
-    equivariant there. Values need not rise from bin to bin.
+    edges: Floats
+    values: Floats
+
+    def apply(self, log_odds: Floats) -> Floats:
+        return self.values[edges_at_or_below(log_odds, self.edges)]
+
+
+class StepMapCalibrator(OneVsRest):
+    """Base of methods whose maps are steps.
+
+    Seen from the other of two classes bins are closed on the right, so the maps are not equivariant there. Values need
+    not rise from bin to bin.
     """
 
+    map_type: ClassVar[type[Map]] = StepMap
     mirrored: ClassVar[bool] = False
-    state: ClassVar[State] = {"maps_": steps()}
 
     @property
     def is_monotone(self) -> bool:
-        return bool(getattr(self, "monotone", False))
+        return bool(getattr(self, "monotone", False))  # BRIDGE: return False
 
-    def _apply_map(self, state: Map, log_odds: Floats) -> Floats:
+    def _apply_map(self, state: Any, log_odds: Floats) -> Floats:  # BRIDGE
         return state["values"][edges_at_or_below(log_odds, state["edges"])]
 
 
@@ -60,7 +68,7 @@ class SmoothedHistograms:
 
     Attributes
     ----------
-    cuts : (n_bins - 1,) increasing positions at which the sorted scores are cut.
+    cuts : (n_bins - 1,) increasing positions at which the different scores are cut.
     evidence : (n_strengths,) log marginal likelihood of the labels, in nats.
     values : (n_strengths, n_bins) posterior means.
     """
@@ -71,36 +79,46 @@ class SmoothedHistograms:
 
 
 def smoothed_histograms(
-    log_odds: Floats, positives: npt.NDArray[np.bool_], low: float = 0.0, high: float = 1.0
+    log_odds: Floats, positives: Bools, weights: Floats | None = None, *old: Any
 ) -> tuple[Floats, list[SmoothedHistograms]]:
-    """The sorted scores, and histograms of :data:`N_BINS` bins with like shares of the positives and of the negatives.
+    """The different scores in order, and histograms of :data:`N_BINS` bins with like shares of both outcomes.
 
-    A bin of n pairs has the prior Beta(S m, S (1 - m)), m the model's mean probability in the bin and S the strength:
-    the beta-binomial model. Its marginal likelihood says how many bins and how much smoothing the labels support.
+    A cut is the first score below which the mean of the share of all positives and that of all negatives is at least a
+    multiple of 1 / n_bins. A bin of n pairs has the prior Beta(S m, S (1 - m)), m the model's mean probability in the
+    bin and S the strength: the beta-binomial model. Its marginal likelihood says how many bins and how much smoothing
+    the labels support.
 
     Parameters
     ----------
     log_odds, positives : (n,) pairs with both outcomes.
-    low, high : what counts for a negative and for a positive.
+    weights : (n,) how much each counts, above zero; 1 if None.
     """
     from scipy.special import betaln
 
-    from calib.calibrators.imax.sums import LARGEST_LOG_ODDS, SigmoidSums
-    from calib.calibrators.pooled_scores import balanced_cuts
-
-    sums = SigmoidSums.from_log_odds(log_odds)
-    scores, hits = sums.log_odds, np.sort(np.clip(log_odds[positives], -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS))
+    if isinstance(weights, float):  # BRIDGE
+        weights = None
+    tally = Tally.of(log_odds, positives, weights)
+    negatives = tally.counts - tally.positives
+    below, other = (np.cumsum(each) - each for each in (tally.positives, negatives))
+    shares = (below / tally.positives.sum() + other / negatives.sum()) / 2
+    model, rest = (sigmoid(sign * tally.scores) * tally.counts for sign in (1, -1))
     strengths = np.array(STRENGTHS)[:, None]
     models = []
     for n_bins in N_BINS:
-        cuts = balanced_cuts(scores, hits, n_bins)
-        ends = np.concatenate([[0], cuts, [len(scores)]])
-        counts = np.diff(ends)
-        n_hits = np.diff(np.searchsorted(hits, scores[cuts]), prepend=0, append=len(hits))
-        ones = high * n_hits + low * (counts - n_hits)
-        one, zero = (np.clip(part / counts, 1e-15, 1.0) for part in sums.between(ends))
-        alpha, beta = strengths * one, strengths * zero
+        cuts = np.unique(np.searchsorted(shares, np.arange(1, n_bins) / n_bins))
+        starts = np.append(0, cuts[cuts < len(shares)])
+        counts, ones, one, zero = (
+            np.add.reduceat(each, starts) for each in (tally.counts, tally.positives, model, rest)
+        )
+        alpha, beta = (strengths * np.clip(each / counts, SMALLEST_MEAN, 1.0) for each in (one, zero))
         evidence = betaln(alpha + ones, beta + (counts - ones)) - betaln(alpha, beta)
         values = (alpha + ones) / (alpha + beta + counts)
-        models.append(SmoothedHistograms(cuts, evidence.sum(axis=1), values))
-    return scores, models
+        models.append(SmoothedHistograms(starts[1:], evidence.sum(axis=1), values))
+    return tally.scores, models
+
+
+def steps(order: Any = None) -> Any:  # BRIDGE
+    from calib.calibrators.one_vs_rest import maps_of
+    from calib.parameters import Array
+
+    return maps_of(edges=Array("bins-1", order="rising"), values=Array("bins", low=0, high=1, order=order))
