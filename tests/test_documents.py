@@ -59,7 +59,7 @@ def test_the_contribution_guide_teaches_a_calibrator_that_works(monkeypatch: pyt
     logits, labels = simulate(n=4000, n_classes=3, scale=1.0)
     biased = logits + np.array([1.0, 0.0, -1.0])
     steps: list[int] = []
-    taught = module.BiasCorrection().fit(biased, labels, callback=lambda step, total, value: steps.append(step))
+    taught = module.BiasCorrection().fit(biased, labels, progress=lambda step, total, value: steps.append(step))
     assert nll(taught.predict_proba(biased), labels) < nll(softmax(biased), labels) - 0.1
     assert steps == list(range(1, 51))
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from calib.active_learning.classifiers import Learner, classifier
 from calib.active_learning.strategies import ARMS, UNCERTAINTY, Plan, StrategyState
-from calib.base import Calibrator, Callback, no_callback
+from calib.base import Calibrator, Progress, silent
 from calib.canonical import to_canonical, zero_floor
 from calib.errors import CalibrationError
 from calib.metrics import ece, nll, overconfidence, underconfidence
@@ -159,7 +159,7 @@ class _Rows:
         return rows
 
 
-def simulate(plan: Plan, arm: str, pool: Pool, *, seed: int = 0, callback: Callback | None = None) -> list[Round]:
+def simulate(plan: Plan, arm: str, pool: Pool, *, seed: int = 0, callback: Progress | None = None) -> list[Round]:
     """Run one arm of a comparison on one shuffle (Wenger et al. 2020, section 5 and figure 5).
 
     The first ``plan.pretraining`` rows of the shuffled pool are labelled and trained on. Then, batch by batch, labels
@@ -191,7 +191,7 @@ def simulate(plan: Plan, arm: str, pool: Pool, *, seed: int = 0, callback: Callb
     """
     if arm not in ARMS:
         raise CalibrationError(f"There is no arm {arm!r}; choose from {', '.join(ARMS)}.")
-    tell = callback or no_callback
+    tell = callback or silent
     rounds: list[Round] = []
     most = _most_labels(plan, pool)
 
@@ -264,7 +264,7 @@ def _calibrated(
 
     try:
         fitted = calibrator(plan.calibrator, **{"random_state": seed, **plan.params})
-        return fitted.fit(known[rows], labels[rows], callback=within), ""
+        return fitted.fit(known[rows], labels[rows], progress=within), ""
     except CalibrationError as error:
         return None, str(error)
 
@@ -303,7 +303,7 @@ def _judged(
 
 
 def run_arm(
-    settings: Mapping[str, Any], arm: str, seed: int, *, data: Mapping[str, Any], callback: Callback
+    settings: Mapping[str, Any], arm: str, seed: int, *, data: Mapping[str, Any], callback: Progress
 ) -> list[Round]:
     """:func:`simulate` as a job, on the arrays of :func:`pool_arrays`."""
     arrays = {name: array for name, array in data.items() if name != "logits"}

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.base import Calibrator, Callback
+from calib.base import Calibrator, Progress
 from calib.data.event import Event
 from calib.data.predictions import Predictions
 from calib.diagnostics.reliability import ReliabilityCurve, default_bins, reliability_curve
@@ -160,7 +160,7 @@ def rows_to_judge(data: Mapping[str, Any]) -> Predictions | None:
 
 
 def fit_method_and_judge(
-    method: str, params: Mapping[str, Any], *, data: Mapping[str, Any], callback: Callback
+    method: str, params: Mapping[str, Any], *, data: Mapping[str, Any], callback: Progress
 ) -> Fitted:
     """Fit a registered method, and judge it where there are test rows among the arrays."""
     fit_small((method,), data={}, callback=callback)

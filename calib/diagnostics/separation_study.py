@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.base import Callback, no_callback
+from calib.base import Progress, silent
 from calib.calibrators.geometric import MAPS, Geometric, apply_success_map, fit_success_map
 from calib.calibrators.geometric.neighbours import nearest
 from calib.calibrators.geometric.reductions import REDUCTIONS
@@ -323,7 +323,7 @@ def _draw(generator: np.random.Generator, n: int, most: int) -> np.ndarray:
 
 
 def measure_reduction(
-    calibration: Predictions, test: Predictions, reduction: str, factor: int, callback: Callback = no_callback
+    calibration: Predictions, test: Predictions, reduction: str, factor: int, progress: Progress = silent
 ) -> Tradeoff:
     """Fit :class:`Geometric` with fast separation and an isotonic map, and see how fast and how calibrated it is.
 
@@ -338,7 +338,7 @@ def measure_reduction(
     with threadpool_limits(1, "blas"):  # so that the time of this thread is all the time there is
         fitted.fit(
             calibration.logits, calibration.labels, features=calibration.features,
-            train_features=calibration.train_features, train_labels=calibration.train_labels, callback=callback,
+            train_features=calibration.train_features, train_labels=calibration.train_labels, progress=progress,
         )  # fmt: skip
         spent = []
         for _ in range(REPEATS):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import nan
 from typing import TYPE_CHECKING, Any
 
-from calib.base import Calibrator, Callback, no_callback
+from calib.base import Calibrator, Progress, silent
 from calib.errors import CalibrationError, FitCancelled, reason
 from calib.evaluation.bootstrap import N_RESAMPLES, ResampledScores
 from calib.evaluation.claims import Claim, Claims, relevant_differences
@@ -73,14 +73,14 @@ class Attempt:
 
 
 def attempt(
-    method: Calibrator, calibration: Predictions, test: Predictions, view: str, callback: Callback | None = None
+    method: Calibrator, calibration: Predictions, test: Predictions, view: str, progress: Progress = silent
 ) -> Attempt:
     """Fit unless fitted, and evaluate; whatever goes wrong is a note, and only a cancellation passes."""
     try:
         fit_seconds, start = nan, time.perf_counter()
         if not method.fitted:
             extras = extras_for(method, calibration)
-            method.fit(calibration.logits, calibration.labels, callback=callback, **extras)
+            method.fit(calibration.logits, calibration.labels, progress=progress, **extras)
             fit_seconds = time.perf_counter() - start
             start = time.perf_counter()
         evaluation = Evaluation.from_predictions(method, test, view)
@@ -152,7 +152,7 @@ def compare_methods(
     n_resamples: int = N_RESAMPLES,
     random_state: int = 0,
     relevant: Mapping[str, float] | None = None,
-    callback: Callback = no_callback,
+    callback: Progress = silent,
 ) -> Comparison:
     """:func:`compare` with the evaluations and times that its table is made of, and what to take.
 

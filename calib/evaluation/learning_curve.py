@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import Calibrator, Callback, no_callback
+from calib.base import Calibrator, Progress, silent
 from calib.calibrators.auto import in_words
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES
@@ -181,7 +181,7 @@ def size_curve(
     level: float = 0.95,
     random_state: int = 0,
     view: str = "event",
-    callback: Callback | None = None,
+    callback: Progress | None = None,
 ) -> pd.DataFrame:
     """NLL and ECE on one test set of methods that were fitted on ever more calibration rows.
 
@@ -222,7 +222,7 @@ def size_curve(
     """
     n = len(calibration)
     tried = checked_sizes(sizes or halved_sizes(n), n, n_draws)
-    steps = Steps(sum(count_fits(calibrators, tried, n, draw) for draw in range(n_draws)), callback or no_callback)
+    steps = Steps(sum(count_fits(calibrators, tried, n, draw) for draw in range(n_draws)), callback or silent)
     drawn = [
         one_draw(calibrators, calibration, test, tried, draw, random_state, steps, view) for draw in range(n_draws)
     ]

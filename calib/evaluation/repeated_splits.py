@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import Calibrator, Callback, no_callback
+from calib.base import Calibrator, Progress, silent
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, scores
 from calib.evaluation.claims import Claim, best_method, not_rounding, relevant_differences, too_few_of, word_of
@@ -35,7 +35,7 @@ class Steps:
     """Counts the fits of a study, and lets it be cancelled between two fits and within each."""
 
     total: int
-    callback: Callback
+    callback: Progress
     done: int = 0
 
     def next(self) -> None:
@@ -44,7 +44,7 @@ class Steps:
         self.callback(self.done, self.total, float("nan"))
 
     def within(self, step: int, total: int, value: float) -> None:
-        """Callback of a single fit, whose own progress is none of the study's."""
+        """Progress of a single fit, whose own progress is none of the study's."""
         self.callback(self.done, self.total, float("nan"))
 
 
@@ -61,7 +61,7 @@ def repeated_splits(
     n_repeats: int = 10,
     random_state: int = 0,
     view: str = "event",
-    callback: Callback | None = None,
+    callback: Progress | None = None,
 ) -> pd.DataFrame:
     """Fit and score every method on random splits of all rows.
 
@@ -91,7 +91,7 @@ def repeated_splits(
     DataError
         If the part cannot be taken from the data.
     """
-    steps = Steps(n_repeats * len(with_baseline(calibrators)), callback or no_callback)
+    steps = Steps(n_repeats * len(with_baseline(calibrators)), callback or silent)
     seeds = split_seeds(n_repeats, random_state)
     return join_splits(
         [one_split(calibrators, data, part, split, seed, steps, view) for split, seed in enumerate(seeds)]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from calib.base import Calibrator, Callback
+from calib.base import Calibrator, Progress
 from calib.data.event import Event
 from calib.data.predictions import Predictions
 from calib.data.split import split_rows
@@ -72,7 +72,7 @@ def repeat_task(
     event: int | None = None,
     *,
     data: Mapping[str, Any],
-    callback: Callback,
+    callback: Progress,
 ) -> pd.DataFrame:
     """:func:`repeated_splits` on ``data``: ``logits``, ``labels`` and what :func:`pool_arrays` gives.
 
@@ -96,7 +96,7 @@ def split_task(
     event: int | None = None,
     *,
     data: Mapping[str, Any],
-    callback: Callback,
+    callback: Progress,
 ) -> pd.DataFrame:
     """One split of :func:`repeat_task`."""
     made = _made(methods)
@@ -131,7 +131,7 @@ def size_task(
     event: int | None = None,
     *,
     data: Mapping[str, Any],
-    callback: Callback,
+    callback: Progress,
 ) -> pd.DataFrame:
     """:func:`size_curve` on the split of ``data`` that ``Predictions.split(part, split_seed)`` gives."""
     calibration, test = _predictions(data, event).split(part, random_state=split_seed)
@@ -155,7 +155,7 @@ def draw_task(
     event: int | None = None,
     *,
     data: Mapping[str, Any],
-    callback: Callback,
+    callback: Progress,
 ) -> list[Drawn]:
     """One draw of :func:`size_task`."""
     calibration, test = _predictions(data, event).split(part, random_state=split_seed)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.base import Calibrator, Callback
+from calib.base import Calibrator, Progress
 from calib.errors import CalibrationError
 from calib.export.predict_script import beside
 from calib.export.record_files import npz_of
@@ -73,7 +73,7 @@ def answer(calibrator: Calibrator, rows: Rows, done: Callable[[int], None] = lam
     return {"confidence": said} if rows.pairs else {"predicted": predicted, "confidence": said}
 
 
-def to_npz(*, data: Mapping[str, Any], callback: Callback = _ignore) -> bytes:
+def to_npz(*, data: Mapping[str, Any], callback: Progress = _ignore) -> bytes:
     """An npz of :func:`answer`, with labels and weights where they are known.
 
     Parameters
@@ -88,7 +88,7 @@ def to_npz(*, data: Mapping[str, Any], callback: Callback = _ignore) -> bytes:
     return npz_of({name: np.asarray(array) for name, array in arrays.items() if array is not None})
 
 
-def to_csv(*, data: Mapping[str, Any], callback: Callback = _ignore) -> str:
+def to_csv(*, data: Mapping[str, Any], callback: Progress = _ignore) -> str:
     """A line for each row: what names it, the classes by name, and label and weight where they are known.
 
     Parameters

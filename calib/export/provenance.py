@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import calib
-from calib.base import Calibrator, Callback
+from calib.base import Calibrator, Progress, silent
 from calib.data.scales import PLAIN, in_words
 from calib.errors import CalibrationError
 from calib.evaluation.view import view_of
@@ -57,7 +57,7 @@ def exported(
     return ExportedCalibrator(calibrator, metadata=recorded, **special)
 
 
-def resume(earlier: ExportedCalibrator, data: Predictions, *, callback: Callback | None = None) -> ExportedCalibrator:
+def resume(earlier: ExportedCalibrator, data: Predictions, *, progress: Progress = silent) -> ExportedCalibrator:
     """An exported calibrator after learning from more calibration data; the earlier rows are not needed.
 
     A decision and prediction sets are left out: they were fitted with the earlier probabilities, so fit them anew.
@@ -67,7 +67,7 @@ def resume(earlier: ExportedCalibrator, data: Predictions, *, callback: Callback
     earlier : from :func:`calib.export.runtime.load`; it stays as it was.
     data : the new rows on the earlier scale, with zeros at the earlier floor:
         ``calib.load(path, floor=earlier.floor, scale=earlier.scale)``.
-    callback : as in :meth:`~calib.base.Calibrator.fit`.
+    progress : as in :meth:`~calib.base.Calibrator.fit`.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def resume(earlier: ExportedCalibrator, data: Predictions, *, callback: Callback
     calibrator = copy.deepcopy(earlier.calibrator)
     if not hasattr(calibrator, "partial_fit"):
         raise CalibrationError(f"{METHODS[earlier.method].title} cannot go on from an earlier fit; fit it on all rows.")
-    calibrator.partial_fit(data.logits, data.labels, callback=callback)
+    calibrator.partial_fit(data.logits, data.labels, callback=progress)
     known = {"seen": None, "base_rate": None, **describe(data), "n_rows": calibrator.get_state()["n_rows_given_"]}
     for key, joint in (("data_name", " + "), ("data_sha256", " ")):
         if key in earlier.metadata:

@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from calib.base import Calibrator, Callback
+from calib.base import Calibrator
+from calib.base import Progress as Callback
 from calib.hardware import cpu_description
 from calib.jobs.protocol import Progress
 from calib.registry import calibrator
@@ -44,7 +45,7 @@ def fit_calibrator(
     """Fit a registered method on ``data``: ``logits``, ``labels`` and the arrays the method needs."""
     _fit_small(method)
     callback(0, 0, math.nan)  # the time counts from here: the next fit of this method will not wait for imports
-    fitted = calibrator(method, **params).fit(**data, callback=callback)
+    fitted = calibrator(method, **params).fit(**data, progress=callback)
     if not hasattr(fitted, "device_"):
         setattr(fitted, "device_", cpu_description())  # noqa: B010 - of this worker: the app may be on another machine
     return fitted

@@ -20,7 +20,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from calib import formatting
-from calib.base import Callback
+from calib.base import Progress
 from calib.calibrators.one_vs_rest import SHARING, BinaryCalibrator
 from calib.evaluation.bootstrap import said_of_intervals
 from calib.evaluation.claims import Claims
@@ -35,7 +35,7 @@ from calib.reporting.risk_model import risk_values
 from calib.reporting.svg import printable
 
 
-def html(report: Report, callback: Callback | None = None) -> str:
+def html(report: Report, callback: Progress | None = None) -> str:
     """The report as one HTML document: of a risk model, of answers, or of methods, as ``report.form`` says.
 
     Parameters
@@ -105,7 +105,7 @@ def _comparison_values(report: Report, done: Callable[[], None]) -> dict[str, An
     return values
 
 
-def html_of_fits(about: Mapping[str, Any], *, data: Mapping[str, Any], callback: Callback) -> str:
+def html_of_fits(about: Mapping[str, Any], *, data: Mapping[str, Any], callback: Progress) -> str:
     """The report of methods that were judged before, as a worker makes it.
 
     Parameters

@@ -28,17 +28,15 @@ def simulated(n, seed, scale=2.0):
 class Broken(Calibrator):
     """Fails while fitting."""
 
-    def _fit(self, logits, labels, callback, **extras):
+    def _fit(self, logits, labels, *, progress):
         raise ZeroDivisionError("nothing to divide by")
 
 
 class Geometric(Calibrator):
     """Gives a confidence only, from features; records what it was given."""
 
-    needs = frozenset({"features", "train_features", "train_labels"})
-
-    def _fit(self, logits, labels, callback, **extras):
-        self.given_ = sorted(extras)
+    def _fit(self, logits, labels, *, progress, features, train_features, train_labels):
+        self.given_ = [len(features), len(train_features), len(train_labels)]
 
     def predict_confidence(self, logits, *, features):
         return np.clip(features[:, 0], 0.0, 1.0)
@@ -115,7 +113,7 @@ def test_features_reach_the_methods_that_need_them(parts):
     calibration, test = with_features(parts)
     method = Geometric()
     table = compare({"geometric": method}, calibration, test, n_resamples=50)
-    assert method.given_ == ["features", "train_features", "train_labels"]
+    assert method.given_ == [len(calibration), 3, 3]
     assert cell(table, "geometric", "ECE")["value"] == pytest.approx(cell(table, "identity", "ECE")["value"])
     assert np.isnan(cell(table, "geometric", "NLL")["value"])
     assert cell(table, "geometric", "NLL")["confidence_only"] and not cell(table, "geometric", "ECE")["confidence_only"]

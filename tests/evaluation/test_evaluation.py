@@ -28,7 +28,7 @@ def simulated(n, seed, scale=1.0, n_classes=7):
 class ConfidenceOnly(Calibrator):
     """Gives the raw confidence, and no probabilities."""
 
-    def _fit(self, logits, labels, callback, **extras):
+    def _fit(self, logits, labels, *, progress):
         pass
 
     def predict_confidence(self, logits):

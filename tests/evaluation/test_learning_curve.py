@@ -30,12 +30,12 @@ class Counting(Calibrator):
 
     seen: list = []  # noqa: RUF012
 
-    def _fit(self, logits, labels, callback, **extras):
+    def _fit(self, logits, labels, *, progress):
         if len(labels) < 50:
             raise CalibrationError("Too few rows.")
         Counting.seen.append(logits[:, 0] - logits[:, 1])  # a fit may see a row with something added to it
 
-    def _predict_proba(self, logits):
+    def _predict(self, logits):
         return np.full(logits.shape, 1 / logits.shape[1])
 
 

@@ -20,19 +20,19 @@ class FailsOnOdd(Calibrator):
 
     fits = 0
 
-    def _fit(self, logits, labels, callback, **extras):
+    def _fit(self, logits, labels, *, progress):
         FailsOnOdd.fits += 1
         if FailsOnOdd.fits % 2:
             raise ZeroDivisionError("nothing to divide by")
 
-    def _predict_proba(self, logits):
+    def _predict(self, logits):
         return np.full(logits.shape, 1 / logits.shape[1])
 
 
 class Unsure(Calibrator):
     """Gives a confidence only."""
 
-    def _fit(self, logits, labels, callback, **extras): ...
+    def _fit(self, logits, labels, *, progress): ...
 
     def predict_confidence(self, logits, features=None):
         return np.full(len(logits), 0.5)

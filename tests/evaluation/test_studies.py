@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calib
-from calib.base import no_callback
+from calib.base import silent
 from calib.data.predictions import Predictions
 from calib.evaluation.learning_curve import size_curve
 from calib.evaluation.repeated_splits import repeated_splits
@@ -132,7 +132,7 @@ ARGUMENTS = {
 def test_each_kind_gives_its_columns(kind: str) -> None:
     logits, labels = simulate(80, 3)
     data = {"logits": logits, "labels": labels}
-    table = STUDIES[kind].function(*ARGUMENTS[kind], data=data, callback=no_callback)
+    table = STUDIES[kind].function(*ARGUMENTS[kind], data=data, callback=silent)
     assert tuple(table.columns) == STUDIES[kind].columns
 
 

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calib
-from calib.base import no_callback
+from calib.base import silent
 from calib.data import Predictions
 from calib.data.samples import load_sample
 from calib.diagnostics.judgement import judge
@@ -126,7 +126,7 @@ def study(kind: str, data: Predictions) -> Job:
     methods = [("Temperature", "temperature", {}), ("Geometric", "geometric", {})]
     arguments = {SPLITS: (methods, 100, 2, 0), SIZES: (methods, 0.5, 0, 2, 0)}[kind]
     function = STUDIES[kind].function
-    table = function(*arguments, data={"logits": data.logits, "labels": data.labels}, callback=no_callback)
+    table = function(*arguments, data={"logits": data.logits, "labels": data.labels}, callback=silent)
     assert table["value"].isna().any()
     spec = TaskSpec(function, arguments, data.sha256, "A study")
     return Job(spec.key, spec, state="done", seconds=1.5, cpu_seconds=1.25, message="Done.", result=table)
