@@ -9,7 +9,7 @@ from documentation.docstrings import markdown
 
 PACKAGES = (
     *("calib", "calib.metrics", "calib.data", "calib.evaluation", "calib.decisions", "calib.export", "calib.sklearn"),
-    *("calib.active_learning", "calib.out_of_core", "calib.reporting"),
+    *("calib.active_learning", "calib.apply", "calib.reporting"),
 )
 
 

@@ -31,7 +31,7 @@ LAYERS = (
     ("evaluation",),
     ("decisions",),
     ("export",),
-    ("diagnostics", "out_of_core", "workspace"),
+    ("diagnostics", "apply", "workspace"),
     ("plots", "active_learning"),
     ("reporting",),
     ("cli", "sklearn", "ui"),

@@ -1,4 +1,4 @@
-"""``apply``: new outputs through a saved calibrator, at once or, for a file of any size, block by block."""
+"""``apply``: new outputs through a saved calibrator, at once or, for files of any size, in blocks of rows."""
 
 from __future__ import annotations
 
@@ -7,42 +7,50 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+from calib.apply.predict import DTYPES, ENDINGS, predict_file
+from calib.apply.rows import has_blocks
 from calib.canonical import KINDS
 from calib.cli import text
-from calib.cli.arguments import Parser, Target, command_parser, keep_inputs, load_options
+from calib.cli.arguments import Parser, Target, command_parser, keep_inputs, load_options, refuse
 from calib.data import Choices, read_features, read_rows
 from calib.data.limits import MAX_BYTES
 from calib.data.options import FORMATS
 from calib.errors import CalibrationError
 from calib.export import predict_script, runtime
 from calib.export.runtime import ExportedCalibrator
-from calib.out_of_core import apply_out_of_core, can_read_rows, open_rows
-from calib.out_of_core.apply import DTYPES, ENDINGS, stopped_in_words
 
 WHAT = "calibrate new outputs with a saved calibrator"
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run the command; returns the exit status. The name after ``--out`` decides whether the file is streamed."""
+    """Run the command; returns the exit status. The name after ``--out`` decides whether it works in blocks of rows."""
     given = parser().parse_args(arguments)
     keep_inputs(given, "out")
+    if given.file.is_dir() == bool(given.out.suffix):
+        refuse(given, "the results of a folder are a folder, and those of a file a file; give --out another name")
     exported = runtime.load(given.calibrator)
-    streamed = can_read_rows(given.file) and not exported.needs_features and not given.isolate and not _more(given)
-    if streamed and given.out.suffix.lower() in ENDINGS:
-        n = _apply_streaming(given, exported)
+    in_blocks = has_blocks(given.file) and not exported.needs_features and not given.isolate and not _more(given)
+    if in_blocks and given.out.suffix.lower() in ("", *ENDINGS):
+        with text.progress(text.rows_done) as show:
+            options = {"kind": given.kind, "dtype": given.dtype, "choices": _choices(given)}
+            n = predict_file(exported, given.file, given.out, **options, progress=show)
+    elif given.file.is_dir():
+        raise CalibrationError(
+            "A folder is calibrated in blocks of rows: without features, --isolate, --decide and --sets."
+        )
     elif given.dtype != DTYPES[0]:
         raise CalibrationError(
-            f"--dtype {given.dtype} is for what is written block by block, from .npy or .parquet to .npy or .parquet; "
-            f"leave it out for {given.out.name}."
+            f"--dtype {given.dtype} is for what is written in blocks of rows, from .npy or .parquet to .npy or "
+            f".parquet; leave it out for {given.out.name}."
         )
     elif _more(given) and given.out.suffix.lower() == ".parquet":
         raise CalibrationError(f"{given.out.name} holds probabilities alone; for --decide and --sets take --out .npz.")
     elif given.out.suffix.lower() == ".parquet":
         raise CalibrationError(f"{given.out.name} is written from .npy or .parquet; for other files take --out .npz.")
-    elif streamed and given.file.stat().st_size > MAX_BYTES:
+    elif in_blocks and given.file.stat().st_size > MAX_BYTES:
         raise CalibrationError(
             f"{given.file.name} has {given.file.stat().st_size / 1e6:,.0f} MB, more than is read at once; give --out "
-            "calibrated.npy or calibrated.parquet, which are written block by block."
+            "calibrated.npy or calibrated.parquet, which are written in blocks of rows."
         )
     else:
         n = _apply_at_once(given, exported)
@@ -50,15 +58,6 @@ def run(arguments: Sequence[str]) -> int:
     said = predict_script.written(given.out, exported, n, _more(given))
     answer.say(said, rows=n, method=exported.method, file=given.out, added=_more(given))
     return answer.end()
-
-
-def _apply_streaming(given: argparse.Namespace, exported: ExportedCalibrator) -> int:
-    with (
-        stopped_in_words(f"{given.out.name} was not written"),
-        open_rows(given.file, _choices(given)) as rows,
-        text.progress(text.rows_done) as show,
-    ):
-        return apply_out_of_core(exported, rows, given.out, dtype=given.dtype, kind=given.kind, progress=show)
 
 
 def _apply_at_once(given: argparse.Namespace, exported: ExportedCalibrator) -> int:
@@ -92,18 +91,24 @@ def _choices(given: argparse.Namespace) -> Choices:
     return Choices(**{"outputs": given.key, **dict(given.read)})
 
 
+def _target(given: str) -> Path:
+    """A file to write, or without an ending the folder of the results of a folder."""
+    return Target((".npz", ".npy", ".parquet", ".csv"))(given) if Path(given).suffix else Path(given)
+
+
 def parser() -> Parser:
     """Of this command's arguments."""
     parser = command_parser("apply", WHAT, answers=True)
     parser.add_argument("calibrator", type=Path, help=".pkl (only one you trust), .npz or .zip")
-    parser.add_argument("file", type=Path, help=f"a model's outputs: {FORMATS}; labels are not needed, features where "
-                        "the calibrator predicts from them")  # fmt: skip
+    parser.add_argument("file", type=Path, help=f"a model's outputs: {FORMATS}, or a folder of Parquet files; labels "
+                        "are not needed, features where the calibrator predicts from them")  # fmt: skip
     parser.add_argument("--key", help="name of the array with the outputs; the same as --read outputs=NAME")
     parser.add_argument("--kind", choices=list(KINDS),
                         help="what the outputs are, where they look like another kind than the calibrator takes and so "
                              "were refused")  # fmt: skip
-    parser.add_argument("--out", type=Target((".npz", ".npy", ".parquet", ".csv")), default=Path("calibrated.npz"),
-                        help="what to write; .npy and .parquet also for files larger than memory")  # fmt: skip
+    parser.add_argument("--out", type=_target, default=Path("calibrated.npz"),
+                        help="what to write; .npy and .parquet also for files larger than memory, and of a folder the "
+                             "folder of the results")  # fmt: skip
     parser.add_argument("--dtype", choices=DTYPES, default=DTYPES[0],
                         help="of .npy and .parquet; float32 takes half the room and rounds probabilities by 6e-8 of "
                              "themselves, those below 1e-45 to zero (default: float64)")  # fmt: skip

@@ -92,10 +92,15 @@ def split_options(command: argparse.ArgumentParser) -> None:
 def load_data(given: argparse.Namespace) -> Predictions:
     """Read the data; warnings go to standard error."""
     data = load(given.file, options_from(given))
+    say_warnings(data)
+    return data
+
+
+def say_warnings(data: Predictions) -> None:
+    """Say what was noticed while the data were read."""
     noticed = [finding for finding in data.findings if finding.level == "warning"]
     if noticed:
         text.say(text.findings(noticed), apart=True)
-    return data
 
 
 def options_from(given: argparse.Namespace) -> LoadOptions:

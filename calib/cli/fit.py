@@ -1,4 +1,4 @@
-"""``fit``: one method on one data set, saved; with ``--stream`` on outputs that are larger than memory.
+"""``fit``: one method on one data set, saved; of very many rows a random sample is fitted on, which is said.
 
 ``--decide`` and ``--sets`` put a decision and prediction sets into the file, and say what they do on test rows.
 """
@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from calib.apply import fewer_rows, sample_rows
+from calib.apply.rows import has_blocks
+from calib.apply.sample import MANY_ROWS, SAMPLED_ROWS
 from calib.base import Calibrator
 from calib.canonical import Kind
 from calib.cli import text
@@ -26,14 +27,15 @@ from calib.cli.arguments import (
     made_calibrator,
     method_with_parameters,
     refuse,
+    say_warnings,
     split_data,
     split_options,
     warn_of_leak,
 )
 from calib.data import Choices, Predictions
-from calib.data.limits import MAX_BYTES, megabytes
+from calib.data.limits import MAX_BYTES
+from calib.data.options import FILES
 from calib.data.scales import Scale
-from calib.data.split import split_rows
 from calib.decisions import EventCut, Guarantee, PredictionSets, judged_answers, judged_sets
 from calib.decisions.judgement import AnswerScores, Judged
 from calib.decisions.set_scores import SetScores
@@ -44,16 +46,7 @@ from calib.export.runtime import ExportedCalibrator
 from calib.export.sql import check_sql
 from calib.formatting import one_line, percent, with_interval
 from calib.metrics.bootstrap import Interval
-from calib.numerics import Ints
-from calib.out_of_core import can_read_rows
-from calib.out_of_core.apply import stopped_in_words
-from calib.out_of_core.fit import check_method, fit_stored
-from calib.out_of_core.reading import Labelled, open_labelled
 from calib.registry import METHODS, extras_for, is_top_k, registry_name
-
-MOST_TEST_ROWS = 20_000
-"""Rows that are scored before and after: plenty for the intervals, and little beside the rows fitted on."""
-
 
 WHAT = "fit one method and save it"
 
@@ -72,17 +65,18 @@ def run(arguments: Sequence[str]) -> int:
         )
     _check_onnx(given)
     start = _new(given) if given.method else _earlier(given)
-    if is_streamed(given):
-        return fit_streamed(given, start)
-    data = load_data(given)
+    answer = text.Answer(given.json)
+    data = _sampled_data(given, answer) if _is_large(given) else load_data(given)
     _check_outputs(given, start, data.kind, data.n_classes, data.scale)
     calibration, test = split_data(data, given)
+    calibration, said = fewer_rows(calibration, len(calibration) if given.rows == "all" else given.rows, given.seed)
+    answer.note(said and f"{said} Another number: --rows N; every row: --rows all.", "note")
     with text.progress(text.steps) as show:
         if isinstance(start, ExportedCalibrator):
-            record = provenance.resume(start, calibration, progress=show)
+            record = provenance.resume(start, calibration, callback=show)
         else:
             extras = extras_for(start, calibration)
-            start.fit(calibration.logits, calibration.labels, progress=show, **extras)
+            start.fit(calibration.logits, calibration.labels, callback=show, **extras)
             record = provenance.exported(start, {**provenance.describe(data), "n_rows": len(calibration)})
     fitted = record.calibrator
     scores = text.before_and_after(fitted, test) if test is not None else {}
@@ -90,7 +84,6 @@ def run(arguments: Sequence[str]) -> int:
     decisions = decided(given, fitted, calibration, test)
     metadata = {**record.metadata, **limits, "scores": scores}
     writer.save(replace(record, metadata=metadata, **decisions.parts), given.out)
-    answer = text.Answer(given.json)
     _say_fit(answer, record.method, fitted, record.metadata["n_rows"], scores, test)
     if test is not None:
         if is_top_k(data):
@@ -115,9 +108,9 @@ def parser() -> Parser:
     parser.add_argument("--out", required=True, type=Target(writer.SUFFIXES),
                         help="calibrator.pkl, .npz (with .json) or .zip to write; .onnx is an ONNX model, .py a "
                         "PyTorch module, and .sql an expression of one score")  # fmt: skip
-    parser.add_argument("--stream", action="store_true",
-                        help="read .npy or Parquet in blocks, for files larger than memory and methods that learn "
-                        "from blocks of rows; by itself where a file is too large")  # fmt: skip
+    parser.add_argument("--rows", type=_rows, metavar="N|all",
+                        help="rows to fit on, drawn from those for calibration "
+                        f"(default: {SAMPLED_ROWS:,} of more than {MANY_ROWS:,}, else all)")  # fmt: skip
     decision_options(parser)
     split_options(parser)
     return parser
@@ -165,48 +158,35 @@ def _earlier(given: argparse.Namespace) -> ExportedCalibrator:
     return earlier
 
 
-def is_streamed(given: argparse.Namespace) -> bool:
-    """Whether a fit was asked to stream, or its file is too large for anything else, which is then said."""
-    if given.stream:
-        return True
-    size = given.file.stat().st_size if can_read_rows(given.file) else 0
-    if size > MAX_BYTES:
-        text.say(
-            f"note: {given.file.name} has {megabytes(size)}, more than the {megabytes(MAX_BYTES)} that are read at "
-            "once, so the fit reads it in blocks (--stream).",
-            apart=True,
+def _rows(given: str) -> int | str:
+    """A number of rows, or ``all``."""
+    if given == "all" or (given.isdecimal() and int(given) > 1):
+        return given if given == "all" else int(given)
+    raise argparse.ArgumentTypeError(f"expected a number of rows from 2 upwards, or 'all', got {given!r}")
+
+
+def _is_large(given: argparse.Namespace) -> bool:
+    """Whether rows are drawn from the file instead of reading it at once: it is too large for that, or a folder."""
+    return given.file.is_dir() or (has_blocks(given.file) and given.file.stat().st_size > MAX_BYTES)
+
+
+def _sampled_data(given: argparse.Namespace, answer: text.Answer) -> Predictions:
+    """Rows of a large file: as many to fit on as are asked for, and without ``--calibration`` as many to test on."""
+    only_once = [name for name in ("isolate", *FILES) if name != "labels" and getattr(given, name)]
+    if given.rows == "all" or only_once:
+        option = "--rows all" if given.rows == "all" else f"--{only_once[0].replace('_', '-')}"
+        refuse(given, f"{option} needs {given.file.name} to be read at once; rows are drawn from it, so leave it out")
+    wanted = (given.rows or SAMPLED_ROWS) * (1 if given.calibration == "all" else 2)
+    with text.progress(text.rows_done) as show:
+        choices = Choices(**dict(given.read))
+        data = sample_rows(
+            given.file, wanted, labels=given.labels, choices=choices, random_state=given.seed, progress=show
         )
-    return size > MAX_BYTES
-
-
-def fit_streamed(given: argparse.Namespace, start: Calibrator | ExportedCalibrator) -> int:
-    """Fit, score on rows that were held back, and save; returns the exit status."""
-    if given.isolate:
-        given.error("--isolate reads a file at once, and --stream block by block; give one of them")
-    if isinstance(start, ExportedCalibrator) or given.test:
-        given.error("a fit by --stream starts anew, from one file; leave out --continue and --test")
-    assert isinstance(start, Calibrator)  # argparse has left otherwise
-    calibrator = check_method(start)
-    with (
-        stopped_in_words(f"{given.out.name} was not written"),
-        text.progress(text.rows_done) as show,
-        text.progress(text.steps) as step,
-        open_labelled(given.file, given.labels, Choices(**dict(given.read)), show) as found,
-    ):
-        _check_outputs(given, calibrator, found.data.kind, found.data.n_classes, found.scale)
-        noticed = [finding for finding in found.findings if finding.level == "warning"]
-        if noticed:
-            text.say(text.findings(noticed), apart=True)
-        calibration, rows = _split(given, found)
-        data = found.data if calibration is None else found.data.part(calibration)
-        test = found.predictions(rows) if len(rows) else None
-        fit_stored(calibrator, data, step, show)
-    scores = text.before_and_after(calibrator, test) if test is not None else {}
-    _save(given, found, calibrator, len(data), test, scores)
-    answer = text.Answer(given.json)
-    _say_fit(answer, registry_name(calibrator) or "", calibrator, len(data), scores, test, ", read in blocks")
-    answer.say(f"Saved to {given.out}.", file=given.out)
-    return answer.end()
+    say_warnings(data)
+    for finding in data.findings:
+        if finding.code == "sampled":
+            answer.note(f"{finding.message} Another number to fit on: --rows N.", "note")
+    return data
 
 
 def _say_fit(
@@ -216,50 +196,14 @@ def _say_fit(
     n_rows: int,
     scores: Mapping[str, Mapping[str, list[float]]],
     test: Predictions | None,
-    how: str = "",
 ) -> None:
     """What was fitted, how that went, and what it does on test rows."""
     n_test = 0 if test is None else len(test)
-    answer.say(f"{METHODS[method].title} fitted on {n_rows:,} rows{how}.", method=method, rows=n_rows, test_rows=n_test)
+    answer.say(f"{METHODS[method].title} fitted on {n_rows:,} rows.", method=method, rows=n_rows, test_rows=n_test)
     for note in fitted.notes():
         answer.note(note, "note")
     each = [{"score": key, **{when: Interval(*at) for when, at in of.items()}} for key, of in scores.items()]
     answer.say(text.score_lines(scores, n_test) if n_test else "", scores=each)
-
-
-def _split(given: argparse.Namespace, found: Labelled) -> tuple[Ints | None, Ints]:
-    """Numbers of the rows to fit on, None for all, and of those to test on: a random part of all others."""
-    if given.calibration == "all":
-        return None, np.empty(0, dtype=np.int64)
-    calibration, test = split_rows(found.data.labels, given.calibration, None, given.seed)
-    most = max(1, min(MOST_TEST_ROWS, MAX_BYTES // (8 * found.data.n_classes)))
-    if len(test) > most:
-        test = np.sort(np.random.default_rng(given.seed).choice(test, most, replace=False))
-    return calibration, test
-
-
-def _save(
-    given: argparse.Namespace,
-    found: Labelled,
-    calibrator: Calibrator,
-    n_rows: int,
-    test: Predictions | None,
-    scores: object,
-) -> None:
-    """Save what was fitted; what the outputs were like is that of the test rows, which are in memory."""
-    nothing = Predictions(
-        np.empty((0, found.data.n_classes)),
-        found.data.labels[:0],
-        found.class_names,
-        found.data.kind,
-        found.data.floor,
-        name=found.name,
-        scale=found.scale,
-    )
-    described = provenance.describe(nothing if test is None else test)
-    known = {name: value for name, value in described.items() if name != "data_sha256"}
-    limits = _limits(given, n_rows, 0 if test is None else len(test))
-    writer.save(calibrator, given.out, **known, n_rows=n_rows, **limits, scores=scores)
 
 
 # -- what the file decides ---------------------------------------------------------------------------------------------
@@ -286,8 +230,6 @@ def check_decisions(given: argparse.Namespace) -> None:
     if given.sets is not None and not 0 < given.sets < 1:
         refuse(given, "--sets takes a number between 0 and 1, such as 0.1 for a coverage of 90 %")
     needs_rows = given.sets is not None or (given.decide and name == "risk")
-    if given.stream and (given.decide or given.sets is not None):
-        refuse(given, "--decide and --sets are for files that are read at once; leave out --stream")
     if needs_rows and given.calibration == "all":
         refuse(given, "--sets and --decide risk=R need test rows; leave out --calibration all")
 

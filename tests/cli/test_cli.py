@@ -111,7 +111,6 @@ def test_fit_puts_sets_and_a_certified_threshold_into_the_file(file, tmp_path, c
         (["--decide", "risk=2"], "between 0 and 1"),
         (["--sets", "1.5"], "between 0 and 1"),
         (["--sets", "0.1", "--calibration", "all"], "need test rows"),
-        (["--sets", "0.1", "--stream"], "leave out --stream"),
     ],
 )
 def test_what_cannot_be_decided_is_said_before_the_fit(file, tmp_path, given, says, capsys):
@@ -121,18 +120,16 @@ def test_what_cannot_be_decided_is_said_before_the_fit(file, tmp_path, given, sa
     assert not (tmp_path / "c.npz").exists()
 
 
-@pytest.mark.parametrize("more", [[], ["--stream"]])
-def test_what_sql_cannot_hold_is_said_before_the_fit(tmp_path, more, capsys, monkeypatch):
+def test_what_sql_cannot_hold_is_said_before_the_fit(tmp_path, capsys, monkeypatch):
     def fitted(*given, **options):
         raise AssertionError("a fit began")
 
     monkeypatch.setattr("calib.calibrators.temperature.TemperatureScaling.fit", fitted)
-    monkeypatch.setattr("calib.cli.fit.fit_stored", fitted)
     logits, labels = simulate(n=200)
     np.save(tmp_path / "logits.npy", logits)
     np.save(tmp_path / "labels.npy", labels)
     files = [tmp_path / "logits.npy", "--labels", tmp_path / "labels.npy"]
-    assert run("fit", *files, "--method", "temperature", "--out", tmp_path / "c.sql", *more) == 1
+    assert run("fit", *files, "--method", "temperature", "--out", tmp_path / "c.sql") == 1
     said = capsys.readouterr()
     assert not said.out and f"{logits.shape[1]} classes" in said.err and not (tmp_path / "c.sql").exists()
 

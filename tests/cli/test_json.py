@@ -149,16 +149,6 @@ def test_fit_decides_nothing_or_a_cut(folder: Path, answer: Answer, tmp_path: Pa
     assert answer("fit", folder / "two.npz", *to, "cut=0.2")["decision"] == {"rule": "cut", "cut": 0.2, "class": "1"}
 
 
-def test_fit_in_blocks(folder: Path, answer: Answer, tmp_path: Path) -> None:
-    logits, labels = simulate(n=240, n_classes=3)
-    np.save(tmp_path / "outputs.npy", logits)
-    np.save(tmp_path / "labels.npy", labels)
-    given = [tmp_path / "outputs.npy", "--labels", tmp_path / "labels.npy", "--method", "temperature", "--stream"]
-    found = answer("fit", *given, "--out", tmp_path / "c.npz")
-    recorded = runtime.load(tmp_path / "c.npz").metadata["scores"]
-    same(by_score(found["scores"])["NLL"]["after"], recorded["NLL"]["after"])
-
-
 def test_inspect(folder: Path, answer: Answer, tmp_path: Path) -> None:
     found = answer("inspect", folder / "three.npz")
     data = calib.load(folder / "three.npz")

@@ -17,7 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from calib.cli import main
 from calib.data import DataError, Predictions, load, split
 from calib.data.split import said_of_clusters, split_rows, stratified_rows
 
@@ -347,14 +346,6 @@ def test_weights_and_clusters_follow_their_rows():
     part, _ = data.split(0.5)
     np.testing.assert_array_equal(part.weights, row_numbers(part))
     assert part.weight_kind == "sampling"
-
-
-def test_rows_read_in_blocks_have_no_clusters_and_say_so(tmp_path, capsys):
-    path = tmp_path / "outputs.parquet"
-    pd.DataFrame({"p_0": [0.2, 0.8] * 9, "p_1": [0.8, 0.2] * 9, "label": [0, 1] * 9, "q": range(18)}).to_parquet(path)
-    fit = ["fit", str(path), "--method", "temperature", "--stream", "--out", str(tmp_path / "c.npz")]
-    assert main([*fit, "--read", "clusters=q"]) == 1
-    assert "Clusters" in capsys.readouterr().err
 
 
 def test_very_many_clusters_take_few_orders(monkeypatch):

@@ -52,7 +52,7 @@ def show_limits() -> None:
         with st.popover("All limits", icon=":material/straighten:", type="tertiary"):
             rows = "\n".join(f"| {what} | {most} |" for what, most in _limits().items())
             st.markdown(f"| Of | At most |\n|:--|:--|\n{rows}")
-            st.caption("Larger outputs are read block by block from a shell: `python -m calib fit FILE --stream`.")
+            st.caption("From a shell, `python -m calib fit FILE` draws random rows of a file of any size.")
 
 
 def _kept() -> str:

@@ -1,27 +1,17 @@
-"""Files whose rows are read a few at a time."""
+"""Files that are read a few rows at a time."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from calib.out_of_core.rows import Rows
+from calib.numerics import blocks
 
 
 @pytest.fixture
-def block_rows():
-    return 37
-
-
-@pytest.fixture
-def few_rows(monkeypatch, block_rows):
-    """Make every block so small that any file has many, and that the last one is shorter."""
-    made = Rows.__init__
-
-    def init(self, *arguments):
-        made(self, *arguments)
-        self.block_rows = block_rows
-
-    monkeypatch.setattr(Rows, "__init__", init)
+def small_blocks(monkeypatch):
+    """37 rows in each block, so that any file has many and the last one is shorter."""
+    monkeypatch.setattr("calib.apply.rows.blocks", lambda n_rows, *rest: blocks(n_rows, entries=37))
+    monkeypatch.setattr("calib.apply.rows.block_rows", lambda *rest: 37)
 
 
 def write(path, outputs, labels=None):

@@ -1,0 +1,223 @@
+"""A file calibrated in blocks of rows: the numbers of one call, the row of a value that cannot be, no half files."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import calib
+from calib import CalibrationError, DataError
+from calib.apply import predict_file
+from calib.apply.predict import probabilities_file
+from calib.cli import main
+from calib.export.runtime import ExportedCalibrator
+from calib.numerics import softmax
+from tests.apply.conftest import write
+from tests.conftest import ROOT, wait_until
+
+
+def written(path):
+    return np.load(path) if path.suffix == ".npy" else pd.read_parquet(path).to_numpy()
+
+
+def exported(method, logits, labels, kind="logits", floor=None):
+    return ExportedCalibrator(calib.calibrator(method).fit(logits, labels), kind, floor)
+
+
+@pytest.mark.parametrize("name", ["plain.npy", "fortran.npy", "table.parquet"])
+@pytest.mark.parametrize("out", ["out.npy", "out.parquet"])
+def test_the_numbers_are_those_of_one_call(tmp_path, overconfident, small_blocks, name, out):
+    logits, labels = overconfident
+    fitted = calib.calibrator("isotonic").fit(logits, labels)
+    seen = []
+    source = write(tmp_path / name, logits)
+    assert predict_file(fitted, source, tmp_path / out, progress=lambda *step: seen.append(step)) == len(logits)
+    np.testing.assert_allclose(written(tmp_path / out), fitted.predict_proba(logits), rtol=1e-12)
+    assert seen[0] == ("calibrated", 37, 400) or name.endswith("parquet")
+    assert len(seen) > 10 and seen[-1] == ("calibrated", 400, 400)
+
+
+@pytest.mark.parametrize("out", ["out.npy", "out.parquet"])
+def test_float32_is_right_to_6e_8(tmp_path, overconfident, out):
+    logits, labels = overconfident
+    fitted = calib.calibrator("temperature").fit(logits, labels)
+    predict_file(fitted, write(tmp_path / "plain.npy", logits), tmp_path / out, dtype="float32")
+    found = written(tmp_path / out)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, fitted.predict_proba(logits), rtol=2.0**-24)
+
+
+def test_outputs_of_every_kind(tmp_path, overconfident, small_blocks):
+    logits, labels = overconfident
+    probs = softmax(logits)
+    probs[:5, 0] = 0.0
+    with np.errstate(divide="ignore"):
+        logs = np.log(probs)
+    column, two = softmax(logits[:, :2])[:, 1], (logits[:, :2], labels % 2)
+    cases = [
+        (exported("temperature", logits, labels, "probabilities", 1e-6), probs),
+        (exported("temperature", logits, labels, "log_probabilities", 1e-6), logs),
+        (exported("temperature", *two, "binary_probability"), column),
+        (exported("temperature", *two, "binary_log_odds"), column[:, None]),
+        (exported("temperature", logits, labels), np.round(logits).astype(np.int16)),
+    ]
+    for made, outputs in cases:
+        predict_file(made, write(tmp_path / "plain.npy", outputs), tmp_path / "out.npy")
+        np.testing.assert_allclose(np.load(tmp_path / "out.npy"), made.calibrate(outputs), rtol=1e-12)
+
+
+def test_columns_are_taken_by_the_names_of_the_classes(tmp_path, overconfident):
+    logits, labels = overconfident
+    names = ("cat", "dog", "eel", "fox")
+    made = ExportedCalibrator(calib.calibrator("vector").fit(logits, labels), class_names=names)
+    frame = pd.DataFrame(logits, columns=[f"logit_{name}" for name in names])
+    frame[[*reversed(frame.columns)]].to_parquet(tmp_path / "table.parquet")
+    predict_file(made, tmp_path / "table.parquet", tmp_path / "out.parquet")
+    assert [*pd.read_parquet(tmp_path / "out.parquet").columns] == [*names]
+    np.testing.assert_allclose(written(tmp_path / "out.parquet"), made.calibrate(logits), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "said"),
+    [
+        ("logits", np.nan, r"plain\.npy, rows 112 to 148 of 400: 2 of 37 rows hold NaN.*Row 124 is the first"),
+        ("probabilities", 1.5, r"plain\.npy.*Probabilities are expected.*Row 124"),
+        ("log_probabilities", 0.5, "never positive.*Row 124"),
+    ],
+)
+def test_a_value_that_cannot_be_is_named_by_its_row(tmp_path, overconfident, small_blocks, kind, value, said):
+    logits, labels = overconfident
+    probs = softmax(logits)
+    outputs = {"logits": logits, "probabilities": probs, "log_probabilities": np.log(probs)}[kind].copy()
+    outputs[[123, 125], 2] = value
+    source = write(tmp_path / "plain.npy", outputs)
+    with pytest.raises(CalibrationError, match=said):
+        predict_file(exported("temperature", logits, labels, kind), source, tmp_path / "out.npy")
+    assert os.listdir(tmp_path) == ["plain.npy"]
+
+
+def test_logits_that_are_probabilities_are_refused_by_the_first_rows(tmp_path, overconfident, small_blocks):
+    logits, labels = overconfident
+    made, out = exported("temperature", logits, labels), tmp_path / "out.npy"
+    with pytest.raises(CalibrationError, match="values sum to one"):
+        predict_file(made, write(tmp_path / "plain.npy", softmax(logits)), out)
+    chance = logits.copy()
+    chance[74:111] = 0.25  # a whole block that could be probabilities, among rows that cannot
+    predict_file(made, write(tmp_path / "plain.npy", chance), out)
+    np.testing.assert_allclose(np.load(out), made.calibrate(chance))
+
+
+def test_what_cannot_be_done_is_a_sentence(tmp_path, overconfident, monkeypatch):
+    logits, labels = overconfident
+    made, path = exported("temperature", logits, labels), write(tmp_path / "plain.npy", logits[:, :3])
+    with pytest.raises(CalibrationError, match="3 columns; 4 classes"):
+        predict_file(made, path, tmp_path / "out.npy")
+    with pytest.raises(CalibrationError, match="in blocks of rows only"):
+        predict_file(made, path, tmp_path / "out.csv")
+    with pytest.raises(CalibrationError, match="dtype is one of"):
+        predict_file(made, path, tmp_path / "out.npy", dtype="float16")
+    whole = path.read_bytes()
+    for name, content, said in [("cut.npy", whole[:-9], "but only"), ("text.csv", b"a,b\n1,2\n", "blocks of rows")]:
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(DataError, match=said):
+            predict_file(made, tmp_path / name, tmp_path / "out.npy")
+    with pytest.raises(DataError, match="cannot be opened"):
+        predict_file(made, tmp_path / "absent.npy", tmp_path / "out.npy")
+    monkeypatch.setattr("shutil.disk_usage", lambda path: type("Usage", (), {"free": 12_000})())
+    with pytest.raises(CalibrationError, match="free where it is written"):
+        predict_file(made, write(tmp_path / "plain.npy", logits), tmp_path / "out.npy")
+
+
+def test_a_file_is_whole_or_not_there(tmp_path):
+    path = tmp_path / "result.npy"
+    np.save(path, np.zeros(3))
+    with pytest.raises(KeyboardInterrupt), probabilities_file(path, 2, ("a", "b"), "float64") as write_rows:
+        write_rows(np.ones((1, 2)))
+        raise KeyboardInterrupt
+    assert np.load(path).shape == (3,) and os.listdir(tmp_path) == ["result.npy"]
+
+
+def test_killed_in_the_middle_leaves_no_half_file(tmp_path, overconfident):
+    logits, labels = overconfident
+    saved = calib.export.save(calib.calibrator("temperature").fit(logits, labels), tmp_path / "c.npz")
+    path, out = tmp_path / "big.npy", tmp_path / "out.npy"
+    np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(20_000_000, 4)).flush()  # a hole in the disk
+    command = [sys.executable, "-m", "calib", "apply", saved, path, "--out", out]
+    running = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    wait_until(lambda: (tmp_path / ".out.npy.part").exists() or running.poll() is not None)
+    assert running.poll() is None, running.communicate()[1]
+    running.kill()
+    running.communicate()
+    assert not out.exists()
+
+
+# -- folders of Parquet parts --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path, overconfident):
+    logits, labels = overconfident
+    (tmp_path / "parts").mkdir()
+    for i, rows in enumerate([slice(0, 150), slice(150, 300), slice(300, 400)]):
+        write(tmp_path / "parts" / f"part-{i}.parquet", logits[rows], labels[rows])
+    return tmp_path / "parts"
+
+
+def test_each_part_has_its_results(tmp_path, overconfident, folder):
+    logits, labels = overconfident
+    fitted, seen = calib.calibrator("temperature").fit(logits, labels), []
+    assert predict_file(fitted, folder, tmp_path / "out", progress=lambda *step: seen.append(step)) == 400
+    results = sorted((tmp_path / "out").iterdir())
+    assert [path.name for path in results] == ["part-0.parquet", "part-1.parquet", "part-2.parquet"]
+    np.testing.assert_allclose(np.concatenate([*map(written, results)]), fitted.predict_proba(logits), rtol=1e-12)
+    assert seen[-1] == ("calibrated", 400, 400)
+    with pytest.raises(CalibrationError, match="folder of their own"):
+        predict_file(fitted, folder, folder)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match=r"no \.parquet files"):
+        predict_file(fitted, tmp_path / "empty", tmp_path / "out")
+
+
+def test_parts_are_predicted_by_workers(tmp_path, overconfident, folder):
+    distributed = pytest.importorskip("distributed")
+    logits, labels = overconfident
+    fitted = calib.calibrator("temperature").fit(logits, labels)
+    with distributed.Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None) as client:
+        assert predict_file(fitted, folder, tmp_path / "out", client=client) == 400
+        results = map(written, sorted((tmp_path / "out").iterdir()))
+        np.testing.assert_allclose(np.concatenate([*results]), fitted.predict_proba(logits), rtol=1e-12)
+        (folder / "part-1.parquet").write_bytes(b"PAR1 is all that is left PAR1")
+        with pytest.raises((CalibrationError, DataError), match=r"part-1\.parquet"):
+            predict_file(fitted, folder, tmp_path / "again", client=client)
+
+
+# -- the command ---------------------------------------------------------------------------------------------------
+
+
+def run(*arguments):
+    return main([str(argument) for argument in arguments])
+
+
+def test_the_command_says_what_is_wrong(tmp_path, overconfident, folder, capsys, monkeypatch):
+    logits, labels = overconfident
+    saved = calib.export.save(calib.calibrator("temperature").fit(logits, labels), tmp_path / "c.npz")
+    source = write(tmp_path / "plain.npy", logits)
+    assert run("apply", saved, source, "--dtype", "float32", "--out", tmp_path / "out.parquet") == 0
+    assert "Wrote 400 rows" in capsys.readouterr().out
+    assert run("apply", saved, folder, "--out", tmp_path / "results") == 0
+    assert len([*(tmp_path / "results").iterdir()]) == 3
+    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        run("apply", saved, folder, "--out", tmp_path / "out.npy")
+    assert "the results of a folder are a folder" in capsys.readouterr().err
+    assert run("apply", saved, source, "--dtype", "float32", "--out", tmp_path / "out.csv") == 1
+    assert "--dtype float32 is for what is written in blocks of rows" in capsys.readouterr().err
+    np.savez(tmp_path / "plain.npz", logits=logits)
+    assert run("apply", saved, tmp_path / "plain.npz", "--out", tmp_path / "o.parquet") == 1
+    assert "from .npy or .parquet" in capsys.readouterr().err
+    monkeypatch.setattr("calib.cli.apply.MAX_BYTES", 1000)
+    assert run("apply", saved, source, "--out", tmp_path / "o.npz") == 1
+    assert "written in blocks of rows" in capsys.readouterr().err
