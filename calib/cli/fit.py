@@ -73,10 +73,10 @@ def run(arguments: Sequence[str]) -> int:
     answer.note(said and f"{said} Another number: --rows N; every row: --rows all.", "note")
     with text.progress(text.steps) as show:
         if isinstance(start, ExportedCalibrator):
-            record = provenance.resume(start, calibration, callback=show)
+            record = provenance.resume(start, calibration, progress=show)
         else:
             extras = extras_for(start, calibration)
-            start.fit(calibration.logits, calibration.labels, callback=show, **extras)
+            start.fit(calibration.logits, calibration.labels, progress=show, **extras)
             record = provenance.exported(start, {**provenance.describe(data), "n_rows": len(calibration)})
     fitted = record.calibrator
     scores = text.before_and_after(fitted, test) if test is not None else {}
