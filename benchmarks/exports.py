@@ -44,12 +44,6 @@ FORMS: dict[str, list[dict[str, Any]]] = {
     "platt": [{}, {"share_classes": False}, {"classes": "top"}, {"input": "score"}],
     "quadratic": [{}, {"share_classes": False}, {"classes": "top"}, {"monotone": False}],
     "isotonic": [{}, {"share_classes": False}, {"classes": "top"}, {"after_temperature": True, "centred": True}],
-    "ensemble_temperature": [{}, {"form": "paper"}],
-    "vector": [{}, {"strength": "likelihood"}],
-    "structured_vector": [{}, {"penalty": 0.01}],
-    "structured_matrix": [{}, {"penalty": 0.01}],
-    "dirichlet": [{}, {"strength": "fixed", "penalty": 1.0}, {"target": "odir"}],
-    "order_preserving": [{}, {"strength": "fixed", "penalty": 1e-3}],
     "gpcalib": [{"prediction": way} for way in ("draws", "mean", "delta", "mc")]
     + [{"inputs": "probs"}, {"monotone": True}],
 }

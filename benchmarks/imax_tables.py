@@ -136,7 +136,7 @@ def table_s3(splits: Sequence[Split], gp: bool = True) -> str:
     continuous += [
         Method(f"{title}, CW", name, MANY, (*CLASS_WISE, *papers.get(name, ()))) for name, title in titles.items()
     ]
-    continuous += [Method("Vector", "vector", MANY, (*ON_CPU, ("strength", "likelihood")))]
+    continuous += [Method("Vector", "vector", MANY, ON_CPU)]
     scalings = [scaling(name, FEW) for name in ("temperature", *(["gpcalib"] if gp else []))]
     bins = [binning(FEW), *(binning(FEW, source=source) for source in scalings)]
     tables = []

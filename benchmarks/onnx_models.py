@@ -25,9 +25,7 @@ from calib.export.runtime import ExportedCalibrator
 from calib.numerics import Floats
 from calib.registry import METHODS
 
-_FIXED: dict[str, Any] = {"max_iter": 5, "strength": "fixed"}
 QUICK = {
-    **dict.fromkeys(("dirichlet", "structured_matrix", "order_preserving"), _FIXED),
     "gpcalib": {"max_iter": 5},
     "bayes_iso": {"n_maps": 200},
 }

@@ -4,40 +4,13 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Generic, TypeVar
-
-T = TypeVar("T")
 
 DEVICES = ("auto", "cpu", "gpu")
 """What a person can ask for."""
 
 _CPU = "CPU"
 """First word of the description of a processor; a GPU's is its name."""
-
-WORTH_A_GPU = 1_000_000_000
-"""Numbers read in a whole fit from which a GPU is worth starting.
-
-NumPy takes the loss and its gradient over some 10^8 logits a second, and TensorFlow takes 6 s to start, a GPU more.
-"""
-
-
-@dataclass(frozen=True)
-class Ran(Generic[T]):
-    """What a computation gave, and where it ran.
-
-    Attributes
-    ----------
-    result : what it returned.
-    device : where it ran, in words.
-    note : a sentence where that is not what was asked for, else empty.
-    """
-
-    result: T
-    device: str
-    note: str = ""
 
 
 def cpu_description() -> str:
@@ -75,30 +48,3 @@ def gpu_present(root: Path = Path("/")) -> bool:
         return False
     under_windows = root / "usr/lib/wsl/lib/libcuda.so.1"
     return any(root.glob("dev/nvidia[0-9]*")) or under_windows.exists()
-
-
-def worth_a_gpu(preference: str, numbers: int) -> bool:
-    """Whether a fit for which TensorFlow is not needed should start it for the GPU.
-
-    Parameters
-    ----------
-    preference : one of :data:`DEVICES`; "gpu" is always followed where there is one.
-    numbers : entries of the logits times how often the fit reads them.
-    """
-    wanted = preference == "gpu" or (preference == "auto" and numbers >= WORTH_A_GPU)
-    return wanted and gpu_present() and find_spec("tensorflow") is not None
-
-
-def no_gpu_note() -> str:
-    """What to say of a fit that should have run on a GPU and ran on the CPU."""
-    if gpu_present() and find_spec("tensorflow") is None:
-        return (
-            f"A fit on a GPU needs TensorFlow, which is not installed, so it ran on the {cpu_description()}. "
-            'It comes with: pip install "calib-studio[gpu]".'
-        )
-    if gpu_present():
-        return (
-            f"TensorFlow cannot use this machine's GPU, so the fit ran on the {cpu_description()}. "
-            'Its CUDA libraries come with: pip install "calib-studio[gpu]".'
-        )
-    return f"No NVIDIA GPU was found, so the fit ran on the {cpu_description()}."

@@ -6,6 +6,7 @@ The functions exist so that an exported calibrator runs without SciPy; each is t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ LARGEST = 1e100
 
 _FEW_EDGES = 32
 """Up to so many inner edges, comparing with each is faster than a look-up."""
+
+_FEW_COLUMNS = 8
 
 _CELLS = 65_536
 """Cells in which edges are looked up; their table stays in the processor's cache."""
@@ -71,7 +74,7 @@ def logsumexp(values: Floats, axis: int = -1) -> Floats:
 
 def log_softmax(logits: Floats, counts: Floats | None = None) -> Floats:
     """Log-probabilities of each row, shape (n, n_classes); ``counts`` as in :func:`softmax`."""
-    shifted = logits - np.max(logits, axis=1, keepdims=True)
+    shifted = logits - row_maxima(logits)
     shifted -= np.log(row_sums(np.exp(shifted), counts))
     return shifted
 
@@ -85,10 +88,17 @@ def softmax(logits: Floats, counts: Floats | None = None) -> Floats:
     counts : of the same shape, where a column stands for so many classes with one logit: each entry is then the
         probability of one of them, and their sums with these counts are one.
     """
-    probs = logits - np.max(logits, axis=1, keepdims=True)
+    probs = logits - row_maxima(logits)
     np.exp(probs, out=probs)
     probs /= row_sums(probs, counts)
     return probs
+
+
+def row_maxima(logits: Floats) -> Floats:
+    """Largest of each row, shape (n, 1); of few columns one after the other, as NumPy is slow on short rows."""
+    if logits.shape[1] > _FEW_COLUMNS:
+        return np.max(logits, axis=1, keepdims=True)
+    return reduce(np.maximum, logits.T)[:, None]
 
 
 def row_sums(values: Floats, counts: Floats | None) -> Floats:
@@ -274,4 +284,4 @@ def less_row_maxima(logits: Floats, given: Any) -> Floats:
     logits : (n, n_classes) what :func:`check_logits` made of ``given``; written to where that is a copy already.
     """
     copied = np.asarray(given).dtype != logits.dtype
-    return np.subtract(logits, logits.max(axis=1, keepdims=True), out=logits if copied else None)
+    return np.subtract(logits, row_maxima(logits), out=logits if copied else None)

@@ -91,7 +91,7 @@ def finished(queue: FitQueue, keys: Iterable[str]) -> list[Job]:
 GROUPS = {
     "tensorflow": (
         "benchmarks/test_benchmarks", "calibrators/gpcalib/test_gpflow", "calibrators/test_scaling",
-        "calibrators/test_tensorflow",
+        "calibrators/test_backend",
     ),
     "pages": ("ui",),
 }  # fmt: skip

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from calib import hardware
-from tests.conftest import ROOT
 
 
 def machine(root: Path, *files: str) -> Path:
@@ -38,38 +35,6 @@ def test_a_gpu_is_known_by_its_files(files, expected, tmp_path, monkeypatch):
 def test_a_hidden_gpu_is_none(visible, expected, tmp_path, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     assert hardware.gpu_present(machine(tmp_path, "dev/nvidia0")) is expected
-
-
-@pytest.mark.parametrize(
-    ("present", "preference", "numbers", "expected"),
-    [
-        (True, "auto", hardware.WORTH_A_GPU, True),
-        (True, "auto", hardware.WORTH_A_GPU - 1, False),
-        (True, "gpu", 1, True),
-        (True, "cpu", 10**12, False),
-        (False, "auto", 10**12, False),
-        (False, "gpu", 10**12, False),
-    ],
-)
-def test_a_gpu_is_started_where_there_is_one_and_it_pays(present, preference, numbers, expected, monkeypatch):
-    monkeypatch.setattr(hardware, "gpu_present", lambda: present)
-    assert hardware.worth_a_gpu(preference, numbers) is expected
-
-
-def test_without_tensorflow_no_gpu_is_started(monkeypatch):
-    monkeypatch.setattr(hardware, "gpu_present", lambda: True)
-    monkeypatch.setattr(hardware, "find_spec", lambda name: None)
-    assert not hardware.worth_a_gpu("gpu", 1)
-    assert "needs TensorFlow, which is not installed" in hardware.no_gpu_note()
-
-
-def test_asking_starts_nothing():
-    code = "import sys; from calib.hardware import *; worth_a_gpu('gpu', 1); worth_a_gpu('auto', 10**12); "
-    code += "print('tensorflow' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300, check=True
-    )
-    assert done.stdout.strip() == "False"
 
 
 @pytest.mark.parametrize(("name", "text"), [("memory.max", "2000000\n"), ("memory/memory.limit_in_bytes", "2000000\n")])

@@ -1,23 +1,20 @@
-"""Penalised multinomial logistic regression on log-probabilities that starts from temperature scaling."""
+"""Penalised affine maps of log-probabilities that start from temperature scaling, and the matrix of one."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import Callback, no_callback
-from calib.calibrators._folds import FOLD_TOLERANCE, ChosenByFolds, Fit, Predict
-from calib.calibrators.minimisation import LBFGSReport, loss_and_residual, minimise_convex
+from calib.base import NEEDS_CLASSES, POSITIVE, Calibrator, Progress, silent
+from calib.calibrators._folds import FOLD_TOLERANCE, Predict, choose_strength
+from calib.calibrators.minimisation import MAX_STEPS, UNFINISHED, minimise_convex
 from calib.calibrators.temperature import TemperatureScaling
 from calib.errors import CalibrationError
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, log_softmax, softmax
-from calib.parameters import Array, Count, State
-
-FOLD_STEPS = 100
-"""Most steps of a fit inside a fold, which starts where the one before ended."""
 
 MATRIX_CLASSES = 2000
 """Largest number of classes for which a matrix is fitted: 1 GB."""
@@ -30,21 +27,162 @@ _WORK_A_SECOND = 5e9  # rows times squared classes in one pass, by one core
 
 
 class Problem(Protocol):
-    """A change of the scores and how it is found."""
+    """The least penalised loss of ``softmax(scores + M x + b)``."""
 
-    def start_at(self, change: Floats, bias: Floats) -> None:
-        """Start the next search at such a change."""
+    def minimum(self, strength: float, tolerance: float, progress: Progress) -> tuple[Floats, Floats, int, bool]:
+        """M, b, how many steps the search took, and whether it converged; it starts where the last one ended.
+
+        M is (n_classes, n_classes), or (n_classes,) for its diagonal, and b (n_classes,).
+        """
         ...
 
-    def minimum(
-        self, strength: float, max_iter: int, callback: Callback = ..., tolerance: float = ...
-    ) -> tuple[Floats, Floats, LBFGSReport]:
-        """The change of the weights, the bias of each class, and how the search ended; it starts at the last one."""
-        ...
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AffineScaling(Calibrator):
+    """Base of methods that change the log-probabilities after temperature scaling by a penalised affine map.
+
+    ``p = softmax(s + M x + b)`` with s the log-probabilities after temperature scaling, and x what :meth:`_inputs`
+    makes of a row. A class without calibration rows keeps the probability in ``softmax(s)``, and the others share the
+    rest by a map that is fitted to them alone: no label is its own, so that the likelihood would push it to zero.
+    """
+
+    traits: ClassVar[frozenset[str]] = Calibrator.traits | {POSITIVE, NEEDS_CLASSES}
+
+    change_dimensions: ClassVar[int] = 2
+    """1 where M is a diagonal, kept as a vector."""
+
+    # -- what subclasses write -------------------------------------------------------------------------
+
+    def _scores(self, logits: Floats, temperature: float, n_rows: float) -> Floats:
+        """Log-probabilities after temperature scaling fitted to so many rows, (n, n_classes)."""
+        return log_softmax(logits / temperature)
+
+    def _inputs(self, logits: Floats, scores: Floats) -> Floats:
+        """What the map acts on, from logits and :meth:`_scores`, both of the classes with calibration rows alone."""
+        return scores
+
+    def _problem(self, scores: Floats, inputs: Floats, labels: Ints, weights: Floats, on_gpu: bool) -> Problem:
+        """The problem whose minimum at a strength is the fit to these rows."""
+        raise TypeError(f"{type(self).__name__} has no _problem")
+
+    # --------------------------------------------------------------------------------------------------
+
+    def notes(self) -> list[str]:
+        notes = [*([] if self.converged_ else [UNFINISHED])]
+        if absent := self.n_classes_ - int(self.learned_.sum()):
+            notes.append(
+                f"{absent} of {self.n_classes_} classes {'has' if absent == 1 else 'have'} no calibration rows, so "
+                f"nothing can be learned about {'it; it keeps' if absent == 1 else 'them; they keep'} what temperature "
+                "scaling gives."
+            )
+        return [*notes, *self.temperature_notes_]
+
+    def _chosen_strength(
+        self,
+        strengths: Sequence[float],
+        logits: Floats,
+        labels: Ints,
+        weights: Floats,
+        clusters: npt.NDArray[Any] | None,
+        progress: Progress,
+    ) -> float | None:
+        """The penalty that folds choose, None for temperature scaling; stored with what is to be said of it."""
+
+        def start(*rows: Any) -> Any:
+            fit = AffineFit(self, *rows)
+
+            def at(strength: float | None) -> Predict:
+                fit.at(strength, FOLD_TOLERANCE)
+                return lambda held: _probs(self, held, fit)
+
+            return at
+
+        choice = choose_strength(
+            strengths,
+            start,
+            logits,
+            labels,
+            weights,
+            clusters=clusters,
+            random_state=self.random_state,
+            progress=progress,
+        )
+        self.penalty_, self.choice_note_ = choice.strength or 0.0, choice.note
+        return choice.strength
+
+    def _learn(self, fit: AffineFit) -> None:
+        """Take over what a fit has learned."""
+        self.temperature_, self.temperature_notes_, self.n_rows_ = fit.temperature_, fit.temperature_notes_, fit.n_rows_
+        self.learned_, self.change_, self.bias_ = fit.learned_, fit.change_, fit.bias_
+        self.n_iter_, self.converged_ = fit.n_iter_, fit.converged_
+
+    def _predict(self, logits: Floats) -> Floats:
+        return _probs(self, logits, self)
+
+
+class AffineFit:
+    """A fit to some rows, whose penalty can be changed; each search starts where the one before ended.
+
+    What it learns has the names of the method's attributes; changes and biases of classes without rows are 0.
+
+    Parameters
+    ----------
+    method : what is fitted.
+    logits, labels, weights : the rows; no weight is 0.
+    on_gpu : whether the search runs on a GPU.
+    """
+
+    def __init__(self, method: AffineScaling, logits: Floats, labels: Ints, weights: Floats, on_gpu: bool = False):
+        n_classes = logits.shape[1]
+        scaled = TemperatureScaling(device="cpu")
+        scaled._fit(logits, labels, weights=weights, progress=silent)
+        self.temperature_, self.temperature_notes_ = scaled.temperature_, scaled.notes()
+        self.n_rows_ = float(weights.sum())
+        self.learned_: npt.NDArray[np.bool_] = np.bincount(labels, minlength=n_classes) > 0
+        self.change_, self.bias_ = np.zeros((n_classes,) * method.change_dimensions), np.zeros(n_classes)
+        self.n_iter_, self.converged_ = 0, True
+        self._problem: Problem | None = None
+        if (learned := self.learned_).sum() > 1:
+            scores = method._scores(logits, self.temperature_, self.n_rows_)
+            if not learned.all():
+                logits, scores = logits[:, learned], log_softmax(scores[:, learned])
+                labels = (np.cumsum(learned) - 1)[labels]
+            self._problem = method._problem(scores, method._inputs(logits, scores), labels, weights, on_gpu)
+
+    def at(self, strength: float | None, tolerance: float = 1e-7, progress: Progress = silent) -> AffineFit:
+        """Fit with this penalty; None leaves temperature scaling."""
+        self.change_[:], self.bias_[:] = 0.0, 0.0
+        if strength is not None and self._problem is not None:
+            change, bias, self.n_iter_, self.converged_ = self._problem.minimum(strength, tolerance, progress)
+            self.bias_[self.learned_] = bias
+            self.change_[self.learned_ if change.ndim == 1 else np.ix_(self.learned_, self.learned_)] = change
+        return self
+
+
+def _probs(method: AffineScaling, logits: Floats, by: AffineScaling | AffineFit) -> Floats:
+    """Probabilities of a method by what it, or a fit in a fold, has learned."""
+    scores, some = method._scores(logits, by.temperature_, by.n_rows_), by.learned_
+    if some.all():
+        return softmax(_changed(scores, method._inputs(logits, scores), by.change_, by.bias_))
+    probs = softmax(scores)
+    if some.any():
+        change = by.change_[some] if by.change_.ndim == 1 else by.change_[np.ix_(some, some)]
+        inputs = method._inputs(logits[:, some], scores[:, some])
+        changed = softmax(_changed(scores[:, some], inputs, change, by.bias_[some]))
+        probs[:, some] = probs[:, some].sum(axis=1, keepdims=True) * changed
+    return probs
+
+
+def _changed(scores: Floats, inputs: Floats, change: Floats, bias: Floats) -> Floats:
+    """Scores plus the affine map of the inputs, whose weights are a matrix, or a vector for its diagonal."""
+    result = inputs @ change.T if change.ndim == 2 else inputs * change
+    result += scores
+    result += bias
+    return result
 
 
 class MatrixProblem:
-    """Least mean cross-entropy of ``softmax(scores + M @ x + b)`` plus quadratic penalties on M and b.
+    """Least mean cross-entropy of ``softmax(scores + M x + b)`` plus quadratic penalties on M and b.
 
     The penalty at a strength s is ``s (off_diagonal sum_{i != j} M_ij^2 + diagonal sum M_ii^2 + bias sum b^2)``.
 
@@ -58,18 +196,11 @@ class MatrixProblem:
     scores : (n, n_classes) array to be changed, not copied.
     inputs : (n, n_classes) array of rows x.
     labels : (n,) integers in [0, n_classes).
-    off_diagonal, diagonal, bias : relative strengths of the penalties; ``diagonal`` may be 0.
+    off_diagonal, diagonal, bias : relative strengths of the penalties.
     """
 
     def __init__(
-        self,
-        scores: Floats,
-        inputs: Floats,
-        labels: Ints,
-        *,
-        off_diagonal: float = 1.0,
-        diagonal: float = 1.0,
-        bias: float = 1.0,
+        self, scores: Floats, inputs: Floats, labels: Ints, *, off_diagonal: float, diagonal: float, bias: float
     ):
         n, n_classes = scores.shape
         self._scores, self._labels = scores, labels
@@ -91,10 +222,6 @@ class MatrixProblem:
             np.matmul(self._design(inputs[rows]), self._axes, out=self._inputs[rows])
         self._last = np.zeros((n_classes, n_classes + 1))
 
-    def start_at(self, change: Floats, bias: Floats) -> None:
-        """See :class:`Problem`."""
-        self._last = np.column_stack([change, bias / self._bias_unit]) @ self._axes
-
     def _design(self, inputs: Floats) -> Floats:
         return np.column_stack([inputs, np.full(len(inputs), self._bias_unit)])
 
@@ -105,7 +232,7 @@ class MatrixProblem:
         for rows in blocks(n, n_classes, MEMORY_ENTRIES):  # large blocks, for the matrix products
             scores = self._inputs[rows] @ weights.T
             scores += self._scores[rows]
-            in_block, residual = loss_and_residual(scores, self._labels[rows])
+            in_block, residual = _loss_and_residual(scores, self._labels[rows])
             loss += in_block
             gradient += residual.T @ self._inputs[rows]
         gradient /= n
@@ -119,14 +246,15 @@ class MatrixProblem:
         return loss / n + strength * penalty, gradient
 
     def minimum(
-        self, strength: float, max_iter: int, callback: Callback = no_callback, tolerance: float = 1e-7
-    ) -> tuple[Floats, Floats, LBFGSReport]:
-        """See :class:`Problem`; the changes are (n_classes, n_classes) and (n_classes,)."""
+        self, strength: float, tolerance: float = 1e-7, progress: Progress = silent
+    ) -> tuple[Floats, Floats, int, bool]:
+        """See :class:`Problem`."""
         shape, n_classes = self._last.shape, len(self._last)
         axes = self._axes[:n_classes]
         unit = (np.outer(self._curvature, self._eigenvalues) + 2 * strength * self._off_diagonal) ** -0.5
-        of_diagonal = self._of_diagonal + 2 * strength * self._diagonal + np.finfo(float).tiny ** 0.5
-        of_diagonal = of_diagonal**-0.5 if self._diagonal != self._off_diagonal else np.empty(0)
+        of_diagonal = (self._of_diagonal + 2 * strength * self._diagonal) ** -0.5
+        if self._diagonal == self._off_diagonal:
+            of_diagonal = np.empty(0)
 
         def weights(values: Floats) -> Floats:
             made = unit * values[: unit.size].reshape(shape)
@@ -140,165 +268,30 @@ class MatrixProblem:
             return value, np.concatenate([(unit * gradient).ravel(), more])
 
         start = np.concatenate([(self._last / unit).ravel(), np.zeros(len(of_diagonal))])
-        values, report = minimise_convex(objective, start, max_iter, callback, tolerance=tolerance)
+        values, n_iter, converged = minimise_convex(objective, start, progress, tolerance=tolerance)
         self._last = weights(values)
         change = self._last @ self._axes.T
-        return np.ascontiguousarray(change[:, :-1]), change[:, -1] * self._bias_unit, report
+        return np.ascontiguousarray(change[:, :-1]), change[:, -1] * self._bias_unit, n_iter, converged
 
     def _diagonal_of(self, weights: Floats) -> Floats:
         """The weights of each class's own input, from those along the eigenvectors."""
         return np.einsum("kj,kj->k", weights, self._axes[: len(weights)])
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class ChangedTemperature(ChosenByFolds):
-    """Base of methods that change the log-probabilities after temperature scaling by a penalised affine map.
-
-    ``p = softmax(s + M x + b)`` with s the log-probabilities after temperature scaling, and x what :meth:`_inputs`
-    makes of a row. A class without calibration rows keeps the probability in ``softmax(s)``, and the others share the
-    rest by a map that is fitted to them alone: no label is its own, so that the likelihood would push it to zero.
-    """
-
-    state: ClassVar[State] = {
-        "n_rows_": Count(1),
-        "learned_": Array("n_classes", low=0, high=1, kinds=(np.bool_,)),
-        "change_": Array("n_classes", "n_classes"),
-        "bias_": Array("n_classes"),
-    }
-
-    change_dimensions: ClassVar[int] = 2
-    """1 where M is a diagonal, kept as a vector."""
-
-    # -- what subclasses write -------------------------------------------------------------------------
-
-    def _start(self, logits: Floats, temperature: float, n_rows: int) -> Floats:
-        """Log-probabilities after temperature scaling fitted to so many rows, (n, n_classes)."""
-        return log_softmax(logits / temperature)
-
-    def _inputs(self, logits: Floats, start: Floats) -> Floats:
-        """What the map acts on, from logits and :meth:`_start`, both of the classes with calibration rows alone."""
-        raise TypeError(f"{type(self).__name__} has no _inputs")
-
-    def _problem(self, scores: Floats, inputs: Floats, labels: Ints, in_fold: bool) -> Problem:
-        """The problem whose minimum at a penalty is the fit to these rows."""
-        raise TypeError(f"{type(self).__name__} has no _problem")
-
-    # --------------------------------------------------------------------------------------------------
-
-    def notes(self) -> list[str]:
-        notes = super().notes()
-        absent = self.n_classes_ - int(self.learned_.sum())
-        if absent:
-            behind_unfinished = 0 if self.converged_ else 1
-            notes.insert(
-                behind_unfinished,
-                f"{absent} of {self.n_classes_} classes {'has' if absent == 1 else 'have'} no calibration rows, so "
-                f"nothing can be learned about {'it; it keeps' if absent == 1 else 'them; they keep'} what temperature "
-                "scaling gives.",
-            )
-        return notes
-
-    def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
-        if self.change_dimensions == 2:
-            check_matrix(len(logits), logits.shape[1], self.max_iter)
-        penalty = self._chosen_penalty(self._fits_in_fold, logits, labels, callback, extras.get("clusters"))
-        fit = _Fit(self, logits, labels, callback)
-        if isinstance(start := extras.get("start"), ChangedTemperature):
-            fit.start_at(start)
-        report = fit.at(penalty, callback)
-        self.temperature_, self.temperature_notes_, self.n_rows_ = fit.temperature_, fit.notes, fit.n_rows_
-        self.learned_, self.change_, self.bias_ = fit.learned_, fit.change_, fit.bias_
-        if report:
-            self.n_iter_, self.converged_ = report.n_iter, report.converged
-
-    def _fits_in_fold(self, logits: Floats, labels: Ints) -> Fit:
-        fit = _Fit(self, logits, labels, no_callback, in_fold=True)
-
-        def at(penalty: float | None) -> Predict:
-            fit.at(penalty, no_callback)
-            return lambda held: self._probs(held, fit)
-
-        return at
-
-    def _predict_proba(self, logits: Floats) -> Floats:
-        return self._probs(logits, self)
-
-    def _probs(self, logits: Floats, by: ChangedTemperature | _Fit) -> Floats:
-        """Probabilities by what was learned."""
-        start = self._start(logits, by.temperature_, by.n_rows_)
-        if by.learned_.all():
-            return softmax(_changed(start, self._inputs(logits, start), by.change_, by.bias_))
-        probs = softmax(start)
-        if by.learned_.any():
-            some = by.learned_
-            change = _among(by.change_, some)
-            scores = _changed(start[:, some], self._inputs(logits[:, some], start[:, some]), change, by.bias_[some])
-            probs[:, some] = probs[:, some].sum(axis=1, keepdims=True) * softmax(scores)
-        return probs
+def _loss_and_residual(scores: Floats, labels: Ints) -> tuple[float, Floats]:
+    """Cross-entropy summed over the rows, and softmax minus the one-hot labels, which takes the place of the scores."""
+    rows = np.arange(len(labels))
+    scores -= scores.max(axis=1, keepdims=True)
+    loss = -float(scores[rows, labels].sum())
+    residual = np.exp(scores, out=scores)
+    total = residual.sum(axis=1)
+    loss += float(np.log(total).sum())
+    residual /= total[:, None]
+    residual[rows, labels] -= 1.0
+    return loss, residual
 
 
-def _among(change: Floats, classes: npt.NDArray[np.bool_]) -> Floats:
-    """The changes of some classes, of a matrix or of a vector for its diagonal."""
-    return change[classes] if change.ndim == 1 else change[np.ix_(classes, classes)]
-
-
-def _changed(scores: Floats, inputs: Floats, change: Floats, bias: Floats) -> Floats:
-    """Scores plus the affine map of the inputs, whose weights are a matrix, or a vector for its diagonal."""
-    result = inputs @ change.T if change.ndim == 2 else inputs * change
-    result += scores
-    result += bias
-    return result
-
-
-class _Fit:
-    """A fit to some rows, whose penalty can be changed; each starts where the one before ended.
-
-    What it learns has the names of the method's attributes; changes and biases of classes without rows are 0.
-
-    Parameters
-    ----------
-    method : what is fitted.
-    logits, labels : the rows.
-    in_fold : whether it only serves to choose the penalty.
-    """
-
-    def __init__(
-        self, method: ChangedTemperature, logits: Floats, labels: Ints, callback: Callback, in_fold: bool = False
-    ):
-        n_classes = logits.shape[1]
-        scaled = TemperatureScaling(device="cpu").fit(logits, labels, callback=callback)
-        self.temperature_, self.n_rows_, self.notes = scaled.temperature_, len(labels), scaled.notes()
-        self.learned_: npt.NDArray[np.bool_] = np.bincount(labels, minlength=n_classes) > 0
-        self.change_, self.bias_ = np.zeros((n_classes,) * method.change_dimensions), np.zeros(n_classes)
-        self._method, self._in_fold, self._problem = method, in_fold, None
-        if (learned := self.learned_).sum() > 1:
-            start = method._start(logits, self.temperature_, self.n_rows_)
-            rows = logits
-            if not learned.all():
-                rows, start = logits[:, learned], log_softmax(start[:, learned])
-                labels = (np.cumsum(learned) - 1)[labels]
-            self._problem = method._problem(start, method._inputs(rows, start), labels, in_fold)
-
-    def start_at(self, earlier: ChangedTemperature) -> None:
-        """Start the search where an earlier fit ended; a class that had no rows then starts at temperature scaling."""
-        if self._problem is not None:
-            self._problem.start_at(_among(earlier.change_, self.learned_), earlier.bias_[self.learned_])
-
-    def at(self, penalty: float | None, callback: Callback) -> LBFGSReport | None:
-        """Fit with this penalty; None leaves temperature scaling."""
-        self.change_[:], self.bias_[:] = 0.0, 0.0
-        if penalty is None or self._problem is None:
-            return None
-        max_iter, tolerance = self._method.max_iter, 1e-7
-        if self._in_fold:
-            max_iter, tolerance = min(max_iter, FOLD_STEPS), FOLD_TOLERANCE
-        change, bias, report = self._problem.minimum(penalty, max_iter, callback, tolerance)
-        self.bias_[self.learned_] = bias
-        self.change_[self.learned_ if change.ndim == 1 else np.ix_(self.learned_, self.learned_)] = change
-        return report
-
-
-def check_matrix(n: int, n_classes: int, max_iter: int) -> None:
+def check_matrix(n: int, n_classes: int) -> None:
     """Raise :class:`~calib.base.CalibrationError` where a matrix would take too much memory or time."""
     if n_classes > MATRIX_CLASSES:
         raise CalibrationError(
@@ -308,6 +301,6 @@ def check_matrix(n: int, n_classes: int, max_iter: int) -> None:
     if n * n_classes**2 > MATRIX_WORK:
         raise CalibrationError(
             f"Fitting a matrix of {n_classes:,} x {n_classes:,} weights on {n:,} rows takes about "
-            f"{n * n_classes**2 / _WORK_A_SECOND:.0f} s for each of up to {max_iter} steps; choose "
+            f"{n * n_classes**2 / _WORK_A_SECOND:.0f} s for each of up to {MAX_STEPS} steps; choose "
             f"structured_vector, or at most {MATRIX_WORK // n_classes**2:,} rows."
         )

@@ -1,106 +1,139 @@
-"""The cross-entropy that scaling methods minimise, on which device, and L-BFGS with a report of how it ended."""
+"""Where a function is zero or least: a bracketed root, Newton's method, and L-BFGS with a report of how it ended."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calib.base import Callback
-from calib.hardware import Ran, cpu_description, no_gpu_note
-from calib.numerics import Floats, Ints, blocks
+from calib.base import Progress
+from calib.numerics import Floats
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
 
-T = TypeVar("T")
+MAX_STEPS = 500
+
+UNFINISHED = f"The fit stopped after {MAX_STEPS} steps before it had converged."
+
+NEWTON_STEP = 1e-6
+"""A Newton step shorter than this ends the search for a root, which is then known to about its square."""
+
+SHORTEST_STEP = 1e-12
+"""A bracket is halved to this, where no Newton step is taken."""
+
+Found = tuple[Floats, int, bool]
+"""Where a function is least, the number of steps to there, and whether the search converged."""
 
 
-class ScaledCrossEntropy(Protocol):
-    """Mean cross-entropy of ``softmax(scale * logits + bias)`` on a calibration set, and its gradient."""
+def find_root(falling: Callable[[float], tuple[float, float]], low: float, high: float) -> float:
+    """Where a falling function is zero: 0 where that is everywhere, an end of [low, high] where that lies beyond.
 
-    def __call__(self, scale: Floats, bias: Floats) -> tuple[float, Floats, Floats]:
-        """Value in nats and gradients in scale and bias; the four arrays have shape (n_classes,)."""
-        ...
-
-
-def loss_and_residual(scores: Floats, labels: Ints) -> tuple[float, Floats]:
-    """Cross-entropy summed over the rows, and softmax minus the one-hot labels, which takes the place of the scores."""
-    rows = np.arange(len(labels))
-    scores -= scores.max(axis=1, keepdims=True)
-    loss = -float(scores[rows, labels].sum())
-    residual = np.exp(scores, out=scores)
-    total = residual.sum(axis=1)
-    loss += float(np.log(total).sum())
-    residual /= total[:, None]
-    residual[rows, labels] -= 1.0
-    return loss, residual
-
-
-class NumPyCrossEntropy:
-    """The loss in NumPy, on blocks of rows, so that it takes no memory beside the logits.
+    Newton's method from 0. A step that leaves the bracket, or is no shorter than half the one before, goes to an end
+    that was not tried yet, and else halves the bracket (Press et al., Numerical Recipes, 2007, section 9.4). SciPy's
+    functions would keep the data of ``falling`` alive by a cycle of references.
 
     Parameters
     ----------
-    logits : (n, n_classes) array, not copied.
-    labels : (n,) integers in [0, n_classes).
-    log_counts : (n, n_classes) logarithms of the number of classes that a column stands for; None where each is one.
+    falling : gives the value and the derivative.
     """
-
-    def __init__(self, logits: Floats, labels: Ints, log_counts: Floats | None = None):
-        self._logits, self._labels, self._log_counts = logits, labels, log_counts
-        own, n_classes = logits[np.arange(len(labels)), labels], logits.shape[1]
-        self._of_labels = np.bincount(labels, own, n_classes), np.bincount(labels, minlength=n_classes)
-
-    def __call__(self, scale: Floats, bias: Floats) -> tuple[float, Floats, Floats]:
-        """See :class:`ScaledCrossEntropy`."""
-        n, n_classes = self._logits.shape
-        loss, (by_scale, by_bias) = 0.0, (-part.astype(float) for part in self._of_labels)
-        for rows in blocks(n, n_classes):
-            logits, labels = self._logits[rows], self._labels[rows]
-            scores = logits * scale
-            if bias.any():
-                scores += bias
-            if self._log_counts is not None:
-                scores += self._log_counts[rows]
-            scores -= scores.max(axis=1, keepdims=True)
-            loss -= float(scores[np.arange(len(labels)), labels].sum())
-            odds = np.exp(scores, out=scores)
-            total = odds.sum(axis=1)
-            loss += float(np.log(total).sum())
-            # Probabilities are these odds over their sum, by which only two vectors of classes are divided.
-            shares = 1 / total
-            by_bias += shares @ odds
-            odds *= logits
-            by_scale += shares @ odds
-        return loss / n, by_scale / n, by_bias / n
+    at, step = 0.0, high - low
+    left, right, untried = low, high, {low, high}
+    while True:
+        value, slope = falling(at)
+        if value == slope == 0 or (at == high and value >= 0) or (at == low and value <= 0):
+            return at
+        left, right = (at, right) if value > 0 else (left, at)
+        newton = at - value / slope if slope < 0 else np.inf
+        end = high if value > 0 else low
+        least = SHORTEST_STEP
+        if left <= newton <= right and abs(newton - at) < abs(step) / 2:
+            after, least = newton, NEWTON_STEP
+        elif end in untried:
+            untried.remove(end)
+            after = end
+        else:
+            after = (left + right) / 2
+        at, step = after, after - at
+        if abs(step) < least:
+            return at
 
 
-def with_loss(
-    compute: Callable[[ScaledCrossEntropy], T], logits: Floats, labels: Ints, device: str, gpu_pays: bool
-) -> Ran[T]:
-    """Run a search with the loss of some rows, on a GPU where that pays and there is one.
+def newton(
+    objective: Callable[[Floats], tuple[float, Floats, Floats]], start: Floats, tolerance: float, progress: Progress
+) -> Found:
+    """Where a smooth convex function of few numbers is least, by Newton's method with step halving.
 
     Parameters
     ----------
-    compute : given the loss; a second call must start afresh.
-    logits, labels : the rows.
-    device : "auto", "cpu" or "gpu".
-    gpu_pays : see :func:`calib.hardware.worth_a_gpu`.
+    objective : value, gradient (m,) and second derivatives (m, m) at (m,) numbers.
+    start : (m,) numbers.
+    tolerance : the search ends after a step that promises to lower the value by its square.
+    progress : called after each other step with its number, :data:`MAX_STEPS` and the value.
     """
-    if not gpu_pays:
-        found = compute(NumPyCrossEntropy(logits, labels))
-        return Ran(found, cpu_description(), no_gpu_note() if device == "gpu" else "")
-    from calib.calibrators._tensorflow import Device, TensorFlowCrossEntropy, run
+    at, (value, gradient, curvature) = start, objective(start)
+    for number in range(1, MAX_STEPS + 1):
+        step = np.linalg.solve(curvature, gradient)
+        promised, size = float(gradient @ step), 1.0
+        if promised < tolerance**2:
+            return at - step, number, True
+        lower = objective(at - step)
+        while not lower[0] <= value - 1e-4 * size * promised:
+            size /= 2
+            if size < SHORTEST_STEP:
+                return at, number, True  # rounding is all that is left to gain
+            lower = objective(at - size * step)
+        at, (value, gradient, curvature) = at - size * step, lower
+        progress(number, MAX_STEPS, value)
+    return at, MAX_STEPS, False
 
-    def on(chosen: Device) -> T:
-        # On a CPU NumPy is the quicker one.
-        loss = TensorFlowCrossEntropy if chosen.kind == "gpu" else NumPyCrossEntropy
-        return compute(loss(logits, labels))
 
-    return run(on, device, (len(logits), logits.shape[1]))
+def minimise_convex(
+    objective: Callable[[Floats], tuple[float, Floats]],
+    start: Floats,
+    progress: Progress,
+    *,
+    lower: Floats | None = None,
+    tolerance: float = 1e-7,
+) -> Found:
+    """Where a smooth convex function is least, by L-BFGS.
+
+    Parameters
+    ----------
+    objective : value and gradient, (m,), at (m,) numbers.
+    start : (m,) numbers.
+    progress : called after each step with its number, :data:`MAX_STEPS` and the value.
+    lower : (m,) least numbers; none without.
+    tolerance : largest entry of the gradient at which the search ends; at its square it also ends on the value.
+    """
+    from scipy.optimize import minimize
+
+    held = [objective]  # emptied at the end: SciPy's cycles of references would keep the data alive
+    steps = 0
+
+    def after_step(intermediate_result: OptimizeResult) -> None:
+        nonlocal steps
+        steps += 1
+        progress(steps, MAX_STEPS, float(intermediate_result.fun))
+
+    options = {"maxiter": MAX_STEPS, "maxfun": 10 * MAX_STEPS, "ftol": tolerance**2, "gtol": tolerance}
+    bounds = None if lower is None else [(low, None) for low in lower]
+    try:
+        result = minimize(
+            lambda at: held[0](at),
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            callback=after_step,
+            options=options,
+        )
+    finally:
+        held.clear()
+    # Where the line search finds no better point, a convex function is at its minimum to rounding.
+    return result.x, steps, bool(np.isfinite(result.fun) and result.status != 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,12 +157,8 @@ class LBFGSReport:
         return len(self.trace) - 1
 
     @classmethod
-    def from_result(cls, result: OptimizeResult, trace: list[float], *, smooth_convex: bool = False) -> LBFGSReport:
-        """Read SciPy's result.
-
-        Where the line search finds no better point, a ``smooth_convex`` objective is at its minimum to rounding, and
-        any other may be on a slope.
-        """
+    def from_result(cls, result: OptimizeResult, trace: list[float]) -> LBFGSReport:
+        """Read SciPy's result of an objective that need not be convex: a failed line search may be on a slope."""
         n_iter = len(trace) - 1
         iterations = f"{n_iter} iteration{'' if n_iter == 1 else 's'}"
         if not np.isfinite(result.fun):
@@ -138,46 +167,4 @@ class LBFGSReport:
             return cls(np.array(trace), True, f"converged after {iterations}")
         if result.status == 1:
             return cls(np.array(trace), False, f"stopped at the limit of {iterations}")
-        return cls(np.array(trace), smooth_convex, f"the line search found no better point after {iterations}")
-
-
-def minimise_convex(
-    objective: Callable[[Floats], tuple[float, Floats]],
-    start: Floats,
-    max_iter: int,
-    callback: Callback,
-    *,
-    lower: Floats | None = None,
-    tolerance: float = 1e-7,
-) -> tuple[Floats, LBFGSReport]:
-    """Where a smooth convex function is least, and how the search ended.
-
-    Parameters
-    ----------
-    objective : value and gradient, (m,), at (m,) weights.
-    start : (m,) weights.
-    max_iter : largest number of iterations.
-    callback : called after each with its number, ``max_iter`` and the value.
-    lower : (m,) least weights; none without.
-    tolerance : largest gradient of a single weight at which the search ends; at its square it also ends on the value.
-    """
-    from scipy.optimize import minimize
-
-    trace: list[float] = []
-
-    def traced(weights: Floats) -> tuple[float, Floats]:
-        value, gradient = objective(weights)
-        if not trace:
-            trace.append(value)
-        return value, gradient
-
-    def after_iteration(intermediate_result: OptimizeResult) -> None:
-        trace.append(float(intermediate_result.fun))
-        callback(len(trace) - 1, max_iter, trace[-1])
-
-    options = {"maxiter": max_iter, "maxfun": 10 * max_iter, "ftol": tolerance**2, "gtol": tolerance}
-    bounds = None if lower is None else [(low, None) for low in lower]
-    result = minimize(
-        traced, start, jac=True, method="L-BFGS-B", bounds=bounds, callback=after_iteration, options=options
-    )
-    return result.x, LBFGSReport.from_result(result, trace, smooth_convex=True)
+        return cls(np.array(trace), False, f"the line search found no better point after {iterations}")

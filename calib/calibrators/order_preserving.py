@@ -6,20 +6,33 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
-from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Callback, no_callback
-from calib.calibrators._folds import FOLD_TOLERANCE, ChosenByFolds, Fit, Predict
-from calib.calibrators.minimisation import LBFGSReport, minimise_convex
+from calib.base import (
+    KEEPS_ACCURACY,
+    KEEPS_HALF,
+    KEEPS_RANKING,
+    NEEDS_CLASSES,
+    POSITIVE,
+    Calibrator,
+    Progress,
+    silent,
+)
+from calib.calibrators._folds import FOLD_TOLERANCE, Predict, choose_strength
+from calib.calibrators.minimisation import UNFINISHED, Found, minimise_convex
 from calib.calibrators.temperature import TemperatureScaling
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
-from calib.parameters import Array, State, param
+from calib.parameters import unusable
 
 LEAST_WEIGHT = 1e-6
 """Least weight of a gap, in units of one over the temperature; above zero, so that different logits stay different."""
 
+PENALTIES = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
+"""The penalties to choose from."""
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class OrderPreservingScaling(ChosenByFolds):
+class OrderPreservingScaling(Calibrator):
     """Weigh each gap between neighbouring logits of a sorted row by its rank; keeps the accuracy and every ranking.
 
     The form with constant weights of Rahimi, Shaban, Cheng, Hartley and Boots, Intra Order-Preserving Functions for
@@ -28,51 +41,73 @@ class OrderPreservingScaling(ChosenByFolds):
         f_(r) = sum_{j >= r} w_j (z_(j) - z_(j + 1)) / T,    p = softmax(f),    w_j >= 1e-6
 
     K - 1 weights whose negative log-likelihood is convex; all of them 1 is temperature scaling. Minimised is the mean
-    negative log-likelihood plus ``penalty`` times the mean of ``(w_j - 1)^2``, T being that of temperature scaling.
+    negative log-likelihood plus ``penalty`` times the mean of ``(w_j - 1)^2``, T being that of temperature scaling. The
+    penalty has the least NLL in five folds of the calibration rows, and temperature scaling itself is kept where that
+    is no better by more than a standard error. ``fit(..., clusters=)`` keeps the rows of a cluster in one fold.
     The weights know ranks and no classes, so that a class without calibration rows is treated as any other, and for two
     classes this is temperature scaling.
     """
 
-    penalty: float = param(0.1, low=1e-6, high=1e6, help="Pull towards temperature scaling where it is fixed.")
+    traits: ClassVar[frozenset[str]] = Calibrator.traits | {
+        POSITIVE,
+        NEEDS_CLASSES,
+        KEEPS_HALF,
+        KEEPS_ACCURACY,
+        KEEPS_RANKING,
+    }
 
-    state: ClassVar[State] = {"weights_": Array("n_classes-1", low=0)}
+    def notes(self) -> list[str]:
+        return [*([] if self.converged_ else [UNFINISHED]), *self.temperature_notes_, self.choice_note_]
 
-    @property
-    def grid(self) -> tuple[float, ...]:
-        """The strengths to choose from."""
-        return (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
+    def _fit(
+        self, logits: Floats, labels: Ints, *, progress: Progress, clusters: npt.NDArray[Any] | None = None
+    ) -> None:
+        choice = choose_strength(
+            PENALTIES,
+            _fit_in_fold,
+            logits,
+            labels,
+            np.ones(len(labels)),
+            clusters=clusters,
+            random_state=self.random_state,
+            progress=progress,
+        )
+        self.penalty_, self.choice_note_ = choice.strength or 0.0, choice.note
+        self._fit_at(choice.strength, logits, labels, progress)
 
-    keeps_half: ClassVar[bool] = True
-
-    def promises(self, n_classes: int) -> frozenset[str]:
-        return super().promises(n_classes) | {KEEPS_ACCURACY, KEEPS_RANKING}
-
-    def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
-        penalty = self._chosen_penalty(self._fits_in_fold, logits, labels, callback, extras.get("clusters"))
-        scaled = TemperatureScaling(device="cpu").fit(logits, labels, callback=callback)
+    def _fit_at(self, strength: float | None, logits: Floats, labels: Ints, progress: Progress = silent) -> None:
+        """Fit to all rows with this penalty, None for temperature scaling."""
+        problem, scaled = _problem_of(logits, labels)
         self.temperature_, self.temperature_notes_ = scaled.temperature_, scaled.notes()
-        self.weights_ = np.ones(logits.shape[1] - 1)
-        if penalty is not None:
-            problem = GapProblem(*sorted_gaps(logits, labels), scaled.temperature_)
-            if isinstance(start := extras.get("start"), OrderPreservingScaling):
-                problem.start_at(start.weights_)
-            self.weights_, report = problem.minimum(penalty, self.max_iter, callback)
-            self.n_iter_, self.converged_ = report.n_iter, report.converged
+        self.weights_, self.n_iter_, self.converged_ = np.ones(logits.shape[1] - 1), 0, True
+        if strength is not None:
+            self.weights_, self.n_iter_, self.converged_ = problem.minimum(strength, progress=progress)
 
-    def _fits_in_fold(self, logits: Floats, labels: Ints) -> Fit:
-        temperature = TemperatureScaling(device="cpu").fit(logits, labels).temperature_
-        problem = GapProblem(*sorted_gaps(logits, labels), temperature)
+    def check_state(self) -> None:
+        if not (np.asarray(self.weights_) >= 0).all():
+            raise unusable("weights_ must not be negative")
+        super().check_state()
 
-        def at(penalty: float | None) -> Predict:
-            weights = np.ones(logits.shape[1] - 1)
-            if penalty is not None:
-                weights, _ = problem.minimum(penalty, self.max_iter, tolerance=FOLD_TOLERANCE)
-            return lambda held: gap_probs(held, weights / temperature)
-
-        return at
-
-    def _predict_proba(self, logits: Floats) -> Floats:
+    def _predict(self, logits: Floats) -> Floats:
         return gap_probs(logits, self.weights_ / self.temperature_)
+
+
+def _problem_of(logits: Floats, labels: Ints) -> tuple[GapProblem, TemperatureScaling]:
+    scaled = TemperatureScaling(device="cpu")
+    scaled._fit(logits, labels, progress=silent)
+    return GapProblem(*sorted_gaps(logits, labels), scaled.temperature_), scaled
+
+
+def _fit_in_fold(logits: Floats, labels: Ints, weights: Floats) -> Any:
+    problem, scaled = _problem_of(logits, labels)
+
+    def at(strength: float | None) -> Predict:
+        found = np.ones(logits.shape[1] - 1)
+        if strength is not None:
+            found, _, _ = problem.minimum(strength, FOLD_TOLERANCE)
+        return lambda held: gap_probs(held, found / scaled.temperature_)
+
+    return at
 
 
 def sorted_gaps(logits: Floats, labels: Ints) -> tuple[Floats, Ints]:
@@ -121,10 +156,6 @@ class GapProblem:
             above = self._above(self._last, gaps[rows])[0]
             self._curvature += np.einsum("nk,nk->k", above * (1 - above), gaps[rows] ** 2) / len(gaps)
 
-    def start_at(self, weights: Floats) -> None:
-        """Start the next search at these weights, (n_classes - 1,)."""
-        self._last = np.maximum(weights, LEAST_WEIGHT)
-
     @staticmethod
     def _above(weights: Floats, gaps: Floats) -> tuple[Floats, Floats, Floats]:
         """Probability of the ranks above each gap, (n, k); how far each rank lies below the first; log of the sum."""
@@ -153,23 +184,15 @@ class GapProblem:
         away = weights - 1
         return loss / n + strength * float(away @ away) / k, gradient / n + 2 * strength / k * away
 
-    def minimum(
-        self, strength: float, max_iter: int, callback: Callback = no_callback, tolerance: float = 1e-7
-    ) -> tuple[Floats, LBFGSReport]:
-        """The weights, (n_classes - 1,), and how the search ended; it starts at the last ones."""
+    def minimum(self, strength: float, tolerance: float = 1e-7, progress: Progress = silent) -> Found:
+        """The weights, (n_classes - 1,), from where the last search ended."""
         unit = (self._curvature + 2 * strength / len(self._curvature)) ** -0.5
 
         def objective(values: Floats) -> tuple[float, Floats]:
             value, gradient = self.value(1 + unit * values, strength)
             return value, unit * gradient
 
-        values, report = minimise_convex(
-            objective,
-            (self._last - 1) / unit,
-            max_iter,
-            callback,
-            lower=(LEAST_WEIGHT - 1) / unit,
-            tolerance=tolerance,
-        )
+        start, lower = (self._last - 1) / unit, (LEAST_WEIGHT - 1) / unit
+        values, n_iter, converged = minimise_convex(objective, start, progress, lower=lower, tolerance=tolerance)
         self._last = np.maximum(1 + unit * values, LEAST_WEIGHT)
-        return self._last, report
+        return self._last, n_iter, converged

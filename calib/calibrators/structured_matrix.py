@@ -4,27 +4,36 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from calib.calibrators._multinomial import MatrixProblem
-from calib.calibrators.structured_vector import StructuredMap
+import numpy as np
+
+from calib.base import Progress
+from calib.calibrators._multinomial import AffineFit, AffineScaling, MatrixProblem, check_matrix
+from calib.calibrators.structured_vector import smoothed_scores
 from calib.numerics import Floats, Ints
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class StructuredMatrixScaling(StructuredMap):
+class StructuredMatrixScaling(AffineScaling):
     """Temperature scaling, then an L2-regularised matrix of weights between all classes, and a bias (SMS).
 
     Berta et al., Structured Matrix Scaling for Multi-Class Calibration, AISTATS 2026 (arXiv 2511.03685), from the
-    smoothed log-probabilities x of :class:`StructuredMap`::
+    smoothed log-probabilities x of :class:`calib.calibrators.structured_vector.StructuredScaling`::
 
         p = softmax((I + M) x + b)
 
-    Minimised is the mean negative log-likelihood plus ``penalty / n`` times ``K sum_i M_ii^2 + K (K - 1) sum_{i != j}
-    M_ij^2 + K |b|^2``: the K (K - 1) weights between two classes weigh as much as the K of one. Twice the authors'
-    penalty was better in 8 of 9 runs on CIFAR; ``strength="folds"`` chooses it. A class without calibration rows keeps
-    its probability after temperature scaling, where the authors' code pushes it down; K is then the number of the
-    others.
+    Minimised is the mean negative log-likelihood plus ``1 / n`` times ``K sum_i M_ii^2 + K (K - 1) sum_{i != j} M_ij^2
+    + K |b|^2``: the K (K - 1) weights between two classes weigh as much as the K of one. A class without calibration
+    rows keeps its probability after temperature scaling, where the authors' code pushes it down; K is then the number
+    of the others.
     """
 
-    def _problem(self, scores: Floats, inputs: Floats, labels: Ints, in_fold: bool) -> MatrixProblem:
+    def _fit(self, logits: Floats, labels: Ints, *, progress: Progress) -> None:
+        check_matrix(*logits.shape)
+        self._learn(AffineFit(self, logits, labels, np.ones(len(labels))).at(1.0, progress=progress))
+
+    def _scores(self, logits: Floats, temperature: float, n_rows: float) -> Floats:
+        return smoothed_scores(logits, temperature, n_rows)
+
+    def _problem(self, scores: Floats, inputs: Floats, labels: Ints, weights: Floats, on_gpu: bool) -> MatrixProblem:
         n, k = inputs.shape
         return MatrixProblem(scores, inputs, labels, off_diagonal=k * (k - 1) / n, diagonal=k / n, bias=k / n)

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy.typing as npt
 
-from calib.base import Callback
-from calib.calibrators._folds import Fit
-from calib.calibrators.structured_vector import StructuredScaling
-from calib.numerics import Floats, Ints, log_softmax
-from calib.parameters import param
+from calib.base import Progress
+from calib.calibrators.backend import counted
+from calib.calibrators.structured_vector import DiagonalScaling
+from calib.numerics import Floats, Ints
 
-LIKELIHOOD = 1e-6
-"""Penalty of a fit of greatest likelihood: where that has no finite one, weights are large but finite."""
+PENALTIES = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
+"""The penalties to choose from."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class VectorScaling(StructuredScaling):
+class VectorScaling(DiagonalScaling):
     """A scale and a bias for every class: softmax(scale * x + bias).
 
     Guo et al., On Calibration of Modern Neural Networks, ICML 2017, section 4.2 (matrix and vector scaling). Here x
@@ -32,40 +30,23 @@ class VectorScaling(StructuredScaling):
     scaling itself is kept where that is no better by more than a standard error. A class without calibration rows
     keeps what temperature scaling gives it.
 
-    It differs from ``structured_vector`` with ``strength="folds"`` in two things: x is not mixed with a uniform
-    distribution, and the least penalty tried is 0.03 and not 0.25. From 1,000 rows of CIFAR outputs on their NLL was
-    within .0015 nats of each other, at 300 within .01.
-
-    ``strength="likelihood"`` is the paper's: the numbers of greatest likelihood on ``log softmax(z)``. Few rows matter
-    a lot there, and the unit of the logits does, since they are not scaled first.
+    ``fit(..., weights=)`` counts each row as often as its weight says, and ``fit(..., clusters=)`` keeps the rows of a
+    cluster in one fold. Equal rows are in one fold in any case.
     """
 
-    strength: str = param(
-        "folds",
-        choices=("folds", "fixed", "likelihood"),
-        help="Strength of the penalty: chosen from five folds, the number given, or none (the paper's).",
-    )
-
-    passes: ClassVar[int] = 40
-
-    @property
-    def grid(self) -> tuple[float, ...]:
-        """The strengths to choose from."""
-        return (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
-
-    def _chosen_penalty(
+    def _fit(
         self,
-        start: Callable[[Floats, Ints], Fit],
         logits: Floats,
         labels: Ints,
-        callback: Callback,
-        clusters: npt.NDArray[Any] | None,
-    ) -> float | None:
-        chosen = super()._chosen_penalty(start, logits, labels, callback, clusters)
-        if self.strength != "likelihood":
-            return chosen
-        self.penalty_ = LIKELIHOOD
-        return LIKELIHOOD
+        *,
+        progress: Progress,
+        weights: Floats | None = None,
+        clusters: npt.NDArray[Any] | None = None,
+    ) -> None:
+        if clusters is not None and weights is not None:
+            clusters = clusters[weights > 0]
+        rows = counted(logits, labels, weights)
+        self._fit_at(self._chosen_strength(PENALTIES, *rows, clusters, progress), *rows, progress)
 
-    def _start(self, logits: Floats, temperature: float, n_rows: int) -> Floats:
-        return log_softmax(logits if self.strength == "likelihood" else logits / temperature)
+    def notes(self) -> list[str]:
+        return [*super().notes(), self.choice_note_]

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calib.base import Calibrator
-from calib.hardware import worth_a_gpu
+from calib.calibrators.backend import wants_gpu
 from calib.jobs.executor import Lane
 from calib.jobs.protocol import Data
 from calib.jobs.tasks import Fitted
@@ -68,9 +68,7 @@ class FitSpec:
             return False
         others = METHODS.keys() - {"auto"}  # which a device and a scheme may be, too, and no method takes values from
         named = [FitSpec(value) for value in self.params.values() if isinstance(value, str) and value in others]
-        made = METHODS[self.method].cls()
-        vars(made).update(self.params)  # unchecked: the fit says what is wrong with one
-        starts_gpu = worth_a_gpu(self.params.get("device", "auto"), made.reads(n_logits))
+        starts_gpu = METHODS[self.method].uses_device and wants_gpu(self.params.get("device", "auto"), n_logits)
         return METHODS[self.method].fast and not starts_gpu and all(other.fast(n_logits) for other in named)
 
     def _all_params(self) -> dict[str, Any]:

@@ -31,7 +31,7 @@ def learned(calibrator: Calibrator, log_odds: np.ndarray, labels: np.ndarray, te
 @pytest.fixture
 def pretend_gpu(monkeypatch):
     """A machine that says it has a GPU; what is placed on it runs on the CPU, in TensorFlow."""
-    from calib.calibrators import _tensorflow
+    from calib.calibrators import backend
 
     monkeypatch.setattr(hardware, "gpu_present", lambda: True)
-    monkeypatch.setattr(_tensorflow, "_gpus", lambda: [_tensorflow.Device("/CPU:0", "gpu", "Test GPU")])
+    monkeypatch.setattr(backend, "first_gpu", lambda: ("/CPU:0", "Test GPU"))

@@ -6,38 +6,65 @@ import numpy as np
 import pytest
 
 import calib
+from calib.base import silent
 from calib.calibrators import _folds
-from calib.calibrators._folds import FEWEST, FOLDS, choose_strength, fold_of_rows, standard_error
+from calib.calibrators._folds import FEWEST, FOLDS, choose_strength, fold_of_rows, row_units, standard_error
 from calib.errors import FitCancelled
 from calib.numerics import softmax
 from tests.conftest import simulate
 
 
 def test_folds_are_as_large_and_leave_the_classes_to_chance():
-    folds = fold_of_rows(100)
+    logits, labels = simulate(100, 3)
+    folds = fold_of_rows(logits)
     assert np.ptp(np.bincount(folds)) == 0
-    together = (folds[::2] == folds[1::2]).mean()
-    assert 0.05 < together < 0.4  # one pair in five, as classes of two rows are; spread over the folds, none would be
-    assert (fold_of_rows(100, random_state=1) != folds).any()
+    counts = np.bincount(folds * 3 + labels, minlength=15).reshape(5, 3)
+    assert np.ptp(counts, axis=0).max() > 1  # spread evenly over the folds, classes would differ by one row
+    assert (fold_of_rows(logits, random_state=1) != folds).any()
+
+
+def test_what_a_row_holds_decides_about_its_fold():
+    """Not its place or its copies, nor the unit of the logits, what was added to a row, or the order of the classes."""
+    rng = np.random.default_rng(0)
+    logits, _ = simulate(200, 4)
+    folds = fold_of_rows(logits)
+    order = rng.permutation(200)
+    np.testing.assert_array_equal(fold_of_rows(logits[order]), folds[order])
+    copies = np.repeat(np.arange(200), rng.integers(0, 4, 200) + 1)
+    np.testing.assert_array_equal(fold_of_rows(logits[copies]), folds[copies])
+    for same in (1e-4 * logits, 200 * logits, logits + rng.normal(size=(200, 1)), logits[:, [2, 0, 3, 1]]):
+        np.testing.assert_array_equal(fold_of_rows(same), folds)
+
+
+def test_rows_that_differ_are_units_of_their_own_unless_rounding_made_the_difference():
+    """Also where the model is so sure that its probabilities are all but 0 and 1."""
+    gaps = np.concatenate([np.linspace(0.1, 5, 50), np.linspace(50, 700, 50)])
+    logits = np.column_stack([np.zeros(100), -gaps])
+    np.testing.assert_array_equal(row_units(logits), np.arange(100))
+    np.testing.assert_array_equal(row_units(logits * (1 + 1e-13)), np.arange(100))
+    np.testing.assert_array_equal(row_units(np.ones((7, 3))), 0)
 
 
 def test_other_names_of_the_clusters_give_the_same_folds():
     rng = np.random.default_rng(0)
-    clusters, names = rng.integers(0, 30, size=90), rng.permutation(30)
-    np.testing.assert_array_equal(fold_of_rows(90, clusters=clusters), fold_of_rows(90, clusters=names[clusters]))
+    logits, _ = simulate(90, 3)
+    clusters, names, order = rng.integers(0, 30, size=90), rng.permutation(30), rng.permutation(90)
+    folds = fold_of_rows(logits, clusters)
+    np.testing.assert_array_equal(fold_of_rows(logits, names[clusters]), folds)
+    np.testing.assert_array_equal(fold_of_rows(logits[order], clusters[order]), folds[order])
 
 
 def test_clusters_stay_whole():
     rng = np.random.default_rng(0)
     clusters = rng.integers(0, 40, size=300)
-    folds = fold_of_rows(300, clusters=clusters.astype(str))
+    folds = fold_of_rows(simulate(300, 3)[0], clusters.astype(str))
     assert all(len(set(folds[clusters == c])) == 1 for c in range(40))
     assert set(folds) == set(range(FOLDS))
 
 
 def test_clusters_of_one_row_are_rows():
-    labels = np.random.default_rng(0).integers(0, 3, size=50)
-    np.testing.assert_array_equal(fold_of_rows(len(labels), clusters=np.arange(50)), fold_of_rows(len(labels)))
+    logits, _ = simulate(50, 3)
+    np.testing.assert_array_equal(fold_of_rows(logits, np.arange(50)), fold_of_rows(logits))
 
 
 def test_the_standard_error_is_that_of_a_mean_and_of_cluster_means():
@@ -50,7 +77,7 @@ def test_the_standard_error_is_that_of_a_mean_and_of_cluster_means():
 def powers(fitted_to: list[int] | None = None):
     """Fits that divide logits by the strength whatever the rows are, and by 1 in place of temperature scaling."""
 
-    def start(logits, labels):
+    def start(logits, labels, weights):
         if fitted_to is not None:
             fitted_to.append(len(labels))
         return lambda strength: lambda held: softmax(held / (1 if strength is None else strength))
@@ -58,20 +85,26 @@ def powers(fitted_to: list[int] | None = None):
     return start
 
 
+def chosen(strengths, logits, labels, *, start=None, weights=None, clusters=None, progress=silent):
+    weights = np.ones(len(labels)) if weights is None else weights
+    return choose_strength(strengths, start or powers(), logits, labels, weights, clusters=clusters, progress=progress)
+
+
 def test_the_strength_of_least_held_out_loss_is_chosen_and_the_search_ends_behind_it():
     logits, labels = simulate(500, 3, scale=2.0)
     steps, sizes = [], []
-    choice = choose_strength(
-        [8.0, 4.0, 2.0, 1.0, 0.5, 0.25], powers(sizes), logits, labels, lambda *step: steps.append(step)
+    choice = chosen(
+        [8.0, 4.0, 2.0, 1.0, 0.5, 0.25],
+        logits,
+        labels,
+        start=powers(sizes),
+        progress=lambda *step: steps.append(step),
     )
     assert choice.strength == 2.0
-    assert choice.tried == (8.0, 4.0, 2.0, 1.0, 0.5)
     assert sizes == [400] * FOLDS
-    assert [number for number, _, _ in steps] == list(range(1, 6 * FOLDS + 1))
+    assert [number for number, _, _ in steps] == list(range(1, 6 * FOLDS + 1))  # 0.25 is not tried
     rows = np.arange(500)
-    loss = {t: -np.log(softmax(logits / t)[rows, labels]) for t in (1.0, 2.0, 4.0)}
-    assert choice.baseline == pytest.approx(loss[1.0].mean())
-    assert choice.losses[1:4] == pytest.approx([loss[t].mean() for t in (4.0, 2.0, 1.0)])
+    loss = {t: -np.log(softmax(logits / t)[rows, labels]) for t in (1.0, 2.0)}
     difference = loss[1.0] - loss[2.0]
     assert (choice.gain, choice.error) == pytest.approx((difference.mean(), difference.std(ddof=1) / np.sqrt(500)))
     assert choice.note.startswith("The penalty is 2: ")
@@ -81,31 +114,26 @@ def test_the_strength_of_least_held_out_loss_is_chosen_and_the_search_ends_behin
     )
 
 
-def test_temperature_is_kept_within_the_standard_error():
+def test_temperature_is_kept_within_the_standard_error_which_copies_of_rows_do_not_lower():
     logits, labels = simulate(60, 3, scale=1.0, seed=3)
-    choice = choose_strength([1.02], powers(), logits, labels, lambda *step: None)
+    choice = chosen([1.02], logits, labels)
     assert choice.strength is None
-    assert choice.gain <= choice.error
+    assert 0 < choice.gain <= choice.error
     assert f"{choice.gain:.4f} nats lower than it has, with a standard error of {choice.error:.4f}." in choice.note
-    # The same rows many times over are certain of the same gain, unless it is said that they belong together.
-    if choice.gain <= 0:
-        pytest.fail("the example needs a small gain")
-    many, groups = np.repeat(logits, 50, axis=0), np.repeat(np.arange(60), 50)
-    often = choose_strength([1.02], powers(), many, np.repeat(labels, 50), lambda *step: None)
-    assert often.strength == 1.02
-    grouped = choose_strength([1.02], powers(), many, np.repeat(labels, 50), lambda *step: None, clusters=groups)
-    assert grouped.strength is None
-    assert grouped.gain == pytest.approx(often.gain)
+    copies = np.repeat(np.arange(60), 50)
+    weighed = chosen([1.02], logits, labels, weights=np.full(60, 50.0))
+    copied = chosen([1.02], logits[copies], labels[copies])
+    assert (weighed.gain, weighed.error) == pytest.approx((choice.gain, choice.error))
+    assert (copied.gain, copied.error) == pytest.approx((choice.gain, choice.error))
 
 
 def test_too_few_rows_or_clusters_choose_nothing():
     logits, labels = simulate(FEWEST, 3)
-    assert choose_strength([1.0], powers(), logits[1:], labels[1:], lambda *step: None).tried == ()
-    clusters = np.arange(FEWEST) % (FOLDS - 1)
-    choice = choose_strength([1.0], powers(), logits, labels, lambda *step: None, clusters=clusters)
+    assert chosen([1.0], logits[1:], labels[1:]).error == 0
+    choice = chosen([1.0], logits, labels, clusters=np.arange(FEWEST) % (FOLDS - 1))
     assert choice.strength is None
-    assert f"{FEWEST} rows and {FOLDS} clusters" in choice.note
-    assert choose_strength([1.0], powers(), logits, labels, lambda *step: None).tried == (1.0,)
+    assert f"{FEWEST} rows, and {FOLDS} different rows or clusters" in choice.note
+    assert chosen([1.1], logits, labels).error > 0
 
 
 def test_of_very_many_outputs_some_rows_choose(monkeypatch):
@@ -114,35 +142,36 @@ def test_of_very_many_outputs_some_rows_choose(monkeypatch):
     monkeypatch.setattr(_folds, "MOST_ENTRIES", 900)
     drawn = []
 
-    def start(train, of_train):
+    def start(train, of_train, weights):
         drawn.append(np.bincount(of_train, minlength=3))
-        return powers()(train, of_train)
+        return powers()(train, of_train, weights)
 
-    assert choose_strength([2.0], start, logits, labels, lambda *step: None).strength == 2.0
+    assert chosen([2.0], logits, labels, start=start).strength == 2.0
     assert len(drawn) == FOLDS
     for counts in drawn:  # half of the rows, four fifths of these; classes as they come
         assert counts.sum() == 240
         np.testing.assert_allclose(counts, 0.4 * np.bincount(labels), atol=25)
     drawn.clear()
-    choose_strength([2.0], start, logits, labels, lambda *step: None, clusters=clusters)
+    chosen([2.0], logits, labels, start=start, clusters=clusters)
     assert {counts.sum() % 3 for counts in drawn} == {0}
 
 
-def test_a_callback_can_cancel():
+def test_progress_can_cancel():
     def cancel(*step):
         raise FitCancelled
 
     with pytest.raises(FitCancelled):
-        choose_strength([1.0], powers(), *simulate(30, 3), cancel)
+        chosen([1.0], *simulate(30, 3), progress=cancel)
 
 
-@pytest.mark.parametrize("name", ["order_preserving", "dirichlet", "structured_matrix"])
+@pytest.mark.parametrize("name", ["order_preserving", "dirichlet", "vector"])
 def test_a_method_keeps_clusters_whole(name):
-    """Each row ten times over: on its own it shows its copies' labels, as one cluster it does not."""
+    """Each row ten times over, all but the same: on its own it shows its copies' labels, as one cluster it does not."""
     logits, labels = simulate(40, 8)
     many, of_many, clusters = np.repeat(logits, 10, axis=0), np.repeat(labels, 10), np.repeat(np.arange(40), 10)
-    leaked = calib.calibrator(name, strength="folds").fit(many, of_many)
-    whole = calib.calibrator(name, strength="folds").fit(many, of_many, clusters=clusters)
+    many += 1e-3 * np.random.default_rng(0).normal(size=many.shape)
+    leaked = calib.calibrator(name).fit(many, of_many)
+    whole = calib.calibrator(name).fit(many, of_many, clusters=clusters)
     assert leaked.penalty_ > 0
     assert whole.penalty_ == 0
     assert "Temperature scaling is kept" in whole.notes()[-1]

@@ -16,6 +16,14 @@ from tests.calibrators.test_multinomial import DATA, TOY, TOY_LABELS, outputs
 from tests.conftest import SHARED, simulate
 
 
+def fitted_at(penalty: float, logits, labels) -> OrderPreservingScaling:
+    """A fit with a penalty that no folds chose."""
+    fitted = OrderPreservingScaling()
+    fitted.n_classes_ = logits.shape[1]
+    fitted._fit_at(penalty, logits - logits.max(axis=1, keepdims=True), labels)
+    return fitted
+
+
 def by_definition(logits, weights):
     """Scores of one row: the sum of the weighted gaps from its rank down."""
     order = np.argsort(-logits, kind="stable")
@@ -39,7 +47,7 @@ def stated_loss(logits, labels, penalty, temperature):
 @pytest.mark.parametrize("penalty", [0.001, 0.1, 10.0])
 def test_the_fit_is_the_minimum_of_the_stated_loss(penalty):
     logits = np.column_stack([TOY, np.linspace(-6, -3, 12)])
-    fitted = OrderPreservingScaling(strength="fixed", penalty=penalty).fit(logits, TOY_LABELS)
+    fitted = fitted_at(penalty, logits, TOY_LABELS)
     loss = stated_loss(logits, TOY_LABELS, penalty, fitted.temperature_)
     bounds = [(1e-6, None)] * 3
     reference = minimize(loss, np.ones(3), method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-14, "gtol": 1e-9})
@@ -61,7 +69,7 @@ def test_the_gradient_is_the_derivative_of_the_loss():
 
 def test_two_classes_are_temperature_scaling():
     logits, labels = simulate(200, 2)
-    fitted = OrderPreservingScaling(strength="fixed", penalty=1e-6).fit(logits, labels)
+    fitted = fitted_at(1e-6, logits, labels)
     assert fitted.weights_ == pytest.approx([1.0], abs=1e-6)
 
 
@@ -90,7 +98,7 @@ def test_a_model_that_one_temperature_mends_keeps_it():
 def test_order_and_ties_are_kept_exactly():
     rng = np.random.default_rng(0)
     logits, labels = simulate(400, 6)
-    fitted = OrderPreservingScaling(strength="fixed", penalty=1e-6).fit(logits, labels)
+    fitted = fitted_at(1e-6, logits, labels)
     assert {KEEPS_ACCURACY, KEEPS_RANKING} <= fitted.promises(6)
     rows = rng.integers(-2, 3, size=(500, 6)) * rng.choice([1e-9, 1.0, 1e3], size=(500, 1))
     probs = fitted.predict_proba(rows)
@@ -102,8 +110,8 @@ def test_order_and_ties_are_kept_exactly():
 
 def test_the_unit_of_the_logits_does_not_matter():
     logits, labels = simulate(300, 4)
-    expected = OrderPreservingScaling(strength="fixed", penalty=0.01).fit(logits, labels).predict_proba(logits)
-    scaled = OrderPreservingScaling(strength="fixed", penalty=0.01).fit(20 * logits, labels).predict_proba(20 * logits)
+    expected = fitted_at(0.01, logits, labels).predict_proba(logits)
+    scaled = fitted_at(0.01, 20 * logits, labels).predict_proba(20 * logits)
     np.testing.assert_allclose(scaled, expected, atol=1e-6)
 
 
@@ -111,7 +119,7 @@ def test_an_absent_class_is_treated_by_its_rank():
     """The weights know no classes: its logits could be any other's."""
     logits, labels = simulate(400, 4)
     kept = labels != 2
-    fitted = OrderPreservingScaling(strength="fixed").fit(logits[kept], labels[kept])
+    fitted = fitted_at(0.1, logits[kept], labels[kept])
     swapped = logits[:, [0, 1, 3, 2]]
     np.testing.assert_allclose(fitted.predict_proba(swapped), fitted.predict_proba(logits)[:, [0, 1, 3, 2]], atol=1e-12)
 
@@ -125,8 +133,8 @@ def test_on_cifar_it_has_the_exact_numbers(shared_data, name):
     for n in (300, 1000, 3000):
         for penalty in (0.01, 0.1):
             of_them = expected[str(n)][f"OP_gapweights_lambda{penalty}"]
-            method = OrderPreservingScaling(strength="fixed", penalty=penalty / of_them["T"] ** 2)
-            probs = method.fit(logits[:n], labels[:n]).predict_proba(logits[n:])
+            method = fitted_at(penalty / of_them["T"] ** 2, logits[:n], labels[:n])
+            probs = method.predict_proba(logits[n:])
             clipped = np.maximum(probs[np.arange(len(probs)), labels[n:]], 1e-12)
             assert -np.log(clipped).mean() == pytest.approx(of_them["nll"], abs=1e-6)
             np.testing.assert_allclose(probs[:3, :5], of_them["first3x5"], atol=1e-6)

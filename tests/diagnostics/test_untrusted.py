@@ -161,7 +161,7 @@ def test_arrays_that_unpack_to_too_much(made) -> None:
 CHANGES = {
     "unknown method": {"method": "magic"},
     "method is a list": {"method": ["temperature"]},
-    "parameter out of range": {"params": {"max_log_temperature": 1e9}},
+    "parameter out of range": {"params": {"random_state": -1}},
     "unknown parameter": {"params": {"evil": 1}},
     "params are a list": {"params": [1]},
     "unknown kind": {"kind": "magic"},

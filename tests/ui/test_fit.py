@@ -224,10 +224,10 @@ def test_the_same_fit_elsewhere_takes_the_place_of_the_first(
     queue: FitQueue, with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened(monkeypatch, with_sample)
-    for chosen in ({}, {"device": "cpu"}, {"device": "cpu", "max_log_temperature": 2.0}):
-        fits.submit("temperature", chosen)
+    for chosen in ({}, {"device": "cpu"}, {"device": "cpu", "n_inducing": 5}):
+        fits.submit("gpcalib", chosen)
     titles = [spec.title for spec in with_sample.specs.values()]
-    assert titles == ["Temperature", "Temperature (max_log_temperature=2.0)"]
+    assert titles == ["GPcalib", "GPcalib (n_inducing=5)"]
     assert [spec.params["device"] for spec in with_sample.specs.values()] == ["cpu", "cpu"]
 
 
