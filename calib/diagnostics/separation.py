@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.calibrators.geometric.neighbours import nearest
-from calib.calibrators.geometric.pruning import exact
-from calib.calibrators.geometric.training_set import TrainingSet
+from calib.calibrators.geometric.search import TrainingSet, exact, nearest
 from calib.metrics.bootstrap import Interval, share_interval, wilson_interval
 from calib.numerics import Floats, Ints
 
@@ -189,15 +187,15 @@ def explain(train_features: Any, train_labels: Any, feature: Any, predicted: int
 def explain_among(training: TrainingSet, feature: Any, predicted: int) -> Explanation:
     """The same for a training set that is ready to be searched."""
     result = exact(training, *training.queries(np.asarray(feature).reshape(1, -1), np.array([predicted])))
-    rows = (result.nearest.same_row, result.nearest.other_row, result.same_row, result.other_row)
+    rows = (result.same_row, result.other_row, result.deciding_same_row, result.deciding_other_row)
     same_row, other_row, deciding_same, deciding_other = (int(row[0]) if row[0] >= 0 else None for row in rows)
     return Explanation(
-        same=float(result.nearest.same[0]),
-        other=float(result.nearest.other[0]),
+        same=float(result.same[0]),
+        other=float(result.other[0]),
         same_row=same_row,
         other_row=other_row,
-        fast=float(result.nearest.fast[0]),
-        exact=float(result.separation[0]),
+        fast=float(result.fast[0]),
+        exact=float(result.exact[0]),
         deciding_same_row=deciding_same,
         deciding_other_row=deciding_other,
     )
@@ -337,14 +335,14 @@ def timed_separation(
     n = len(features)
     order = np.random.default_rng(random_state).permutation(n)
     if kind in ("l2", EXACT):
-        _ = training.squared, training.outline  # made once for all inputs
+        _ = training.points  # made once for all inputs
     fast, separation = np.empty(n), np.empty(n)
     begun, cpu, done, size = time.perf_counter(), time.thread_time(), 0, FIRST.get(kind, FEW)
     while done < n:
         rows = order[done : done + size]
         if kind == EXACT:
             result = exact(training, features[rows], predicted[rows])
-            fast[rows], separation[rows] = result.nearest.fast, result.separation
+            fast[rows], separation[rows] = result.fast, result.exact
         else:
             fast[rows] = separation[rows] = nearest(training, features[rows], predicted[rows], kind).fast
         done += len(rows)

@@ -17,9 +17,8 @@ import numpy as np
 
 from calib.base import Progress, silent
 from calib.calibrators.geometric import MAPS, Geometric, apply_success_map, fit_success_map
-from calib.calibrators.geometric.neighbours import nearest
 from calib.calibrators.geometric.reductions import REDUCTIONS
-from calib.calibrators.geometric.training_set import TrainingSet
+from calib.calibrators.geometric.search import TrainingSet, nearest
 from calib.data import Predictions
 from calib.diagnostics.reliability import default_bins
 from calib.diagnostics.separation import (

@@ -10,10 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from calib.calibrators.geometric.neighbours import DISTANCES, nearest
-from calib.calibrators.geometric.pruning import exact
 from calib.calibrators.geometric.reductions import REDUCTIONS
-from calib.calibrators.geometric.training_set import TrainingSet
+from calib.calibrators.geometric.search import DISTANCES, TrainingSet, exact, nearest
 from calib.data.samples import load_sample
 from calib.diagnostics.separation import (
     EXACT,
@@ -187,7 +185,7 @@ def test_with_time_enough_all_rows_are_reached_in_their_order(searched, kind) ->
     np.testing.assert_array_equal(timed.rows, np.arange(150))
     distance = "l2" if kind == EXACT else kind
     np.testing.assert_allclose(timed.fast, nearest(training, features, predicted, distance).fast, rtol=1e-12)
-    expected = exact(training, features, predicted).separation if kind == EXACT else timed.fast
+    expected = exact(training, features, predicted).exact if kind == EXACT else timed.fast
     np.testing.assert_allclose(timed.separation, expected, rtol=1e-12)
     assert np.all(np.abs(timed.fast) <= np.abs(timed.separation))
     assert timed.per_second > 0
@@ -272,7 +270,7 @@ def test_small_data_are_taken_whole_and_large_ones_drawn(parts) -> None:
     np.testing.assert_array_equal(drawn.train_labels, rows % 10)
 
 
-def test_a_callback_that_raises_ends_it(parts) -> None:
+def test_progress_that_raises_ends_it(parts) -> None:
     def stop(*_: float) -> None:
         raise KeyboardInterrupt
 

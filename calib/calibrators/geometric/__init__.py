@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import EQUIVARIANT, KEEPS_ACCURACY, Calibrator, Callback, no_callback
-from calib.calibrators.geometric.neighbours import DISTANCES, nearest
-from calib.calibrators.geometric.pruning import exact as exact_nearest
-from calib.calibrators.geometric.reductions import REDUCTIONS, Reduced, reduce_training
-from calib.calibrators.geometric.training_set import TrainingSet
-from calib.calibrators.isotonic import interpolate
+from calib.base import EQUIVARIANT, KEEPS_ACCURACY, NEEDS_CLASSES, Calibrator, Progress, silent
+from calib.calibrators.geometric.reductions import LARGEST_FACTOR, REDUCED_BY, REDUCTIONS, Reduced, reduce_training
+from calib.calibrators.geometric.search import DISTANCES, TrainingSet, nearest
+from calib.calibrators.geometric.search import exact as nearest_planes
+from calib.calibrators.geometric.success_map import MAPS, apply_success_map, check_success_map, fit_success_map
 from calib.calibrators.logistic import fit_logistic
-from calib.calibrators.one_vs_rest import knots_and_values
 from calib.canonical import Scale
 from calib.errors import CalibrationError
-from calib.arrays import check_logits
-from calib.numerics import MEMORY_ENTRIES, Floats, Ints, block_rows, blocks, one_vs_rest_log_odds, sigmoid
-from calib.parameters import Count, Either, Entries, Items, Number, State, param
+from calib.numerics import LARGEST, MEMORY_ENTRIES, Floats, Ints, block_rows, blocks, one_vs_rest_log_odds
+from calib.parameters import param, unusable
 
-__all__ = ["Geometric", "TrainingSet", "exact_separation", "fast_separation", "nearest", "reduce_training"]
-
-MAPS = ("isotonic", "sigmoid")
-
-SCALE = Entries(**{f.name: Number() for f in fields(Scale)})
-"""The condition on what is kept of a scale."""
+__all__ = [
+    "MAPS",
+    "Geometric",
+    "TrainingSet",
+    "apply_success_map",
+    "exact_separation",
+    "fast_separation",
+    "fit_success_map",
+    "nearest",
+    "reduce_training",
+]
 
 
 def fast_separation(
@@ -70,56 +73,8 @@ def exact_separation(train_features: Any, train_labels: Any, features: Any, pred
     Parameters and result are as for :func:`fast_separation`.
     """
     training = TrainingSet.from_arrays(train_features, train_labels)
-    return exact_nearest(training, *training.queries(features, predicted)).separation
+    return nearest_planes(training, *training.queries(features, predicted)).exact
 
-
-def fit_success_map(kind: str, signal: Floats, right: npt.NDArray[np.bool_]) -> dict[str, Any]:
-    """Learn the success rate as a function that does not fall as the signal rises.
-
-    Chouraqui et al. (2023), section 3.3. Rows of equal signal count together, by their number.
-
-    Parameters
-    ----------
-    kind : "isotonic", linear between its steps and constant beyond them; or "sigmoid", a logistic curve.
-    signal : (n,) finite values.
-    right : (n,) whether the prediction was right.
-
-    Returns
-    -------
-    dict
-        What :func:`apply_success_map` needs, as arrays and numbers.
-    """
-    if kind == "isotonic":
-        from sklearn.isotonic import IsotonicRegression
-
-        regression = IsotonicRegression(out_of_bounds="clip").fit(signal, right.astype(float))
-        return {"knots": regression.X_thresholds_, "values": regression.y_thresholds_}
-    slope, intercept = 0.0, 0.0
-    if right.any() and not right.all():
-        slopes, intercept, _ = fit_logistic(signal[None], right.astype(float))
-        slope = float(slopes[0])
-    if slope <= 0:  # nothing to tell right from wrong by, or worse: the rate alone, with Laplace's two rows
-        rate = (right.sum() + 1) / (len(right) + 2)
-        slope, intercept = 0.0, float(np.log(rate) - np.log1p(-rate))
-    return {"slope": slope, "intercept": intercept}
-
-
-def apply_success_map(state: dict[str, Any], signal: Floats) -> Floats:
-    """Success rate at some values of the signal, of any shape; NumPy alone."""
-    if "knots" in state:
-        return interpolate(signal, state["knots"], state["values"])
-    return sigmoid(state["slope"] * signal + state["intercept"])
-
-
-_REDUCED_BY = {
-    "mean_pool": "mean pooling",
-    "max_pool": "max pooling",
-    "pca": "principal components",
-    "bilinear": "bilinear resizing",
-    "random_pixels": "a random choice of pixels",
-    "kmeans": "k-means centroids",
-    "random_set": "a random choice of rows",
-}
 
 _MOST_ROWS = 1024
 """Rows between two reports of a fit: enough for BLAS, and few enough to be cancelled soon."""
@@ -139,9 +94,7 @@ class Geometric(Calibrator):
     or not, is part of what it learned and of its exports.
     """
 
-    more_rows: ClassVar[str] = "Fit it again on all rows, old and new; the training set stays."
-    needs: ClassVar[frozenset[str]] = frozenset({"features", "train_features", "train_labels"})
-    needs_classes: ClassVar[bool] = True
+    traits: ClassVar[frozenset[str]] = frozenset({KEEPS_ACCURACY, EQUIVARIANT, NEEDS_CLASSES})
 
     distance: str = param("l2", choices=DISTANCES, help="How the distance of two inputs is measured.")
     exact: bool = param(False, help="The largest zone instead of a lower bound of it: slower, and for l2 alone.")
@@ -157,20 +110,11 @@ class Geometric(Calibrator):
         "none", choices=REDUCTIONS, help="What makes the training set smaller and predictions faster."
     )
     factor: int = param(
-        2, low=1, high=32, help="A reduction divides the numbers of an input, or the training rows, by its square."
+        2,
+        low=1,
+        high=LARGEST_FACTOR,
+        help="A reduction divides the numbers of an input, or the training rows, by its square.",
     )
-
-    state: ClassVar[State] = {
-        "reduced_": Reduced.LEARNED,
-        **dict.fromkeys(("given_", "carried_", "safe_", "dangerous_"), Items(Count(), 2)),
-        "scales_": Entries(training=SCALE.or_absent(), calibration=SCALE.or_absent()).or_absent({}),
-        "unbounded_": Count(),
-        "limits_": Items(Number(), 2),
-        "slopes_": Items(Number(), 2),
-        "map_": Either(Entries(slope=Number(0), intercept=Number()), Entries(**knots_and_values())),
-        "certain_": Count(),
-        "hopeless_": Count().or_absent(0),
-    }
 
     def check_params(self) -> None:
         super().check_params()
@@ -178,13 +122,6 @@ class Geometric(Calibrator):
             raise CalibrationError(
                 f"exact=True goes with distance='l2', not with {self.distance!r}: the largest zone is known in l2 only."
             )
-
-    def check_state(self) -> None:
-        super().check_state()
-        Reduced.from_state(self.reduced_).check(self.n_classes_)
-
-    def promises(self, n_classes: int) -> frozenset[str]:
-        return frozenset({KEEPS_ACCURACY, EQUIVARIANT})
 
     def notes(self) -> list[str]:
         n = self.safe_[0] + self.dangerous_[0]
@@ -197,7 +134,7 @@ class Geometric(Calibrator):
             f"{rows:,} training row{'s' * (rows != 1)} of {size:,} number{'s' * (size != 1)}"
             for rows, size in (self.carried_, self.given_)
         )
-        reduced = f" (reduced from {given} by {_REDUCED_BY[self.reduction]})" if self.reduction in _REDUCED_BY else ""
+        reduced = f" (reduced from {given} by {REDUCED_BY[self.reduction]})" if self.reduction in REDUCED_BY else ""
         notes = [
             f"Of {n:,} calibration rows {' and '.join(sides)}; safe means nearer to training rows of the predicted "
             "class than to all others.",
@@ -218,28 +155,30 @@ class Geometric(Calibrator):
                 0, f"{said}; distances between them mean nothing then, so save both after the same preparation."
             )
         if self.unbounded_:
-            verb = "row has" if self.unbounded_ == 1 else "rows have"
-            notes.append(
-                f"{self.unbounded_:,} calibration {verb} no finite separation, because the training set lacks "
-                "their predicted class or holds no other; they count as the lowest or the highest of all."
+            unknown = (
+                f"{self.unbounded_:,} of {n:,} calibration rows have no finite separation, because the training set "
+                "lacks their predicted class or holds no other: of such inputs this confidence knows the predicted "
+                "class alone. Give training rows of every class."
             )
-        if 2 * self.unbounded_ > n:
-            notes.insert(
-                0,
-                f"Only {n - self.unbounded_:,} of {n:,} calibration rows have a finite separation: for all others this "
-                "confidence knows only which class is predicted, nothing of the input; give training rows of every "
-                "class.",
-            )
+            notes.insert(0 if 2 * self.unbounded_ > n else len(notes), unknown)
         return notes
 
-    def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
-        train_features, features = np.asarray(extras["train_features"]), np.asarray(extras["features"])
-        train_labels = np.asarray(extras["train_labels"])
+    def _fit(  # type: ignore[override]  # the extras without a default are what it needs
+        self,
+        logits: Floats,
+        labels: Ints,
+        *,
+        progress: Progress,
+        features: Any,
+        train_features: Any,
+        train_labels: Any,
+    ) -> None:
         training = TrainingSet.from_arrays(train_features, train_labels)
-        if training.classes[0] < 0 or training.classes[-1] >= logits.shape[1]:
+        lowest, highest = training.labels.min(), training.labels.max()
+        if lowest < 0 or highest >= logits.shape[1]:
             raise CalibrationError(
                 f"train_labels must lie in 0..{logits.shape[1] - 1}, the columns of the logits; found "
-                f"{training.classes[0]}..{training.classes[-1]}."
+                f"{lowest}..{highest}."
             )
         reduced = reduce_training(self.reduction, self.factor, train_features, train_labels, self.random_state)
         self.reduced_ = reduced.state()
@@ -247,18 +186,18 @@ class Geometric(Calibrator):
         scales = {"training": Scale.from_features(train_features), "calibration": Scale.from_features(features)}
         self.scales_ = {name: scale.state() for name, scale in scales.items() if scale}
 
-        separation, log_odds = self._signals(logits, features, reduced, callback)
+        separation, log_odds = self._signals(logits, features, progress)
         right = np.argmax(logits, axis=1) == labels
         safe = separation > 0
         self.safe_, self.dangerous_ = ([int(rows.sum()), int(right[rows].sum())] for rows in (safe, ~safe))
         finite = separation[np.isfinite(separation)]
         self.unbounded_ = len(separation) - len(finite)
         if not len(finite):
+            n_rows, n_classes = len(training.labels), len(np.unique(training.labels))
             raise CalibrationError(
                 f"None of {len(separation):,} calibration rows has a finite separation, because the training set "
-                f"({len(training.features):,} row{'s' * (len(training.features) != 1)}, "
-                f"{len(training.classes):,} class{'es' * (len(training.classes) != 1)}) lacks their predicted classes "
-                "or holds no other; give training rows of every class."
+                f"({n_rows:,} row{'s' * (n_rows != 1)}, {n_classes:,} class{'es' * (n_classes != 1)}) lacks their "
+                "predicted classes or holds no other; give training rows of every class."
             )
         self.limits_ = [float(finite.min()), float(finite.max())]
         self.slopes_ = self._fit_slopes(separation, log_odds, right)
@@ -287,11 +226,22 @@ class Geometric(Calibrator):
                 "predict_confidence(logits, features=features) with one input for each row."
             )
         self._check_scale(features)
-        reduced = Reduced.from_state(self.reduced_)
-        return self.confidence_at(*self._signals(logits, np.asarray(features), reduced, no_callback))
+        return self.confidence_at(*self._signals(logits, features, silent))
+
+    def _try_state(self, logits: Floats) -> None:
+        reduced = Reduced(**self.reduced_)
+        reduced.check(logits.shape[1])
+        check_success_map(self.map_)
+        scales = [number for scale in self._scales().values() for number in scale.state().values()]
+        numbers = np.array([*self.limits_, *self.slopes_, *scales])
+        if len(self.limits_) != 2 or self.limits_[0] > self.limits_[1] or not np.abs(numbers).max() <= LARGEST:
+            raise unusable("limits_, slopes_ or scales_ hold no finite numbers")
+        confidence = self.predict_confidence(logits[-2:], np.zeros((2, *reduced.shape), np.float32))  # two extreme rows
+        if not ((confidence >= 0) & (confidence <= 1)).all():  # also false of NaN
+            raise unusable("its confidence does not lie between 0 and 1")
 
     def _scales(self) -> dict[str, Scale]:
-        """Scales of the training and the calibration features; none in what was exported before they were kept."""
+        """Scales of the training and the calibration features, of those that have one."""
         return {name: Scale(**numbers) for name, numbers in self.scales_.items()}
 
     def _check_scale(self, features: Any) -> None:
@@ -306,28 +256,28 @@ class Geometric(Calibrator):
         """Confidence at separations, shape (n,), and log-odds of the predicted class, which "combined" looks at too."""
         return apply_success_map(self.map_, self._blend(separation, log_odds))
 
-    def _signals(
-        self, logits: Floats, features: npt.NDArray[Any], reduced: Reduced, callback: Callback
-    ) -> tuple[Floats, Floats]:
+    def _signals(self, logits: Floats, features: Any, progress: Progress) -> tuple[Floats, Floats]:
         """Separation of each row, +-inf included, and the log-odds of its predicted class, both (n,)."""
         n, n_classes = logits.shape
+        features = np.asarray(features)
         if features.ndim < 2 or len(features) != n:
             raise CalibrationError(
                 f"features has the shape {features.shape} for {n:,} rows of logits; give one input for each row."
             )
+        reduced = Reduced(**self.reduced_)
         training = TrainingSet.from_arrays(reduced.train_features, reduced.train_labels)
         separation, log_odds = np.empty(n), np.zeros(n)
-        step = min(_MOST_ROWS, max(64, block_rows(max(n_classes, self.given_[1]), MEMORY_ENTRIES)))
+        step = min(_MOST_ROWS, max(64, block_rows(max(n_classes, prod(features.shape[1:])), MEMORY_ENTRIES)))
         for rows in blocks(n, entries=step):
-            block = check_logits(logits[rows])
+            block = self._hook_input(logits[rows])
             queries = training.queries(reduced.transform(features[rows]), np.argmax(block, axis=1))
             if self.exact:
-                separation[rows] = exact_nearest(training, *queries).separation
+                separation[rows] = nearest_planes(training, *queries).exact
             else:
                 separation[rows] = nearest(training, *queries, self.distance).fast
             if self.signal == "combined":
                 log_odds[rows] = one_vs_rest_log_odds(block).max(axis=1)
-            callback(rows.stop, n, 0.0)
+            progress(rows.stop, n, 0.0)
         return separation, log_odds
 
     def _fit_slopes(self, separation: Floats, log_odds: Floats, right: npt.NDArray[np.bool_]) -> list[float]:
@@ -341,6 +291,7 @@ class Geometric(Calibrator):
         return np.clip(separation, self.limits_[0], self.limits_[1])
 
     def _blend(self, separation: Floats, log_odds: Floats) -> Floats:
+        """The signal: a weighted sum of the separation, within the limits of the calibration rows, and the log-odds."""
         return self.slopes_[0] * self._bounded(separation) + self.slopes_[1] * log_odds
 
 

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import isqrt, prod
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
 
-from calib.calibrators.geometric.training_set import TrainingSet, checked_labels, flattened
+from calib.calibrators.geometric.search import TrainingSet, class_numbers, flattened
 from calib.errors import CalibrationError
 from calib.numerics import Floats, Ints
-from calib.parameters import FLOATS, INTEGERS, Array, Condition, Count, Either, Entries, Text, unusable
+from calib.parameters import unusable
 
 LUMA = (0.299, 0.587, 0.114)
 """Weights of red, green and blue in a grey value (ITU-R BT.601)."""
+
+LARGEST_FACTOR = 32
+
+UNIT_LENGTH = 1.001
+"""No number of a direction is larger, rounding included."""
+
+MOST_NUMBERS = 2**22
+"""Numbers in a row of features that a stored calibrator may ask for."""
 
 
 def grey(images: Floats) -> Floats:
@@ -32,12 +40,12 @@ def grey(images: Floats) -> Floats:
     return images[..., :3] @ np.asarray(LUMA, dtype=images.dtype)
 
 
-def squares(features: Floats, reduction: str) -> Floats:
+def squares(features: Floats) -> Floats:
     """Flat features (n, d) read as one square image each, (n, sqrt d, sqrt d)."""
     side = isqrt(features.shape[1])
     if side * side != features.shape[1]:
         raise CalibrationError(
-            f"{reduction!r} needs images, and rows of {features.shape[1]} numbers are no square image. "
+            f"This reduction needs images, and rows of {features.shape[1]} numbers are no square image. "
             'Give features of shape (n, H, W), or choose "pca" or "random_pixels".'
         )
     return features.reshape(len(features), side, side)
@@ -78,37 +86,24 @@ def _weights(size: int, factor: int) -> Floats:
     return np.maximum(0.0, 1.0 - np.abs(centres[:, None] - np.arange(size)))
 
 
-Arrays = dict[str, np.ndarray]
-
 OF_IMAGES: dict[str, Callable[[Floats, int], Floats]] = {
     "mean_pool": lambda images, factor: pool(images, factor, "mean"),
     "max_pool": lambda images, factor: pool(images, factor, "max"),
     "bilinear": shrink_bilinear,
 }
 
-REDUCTIONS = ("none", "mean_pool", "max_pool", "pca", "bilinear", "random_pixels", "kmeans", "random_set")
+REDUCED_BY = {
+    "mean_pool": "mean pooling",
+    "max_pool": "max pooling",
+    "pca": "principal components",
+    "bilinear": "bilinear resizing",
+    "random_pixels": "a random choice of pixels",
+    "kmeans": "k-means centroids",
+    "random_set": "a random choice of rows",
+}
+"""What each reduction is called in sentences."""
 
-
-MOST_NUMBERS = 2**24
-"""Numbers in a row of features that a calibrator from a file may ask for."""
-
-
-def _learned() -> Condition:
-    """The condition on a reduced training set; two of its three kinds need arrays to reduce inputs."""
-    common: dict[str, Condition] = {
-        "factor": Count(1, 32),
-        "shape": Array("dimensions", low=1, high=MOST_NUMBERS, kinds=INTEGERS),
-        "train_features": Array("rows", "numbers", free=True, kinds=FLOATS),  # TrainingSet looks at each of them
-        "train_labels": Array("rows", low=0, kinds=INTEGERS),
-    }
-    pixels = Array("numbers", low=0, kinds=INTEGERS)
-    mean, components = Array("whole", kinds=FLOATS), Array("numbers", "whole", low=-1.001, high=1.001, kinds=FLOATS)
-    others = [name for name in REDUCTIONS if name not in ("pca", "random_pixels")]
-    return Either(
-        Entries(name=Text("pca"), learned_mean=mean, learned_components=components, **common),
-        Entries(name=Text("random_pixels"), learned_pixels=pixels, **common),
-        Entries(name=Text(*others), **common),
-    )
+REDUCTIONS = ("none", *REDUCED_BY)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,63 +116,50 @@ class Reduced:
     shape : shape of one row of the features it was made of.
     train_features : (N', d') float32 or float64.
     train_labels : (N',)
-    learned : arrays that the transform needs.
+    mean, components : of "pca", (d,) and (d', d).
+    pixels : of "random_pixels", the (d',) numbers of those that stay.
     """
 
     name: str
     factor: int
-    shape: tuple[int, ...]
+    shape: list[int]
     train_features: Floats
     train_labels: Ints
-    learned: Arrays = field(default_factory=dict)
+    mean: Floats | None = None
+    components: Floats | None = None
+    pixels: Ints | None = None
 
-    LEARNED: ClassVar[Condition] = _learned()
-    """What :meth:`state` gives; :meth:`check` looks at the rest."""
+    def state(self) -> dict[str, Any]:
+        """All of it as numbers, text, lists and arrays, of which ``Reduced(**state)`` makes it again."""
+        return {name: value for name, value in vars(self).items() if value is not None}
 
     def transform(self, features: Any) -> Floats:
         """Features (n, ...) of new inputs as (n, d') ones to compare with ``train_features``."""
-        flat = flattened(features, "features")
-        if flat.shape[1] != int(np.prod(self.shape)):
-            raise CalibrationError(
-                f"The features have {flat.shape[1]} numbers a row but the training features had "
-                f"{int(np.prod(self.shape))}. Prepare both in the same way."
-            )
-        return _apply(self.name, self.factor, flat.reshape(len(flat), *self.shape), self.learned)
+        flat = flattened(features, "features", prod(self.shape))
+        images = flat.reshape(len(flat), *self.shape)
+        if self.name in OF_IMAGES:
+            images = squares(images) if images.ndim == 2 else grey(images)
+            return _rows(OF_IMAGES[self.name](images, self.factor))
+        reduced = flat if self.name == "none" else _grey_rows(images)
+        if self.mean is not None and self.components is not None:
+            return (reduced - self.mean) @ self.components.T
+        return reduced if self.pixels is None else reduced[:, self.pixels]
 
     def check(self, n_classes: int) -> None:
-        """Raise :class:`~calib.errors.CalibrationError` where no rows of ``shape`` can be compared with its own."""
-        try:
-            if prod(self.shape) > MOST_NUMBERS or self.train_labels.max() >= n_classes:
-                raise ValueError
-            row = np.zeros((1, *self.shape), self.train_features.dtype)
-            if self.name == "pca" and len(self.learned["mean"]) != _greyed(row).size:
-                raise ValueError
-            TrainingSet.from_arrays(self.train_features, self.train_labels).queries(self.transform(row), [0])
-        except (ValueError, IndexError) as error:
-            raise unusable("reduced_ does not fit its own shape or classes") from error
+        """Raise :class:`~calib.errors.CalibrationError` where this is no reduced training set of ``n_classes``.
 
-    def state(self) -> dict[str, Any]:
-        """All of it as numbers, strings and arrays."""
-        return {
-            "name": self.name,
-            "factor": self.factor,
-            "shape": np.asarray(self.shape),
-            "train_features": self.train_features,
-            "train_labels": self.train_labels,
-            **{f"learned_{name}": array for name, array in self.learned.items()},
-        }
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Self:
-        """What :meth:`state` was taken from."""
-        return cls(
-            name=str(state["name"]),
-            factor=int(state["factor"]),
-            shape=tuple(int(size) for size in state["shape"]),
-            train_features=state["train_features"],
-            train_labels=state["train_labels"],
-            learned={name.removeprefix("learned_"): state[name] for name in state if name.startswith("learned_")},
-        )
+        Sizes come first, since a changed file may ask for rows of any size.
+        """
+        sizes = [self.factor, *self.shape]
+        whole = all(type(size) is int and size >= 1 for size in sizes) and prod(self.shape) <= MOST_NUMBERS
+        if self.name not in REDUCTIONS or not whole or self.factor > LARGEST_FACTOR:
+            raise unusable("reduced_ names no reduction, or no size of it")
+        labels = TrainingSet.from_arrays(self.train_features, self.train_labels).labels
+        if labels.min() < 0 or labels.max() >= n_classes:
+            raise unusable("reduced_ has training labels that are no classes")
+        mean, directions = self.mean, self.components
+        if directions is not None and (mean is None or mean.ndim != 1 or not np.abs(directions).max() <= UNIT_LENGTH):
+            raise unusable("reduced_ has no principal components")
 
 
 def reduce_training(name: str, factor: int, train_features: Any, train_labels: Any, random_state: int = 0) -> Reduced:
@@ -203,42 +185,32 @@ def reduce_training(name: str, factor: int, train_features: Any, train_labels: A
     if factor < 1:
         raise CalibrationError(f"factor={factor} must be at least 1.")
     flat = flattened(train_features, "training features")
-    shape = np.shape(train_features)[1:]
-    features = flat.reshape(len(flat), *shape)
-    labels = checked_labels(train_labels, len(flat))
-    learned: Arrays = {}
+    labels = class_numbers(train_labels, len(flat), "training labels")
+    shape = list(np.shape(train_features)[1:])
+    learned: dict[str, Any] = {}
     if name == "pca":
-        learned = _principal_components(_apply("none", factor, _greyed(features), {}), factor, random_state)
+        rows = _grey_rows(flat.reshape(len(flat), *shape))
+        learned = _principal_components(rows, factor, random_state)
     elif name == "random_pixels":
-        n_pixels = _greyed(features)[0].size
+        n_pixels = _grey_rows(flat[:1].reshape(-1, *shape)).shape[1]
         chosen = np.random.default_rng(random_state).choice(n_pixels, _fewer(n_pixels, factor), replace=False)
         learned = {"pixels": np.sort(chosen)}
-    reduced = _apply(name, factor, features, learned)
+    reduced = Reduced(name, factor, shape, flat, labels, **learned).transform(flat)
     if name in ("kmeans", "random_set"):
         choose = _centroids if name == "kmeans" else _random_rows
-        parts = [choose(reduced[labels == label], factor, random_state) for label in np.unique(labels)]
-        labels = np.repeat(np.unique(labels), [len(part) for part in parts])
-        reduced = np.concatenate(parts)
-    return Reduced(name, factor, shape, reduced, labels, learned)
+        classes = np.unique(labels)
+        parts = [choose(reduced[labels == label], factor, random_state) for label in classes]
+        labels, reduced = np.repeat(classes, [len(part) for part in parts]), np.concatenate(parts)
+    return Reduced(name, factor, shape, reduced, labels, **learned)
 
 
-def _apply(name: str, factor: int, features: Floats, learned: Arrays) -> Floats:
-    """The numbers of each row that are left, (n, d')."""
-    if name != "none":
-        features = _greyed(features)
-    if name in OF_IMAGES:
-        images = features if features.ndim == 3 else squares(features, name)
-        features = OF_IMAGES[name](images, factor)
-    flat = features.reshape(len(features), int(np.prod(features.shape[1:])))
-    if name == "pca":
-        return (flat - learned["mean"]) @ learned["components"].T
-    if name == "random_pixels":
-        return flat[:, learned["pixels"]]
-    return flat
+def _rows(features: Floats) -> Floats:
+    return features.reshape(len(features), prod(features.shape[1:]))
 
 
-def _greyed(features: Floats) -> Floats:
-    return features if features.ndim == 2 else grey(features)
+def _grey_rows(features: Floats) -> Floats:
+    """Flat features (n, d) as they are, and the pixels of images in grey."""
+    return features if features.ndim == 2 else _rows(grey(features))
 
 
 def _fewer(size: int, factor: int) -> int:
@@ -246,7 +218,7 @@ def _fewer(size: int, factor: int) -> int:
     return max(1, round(size / factor**2))
 
 
-def _principal_components(flat: Floats, factor: int, random_state: int) -> Arrays:
+def _principal_components(flat: Floats, factor: int, random_state: int) -> dict[str, Floats]:
     from sklearn.decomposition import PCA
 
     n_components = min(_fewer(flat.shape[1], factor), *flat.shape)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -86,29 +83,15 @@ def test_new_inputs_are_reduced_as_the_training_set_was(rng, name, shape):
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)
-def test_a_state_makes_the_same_again_with_numpy_alone(rng, name, tmp_path):
+def test_a_state_makes_the_same_again(rng, name):
     features, labels = images_of(rng)
     reduced = reduce_training(name, 2, features, labels, 3)
     state = reduced.state()
-    assert all(isinstance(value, (int, str, np.ndarray)) for value in state.values())
-    again = Reduced.from_state(state)
+    assert all(isinstance(value, (int, str, list, np.ndarray)) for value in state.values())
+    again = Reduced(**state)
     assert again.state().keys() == state.keys()
     np.testing.assert_array_equal(again.train_features, reduced.train_features)
     np.testing.assert_array_equal(again.transform(features), reduced.transform(features))
-    np.savez(
-        tmp_path / "state.npz",
-        features=features,
-        expected=reduced.transform(features),
-        **{"state_" + k: v for k, v in state.items()},
-    )
-    script = (
-        "import sys, numpy as np\nfrom calib.calibrators.geometric.reductions import Reduced\n"
-        "with np.load(sys.argv[1]) as f:\n"
-        "    state = {k[6:]: f[k] for k in f if k.startswith('state_')}\n"
-        "    assert np.array_equal(Reduced.from_state(state).transform(f['features']), f['expected'])\n"
-        "assert not {'scipy', 'sklearn', 'pandas'} & set(sys.modules)\n"
-    )
-    subprocess.run([sys.executable, "-c", script, tmp_path / "state.npz"], check=True)
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)
@@ -142,8 +125,8 @@ def test_random_pixels_are_pixels_and_random_rows_rows(rng):
     features, labels = images_of(rng)
     pixels = reduce_training("random_pixels", 4, features, labels, 0)
     flat = features.reshape(30, 64)
-    assert len(np.unique(pixels.learned["pixels"])) == 4
-    np.testing.assert_array_equal(pixels.train_features, flat[:, pixels.learned["pixels"]])
+    assert len(np.unique(pixels.pixels)) == 4
+    np.testing.assert_array_equal(pixels.train_features, flat[:, pixels.pixels])
     kept = reduce_training("random_set", 2, features, labels, 0)
     rows = [int(np.flatnonzero((flat == row).all(axis=1))[0]) for row in kept.train_features]
     assert len(set(rows)) == len(rows)
@@ -190,5 +173,5 @@ def test_what_cannot_be_reduced_is_refused_in_a_sentence(arguments, words):
 
 def test_inputs_of_another_size_are_refused(rng):
     reduced = reduce_training("mean_pool", 2, *images_of(rng))
-    with pytest.raises(CalibrationError, match="have 49 numbers a row but the training features had 64"):
+    with pytest.raises(CalibrationError, match="have 49 numbers a row but the training features have 64"):
         reduced.transform(np.ones((2, 7, 7)))

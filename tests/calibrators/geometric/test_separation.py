@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import pytest
@@ -13,15 +12,10 @@ from hypothesis import strategies as st
 
 import calib
 from calib.calibrators.geometric import exact_separation, fast_separation
-from calib.calibrators.geometric.neighbours import nearest
-from calib.calibrators.geometric.pruning import _Search
-from calib.calibrators.geometric.training_set import Outline, SquaredDistances, TrainingSet
+from calib.calibrators.geometric.search import DISTANCES, TrainingSet, nearest
 from calib.diagnostics.separation import explain
 from calib.errors import CalibrationError
-from calib.numerics import blocks
 from tests.calibrators.geometric import naive
-
-DISTANCES = ("l1", "l2", "linf")
 
 
 @dataclass
@@ -72,87 +66,40 @@ def test_exact_is_its_definition(case):
     assert_same(values, naive_of(naive.exact, case))
 
 
-@given(cases(), st.integers(1, 3), st.sampled_from([0.0, 0.1, 1.0]), st.sampled_from([np.float32, np.float64]))
-def test_bounds_from_a_few_directions_change_nothing(case, n_directions, most_open, dtype):
-    """With rows of hundreds of numbers they spare most of the work; here they are tried on rows of any length."""
-    case.train, case.features = case.train.astype(dtype), case.features.astype(dtype)
-    arguments = case.train, case.labels, case.features, case.predicted
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("calib.calibrators.geometric.training_set.LEAST_NUMBERS", 1)
-        patch.setattr("calib.calibrators.geometric.training_set.N_DIRECTIONS", n_directions)
-        patch.setattr("calib.calibrators.geometric.training_set.MOST_OUTSIDE", 1.0)
-        patch.setattr("calib.calibrators.geometric.neighbours.MOST_OPEN", max(most_open, 0.5))
-        patch.setattr("calib.calibrators.geometric.pruning.MOST_OPEN", most_open)
-        assert_same(exact_separation(*arguments), naive_of(naive.exact, case))
-        patch.setattr("calib.calibrators.geometric.neighbours.MOST_OPEN", most_open)
-        assert_same(fast_separation(*arguments), naive_of(naive.fast, case))
-        assert_same(exact_separation(*arguments), naive_of(naive.exact, case))
-
-
-@pytest.mark.parametrize("n_varying", [20, pytest.param(400, marks=pytest.mark.long)])
-def test_long_rows_give_their_definition(rng, n_varying):
-    """400 numbers a row, of which 20 vary much (the few directions hold them) or all do."""
-    scale = np.where(np.arange(400) < n_varying, 1.0, 0.01)
-    train, labels = rng.normal(size=(80, 400)) * scale, rng.integers(0, 3, 80)
-    case = Case(train, labels, rng.normal(size=(4, 400)) * scale, rng.integers(0, 3, 4))
-    assert TrainingSet.from_arrays(train, labels).outline is not None
-    arguments = case.train, case.labels, case.features, case.predicted
-    assert_same(fast_separation(*arguments), naive_of(naive.fast, case))
-    assert_same(exact_separation(*arguments), naive_of(naive.exact, case))
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_outlines_and_whole_distances_search_the_same(rng, dtype, monkeypatch):
-    """Classes that overlap, with hundreds of x' and x'' each: the definition of some, and of all without outlines."""
-    scale = np.where(np.arange(300) < 15, 1.0, 0.05)
-    labels, predicted = rng.integers(0, 3, 600), rng.integers(0, 3, 60)
-    centres = rng.normal(size=(3, 300)) * scale
-    train = (rng.normal(size=(600, 300)) * scale + centres[labels]).astype(dtype)
-    features = (rng.normal(size=(60, 300)) * scale + centres[predicted]).astype(dtype)
-    assert TrainingSet.from_arrays(train, labels).outline is not None
+@pytest.mark.parametrize("n_varying", [20, 400])
+def test_long_rows_of_overlapping_classes_give_their_definition(rng, dtype, n_varying):
+    """400 numbers a row, of which 20 vary much or all do; rounding must rule out no pair that decides."""
+    scale = np.where(np.arange(400) < n_varying, 1.0, 0.05)
+    labels, predicted = rng.integers(0, 3, 300), rng.integers(0, 3, 20)
+    centres = rng.normal(size=(3, 400)) * scale
+    train = (rng.normal(size=(300, 400)) * scale + centres[labels]).astype(dtype)
+    features = (rng.normal(size=(20, 400)) * scale + centres[predicted]).astype(dtype)
     values = exact_separation(train, labels, features, predicted)
-    monkeypatch.setattr("calib.calibrators.geometric.training_set.LEAST_NUMBERS", 10**9)
-    np.testing.assert_array_equal(exact_separation(train, labels, features, predicted), values)
-    for x, label, value in zip(features[:5].astype(float), predicted, values, strict=False):
+    for x, label, value in zip(features.astype(float), predicted, values, strict=True):
         to, same = np.square(train - x).sum(axis=1), labels == label
         apart = np.linalg.norm(train[~same, None].astype(float) - train[same][None], axis=2)
         planes = (to[~same, None] - to[same]) / (2 * apart)
         assert value == pytest.approx(planes.max(axis=1).min(), rel=1e-9)
 
 
-def test_a_search_that_outlines_leave_open_is_done_by_whole_distances(rng, monkeypatch):
-    """One direction of eight tells little of the pairs, in parts so small that some are done when one is given up."""
-    train, labels = rng.normal(size=(60, 8)), rng.integers(0, 3, 60)
-    case = Case(train, labels, rng.normal(size=(20, 8)), rng.integers(0, 3, 20))
-    monkeypatch.setattr("calib.calibrators.geometric.training_set.LEAST_NUMBERS", 1)
-    monkeypatch.setattr("calib.calibrators.geometric.training_set.N_DIRECTIONS", 1)
-    monkeypatch.setattr("calib.calibrators.geometric.training_set.MOST_OUTSIDE", 1.0)
-    monkeypatch.setattr("calib.calibrators.geometric.neighbours.MOST_OPEN", 1.0)
-    monkeypatch.setattr("calib.calibrators.geometric.pruning.PART_ENTRIES", 20)
-    expected, ended, run = naive_of(naive.exact, case), [], _Search.run
-
-    def watched(search):
-        ended.append((type(search.by), run(search)))
-        return ended[-1][1]
-
-    monkeypatch.setattr(_Search, "run", watched)
-    for most_open, some_left in ((0.5, True), (1.0, False)):
-        ended.clear()
-        monkeypatch.setattr("calib.calibrators.geometric.pruning.MOST_OPEN", most_open)
-        assert_same(exact_separation(case.train, case.labels, case.features, case.predicted), expected)
-        assert ((Outline, False) in ended) == some_left
-        assert ((SquaredDistances, True) in ended) == some_left
-
-
-@given(cases(coincide=False), st.sampled_from([1e-19, 1e-21, 1e-24]), st.sampled_from([1, 256]))
-def test_squares_too_small_for_float32_change_nothing(case, unit, least_numbers):
+@given(cases(coincide=False), st.sampled_from([1e-19, 1e-21, 1e-24]))
+def test_squares_too_small_for_float32_change_nothing(case, unit):
     case.train, case.features = ((a * unit).astype(np.float32) for a in (case.train, case.features))
     arguments = case.train, case.labels, case.features, case.predicted
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("calib.calibrators.geometric.training_set.LEAST_NUMBERS", least_numbers)
-        values = fast_separation(*arguments), exact_separation(*arguments)
-    for found, function in zip(values, (naive.fast, naive.exact), strict=True):
-        assert_same(found / unit, naive_of(function, case) / unit)
+    for function, by_definition in ((fast_separation, naive.fast), (exact_separation, naive.exact)):
+        assert_same(function(*arguments) / unit, naive_of(by_definition, case) / unit)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_one_training_row_or_input_far_away_changes_nothing(rng, dtype):
+    train, features = (rng.normal(size=shape).astype(dtype) for shape in ((60, 4), (30, 4)))
+    train[7] *= 1e6
+    features[3] *= 1e6
+    case = Case(train, rng.integers(0, 3, 60), features, rng.integers(0, 3, 30))
+    arguments = case.train, case.labels, case.features, case.predicted
+    assert_same(fast_separation(*arguments), naive_of(naive.fast, case), relative=1e-9)
+    assert_same(exact_separation(*arguments), naive_of(naive.exact, case), relative=1e-9)
 
 
 @given(cases())
@@ -255,10 +202,8 @@ def test_many_blocks_and_classes_give_what_one_does(rng, monkeypatch):
     train, labels = rng.normal(size=(70, 3)), rng.integers(0, 12, 70)
     features, predicted = rng.normal(size=(40, 3)), rng.integers(0, 12, 40)
     whole = exact_separation(train, labels, features, predicted)
-    monkeypatch.setattr("calib.calibrators.geometric.neighbours.BLOCK_ELEMENTS", 1)
-    monkeypatch.setattr("calib.calibrators.geometric.pruning.MEMORY_ENTRIES", 1)
-    monkeypatch.setattr("calib.calibrators.geometric.pruning.PART_ENTRIES", 1)
-    monkeypatch.setattr("calib.calibrators.geometric.training_set.blocks", partial(blocks, entries=1))
+    monkeypatch.setattr("calib.calibrators.geometric.search.BLOCK_ENTRIES", 1)
+    monkeypatch.setattr("calib.calibrators.geometric.search.PART_ENTRIES", 1)
     np.testing.assert_allclose(exact_separation(train, labels, features, predicted), whole, rtol=1e-12)
     expected = naive_of(naive.exact, Case(train, labels, features, predicted))
     np.testing.assert_allclose(whole, expected, rtol=1e-9)
