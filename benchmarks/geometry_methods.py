@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.geometry_splits import Split
 from calib.metrics import ece
-from calib.metrics.binning import equal_width_edges
+from calib.metrics.binning import BINNINGS, equal_width_edges
 from calib.metrics.corp import calibrated_outcomes
 from calib.numerics import Floats, bin_index
 from calib.registry import calibrator
@@ -28,9 +28,9 @@ class Method:
     Attributes
     ----------
     title : what it is called in tables.
-    name, params : of the calibrator in the registry.
+    name, params : of the calibrator in the registry, or of bins.
     learns_from : "inputs" and the training set; the "outputs" for all classes; or the "confidence" in the predicted
-        class and whether it was right (top-label calibration, Gupta and Ramdas 2021).
+        class and whether it was right (top-label calibration, Gupta and Ramdas 2021), also in "bins".
     """
 
     title: str
@@ -40,6 +40,8 @@ class Method:
 
     def confidence(self, split: Split) -> Floats:
         """Confidence in the predicted class of each row to be scored, (n,)."""
+        if self.learns_from == "bins":
+            return binned_rates(*split.confidence, split.right[0], self.params["n_bins"], self.name)
         made = calibrator(self.name, **self.params)
         if self.learns_from == "confidence":
             told, asked = split.top_label_logits
@@ -51,6 +53,22 @@ class Method:
         training = {"train_features": split.train_features, "train_labels": split.train_labels}
         made.fit(logits, split.labels[0], features=features, **training)
         return made.predict_confidence(asked, features=asked_features)
+
+
+def binned_rates(told: Floats, asked: Floats, right: Any, n_bins: int, scheme: str) -> Floats:
+    """Histogram binning as the paper has it: the share of right rows in the bin of a confidence.
+
+    Parameters
+    ----------
+    told, right : (m,) confidences and whether the predictions were right; the bins are those of ``told``.
+    asked : (n,) confidences, which become (n,) shares; a bin that held none has the value of its middle.
+    scheme : a name in :data:`calib.metrics.binning.BINNINGS`.
+    """
+    edges = BINNINGS[scheme](told, n_bins)
+    index = bin_index(told, edges)
+    counts, hits = np.bincount(index, minlength=n_bins), np.bincount(index, weights=right, minlength=n_bins)
+    rates = np.divide(hits, counts, out=(np.arange(n_bins) + 0.5) / n_bins, where=counts > 0)
+    return rates[bin_index(asked, edges)]
 
 
 def separation(title: str, **params: Any) -> Method:
@@ -70,13 +88,13 @@ BASELINES = [
     Method("Platt", "platt"),
     Method("Platt on the score", "platt", {"input": "score"}),
     Method("scaling-binning", "scaling_binning"),
-    Method("histogram, 50 wide", "histogram", {"n_bins": 50, "binning": "equal_width"}),
-    Method("histogram, 50 full", "histogram", {"n_bins": 50, "binning": "equal_mass"}),
-    Method("histogram, 7 full", "histogram", {"n_bins": 7, "binning": "equal_mass"}),
+    Method("histogram, 50 wide", "equal_width", {"n_bins": 50}, "bins"),
+    Method("histogram, 50 full", "equal_mass", {"n_bins": 50}, "bins"),
+    Method("histogram, 7 full", "equal_mass", {"n_bins": 7}, "bins"),
     Method("BBQ", "bbq", {"models": "paper"}),
     Method("beta", "beta"),
     Method("temperature", "temperature", ON_CPU, "outputs"),
-    Method("ensemble temperature", "ensemble_temperature", {"form": "paper"}, "outputs"),
+    Method("ensemble temperature", "ensemble_temperature", {}, "outputs"),
 ]
 """Those of the paper's table 2; with the score Platt's curve is over the probability, as scikit-learn has it for trees.
 Histograms have bins of equal width or of equal mass: seven of the 359 rows of digits hold about 50 each."""
