@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import KEEPS_ACCURACY, ROWS_SUM_TO_ONE, Calibrator, Callback
-from calib.calibrators._folds import fold_of_rows, standard_error
+from calib.base import (
+    EQUIVARIANT,
+    KEEPS_ACCURACY,
+    KEEPS_RANKING,
+    NEEDS_CLASSES,
+    POSITIVE,
+    ROWS_SUM_TO_ONE,
+    Calibrator,
+    Progress,
+)
+from calib.calibrators._folds import deal, row_units, standard_error
 from calib.calibrators._model_weights import pseudo_bma_weights, stacking_weights
 from calib.errors import CalibrationError, reason
 from calib.formatting import listed, percent, plural
-from calib.hardware import DEVICES, cpu_description
-from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
-from calib.parameters import Array, Condition, Count, Entries, Items, Number, State, Text, param, unusable
+from calib.hardware import cpu_description, device_of, on_cpu
+from calib.numerics import Floats, Ints
+from calib.parameters import param, unusable
 from calib.registry import METHODS, calibrator
 
 N_FOLDS = 3
@@ -27,7 +35,10 @@ STACKED_FROM = 1000
 """Rows, or clusters, from which stacking sets the weights, and pseudo-BMA+ below."""
 
 FEWEST_ROWS, FEWEST_UNITS = 20, 5
-"""Below so many rows or clusters nothing is compared, and the simplest member is taken."""
+"""Below so many rows, or different rows or clusters, nothing is compared, and the simplest member is taken."""
+
+SAME_MAP = 1e-3
+"""Members count as one where their out-of-fold probabilities of the labels differ by no more in any row."""
 
 SMALLEST_WEIGHT = 0.01
 """Members with less are left out, so that prediction and export cost less."""
@@ -37,7 +48,7 @@ STACKING, PSEUDO_BMA, ALONE = "stacking", "pseudo-BMA+", "alone"
 _SMALLEST = np.finfo(np.float64).tiny  # the probability that a loss takes for zero
 
 
-def candidates(n_classes: int, keep_accuracy: bool = False) -> list[str]:
+def candidates(n_classes: int, keep_accuracy: bool = False, weighted: bool = False) -> list[str]:
     """Registry names of the members that are tried, the simplest first.
 
     For two classes those that learn from the outputs of all classes are left out: each has a relative among the maps
@@ -47,13 +58,15 @@ def candidates(n_classes: int, keep_accuracy: bool = False) -> list[str]:
     ----------
     n_classes : number of classes.
     keep_accuracy : whether only methods count that promise to change no predicted class.
+    weighted : whether only methods count that take weights of rows.
     """
     methods = sorted((method for method in METHODS.values() if method.member), key=lambda method: method.complexity)
     return [
         method.name
         for method in methods
-        if (n_classes > 2 or not method.cls.needs_classes)
+        if (n_classes > 2 or NEEDS_CLASSES not in method.cls.traits)
         and (not keep_accuracy or KEEPS_ACCURACY in method.cls().promises(n_classes))
+        and (not weighted or "weights" in method.cls.takes)
     ]
 
 
@@ -62,29 +75,6 @@ def in_words(parts: Mapping[str, float]) -> str:
     if len(parts) == 1:
         return f"{METHODS[next(iter(parts))].title} alone"
     return listed([f"{METHODS[name].title} {percent(weight, 0)}" for name, weight in parts.items()])
-
-
-class _Member(Condition):
-    """A fitted member as its method, its parameters and what it learned."""
-
-    def check(self, value: Any, name: str, sizes: dict[str, int]) -> None:
-        Entries(method=Text(*METHODS), params=_Named(), state=_Named()).check(value, name, sizes)
-        fitted = _restored(value)
-        if fitted.n_classes_ != sizes["n_classes"]:
-            raise unusable(f"{name} is of {fitted.n_classes_} classes, not {sizes['n_classes']}")
-
-
-class _Named(Condition):
-    """A dictionary, whose values somebody else checks."""
-
-    def check(self, value: Any, name: str, sizes: dict[str, int]) -> None:
-        if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-            raise unusable(f"{name} must be a dictionary")
-
-
-def _restored(member: Mapping[str, Any]) -> Calibrator:
-    """The fitted calibrator of a member."""
-    return calibrator(member["method"], **member["params"]).set_state(member["state"])
 
 
 @dataclass(frozen=True)
@@ -119,84 +109,45 @@ class AutoCalibration(Calibrator):
     Every member of :func:`candidates` is fitted on two of three folds and predicts the third. From the
     log-likelihoods of these predictions come the weights: by stacking from 1,000 rows, by pseudo-BMA+ below (Yao,
     Vehtari, Simpson and Gelman, Using Stacking to Average Bayesian Predictive Distributions, Bayesian Analysis 2018).
-    Members with a weight below 1 % are left out, the others are fitted on all rows, and the prediction is the weighted
-    mean of their probabilities.
+    Members that give the same probabilities count as one, the simplest of them. Members with a weight below 1 % are
+    left out, the others are fitted on all rows, and the prediction is the weighted mean of their probabilities.
 
-    Rows of a cluster stay in one fold, and count as one unit where rows are counted and drawn. Weights of rows count in
-    the likelihoods, and in the fits of those members that take them.
+    Equal rows stay in one fold. So do those of a cluster, which counts as one where rows are counted and drawn. With
+    weights of rows only members that take them are tried, and the likelihoods are weighted as the fits are.
     """
 
     keep_accuracy: bool = param(False, help="Take the mean of methods alone that change no predicted class.")
-    device: str = param("auto", choices=DEVICES, help="Where to fit those methods that can use a GPU.")
 
-    more_rows: ClassVar[str] = "Fit it again on all rows, old and new: methods and weights are chosen anew."
-    takes: ClassVar[frozenset[str]] = frozenset({"clusters", "weights"})
-    positive: ClassVar[bool] = True
-    state: ClassVar[State] = {
-        "members_": Items(_Member()),
-        "weights_": Array("members", low=0, high=1, total=1),
-        "rule_": Text(STACKING, PSEUDO_BMA, ALONE),
-        "judged_": Items(
-            Entries(
-                method=Text(),
-                weight=Number(0, 1),
-                nll=Number(0),
-                error=Number(0),
-                behind=Number(0),
-                behind_error=Number(0),
-            )
-        ),
-        "nll_": Number(0).or_absent(),
-        "error_": Number(0).or_absent(),
-        "n_rows_": Count(1),
-        "n_clusters_": Count(),
-        "left_out_": Items(Text()),
-    }
+    traits = frozenset({ROWS_SUM_TO_ONE, EQUIVARIANT, POSITIVE})
 
     # -- what was chosen ---------------------------------------------------------------------------------
 
     @property
     def judged(self) -> list[Judged]:
         """Every member that was tried, the largest weight first; empty where nothing was compared."""
-        found = [Judged(**each) for each in self.judged_]
-        return sorted(found, key=lambda each: (-each.weight, each.nll))
+        return sorted((Judged(**each) for each in self.judged_), key=lambda each: (-each.weight, each.nll))
 
     def parts(self) -> dict[str, float]:
         names = [str(member["method"]) for member in self.members_]
-        pairs = zip(names, self.weights_.tolist(), strict=True)
-        return dict(sorted(pairs, key=lambda pair: -pair[1]))
+        return dict(sorted(zip(names, self.weights_.tolist(), strict=True), key=lambda pair: -pair[1]))
 
     def promises(self, n_classes: int) -> frozenset[str]:
-        own = [METHODS[name].cls().promises(n_classes) for name in candidates(n_classes, self.keep_accuracy)]
-        return frozenset.intersection(*own) | ({KEEPS_ACCURACY} if self.keep_accuracy else set())
-
-    def variant(self, n_classes: int) -> str:
-        return "keeps accuracy" if self.keep_accuracy else ""
+        return self.traits | ({KEEPS_ACCURACY, KEEPS_RANKING} if self.keep_accuracy else set())
 
     def notes(self) -> list[str]:
-        shares = in_words(self.parts())
+        shares, units = in_words(self.parts()), plural(self.n_rows_, "row")
+        units += f" in {plural(self.n_clusters_, 'cluster')}" if self.n_clusters_ else ""
         if self.rule_ == ALONE:
-            return [f"{shares}: {self._too_few()}.", *self.left_out_]
-        units = f"{self.n_rows_:,} rows"
-        units += f" in {self.n_clusters_:,} clusters" if self.n_clusters_ else ""
+            least = f"from {FEWEST_ROWS} rows on, with {FEWEST_UNITS} different ones or clusters"
+            return [f"{shares}: methods are compared {least}, and there are {units}."]
         best = min(self.judged, key=lambda each: each.nll)
-        several = len(self.members_) > 1
-        mean = (
-            f"; the mean has {self.nll_:.4f}, a little too low since its weights were chosen there" if several else ""
-        )
+        mean = f"; the mean has {self.nll_:.4f}, a little too low since its weights were chosen there"
         return [
             f"Weights by {self.rule_}, from {N_FOLDS} folds of {units}: {shares}.",
             f"On rows outside its fit, {best.title} has the lowest NLL of {len(self.judged_)} methods, {best.nll:.4f} "
-            f"(standard error {best.error:.4f}){mean}.",
-            *self.left_out_,
+            f"(standard error {best.error:.4f}){mean if len(self.members_) > 1 else ''}.",
+            *self.remarks_,
         ]
-
-    def _too_few(self) -> str:
-        if self.n_clusters_:
-            have = f"{plural(self.n_rows_, 'row')} in {plural(self.n_clusters_, 'cluster')}"
-        else:
-            have = plural(self.n_rows_, "row")
-        return f"methods are compared from {FEWEST_ROWS} rows and {FEWEST_UNITS} clusters on, and there are {have}"
 
     # -- the fit -----------------------------------------------------------------------------------------
 
@@ -204,158 +155,128 @@ class AutoCalibration(Calibrator):
         self,
         logits: Floats,
         labels: Ints,
-        callback: Callback,
         *,
-        clusters: npt.NDArray[Any] | None = None,
+        progress: Progress,
         weights: Floats | None = None,
-        **extras: Any,
+        clusters: npt.NDArray[Any] | None = None,
     ) -> None:
-        names = candidates(logits.shape[1], self.keep_accuracy)
+        names = candidates(logits.shape[1], self.keep_accuracy, weights is not None)
         self.n_rows_, self.n_clusters_ = len(labels), 0 if clusters is None else len(np.unique(clusters))
-        self.left_out_: list[str] = []
-        fits = _Fits(self, logits, labels, {"clusters": clusters, "weights": weights}, callback, len(names))
-        likelihoods: dict[str, Floats] = {}
-        if self.n_rows_ >= FEWEST_ROWS and (clusters is None or self.n_clusters_ >= FEWEST_UNITS):
-            folds = fold_of_rows(len(labels), random_state=self.random_state, clusters=clusters, n_folds=N_FOLDS)
-            for name in names:
-                with self._leaving_out(name):
-                    likelihoods[name] = fits.out_of_fold(name, folds)
-        self.rule_, shares = ALONE, {names[0]: 1.0}
         self.judged_: list[dict[str, Any]] = []
-        if likelihoods:
-            shares = self._weigh(likelihoods, clusters, weights)
-        fitted: dict[str, Calibrator] = {}
-        for name in [name for name, share in shares.items() if share >= SMALLEST_WEIGHT]:
-            with self._leaving_out(name):
-                fitted[name] = fits.of_rows(name, slice(None))
-        if not fitted:
-            raise CalibrationError(" ".join(["No method could be fitted to these rows.", *self.left_out_]))
-        devices = [made.device_ for made in fitted.values() if hasattr(made, "device_")]
-        self.device_ = next((device for device in devices if not device.startswith("CPU")), cpu_description())
-        total = sum(shares[name] for name in fitted)
-        self.weights_ = np.array([shares[name] / total for name in fitted])
-        self.members_ = [
+        self.remarks_: list[str] = []
+        extras = {"weights": weights, "clusters": clusters}
+        fits = _Fits(logits, labels, extras, self.random_state, progress, len(names) * (N_FOLDS + 1))
+        units = row_units(logits, clusters)
+        if self.n_rows_ < FEWEST_ROWS or units.max() + 1 < FEWEST_UNITS:
+            self.rule_, shares = ALONE, {names[0]: 1.0}
+        else:
+            folds = deal(units, self.random_state, N_FOLDS)
+            outside: dict[str, Floats] = {}
+            for name in names:
+                try:
+                    outside[name] = fits.out_of_fold(name, folds)
+                except (CalibrationError, ArithmeticError, np.linalg.LinAlgError) as error:
+                    self.remarks_.append(f"{METHODS[name].title} was left out: {reason(error)}")
+            if not outside:
+                raise CalibrationError(" ".join(["No method could be fitted to these rows.", *self.remarks_]))
+            shares = self._weigh(outside, weights, None if clusters is None else units)
+        fitted = {name: fits.of_rows(name, slice(None)) for name in shares}
+        self.weights_ = np.array(list(shares.values()))
+        self.members_: list[dict[str, Any]] = [
             {"method": name, "params": made.get_params(), "state": made.get_state()} for name, made in fitted.items()
         ]
-        for each in self.judged_:
-            each["weight"] = shares[each["method"]] / total if each["method"] in fitted else 0.0
+        self.device_ = next((device_of(made) for made in fitted.values() if not on_cpu(made)), cpu_description())
 
-    def _weigh(
-        self, likelihoods: Mapping[str, Floats], clusters: npt.NDArray[Any] | None, weights: Floats | None
-    ) -> dict[str, float]:
-        """The weight of each member by its out-of-fold log-likelihoods, which are reported too."""
-        values = np.column_stack(list(likelihoods.values()))
+    def _weigh(self, outside: Mapping[str, Floats], weights: Floats | None, clusters: Ints | None) -> dict[str, float]:
+        """Members with their weights by their out-of-fold log-likelihoods; stores what these say of each."""
+        groups = _alike(outside)
+        for titles in ([METHODS[name].title for name in group] for group in groups.values() if len(group) > 1):
+            self.remarks_.append(f"{listed(titles)} give the same probabilities, and count as {titles[0]} alone.")
+        values = np.column_stack([outside[name] for name in groups])
         importance = np.ones(len(values)) if weights is None else weights / weights.mean()
-        if self._size(clusters, importance) >= STACKED_FROM:
-            self.rule_, shares = STACKING, stacking_weights(values, importance)
+        # Equal rows that tell as much as these (Kish), and no more than there are clusters.
+        size = importance.sum() ** 2 / (importance @ importance)
+        if min(size, self.n_clusters_ or size) >= STACKED_FROM:
+            self.rule_, found = STACKING, stacking_weights(values, importance)
         else:
             summed = importance[:, None] * values
             if clusters is not None:
-                unit = np.unique(clusters, return_inverse=True)[1].ravel()
-                summed = np.column_stack([np.bincount(unit, column) for column in summed.T])
-            self.rule_, shares = PSEUDO_BMA, pseudo_bma_weights(summed, random_state=self.random_state)
+                summed = np.column_stack([np.bincount(clusters, column) for column in summed.T])
+            self.rule_, found = PSEUDO_BMA, pseudo_bma_weights(summed, random_state=self.random_state)
+        found = np.where(found < SMALLEST_WEIGHT, 0.0, found)
+        found /= found.sum()
+        shares = {name: share for name, share in zip(groups, found.tolist(), strict=True) if share}
 
         def mean(losses: Floats) -> tuple[float, float]:
             value = float(np.average(losses, weights=importance))
             return value, standard_error(importance * (losses - value), clusters)
 
-        best = -values[:, np.argmax(importance @ values)]
-        for name, column in zip(likelihoods, values.T, strict=True):
-            (nll, error), (behind, behind_error) = mean(-column), mean(-column - best)
+        self.nll_, _ = mean(-np.log(np.exp(values) @ found))
+        best = max(outside.values(), key=lambda each: float(importance @ each))
+        for name, each in outside.items():
+            (nll, error), (behind, behind_error) = mean(-each), mean(best - each)
             numbers = {"nll": nll, "error": error, "behind": max(behind, 0.0), "behind_error": behind_error}
-            self.judged_.append({"method": name, "weight": 0.0, **numbers})
-        self.nll_, self.error_ = mean(-np.log(np.exp(values) @ shares))
-        return dict(zip(likelihoods, shares.tolist(), strict=True))
-
-    def _size(self, clusters: npt.NDArray[Any] | None, importance: Floats) -> float:
-        """Equal rows that tell as much as these (Kish), and no more than there are clusters."""
-        equal = float(importance.sum() ** 2 / (importance @ importance))
-        return equal if clusters is None else min(equal, self.n_clusters_)
-
-    @contextmanager
-    def _leaving_out(self, name: str) -> Iterator[None]:
-        """A member that cannot be fitted is left out, and this is said."""
-        try:
-            yield
-        except (CalibrationError, ArithmeticError, np.linalg.LinAlgError) as error:
-            self.left_out_.append(f"{METHODS[name].title} was left out: {reason(error)}")
+            self.judged_.append({"method": name, "weight": shares.get(name, 0.0), **numbers})
+        return shares
 
     # -- prediction and what was learned -----------------------------------------------------------------
 
     def check_state(self) -> None:
         super().check_state()
-        if not len(self.members_) == len(self.weights_) > 0:
-            raise unusable(f"it has {len(self.members_)} members and {len(self.weights_)} weights")
-        for made in self._fitted_members():
-            promised = made.promises(self.n_classes_)
-            if not (made.positive and ROWS_SUM_TO_ONE in promised):
-                raise unusable(f"{type(made).__name__} cannot be a member")
-            if self.keep_accuracy and KEEPS_ACCURACY not in promised:
-                raise unusable(f"{type(made).__name__} need not keep the accuracy")
+        if not (self.weights_ >= 0).all() or not {each.method for each in self.judged} <= set(METHODS):
+            raise unusable("its weights or its scores are not those of a fit")
 
-    def _predict_proba(self, logits: Floats) -> Floats:
-        probs = np.zeros(logits.shape)
-        for weight, made in zip(self.weights_, self._fitted_members(), strict=True):
-            probs += weight * made.predict_proba(logits)
-        return probs
-
-    def _fitted_members(self) -> list[Calibrator]:
+    def fitted_members(self) -> list[Calibrator]:
         """The calibrators of the members, made once."""
         source, made = getattr(self, "_made", (None, []))
         if source is not self.members_:
-            made = [_restored(member) for member in self.members_]
+            made = [calibrator(each["method"], **each["params"]).set_state(each["state"]) for each in self.members_]
             self._made = (self.members_, made)
         return made
 
+    def _predict(self, logits: Floats) -> Floats:
+        members = zip(self.weights_, self.fitted_members(), strict=True)
+        return sum((weight * made.predict_proba(logits) for weight, made in members), np.zeros(logits.shape))
 
+
+def _alike(outside: Mapping[str, Floats]) -> dict[str, list[str]]:
+    """The first member of each group that gives the same out-of-fold probabilities, with all of its group."""
+    groups: dict[str, list[str]] = {}
+    for name, values in outside.items():
+        gap = {first: np.abs(np.exp(values) - np.exp(outside[first])).max() for first in groups}
+        groups.setdefault(next((first for first in gap if gap[first] <= SAME_MAP), name), []).append(name)
+    return groups
+
+
+@dataclass
 class _Fits:
-    """Fits members to some of the rows, and counts the fits.
+    """Fits members at their defaults to some of the rows, and counts the fits; ``total`` is how many there can be."""
 
-    Parameters
-    ----------
-    auto : whose seed and device the members take.
-    logits, labels : of all rows.
-    given : clusters and weights of all rows by name, None where there are none.
-    callback : of the whole fit; a member's own progress is none of it.
-    n_members : members that are tried.
-    """
-
-    def __init__(
-        self,
-        auto: AutoCalibration,
-        logits: Floats,
-        labels: Ints,
-        given: Mapping[str, Any],
-        callback: Callback,
-        n_members: int,
-    ):
-        self._auto, self._logits, self._labels, self._callback = auto, logits, labels, callback
-        self._given = {name: array for name, array in given.items() if array is not None}
-        self._done, self._total = 0, n_members * (N_FOLDS + 1)
+    logits: Floats
+    labels: Ints
+    extras: Mapping[str, Any]
+    random_state: int
+    progress: Progress
+    total: int
+    done: int = 0
 
     def of_rows(self, name: str, rows: Any) -> Calibrator:
-        """A method at its defaults, fitted to these rows."""
-        unfitted = calibrator(name, random_state=self._auto.random_state)
-        if METHODS[name].uses_device:
-            unfitted.set_params(device=self._auto.device)
-        given = {key: array[rows] for key, array in self._given.items() if key in unfitted.takes}
-        self._report()
-        fitted = unfitted.fit(self._logits[rows], self._labels[rows], callback=lambda *_: self._report(), **given)
-        self._done += 1
+        """A method fitted to these rows."""
+        unfitted = calibrator(name, random_state=self.random_state)
+        extras = {key: array[rows] for key, array in self.extras.items() if key in unfitted.takes and array is not None}
+        fitted = unfitted.fit(self.logits[rows], self.labels[rows], progress=self._report, **extras)
+        self.done += 1
         self._report()
         return fitted
 
     def out_of_fold(self, name: str, folds: Ints) -> Floats:
         """Log-probability of each row's label by the fit to the other folds, (n,)."""
-        log_likelihoods = np.empty(len(folds))
+        probs = np.empty(len(folds))
         for fold in range(N_FOLDS):
-            outside = self.of_rows(name, folds != fold)
             inside = np.flatnonzero(folds == fold)
-            for part in blocks(len(inside), self._logits.shape[1], MEMORY_ENTRIES):
-                rows = inside[part]
-                probs = outside.predict_proba(self._logits[rows])[np.arange(len(rows)), self._labels[rows]]
-                log_likelihoods[rows] = np.log(np.maximum(probs, _SMALLEST))
-        return log_likelihoods
+            predicted = self.of_rows(name, folds != fold).predict_proba(self.logits[inside])
+            probs[inside] = predicted[np.arange(len(inside)), self.labels[inside]]
+        return np.log(np.maximum(probs, _SMALLEST))
 
-    def _report(self) -> None:
-        self._callback(self._done, self._total, np.nan)
+    def _report(self, *of_member: float) -> None:
+        self.progress(self.done, self.total, np.nan)

@@ -101,11 +101,8 @@ def _temperature(made: Any, logits: Value) -> Value:
 
 
 def _ensemble_temperature(made: Any, logits: Value) -> Value:
-    scaled, raw, uniform = made.weights_.tolist()
-    mixed = scaled * _temperature(made, logits)
-    if raw > 0:
-        mixed = mixed + raw * _softmax(logits)
-    return mixed + uniform / made.n_classes_
+    weight = made.weight_
+    return (1 - weight) * _temperature(made, logits) + weight / made.n_classes_
 
 
 def _smoothed(made: Any, logits: Value) -> Value:
@@ -115,7 +112,7 @@ def _smoothed(made: Any, logits: Value) -> Value:
 
 
 def _log_probs(made: Any, logits: Value) -> Value:
-    return apply("log_softmax", logits if getattr(made, "strength", "") == "likelihood" else logits / made.temperature_)
+    return apply("log_softmax", logits / made.temperature_)
 
 
 def _changed(start: Callable[[Any, Value], Value], of_raw: bool = False) -> Callable[[Any, Value], Value]:
@@ -332,7 +329,7 @@ def _venn_abers(made: Any, learned: Sequence[Map], x: Value) -> Value:
 
 
 def _auto(made: AutoCalibration, logits: Value) -> Value:
-    members = zip(made.weights_.tolist(), made._fitted_members(), strict=True)
+    members = zip(made.weights_.tolist(), made.fitted_members(), strict=True)
     first, *others = (weight * probabilities(member, logits) for weight, member in members)
     return sum(others, first)
 
