@@ -150,10 +150,10 @@ def fit_plain(data: CalibrationSet, way: Plain, posterior: Any) -> PlainFit:
     """Fit the plain model, then evaluate it where calib's fit ended."""
     imported = bytes_after_imports("benchmarks.plain_gpflow", *NEEDED)
     from benchmarks.plain_gpflow import PlainModel
-    from calib.calibrators._tensorflow import choose
+    from calib.calibrators.backend import tensorflow
     from calib.calibrators.gpcalib.statistics import starting_inducing_inputs
 
-    choose("cpu")
+    tensorflow()  # with one thread
     logits, labels = data.load()
 
     def fit() -> tuple[PlainModel, float, Any]:

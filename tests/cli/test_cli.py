@@ -174,8 +174,8 @@ def test_set_reads_values(given, expected):
 
 def test_set_reaches_the_method(file, tmp_path):
     out = tmp_path / "calibrator.pkl"
-    assert run("fit", file, "--method", "histogram", "--set", "n_bins=3", "--out", out) == 0
-    assert runtime.load(out).params["n_bins"] == 3
+    assert run("fit", file, "--method", "gpcalib", "--set", "n_inducing=3", "--out", out) == 0
+    assert runtime.load(out).params["n_inducing"] == 3
 
 
 @pytest.mark.parametrize(

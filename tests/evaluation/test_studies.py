@@ -36,7 +36,7 @@ from calib.jobs import FitQueue, FitSpec, Job, TaskSpec
 from calib.jobs.executor import LocalExecutor
 from tests.conftest import simulate, wait_until
 
-METHODS = (("Temperature", "temperature", {}), ("wrong", "histogram", {"n_bins": -1}))
+METHODS = (("Temperature", "temperature", {}), ("wrong", "gpcalib", {"n_inducing": -1}))
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_a_method_that_cannot_be_fitted_is_a_note(queue, data):
     # Parameters that no method has end a task at once; ones out of range do so too, as a sentence.
     job = wait(queue, submit(queue, data, repeat_task, METHODS, 120, 3, 5))
     assert job.state == "failed"
-    assert "n_bins=-1" in job.message
+    assert "n_inducing=-1" in job.message
 
 
 def test_it_is_paid_once_and_settings_make_another(queue, data):

@@ -57,7 +57,7 @@ def test_a_wrong_parameter_has_a_key_too():
 
 def test_title():
     assert FitSpec("temperature", {"random_state": 5}).title == "Temperature"
-    assert FitSpec("histogram", {"n_bins": 9}).title == "Histogram (n_bins=9)"
+    assert FitSpec("gpcalib", {"n_inducing": 9}).title == "GPcalib (n_inducing=9)"
     assert FitSpec("temperature", label="mine").title == "mine"
 
 
