@@ -135,10 +135,6 @@ class Calibrator(Displayed):
         """
         self.check_params()
         progress = callback or progress  # SHIM
-        from calib.top_k import TopK  # SHIM
-
-        if isinstance(logits, TopK):  # SHIM
-            return self._fit_to_top_k(logits, check_labels(labels, logits.shape), progress)  # SHIM
         given = as_array(logits)
         refuse_probabilities(given)
         logits = self._hook_input(given)
@@ -184,13 +180,6 @@ class Calibrator(Displayed):
             probs[rows] = self._predict(self._hook_input(logits[rows]))
         return probs
 
-    def _fit_to_top_k(self, outputs: Any, labels: Ints, callback: Any) -> Self:  # SHIM
-        raise CalibrationError(
-            f"{type(self).__name__} learns from the outputs of all classes, but these hold the {outputs.k:,} "
-            f"largest of {outputs.n_classes:,} logits; choose a method such as temperature scaling, GPcalib, I-Max "
-            "or isotonic."
-        )
-
     @contextmanager
     def complete_fit(self, n: int, n_classes: int) -> Any:  # SHIM
         self.n_classes_ = n_classes
@@ -208,22 +197,11 @@ class Calibrator(Displayed):
     def learns_from_blocks(cls) -> bool:  # SHIM
         return hasattr(cls, "fit_blocks")
 
-    @classmethod
-    def takes_top_k(cls) -> bool:  # SHIM
-        return False
-
-    def predict_top_k(self, outputs: Any) -> Any:  # SHIM
-        raise CalibrationError(f"{type(self).__name__} needs the outputs of all classes, not the largest of them.")
-
     def predict(self, logits: Any) -> Ints:
         """Most probable class of each row; ties are broken by the raw logits, then by the lower class.
 
         A method that gives a confidence only keeps the class of the largest logit.
         """
-        from calib.top_k import TopK  # SHIM
-
-        if isinstance(logits, TopK):  # SHIM
-            return self.predict_top_k(logits).predicted
         logits = self._check_fitted_input(logits)
         if not self.gives_probabilities:
             return np.argmax(logits, axis=1)
@@ -234,10 +212,6 @@ class Calibrator(Displayed):
 
         ``features`` are the (n, ...) inputs of the rows; methods that do not need them leave them aside.
         """
-        from calib.top_k import TopK  # SHIM
-
-        if isinstance(logits, TopK):  # SHIM
-            return self.predict_top_k(logits).confidence
         return self.predict_proba(logits).max(axis=1)
 
     # -- state and scikit-learn's conventions ----------------------------------------------------------

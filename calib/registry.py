@@ -11,6 +11,7 @@ from calib.base import KEEPS_HALF, NEEDS_CLASSES, Calibrator
 from calib.errors import CalibrationError
 from calib.formatting import listed
 from calib.parameters import parameter_names, shown
+from calib.top_k import check_takes_top_k
 
 GPCALIB = "Wenger et al., Non-Parametric Calibration for Classification, AISTATS 2020"
 CHOURAQUI = "Chouraqui et al., Uncertainty Estimation based on Geometric Separation, 2023"
@@ -294,15 +295,12 @@ def extras_for(made: Calibrator, data: Any) -> dict[str, Any]:
         If the data set does not hold them all; says why where they were given and could not be used. Of pairs and of the
         top k of many classes, if the method needs the outputs of all classes.
     """
-    if not can_learn(type(made), data):
-        held, choose = (
-            ("one confidence for each answer", "of one score, such as Platt, beta or isotonic")
-            if is_pairs(data)
-            else ("the largest of them", "such as temperature, GPcalib, I-Max or isotonic")
-        )
+    if is_top_k(data):
+        check_takes_top_k(made)
+    elif not can_learn(type(made), data):
         raise CalibrationError(
-            f"{type(made).__name__} learns from the outputs of all classes, but these data hold {held}; choose a method "
-            f"{choose}."
+            f"{type(made).__name__} learns from the outputs of all classes, but these data hold one confidence for each "
+            "answer; choose a method of one score, such as Platt, beta or isotonic."
         )
     arrays = {name: getattr(data, name, None) for name in sorted(made.needs)}
     if absent := [name for name, array in arrays.items() if array is None]:
@@ -324,15 +322,13 @@ def is_top_k(data: Any) -> bool:
 
 def can_learn(cls: type[Calibrator], data: Any) -> bool:
     """Whether a method can learn from the kind of outputs that a data set holds."""
-    if is_pairs(data):
-        return NEEDS_CLASSES not in cls.traits
-    return cls.takes_top_k() or not is_top_k(data)
+    return NEEDS_CLASSES not in cls.traits or not (is_pairs(data) or is_top_k(data))
 
 
 def said_of_kind(data: Any) -> str:
     """Which methods pairs, or the top k of many classes, leave out, in one or two sentences; "" for other data.
 
-    Of pairs also which methods keep one half, and of the top k where other classes come in.
+    Of pairs also which methods keep one half, and of the top k what the methods see.
     """
     if not (is_pairs(data) or is_top_k(data)):
         return ""
@@ -341,8 +337,7 @@ def said_of_kind(data: Any) -> str:
     if is_top_k(data):
         return (
             f"{left_out} learn from the outputs of all classes and are left out: these data hold the largest of "
-            f"{data.n_classes:,}. Methods of one score learn from the top label. Methods that change logits take those "
-            "not given as equal: GPcalib and I-Max in all other classes, temperatures in as many as fit the labels best."
+            f"{data.n_classes:,}. The others see each row sorted, with one more column for all other classes together."
         )
     kept = listed([method.title for method in methods if KEEPS_HALF in method.cls.traits and NEEDS_CLASSES not in method.cls.traits])
     return (

@@ -234,9 +234,10 @@ def _limits(method: Method) -> str:
     if method.needs:
         said.append(f"It needs {listed([f'`{name}`' for name in sorted(method.needs)])} beside the outputs.")
     if NEEDS_CLASSES in cls.traits:
-        said.append("It learns from the outputs of all classes: one confidence for each answer is not enough.")
-    if not cls.takes_top_k():
-        said.append("It does not take the top k logits of very many classes.")
+        said.append(
+            "It learns from the outputs of all classes: one confidence for each answer, or the largest logits of very "
+            "many classes, are not enough."
+        )
     return " ".join(said)
 
 

@@ -22,8 +22,8 @@ PACKAGE = ROOT / "calib"
 LAYERS = (
     ("errors", "numerics", "hardware", "formatting"),
     ("parameters", "settings"),
-    ("isolation", "top_k"),
-    ("base",),
+    ("isolation",),
+    ("base", "top_k"),
     ("canonical", "registry"),
     ("calibrators", "data"),
     ("metrics",),

@@ -36,13 +36,13 @@ from calib.evaluation.bootstrap import said_of_intervals
 from calib.evaluation.claims import relevant_differences
 from calib.evaluation.compare import BASELINE, Comparison, compare_methods
 from calib.evaluation.comparison_table import summary
-from calib.evaluation.evaluation import said_of_bounds
 from calib.evaluation.learning_curve import choices_by_size, labels_needed, size_curve
 from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
 from calib.evaluation.view import VIEWPOINTS
 from calib.evaluation.weighted import said_of_weights, weighted_summary
 from calib.formatting import aligned, fixed, safe_table
 from calib.registry import is_top_k, presets, said_of_kind, title_of
+from calib.top_k import said_of_labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,8 +68,7 @@ def run(arguments: Sequence[str]) -> int:
     _say_comparison(answer, found, len(calibration))
     answer.note(said_of_weights(test))
     answer.note(said_of_kind(data))
-    titles = dict(zip(found.table["method"], found.table["title"], strict=True))
-    answer.note(said_of_bounds({titles[key]: evaluation for key, evaluation in found.evaluations.items()}))
+    answer.note(said_of_labels(test))
     answer.note(said_of_intervals(found.evaluations[BASELINE].n_clusters))
     if (
         data.n_classes > 2

@@ -39,14 +39,13 @@ from calib.data.scales import Scale
 from calib.decisions import EventCut, Guarantee, PredictionSets, judged_answers, judged_sets
 from calib.decisions.judgement import AnswerScores, Judged
 from calib.decisions.set_scores import SetScores
-from calib.evaluation import Evaluation
-from calib.evaluation.evaluation import said_of_bounds
 from calib.export import provenance, runtime, writer
 from calib.export.runtime import ExportedCalibrator
 from calib.export.sql import check_sql
 from calib.formatting import one_line, percent, with_interval
 from calib.metrics.bootstrap import Interval
-from calib.registry import METHODS, extras_for, is_top_k, registry_name
+from calib.registry import METHODS, extras_for, registry_name
+from calib.top_k import fit_top_k, said_of_labels
 
 WHAT = "fit one method and save it"
 
@@ -76,7 +75,7 @@ def run(arguments: Sequence[str]) -> int:
             record = provenance.resume(start, calibration, progress=show)
         else:
             extras = extras_for(start, calibration)
-            start.fit(calibration.logits, calibration.labels, progress=show, **extras)
+            fit_top_k(start, calibration.logits, calibration.labels, progress=show, **extras)
             record = provenance.exported(start, {**provenance.describe(data), "n_rows": len(calibration)})
     fitted = record.calibrator
     scores = text.before_and_after(fitted, test) if test is not None else {}
@@ -86,8 +85,7 @@ def run(arguments: Sequence[str]) -> int:
     writer.save(replace(record, metadata=metadata, **decisions.parts), given.out)
     _say_fit(answer, record.method, fitted, record.metadata["n_rows"], scores, test)
     if test is not None:
-        if is_top_k(data):
-            answer.note(said_of_bounds({"this fit": Evaluation.from_predictions(fitted, test)}))
+        answer.note(said_of_labels(test))
         warn_of_leak(data, answer)
     answer.say("\n".join(decisions.sentences), **decisions.fields)
     answer.say(f"Saved to {given.out}.", file=given.out)

@@ -21,6 +21,7 @@ from calib.formatting import aligned, fixed, for_terminal, one_line, with_interv
 from calib.metrics.bootstrap import Interval
 from calib.parameters import written
 from calib.registry import calibrator
+from calib.top_k import fit_top_k
 
 
 def say(text: str, *, apart: bool = False) -> None:
@@ -165,7 +166,7 @@ def rows_done(what: str, done: int, total: int) -> str:
 
 def judged_raw(data: Predictions) -> Evaluation:
     """A model's outputs as they are, judged on all rows."""
-    return Evaluation.from_predictions(calibrator("identity").fit(data.logits[:2], data.labels[:2]), data)
+    return Evaluation.from_predictions(fit_top_k(calibrator("identity"), data.logits[:2], data.labels[:2]), data)
 
 
 def before_and_after(fitted: Calibrator, test: Predictions) -> dict[str, dict[str, list[float]]]:

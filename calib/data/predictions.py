@@ -18,7 +18,7 @@ from calib.data.interpret.roles import ROW_ROLES, ColumnRole
 from calib.data.options import WeightKind
 from calib.data.scales import Scale
 from calib.data.split import split_rows, three_parts
-from calib.errors import Finding
+from calib.errors import CalibrationError, Finding
 from calib.formatting import Displayed, one_line, percent, plural
 from calib.numerics import Floats, Ints
 from calib.top_k import TopK
@@ -274,7 +274,10 @@ class Predictions(Displayed):
         n, k = len(self.labels), len(self.class_names)
         right_type = isinstance(self.logits, TopK) == (self.kind == "topk")
         if right_type and isinstance(self.logits, TopK):
-            right_type = self.logits.is_sound()
+            try:
+                self.logits.check()
+            except CalibrationError:
+                right_type = False
         own = ("given_split", "features", *ROW_ROLES)
         held = {
             "outputs": right_type and self.logits.shape == (n, k) and self.logits.dtype.kind == "f" and n > 0 and k > 1,

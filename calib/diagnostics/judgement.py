@@ -25,6 +25,7 @@ from calib.jobs.tasks import Fitted, fit_calibrator, fit_small
 from calib.metrics.confidence import Bools
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
 from calib.registry import calibrator
+from calib.top_k import fit_top_k
 
 MOST_BINS = 12
 """Small pictures of many methods side by side show no more."""
@@ -185,7 +186,7 @@ def both_parts(calibration: Predictions, test: Predictions) -> dict[str, Any]:
 
 def raw_on_all_rows(*, data: Mapping[str, Any]) -> Evaluation:
     """The raw model on the rows of both parts, those of the calibration part first, without class-wise sums."""
-    raw = calibrator("identity").fit(data["logits"][:2], data["labels"][:2])
+    raw = fit_top_k(calibrator("identity"), data["logits"][:2], data["labels"][:2])
     first, second = (
         Evaluation.from_calibrator(raw, data[f"{part}logits"], data[f"{part}labels"]) for part in ("", TEST)
     )

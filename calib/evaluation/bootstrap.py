@@ -38,8 +38,6 @@ class ResampledScores:
     n_clusters : number of clusters; None where rows are independent.
     chance, chance_high : key -> what a calibrated model of the same confidences would have on average, and its 95 %
         quantile; of calibration errors.
-    bounds : key -> between what the score on these rows lies, where not all of it is known: the NLL of the top k of
-        very many classes.
     """
 
     value: dict[str, float]
@@ -48,7 +46,6 @@ class ResampledScores:
     n_clusters: int | None = None
     chance: dict[str, float] = field(default_factory=dict)
     chance_high: dict[str, float] = field(default_factory=dict)
-    bounds: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def n_units(self) -> int:

@@ -109,19 +109,6 @@ def rows_to_decide(n: int, value: float, error: float, quantile: float, relevant
     return step * math.ceil(needed / step)
 
 
-def unknown_part(one: ResampledScores, other: ResampledScores, key: str) -> tuple[float, float]:
-    """How far below and above its value the difference of two scores may lie; 0 and 0 where both are known.
-
-    Where bounds are all that is known of a score, a confidence interval widened by this holds whatever the score is,
-    with at least the same probability (Horowitz and Manski 2000).
-    """
-    (low, high), (other_low, other_high) = (
-        each.bounds.get(key, (each.value[key], each.value[key])) for each in (one, other)
-    )
-    value = one.value[key] - other.value[key]
-    return max(0.0, value - (low - other_high)), max(0.0, high - other_low - value)
-
-
 def relevant_differences(changed: Mapping[str, float] | None = None) -> dict[str, float]:
     """The smallest relevant difference of every score, with some changed.
 
@@ -193,10 +180,9 @@ class Claims:
         error = 0.0 if name == other else self._spread(key).error(name, other)
         quantile = self.quantile(key == PRIMARY and self.baseline in (name, other))
         half = quantile * error
-        below, above = (0.0, 0.0) if name == other else unknown_part(ours, theirs, key)
-        interval = Interval(value, value - half - below, value + half + above)
+        interval = Interval(value, value - half, value + half)
         word = word_of(key, interval, self.relevant[key])
-        if word != "undecided" or below or above:  # what the file does not hold, more rows do not tell
+        if word != "undecided":
             return Claim(*interval, word)
         return Claim(*interval, word, rows_to_decide(ours.n, value, error, quantile, self.relevant[key]))
 

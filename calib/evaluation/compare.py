@@ -22,6 +22,7 @@ from calib.evaluation.weighted import COLUMN, weighted_scores
 from calib.formatting import Displayed, listed, plural
 from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.registry import METHODS, calibrator, extras_for, titles_of
+from calib.top_k import fit_top_k
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,7 +81,7 @@ def attempt(
         fit_seconds, start = nan, time.perf_counter()
         if not method.fitted:
             extras = extras_for(method, calibration)
-            method.fit(calibration.logits, calibration.labels, progress=progress, **extras)
+            fit_top_k(method, calibration.logits, calibration.labels, progress=progress, **extras)
             fit_seconds = time.perf_counter() - start
             start = time.perf_counter()
         evaluation = Evaluation.from_predictions(method, test, view)

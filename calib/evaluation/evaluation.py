@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calib.arrays import check_labels
 from calib.base import Calibrator
-from calib.calibrators.top_k_outputs import taking_top_k
 from calib.errors import CalibrationError
 from calib.evaluation.classwise import ClasswiseSums
 from calib.evaluation.view import TOP_LABEL, View, view_of
-from calib.formatting import listed
 from calib.metrics.bootstrap import Resamples, drawn_units
 from calib.metrics.confidence import Bools, check_pair, check_probs
 from calib.metrics.scoring_rules import label_in_top_k, row_scores
-from calib.arrays import check_labels
-from calib.numerics import MEMORY_ENTRIES, PREDICTED_ENTRIES, PROBABILITY_FLOOR, Floats, Ints, argmax_with_ties, blocks
-from calib.top_k import TopK
+from calib.numerics import MEMORY_ENTRIES, PROBABILITY_FLOOR, Floats, Ints, argmax_with_ties, blocks
+from calib.top_k import TopK, predict_top_k
 
 if TYPE_CHECKING:
     from calib.data.predictions import Predictions
 
 TOP_K = 5
 MAX_CLASSES = 10_000
-SHOWN_WIDTH = 5e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +44,6 @@ class Evaluation:
     view : which pair of vectors scores and curves are about, and its words.
     clusters : (n,) number of each row's cluster; None where rows are independent.
     weights : (n,) weights whose meaning was confirmed; None where there are none.
-    nll_bounds : of the top k of very many classes, between what the mean NLL lies whatever the other logits are; None
-        where nothing is known of it, and for outputs of all classes.
     """
 
     confidence: Floats
@@ -66,7 +60,6 @@ class Evaluation:
     view: View = TOP_LABEL
     clusters: Ints | None = None
     weights: Floats | None = None
-    nll_bounds: tuple[float, float] | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -261,86 +254,38 @@ def _of_top_k(
 ) -> Evaluation:
     """What a method says of the top k of very many classes, on blocks of rows.
 
-    Confidence and predicted class are those that it gives without the label. The probability of a label outside the top
-    k is taken with its own logit, and the other classes as equal; without that logit there is no NLL.
+    The probability of a label outside the top k is that of all other classes together times
+    :meth:`TopK.share_of_rest`. The Brier score takes the remaining classes as equal.
     """
-    calibrator = taking_top_k(calibrator)
     n, k = outputs.values.shape
     predicted = np.empty(n, dtype=np.int64)
-    confidence, nll, brier, of_label = (np.empty(n) for _ in range(4))
+    confidence, of_label, brier = np.empty(n), np.empty(n), np.empty(n)
     top5 = np.empty(n, dtype=bool) if k >= TOP_K else None
-    for rows in blocks(n, k + 2, PREDICTED_ENTRIES):
-        part, truth = outputs[rows], labels[rows]
-        said = calibrator.predict_top_k(part)
+    for rows in blocks(n, k + 1, MEMORY_ENTRIES):
+        part, place = outputs[rows], outputs[rows].places(labels[rows])
+        said = predict_top_k(calibrator, part)
         predicted[rows], confidence[rows] = said.predicted, said.confidence
-        groups, columns = part.with_labels(truth, calibrator.equal_others)
-        probs = calibrator.predict_groups(groups)
-        of_label[rows] = probs[np.arange(len(probs)), columns]
-        brier[rows] = np.einsum("nm,nm,nm->n", probs, probs, groups.counts) - 2.0 * of_label[rows] + 1.0
+        outside, column = place == k, np.minimum(place, k - 1)
+        in_rest = np.where(outside, said.rest * part.share_of_rest(), 0.0)
+        own = np.where(outside, in_rest, said.values[np.arange(len(place)), column])
+        n_left = np.maximum(outputs.n_others - outside, 1)
+        squares = (said.values**2).sum(axis=1) + in_rest**2 + (said.rest - in_rest) ** 2 / n_left
+        of_label[rows], brier[rows] = own, squares - 2.0 * own + 1.0
         if top5 is not None:
-            inside = np.minimum(columns, k - 1)
-            top5[rows] = (columns < k) & label_in_top_k(said.values, inside, TOP_K, part.values)
+            top5[rows] = ~outside & label_in_top_k(said.values, column, TOP_K, part.values)
     _check_no_nan(brier)
-    nll = -np.log(np.maximum(of_label, PROBABILITY_FLOOR))
-    known = not np.isnan(outputs.label_logits(labels)).any()
-    bounds = calibrator.nll_bounds(outputs, labels) if known else None
     return Evaluation(
         confidence,
         predicted == labels,
         predicted,
         labels,
         outputs.n_classes,
-        row_nll=nll if known else None,
-        row_brier=np.maximum(brier, 0.0) if known else None,
+        row_nll=-np.log(np.maximum(of_label, PROBABILITY_FLOOR)),
+        row_brier=np.maximum(brier, 0.0),
         top5=top5,
-        n_clipped=int((of_label < PROBABILITY_FLOOR).sum()) if known else 0,
+        n_clipped=int((of_label < PROBABILITY_FLOOR).sum()),
         clusters=clusters,
         weights=weights,
-        nll_bounds=None if bounds is None else (float(bounds[0].mean()), float(bounds[1].mean())),
-    )
-
-
-def said_of_bounds(evaluations: Mapping[str, Evaluation]) -> str:
-    """What the logits outside the top k can change of each NLL; "" where nothing, or nothing is known.
-
-    Whether a method is better than another is open where their ranges overlap, and
-    :class:`calib.evaluation.claims.Claims` leaves it open: methods take other logits as equal, but not as the same
-    number of them.
-
-    Parameters
-    ----------
-    evaluations : by the titles of the methods.
-    """
-    known = {title: each.nll_bounds for title, each in evaluations.items() if each.nll_bounds is not None}
-    open_ones = {title: bounds for title, bounds in known.items() if bounds[1] - bounds[0] > SHOWN_WIDTH}
-    if not open_ones:
-        return ""
-    said = listed([f"{low:.4f} and {high:.4f} for {title}" for title, (low, high) in open_ones.items()])
-    return (
-        "The logits outside the top k are taken as equal. Whatever they are, the NLL of all logits lies between "
-        f"{said}.{_said_of_overlap(known)}"
-    )
-
-
-def _said_of_overlap(ranges: Mapping[str, tuple[float, float]]) -> str:
-    """The methods whose range holds an NLL that another has or may have, in a sentence; "" for none."""
-    overlapping = [
-        title
-        for title, (low, high) in ranges.items()
-        if high - low > SHOWN_WIDTH
-        and any(
-            other != title and low < to - SHOWN_WIDTH and from_ < high - SHOWN_WIDTH
-            for other, (from_, to) in ranges.items()
-        )
-    ]
-    if not overlapping:
-        return ""
-    begin = (
-        f"range of {overlapping[0]} overlaps" if len(overlapping) == 1 else f"ranges of {listed(overlapping)} overlap"
-    )
-    return (
-        f" The {begin} with the NLL of other methods: there these logits could change which is lower, and neither "
-        "method is called better."
     )
 
 

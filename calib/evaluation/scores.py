@@ -62,8 +62,7 @@ def resample_scores(evaluation: Evaluation, resamples: Resamples) -> ResampledSc
     calibrated = calibrated_scores(evaluation, resamples.random_state)
     chance = {key: float(drawn.mean()) for key, drawn in calibrated.items()}
     chance_high = {key: float(np.quantile(drawn, 0.95)) for key, drawn in calibrated.items()}
-    bounds = {} if evaluation.nll_bounds is None else {"NLL": evaluation.nll_bounds}
-    return ResampledScores(value, draws, len(evaluation), evaluation.n_clusters, chance, chance_high, bounds)
+    return ResampledScores(value, draws, len(evaluation), evaluation.n_clusters, chance, chance_high)
 
 
 def resample_sums(evaluation: Evaluation, resamples: Resamples) -> ResampledScores:

@@ -15,7 +15,7 @@ from calib.export.predict_script import beside
 from calib.export.record_files import npz_of
 from calib.formatting import safe_table
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
-from calib.top_k import TopK
+from calib.top_k import TopK, predict_top_k
 
 CSV_ENTRIES = 200_000
 """Cells written to a CSV between two reports of the progress, about 0.2 s."""
@@ -54,7 +54,7 @@ def answer(calibrator: Calibrator, rows: Rows, done: Callable[[int], None] = lam
         ``confidence`` alone; of the top k of very many classes ``probabilities`` (n, k) with ``indices``, and ``rest``.
     """
     if isinstance(rows.logits, TopK):
-        top = calibrator.predict_top_k(rows.logits)
+        top = predict_top_k(calibrator, rows.logits)
         return {"probabilities": top.values, "indices": top.indices, "rest": top.rest, "predicted": top.predicted}
     n, n_classes = rows.logits.shape
     whole = calibrator.gives_probabilities and not rows.pairs

@@ -159,6 +159,8 @@ def _contract(exported: ExportedCalibrator) -> dict[str, str]:
 
 
 def _shape(exported: ExportedCalibrator) -> str:
+    if exported.kind == "topk":  # beside them one column for all other classes, unless there are none
+        return f"(n, {exported.calibrator.n_classes_ - (exported.calibrator.n_classes_ < exported.n_classes)})"
     return "(n,)" if exported.kind in ONE_COLUMN else f"(n, {exported.n_classes})"
 
 

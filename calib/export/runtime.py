@@ -51,7 +51,7 @@ from calib.numerics import Floats, Ints
 from calib.parameters import number_fault, shown
 from calib.registry import calibrator as make_calibrator
 from calib.registry import registry_name
-from calib.top_k import TopK, TopKProbs
+from calib.top_k import TopK, TopKProbs, predict_top_k
 
 _MEAN, _SCALE = "feature_mean", "feature_scale"  # arrays beside those of the state, whose names end in "_"
 
@@ -105,9 +105,10 @@ class ExportedCalibrator:
         self.metadata = without_arrays(self.metadata)
         if not isinstance(self.metadata, dict):
             raise CalibrationError(f"What is recorded of a calibrator has names; got {shown(self.metadata)}.")
-        self.class_names = tuple(map(str, self.class_names)) or tuple(str(k) for k in range(self.n_classes))
-        if len(self.class_names) != self.n_classes:
-            raise CalibrationError(f"{len(self.class_names)} class names were given for {self.n_classes} classes.")
+        n_columns = self.calibrator.n_classes_
+        self.class_names = tuple(map(str, self.class_names)) or tuple(map(str, range(n_columns)))
+        if not _are_named(n_columns, self.class_names, self.kind):
+            raise CalibrationError(f"{len(self.class_names)} class names were given for {n_columns} classes.")
         if self.kind in ONE_COLUMN and self.n_classes != 2:
             raise CalibrationError(
                 f"Outputs of kind {self.kind!r} have 2 classes; the calibrator has {self.n_classes}."
@@ -130,8 +131,8 @@ class ExportedCalibrator:
 
     @property
     def n_classes(self) -> int:
-        """Number of classes."""
-        return self.calibrator.n_classes_
+        """Number of classes; of the top k of very many, of all of them."""
+        return len(self.class_names) if self.kind == "topk" else self.calibrator.n_classes_
 
     @property
     def needs_features(self) -> bool:
@@ -162,7 +163,7 @@ class ExportedCalibrator:
         outputs : a :class:`calib.top_k.TopK`, or a mapping with the arrays ``values`` and ``indices`` (n, k) and
             ``rest`` (n,), the log-sum of the other logits.
         """
-        return self.calibrator.predict_top_k(self._top_k(outputs))
+        return predict_top_k(self.calibrator, self._top_k(outputs))
 
     def decide(self, outputs: Any, features: Any = None, kind: Kind | None = None) -> Ints:
         """Action of each row, shape (n,), for a model's outputs as they were uploaded, by the file's own rule.
@@ -192,7 +193,7 @@ class ExportedCalibrator:
         rule: AnyRule = held(self.decision, DECISION)
         if isinstance(rule, AnswerAbove):
             pairs = self.kind == "pairs"  # the answer is what was predicted, so that its class is "correct"
-            predicted = np.ones(len(logits), dtype=np.int64) if pairs else self.calibrator.predict(logits)
+            predicted = np.ones(len(logits), dtype=np.int64) if pairs else self._predicted(logits)
             return rule.decide(self._confidence(logits, features), predicted)
         return rule.decide(self.calibrator.predict_proba(logits))
 
@@ -224,7 +225,7 @@ class ExportedCalibrator:
 
     def predict(self, logits: Any) -> Ints:
         """Most probable class of each row of canonical logits, shape (n,)."""
-        return self.calibrator.predict(self._canonical(logits))
+        return self._predicted(self._canonical(logits))
 
     def predict_confidence(self, logits: Any, features: Any = None) -> Floats:
         """Confidence in the predicted class for canonical logits, shape (n,), and features of :meth:`to_features`.
@@ -233,9 +234,14 @@ class ExportedCalibrator:
         """
         return self._confidence(self._canonical(logits), features)
 
+    def _predicted(self, logits: Any) -> Ints:
+        return self.predict_top_k(logits).predicted if self.kind == "topk" else self.calibrator.predict(logits)
+
     def _confidence(self, logits: Any, features: Any) -> Floats:
         if self.kind == "pairs":
             return self.calibrator.predict_proba(logits)[:, 1]
+        if self.kind == "topk":
+            return self.predict_top_k(logits).confidence
         return self.calibrator.predict_confidence(logits, features)
 
     def to_features(self, features: Any) -> Any:
@@ -431,7 +437,7 @@ def _made(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> ExportedCali
         params["scheme"] = "equal_width"
     fitted = make_calibrator(record["method"], **params)
     fitted.set_state(unflatten(record["state"], arrays))
-    _check_class_names(fitted.n_classes_, record["class_names"])
+    _check_class_names(fitted.n_classes_, record["class_names"], record["kind"])
     kind, floor = cast(Kind, record["kind"]), record["floor"]
     names, scale = tuple(record["class_names"]), record.get("scale")
     return ExportedCalibrator(
@@ -441,10 +447,15 @@ def _made(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> ExportedCali
     )
 
 
-def _check_class_names(n_classes: int, class_names: Any) -> None:
+def _are_named(n_columns: int, names: Sequence[Any], kind: Any) -> bool:
+    """Whether there is a name for each column; rows of the top k of very many classes have fewer columns."""
+    return len(names) >= n_columns if kind == "topk" else len(names) == n_columns
+
+
+def _check_class_names(n_classes: int, class_names: Any, kind: Any) -> None:
     # Names would be made up for a number without any, and anybody can write 10^12 into a json.
     names = class_names if isinstance(class_names, list) else []
-    if len(names) != n_classes or not all(isinstance(name, str) for name in names):
+    if not _are_named(n_classes, names, kind) or not all(isinstance(name, str) for name in names):
         raise CalibrationError(
             f"The calibrator's record says {n_classes:,} classes and names {len(names):,}; an export names each one, "
             "so it was damaged or changed: export the calibrator again."

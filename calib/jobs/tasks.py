@@ -18,6 +18,7 @@ from calib.base import Progress as Callback
 from calib.hardware import cpu_description
 from calib.jobs.protocol import Progress
 from calib.registry import calibrator
+from calib.top_k import fit_top_k
 
 Task = TypeVar("Task", bound=Callable[..., Any])
 
@@ -45,7 +46,7 @@ def fit_calibrator(
     """Fit a registered method on ``data``: ``logits``, ``labels`` and the arrays the method needs."""
     _fit_small(method)
     callback(0, 0, math.nan)  # the time counts from here: the next fit of this method will not wait for imports
-    fitted = calibrator(method, **params).fit(**data, progress=callback)
+    fitted = fit_top_k(calibrator(method, **params), **data, progress=callback)
     if not hasattr(fitted, "device_"):
         setattr(fitted, "device_", cpu_description())  # noqa: B010 - of this worker: the app may be on another machine
     return fitted

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 from calib.data.options import FILES
+from calib.top_k import fit_top_k
 
 Form = Literal["risk model", "answers", "comparison"]
 """Of what a report is: of the risks of an event, of a language model's answers, or of methods and their scores."""
@@ -251,7 +252,7 @@ class Report(Displayed):
         'risk model'
         """
         calibration, test = parts
-        raw = {BASELINE: calibrator(BASELINE).fit(test.logits, test.labels)}  # it learns nothing
+        raw = {BASELINE: fit_top_k(calibrator(BASELINE), test.logits, test.labels)}  # it learns nothing
         fitted, titles = {**raw, **calibrators}, dict(zip(found.table["method"], found.table["title"], strict=True))
         reported: list[ReportedMethod] = []
         for key, evaluation in found.evaluations.items():

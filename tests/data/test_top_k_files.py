@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ import pytest
 
 import calib
 from calib.data import inspect
+from calib.data.checks.report import InvalidUpload
 from calib.data.load import APART
 from calib.data.predictions import Predictions
+from calib.errors import CalibrationError
 from calib.top_k import TopK
 from tests.data.conftest import npz_bytes, parquet_bytes
 
@@ -179,5 +182,8 @@ def test_damage_after_an_isolated_reader_is_noticed():
         TopK(outputs.values, outputs.indices, outputs.rest + 50, K, outputs.label_logit),
         TopK(outputs.values, outputs.indices, outputs.rest[1:], K, outputs.label_logit),
     ):
-        assert not wrong.is_sound()
-    assert outputs.is_sound()
+        with pytest.raises(CalibrationError):
+            wrong.check()
+        with pytest.raises(InvalidUpload):
+            replace(data, logits=wrong).check()
+    data.check()

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 import calib
+from calib.base import NEEDS_CLASSES
 from calib.data import Predictions
 from calib.jobs import FitQueue
-from calib.registry import METHODS, presets
+from calib.registry import METHODS
 from calib.top_k import TopK
-from calib.ui.progress import offered_presets
 from calib.ui.session import SESSION, OpenSession
 from calib.workspace.files import Damaged, Items
 from calib.workspace.store import get_data, put_data
 from tests.ui.conftest import PAGES, clean, facts, fit, open_page, said, upload_file
 
-NEED_ALL = ("Decide", "Over_under", "Calibration_maps", "Latent_GP", "IMax", "Monitoring", "Ranks", "Auto")
+NEED_ALL = ("Decide", "Over_under", "Calibration_maps", "Latent_GP", "IMax", "Monitoring", "Ranks")
 
 
 def a_file(n: int = 400, n_classes: int = 2000, kept: int = 30) -> bytes:
@@ -77,22 +77,15 @@ def test_a_page_that_needs_all_classes_says_so(session: OpenSession):
 def test_the_fit_page_offers_the_methods_that_can_and_says_which_cannot(session: OpenSession):
     text = said(open_page("pages/1_Fit.py", session))
     for method in METHODS.values():
-        if not method.cls.takes_top_k():
+        if NEEDS_CLASSES in method.cls.traits:
             assert method.title in text
     assert "hold the largest of 2,000" in text
 
 
-def test_no_two_choices_of_methods_are_the_same(session: OpenSession):
-    assert presets(session.data)["Fast"] == presets(session.data)["All"]
-    assert [*offered_presets(session)] == ["Recommended", "All"]
-    app = open_page("pages/1_Fit.py", session)
-    assert not any((button.key or "") == "fit/preset/Fast" for button in app.button)
-
-
-def test_compare_says_what_the_other_logits_can_change(queue: FitQueue, session: OpenSession):
+def test_compare_says_what_counts_for_labels_outside(queue: FitQueue, session: OpenSession):
     fit(queue, session, "temperature")
     text = said(open_page("pages/2_Compare.py", session))
-    assert "NLL of all logits lies between" in text
+    assert "the label is not among the 30 largest logits" in text
 
 
 def test_stored_data_come_back_as_they_were(data: Predictions, tmp_path):

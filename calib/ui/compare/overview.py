@@ -16,7 +16,6 @@ import streamlit as st
 from calib.evaluation import SCORES
 from calib.evaluation.claims import Claims
 from calib.evaluation.comparison_table import CONFIDENCE_ONLY
-from calib.evaluation.evaluation import said_of_bounds
 from calib.evaluation.view import View
 from calib.formatting import number
 from calib.metrics.bootstrap import UNKNOWN, Interval
@@ -30,6 +29,7 @@ from calib.plots.overview import (
     panel_height,
     reliability_panels,
 )
+from calib.top_k import said_of_labels
 from calib.ui import link, widgets
 from calib.ui.compare.answer import answer_with_export, claims_of, relevant_differences, unfinished
 from calib.ui.fits import ShownFit, extremes_of
@@ -111,7 +111,7 @@ def _differences(session: OpenSession, fits: list[ShownFit], view: View) -> str:
     )
     _clickable(fig, "compare-strip", [fit.key for fit in ordered])
     st.caption(_said_of_rows(claims, [fit.title for fit in ordered], score))
-    if said := said_of_bounds({fit.title: fit.evaluation for fit in fits}):
+    if said := said_of_labels(session.test):
         st.caption(said)
     return score
 

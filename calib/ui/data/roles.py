@@ -23,6 +23,7 @@ from calib.data.options import NOTHING, OPTION_OF_ROLE
 from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.formatting import escape_markdown, listed, number, percent, plural, with_interval
 from calib.registry import calibrator
+from calib.top_k import fit_top_k
 from calib.ui import fits
 from calib.ui.restore import open_data
 from calib.ui.session import OpenSession, Reading, find_session
@@ -324,7 +325,7 @@ def scores_of(models: dict[str, Predictions]) -> pd.DataFrame:
     """One row for each model: how many rows, what is said and what happened, and scores with their intervals."""
     rows = []
     for name, data in models.items():
-        raw = calibrator("identity").fit(data.logits[:2], data.labels[:2])
+        raw = fit_top_k(calibrator("identity"), data.logits[:2], data.labels[:2])
         evaluation = Evaluation.from_predictions(raw, data)
         view, (said, outcome) = evaluation.view, evaluation.pair
         intervals = score_intervals(evaluation, n_resamples=RESAMPLES)
