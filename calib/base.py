@@ -190,9 +190,6 @@ class Calibrator(Displayed):
     def reads(self, n_logits: int) -> int:  # SHIM
         return self.passes * n_logits
 
-    def _check_n_classes(self, shape: Any) -> None:  # SHIM
-        self._check_fitted_input(np.empty((0, *shape[1:])))
-
     @classmethod
     def learns_from_blocks(cls) -> bool:  # SHIM
         return hasattr(cls, "fit_blocks")
@@ -360,10 +357,6 @@ class LabelledBlocks:  # SHIM
 def _old_words(cls: Any) -> None:  # SHIM
     old = {"positive": POSITIVE, "needs_classes": NEEDS_CLASSES, "keeps_half": KEEPS_HALF, "minds_offsets": MINDS_OFFSETS}
     cls.traits = cls.traits | {trait for name, trait in old.items() if getattr(cls, name, False)}
-
-
-def needs_all_classes(calibrator: Any) -> CalibrationError:  # SHIM
-    return CalibrationError(f"{type(calibrator).__name__} needs the outputs of all classes, not the largest of them.")
 
 
 check_declared_ = check_declared  # SHIM
