@@ -48,7 +48,7 @@ def parts():
     return part(400, 0), part(1500, 1)
 
 
-METHODS = {"temperature": calib.calibrator("temperature"), "vector": calib.calibrator("vector", strength="likelihood")}
+METHODS = {"temperature": calib.calibrator("temperature"), "vector": calib.calibrator("vector")}
 
 
 @pytest.fixture(scope="module")

@@ -119,7 +119,7 @@ def test_the_app_side_loads_no_tensorflow_and_no_streamlit():
     assert done.stdout.strip() == "set()"
 
 
-@pytest.mark.parametrize("method", ["temperature", pytest.param("geometric", marks=pytest.mark.long)])
+@pytest.mark.parametrize("method", ["ensemble_temperature", pytest.param("geometric", marks=pytest.mark.long)])
 def test_what_a_method_imports_is_there_before_its_time_counts(method):
     code = f"""
         import sys
