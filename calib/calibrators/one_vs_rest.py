@@ -370,6 +370,11 @@ class OldMap(dict):  # BRIDGE
         super().__init__(state)
         self.owner = owner
 
+    def __getattr__(self, name: str) -> Any:
+        if name not in self:
+            raise AttributeError(name)
+        return self[name]
+
     def apply(self, log_odds: Any) -> Any:
         return self.owner._apply_map(self, log_odds)
 

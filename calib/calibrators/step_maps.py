@@ -78,6 +78,26 @@ class SmoothedHistograms:
     values: Floats
 
 
+def shares_below(tally: Tally) -> Floats:
+    """Mean of the share of all positives and of that of all negatives below each score, (m,), rising from 0."""
+    negatives = tally.counts - tally.positives
+    below, other = (np.cumsum(each) - each for each in (tally.positives, negatives))
+    return (below / tally.positives.sum() + other / negatives.sum()) / 2
+
+
+def even_cuts(shares: Floats, n_parts: int) -> Ints:
+    """Positions in 1..m-1 that cut scores into at most ``n_parts`` with like shares of both outcomes.
+
+    By ranks alone, all that matters about a rare class would fall into one part.
+
+    Parameters
+    ----------
+    shares : (m,) as :func:`shares_below` gives them.
+    """
+    cuts = np.unique(np.searchsorted(shares, np.arange(1, n_parts) / n_parts))
+    return cuts[cuts < len(shares)]
+
+
 def smoothed_histograms(
     log_odds: Floats, positives: Bools, weights: Floats | None = None, *old: Any
 ) -> tuple[Floats, list[SmoothedHistograms]]:
@@ -98,15 +118,12 @@ def smoothed_histograms(
     if isinstance(weights, float):  # BRIDGE
         weights = None
     tally = Tally.of(log_odds, positives, weights)
-    negatives = tally.counts - tally.positives
-    below, other = (np.cumsum(each) - each for each in (tally.positives, negatives))
-    shares = (below / tally.positives.sum() + other / negatives.sum()) / 2
+    shares = shares_below(tally)
     model, rest = (sigmoid(sign * tally.scores) * tally.counts for sign in (1, -1))
     strengths = np.array(STRENGTHS)[:, None]
     models = []
     for n_bins in N_BINS:
-        cuts = np.unique(np.searchsorted(shares, np.arange(1, n_bins) / n_bins))
-        starts = np.append(0, cuts[cuts < len(shares)])
+        starts = np.append(0, even_cuts(shares, n_bins))
         counts, ones, one, zero = (
             np.add.reduceat(each, starts) for each in (tally.counts, tally.positives, model, rest)
         )

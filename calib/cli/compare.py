@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calib.base import Calibrator
-from calib.calibrators.one_vs_rest import SHARING, BinaryCalibrator
+from calib.calibrators.one_vs_rest import SHARING, OneVsRest
 from calib.cli import text
 from calib.cli.arguments import (
     Parser,
@@ -70,11 +70,7 @@ def run(arguments: Sequence[str]) -> int:
     answer.note(said_of_kind(data))
     answer.note(said_of_labels(test))
     answer.note(said_of_intervals(found.evaluations[BASELINE].n_clusters))
-    if (
-        data.n_classes > 2
-        and not is_top_k(data)
-        and any(isinstance(method, BinaryCalibrator) for method in methods.values())
-    ):
+    if data.n_classes > 2 and not is_top_k(data) and any(isinstance(method, OneVsRest) for method in methods.values()):
         answer.note(SHARING)
     warn_of_leak(data, answer)
     if given.csv:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from calib.base import Calibrator
 from calib.calibrators.bayes_iso import BayesIso
-from calib.calibrators.one_vs_rest import BinaryCalibrator
+from calib.calibrators.one_vs_rest import OneVsRest
 from calib.calibrators.venn_abers import VennAbers
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import wilson_interval
@@ -81,7 +81,7 @@ def has_class_map(calibrator: Calibrator, k: int = 1) -> bool:
     """
     if not (calibrator.fitted and calibrator.gives_probabilities):
         return False
-    return calibrator.n_classes_ == 2 or (isinstance(calibrator, BinaryCalibrator) and calibrator.has_class_map(k))
+    return calibrator.n_classes_ == 2 or (isinstance(calibrator, OneVsRest) and calibrator.has_class_map(k))
 
 
 def class_map(calibrator: Calibrator, log_odds: Any, k: int = 1) -> Floats:
@@ -110,7 +110,7 @@ def class_map(calibrator: Calibrator, log_odds: Any, k: int = 1) -> Floats:
         logits = np.zeros((len(points), 2))
         logits[:, k] = points
         return calibrator.predict_proba(logits)[:, k]
-    assert isinstance(calibrator, BinaryCalibrator)
+    assert isinstance(calibrator, OneVsRest)
     return calibrator.class_map(points, k)
 
 

@@ -1,6 +1,6 @@
 """What each method computes, once for all exports to other languages: outputs to probabilities as a graph.
 
-The formulas are those of the methods' own ``_predict_proba``, without loops over rows and branches that depend on
+The formulas are those of the methods' own ``_predict``, without loops over rows and branches that depend on
 numbers; ``tests/export/test_formulas.py`` compares them with it.
 """
 
@@ -16,8 +16,7 @@ from calib.calibrators.auto import AutoCalibration
 from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.prediction import LARGEST_SHIFT, NEGLIGIBLE_NOISE
-from calib.calibrators.one_vs_rest import BinaryCalibrator, Map
-from calib.calibrators.spline import slopes
+from calib.calibrators.one_vs_rest import OneVsRest
 from calib.canonical import DEFAULT_FLOOR, ONE_COLUMN
 from calib.data.scales import ONE, PLAIN, in_words
 from calib.errors import CalibrationError
@@ -74,7 +73,7 @@ def probabilities(made: Calibrator, logits: Value) -> Value:
     """Probabilities (n, n_classes) of canonical logits."""
     name = registry_name(made)
     write = None if name is None else _METHODS.get(name)
-    if write is None and not (name in MAPS and isinstance(made, BinaryCalibrator)):
+    if write is None and not (name in MAPS and isinstance(made, OneVsRest)):
         raise CalibrationError(
             f"{METHODS[name].title if name else type(made).__name__} has no formula of the outputs alone in "
             "calib/export/formulas.py, as other languages need it; export a bundle, which runs with NumPy."
@@ -209,7 +208,7 @@ def on_grid(grid: Grid, values: Floats, inputs: Value) -> Value:
 def _one_vs_rest(made: Any, logits: Value) -> Value:
     if made.scales_first and made.temperature_ != 1.0:
         logits = logits / made.temperature_
-    if made.maps_the_top:
+    if made.classes == "top":
         return apply("in_proportion", logits, one_map(made, apply("top_log_odds", logits)))
     if made.n_classes_ == 2:
         second, first = (apply("columns", logits, given=(k,)) for k in (1, 0))
@@ -222,21 +221,21 @@ def _one_vs_rest(made: Any, logits: Value) -> Value:
     return filled / apply("where", empty, 1.0, total) if made.normalize else filled
 
 
-def one_map(made: BinaryCalibrator, log_odds: Value) -> Value:
+def one_map(made: OneVsRest, log_odds: Value) -> Value:
     """The first map of a method, of log-odds of any shape; the identity where it learned none."""
-    return maps(made, made.maps_[:1], log_odds) if made.maps_[0] else apply("sigmoid", log_odds)
+    return maps(made, made.maps_[:1], log_odds) if made.maps_[0] is not None else apply("sigmoid", log_odds)
 
 
-def maps(made: BinaryCalibrator, learned: Sequence[Map], log_odds: Value) -> Value:
+def maps(made: OneVsRest, learned: Sequence[Any], log_odds: Value) -> Value:
     """One map of every entry, or one for each column."""
     return MAPS[registry_name(made) or ""](made, learned, log_odds)
 
 
-def _mapped(made: BinaryCalibrator, logits: Value) -> Value:
+def _mapped(made: OneVsRest, logits: Value) -> Value:
     log_odds = apply("log_odds", logits)
     if len(made.maps_) == 1:
         return one_map(made, log_odds)
-    mapped = [k for k, learned in enumerate(made.maps_) if learned]
+    mapped = [k for k, learned in enumerate(made.maps_) if learned is not None]
     if len(mapped) == len(made.maps_):
         return maps(made, made.maps_, log_odds)
     scaled = _softmax(logits if made.scales_first else logits / made.temperature_)
@@ -248,81 +247,74 @@ def _mapped(made: BinaryCalibrator, logits: Value) -> Value:
     return apply("columns", joined, given=tuple(np.argsort(mapped + others).tolist()))
 
 
-def _numbers(learned: Sequence[Map], *names: str) -> list[Any]:
+def _numbers(learned: Sequence[Any], *names: str) -> list[Any]:
     """What the maps learned by these names: plain numbers of one map, and a row of them of several."""
     if len(learned) == 1:
-        return [float(learned[0][name]) for name in names]
-    return [constant(name, [float(each[name]) for each in learned]) for name in names]
+        return [float(getattr(learned[0], name)) for name in names]
+    return [constant(name, [float(getattr(each, name)) for each in learned]) for name in names]
 
 
-def _platt(made: Any, learned: Sequence[Map], x: Value) -> Value:
+def _platt(made: Any, learned: Sequence[Any], x: Value) -> Value:
     slope, intercept = _numbers(learned, "slope", "intercept")
     score = x if made.input == "log_odds" else apply("sigmoid", x)
     return apply("sigmoid", slope * score + intercept)
 
 
-def _beta(made: Any, learned: Sequence[Map], x: Value) -> Value:
+def _beta(made: Any, learned: Sequence[Any], x: Value) -> Value:
     a, b, c = _numbers(learned, "a", "b", "c")
     return apply("sigmoid", b * apply("softplus", x) - a * apply("softplus", 0.0 - x) + c)
 
 
-def _quadratic(made: Any, learned: Sequence[Map], x: Value) -> Value:
-    return apply("sigmoid", side_by_side([_parabola(each, made.monotone) for each in learned])(x))
+def _quadratic(made: Any, learned: Sequence[Any], x: Value) -> Value:
+    return apply("sigmoid", side_by_side([_parabola(each) for each in learned])(x))
 
 
-def _parabola(learned: Map, monotone: bool) -> Piecewise:
-    low, high, intercept = (float(learned[name]) for name in ("low", "high", "intercept"))
-    first, last = float(learned["first_slope"]), float(learned["last_slope"])
+def _parabola(learned: Any) -> Piecewise:
+    low, high, first, last = learned.low, learned.high, learned.first_slope, learned.last_slope
     range_ = high - low
     width = range_ or 1.0
-    at_low = intercept - first * range_**2 / (2 * width)
+    at_low = learned.intercept - first * range_**2 / (2 * width)
+    at_high = learned.intercept + last * range_**2 / (2 * width)
     inside = [at_low, first * range_ / width, (last - first) / (2 * width)]
-    if not monotone:
-        return Piecewise(np.empty(0), np.array([low]), np.array(inside)[:, None])
-    at_high = intercept + last * range_**2 / (2 * width)
     pieces = [[at_low, first, 0.0], inside, [at_high, last, 0.0]]
     if not range_:
         return Piecewise(np.array([low]), np.array([low, low]), np.array([pieces[0], pieces[2]]).T)
     return Piecewise(np.array([low, high]), np.array([low, low, high]), np.array(pieces).T)
 
 
-def _spline(made: Any, learned: Sequence[Map], x: Value) -> Value:
-    return apply("sigmoid", side_by_side([_cubic(each) for each in learned])(x))
+def _spline(made: Any, learned: Sequence[Any], x: Value) -> Value:
+    return apply("sigmoid", side_by_side([_smooth(each) for each in learned])(x))
 
 
-def _cubic(learned: Map) -> Piecewise:
-    """A natural cubic spline, straight beyond its knots (Green and Silverman 1994, section 2.4.1)."""
-    knots, values, curvatures = (np.asarray(learned[name], float) for name in ("knots", "values", "curvatures"))
-    width, left, right = np.diff(knots), curvatures[:-1], curvatures[1:]
-    chord = np.diff(values) / width
-    inside = [values[:-1], chord - width / 6 * (2 * left + right), left / 2, (right - left) / (6 * width)]
-    first, last = slopes(knots, values, curvatures)[[0, -1], [0, 2]]
-    ends = np.array([[values[0], values[-1]], [first, last], [0, 0], [0, 0]])
-    coefficients = np.column_stack([ends[:, :1], np.array(inside), ends[:, 1:]])
-    return Piecewise(knots, np.concatenate([knots[:1], knots]), coefficients)
+def _smooth(learned: Any) -> Piecewise:
+    """A quadratic spline, straight beyond its knots."""
+    knots, values, slopes = learned.knots, learned.values, learned.slopes
+    bends = np.diff(slopes) / (2 * np.diff(knots))
+    coefficients = [np.append(values[:1], values), np.append(slopes[:1], slopes), np.concatenate([[0.0], bends, [0.0]])]
+    return Piecewise(knots, np.append(knots[:1], knots), np.array(coefficients))
 
 
-def _lines(made: Any, learned: Sequence[Map], x: Value) -> Value:
+def _lines(made: Any, learned: Sequence[Any], x: Value) -> Value:
     """Straight lines from knot to knot, level beyond them."""
     return side_by_side([_line(each) for each in learned])(x)
 
 
-def _line(learned: Map) -> Piecewise:
-    knots, values = (np.asarray(learned[name], float) for name in ("knots", "values"))
+def _line(learned: Any) -> Piecewise:
+    knots, values = learned.knots, learned.values
     slope = np.concatenate([[0.0], np.diff(values) / np.diff(knots), [0.0]])
     return Piecewise(knots, np.append(knots[:1], knots), np.stack([np.append(values[:1], values), slope]))
 
 
-def _steps(made: Any, learned: Sequence[Map], x: Value) -> Value:
+def _steps(made: Any, learned: Sequence[Any], x: Value) -> Value:
     return side_by_side([_step(each, "edges", "values") for each in learned])(x)
 
 
-def _step(learned: Map, edges: str, values: str, right: bool = True) -> Piecewise:
-    breaks, levels = np.asarray(learned[edges], float), np.asarray(learned[values], float)
+def _step(learned: Any, edges: str, values: str, right: bool = True) -> Piecewise:
+    breaks, levels = getattr(learned, edges), getattr(learned, values)
     return Piecewise(breaks, np.zeros(len(levels)), levels[None, :], right)
 
 
-def _venn_abers(made: Any, learned: Sequence[Map], x: Value) -> Value:
+def _venn_abers(made: Any, learned: Sequence[Any], x: Value) -> Value:
     low = side_by_side([_step(each, "low_edges", "low") for each in learned])(x)
     high = side_by_side([_step(each, "high_edges", "high", right=False) for each in learned])(x)
     return high / (1.0 - low + high)
@@ -350,7 +342,7 @@ _METHODS: Mapping[str, Write] = {
 }
 """How each method that takes all logits is written, by its registry name."""
 
-MAPS: Mapping[str, Callable[[Any, Sequence[Map], Value], Value]] = {
+MAPS: Mapping[str, Callable[[Any, Sequence[Any], Value], Value]] = {
     "platt": _platt,
     "beta": _beta,
     "quadratic": _quadratic,

@@ -21,7 +21,7 @@ from markupsafe import Markup
 
 from calib import formatting
 from calib.base import Progress
-from calib.calibrators.one_vs_rest import SHARING, BinaryCalibrator
+from calib.calibrators.one_vs_rest import SHARING, OneVsRest
 from calib.evaluation.bootstrap import said_of_intervals
 from calib.evaluation.claims import Claims
 from calib.evaluation.compare import table_of
@@ -66,7 +66,7 @@ def _common_values(report: Report, done: Callable[[], None]) -> dict[str, Any]:
     score_titles, overview = sections.overview(report.table, report.view)
     titles = {method.key: method.title for method in report.methods}
     scale, diagrams = sections.reliability(report.methods, sections.small(report.view), done)
-    shared = report.data.n_classes > 2 and any(isinstance(m.calibrator, BinaryCalibrator) for m in report.methods)
+    shared = report.data.n_classes > 2 and any(isinstance(m.calibrator, OneVsRest) for m in report.methods)
     return {
         "report": report,
         "data": report.data,

@@ -142,8 +142,8 @@ def own_bins(fit: ShownFit, target: int | None, n_classes: int) -> tuple[Floats,
     maps = fit.calibrator.maps_
     if len(maps) > 1 and target is None:
         return None
-    state = maps[0 if len(maps) == 1 or target is None else target]
-    return (state["edges"], state["values"]) if state else None
+    bins = maps[0 if len(maps) == 1 or target is None else target]
+    return None if bins is None else (bins.edges, bins.values)
 
 
 def rails_of(picture: BinningPicture, fits: list[ShownFit]) -> list[Rail]:

@@ -10,7 +10,6 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from calib.calibrators.bayes_iso import BayesIso
-from calib.calibrators.one_vs_rest import BinaryCalibrator
 from calib.data import Predictions
 from calib.data.samples import true_map
 from calib.diagnostics.calibration_maps import CalibrationMap, has_class_map, posterior_map, venn_abers_pair
@@ -31,7 +30,7 @@ from calib.ui.widgets import scale_of_probabilities, segments
 
 _POINTS = 300
 PARTS = {BAND: "90\u00a0% band", BOUNDS: "Bounds", SAMPLES: "Sampled maps"}
-CORRECTABLE = ("platt", "isotonic", "enir", "beta")
+CORRECTABLE = ("platt", "isotonic", "enir")
 RARE = 0.2
 """A class rarer than this, or as frequent, has nothing to see on ranks."""
 
@@ -284,8 +283,8 @@ def corrected_pairs(fits: list[ShownFit]) -> list[tuple[ShownFit, ShownFit]]:
     """Fits of one method that differ by Platt's correction alone: without it and with it."""
     groups: dict[tuple, dict[bool, ShownFit]] = {}
     for fit in fits:
-        if isinstance(fit.calibrator, BinaryCalibrator):
-            params = fit.calibrator.get_params()
+        params = fit.calibrator.get_params()
+        if "platt_correction" in params:
             corrected = params.pop("platt_correction")
             groups.setdefault((fit.method, *sorted(params.items())), {})[corrected] = fit
     return [(group[False], group[True]) for group in groups.values() if len(group) == 2]
