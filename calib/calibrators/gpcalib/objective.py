@@ -2,13 +2,13 @@
 
 The expected log-likelihood is a second-order Taylor approximation, so what is maximised is called the objective, not a
 bound. All derivatives are written out by reverse accumulation: each part of the value adds its derivatives by the
-moments of the latent function, and these go back through the Cholesky factor to the kernel. In GPflow the same
-objective is :class:`calib.calibrators.gpcalib.gpflow_model.LatentGP`.
+moments of the latent function, and these go back through the Cholesky factor to the kernel. In TensorFlow the same
+objective is :class:`calib.calibrators.gpcalib.tensorflow_objective.TensorFlowObjective`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -61,63 +61,48 @@ class Interval:
 class Parametrisation:
     """The free numbers over which the optimiser searches, and the posterior that they stand for.
 
-    A vector holds the kernel's variance, its lengthscale, the noise variance, the m inducing inputs, the mean and the
-    root of the covariance of the whitened inducing variables: m standard deviations, or the m (m + 1) / 2 entries of a
-    lower triangle, row by row.
+    A vector holds the fields of a :class:`Posterior` one after the other; of a triangular root of the covariance the
+    m (m + 1) / 2 entries of the lower triangle, row by row.
+
+    Attributes
+    ----------
+    n_inducing : m, the number of inducing inputs.
+    intervals : where the values of each field lie; None where they are free themselves.
+    full : whether the root of the covariance is a triangle, and not m standard deviations.
     """
 
     n_inducing: int
-    variance: Interval
-    lengthscale: Interval
+    intervals: tuple[Interval | None, ...]
     full: bool
-    noise: Interval = Interval()
-    spread: Interval = Interval()
-
-    def parts(self, vector: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
-        """A vector's parts, in the order above."""
-        m = self.n_inducing
-        return vector[0], vector[1], vector[2], vector[3 : 3 + m], vector[3 + m : 3 + 2 * m], vector[3 + 2 * m :]
 
     def posterior(self, vector: Floats) -> Posterior:
         """The posterior that a vector stands for."""
-        variance, lengthscale, noise, inducing, mean, root = self.parts(vector)
-        return Posterior(
-            variance=float(self.variance.of(variance)),
-            lengthscale=float(self.lengthscale.of(lengthscale)),
-            noise_variance=float(self.noise.of(noise)),
-            inducing_inputs=inducing.copy(),
-            q_mean=mean.copy(),
-            q_sqrt=self.triangle(root) if self.full else self.spread.of(root),
-        )
+        pairs = zip(self._parts(vector), self.intervals, strict=True)
+        values = [part.copy() if interval is None else interval.of(part) for part, interval in pairs]
+        variance, lengthscale, noise = (float(value[0]) for value in values[:3])
+        inducing, mean, root = values[3:]
+        if self.full:
+            entries, root = root, np.zeros((self.n_inducing, self.n_inducing))
+            root[np.tril_indices(self.n_inducing)] = entries
+        return Posterior(variance, lengthscale, noise, inducing, mean, root)
 
     def vector(self, posterior: Posterior) -> Floats:
         """The inverse of :meth:`posterior`."""
-        root = posterior.q_sqrt
-        kernel = [
-            self.variance.free(np.array([posterior.variance])),
-            self.lengthscale.free(np.array([posterior.lengthscale])),
-            self.noise.free(np.array([posterior.noise_variance])),
-        ]
-        free_root = root[np.tril_indices(len(root))] if self.full else self.spread.free(root)
-        return np.concatenate([*kernel, posterior.inducing_inputs, posterior.q_mean, free_root])
+        pairs = zip(self._values(posterior), self.intervals, strict=True)
+        return np.concatenate([value if interval is None else interval.free(value) for value, interval in pairs])
 
     def pulled_back(self, vector: Floats, gradient: Posterior) -> Floats:
         """Gradient by the free numbers from that by the fields of the posterior."""
-        variance, lengthscale, noise, _, _, root = self.parts(vector)
-        by_root = gradient.q_sqrt
-        kernel = [
-            gradient.variance * self.variance.slope(variance),
-            gradient.lengthscale * self.lengthscale.slope(lengthscale),
-            gradient.noise_variance * self.noise.slope(noise),
-        ]
-        free_root = by_root[np.tril_indices(len(by_root))] if self.full else by_root * self.spread.slope(root)
-        return np.concatenate([kernel, gradient.inducing_inputs, gradient.q_mean, free_root])
+        triples = zip(self._values(gradient), self._parts(vector), self.intervals, strict=True)
+        return np.concatenate([by if free is None else by * free.slope(part) for by, part, free in triples])
 
-    def triangle(self, entries: Floats) -> Floats:
-        """The lower triangular matrix, (m, m), of its entries row by row."""
-        matrix = np.zeros((self.n_inducing, self.n_inducing))
-        matrix[np.tril_indices(self.n_inducing)] = entries
-        return matrix
+    def _parts(self, vector: Floats) -> list[Floats]:
+        m = self.n_inducing
+        return np.split(vector, [1, 2, 3, 3 + m, 3 + 2 * m])
+
+    def _values(self, posterior: Posterior) -> list[Floats]:
+        *values, root = (np.atleast_1d(getattr(posterior, field.name)) for field in fields(Posterior))
+        return [*values, root[np.tril_indices(self.n_inducing)] if self.full else root]
 
 
 class Objective:
@@ -159,19 +144,17 @@ class Objective:
         grid = statistics.grid
         width, m, logits = grid.high - grid.low, len(inducing_inputs), space == "logits"
         shortest = width * (SHORTEST if covariance == "full" else SHORTEST_ON_GRID)
-        self.parametrisation = Parametrisation(
-            n_inducing=m,
-            variance=Interval() if logits else Interval(0.0, 5.0),
-            lengthscale=Interval(shortest) if logits else Interval(shortest, 10.0),
-            full=variational == "full",
-        )
+        full = variational == "full"
+        above, bounded = Interval(), (Interval(0.0, 5.0), Interval(shortest, 10.0))
+        kernel = (above, Interval(shortest)) if logits else bounded
+        self.parametrisation = Parametrisation(m, (*kernel, above, None, None, None if full else above), full)
         start = Posterior(
             variance=1.0,
             lengthscale=max(10.0, width / 10.0) if logits else 0.5,
             noise_variance=0.01,
             inducing_inputs=inducing_inputs,
             q_mean=np.zeros(m),
-            q_sqrt=np.eye(m) if variational == "full" else np.ones(m),
+            q_sqrt=np.eye(m) if full else np.ones(m),
         )
         self.start = self.parametrisation.vector(start)
         self.bounds: list[tuple[float | None, float | None]] = [(None, LARGEST_VARIANCE)]

@@ -1,8 +1,7 @@
 """Calibrated probabilities from functions on a grid, in NumPy alone.
 
 Every function takes the kernel inputs ``t`` and prior means ``mu`` of a block of rows, both (n, n_classes),
-and returns (n, n_classes) probabilities. None depends on the other rows of the block. Where a column stands for several
-classes, ``counts`` says for how many, and its entry is the probability of one of them.
+and returns (n, n_classes) probabilities. None depends on the other rows of the block.
 """
 
 from __future__ import annotations
@@ -11,28 +10,17 @@ import numpy as np
 
 from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.posterior import LatentTable
-from calib.errors import CalibrationError
-from calib.numerics import Floats, Ints, one_vs_rest_log_odds, row_sums, softmax, softplus
+from calib.numerics import Floats, one_vs_rest_log_odds, softmax, softplus
 
 LARGEST_SHIFT = 300.0
 """Bound on shifts inside exponentials, so that no product of two of them overflows."""
-
-SMALLEST_PROBABILITY = 1e-300
-"""Stands for a probability of 0 in a logarithm."""
 
 NEGLIGIBLE_NOISE = 1e-4
 """White-noise variance below which no probability moves by more than 5e-5 of itself."""
 
 
 def predict(
-    way: str,
-    t: Floats,
-    mu: Floats,
-    table: LatentTable,
-    noise_variance: float,
-    n_draws: int,
-    seed: int,
-    counts: Floats | None = None,
+    way: str, t: Floats, mu: Floats, table: LatentTable, noise_variance: float, n_draws: int, seed: int
 ) -> Floats:
     """Probabilities in one of the ways below: "mean", "delta", "draws" or "mc".
 
@@ -43,29 +31,22 @@ def predict(
     n_draws, seed : of "mc"; the functions of "draws" are in the table.
     """
     if way == "mean":
-        return predict_mean(t, mu, table.grid, table.shift, counts)
+        return predict_mean(t, mu, table.grid, table.shift)
     if way == "draws":
-        probs = predict_draws(t, mu, table.grid, table.draws, counts)
-        return add_white_noise(probs, noise_variance, counts) if noise_variance > NEGLIGIBLE_NOISE else probs
+        probs = predict_draws(t, mu, table.grid, table.draws)
+        return add_white_noise(probs, noise_variance) if noise_variance > NEGLIGIBLE_NOISE else probs
     variance = table.variance + noise_variance
     if way == "delta":
-        return predict_delta(t, mu, table.grid, table.shift, variance, counts)
-    if counts is not None:
-        raise CalibrationError(
-            "prediction='mc' draws a latent value for each class, which the top k of very many classes do not hold; "
-            "choose prediction='draws', 'mean' or 'delta'."
-        )
+        return predict_delta(t, mu, table.grid, table.shift, variance)
     return predict_monte_carlo(t, mu, table.grid, table.shift, variance, n_draws, seed)
 
 
-def predict_mean(t: Floats, mu: Floats, grid: Grid, shift: Floats, counts: Floats | None = None) -> Floats:
+def predict_mean(t: Floats, mu: Floats, grid: Grid, shift: Floats) -> Floats:
     """Softmax of the posterior mean (the paper's "mean approximation")."""
-    return softmax(mu + grid.interpolate(shift, t), counts)
+    return softmax(mu + grid.interpolate(shift, t))
 
 
-def predict_delta(
-    t: Floats, mu: Floats, grid: Grid, shift: Floats, variance: Floats, counts: Floats | None = None
-) -> Floats:
+def predict_delta(t: Floats, mu: Floats, grid: Grid, shift: Floats, variance: Floats) -> Floats:
     """Expected softmax under independent Gaussian latents, to second order in their variance.
 
     With s the softmax of the mean, ``d^2 log s_k / d g_k^2`` leads to ``p_k ~ s_k exp(v_k (1 - 2 s_k) / 2)``.
@@ -73,13 +54,10 @@ def predict_delta(
     ``-log(1 - s)``) it is governed by the latents that take the whole probability, and v counts no further.
     """
     latents = mu + grid.interpolate(shift, t)
-    probs = softmax(latents, counts)
-    if counts is None:
-        level = softplus(np.abs(one_vs_rest_log_odds(latents)))  # also where 1 - s has no digits left
-    else:
-        level = -np.log(np.maximum(np.minimum(probs, 1.0 - probs), SMALLEST_PROBABILITY))
+    probs = softmax(latents)
+    level = softplus(np.abs(one_vs_rest_log_odds(latents)))  # also where 1 - s has no digits left
     spread = np.clip(grid.interpolate(variance, t), 0.0, level)
-    return softmax(latents + spread * (0.5 - probs), counts)
+    return softmax(latents + spread * (0.5 - probs))
 
 
 def predict_monte_carlo(
@@ -99,7 +77,7 @@ def predict_monte_carlo(
     return total / n_draws
 
 
-def predict_draws(t: Floats, mu: Floats, grid: Grid, shift_draws: Floats, counts: Floats | None = None) -> Floats:
+def predict_draws(t: Floats, mu: Floats, grid: Grid, shift_draws: Floats) -> Floats:
     """Average softmax over whole functions drawn from the joint posterior.
 
     With ``Z_nq`` the normaliser of row n under draw q and ``r_n(t) = sum_q exp(a_q(t)) / Z_nq``, the average
@@ -113,46 +91,16 @@ def predict_draws(t: Floats, mu: Floats, grid: Grid, shift_draws: Floats, counts
     growth = np.exp(np.clip(shift_draws[:, nodes], -LARGEST_SHIFT, LARGEST_SHIFT))
     mass = np.exp(mu - mu.max(axis=1, keepdims=True))
     stencil = window.stencil(t)
-    sums = stencil.collect(mass if counts is None else mass * counts)
-    ratio = (1.0 / (sums @ growth.T)) @ growth
+    ratio = (1.0 / (stencil.collect(mass) @ growth.T)) @ growth
     probs = mass * stencil.interpolate(ratio)
-    probs /= row_sums(probs, counts)
+    probs /= probs.sum(axis=1, keepdims=True)
     return probs
 
 
-def bounds_of_draws(
-    t: Floats, mu: Floats, counts: Floats, columns: Ints, grid: Grid, shift_draws: Floats
-) -> tuple[Floats, Floats]:
-    """Bounds of the NLL under :func:`predict_draws` over all that the last column can hold; two (n,) arrays.
-
-    ``sum_j exp(mu_j + a(t_j))`` over the classes of that column is the known sum of their ``exp(mu_j)`` times a mean of
-    ``exp(a)`` at inputs up to the largest that one of them may have, which is the input in column ``k - 1`` for the top
-    k. It so lies between the sum times the least and the sum times the largest ``exp(a)`` up to there, for each draw.
-
-    Parameters
-    ----------
-    t, mu, counts : (n, k + 2) as of :meth:`calib.top_k.TopK.with_labels`: the top k, the label, all others.
-    columns : (n,) that of the label.
-    """
-    growth = np.exp(np.clip(shift_draws, -LARGEST_SHIFT, LARGEST_SHIFT))
-    mass = np.exp(mu - mu.max(axis=1, keepdims=True))
-    known = grid.stencil(t[:, :-1]).collect((mass * counts)[:, :-1]) @ growth.T
-    unknown = mass[:, -1] * counts[:, -1]
-    up_to = np.minimum(np.searchsorted(grid.nodes, t[:, -3]), grid.size - 1)
-    at, rows = np.arange(len(t)), columns[:, None]
-    label = grid.stencil(np.take_along_axis(t, rows, axis=1))
-    found = []
-    for extreme in (np.minimum, np.maximum):
-        sums = known + unknown[:, None] * extreme.accumulate(growth, axis=1).T[up_to]
-        ratio = label.interpolate((1.0 / sums) @ growth)[:, 0] / len(growth)
-        found.append(-np.log(mass[at, columns] * ratio))
-    return found[0], found[1]
-
-
-def add_white_noise(probs: Floats, noise_variance: float, counts: Floats | None = None) -> Floats:
+def add_white_noise(probs: Floats, noise_variance: float) -> Floats:
     """Probabilities after independent noise of this variance on every latent value, as in :func:`predict_delta`.
 
     The variance is capped at 1, up to where ``s exp(-v s)`` rises in s, so the ranking is kept.
     """
     spread = probs * np.exp(min(noise_variance, 1.0) * (0.5 - probs))
-    return spread / row_sums(spread, counts)
+    return spread / spread.sum(axis=1, keepdims=True)

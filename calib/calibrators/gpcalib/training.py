@@ -8,19 +8,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
-from calib.base import Callback
+from calib.base import Progress
+from calib.calibrators.backend import Ran, run
 from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.objective import Objective
 from calib.calibrators.gpcalib.posterior import Posterior
 from calib.calibrators.gpcalib.statistics import (
-    Logits,
     QuadraticLikelihood,
     grid_statistics,
     starting_inducing_inputs,
     training_grid,
 )
 from calib.calibrators.minimisation import LBFGSReport
-from calib.hardware import Ran, cpu_description, no_gpu_note
 from calib.numerics import Floats, Ints
 
 FLAT = 0.01
@@ -35,7 +34,7 @@ def maximise(
     start: Floats,
     bounds: list[tuple[float | None, float | None]],
     max_iter: int,
-    callback: Callback,
+    progress: Progress,
 ) -> tuple[Floats, LBFGSReport]:
     """L-BFGS-B with the reference's tight tolerance: stopping early moves the calibration error visibly.
 
@@ -61,7 +60,7 @@ def maximise(
         if np.isfinite(value):
             trace.append(value)
             last = np.array(intermediate_result.x)
-        callback(min(len(trace) - 1, max_iter), max_iter, trace[-1])
+        progress(min(len(trace) - 1, max_iter), max_iter, trace[-1])
 
     while True:
         done, before = len(trace) - 1, trace[-1]
@@ -106,7 +105,6 @@ class LatentFit:
     report : of the optimiser, with the objective in nats.
     resolved : whether the grid can follow the function; where it cannot, the report says that it did not converge.
     n_rows : calibration rows used.
-    device, device_note : where it ran, in words, and a sentence where that is not what was asked for.
     """
 
     posterior: Posterior
@@ -114,12 +112,10 @@ class LatentFit:
     report: LBFGSReport
     resolved: bool
     n_rows: int
-    device: str = ""
-    device_note: str = ""
 
 
 def fit_latent_gp(
-    logits: Logits,
+    logits: Floats,
     labels: Ints,
     *,
     space: str,
@@ -128,15 +124,13 @@ def fit_latent_gp(
     variational: str,
     max_iter: int,
     device: str,
-    use_gpu: bool,
     seed: int,
-    callback: Callback,
+    progress: Progress,
     earlier: QuadraticLikelihood | None = None,
-) -> LatentFit:
+) -> Ran[LatentFit]:
     """Fit the latent function by L-BFGS; see :class:`calib.calibrators.gpcalib.GPCalib` for the parameters.
 
-    Without ``use_gpu`` it runs on the CPU whatever the ``device``, and TensorFlow is not imported. ``earlier`` is the
-    likelihood of earlier rows of the same model, which then count as if they were here.
+    ``earlier`` is the likelihood of earlier rows of the same model, which then count as if they were here.
     """
     start = starting_inducing_inputs(logits, space, n_inducing, seed, earlier)
     grid = training_grid(logits, space, earlier)
@@ -146,15 +140,15 @@ def fit_latent_gp(
         rows = _sample(len(logits), most_rows, seed)
         statistics = grid_statistics(logits[rows], labels[rows], space, grid)
         objective = Objective(statistics, start, space, covariance, variational, earlier)
-        evaluate = _on_gpu(objective) if on_gpu else objective
-        vector, report = maximise(evaluate, objective.start, objective.bounds, max_iter, callback)
+        evaluate = _in_tensorflow(objective) if on_gpu else objective
+        vector, report = maximise(evaluate, objective.start, objective.bounds, max_iter, progress)
         posterior = at = objective.parametrisation.posterior(vector)
         resolved = _resolved(posterior, grid, report.trace)
         if not resolved:
             report = replace(report, converged=False, message=TOO_STEEP)
             # Expanded at the prior mean with hardly any variance: here it would be an expansion of the grid's faults.
             at = replace(posterior, q_mean=np.zeros_like(posterior.q_mean), variance=1e-6)
-        return LatentFit(posterior, objective.expansion(at), report, resolved, statistics.n_rows)
+        return LatentFit(posterior, objective.expansion(at), report, resolved, statistics.sums.shape[0])
 
     def optimise(on_gpu: bool) -> LatentFit:
         fit = attempt(grid, MOST_ROWS, on_gpu)
@@ -162,20 +156,14 @@ def fit_latent_gp(
             return fit
         return attempt(replace(grid, size=REFINEMENT * grid.size), MOST_ROWS // REFINEMENT, on_gpu)
 
-    if use_gpu:
-        from calib.calibrators._tensorflow import run
-
-        ran = run(lambda place: optimise(place.kind == "gpu"), device, (len(logits), logits.shape[1]))
-    else:
-        ran = Ran(optimise(False), cpu_description(), no_gpu_note() if device == "gpu" else "")
-    return replace(ran.result, device=ran.device, device_note=ran.note)
+    return run(optimise, device, logits.shape)
 
 
-def _on_gpu(objective: Objective) -> Callable[[Floats], tuple[float, Floats]]:
-    """The same objective in TensorFlow, on the current device."""
-    from calib.calibrators.gpcalib.gpflow_model import LatentGP
+def _in_tensorflow(objective: Objective) -> Callable[[Floats], tuple[float, Floats]]:
+    """The same objective on TensorFlow's current device."""
+    from calib.calibrators.gpcalib.tensorflow_objective import TensorFlowObjective
 
-    return LatentGP(objective)
+    return TensorFlowObjective(objective)
 
 
 def _sample(n: int, most: int, seed: int) -> slice | Ints:

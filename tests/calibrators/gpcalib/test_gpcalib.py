@@ -120,11 +120,7 @@ def test_classes_absent_from_the_calibration_set_keep_a_probability():
 
 HARD = {
     "two rows": simulate(2, 3),
-    "constant logits": (np.zeros((60, 3)), np.arange(60) % 3),
-    "separable": (simulate(150, 4)[0], simulate(150, 4)[0].argmax(axis=1)),
     "one class": (simulate(150, 4)[0], np.zeros(150, int)),
-    "always wrong": (simulate(150, 4)[0], simulate(150, 4)[0].argmin(axis=1)),
-    "thousands": (1e4 * simulate(150, 4)[0], simulate(150, 4)[1]),
     "similarities": (1e-2 * simulate(150, 4)[0], simulate(150, 4)[1]),
     "three values": (np.random.default_rng(0).choice([-1e3, 0.0, 1e3], (60, 4)), np.arange(60) % 4),
     "binary, one column zero": (simulate(150, 2)[0] * [0.0, 1.0], simulate(150, 2)[1]),
@@ -294,6 +290,44 @@ def test_impossible_combinations_are_refused_with_a_sentence(way):
     with pytest.raises(CalibrationError, match="covariance='diagonal' was set after the fit, which had"):
         late.set_params(covariance="diagonal").predict_proba(hard_rows(4))
     late.set_params(covariance="full", prediction="mean")
+
+
+FORGED: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "shift_draws_": lambda state: state["shift_draws_"][:, :-1],
+    "shift_mean_": lambda state: np.where(np.arange(len(state["grid_"])) == 9, np.nan, state["shift_mean_"]),
+    "shift_variance_": lambda state: -1.0 - state["shift_variance_"],
+    "grid_": lambda state: state["grid_"][::-1],
+    "interpolation_order_": lambda state: 2,
+    "noise_variance_": lambda state: -0.1,
+    "variance_": lambda state: -1.0,
+    "lengthscale_": lambda state: 0.0,
+    "scale_": lambda state: 0.0,
+    "offset_": lambda state: "0",
+    "inducing_inputs_": lambda state: state["inducing_inputs_"][:-1],
+    "q_mean_": lambda state: state["q_mean_"].astype(np.float32),
+    "q_sqrt_": lambda state: np.eye(3),
+    "quadratic_likelihood_": lambda state: state["quadratic_likelihood_"] | {"curvature": np.eye(2)},
+    "fitted_as_": lambda state: {},
+    "device_note_": lambda state: ["no text"],
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_what_no_fit_can_have_learned_is_refused(name):
+    learned = fitted().get_state()
+    GPCalib().set_state(learned)
+    for state in (learned | {name: FORGED[name](learned)}, {key: learned[key] for key in learned if key != name}):
+        with pytest.raises(CalibrationError, match="it was damaged or changed"):
+            GPCalib().set_state(state)
+
+
+def test_functions_that_fall_are_refused_where_monotone_is_promised():
+    learned = fitted().get_state()
+    falling = learned["shift_mean_"] - 2.0 * learned["grid_"]
+    forged = {"interpolation_order_": 1, "fitted_as_": learned["fitted_as_"] | {"monotone": True}}
+    for prediction in ("mean", "draws"):
+        with pytest.raises(CalibrationError, match="it was damaged or changed"):
+            GPCalib(monotone=True, prediction=prediction).set_state(learned | forged | {"shift_mean_": falling})
 
 
 @pytest.mark.long

@@ -1,4 +1,4 @@
-"""The objective in TensorFlow and GPflow, which holds that in NumPy to its value, gradient and fits."""
+"""The objective in TensorFlow, and GPflow's own model, which hold that in NumPy to its value, gradient and fits."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from calib import hardware
+from calib.calibrators import backend
 from calib.calibrators.gpcalib import GPCalib, training
 from calib.calibrators.gpcalib.posterior import Posterior
 from calib.numerics import log_softmax, softmax
@@ -15,7 +16,7 @@ from tests.calibrators.gpcalib import naive
 from tests.calibrators.gpcalib.test_objective import KINDS, objective_of, some_objective
 from tests.conftest import Later, simulate
 
-gpflow, gpflow_model = Later("gpflow"), Later("calib.calibrators.gpcalib.gpflow_model")
+gpflow, tensorflow_objective = Later("gpflow"), Later("calib.calibrators.gpcalib.tensorflow_objective")
 
 # Any two values of two options occur together in one of these.
 PAIRWISE = [
@@ -35,7 +36,7 @@ def test_tensorflow_has_the_same_objective_and_gradient(space, covariance, varia
     """Operation by operation: to compile them takes longer than all comparisons."""
     monkeypatch.setattr("tensorflow.function", lambda function, autograph: function)
     objective, places = some_objective(space, covariance, variational, after_earlier)
-    model = gpflow_model.LatentGP(objective)
+    model = tensorflow_objective.TensorFlowObjective(objective)
     for vector in places:
         (value, gradient), (expected, by_tape) = objective(vector), model(vector)
         assert value == pytest.approx(expected, rel=1e-8)
@@ -55,12 +56,10 @@ def test_a_fit_on_a_gpu_ends_at_the_same_function(params, pretend_gpu):
 
 
 def test_where_the_gpu_is_full_the_cpu_fits_the_same(pretend_gpu, monkeypatch):
-    from calib.calibrators import _tensorflow
-
     def full(objective):
-        raise _tensorflow.tf.errors.ResourceExhaustedError(None, None, "OOM when allocating tensor")
+        raise backend.tensorflow().errors.ResourceExhaustedError(None, None, "OOM when allocating tensor")
 
-    monkeypatch.setattr(training, "_on_gpu", full)
+    monkeypatch.setattr(training, "_in_tensorflow", full)
     logits, labels = simulate(100, 3)
     fitted = GPCalib(device="gpu", max_iter=5).fit(logits, labels)
     assert any("ran out of memory" in note for note in fitted.notes())
@@ -128,21 +127,8 @@ def test_the_numpy_posterior_equals_gpflow(full):
     assert np.abs(posterior.covariance(inputs[:40]) + noise - joint.numpy()[0]).max() < 1e-6
 
 
-def test_triangular_holds_each_number_once():
-    values = np.arange(1.0, 7.0)
-    matrix = gpflow_model.triangular().forward(values).numpy()
-    np.testing.assert_array_equal(matrix, np.tril(matrix))
-    np.testing.assert_array_equal(np.sort(matrix[np.tril_indices(3)]), values)
-
-
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("inputs", "variational"),
-    [
-        ("logits", "full"),
-        *(pytest.param(*kind, marks=pytest.mark.long) for kind in (("logits", "diagonal"), ("probs", "full"))),
-    ],
-)
+@pytest.mark.parametrize(("inputs", "variational"), [("logits", "diagonal"), ("probs", "full")])
 def test_a_fit_leaves_no_graph_behind(inputs, variational, pretend_gpu):
     kind = Later("tensorflow.python.framework.func_graph").FuncGraph
 

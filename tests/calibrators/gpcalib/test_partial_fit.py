@@ -159,9 +159,22 @@ def test_cancelling_leaves_the_fit_as_it_was():
     calibrator = GPCalib(max_iter=3).fit(LOGITS[:100], LABELS[:100])
     before = calibrator.get_state()
     with pytest.raises(FitCancelled):
-        calibrator.partial_fit(LOGITS[300:400], LABELS[300:400], callback=cancel)
+        calibrator.partial_fit(LOGITS[300:400], LABELS[300:400], progress=cancel)
+    unchanged(calibrator, before)
+
+
+def test_a_failure_on_the_way_leaves_the_fit_as_it_was(monkeypatch):
+    """However far it came: what it learned last is where it breaks here."""
+    calibrator = GPCalib(max_iter=3).fit(LOGITS[:100], LABELS[:100])
+    before = calibrator.get_state()
+    monkeypatch.setattr("calib.calibrators.gpcalib.COLLAPSED", None)
+    with pytest.raises(TypeError):
+        calibrator.partial_fit(LOGITS[300:400], LABELS[300:400])
+    unchanged(calibrator, before)
+
+
+def unchanged(calibrator: GPCalib, before: dict) -> None:
     after = calibrator.get_state()
-    assert calibrator.fitted
     assert before.keys() == after.keys()
     assert all(before[name] is after[name] for name in before)
 
@@ -174,6 +187,8 @@ def test_what_cannot_be_gone_on_from_is_refused():
         calibrator.partial_fit(LOGITS[:0], LABELS[:0])
     with pytest.raises(CalibrationError, match="NaN"):
         calibrator.partial_fit(np.full((2, 6), np.nan), np.zeros(2, int))
+    with pytest.raises(CalibrationError, match=r"these are probabilities.*calib\.logits"):
+        calibrator.partial_fit(softmax(LOGITS[:50]), LABELS[:50])
     with pytest.raises(CalibrationError, match="inputs='probs', fit it on all rows"):
         calibrator.set_params(inputs="probs").partial_fit(LOGITS[:50], LABELS[:50])
 

@@ -222,12 +222,16 @@ def test_a_line_search_that_fails_is_reported_in_words(monkeypatch):
         assert says in note
 
 
-def test_logits_of_thousands_are_finite_and_said_so():
-    logits, labels = simulate(150, 4)
-    calibrator = GPCalib(max_iter=100).fit(1e3 * logits, labels)
-    answers = check(calibrator, np.concatenate([1e3 * logits, extremes(4)]))
+@pytest.mark.parametrize("inputs", ["logits", "probs"])
+@pytest.mark.parametrize("unit", [1e-80, 1e-5, 1e3, 1e60])
+def test_the_unit_of_the_logits_is_found_and_said(unit, inputs):
+    """However few the rows are, and whatever is asked about later."""
+    logits, labels = simulate(100, 4)
+    calibrator = GPCalib(inputs=inputs, max_iter=50).fit(unit * logits, labels)
+    answers = check(calibrator, np.concatenate([unit * logits, extremes(4)]))
+    calibrator.check_state()
     assert any("far from log-probabilities" in note for note in calibrator.notes())
-    assert nll(answers["draws"][:150], labels) < nll(softmax(1e3 * logits), labels) - 1.0
+    assert nll(answers["draws"][:100], labels) < nll(softmax(logits / 2), labels) + 0.02
 
 
 def test_logits_that_are_no_numbers_are_refused_in_a_sentence():

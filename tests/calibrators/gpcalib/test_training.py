@@ -8,10 +8,9 @@ import sys
 import numpy as np
 import pytest
 
-from calib.base import no_callback
+from calib.base import silent
 from calib.calibrators.gpcalib import training
 from calib.calibrators.gpcalib.statistics import starting_inducing_inputs
-from calib.errors import FitCancelled
 from calib.numerics import log_softmax
 from tests.conftest import ROOT, simulate
 
@@ -22,33 +21,23 @@ OPTIONS = {
     "variational": "diagonal",
     "max_iter": 1000,
     "device": "cpu",
-    "use_gpu": False,
     "seed": 0,
 }
 
 
-def fit(logits, labels, callback=no_callback, **changes):
-    return training.fit_latent_gp(logits, labels, callback=callback, **(OPTIONS | changes))
+def fit(logits, labels, progress=silent, **changes):
+    return training.fit_latent_gp(logits, labels, progress=progress, **(OPTIONS | changes)).result
 
 
-def test_the_objective_rises_and_the_callback_sees_each_step(overconfident):
+def test_the_objective_rises_and_progress_is_told_of_each_step(overconfident):
     seen = []
-    result = fit(*overconfident, callback=lambda *step: seen.append(step))
+    result = fit(*overconfident, progress=lambda *step: seen.append(step))
     assert result.report.converged
     assert result.report.message == f"converged after {len(seen)} iterations"
     assert (np.diff(result.report.trace) > -1e-6).all()
     assert [s[0] for s in seen] == list(range(1, len(seen) + 1))
     assert {s[1] for s in seen} == {1000}
     assert np.array_equal(result.report.trace[1:], [s[2] for s in seen])
-
-
-def test_a_callback_that_raises_ends_the_fit(overconfident):
-    def cancel(step, total, value):
-        if step == 3:
-            raise FitCancelled
-
-    with pytest.raises(FitCancelled):
-        fit(*overconfident, callback=cancel)
 
 
 @pytest.mark.long
