@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest, platt_targets
-from calib.numerics import Floats, Ints, blocks, edges_at_or_below, sigmoid
+from calib.numerics import Floats, Ints, edges_at_or_below, sigmoid
 from calib.parameters import ROUNDING, param
 
 
@@ -33,13 +33,13 @@ class Tally:
         if weights is not None:
             scores, found = np.unique(log_odds, return_inverse=True)
             counts, held = (np.bincount(found, each, len(scores)) for each in (weights, weights * positives))
-            return cls(scores, counts, held)
+            return cls(scores, counts.astype(float), held.astype(float))
         # Sorting scores alone is quicker, and one class against the rest has few positives to look up.
-        scores = np.sort(log_odds)
-        starts = np.flatnonzero(np.append(True, scores[1:] > scores[:-1]))
-        scores, counts = scores[starts], np.diff(starts, append=len(scores)).astype(float)
-        held = np.bincount(np.searchsorted(scores, log_odds[positives]), minlength=len(scores))
-        return cls(scores, counts, held.astype(float))
+        ordered = np.sort(log_odds)
+        starts = np.flatnonzero(np.append(True, ordered[1:] > ordered[:-1]))
+        scores, repeats = ordered[starts], np.diff(starts, append=len(ordered))
+        found = np.searchsorted(scores, log_odds[positives])
+        return cls(scores, repeats.astype(float), np.bincount(found, minlength=len(scores)).astype(float))
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,50 +160,3 @@ def interpolate(points: Floats, knots: Floats, values: Floats) -> Floats:
     np.maximum(found, np.minimum(values[:-1], values[1:])[left], out=found)
     np.minimum(found, np.maximum(values[:-1], values[1:])[left], out=found)
     return np.where(points == knots[-1], values[-1], found)
-
-
-# BRIDGE for enir: from here to the end
-BLOCK_PAIRS = 1 << 20
-"""Pairs sorted at a time."""
-
-
-@dataclass(frozen=True, eq=False)
-class Runs:
-    """Neighbouring pairs that isotonic regression gives one value, since their labels do not rise, as one run each.
-
-    Attributes
-    ----------
-    first, last : (r,) lowest and highest score of each, in increasing order.
-    counts, positives : (r,) its pairs, and how many of them are positive.
-    """
-
-    first: Floats
-    last: Floats
-    counts: Ints
-    positives: Ints
-
-
-def falling_runs(log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Runs:
-    """Runs of (m,) pairs with both outcomes: each distinct score of a positive, and the negatives between two of them.
-
-    One class against the rest has few positives, so only they are sorted as a whole. Of the negatives, sorted block by
-    block, the number and the two outermost between any two positives are enough, which takes no memory to speak of.
-    """
-    scores, n_positive = np.unique(log_odds[positives], return_counts=True)
-    n_tied, n_between = np.zeros(len(scores), int), np.zeros(len(scores) + 1, int)
-    first, last = np.full(len(n_between), np.inf), np.full(len(n_between), -np.inf)
-    for rows in blocks(len(log_odds), 1, BLOCK_PAIRS):
-        negatives = np.sort(log_odds[rows][~positives[rows]])
-        left, right = (np.searchsorted(negatives, scores, side=side) for side in ("left", "right"))
-        starts, stops = np.append(0, right), np.append(left, len(negatives))
-        n_tied += right - left
-        n_between += stops - starts
-        some = stops > starts
-        first[some] = np.minimum(first[some], negatives[starts[some]])
-        last[some] = np.maximum(last[some], negatives[stops[some] - 1])
-    # Negatives below the lowest positive, that positive, the negatives above it, and so on.
-    place = np.arange(1, len(n_between))
-    counts, of_positives = np.insert(n_between, place, n_positive + n_tied), np.insert(0 * n_between, place, n_positive)
-    held = counts > 0
-    first, last = (np.insert(each, place, scores)[held] for each in (first, last))
-    return Runs(first, last, counts[held], of_positives[held])

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Protocol, Self
-from inspect import signature  # BRIDGE
 
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE, Calibrator, Progress, silent
+from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE, Calibrator, Progress
 from calib.calibrators.top_class import filled_in_proportion, top_log_odds
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, one_vs_rest_log_odds, sigmoid, softmax
-from calib.parameters import Array, Either, Entries, Items, param, unusable  # BRIDGE: Array, Either, Entries, Items
+from calib.parameters import param, unusable
 
 Bools = npt.NDArray[np.bool_]
 
@@ -22,6 +21,10 @@ SHARING = (
     "Patel et al. 2020)."
 )
 """Explanation of the two words in titles."""
+
+
+FAR_AND_NEAR = np.concatenate([np.linspace(-40.0, 40.0, 81), [-1e9, 1e9]])
+"""Log-odds at which a stored map must give probabilities."""
 
 
 class Map(Protocol):
@@ -64,7 +67,6 @@ class OneVsRest(Calibrator):
     map_type: ClassVar[type[Map]]
     weighted: ClassVar[bool] = True
     """Whether ``_fit_map`` can weigh rows."""
-    platt_correction: ClassVar[bool] = False  # BRIDGE
     mirrored: ClassVar[bool] = True
     """Whether a map of two classes is the same seen from the other of them."""
 
@@ -72,20 +74,16 @@ class OneVsRest(Calibrator):
         super().__init_subclass__()
         if not cls.weighted:
             cls.takes = cls.takes - {"weights"}
-        if "state" in vars(cls):  # BRIDGE
-            del cls.state  # BRIDGE
-        if len(signature(cls._fit_map).parameters) == 3:  # BRIDGE
-            cls.takes = cls.takes - {"weights"}  # BRIDGE
 
     @property
     def is_monotone(self) -> bool:
         """Whether a higher log-odds never gets a lower probability."""
-        return bool(getattr(self, "monotone", True))  # BRIDGE: return True
+        return True
 
     @property
     def scales_first(self) -> bool:
         """Whether logits of more than two classes are divided by the best temperature before they are mapped."""
-        return bool(getattr(self, "after_temperature", False))  # BRIDGE: return False
+        return False
 
     # -- what subclasses write -------------------------------------------------------------------------
 
@@ -109,6 +107,11 @@ class OneVsRest(Calibrator):
 
     def notes(self) -> list[str]:
         notes = []
+        if self.weight_ < self.n_rows_:
+            notes.append(
+                f"The weights of {self.n_rows_:,} rows sum to {self.weight_:.3g}. Penalties and Platt's targets count them as "
+                "so many rows; if they are not counts, scale them to a mean of one."
+            )
         if self.fallback_rows_:
             notes.append(
                 f"In {self.fallback_rows_:,} of {self.n_rows_:,} calibration rows every class was mapped to zero; "
@@ -147,15 +150,7 @@ class OneVsRest(Calibrator):
         sharing = "shared map" if self.share_classes else "class-wise"
         return ", ".join(changed if n_classes == 2 and self.share_classes else [sharing, *changed])
 
-    def _fit(
-        self,
-        logits: Floats,
-        labels: Ints,
-        *old: Any,
-        progress: Progress = silent,
-        weights: Floats | None = None,
-        **_: Any,
-    ) -> None:
+    def _fit(self, logits: Floats, labels: Ints, *, progress: Progress, weights: Floats | None = None) -> None:
         if weights is not None:
             held = weights > 0
             logits, labels, weights = logits[held], labels[held], weights[held]
@@ -165,14 +160,14 @@ class OneVsRest(Calibrator):
         if self.scales_first and n_classes > 2:
             self.temperature_ = best_temperature(logits, labels, weights)
         log_odds, positives = self._pairs(self._scaled(logits), labels)
-        n_pairs = log_odds.shape[1] * (len(labels) if weights is None else float(weights.sum()))
+        n_columns = log_odds.shape[1]
+        self.weight_ = len(labels) if weights is None else float(weights.sum())
         # The margin counts the pairs of all classes, also for class-wise maps, so that the classes of a row share about
-        # one part in n of its mass.
-        self.margin_ = 1 / (n_pairs + 2)
-        self._count(len(labels), log_odds.size)  # BRIDGE
+        # one part in n of its mass. Weights may be on any scale, and no row is less than one.
+        self.margin_ = 1 / (n_columns * max(self.weight_, len(labels)) + 2)
         if self.share_classes:
-            weights_of_pairs = None if weights is None else np.repeat(weights, log_odds.shape[1])
             log_odds, positives = log_odds.reshape(-1, 1), positives.reshape(-1, 1)
+            weights_of_pairs = None if weights is None else np.repeat(weights, n_columns)
         else:
             weights_of_pairs = weights
         n_maps = log_odds.shape[1]
@@ -201,9 +196,8 @@ class OneVsRest(Calibrator):
         return probs
 
     def get_state(self) -> dict[str, Any]:
-        if any(isinstance(each, OldMap) for each in self.maps_):  # BRIDGE
-            return {**super().get_state(), "maps_": [each and dict(each) for each in self.maps_]}
-        return {**super().get_state(), "maps_": [each and dict(vars(each)) for each in self.maps_]}
+        maps = [None if each is None else dict(vars(each)) for each in self.maps_]
+        return {**super().get_state(), "maps_": maps}
 
     def set_state(self, state: Mapping[str, Any]) -> Self:
         if not isinstance(state, Mapping) or not isinstance(state.get("maps_"), list):
@@ -220,12 +214,18 @@ class OneVsRest(Calibrator):
                 f"takes {n_maps}"
             )
 
+    def _try_state(self, logits: Floats) -> None:
+        super()._try_state(logits)
+        for each in self.maps_:
+            arrays = [] if each is None else [np.ravel(v) for v in vars(each).values() if isinstance(v, np.ndarray)]
+            probs = _applied(each, np.concatenate([FAR_AND_NEAR, *arrays]))  # at each knot or edge, among others
+            if not ((probs >= 0) & (probs <= 1)).all() or not all(np.isfinite(array).all() for array in arrays):
+                raise unusable("one of maps_ does not give probabilities")
+
     def _restored(self, learned: Any) -> Map | None:
         """A map from the dictionary of its fields."""
         if learned is None:
             return None
-        if len(signature(type(self)._fit_map).parameters) == 3:  # BRIDGE
-            return OldMap(self, learned)
         names = {f.name for f in fields(self.map_type)}  # type: ignore[arg-type]
         if not isinstance(learned, Mapping) or set(learned) != names:
             raise unusable(f"each of maps_ must be a dictionary of {', '.join(sorted(names))}, or None")
@@ -268,24 +268,7 @@ class OneVsRest(Calibrator):
     def _learned(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map | None:
         if positives.all() or not positives.any():
             return None
-        if len(signature(type(self)._fit_map).parameters) == 3:  # BRIDGE
-            return OldMap(self, self._fit_map(log_odds, positives))  # BRIDGE
         return self._fit_map(log_odds, positives, weights)
-
-    def _count(self, n_rows: int, n_pairs: int) -> None:  # BRIDGE
-        pass
-
-    def targets(self, positives: Any) -> Any:  # BRIDGE
-        if not self.platt_correction:
-            return positives.astype(float)
-        low, high = self.target_levels(int(positives.sum()), positives.size)
-        return np.where(positives, high, low)
-
-    def target_levels(self, n_positive: int, n: int) -> tuple[float, float]:  # BRIDGE
-        return (1 / (n - n_positive + 2), 1 - 1 / (n_positive + 2)) if self.platt_correction else (0.0, 1.0)
-
-    def bounded(self, probs: Any) -> Any:  # BRIDGE
-        return np.clip(probs, self.margin_, 1 - self.margin_)
 
     def _mapped(self, logits: Floats) -> Floats:
         """One-vs-rest probabilities of scaled logits before any normalisation, shape (n, n_classes)."""
@@ -352,7 +335,7 @@ def best_temperature(logits: Floats, labels: Ints, weights: Floats | None = None
     """The temperature of these rows, 1 where they have no best one."""
     from calib.calibrators.temperature import TemperatureScaling
 
-    scaling = TemperatureScaling().fit(logits, labels, **({} if weights is None else {"weights": weights}))
+    scaling = TemperatureScaling().fit(logits, labels, weights=weights)
     return 1.0 if scaling.at_bound else scaling.temperature_
 
 
@@ -363,28 +346,3 @@ def _applied(learned: Map | None, log_odds: Floats) -> Floats:
 def _sums_to_zero(total: Floats) -> Bools:
     # Below the smallest normal number a division by the sum would lose all digits.
     return np.ravel(total) < np.finfo(float).tiny
-
-
-class OldMap(dict):  # BRIDGE
-    def __init__(self, owner: Any, state: Any) -> None:
-        super().__init__(state)
-        self.owner = owner
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in self:
-            raise AttributeError(name)
-        return self[name]
-
-    def apply(self, log_odds: Any) -> Any:
-        return self.owner._apply_map(self, log_odds)
-
-
-BinaryCalibrator = OneVsRest  # BRIDGE
-
-
-def maps_of(**conditions: Any) -> Any:  # BRIDGE
-    return Items(Either(Entries(), Entries(**conditions)))
-
-
-def knots_and_values() -> Any:  # BRIDGE
-    return {"knots": Array("knots", order="rising"), "values": Array("knots", low=0, high=1, order="ascending")}

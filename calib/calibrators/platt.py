@@ -71,9 +71,6 @@ class PlattScaling(LogisticCurves):
     traits: ClassVar[frozenset[str]] = frozenset({POSITIVE})
     map_type: ClassVar[type[Map]] = PlattMap
 
-    def _apply_map(self, learned: Map, log_odds: Floats) -> Floats:  # BRIDGE
-        return learned.apply(log_odds)
-
-    def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None = None) -> Map:
+    def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
         options = {"of_score": self.input == "score", "platt_correction": self.platt_correction}
         return PlattMap.fit(log_odds, positives, weights, **options)

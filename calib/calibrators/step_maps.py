@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -44,10 +44,7 @@ class StepMapCalibrator(OneVsRest):
 
     @property
     def is_monotone(self) -> bool:
-        return bool(getattr(self, "monotone", False))  # BRIDGE: return False
-
-    def _apply_map(self, state: Any, log_odds: Floats) -> Floats:  # BRIDGE
-        return state["values"][edges_at_or_below(log_odds, state["edges"])]
+        return False
 
 
 def edges_at(scores: Floats, cuts: Ints) -> Floats:
@@ -99,7 +96,7 @@ def even_cuts(shares: Floats, n_parts: int) -> Ints:
 
 
 def smoothed_histograms(
-    log_odds: Floats, positives: Bools, weights: Floats | None = None, *old: Any
+    log_odds: Floats, positives: Bools, weights: Floats | None = None
 ) -> tuple[Floats, list[SmoothedHistograms]]:
     """The different scores in order, and histograms of :data:`N_BINS` bins with like shares of both outcomes.
 
@@ -115,8 +112,6 @@ def smoothed_histograms(
     """
     from scipy.special import betaln
 
-    if isinstance(weights, float):  # BRIDGE
-        weights = None
     tally = Tally.of(log_odds, positives, weights)
     shares = shares_below(tally)
     model, rest = (sigmoid(sign * tally.scores) * tally.counts for sign in (1, -1))
@@ -132,10 +127,3 @@ def smoothed_histograms(
         values = (alpha + ones) / (alpha + beta + counts)
         models.append(SmoothedHistograms(starts[1:], evidence.sum(axis=1), values))
     return tally.scores, models
-
-
-def steps(order: Any = None) -> Any:  # BRIDGE
-    from calib.calibrators.one_vs_rest import maps_of
-    from calib.parameters import Array
-
-    return maps_of(edges=Array("bins-1", order="rising"), values=Array("bins", low=0, high=1, order=order))
