@@ -1,12 +1,11 @@
 """Geometric separation at the size of MNIST: separations per CPU second and memory, beside the definition.
 
-    python -m benchmarks.geometry_speed [--quick] [--before CHECKOUT]
+    python -m benchmarks.geometry_speed [--quick]
 
 The data are simulated. "digits": scikit-learn's 1,797 digits enlarged to 28 x 28, turned, sheared, scaled, shifted and
 with noise until there are enough; new inputs are made of other digits than the training set, and 3 % of the predicted
 classes are drawn anew. "unstructured": normal noise with labels and predicted classes that know nothing of it.
-All in float32 and on one thread. Putting the training set in order is part of the time. With ``--before`` exact
-separation alone is measured, three times in turn with that of another checkout of this repository.
+All in float32 and on one thread. Checking and centring the training set is part of the time.
 """
 
 from __future__ import annotations
@@ -14,12 +13,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from statistics import median
 
 import numpy as np
 
-from benchmarks.measure import bytes_after_imports, cost_of, in_checkout, in_fresh_process, machine, markdown, megabytes
+from benchmarks.measure import bytes_after_imports, cost_of, in_fresh_process, machine, markdown, megabytes
 from calib.calibrators.geometric import exact_separation, fast_separation
 from calib.numerics import Floats, Ints
 
@@ -128,37 +125,13 @@ def lines_of(data: str, rows: int, inputs: int) -> list[list[str]]:
     return lines
 
 
-def exact_speed(data: str, rows: int, inputs: int) -> tuple[float, list[float]]:
-    """Exact separations per CPU second, and the values."""
-    sets = simulated_sets(data, rows, inputs)
-    exact_separation(*vars(sets.first(1)).values())  # imports
-    values, per_second, _ = speed(exact_separation, sets)
-    return per_second, values.tolist()
-
-
-def beside(before: Path, rows: int, inputs: int) -> list[list[str]]:
-    """The lines of the table with another checkout: medians, and how far the values are apart."""
-    lines = []
-    for data in DATA:
-        found = [[in_checkout(folder, exact_speed, data, rows, inputs) for folder in (before, None)] for _ in range(3)]
-        then, now = (median(each[k][0] for each in found) for k in (0, 1))
-        apart = np.abs(np.subtract(found[0][0][1], found[0][1][1])).max()
-        lines.append([data, f"{inputs:,}", f"{then:,.0f}", f"{now:,.0f}", f"{now / then:.2f}", f"{apart:.0e}"])
-    return lines
-
-
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a twentieth of the rows, to see that everything runs")
-    parser.add_argument("--before", type=Path, help="another checkout to measure beside this one")
     given = parser.parse_args()
     factor = 20 if given.quick else 1
     print(machine(), end="\n\n")
-    if given.before is not None:
-        header = ["simulated data", "inputs", "before: exact per CPU s", "now", "ratio", "values differ by"]
-        print(markdown(header, beside(given.before, ROWS // factor, INPUTS // factor)))
-        return
     lines = [line for data in DATA for line in in_fresh_process(lines_of, data, ROWS // factor, INPUTS // factor)]
     header = ["simulated data", "separation", "inputs", "per CPU s", "peak memory above the data", "safe"]
     print(f"{ROWS // factor:,} x {SIDE * SIDE} float32", end="\n\n")

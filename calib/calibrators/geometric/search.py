@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from calib.errors import CalibrationError
-from calib.numerics import Floats, Ints, blocks
+from calib.numerics import Floats, Ints, block_rows, blocks
 
 DISTANCES = ("l2", "l1", "linf")
 
@@ -196,22 +196,23 @@ def _distance_blocks(training: TrainingSet, features: Floats, predicted: Ints) -
     Yields rows (m,) that share one predicted class, the rows of F and the bounds (m, N), which the caller may change.
     Classes share a matrix product, so many of them cost no more than one.
     """
-    order = np.argsort(predicted, kind="stable")
-    for part in blocks(len(order), len(training.labels), BLOCK_ENTRIES):
+    order, n = np.argsort(predicted, kind="stable"), len(training.labels)
+    memory = np.empty((min(len(order), block_rows(n, BLOCK_ENTRIES)), n), training.features.dtype)  # new pages are slow
+    for part in blocks(len(order), n, BLOCK_ENTRIES):
         block = order[part]
-        least = _least_squared(training.extended(features[block]), training.points)
+        least = _least_squared(training.extended(features[block]), training.points, memory[: len(block)])
         ends = [*np.flatnonzero(np.diff(predicted[block])) + 1, len(block)]
         for start, stop in zip([0, *ends], ends, strict=False):
             rows = block[start:stop]
             yield rows, np.flatnonzero(training.labels == predicted[rows[0]]), least[start:stop]
 
 
-def _least_squared(points: Floats, others: Floats) -> Floats:
+def _least_squared(points: Floats, others: Floats, out: Floats | None = None) -> Floats:
     """Lower bounds (m, k) of the squared distances of (m, d + 2) from (k, d + 2) extended inputs."""
     factors = -2 * points
     factors[:, -2] = 1
     factors[:, -1] = points[:, -2] - np.finfo(points.dtype).tiny  # products too small for the dtype are lost
-    return factors @ others.T
+    return np.matmul(factors, others.T, out=out)
 
 
 def _record_nearest(
@@ -320,6 +321,11 @@ class _Search:
     other: Floats
     result: Separations
 
+    @cached_property
+    def same_points(self) -> Floats:
+        """(|F|, d + 2) the x' as :meth:`TrainingSet.extended` has them."""
+        return self.training.points[self.same_rows]
+
     def run(self) -> None:
         """Write the exact separations of the inputs."""
         self._take(np.arange(len(self.rows)), self.result.other_row[self.rows])
@@ -334,7 +340,7 @@ class _Search:
     def _take(self, inputs: Ints, other_rows: Ints) -> None:
         """Take the maximum over F for pairs of an input and an x'', and write those that are lower than before."""
         training, result = self.training, self.result
-        points = training.points[self.same_rows]
+        points = self.same_points
         for part in blocks(len(inputs), len(points), PART_ENTRIES):
             rows, others = self.rows[inputs[part]], other_rows[part]
             to_other = np.square(_l2(self.features, rows, training.features, others))
