@@ -186,8 +186,8 @@ class GPCalib(Calibrator):
         self.fitted_as_ = {name: getattr(self, name) for name in FIXED}
         self.grid_, self.interpolation_order_ = table.grid.nodes, table.grid.order
         self.shift_mean_, self.shift_variance_, self.shift_draws_ = table.shift, table.variance, table.draws
-        self.objective_trace_, self.objective_ = fit.report.trace, float(fit.report.trace[-1])
-        self.n_iter_, self.converged_, self.message_ = fit.report.n_iter, fit.report.converged, fit.report.message
+        self.objective_trace_, self.objective_, self.n_iter_ = fit.trace, float(fit.trace[-1]), len(fit.trace) - 1
+        self.converged_, self.message_ = fit.converged, fit.message
         self.device_, self.device_note_ = ran.device, ran.note
         self.n_rows_ += fit.n_rows
         self.n_rows_given_ += len(logits)

@@ -19,7 +19,7 @@ from calib.calibrators.gpcalib.statistics import (
     starting_inducing_inputs,
     training_grid,
 )
-from calib.calibrators.minimisation import LBFGSReport
+from calib.formatting import plural
 from calib.numerics import Floats, Ints
 
 FLAT = 0.01
@@ -35,7 +35,7 @@ def maximise(
     bounds: list[tuple[float | None, float | None]],
     max_iter: int,
     progress: Progress,
-) -> tuple[Floats, LBFGSReport]:
+) -> tuple[Floats, Floats, bool, str]:
     """L-BFGS-B with the reference's tight tolerance: stopping early moves the calibration error visibly.
 
     The long memory (40 pairs, with some thirty parameters) halves the number of iterations. After one wild step
@@ -46,6 +46,11 @@ def maximise(
     ----------
     value_and_gradient : of the objective in nats at (p,) parameters.
     start, bounds : where to begin, (p,), and the lowest and highest value of each parameter.
+
+    Returns
+    -------
+    (p,) parameters, (n_iter + 1,) values at the start and after each iteration, whether the optimiser finished, and why
+    it stopped in words.
     """
     trace = [value_and_gradient(start)[0]]
     last = start
@@ -73,13 +78,24 @@ def maximise(
             callback=after_iteration,
             options={"maxiter": max_iter - done, "maxfun": 20 * max_iter, "ftol": 2.2e-9, "maxcor": 40},
         )
-        report = LBFGSReport.from_result(result, trace)
+        ending = _ending(result, len(trace) - 1)
         if not np.isfinite(result.fun):
-            return last, report
+            return last, np.array(trace), *ending
         last = result.x
         flat = float(np.abs(result.jac).max()) <= FLAT * max(1.0, abs(trace[-1]))
         if flat or len(trace) > max_iter or trace[-1] < before + WORTHWHILE:
-            return last, report
+            return last, np.array(trace), *ending
+
+
+def _ending(result: OptimizeResult, n_iter: int) -> tuple[bool, str]:
+    iterations = plural(n_iter, "iteration")
+    if not np.isfinite(result.fun):
+        return False, f"stopped where the objective overflows, after {iterations}"
+    if result.success:
+        return True, f"converged after {iterations}"
+    if result.status == 1:
+        return False, f"stopped at the limit of {iterations}"
+    return False, f"the line search found no better point after {iterations}"  # which may be on a slope
 
 
 MOST_ROWS = 50_000
@@ -102,14 +118,17 @@ class LatentFit:
     ----------
     posterior : the fitted function.
     likelihood : second-order expansion of the likelihood of all rows; its range is that of the kernel inputs.
-    report : of the optimiser, with the objective in nats.
-    resolved : whether the grid can follow the function; where it cannot, the report says that it did not converge.
+    trace : (n_iter + 1,) the objective in nats, at the start and after each iteration.
+    converged, message : whether the optimiser finished, and why it stopped in words.
+    resolved : whether the grid can follow the function; where it cannot, the fit counts as not converged.
     n_rows : calibration rows used.
     """
 
     posterior: Posterior
     likelihood: QuadraticLikelihood
-    report: LBFGSReport
+    trace: Floats
+    converged: bool
+    message: str
     resolved: bool
     n_rows: int
 
@@ -141,14 +160,15 @@ def fit_latent_gp(
         statistics = grid_statistics(logits[rows], labels[rows], space, grid)
         objective = Objective(statistics, start, space, covariance, variational, earlier)
         evaluate = _in_tensorflow(objective) if on_gpu else objective
-        vector, report = maximise(evaluate, objective.start, objective.bounds, max_iter, progress)
+        vector, trace, converged, message = maximise(evaluate, objective.start, objective.bounds, max_iter, progress)
         posterior = at = objective.parametrisation.posterior(vector)
-        resolved = _resolved(posterior, grid, report.trace)
+        resolved = _resolved(posterior, grid, trace)
         if not resolved:
-            report = replace(report, converged=False, message=TOO_STEEP)
+            converged, message = False, TOO_STEEP
             # Expanded at the prior mean with hardly any variance: here it would be an expansion of the grid's faults.
             at = replace(posterior, q_mean=np.zeros_like(posterior.q_mean), variance=1e-6)
-        return LatentFit(posterior, objective.expansion(at), report, resolved, statistics.sums.shape[0])
+        n_rows = statistics.sums.shape[0]
+        return LatentFit(posterior, objective.expansion(at), trace, converged, message, resolved, n_rows)
 
     def optimise(on_gpu: bool) -> LatentFit:
         fit = attempt(grid, MOST_ROWS, on_gpu)

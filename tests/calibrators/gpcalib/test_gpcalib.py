@@ -65,52 +65,6 @@ def test_held_out_log_loss_nears_that_of_the_truth(params):
     assert left < (0.25 if calibrator.inputs == "probs" else 0.05)
 
 
-def test_all_ways_to_predict_agree():
-    logits, _ = simulate(200, 4, seed=1)
-    calibrator = fitted()
-    assert calibrator.notes() == []
-    draws = predict(calibrator, "draws", logits)
-    for way in WAYS:
-        assert np.abs(predict(calibrator, way, logits) - draws).max() < 0.06, way
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_predictions_do_not_depend_on_the_batch(way):
-    logits, _ = simulate(60, 4, seed=1)
-    together = predict(fitted(), way, logits)
-    apart = np.concatenate([predict(fitted(), way, logits[i : i + 1]) for i in range(60)])
-    assert np.abs(together - apart).max() < 1e-12
-    assert np.array_equal(together, predict(fitted(), way, logits))
-
-
-@pytest.mark.parametrize("inputs", ["logits", pytest.param("probs", marks=pytest.mark.long)])
-def test_monotone_keeps_every_predicted_class(inputs):
-    """Labels from a function that falls beyond 1.5, and test logits a hair apart."""
-    generator = np.random.default_rng(0)
-    logits = generator.normal(size=(800, 3)) * 2.5
-    latent = 1.5 * np.where(logits < 1.5, logits, 3.0 - logits)
-    labels = np.argmax(latent + generator.gumbel(size=logits.shape), axis=1)
-    calibrator = GPCalib(monotone=True, inputs=inputs, max_iter=60).fit(logits, labels)
-    assert {KEEPS_ACCURACY, KEEPS_RANKING} <= calibrator.promises(3)
-    test = generator.normal(size=(4000, 3)) * 6.0
-    test[:, 1] = test[:, 0] + generator.choice([-1e-3, 1e-3], size=len(test))
-    loose = GPCalib(max_iter=60).fit(logits, labels)
-    for way in ("draws", "mean"):
-        assert (predict(calibrator, way, test).argmax(axis=1) == test.argmax(axis=1)).all()
-        if inputs == "logits":  # where ln p may not fall as steeply, the free fit does not either
-            assert (predict(loose, way, test).argmax(axis=1) != test.argmax(axis=1)).mean() > 0.1
-
-
-def test_what_is_not_kept_is_not_promised():
-    assert KEEPS_ACCURACY not in GPCalib().promises(3)
-    assert KEEPS_ACCURACY not in GPCalib(monotone=True, prediction="delta").promises(3)
-
-
-def test_independent_predictions_of_a_full_covariance_are_refused():
-    with pytest.raises(CalibrationError, match="choose prediction='draws'"):
-        GPCalib(covariance="full", prediction="delta").check_params()
-
-
 def test_classes_absent_from_the_calibration_set_keep_a_probability():
     logits, labels = simulate(300, 5)
     rows = labels != 2

@@ -259,11 +259,11 @@ def test_rows_beyond_the_most_are_left_out_and_said_so(monkeypatch):
 @pytest.mark.parametrize("way", ["draws", *(pytest.param(way, marks=pytest.mark.long) for way in ("mean", "delta"))])
 @pytest.mark.long
 def test_prediction_needs_no_more_memory_for_more_rows(way):
-    """Beyond the output itself: the blocks in work are of one size."""
-    calibrator = GPCalib(max_iter=1, prediction=way).fit(*simulate(50, 1000))
-    logits, _ = simulate(8000, 1000)
+    """Beyond the output itself: the blocks in work are of one size, which few classes have the grid's share of."""
+    calibrator = GPCalib(max_iter=1, prediction=way).fit(*simulate(50, 3))
+    logits, _ = simulate(200_000, 3)
     beyond = []
-    for n in (3000, 8000):
+    for n in (90_000, 200_000):
         tracemalloc.start()
         probs = calibrator.predict_proba(logits[:n])
         beyond.append(tracemalloc.get_traced_memory()[1] - probs.nbytes)

@@ -32,12 +32,12 @@ def fit(logits, labels, progress=silent, **changes):
 def test_the_objective_rises_and_progress_is_told_of_each_step(overconfident):
     seen = []
     result = fit(*overconfident, progress=lambda *step: seen.append(step))
-    assert result.report.converged
-    assert result.report.message == f"converged after {len(seen)} iterations"
-    assert (np.diff(result.report.trace) > -1e-6).all()
+    assert result.converged
+    assert result.message == f"converged after {len(seen)} iterations"
+    assert (np.diff(result.trace) > -1e-6).all()
     assert [s[0] for s in seen] == list(range(1, len(seen) + 1))
     assert {s[1] for s in seen} == {1000}
-    assert np.array_equal(result.report.trace[1:], [s[2] for s in seen])
+    assert np.array_equal(result.trace[1:], [s[2] for s in seen])
 
 
 @pytest.mark.long
@@ -58,10 +58,10 @@ def test_an_optimiser_that_stops_on_a_slope_starts_afresh(monkeypatch, overconfi
     result = fit(*overconfident)
     assert len(runs) == 2
     assert runs[0] == 3
-    assert result.report.trace[3] < whole.report.trace[-1] - 1.0
-    assert result.report.trace[-1] > whole.report.trace[-1] - 0.1
-    assert result.report.message == f"converged after {sum(runs)} iterations"
-    assert len(result.report.trace) == sum(runs) + 1
+    assert result.trace[3] < whole.trace[-1] - 1.0
+    assert result.trace[-1] > whole.trace[-1] - 0.1
+    assert result.message == f"converged after {sum(runs)} iterations"
+    assert len(result.trace) == sum(runs) + 1
 
 
 def test_an_objective_that_overflows_ends_the_fit_where_it_still_was_a_number(monkeypatch, overconfident):
@@ -76,14 +76,14 @@ def test_an_objective_that_overflows_ends_the_fit_where_it_still_was_a_number(mo
     monkeypatch.setattr(training, "minimize", overflow)
     result = fit(*overconfident)
     assert runs == [5]
-    assert not result.report.converged
-    assert result.report.message == "stopped where the objective overflows, after 5 iterations"
+    assert not result.converged
+    assert result.message == "stopped where the objective overflows, after 5 iterations"
     monkeypatch.undo()
     stopped = fit(*overconfident, max_iter=5)
-    assert not stopped.report.converged
-    assert stopped.report.message == "stopped at the limit of 5 iterations"
+    assert not stopped.converged
+    assert stopped.message == "stopped at the limit of 5 iterations"
     np.testing.assert_allclose(result.posterior.q_mean, stopped.posterior.q_mean)
-    np.testing.assert_allclose(result.report.trace, stopped.report.trace)
+    np.testing.assert_allclose(result.trace, stopped.trace)
 
 
 @pytest.mark.long
@@ -92,7 +92,7 @@ def test_too_many_rows_are_subsampled_with_the_seed(monkeypatch):
     logits, labels = simulate(400, 4)
     results = [fit(logits, labels, max_iter=1, seed=seed) for seed in (0, 0, 1)]
     assert [r.n_rows for r in results] == [100, 100, 100]
-    assert results[0].report.trace[0] == results[1].report.trace[0] != results[2].report.trace[0]
+    assert results[0].trace[0] == results[1].trace[0] != results[2].trace[0]
 
 
 def test_where_tensorflow_is_not_installed_a_fit_runs_on_the_cpu_and_says_so():
@@ -139,8 +139,8 @@ def test_a_function_steeper_than_the_grid_is_said_so_and_leaves_a_summary_of_the
     monkeypatch.setattr("calib.calibrators.gpcalib.training.STEEPEST", 1e-6)
     logits, labels = simulate(200, 4)
     result = fit(logits, labels, max_iter=5)
-    assert not result.report.converged
-    assert "steeper" in result.report.message
+    assert not result.converged
+    assert "steeper" in result.message
     summary = result.likelihood
     raw = float(log_softmax(logits)[np.arange(200), labels].sum())
     assert summary.constant == pytest.approx(raw, rel=0.01)
