@@ -147,7 +147,7 @@ class GPCalib(Calibrator):
             raise CalibrationError("There are no rows to learn from; give at least one.")
         longer = copy(self)
         try:
-            longer._learn(rows, labels, QuadraticLikelihood(**self.quadratic_likelihood_), progress)
+            longer._fit_latent(rows, labels, QuadraticLikelihood(**self.quadratic_likelihood_), progress)
         except ModuleNotFoundError as error:
             raise CalibrationError(missing_package(error)) from error
         vars(self).update(vars(longer))
@@ -156,9 +156,11 @@ class GPCalib(Calibrator):
     def _fit(self, logits: Floats, labels: Ints, *, progress: Progress) -> None:
         self.offset_, self.scale_ = logit_offset(logits), logit_scale(logits, labels)
         self.n_rows_ = self.n_rows_given_ = self.n_parts_ = 0
-        self._learn(logits, labels, None, progress)
+        self._fit_latent(logits, labels, None, progress)
 
-    def _learn(self, logits: Floats, labels: Ints, earlier: QuadraticLikelihood | None, progress: Progress) -> None:
+    def _fit_latent(
+        self, logits: Floats, labels: Ints, earlier: QuadraticLikelihood | None, progress: Progress
+    ) -> None:
         from calib.calibrators.gpcalib.training import fit_latent_gp
 
         n_draws, seed = self.n_draws, self.random_state
@@ -272,8 +274,8 @@ class GPCalib(Calibrator):
                     "fit again, or set it back."
                 )
 
-    def check_state(self) -> None:
-        super().check_state()
+    def _try_state(self, logits: Floats) -> None:
+        super()._try_state(logits)
         state = self.get_state()
         for name, least in LEAST.items():
             if fault := number_fault(state.get(name), False, least, LARGEST):

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.calibrators.gpcalib.interpolation import Grid
-from calib.numerics import Floats
-from calib.parameters import CLOSEST, ROUNDING, unusable
+from calib.numerics import LARGEST, Floats
+from calib.parameters import ROUNDING, unusable
 
 JITTER = 1e-6
 """Added to the diagonal of K_uu beside the white noise, which tends to fall to nothing."""
@@ -117,7 +117,7 @@ def check_shifts(shifts: Floats, grid: Grid, space: str, monotone: bool) -> None
     CalibrationError
         For (n, grid.size) shifts that are too steep, or fall with ``monotone``, and for a grid that is none.
     """
-    if grid.order not in (1, 3) or grid.size < 4 or not grid.spacing > CLOSEST:
+    if grid.order not in (1, 3) or grid.size < 4 or not grid.spacing > 1 / LARGEST:
         raise unusable(f"order {grid.order} on {grid.size} nodes from {grid.low} to {grid.high} is no interpolation")
     change = np.diff(shifts, axis=1)
     if grid.order == 3 and (monotone or np.abs(change[1:]).max() > 2 * STEEP):
