@@ -130,6 +130,31 @@ def check_of_rows(name: str, values: Any, n: int) -> npt.NDArray[Any]:
     return array / array.max() if array.max() > LARGEST else array  # whose sum would be infinite; only ratios matter
 
 
+TAKE_WEIGHTS = (
+    *("temperature", "isotonic", "beta", "platt", "histogram", "vector", "structured_vector", "quadratic", "spline"),
+    "auto",
+)
+"""Registry names of the methods whose ``fit`` takes weights of the rows."""
+
+
+def check_extras(method: type[Any], given: dict[str, Any], n: int) -> dict[str, Any]:
+    """The arrays beyond logits and labels that a fit to n rows is given, checked; those that are None are left out.
+
+    Raises
+    ------
+    CalibrationError
+        For an array that the method (a class of calibrators) does not know, and for one that it needs and lacks.
+    """
+    given = {name: array for name, array in given.items() if array is not None}
+    if "weights" in set(given) - method.takes:
+        raise CalibrationError(f"{method.__name__} takes no weights; these methods do: {', '.join(TAKE_WEIGHTS)}.")
+    if set(given) - method.takes != method.needs:
+        wanted = ", ".join(sorted(method.needs)) or "no further arrays"
+        wanted += f" and, where known, {' and '.join(sorted(method.takes))}" if method.takes else ""
+        raise CalibrationError(f"{method.__name__} takes {wanted}, but was given {sorted(given)}.")
+    return {name: check_of_rows(name, array, n) if name in method.takes else array for name, array in given.items()}
+
+
 def _numbers(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     if array.dtype.kind not in "fiu":
         raise CalibrationError(f"{name} must be numbers; got dtype {array.dtype}.")

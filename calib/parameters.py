@@ -1,41 +1,21 @@
-"""What a calibrator declares: its hyper-parameters, and a condition for each attribute that it learns.
-
-A hyper-parameter is one line, from which checks, names, sentences and widgets come. Learned attributes are checked
-because anybody can write a file with a right checksum: what it says is taken on only where a fit could have learned it,
-so that probabilities come out whatever the file is. The same check stands before every file that is written.
-"""
+"""Hyper-parameters: one line declares each, and checks, names, sentences and widgets come from it."""
 
 from __future__ import annotations
 
 import shlex
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import field, fields
-from typing import Any, Literal, Self
+from typing import Any
 
 import numpy as np
 
 from calib.errors import CalibrationError
-from calib.numerics import LARGEST
-
-MOST = 2**53
-"""Largest count: floats hold all whole numbers up to it."""
 
 CLOSEST = float(np.finfo(np.float64).tiny)
 """Least distance of rising numbers, by which one can divide."""
 
 ROUNDING = 1e-9
 """How far sums and the order of values may be off."""
-
-INTEGERS = (np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
-"""Types of whole numbers."""
-
-FLOATS = (np.float32, np.float64)
-"""Types of numbers that were uploaded."""
-
-Order = Literal["rising", "ascending"]
-"""Each number is larger than the one before, or no smaller."""
 
 
 def param(
@@ -127,199 +107,6 @@ def _written(value: object) -> str:
     texts = [str(item) for item in value]
     plain = not any("," in text or text != text.strip() or text.startswith(("[", "(")) for text in texts)
     return ",".join(texts) if plain else repr(list(value))
-
-
-class Condition(ABC):
-    """What one learned value must be."""
-
-    required: bool = True
-    default: Any = None
-
-    @abstractmethod
-    def check(self, value: Any, name: str, sizes: dict[str, int]) -> None:
-        """Raise :class:`~calib.errors.CalibrationError` for a value that cannot have been learned.
-
-        Parameters
-        ----------
-        value : what stands under the name.
-        name : how sentences call it.
-        sizes : the sizes that shapes have named so far; those that this value's shape names are added.
-        """
-
-    def or_absent(self, default: Any = None) -> Self:
-        """The same condition on a value that may be absent; ``default`` stands for it in a file without it."""
-        other = copy(self)
-        other.required, other.default = False, default
-        return other
-
-
-class Number(Condition):
-    """A number from ``low`` to ``high``; ``free`` also allows the NaN and infinities that a search may end with."""
-
-    def __init__(self, low: float = -LARGEST, high: float = LARGEST, *, free: bool = False):
-        self.low, self.high, self.free = low, high, free
-
-    def check(self, value: Any, name: str, sizes: dict[str, int]) -> None:
-        if self.free and isinstance(value, float):
-            return
-        if fault := number_fault(value, False, self.low, self.high):
-            raise unusable(f"{name}={shown(value)} {fault}")
-
-
-class Count(Condition):
-    """A whole number from ``low`` to ``high``."""
-
-    def __init__(self, low: int = 0, high: int = MOST):
-        self.low, self.high = low, high
-
-    def check(self, value: Any, name: str, sizes: dict[str, int]) -> None:
-        if fault := number_fault(value, True, self.low, self.high):
-            raise unusable(f"{name}={shown(value)} {fault}")
-
-
-class Truth(Condition):
-    """True or False."""
-
-    def check(self, value: Any, name: str, sizes: dict[str, int]) -> None:
-        if not isinstance(value, (bool, np.bool_)):
-            raise unusable(f"{name}={shown(value)} must be True or False")
-
-
-class Text(Condition):
-    """A text, or one of some texts."""
-
-    def __init__(self, *choices: str):
-        self.choices = choices
-
-    def check(self, value: Any, name: str, sizes: dict[str, int]) -> None:
-        if not isinstance(value, str) or (self.choices and value not in self.choices):
-            raise unusable(f"{name}={shown(value)} must be {' or '.join(self.choices) or 'a text'}")
-
-
-class Array(Condition):
-    """An array of numbers.
-
-    Parameters
-    ----------
-    *shape : each size or its name, such as "n_classes"; equal names are equal sizes, at least 1. "bins-1" is one less.
-    low, high : bounds of the numbers; no NaN lies between them.
-    order : whether they rise along the last axis.
-    total : their sum, if it is always the same.
-    kinds : the types that they may have.
-    free : whether NaN and infinities are allowed, as in :class:`Number`.
-    """
-
-    def __init__(
-        self,
-        *shape: str | int,
-        low: float = -LARGEST,
-        high: float = LARGEST,
-        order: Order | None = None,
-        total: float | None = None,
-        kinds: tuple[type[np.generic], ...] = (np.float64,),
-        free: bool = False,
-    ):
-        self.shape, self.low, self.high, self.order = shape, low, high, order
-        self.total, self.kinds, self.free = total, kinds, free
-
-    def check(self, value: Any, name: str, sizes: dict[str, int]) -> None:
-        if not isinstance(value, np.ndarray) or value.dtype not in self.kinds:
-            kinds = " or ".join(kind.__name__ for kind in self.kinds)
-            raise unusable(f"{name} must be an array of {kinds}")
-        if not self._fits(value.shape, sizes):
-            raise unusable(f"{name} has the shape {value.shape}; it must be ({', '.join(map(str, self.shape))})")
-        if self.free or not value.size:
-            return
-        if not (self.low <= value.min().item() and value.max().item() <= self.high):  # of NaN as well
-            raise unusable(f"{name} must hold numbers between {self.low:g} and {self.high:g} alone")
-        steps = np.diff(value) if self.order else np.empty(0)
-        if (steps < (CLOSEST if self.order == "rising" else -ROUNDING)).any():
-            raise unusable(
-                f"{name} must be {self.order}, each number {'above' if self.order == 'rising' else 'at least'} "
-                "the one before"
-            )
-        if self.total is not None and abs(value.sum() - self.total) > ROUNDING:
-            raise unusable(f"{name} must have the sum {self.total:g}")
-
-    def _fits(self, shape: tuple[int, ...], sizes: dict[str, int]) -> bool:
-        if len(shape) != len(self.shape):
-            return False
-        for size, named in zip(shape, self.shape, strict=True):
-            name, _, less = str(named).partition("-")
-            whole = size + int(less or 0)
-            if whole < 1 or (int(name) if name.isdigit() else sizes.setdefault(name, whole)) != whole:
-                return False
-        return True
-
-
-class Items(Condition):
-    """A list in which each item meets a condition; of ``size`` items, where that is said."""
-
-    def __init__(self, condition: Condition, size: int | None = None):
-        self.condition, self.size = condition, size
-
-    def check(self, value: Any, name: str, sizes: dict[str, int]) -> None:
-        if not isinstance(value, (list, tuple)) or self.size not in (None, len(value)):
-            raise unusable(f"{name} must be a list{'' if self.size is None else f' of {self.size}'}")
-        for number, item in enumerate(value):
-            self.condition.check(item, f"{name}[{number}]", sizes)
-
-
-class Entries(Condition):
-    """A dictionary with these entries; what its shapes name holds within it alone."""
-
-    def __init__(self, **conditions: Condition):
-        self.conditions = conditions
-
-    def check(self, value: Any, name: str, sizes: dict[str, int]) -> None:
-        if not isinstance(value, Mapping):
-            raise unusable(f"{name} must be a dictionary")
-        check_state(value, self.conditions, dict(sizes), f"{name}.")
-
-
-class Either(Condition):
-    """What meets one of some conditions, the likeliest last."""
-
-    def __init__(self, *conditions: Condition):
-        self.conditions = conditions
-
-    def check(self, value: Any, name: str, sizes: dict[str, int]) -> None:
-        for condition in self.conditions[:-1]:
-            tried = dict(sizes)
-            try:
-                condition.check(value, name, tried)
-            except CalibrationError:
-                continue
-            sizes.update(tried)
-            return
-        self.conditions[-1].check(value, name, sizes)
-
-
-State = Mapping[str, Condition]
-"""The condition on each attribute that a class of calibrators learns beside those of its bases."""
-
-
-def declared_state(cls: type[Any]) -> dict[str, Condition]:
-    """The conditions of a class and all its bases, by attribute."""
-    return {name: each for base in reversed(cls.__mro__) for name, each in vars(base).get("state", {}).items()}
-
-
-def check_state(values: Mapping[str, Any], conditions: State, sizes: dict[str, int], prefix: str = "") -> None:
-    """Check values by name against their conditions.
-
-    Raises
-    ------
-    CalibrationError
-        For one that is missing, is not declared, or cannot have been learned.
-    """
-    for name in values:
-        if name not in conditions:
-            raise unusable(f"{prefix}{shown(name)} is nothing that it learns")
-    for name, condition in conditions.items():
-        if name in values:
-            condition.check(values[name], f"{prefix}{name}", sizes)
-        elif condition.required:
-            raise unusable(f"{prefix}{name} is missing")
 
 
 def unusable(why: str) -> CalibrationError:

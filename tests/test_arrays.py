@@ -16,7 +16,7 @@ LABELS = np.array([2, 0, 1, 1])
 
 
 class Tensor:
-    """As a tensor of PyTorch that needs a gradient: NumPy may only have it after detach, cpu and, of bfloat16, float."""
+    """As a tensor of PyTorch in bfloat16 that needs a gradient: NumPy may only have it after detach, cpu and float."""
 
     def __init__(self, values, ready=False, wide=False):
         self.values, self.ready, self.wide = values, ready, wide

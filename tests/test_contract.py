@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import re
 from collections.abc import Callable, Iterator
@@ -21,7 +22,6 @@ from calib.decisions import HAND_OVER, AnswerAbove, CostMatrix, EventCut, Predic
 from calib.errors import CalibrationError, FitCancelled
 from calib.export.record_files import flatten, unflatten
 from calib.export.runtime import ExportedCalibrator, from_record, to_record
-from calib.parameters import declared_state
 from calib.registry import registry_name
 from tests.forged_records import forged
 
@@ -31,17 +31,17 @@ CHOSEN: dict[str, list[dict[str, Any]]] = {
     "bayes_iso": [
         {"n_maps": 300},
         {"n_maps": 300, "scheme": "knots"},
-        {"n_maps": 300, "scheme": "blocks", "bounds": "paper", "share_classes": False, "platt_correction": True},
+        {"n_maps": 300, "scheme": "blocks", "bounds": "paper", "share_classes": False},
     ],
     "imax": [
         {},
         {"share_classes": False},
-        {"normalize": True, "monotone": True},
+        {"normalize": False, "monotone": True},
         {"scheme": "equal_mass", "monotone": True, "representatives": "temperature"},
         {"scheme": "equal_width", "representatives": "raw"},
         {"representatives": "isotonic", "share_classes": False, "n_bins": 4},
         {"representatives": "isotonic", "classes": "top", "n_bins": 4},
-        {"scaled_model": True, "n_bins": 1, "platt_correction": True},
+        {"scaled_model": True, "n_bins": 1},
     ],
     "geometric": [
         {},
@@ -202,23 +202,14 @@ def hard_rows(n_classes: int) -> np.ndarray:
 
 
 def test_variants_follow_from_the_declared_parameters():
-    assert variants_of(calib.METHODS["histogram"].cls) == [
+    assert variants_of(calib.METHODS["platt"].cls) == [
         {},
         {"share_classes": False},
         {"classes": "top"},
         {"normalize": False},
+        {"input": "score"},
         {"platt_correction": True},
-        {"binning": "equal_width"},
-        {"binning": "equal_mass"},
-        {
-            "share_classes": False,
-            "classes": "top",
-            "normalize": False,
-            "platt_correction": True,
-            "binning": "equal_mass",
-        },
-        {"n_bins": 1},
-        {"n_bins": 1000},
+        {"share_classes": False, "classes": "top", "normalize": False, "input": "score", "platt_correction": True},
     ]
     assert variants_of(calib.METHODS["identity"].cls) == [{}]
     assert set(CHOSEN) <= set(calib.METHODS)
@@ -404,10 +395,12 @@ def test_learned_state_is_plain_and_complete(name, params):
 
 @every_variant
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_what_is_learned_is_declared_and_as_declared(name, params, n_classes):
+def test_what_is_learned_passes_the_check_of_a_file(name, params, n_classes):
     calibrator = fitted(name, params, n_classes)
-    assert set(calibrator.get_state()) <= set(declared_state(type(calibrator)))
+    assert all(learned.endswith("_") for learned in calibrator.get_state())
     calibrator.check_state()
+    with pytest.raises(CalibrationError, match="cannot be used"):
+        make(name, params).set_state({**calibrator.get_state(), "_hidden": 1})
 
 
 def hold_forged_records_to_the_promises(name: str, number: int) -> int:
@@ -490,7 +483,7 @@ def test_decisions_are_the_same_from_a_file(name, n_classes):
 
 
 @every_method
-def test_a_callback_can_cancel(name, params):
+def test_progress_can_cancel(name, params):
     calls = []
 
     def cancel(step: int, total: int, value: float) -> None:
@@ -499,12 +492,29 @@ def test_a_callback_can_cancel(name, params):
 
     calibrator = make(name, params)
     try:
-        fit(calibrator, *sample(150, 4), callback=cancel)
+        fit(calibrator, *sample(150, 4), progress=cancel)
     except FitCancelled:
         assert not calibrator.fitted
         with pytest.raises(CalibrationError, match="not fitted"):
             calibrator.predict_proba(np.zeros((1, 4)))
     assert len(calls) <= 1
+
+
+@pytest.mark.parametrize("name", calib.METHODS)
+def test_a_fit_that_fails_leaves_the_earlier_one(name):
+    def cancel(step: int, total: int, value: float) -> None:
+        raise FitCancelled
+
+    calibrator = fit(make(name, VARIANTS[name][0]), *sample(150, 4))
+    before = answer(calibrator, hard_rows(4))
+    logits, labels = sample(90, 4, seed=8)
+    with contextlib.suppress(FitCancelled):
+        fit(calibrator, logits, labels, progress=cancel)
+        return  # it is over before it reports anything
+    np.testing.assert_array_equal(answer(calibrator, hard_rows(4)), before)
+    with pytest.raises(CalibrationError, match="shape"):
+        fit(calibrator, logits, labels[:-1])
+    np.testing.assert_array_equal(answer(calibrator, hard_rows(4)), before)
 
 
 # -- what is refused -----------------------------------------------------------------------------------

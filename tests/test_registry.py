@@ -6,12 +6,14 @@ import re
 from dataclasses import fields
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import calib
+from calib.arrays import TAKE_WEIGHTS
 from calib.errors import CalibrationError
 from calib.hardware import DEVICES
-from calib.registry import METHODS, extras_for, missing_arrays, presets, short_of_rows
+from calib.registry import METHODS, extras_for, methods_that_take, missing_arrays, presets, short_of_rows
 from tests.conftest import ROOT, simulate
 
 ON_A_DEVICE = [name for name, method in calib.METHODS.items() if method.uses_device]
@@ -73,3 +75,9 @@ def test_a_type_checker_is_told_the_class_of_each_name():
     stub = (ROOT / "calib" / "typed.pyi").read_text()
     told = dict(re.findall(r'Literal\["(\w+)"\], \*\*params: Any\) -> (\w+)', stub))
     assert told == {name: method.cls.__name__ for name, method in METHODS.items()}
+
+
+def test_methods_that_take_weights_are_those_that_errors_name():
+    assert set(methods_that_take("weights")) == set(TAKE_WEIGHTS)
+    with pytest.raises(CalibrationError, match="takes no weights; these methods do: temperature, isotonic"):
+        calib.calibrator("gpcalib").fit(*simulate(n=20), weights=np.ones(20))

@@ -221,8 +221,8 @@ class AutoCalibration(Calibrator):
 
     # -- prediction and what was learned -----------------------------------------------------------------
 
-    def check_state(self) -> None:
-        super().check_state()
+    def _try_state(self, logits: Floats) -> None:
+        super()._try_state(logits)
         if not (self.weights_ >= 0).all() or not {each.method for each in self.judged} <= set(METHODS):
             raise unusable("its weights or its scores are not those of a fit")
 

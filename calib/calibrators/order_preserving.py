@@ -83,10 +83,10 @@ class OrderPreservingScaling(Calibrator):
         if strength is not None:
             self.weights_, self.n_iter_, self.converged_ = problem.minimum(strength, progress=progress)
 
-    def check_state(self) -> None:
-        if not (np.asarray(self.weights_) >= 0).all():
+    def _try_state(self, logits: Floats) -> None:
+        if not (self.weights_ >= 0).all():
             raise unusable("weights_ must not be negative")
-        super().check_state()
+        super()._try_state(logits)
 
     def _predict(self, logits: Floats) -> Floats:
         return gap_probs(logits, self.weights_ / self.temperature_)

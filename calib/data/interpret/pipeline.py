@@ -28,8 +28,7 @@ from calib.data.interpret.roles import ROW_ROLES
 from calib.data.interpret.scale import decide_scale
 from calib.data.predictions import Predictions
 from calib.data.scales import LOGS, to_plain
-from calib.numerics import Floats, Ints, blocks
-from calib.parameters import LARGEST
+from calib.numerics import LARGEST, Floats, Ints, blocks
 
 
 def understand(upload: Upload, name: str, report: Report) -> Predictions:
