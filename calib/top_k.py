@@ -3,6 +3,9 @@
 Each row is sorted, so that its columns are places and no longer classes: the largest logit first, and last one column
 for all other classes together, their log-sum of exponentials. The label becomes its place. Methods that treat all
 columns alike then work as they are, on an ordinary matrix of k + 1 columns.
+
+A temperature above 1 raises many small logits together by more than their log-sum tells. One number makes up for it:
+what :func:`fit_top_k` adds to the last column, found with a temperature by maximum likelihood.
 """
 
 from __future__ import annotations
@@ -15,9 +18,14 @@ import numpy.typing as npt
 
 from calib.arrays import as_array, check_labels, check_logits
 from calib.base import NEEDS_CLASSES, Calibrator
+from calib.calibrators.identity import Identity
 from calib.errors import CalibrationError
 from calib.formatting import plural
-from calib.numerics import Floats, Ints, argmax_with_ties, logsumexp
+from calib.numerics import Floats, Ints, argmax_with_ties, log_softmax, logit_unit, logsumexp
+from calib.parameters import shown, unusable
+
+SHIFT_ROWS = 20_000
+"""Rows from which a part of them says what to add to the column of the other classes."""
 
 TOLERANCE = 1e-3
 """Nats by which sums may miss what is possible; models compute in half precision, and add 100,000 terms."""
@@ -173,9 +181,12 @@ class TopK:
         """The same outputs with every array as ``change`` gives it back, such as in shared memory."""
         return replace(self, **{name: change(array) for name, array in self.arrays().items()})
 
-    def columns(self) -> Floats:
-        """(n, k + 1) logits: the falling values, and the log-sum of all other classes; (n, k) where there are none."""
-        return np.concatenate([self.values, self.rest[:, None]], axis=1) if self.n_others else self.values
+    def columns(self, shift: float = 0.0) -> Floats:
+        """(n, k + 1) logits: the falling values, and the log-sum of all other classes; (n, k) where there are none.
+
+        ``shift`` is added to the last of them.
+        """
+        return np.concatenate([self.values, self.rest[:, None] + shift], axis=1) if self.n_others else self.values
 
     def places(self, labels: Ints) -> Ints:
         """(n,) the column of each row's label: its place among the k, and k where it is one of the others."""
@@ -279,11 +290,51 @@ class TopKProbs:
     confidence: Floats
 
 
-def as_places(logits: Any, labels: Any) -> tuple[Any, Any]:
+def as_places(logits: Any, labels: Any, shift: float = 0.0) -> tuple[Any, Any]:
     """Columns of a top k and the places of the labels in them; a matrix and its labels as they are."""
     if not isinstance(logits, TopK):
         return logits, labels
-    return logits.columns(), logits.places(check_labels(labels, logits.shape))
+    return logits.columns(shift), logits.places(check_labels(labels, logits.shape))
+
+
+def rest_shift(columns: Floats, places: Ints) -> float:
+    """What to add to the last column, the log-sum of the other classes, to calibrate them.
+
+    The c of greatest likelihood of ``softmax((z + c e) / T)``, where e is 1 in the last column, together with T: with
+    b = 1 / T, p the probabilities and y the label as 0 and 1, the mean NLL has the slopes::
+
+        d/dc = b mean(p_rest - y_rest),    d/db = mean(E_p[z + c e] - (z + c e)_y)
+
+    Parameters
+    ----------
+    columns : (n, k + 1) of :meth:`TopK.columns`; a part of very many rows is enough.
+    places : (n,) columns of the labels.
+    """
+    from scipy.optimize import minimize
+
+    rows = slice(None, None, 1 + len(columns) // SHIFT_ROWS)
+    logits, places = columns[rows] - columns[rows].max(axis=1, keepdims=True), places[rows]
+    unit, at = logit_unit(logits), np.arange(len(places))
+
+    def loss(point: Floats) -> tuple[float, Floats]:
+        inverse, shifted = np.exp(point[0]) / unit, logits.copy()
+        shifted[:, -1] += point[1] * unit
+        log_probs = log_softmax(inverse * shifted)
+        probs = np.exp(log_probs)
+        by_inverse = np.mean(np.einsum("nk,nk->n", probs, shifted) - shifted[at, places])
+        by_shift = inverse * np.mean(probs[:, -1] - (places == shifted.shape[1] - 1))
+        return -float(log_probs[at, places].mean()), np.array([by_inverse * inverse, by_shift * unit])
+
+    found = minimize(loss, [np.log(unit), 0.0], jac=True, method="L-BFGS-B", bounds=[(-5.0, 5.0), (-20.0, 20.0)])
+    return float(found.x[1] * unit)
+
+
+def shift_of(calibrator: Calibrator) -> float:
+    """What was added to the last column in the fit."""
+    shift = getattr(calibrator, "rest_shift_", 0.0)
+    if not isinstance(shift, float) or not np.isfinite(shift):
+        raise unusable(f"rest_shift_={shown(shift)} must be a number")
+    return shift
 
 
 def check_takes_top_k(calibrator: Calibrator) -> None:
@@ -321,9 +372,16 @@ def fit_top_k(calibrator: AnyCalibrator, logits: Any, labels: Any, **options: An
     >>> said.values.shape, said.rest.shape
     ((50, 5), (50,))
     """
-    if isinstance(logits, TopK):
-        check_takes_top_k(calibrator)
-    return calibrator.fit(*as_places(logits, labels), **options)
+    if not isinstance(logits, TopK):
+        return calibrator.fit(logits, labels, **options)
+    check_takes_top_k(calibrator)
+    columns, places = as_places(logits, labels)
+    shift = rest_shift(columns, places) if logits.n_others and not isinstance(calibrator, Identity) else 0.0
+    if shift:
+        columns[:, -1] += shift
+    calibrator.fit(columns, places, **options)
+    calibrator.rest_shift_ = shift  # type: ignore[attr-defined]
+    return calibrator
 
 
 def predict_top_k(calibrator: Calibrator, outputs: TopK) -> TopKProbs:
@@ -344,7 +402,7 @@ def predict_top_k(calibrator: Calibrator, outputs: TopK) -> TopKProbs:
             f"predict_top_k takes the largest logits of each row, as TopK; got {type(outputs).__name__}. Of the "
             "outputs of all classes predict_proba takes an array."
         )
-    logits = outputs.columns()
+    logits = outputs.columns(shift_of(calibrator))
     if calibrator.fitted and calibrator.n_classes_ != logits.shape[1]:
         raise CalibrationError(
             f"The calibrator was fitted to rows of {calibrator.n_classes_:,} columns, that of the other classes "

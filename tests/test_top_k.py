@@ -66,11 +66,32 @@ def test_methods_learn_from_sorted_rows_with_a_column_for_the_rest(name):
     falling = np.take_along_axis(logits, order, axis=1)
     columns = np.column_stack([falling[:, :5], np.log(np.exp(falling[:, 5:]).sum(axis=1))])
     places = np.minimum(np.argmax(order == labels[:, None], axis=1), 5)
-    expected = calib.calibrator(name).fit(columns, places).predict_proba(columns)
     outputs = TopK.from_matrix(logits, 5)
-    said = predict_top_k(fit_top_k(calib.calibrator(name), outputs, labels), outputs)
+    fitted = fit_top_k(calib.calibrator(name), outputs, labels)
+    columns[:, -1] += fitted.rest_shift_
+    expected = calib.calibrator(name).fit(columns, places).predict_proba(columns)
+    said = predict_top_k(fitted, outputs)
     np.testing.assert_allclose(np.column_stack([said.values, said.rest]), expected, atol=1e-12)
     np.testing.assert_array_equal(said.predicted, order[np.arange(N), expected[:, :5].argmax(axis=1)])
+
+
+def test_the_other_classes_get_the_share_of_the_labels_that_are_theirs():
+    """At the optimum the mean probability of the last column is the share of its labels: the slope in c is 0."""
+    generator = np.random.default_rng(0)
+    logits = 2 * generator.normal(size=(20_000, 300))
+    labels = np.argmax(logits / 1.5 + generator.gumbel(size=logits.shape), axis=1)
+    outputs = TopK.from_matrix(logits, 10, labels)
+    fitted = fit_top_k(calib.calibrator("temperature"), outputs, labels)
+    share = np.mean(outputs.places(labels) == 10)
+    assert predict_top_k(fitted, outputs).rest.mean() == pytest.approx(share, abs=1e-3)
+    whole = calib.calibrator("temperature").fit(logits, labels)
+    assert fitted.temperature_ == pytest.approx(whole.temperature_, rel=0.05)
+    raw = Evaluation.from_calibrator(fit_top_k(calib.calibrator("identity"), outputs, labels), outputs, labels)
+    nll = Evaluation.from_calibrator(fitted, outputs, labels).row_nll.mean()
+    best = Evaluation.from_calibrator(whole, logits, labels).row_nll.mean()
+    fitted.rest_shift_ = 0.0
+    without = Evaluation.from_calibrator(fitted, outputs, labels).row_nll.mean()
+    assert best < nll < min(without, raw.row_nll.mean())
 
 
 def test_the_scores_of_the_raw_model_are_exact_where_the_logits_of_labels_are_known():
