@@ -42,8 +42,7 @@ ONE_SCORE = ("platt", "beta", "quadratic", "spline", "isotonic", "bayes_iso", "e
 FORMS: dict[str, list[dict[str, Any]]] = {
     **{name: [{}, {"share_classes": False}, {"classes": "top"}] for name in ONE_SCORE},
     "platt": [{}, {"share_classes": False}, {"classes": "top"}, {"input": "score"}],
-    "quadratic": [{}, {"share_classes": False}, {"classes": "top"}, {"monotone": False}],
-    "isotonic": [{}, {"share_classes": False}, {"classes": "top"}, {"after_temperature": True, "centred": True}],
+    "isotonic": [{}, {"share_classes": False}, {"classes": "top"}, {"centred": True}],
     "gpcalib": [{"prediction": way} for way in ("draws", "mean", "delta", "mc")]
     + [{"inputs": "probs"}, {"monotone": True}],
 }
@@ -53,10 +52,10 @@ FORMS: dict[str, list[dict[str, Any]]] = {
 def near_steps(given: ExportedCalibrator, rows: Floats) -> Any:
     """Rows of canonical logits with log-odds at a step of a map, where rounding decides on which side they lie."""
     fitted = given.calibrator
-    edges = [state["edges"] for state in getattr(fitted, "maps_", []) if "edges" in state]
+    edges = [each.edges for each in getattr(fitted, "maps_", []) if hasattr(each, "edges")]
     if not edges:
         return np.zeros(len(rows), dtype=bool)
-    log_odds = top_log_odds(rows)[:, None] if fitted.maps_the_top else one_vs_rest_log_odds(rows)
+    log_odds = top_log_odds(rows)[:, None] if fitted.classes == "top" else one_vs_rest_log_odds(rows)
     near = np.zeros(log_odds.shape, dtype=bool)
     for edge in np.unique(np.concatenate(edges)):
         near |= np.abs(log_odds - edge) <= 1e-9 * (1 + np.abs(log_odds))

@@ -191,7 +191,7 @@ _METHODS = (
     Method("spline", "Spline", "spline:SplineCalibration",
            "A smooth curve on each class's log-odds, shrunk to a line as folds of the rows ask for.",
            "Lucena, Spline-Based Probability Calibration, 2018", complexity=4, member=True,
-           formula=r"\mathrm{logit}\, p' = a + (1 + b) s + f(s)",
+           formula=r"\mathrm{logit}\, p' = f(s), \quad f' \geq 0 \text{ and linear between knots}",
            avoid="Where the map jumps, or must be told in a few numbers."),
     Method("auto", "Auto", "auto:AutoCalibration",
            "A mean of several methods, weighted by how well each predicts rows that it was not fitted on.",

@@ -35,11 +35,14 @@ class Tally:
             counts, held = (np.bincount(found, each, len(scores)) for each in (weights, weights * positives))
             return cls(scores, counts.astype(float), held.astype(float))
         # Sorting scores alone is quicker, and one class against the rest has few positives to look up.
-        ordered = np.sort(log_odds)
-        starts = np.flatnonzero(np.append(True, ordered[1:] > ordered[:-1]))
-        scores, repeats = ordered[starts], np.diff(starts, append=len(ordered))
-        found = np.searchsorted(scores, log_odds[positives])
-        return cls(scores, repeats.astype(float), np.bincount(found, minlength=len(scores)).astype(float))
+        scores, counts = np.sort(log_odds), np.ones(len(log_odds))
+        first = np.append(True, scores[1:] > scores[:-1])
+        if not first.all():
+            starts = np.flatnonzero(first)
+            scores, counts = scores[starts], np.diff(starts, append=len(scores)).astype(float)
+        held = np.zeros(len(scores))
+        np.add.at(held, np.searchsorted(scores, log_odds[positives]), 1.0)
+        return cls(scores, counts, held)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,11 +155,15 @@ def interpolate(points: Floats, knots: Floats, values: Floats) -> Floats:
     """
     if len(knots) == 1:
         return np.full(np.shape(points), values[0])
-    points = np.clip(points, knots[0], knots[-1])
-    left = np.minimum(edges_at_or_below(points, knots), len(knots) - 1) - 1
-    found = (points - knots[left]) / np.diff(knots)[left]
-    found *= np.diff(values)[left]
-    found += values[left]
-    np.maximum(found, np.minimum(values[:-1], values[1:])[left], out=found)
-    np.minimum(found, np.maximum(values[:-1], values[1:])[left], out=found)
-    return np.where(points == knots[-1], values[-1], found)
+    points = np.minimum(np.maximum(points, knots[0]), knots[-1])
+    left = edges_at_or_below(points, knots[1:-1])
+    right = left + 1
+    start, stop, first = values[left], values[right], knots[left]
+    points -= first
+    points /= knots[right] - first
+    # At the end of the last segment the sum below may miss the last value by a rounding error.
+    reached = points == 1.0
+    points *= stop - start
+    points += start
+    points = np.minimum(np.maximum(points, np.minimum(start, stop)), np.maximum(start, stop))
+    return np.where(reached, stop, points)

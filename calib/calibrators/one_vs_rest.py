@@ -109,8 +109,8 @@ class OneVsRest(Calibrator):
         notes = []
         if self.weight_ < self.n_rows_:
             notes.append(
-                f"The weights of {self.n_rows_:,} rows sum to {self.weight_:.3g}. Penalties and Platt's targets count them as "
-                "so many rows; if they are not counts, scale them to a mean of one."
+                f"The weights of {self.n_rows_:,} rows sum to {self.weight_:.3g}. Penalties and Platt's targets count "
+                "them as so many rows; if they are not counts, scale them to a mean of one."
             )
         if self.fallback_rows_:
             notes.append(
@@ -204,8 +204,8 @@ class OneVsRest(Calibrator):
             raise unusable("maps_ must be a list")
         return super().set_state({**state, "maps_": [self._restored(each) for each in state["maps_"]]})
 
-    def check_state(self) -> None:
-        super().check_state()
+    def _try_state(self, logits: Floats) -> None:
+        super()._try_state(logits)
         one_map = self.share_classes or self.classes == "top" or self.n_classes_ == 2
         n_maps = 1 if one_map else self.n_classes_
         if len(self.maps_) != n_maps:
@@ -213,9 +213,6 @@ class OneVsRest(Calibrator):
                 f"maps_ holds {len(self.maps_)} maps, and classes={self.classes}, share_classes={self.share_classes} "
                 f"takes {n_maps}"
             )
-
-    def _try_state(self, logits: Floats) -> None:
-        super()._try_state(logits)
         for each in self.maps_:
             arrays = [] if each is None else [np.ravel(v) for v in vars(each).values() if isinstance(v, np.ndarray)]
             probs = _applied(each, np.concatenate([FAR_AND_NEAR, *arrays]))  # at each knot or edge, among others

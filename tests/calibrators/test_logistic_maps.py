@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit, xlog1py, xlogy
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 import calib
 from calib.calibrators.beta import BetaCalibration
-from calib.calibrators.logistic import PRIOR_SD, fit_logistic
-from calib.calibrators.platt import PlattScaling
+from calib.calibrators.logistic import PRIOR_SD, fit_logistic, separable
+from calib.calibrators.platt import PlattMap, PlattScaling
 from calib.calibrators.scaling_binning import ScalingBinning
 from calib.numerics import one_vs_rest_log_odds
 from tests.calibrators.conftest import as_logits, binary, learned
@@ -47,17 +51,13 @@ def test_regression_on_soft_targets_is_at_the_minimum():
     assert loss == pytest.approx(solution.fun, rel=1e-6)
 
 
-@pytest.mark.parametrize("separable", [False, True])
-def test_a_start_from_a_part_of_the_rows_ends_at_the_same_minimum(separable, monkeypatch):
-    """Also where 30 rows in 900 overlap, of which the part may hold none."""
-    log_odds, positives = binary(900, digits=3)
-    if separable:
-        positives = (log_odds > 0) ^ (np.arange(900) % 30 == 0)
-    features, targets = np.stack([log_odds, np.abs(log_odds)]), positives.astype(float)
-    plain = fit_logistic(features, targets)
-    monkeypatch.setattr("calib.calibrators.logistic.PILOT_ROWS", 12)
-    for found, expected in zip(fit_logistic(features, targets), plain, strict=True):
-        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
+def test_regression_with_weights_is_scikit_learns():
+    log_odds, positives = binary(500, digits=9)
+    weights = np.random.default_rng(0).uniform(0.5, 3, 500)
+    slopes, intercept, _ = fit_logistic(log_odds[None], positives.astype(float), weights)
+    reference = LogisticRegression(C=np.inf, tol=1e-12).fit(log_odds[:, None], positives, sample_weight=weights)
+    assert slopes[0] == pytest.approx(reference.coef_[0, 0], rel=1e-6)
+    assert intercept == pytest.approx(reference.intercept_[0], rel=1e-6)
 
 
 def test_regression_recovers_a_known_line():
@@ -110,8 +110,63 @@ def test_platts_correction_minimises_the_loss_on_soft_targets():
     log_odds, positives = binary(40, digits=9)
     targets = np.where(positives, 1 - 1 / (positives.sum() + 2), 1 / ((1 - positives).sum() + 2))
     solution = minimize(lambda w: cross_entropy(targets, expit(w[0] * log_odds + w[1])), [1.0, 0.0], tol=1e-10)
-    (state,) = PlattScaling(platt_correction=True).fit(as_logits(log_odds), positives).maps_
-    np.testing.assert_allclose([state["slope"], state["intercept"]], solution.x, rtol=1e-3)
+    fitted = PlattMap.fit(log_odds, positives == 1, platt_correction=True)
+    np.testing.assert_allclose([fitted.slope, fitted.intercept], solution.x, rtol=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore:Since FrozenEstimator")
+@pytest.mark.parametrize("weighted", [False, True])
+def test_platts_correction_is_scikit_learns_sigmoid(weighted):
+    """Of a classifier whose decision function is the score."""
+    log_odds, positives = binary(300, digits=9)
+    weights = np.random.default_rng(1).uniform(0.5, 4, 300) if weighted else None
+    ours = PlattScaling(platt_correction=True).fit(as_logits(log_odds), positives, weights=weights)
+    base = FrozenEstimator(LogisticRegression(C=np.inf, tol=1e-10).fit(log_odds[:, None], positives))
+    score = base.decision_function(log_odds[:, None])
+    theirs = CalibratedClassifierCV(base).fit(log_odds[:, None], positives, sample_weight=weights)
+    of_score = PlattScaling(platt_correction=True).fit(as_logits(score), positives, weights=weights)
+    expected = theirs.predict_proba(log_odds[:, None])
+    np.testing.assert_allclose(of_score.predict_proba(as_logits(score)), expected, atol=1e-6)
+    np.testing.assert_allclose(ours.predict_proba(as_logits(log_odds)), expected, atol=1e-6)  # of any line of the score
+
+
+@pytest.mark.parametrize("far", [1.0, 1e6, 1e99])
+@pytest.mark.parametrize("name", ["platt", "beta", "quadratic"])
+def test_separable_scores_have_platts_targets_and_a_note(name, far):
+    """Likelihood alone would end at 1e-29."""
+    log_odds = far * np.linspace(-1, 1, 30)
+    labels = (log_odds > 0).astype(int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted = calib.calibrator(name).fit(as_logits(log_odds), labels)
+        probs = fitted.predict_proba(as_logits(log_odds))[:, 1]
+    assert probs.min() == pytest.approx(0, abs=0.1)
+    assert 0.005 < cross_entropy(labels, probs) / 30 < 0.2  # Platt's targets themselves have 1 / 17 on either side
+    assert (np.diff(probs) >= 0).all()
+    assert "separable" in fitted.notes()[-1]
+    labels[14] = 1  # still separable, at another score
+    assert "separable" in calib.calibrator(name).fit(as_logits(log_odds), labels).notes()[-1]
+    labels[[14, 20]] = 0
+    assert calib.calibrator(name).fit(as_logits(log_odds), labels).notes() == []
+
+
+def test_separable_means_that_no_negative_is_above_a_positive():
+    for scores, positives, expected in (
+        ([0, 1, 2, 3], [0, 0, 1, 1], True),
+        ([0, 1, 1, 3], [0, 0, 1, 1], True),  # at the same score still an infinite slope
+        ([0, 2, 1, 3], [0, 0, 1, 1], False),
+        ([3, 2, 1, 0], [0, 0, 1, 1], False),  # the wrong way round: no rising map gains by it
+        ([1, 1, 1, 1], [0, 0, 1, 1], False),
+        ([0, 1, 2, 3], [1, 1, 1, 1], False),
+    ):
+        assert separable(np.array(scores, float), np.array(positives, bool)) == expected
+
+
+def test_of_class_wise_maps_the_note_counts_the_separable_ones():
+    logits, labels = simulate(200, 4)
+    logits[:, 2] = np.where(labels == 2, 30.0, -30.0)
+    fitted = PlattScaling(share_classes=False).fit(logits, labels)
+    assert "for 1 of 4 maps" in fitted.notes()[-1]
 
 
 @pytest.mark.parametrize("name", ["platt", "beta"])
@@ -148,12 +203,12 @@ def test_beta_is_the_best_map_with_coefficients_of_zero_or_more(seed):
         # Negatives far out on one side pull one coefficient below zero.
         log_odds = np.concatenate([log_odds, np.full(40, 8.0 if seed == 1 else -8.0)])
         positives = np.concatenate([positives, np.full(40, seed != 1)])
-    (state,) = BetaCalibration().fit(as_logits(log_odds), positives).maps_
-    assert state["a"] >= 0
-    assert state["b"] >= 0
+    (found,) = BetaCalibration().fit(as_logits(log_odds), positives).maps_
+    assert found.a >= 0
+    assert found.b >= 0
     if seed % 2:
-        assert 0 in (state["a"], state["b"])
-    reached = cross_entropy(positives.astype(float), beta_map((state["a"], state["b"], state["c"]), expit(log_odds)))
+        assert 0 in (found.a, found.b)
+    reached = cross_entropy(positives.astype(float), beta_map((found.a, found.b, found.c), expit(log_odds)))
     assert reached == pytest.approx(bounded_reference(log_odds, positives).fun, rel=1e-5)
 
 
@@ -162,8 +217,8 @@ def test_beta_recovers_beta_distributed_scores():
     generator = np.random.default_rng(0)
     score = np.concatenate([generator.beta(4, 1, 100_000), generator.beta(1, 4, 100_000)])
     positives = np.repeat([1, 0], 100_000)
-    (state,) = BetaCalibration().fit(as_logits(np.log(score) - np.log1p(-score)), positives).maps_
-    np.testing.assert_allclose([state["a"], state["b"], state["c"]], [3, 3, 0], atol=0.1)
+    (found,) = BetaCalibration().fit(as_logits(np.log(score) - np.log1p(-score)), positives).maps_
+    np.testing.assert_allclose([found.a, found.b, found.c], [3, 3, 0], atol=0.1)
 
 
 def binary_scaling_binning(n: int = 200, seed: int = 0):
@@ -210,21 +265,21 @@ def test_a_bin_for_each_row_is_platts_curve():
 def test_bins_hold_something_and_their_values_rise(seed, n_bins, decimals):
     log_odds, labels = binary_scaling_binning(60, seed)
     log_odds = np.round(log_odds, decimals)  # with ties
-    (state,) = ScalingBinning(n_bins=n_bins).fit(as_logits(log_odds), labels).maps_
-    count = np.bincount(np.searchsorted(state["edges"], log_odds, side="right"), minlength=len(state["values"]))
-    assert len(count) == len(state["values"]) == len(state["edges"]) + 1 <= n_bins
+    (found,) = ScalingBinning(n_bins=n_bins).fit(as_logits(log_odds), labels).maps_
+    count = np.bincount(np.searchsorted(found.edges, log_odds, side="right"), minlength=len(found.values))
+    assert len(count) == len(found.values) == len(found.edges) + 1 <= n_bins
     assert count.min() > 0
-    assert (np.diff(state["values"]) >= 0).all()
+    assert (np.diff(found.values) >= 0).all()
 
 
 def test_classes_that_share_a_map_have_bins_for_each_of_them():
     logits, labels = simulate(300, 5)
-    (state,) = ScalingBinning(n_bins=10).fit(logits, labels).maps_
+    (found,) = ScalingBinning(n_bins=10).fit(logits, labels).maps_
     log_odds = one_vs_rest_log_odds(logits).ravel()
-    count = np.bincount(np.searchsorted(state["edges"], log_odds, side="right"))
+    count = np.bincount(np.searchsorted(found.edges, log_odds, side="right"))
     np.testing.assert_array_equal(count, 300 / 10)
     own = ScalingBinning(n_bins=10, share_classes=False).fit(logits, labels).maps_
-    assert [len(state["values"]) for state in own] == [10] * 5
+    assert [len(found.values) for found in own] == [10] * 5
 
 
 def test_scores_that_point_the_wrong_way_give_one_value():

@@ -10,33 +10,56 @@ import pytest
 
 import calib
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING
-from calib.calibrators.one_vs_rest import BinaryCalibrator, with_other_sharing
+from calib.calibrators.isotonic import IsotonicMap
+from calib.calibrators.one_vs_rest import OneVsRest, platt_targets, with_other_sharing
 from calib.calibrators.top_class import filled_in_proportion
 from calib.data.samples import load_sample
 from calib.errors import CalibrationError
 from calib.numerics import argmax_with_ties, one_vs_rest_log_odds, sigmoid, softmax
 
 
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What a map was fitted to; it says the share of positives everywhere."""
+
+    log_odds: np.ndarray
+    positives: np.ndarray
+    weights: np.ndarray | None
+    share: float
+
+    def apply(self, log_odds):
+        return np.full(log_odds.shape, self.share)
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
-class Recording(BinaryCalibrator):
-    """Keeps what it was given, and says the share of positives everywhere."""
+class Recording(OneVsRest):
+    """Keeps what it was given."""
 
-    def _fit_map(self, log_odds, positives):
-        return {"log_odds": log_odds, "positives": positives, "share": float(self.targets(positives).mean())}
+    map_type = Given
 
-    def _apply_map(self, state, log_odds):
-        return np.full(log_odds.shape, state["share"])
+    def _fit_map(self, log_odds, positives, weights):
+        return Given(log_odds, positives, weights, float(np.average(positives, weights=weights)))
+
+
+@dataclass(frozen=True, eq=False)
+class Jump:
+    """One above a log-odds, else zero."""
+
+    at: float
+
+    def apply(self, log_odds):
+        return (log_odds > self.at).astype(float)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Step(BinaryCalibrator):
-    """One above a log-odds of zero, else zero."""
+class Step(OneVsRest):
+    """One above a log-odds of zero, else zero; it cannot weigh rows."""
 
-    def _fit_map(self, log_odds, positives):
-        return {"at": 0.0}
+    map_type = Jump
+    weighted = False
 
-    def _apply_map(self, state, log_odds):
-        return (log_odds > state["at"]).astype(float)
+    def _fit_map(self, log_odds, positives, weights):
+        return Jump(0.0)
 
 
 def data(n_classes: int = 3, n: int = 60) -> tuple[np.ndarray, np.ndarray]:
@@ -47,10 +70,10 @@ def data(n_classes: int = 3, n: int = 60) -> tuple[np.ndarray, np.ndarray]:
 
 def test_shared_maps_see_all_pairs_of_all_classes():
     logits, labels = data()
-    (state,) = Recording().fit(logits, labels).maps_
+    (found,) = Recording().fit(logits, labels).maps_
     odds = one_vs_rest_log_odds(logits)
     expected = sorted((odds[n, k], labels[n] == k) for n in range(60) for k in range(3))
-    assert sorted(zip(state["log_odds"], state["positives"], strict=True)) == expected
+    assert sorted(zip(found.log_odds, found.positives, strict=True)) == expected
 
 
 @pytest.mark.parametrize(("n_classes", "shared", "kept"), [(2, True, False), (3, True, True), (3, False, False)])
@@ -64,9 +87,9 @@ def test_class_wise_maps_see_their_class_against_the_rest():
     calibrator = Recording(share_classes=False).fit(logits, labels)
     odds = one_vs_rest_log_odds(logits)
     assert len(calibrator.maps_) == 3
-    for k, state in enumerate(calibrator.maps_):
-        np.testing.assert_array_equal(state["log_odds"], odds[:, k])
-        np.testing.assert_array_equal(state["positives"], labels == k)
+    for k, found in enumerate(calibrator.maps_):
+        np.testing.assert_array_equal(found.log_odds, odds[:, k])
+        np.testing.assert_array_equal(found.positives, labels == k)
     frequency = np.bincount(labels, minlength=3) / 60
     np.testing.assert_allclose(calibrator.predict_proba(logits), np.tile(frequency, (60, 1)))
 
@@ -75,17 +98,15 @@ def test_class_wise_maps_see_their_class_against_the_rest():
 def test_two_classes_have_one_map_and_its_complement(share_classes):
     logits, labels = data(2)
     calibrator = Recording(share_classes=share_classes).fit(logits, labels)
-    (state,) = calibrator.maps_
-    np.testing.assert_array_equal(state["log_odds"], logits[:, 1] - logits[:, 0])
-    np.testing.assert_array_equal(state["positives"], labels == 1)
+    (found,) = calibrator.maps_
+    np.testing.assert_array_equal(found.log_odds, logits[:, 1] - logits[:, 0])
+    np.testing.assert_array_equal(found.positives, labels == 1)
     share = (labels == 1).mean()
     np.testing.assert_allclose(calibrator.predict_proba(logits), np.tile([1 - share, share], (60, 1)))
 
 
 def test_platt_targets():
-    positives = np.array([True, True, True, False])
-    np.testing.assert_allclose(Step().targets(positives), [1, 1, 1, 0])
-    np.testing.assert_allclose(Step(platt_correction=True).targets(positives), [0.8, 0.8, 0.8, 1 / 3])
+    assert platt_targets(3, 1) == (1 / 3, 0.8)
 
 
 def test_normalising_divides_by_the_row_sum():
@@ -118,7 +139,7 @@ def test_rows_are_counted_by_all_their_classes():
     calibrator = Step(share_classes=False).fit(logits, np.arange(4) % 3)
     assert calibrator.fallback_rows_ == 1  # the second: no class has more than half
     for least, expected in ((0.0, 2), (-2.0, 1)):  # now the first too; then class 2 is given the second row
-        calibrator.maps_[0], calibrator.maps_[2] = {"at": 9.0}, {"at": least}
+        calibrator.maps_[0], calibrator.maps_[2] = Jump(9.0), Jump(least)
         sums = [sum(calibrator.class_map(row, k)[k] for k in range(3)) for row in one_vs_rest_log_odds(logits)]
         assert calibrator._count_fallbacks(logits) == sums.count(0.0) == expected
 
@@ -157,16 +178,6 @@ def test_variants_are_told_apart():
     assert (shared.variant(3), shared.variant(2)) == ("shared map", "")
     changed = calib.calibrator("platt", share_classes=False, input="score", random_state=3)
     assert changed.variant(3) == "class-wise, input=score"
-
-
-def test_a_map_that_learns_nothing_is_refused():
-    @dataclass(eq=False, repr=False, kw_only=True)
-    class Empty(Step):
-        def _fit_map(self, log_odds, positives):
-            return {}
-
-    with pytest.raises(CalibrationError, match="empty map"):
-        Empty().fit(*data())
 
 
 @pytest.mark.reference
@@ -248,9 +259,9 @@ def test_the_sure_and_the_tied_keep_their_shares():
 def test_the_map_of_the_top_class_learns_from_its_confidence_and_whether_it_is_right():
     logits, labels = data()
     calibrator = Recording(classes="top").fit(logits, labels)
-    (state,) = calibrator.maps_
-    np.testing.assert_allclose(state["log_odds"], one_vs_rest_log_odds(logits).max(axis=1))
-    np.testing.assert_array_equal(state["positives"], logits.argmax(axis=1) == labels)
+    (found,) = calibrator.maps_
+    np.testing.assert_allclose(found.log_odds, one_vs_rest_log_odds(logits).max(axis=1))
+    np.testing.assert_array_equal(found.positives, logits.argmax(axis=1) == labels)
     right = (logits.argmax(axis=1) == labels).mean()
     np.testing.assert_allclose(calibrator.predict_confidence(logits), right)
     assert calibrator.variant(3) == "top class"
@@ -276,15 +287,113 @@ def test_a_method_on_the_top_class_of_two_is_its_map_of_the_confidence(name):
     np.testing.assert_allclose(probs.max(axis=1), np.maximum(as_binary, 0.5))
 
 
-@pytest.mark.parametrize("name", ["isotonic", "venn_abers"])
-def test_maps_after_temperature_are_those_of_the_scaled_logits(name):
+def test_centred_isotonic_of_many_classes_is_that_of_the_scaled_logits():
     logits, labels = data()
     temperature = calib.calibrator("temperature").fit(logits, labels)
-    scaled = logits / temperature.temperature_
-    after = calib.calibrator(name, after_temperature=True).fit(logits, labels)
-    plain = calib.calibrator(name, after_temperature=False).fit(scaled, labels)
-    np.testing.assert_allclose(after.predict_proba(logits), plain.predict_proba(scaled))
-    assert not after.has_class_map(1)
-    two, labels = data(2)
-    probs = [calib.calibrator(name, after_temperature=on).fit(two, labels).predict_proba(two) for on in (True, False)]
-    np.testing.assert_array_equal(*probs)
+    fitted = calib.calibrator("isotonic", centred=True).fit(logits, labels)
+    log_odds = one_vs_rest_log_odds(logits / temperature.temperature_).ravel()
+    of_scaled = IsotonicMap.fit(log_odds, np.eye(3)[labels].ravel() == 1, centred=True, margin=1 / 182)
+    np.testing.assert_allclose(fitted.maps_[0].values, of_scaled.values)
+    np.testing.assert_allclose(fitted.maps_[0].knots, of_scaled.knots)
+    assert not fitted.has_class_map(1)
+
+
+# -- weights -------------------------------------------------------------------------------------------
+
+WEIGHTED = ("platt", "beta", "quadratic", "isotonic", "histogram", "spline")
+
+
+@pytest.mark.parametrize("params", [{}, {"share_classes": False}, {"classes": "top"}], ids=str)
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_whole_number_weights_are_repeated_rows(name, n_classes, params):
+    logits, labels = data(n_classes, 200)
+    weights = np.arange(200) % 4  # some of them zero
+    weighted = calib.calibrator(name, **params).fit(logits, labels, weights=weights)
+    repeated = calib.calibrator(name, **params).fit(np.repeat(logits, weights, 0), np.repeat(labels, weights))
+    np.testing.assert_allclose(weighted.predict_proba(logits), repeated.predict_proba(logits), atol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "param"), [("platt", "platt_correction"), ("isotonic", "platt_correction"),
+                                             ("isotonic", "centred")])  # fmt: skip
+def test_options_count_weights_too(name, param):
+    logits, labels = data(3, 100)
+    weights = 1 + np.arange(100) % 3
+    weighted = calib.calibrator(name, **{param: True}).fit(logits, labels, weights=weights)
+    repeated = calib.calibrator(name, **{param: True}).fit(np.repeat(logits, weights, 0), np.repeat(labels, weights))
+    np.testing.assert_allclose(weighted.predict_proba(logits), repeated.predict_proba(logits), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_the_order_of_rows_changes_nothing(name):
+    logits, labels = data(3, 200)
+    order = np.random.default_rng(0).permutation(200)
+    first, again = (calib.calibrator(name).fit(logits[at], labels[at]) for at in (np.arange(200), order))
+    np.testing.assert_allclose(first.predict_proba(logits), again.predict_proba(logits), atol=1e-9)
+
+
+def test_maps_are_given_the_weights_of_their_pairs():
+    logits, labels = data()
+    weights = np.linspace(1, 2, 60)
+    (shared,) = Recording().fit(logits, labels, weights=weights).maps_
+    np.testing.assert_array_equal(shared.weights, np.repeat(weights, 3))
+    for own in Recording(share_classes=False).fit(logits, labels, weights=weights).maps_:
+        np.testing.assert_array_equal(own.weights, weights)
+    assert Recording().fit(logits, labels).maps_[0].weights is None
+
+
+def test_a_class_all_of_whose_rows_weigh_nothing_has_no_map():
+    logits, labels = data()
+    fitted = Recording(share_classes=False).fit(logits, labels, weights=labels != 1)
+    assert [each is None for each in fitted.maps_] == [False, True, False]
+
+
+def test_weights_that_sum_to_one_leave_the_margin_of_rows_and_are_pointed_out():
+    logits, labels = data()
+    fitted = calib.calibrator("isotonic").fit(logits, labels, weights=np.full(60, 1 / 60))
+    plain = calib.calibrator("isotonic").fit(logits, labels)
+    np.testing.assert_allclose(fitted.predict_proba(logits), plain.predict_proba(logits), atol=1e-12)
+    assert "sum to 1." in fitted.notes()[0]
+    assert plain.notes() == []
+
+
+def test_methods_whose_maps_cannot_weigh_rows_name_those_that_can():
+    logits, labels = data()
+    assert "weights" not in Step.takes
+    with pytest.raises(CalibrationError, match=r"takes no weights; these methods do: .*platt"):
+        Step().fit(logits, labels, weights=np.ones(60))
+
+
+# -- what is stored ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_maps_are_stored_as_dictionaries_of_their_fields(name):
+    logits, labels = data()
+    kept = labels != 1
+    fitted = calib.calibrator(name, share_classes=False).fit(logits[kept], labels[kept])
+    state = fitted.get_state()
+    assert state["maps_"][1] is None
+    assert all(state["maps_"][0][field] is value for field, value in vars(fitted.maps_[0]).items())
+    again = calib.calibrator(name, share_classes=False).set_state(state)
+    np.testing.assert_array_equal(again.predict_proba(logits), fitted.predict_proba(logits))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"knots": np.array([0.0, 1.0])},
+        {"knots": np.array([0.0, 1.0]), "values": np.array([0.1, 0.2]), "more": 1.0},
+        {"knots": np.array([0.0, 1.0]), "values": np.array([0.1, 1.2])},
+        {"knots": np.array([0.0, 1.0]), "values": np.array([0.1, np.nan])},
+        {"knots": np.array([0.0, 1.0]), "values": "many"},
+        [0.0, 1.0],
+        "map",
+    ],
+    ids=["missing", "unknown", "above one", "nan", "text", "list", "no dictionary"],
+)
+def test_what_no_fit_can_have_learned_is_refused(wrong):
+    fitted = calib.calibrator("isotonic").fit(*data())
+    for maps in ([wrong], [None, None], []):
+        with pytest.raises(CalibrationError, match="cannot be used"):
+            calib.calibrator("isotonic").set_state({**fitted.get_state(), "maps_": maps})

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
-from scipy.interpolate import CubicSpline
 from scipy.optimize import minimize
 from scipy.special import expit
-from sklearn.isotonic import IsotonicRegression
 
 from calib.calibrators import spline as splines
-from calib.calibrators._folds import FOLDS, fold_of_rows
+from calib.calibrators.logistic import fit_logistic
 from calib.calibrators.platt import PlattScaling
-from calib.calibrators.pooled_scores import group_ties
 from calib.calibrators.quadratic import QuadraticScaling
-from calib.calibrators.spline import RIDGE, STRENGTHS, Basis, SplineCalibration, Sums, least_slope, spline
-from calib.numerics import one_vs_rest_log_odds
+from calib.calibrators.spline import STRENGTHS, Problem, SplineCalibration, SplineMap
 from tests.calibrators.conftest import as_logits, binary, learned
 from tests.conftest import simulate
 
@@ -43,12 +42,11 @@ def bent(log_odds: np.ndarray) -> np.ndarray:
 TOY = np.array([0.05, 0.1, 0.2, 0.25, 0.35, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 0.97]), [0, 0, 1, 0, 0, 1, 0, 1, 1, 0, 1, 1]
 
 
-@pytest.mark.parametrize("monotone", [True, False])
-def test_quadratic_is_the_maximum_likelihood_that_another_solver_found(monotone):
+def test_quadratic_is_the_maximum_likelihood_that_another_solver_found():
     """Twelve rows; coefficients of an independent float64 optimum of the same likelihood."""
     p, labels = TOY
     log_odds = np.log(p) - np.log1p(-p)
-    probs = learned(QuadraticScaling(monotone=monotone), log_odds, np.array(labels), log_odds)
+    probs = learned(QuadraticScaling(), log_odds, np.array(labels), log_odds)
     a, b, c = 0.08665596561, 0.7866121331, -0.02422603248
     np.testing.assert_allclose(probs, expit(a + b * log_odds + c * log_odds**2), atol=1e-6)
     np.testing.assert_allclose(probs[:3], [0.080209173, 0.146957507, 0.259152544], atol=1e-6)
@@ -70,8 +68,8 @@ def test_quadratic_with_its_slope_held_up_is_the_best_that_rises(seed):
         constraints={"type": "ineq", "fun": lambda w: ends @ w},
         options={"ftol": 1e-12, "maxiter": 1000},
     )
-    free = learned(QuadraticScaling(monotone=False), log_odds, labels, np.sort(log_odds))
-    assert (np.diff(free) < 0).any()
+    free, _, _ = fit_logistic(np.stack([log_odds, log_odds**2]), labels.astype(float))
+    assert (ends[:, 1:] @ free).min() < 0  # so that something has to be held up
     probs = learned(QuadraticScaling(), log_odds, labels, log_odds)
     assert loss_of(np.log(probs) - np.log1p(-probs), labels) == pytest.approx(reference.fun, rel=1e-5)
 
@@ -98,80 +96,77 @@ def test_equal_scores_get_the_base_rate_from_a_parabola():
     np.testing.assert_allclose(learned(QuadraticScaling(), np.full(5, 2.0), labels, np.array([2.0])), 0.4)
 
 
+def test_quadratic_takes_the_largest_logits_without_a_warning():
+    log_odds, labels = binary(100, digits=9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        probs = learned(QuadraticScaling(), 1e99 / 10 * log_odds, labels, 1e99 / 10 * log_odds)
+    np.testing.assert_allclose(probs, learned(QuadraticScaling(), log_odds, labels, log_odds), atol=1e-9)
+
+
 # -- splines -------------------------------------------------------------------------------------------
+
+
+def random_spline(seed: int, size: int) -> SplineMap:
+    generator = np.random.default_rng(seed)
+    knots = np.cumsum(generator.uniform(0.2, 2, size))
+    return SplineMap(knots, np.maximum(generator.normal(size=size), 0.0), float(generator.normal()))
 
 
 @given(st.integers(0, 1000), st.integers(2, 9))
 @settings(max_examples=50)
-def test_the_spline_is_scipys_natural_one_with_lines_beyond(seed, size):
-    generator = np.random.default_rng(seed)
-    knots = np.cumsum(generator.uniform(0.2, 2, size))
-    reference = CubicSpline(knots, generator.normal(size=size), bc_type="natural")
-    values, curvatures = reference(knots), reference(knots, 2)
-    test = np.linspace(knots[0], knots[-1], 200)
-    np.testing.assert_allclose(spline(knots, values, curvatures, test), reference(test), atol=1e-10)
-    assert least_slope(knots, values, curvatures) == pytest.approx(
-        reference(np.linspace(*knots[[0, -1]], 4001), 1).min(), abs=1e-2
-    )
-    for end, way in ((0, -1), (-1, 1)):
-        expected = values[end] + way * 3 * reference(knots[end], 1)
-        assert spline(knots, values, curvatures, knots[end] + way * 3.0) == pytest.approx(expected)
+def test_a_spline_is_the_integral_of_its_slope_with_lines_beyond(seed, size):
+    made = random_spline(seed, size)
+    test = np.linspace(made.knots[0] - 3, made.knots[-1] + 3, 60)
+    slope = partial(np.interp, xp=made.knots, fp=made.slopes)  # constant beyond the knots
+    expected = [made.intercept + quad(slope, made.knots[0], x, points=made.knots, limit=200)[0] for x in test]
+    np.testing.assert_allclose(made.score(test), expected, atol=1e-7)
+    assert (np.diff(made.score(test)) >= 0).all()
+    np.testing.assert_allclose(made.score(made.knots), made.values, atol=1e-12)
 
 
 def test_the_penalty_is_the_integral_of_the_squared_second_derivative():
-    log_odds, labels = curved(200)
-    pools = group_ties(log_odds, labels.astype(float))
-    knots = np.quantile(log_odds, [0, 0.2, 0.5, 0.7, 1])
-    basis = Basis.from_knots(knots, pools)
-    weights = np.array([0.3, 2.0, 0.7, -0.4, 1.1])
-    values, curvatures = basis.at_knots(weights)
-    curve = CubicSpline((knots - basis.centre) / basis.spread, values, bc_type="natural")
-    np.testing.assert_allclose(curve(curve.x, 2) / basis.spread**2, curvatures, atol=1e-10)
-    roughness = sum(quad(lambda t: curve(t, 2) ** 2, a, b)[0] for a, b in zip(curve.x[:-1], curve.x[1:], strict=True))
-    assert roughness == pytest.approx(weights[2:] @ weights[2:])
-    np.testing.assert_allclose(
-        basis.design @ weights, curve((pools.log_odds - basis.centre) / basis.spread), atol=1e-10
-    )
+    made = random_spline(1, 6)
+    problem = Problem.of(made.knots, np.zeros(1), 0.0, 1.0)
+    weights = np.append(made.intercept, made.slopes)
+    bends = np.diff(made.slopes) / np.diff(made.knots)
+    assert weights @ problem.roughness @ weights == pytest.approx(bends**2 @ np.diff(made.knots))
+    np.testing.assert_allclose(problem.roughness @ problem.identity, 0, atol=1e-12)
 
 
-def best_weights(log_odds: np.ndarray, labels: np.ndarray, basis: Basis, strength: float) -> np.ndarray:
-    """The penalised optimum by an optimiser that knows no curvature."""
-    design = np.array([
-        spline(basis.knots, *basis.at_knots(unit), log_odds) for unit in np.eye(len(basis.knots))
-    ]).T  # fmt: skip
-    weight = np.append([RIDGE, RIDGE], np.full(len(basis.knots) - 2, strength))
+@pytest.mark.parametrize("strength", [0.01, 1.0, 1000.0])
+def test_the_fit_is_the_bounded_optimum_of_another_solver(strength):
+    log_odds, labels = curved(300, 3)
+    labels = np.where(log_odds > 4, 0, labels)  # falls at the end, where the slope is held at zero
+    problem = Problem.of(np.quantile(log_odds, [0, 0.1, 0.3, 0.5, 0.8, 1]), log_odds, 0.0, 1.0)
+    found = problem.fitted(np.ones(300), labels.astype(float), strength, problem.identity)
 
-    def objective(w: np.ndarray) -> float:
-        return loss_of(design @ w, labels) + 0.5 * float(weight @ (w - basis.start) ** 2)
+    def objective(at: np.ndarray) -> float:
+        off = at - problem.identity
+        return loss_of(problem.design @ at, labels) + 0.5 * off @ (strength * problem.roughness + problem.ridge) @ off
 
-    return minimize(objective, basis.start, method="BFGS", options={"gtol": 1e-8}).x
+    bounds = [(None, None)] + [(0, None)] * 6
+    reference = minimize(objective, problem.identity, method="L-BFGS-B", bounds=bounds,
+                         options={"ftol": 1e-15, "gtol": 1e-9, "maxfun": 10**5})  # fmt: skip
+    assert (found[1:] >= 0).all()
+    assert objective(found) == pytest.approx(reference.fun, rel=1e-6)
+    if strength < 1:
+        assert 0 in found
 
 
 def test_a_spline_has_the_penalty_of_the_least_loss_in_folds_and_is_refitted_to_all_rows():
-    log_odds, labels = curved(600)
-    fitted = SplineCalibration(n_knots=5, monotone=False).fit(as_logits(log_odds), labels)
-    state = fitted.maps_[0]
-    pools = group_ties(log_odds, labels.astype(float))
-    basis = Basis.from_knots(state["knots"], pools)
-    fold = fold_of_rows(len(labels), random_state=0)
-    losses = np.zeros(len(STRENGTHS))
-    for place, strength in enumerate(STRENGTHS[::3]):  # each third, to save time
-        for number in range(FOLDS):
-            weights = best_weights(log_odds[fold != number], labels[fold != number], basis, strength)
-            values, curvatures = basis.at_knots(weights)
-            inside = fold == number
-            losses[3 * place] += loss_of(spline(basis.knots, values, curvatures, log_odds[inside]), labels[inside])
-    tried = {}
+    log_odds, labels = curved(400)
+    folds = np.arange(400) % 5
+    found = SplineMap.fit(log_odds, labels == 1, folds=folds)
+    centre, spread = log_odds.mean(), log_odds.std()
+    problem = Problem.of((found.knots - centre) / spread, (log_odds - centre) / spread, centre, spread)
+    losses = []
     for strength in STRENGTHS:
-        weights = basis.fitted(Sums(pools.counts.astype(float), pools.positives), strength, basis.start)
-        tried[strength] = np.abs(basis.at_knots(weights)[0] - state["values"]).max()
-    chosen = min(tried, key=tried.__getitem__)
-    assert tried[chosen] < 1e-6
-    best = STRENGTHS[::3][int(np.argmin(losses[::3]))]
-    assert abs(np.log10(chosen / best)) <= 1.01  # next to the best of those tried here
-    np.testing.assert_allclose(
-        basis.at_knots(best_weights(log_odds, labels, basis, chosen))[0], state["values"], atol=1e-3
-    )
+        at = [problem.fitted((folds != f) * 1.0, (folds != f) * labels, strength, problem.identity) for f in range(5)]
+        losses.append(sum(loss_of((problem.design @ at[f])[folds == f], labels[folds == f]) for f in range(5)))
+    best = STRENGTHS[int(np.argmin(losses))]
+    expected = problem.fitted(np.ones(400), labels.astype(float), best, problem.identity)
+    np.testing.assert_allclose(found.score(log_odds), problem.design @ expected, atol=1e-4)
 
 
 def test_a_curve_is_found_and_a_line_is_left_a_line():
@@ -189,12 +184,12 @@ def test_a_curve_is_found_and_a_line_is_left_a_line():
 
 @given(st.integers(0, 1000), st.integers(2, 60))
 @settings(max_examples=40)
-def test_a_monotone_spline_never_falls(seed, n):
+def test_a_spline_never_falls(seed, n):
     generator = np.random.default_rng(seed)
     log_odds = np.round(3 * generator.normal(size=n), 1)
     labels = (generator.random(n) < 0.5 + 0.4 * np.sin(2 * log_odds)).astype(int)  # goes up and down
     probs = learned(SplineCalibration(), log_odds, labels, np.linspace(-50, 50, 4001))
-    assert (np.diff(probs) >= -1e-15).all()
+    assert (np.diff(probs) >= 0).all()
 
 
 def test_labels_against_the_scores_give_the_base_rate():
@@ -206,20 +201,9 @@ def test_labels_against_the_scores_give_the_base_rate():
 def test_few_rows_get_a_line_and_it_is_said():
     log_odds, labels = binary(9)
     fitted = SplineCalibration().fit(as_logits(log_odds), labels)
-    score = spline(*(fitted.maps_[0][name] for name in ("knots", "values", "curvatures")), np.linspace(-9, 9, 50))
-    np.testing.assert_allclose(np.diff(score, 2), 0, atol=1e-12)
+    np.testing.assert_allclose(np.diff(fitted.maps_[0].slopes), 0, atol=1e-3)
     assert "straight line" in fitted.notes()[-1]
-
-
-def test_flattening_is_the_isotonic_fit_of_the_spline():
-    log_odds, labels = curved(200)
-    pools = group_ties(log_odds, labels.astype(float))
-    knots = np.quantile(log_odds, [0, 0.4, 0.6, 1])
-    curve = CubicSpline(knots, [-2.0, 1.0, 0.0, 3.0], bc_type="natural")
-    points, values = splines.flattened(knots, curve(knots), curve(knots, 2), pools)
-    np.testing.assert_allclose(points, np.sort(log_odds))
-    reference = IsotonicRegression().fit_transform(np.sort(log_odds), expit(curve(np.sort(log_odds))))
-    np.testing.assert_allclose(expit(values), reference, atol=1e-9)
+    assert "10 rows" in fitted.notes()[-1]
 
 
 def test_pooled_scores_give_the_same_spline(monkeypatch):
@@ -230,44 +214,26 @@ def test_pooled_scores_give_the_same_spline(monkeypatch):
     np.testing.assert_allclose(pooled, exact, atol=0.01)  # folds may choose the next penalty
 
 
-def test_pairs_of_a_row_stay_in_one_fold():
+def test_the_order_of_rows_does_not_change_the_penalty():
+    log_odds, labels = curved(600)
+    order = np.random.default_rng(3).permutation(600)
+    probs = learned(SplineCalibration(), log_odds, labels, log_odds)
+    np.testing.assert_allclose(learned(SplineCalibration(), log_odds[order], labels[order], log_odds), probs, atol=1e-9)
+
+
+def test_pairs_of_a_row_and_rows_of_a_cluster_stay_in_one_fold(monkeypatch):
+    given, line = [], SplineMap(np.arange(2.0), np.ones(2), 0.0)
+    monkeypatch.setattr(SplineMap, "fit", lambda *args, folds: given.append(folds) or line)
     logits, labels = simulate(40, 3)
-    made = SplineCalibration()
-    made._count(40, 120)
-    positives = (np.eye(3)[labels] == 1).ravel()
-    log_odds = one_vs_rest_log_odds(logits).ravel()
-    rank = np.argsort(np.argsort(log_odds))
-    for part in made._folds(rank, positives, 120):
-        of_rows = part.counts[rank].reshape(40, 3)
-        assert set(of_rows.sum(axis=1)) <= {0, 3}
-        assert part.positives.sum() == part.counts.sum() / 3
-
-
-def test_rows_of_a_cluster_stay_in_one_fold_of_a_spline():
-    made, clusters = SplineCalibration(), np.repeat(np.arange(30), 10)
-    made._clusters = clusters
-    made._count(300, 300)
-    for part in made._folds(np.arange(300), clusters % 2 == 1, 300):
-        assert set(part.counts.reshape(30, 10).sum(axis=1)) <= {0, 10}
-
-
-def test_copies_of_a_row_make_a_spline_no_rougher_where_they_are_a_cluster():
-    """Copies in other folds tell the answer, so that folds of rows prefer a curve through each of them."""
-    log_odds, labels = (np.repeat(values, 10) for values in binary(30, seed=1))
-    clusters = np.repeat(np.arange(30), 10)
-
-    def roughness(**extras) -> float:
-        return float(
-            np.abs(
-                SplineCalibration(monotone=False).fit(as_logits(log_odds), labels, **extras).maps_[0]["curvatures"]
-            ).max()
-        )
-
-    assert roughness() > 2 * roughness(clusters=clusters)
-    few = SplineCalibration().fit(as_logits(log_odds), labels, clusters=clusters % 4)
-    assert len(few.maps_[0]["knots"]) == 2
-    assert "5 clusters" in few.notes()[-1]
-    assert not hasattr(few, "_clusters")
+    clusters = np.repeat(np.arange(20), 2)
+    SplineCalibration().fit(logits, labels)
+    SplineCalibration().fit(logits, labels, clusters=clusters)
+    SplineCalibration().fit(logits, labels, clusters=clusters % 4)
+    rows, of_clusters, few = given
+    assert (np.ptp(rows.reshape(40, 3), axis=1) == 0).all()
+    assert (np.ptp(of_clusters.reshape(20, 6), axis=1) == 0).all()
+    assert set(rows) == set(of_clusters) == set(range(5))
+    assert few is None  # fewer clusters than folds
 
 
 @pytest.mark.parametrize("far", [1e20, pytest.param(-1e20, marks=pytest.mark.long), 1e99])

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import tracemalloc
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import expit, logit
+from scipy.special import betaln, expit, logit
 from sklearn.isotonic import IsotonicRegression
 
 from calib.calibrators.histogram import HistogramBinning
-from calib.calibrators.isotonic import IsotonicCalibration, centres, falling_runs, interpolate
-from calib.calibrators.pooled_scores import group_ties
+from calib.calibrators.isotonic import IsotonicCalibration, IsotonicMap, Tally, interpolate
+from calib.calibrators.step_maps import N_BINS, STRENGTHS, even_cuts, shares_below
 from calib.numerics import edges_at_or_below
 from tests.calibrators.conftest import as_logits, binary, learned
 
@@ -33,15 +30,16 @@ def naive_isotonic(scores, labels):
     return values, np.array([at(i) for i in range(len(values))])
 
 
-@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.25, 0.9), (0.5, 0.5)])
-def test_groups_are_those_of_sorted_pairs(low, high):
-    log_odds, labels = binary(200)
-    targets = np.where(labels, high, low)
-    groups = group_ties(log_odds, targets)
+@pytest.mark.parametrize("digits", [1, 9])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_tally_counts_the_pairs_of_each_score(weighted, digits):
+    log_odds, labels = binary(200, digits=digits)
+    weights = np.random.default_rng(0).uniform(0.5, 2, 200) if weighted else np.ones(200)
+    tally = Tally.of(log_odds, labels == 1, weights if weighted else None)
     values = np.unique(log_odds)
-    np.testing.assert_array_equal(groups.log_odds, values)
-    np.testing.assert_array_equal(groups.counts, [(log_odds == value).sum() for value in values])
-    np.testing.assert_allclose(groups.positives, [targets[log_odds == value].sum() for value in values], rtol=1e-12)
+    np.testing.assert_array_equal(tally.scores, values)
+    np.testing.assert_allclose(tally.counts, [weights[log_odds == value].sum() for value in values])
+    np.testing.assert_allclose(tally.positives, [(weights * labels)[log_odds == value].sum() for value in values])
 
 
 # -- isotonic ------------------------------------------------------------------------------------------
@@ -68,28 +66,18 @@ def test_isotonic_between_and_beyond_the_scores_is_scikit_learns():
     assert inside.sum() > 50
 
 
-@pytest.mark.parametrize("digits", [0, 2])
-@pytest.mark.parametrize("pairs", [7, 1000])
-def test_isotonic_has_scikit_learns_knots_however_the_pairs_are_divided(digits, pairs, monkeypatch):
-    """Steps on the way, with many ties or hardly any; those of 0 and 1 are moved off these."""
-    monkeypatch.setattr("calib.calibrators.isotonic.BLOCK_PAIRS", pairs)
+@pytest.mark.parametrize("digits", [0, 2, 9])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_isotonic_has_scikit_learns_knots(digits, weighted):
+    """Steps on the way, with many ties or none; those of 0 and 1 are moved off these."""
     log_odds, labels = binary(digits=digits)
-    regression = IsotonicRegression().fit(log_odds, labels)
-    (state,) = IsotonicCalibration().fit(as_logits(log_odds), labels).maps_
-    np.testing.assert_array_equal(state["knots"], regression.X_thresholds_)
-    np.testing.assert_allclose(state["values"], np.clip(regression.y_thresholds_, 1 / 302, 301 / 302), atol=1e-12)
-
-
-def test_isotonic_holds_no_more_than_a_block_of_the_pairs(monkeypatch):
-    monkeypatch.setattr("calib.calibrators.isotonic.BLOCK_PAIRS", 1 << 14)
-    log_odds = np.random.default_rng(0).normal(size=1_000_000)
-    positives = np.arange(len(log_odds)) % 1000 == 0
-    tracemalloc.start()
-    runs = falling_runs(log_odds, positives)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert runs.counts.sum() == len(log_odds)
-    assert peak < log_odds.nbytes / 4
+    weights = np.random.default_rng(0).uniform(0.5, 3, 300) if weighted else None
+    regression = IsotonicRegression(out_of_bounds="clip").fit(log_odds, labels, sample_weight=weights)
+    fitted = IsotonicCalibration().fit(as_logits(log_odds), labels, weights=weights)
+    np.testing.assert_array_equal(fitted.maps_[0].knots, regression.X_thresholds_)
+    margin = 1 / ((weights.sum() if weighted else 300) + 2)
+    expected = np.clip(regression.y_thresholds_, margin, 1 - margin)
+    np.testing.assert_allclose(fitted.maps_[0].values, expected, atol=1e-12)
 
 
 @given(st.integers(0, 1000), st.integers(1, 400), st.sampled_from(["even", "dense", "far", "tied", "close"]))
@@ -151,17 +139,19 @@ def test_centred_isotonic_joins_the_middles_of_the_steps():
     """Steps by hand: 0 at -2, -1; 1/2 at 0, 1; 1 at 2, 3 and 4, all of the probability's mean score."""
     log_odds = np.array([-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0])
     labels = np.array([0, 0, 1, 0, 1, 1, 1])
-    state = IsotonicCalibration(centred=True).fit(as_logits(log_odds), labels).maps_[0]
+    found = IsotonicMap.fit(log_odds, labels == 1, centred=True, margin=1 / 9)
     middles = [logit(expit(log_odds[part]).mean()) for part in (slice(0, 2), slice(2, 4), slice(4, 7))]
-    np.testing.assert_allclose(state["knots"], middles)
-    np.testing.assert_allclose(state["values"], [1 / 9, 0.5, 8 / 9])  # bounded by 1 / (m + 2)
+    np.testing.assert_allclose(found.knots, middles)
+    np.testing.assert_allclose(found.values, [1 / 9, 0.5, 8 / 9])
 
 
 @given(st.integers(0, 1000), st.integers(2, 60), st.integers(0, 2))
 def test_centred_isotonic_rises_and_keeps_the_mean_label_of_each_step(seed, n, digits):
     log_odds, labels = binary(n, seed, digits=digits)
-    groups = group_ties(log_odds, labels.astype(float))
-    knots, values = centres(groups)
+    if labels.all() or not labels.any():
+        return
+    found = IsotonicMap.fit(log_odds, labels == 1, centred=True)
+    knots, values = found.knots, found.values
     assert (np.diff(values) > 0).all()
     assert (np.diff(knots) > 0).all()
     fit = IsotonicRegression().fit_transform(log_odds, labels)
@@ -215,51 +205,60 @@ def test_interpolation_reaches_the_last_value_exactly():
 # -- histogram -----------------------------------------------------------------------------------------
 
 
-def naive_histogram(scores, labels, edges, test, margin):
-    """Bin by bin, edges in probability, closed on the left."""
-    result = np.empty(len(test))
-    for low, high in pairwise(edges):
-        last = high == edges[-1]
-        inside = (scores >= low) & ((scores < high) | last)
-        asked = (test >= low) & ((test < high) | last)
-        result[asked] = np.clip(labels[inside].mean() if inside.any() else (low + high) / 2, margin, 1 - margin)
-    return result
+def test_cuts_give_each_part_like_shares_of_both_outcomes():
+    log_odds, labels = binary(4000, digits=9)
+    tally = Tally.of(log_odds, labels == 1)
+    starts = np.append(0, even_cuts(shares_below(tally), 8))
+    positives, counts = (np.add.reduceat(each, starts) for each in (tally.positives, tally.counts))
+    shares = positives / labels.sum() + (counts - positives) / (4000 - labels.sum())
+    np.testing.assert_allclose(shares, 2 / 8, atol=2 / 1000)
+    np.testing.assert_array_equal(even_cuts(np.array([0.0, 0.6]), 8), [1])  # ties swallow parts
 
 
-@pytest.mark.parametrize("n_bins", [1, 7, 15, 60])
-def test_equal_width_bins_one_by_one(n_bins):
-    log_odds, labels = binary(200)
-    test = np.linspace(-12, 12, 501)
-    probs = learned(HistogramBinning(n_bins=n_bins, binning="equal_width"), log_odds, labels, test)
-    expected = naive_histogram(expit(log_odds), labels, np.linspace(0, 1, n_bins + 1), expit(test), 1 / 202)
-    np.testing.assert_allclose(probs, expected, atol=1e-12)
+def naive_histogram(log_odds, labels, weights, n_bins, strength):
+    """Log evidence and values of one histogram, bin by bin."""
+    order = np.argsort(log_odds)
+    scores, labels, weights = log_odds[order], labels[order], weights[order]
+    positives, negatives = weights @ labels, weights @ (1 - labels)
+    bins = np.zeros(len(scores), dtype=int)
+    for i, score in enumerate(scores):
+        below = scores < score
+        share = (weights[below] @ labels[below] / positives + weights[below] @ (1 - labels[below]) / negatives) / 2
+        bins[i] = int(np.floor(share * n_bins + 1e-9))
+    evidence, values = 0.0, {}
+    for number in np.unique(bins):
+        inside = bins == number
+        n, hits = weights[inside].sum(), weights[inside] @ labels[inside]
+        mean = weights[inside] @ expit(scores[inside]) / n
+        alpha, beta = strength * mean, strength * (1 - mean)
+        evidence += betaln(alpha + hits, beta + n - hits) - betaln(alpha, beta)
+        values[number] = (alpha + hits) / (strength + n)
+    return evidence, dict(zip(scores, (values[number] for number in bins), strict=True))
 
 
-def test_equal_mass_bins_hold_equally_many():
-    generator = np.random.default_rng(0)
-    log_odds = generator.normal(size=300) * 4
-    labels = (generator.random(300) < expit(log_odds)).astype(int)
-    (state,) = HistogramBinning(n_bins=10, binning="equal_mass").fit(as_logits(log_odds), labels).maps_
-    index = np.searchsorted(state["edges"], log_odds, side="right")
-    np.testing.assert_array_equal(np.bincount(index), 30)
-    order = np.argsort(log_odds).reshape(10, 30)
-    np.testing.assert_allclose(state["values"], np.clip(labels[order].mean(axis=1), 1 / 302, 301 / 302))
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_histogram_with_the_greatest_evidence_bin_by_bin(weighted):
+    log_odds, labels = binary(150)
+    weights = np.random.default_rng(0).uniform(0.5, 3, 150) if weighted else np.ones(150)
+    tried = [naive_histogram(log_odds, labels, weights, n, strength) for n in N_BINS for strength in STRENGTHS]
+    expected = max(tried, key=lambda each: each[0])[1]
+    fitted = HistogramBinning().fit(as_logits(log_odds), labels, weights=weights if weighted else None)
+    probs = fitted.predict_proba(as_logits(log_odds))[:, 1]
+    margin = 1 / (weights.sum() + 2)
+    values = np.clip([expected[score] for score in log_odds], margin, 1 - margin)
+    np.testing.assert_allclose(probs, values, atol=1e-9)
 
 
-def test_equal_mass_bins_survive_ties():
-    log_odds = np.repeat([-1.0, 2.0], [90, 10])
-    labels = np.repeat([0, 1, 1], [60, 30, 10])
-    fitted = HistogramBinning(binning="equal_mass").fit(as_logits(log_odds), labels)
-    probs = fitted.predict_proba(as_logits(np.array([-1.0, 2.0])))[:, 1]
-    np.testing.assert_allclose(probs, [1 / 3, 101 / 102])
+def test_a_bin_ends_midway_between_the_probabilities_on_either_side():
+    log_odds, labels = np.repeat([-2.0, 1.0], 50), np.repeat([0, 1, 0, 1], [45, 5, 10, 40])
+    (found,) = HistogramBinning().fit(as_logits(log_odds), labels).maps_
+    np.testing.assert_allclose(expit(found.edges), (expit(-2) + expit(1)) / 2)
+    assert len(found.values) == 2
 
 
 def test_scores_of_exactly_zero_and_one_are_in_the_outer_bins():
     log_odds = np.repeat([-1e3, 1e3], 10)
     labels = np.repeat([0, 1, 1], [9, 1, 10])
-    probs = (
-        HistogramBinning(binning="equal_width")
-        .fit(as_logits(log_odds), labels)
-        .predict_proba(as_logits(np.array([-1e3, 1e3])))
-    )
-    np.testing.assert_allclose(probs[:, 1], [0.1, 21 / 22])
+    low, high = learned(HistogramBinning(), log_odds, labels, np.array([-1e3, 1e3]))
+    assert low < 0.1 + 1e-9
+    assert high == pytest.approx(21 / 22)

@@ -12,6 +12,7 @@ import pytest
 import calib
 from benchmarks.exports import fits, in_duckdb, in_postgresql, in_sqlite, near_steps, postgresql_programs, simulated
 from calib.calibrators.histogram import HistogramBinning
+from calib.calibrators.step_maps import StepMap
 from calib.errors import CalibrationError
 from calib.export.runtime import ExportedCalibrator
 from calib.export.writer import save, to_sql
@@ -103,7 +104,7 @@ def test_a_thousand_steps_are_a_shallow_tree(run):
     rng = np.random.default_rng(0)
     fitted = HistogramBinning().fit(*simulated(100, 2))
     edges = np.sort(rng.normal(size=1000))
-    fitted.maps_ = [{"edges": edges, "values": rng.random(1001)}]
+    fitted.maps_ = [StepMap(edges, rng.random(1001))]
     scores = np.concatenate([edges, edges - 1e-9, rng.normal(size=2000) * 3])
     expression = to_sql(fitted)
     expected = fitted.predict_proba(np.stack([0 * scores, scores], axis=1))[:, 1]
