@@ -32,7 +32,7 @@ def row(n: int, name: str, params: dict[str, str | bool], n_data: int, n_seeds: 
             fitted = calib.calibrator(name, **params, random_state=seed).fit(logits, labels)
             seconds.append(time.process_time() - started)
             found.append(excess(fitted)[1])
-            effective.append(fitted.maps_[0].get("effective_maps", np.nan))
+            effective.append(getattr(fitted.maps_[0], "effective_maps", np.nan))
     runs = np.reshape(found, (n_data, n_seeds))
     several = n_seeds > 1
     return [

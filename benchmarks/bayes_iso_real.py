@@ -28,6 +28,9 @@ from calib.numerics import Floats, Ints
 RIVALS = {"logistic": "platt", "beta": "beta", "isotonic": "isotonic", "ENIR": "enir"}
 """The paper's other methods by their names there, each of which it has with and without Platt's correction."""
 
+CORRECTED = {"logistic": "platt", "isotonic": "isotonic", "ENIR": "enir"}
+"""Those that have the correction here."""
+
 BAYES = OURS, PLAIN = "Bayes-Iso", "Bayes-Iso, plain"
 
 
@@ -39,14 +42,14 @@ def with_platt(rival: str) -> str:
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "uncalibrated": ("identity", {}),
     **{title: (name, {}) for title, name in RIVALS.items()},
-    **{with_platt(title): (name, {"platt_correction": True}) for title, name in RIVALS.items()},
+    **{with_platt(title): (name, {"platt_correction": True}) for title, name in CORRECTED.items()},
     OURS: ("bayes_iso", {}),
     PLAIN: ("bayes_iso", {"scheme": "plain"}),
 }
 """Title, registry name and parameters; the plain scheme is the paper's."""
 
-NINE = [OURS, *RIVALS, *map(with_platt, RIVALS)]
-"""The methods that the paper ranks."""
+RANKED = [OURS, *RIVALS, *map(with_platt, CORRECTED)]
+"""The methods that the paper ranks, but for beta with the correction."""
 
 NON_PARAMETRIC = [with_platt("isotonic"), with_platt("ENIR")]
 """The rivals of table 2."""
@@ -70,7 +73,7 @@ def score(task: Task, model: str, seed: int) -> list[dict[str, Any]]:
             made = calib.calibrator(name, **params, random_state=seed)
             made.fit(to_calibrate[:size], task.labels[calibration[:size]])
             where = {"data": task.title, "model": model, "fold": seed, "size": size, "method": method}
-            flagged = name == "bayes_iso" and any(state["dominated"] for state in made.maps_ if state)
+            flagged = name == "bayes_iso" and any(each.dominated for each in made.maps_ if each is not None)
             records.append({**where, "flagged": flagged, **scores(made, to_score, task.labels[test])})
     return records
 
@@ -91,7 +94,7 @@ def corrected(found: pd.DataFrame) -> str:
     """Figure 2: share of pairs on which Platt's correction lowers the loss."""
     rows = [
         [method, *(f"{ranks.win_rate(losses, with_platt(method), [method]):.0%}" for losses in each(found))]
-        for method in RIVALS
+        for method in CORRECTED
     ]
     return markdown(["better with Platt's correction", *columns()], rows)
 
@@ -133,11 +136,11 @@ def flagged(found: pd.DataFrame) -> str:
 
 def ranking(found: pd.DataFrame) -> str:
     """Figure 7: average ranks of the paper's nine methods; in the last rows the plain scheme takes part in turn."""
-    nine = [losses[NINE] for losses in each(found)]
-    rows = [[method, *(f"{ranks.mean_ranks(losses)[method]:.2f}" for losses in nine)] for method in NINE]
-    in_turn = [losses[[PLAIN, *NINE[1:]]] for losses in each(found)]
+    ranked = [losses[RANKED] for losses in each(found)]
+    rows = [[method, *(f"{ranks.mean_ranks(losses)[method]:.2f}" for losses in ranked)] for method in RANKED]
+    in_turn = [losses[[PLAIN, *RANKED[1:]]] for losses in each(found)]
     rows.append([f"({PLAIN} in its place)", *(f"{ranks.mean_ranks(losses)[PLAIN]:.2f}" for losses in in_turn)])
-    rows.append(["p of Friedman's test", *(f"{ranks.friedman(losses):.1e}" for losses in nine)])
+    rows.append(["p of Friedman's test", *(f"{ranks.friedman(losses):.1e}" for losses in ranked)])
     return markdown(["average rank", *columns()], rows)
 
 
@@ -177,7 +180,7 @@ def main() -> None:
         print(f"\n{table(found)}")
     if arguments.diagram:
         shown = dict(zip(columns(), each(found), strict=True))
-        ranks.diagram({title: losses[NINE] for title, losses in shown.items()}, arguments.diagram, len(ranks.LOSSES))
+        ranks.diagram({title: losses[RANKED] for title, losses in shown.items()}, arguments.diagram, len(ranks.LOSSES))
 
 
 if __name__ == "__main__":

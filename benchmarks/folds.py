@@ -37,7 +37,7 @@ def columns(inputs: str) -> list[Column]:
         Column("Platt", "platt", {"input": "score", **CLASS_WISE}),
         Column("Isotonic", "isotonic", CLASS_WISE),
         Column("Beta", "beta", CLASS_WISE),
-        Column("BBQ", "bbq", {"models": "paper", **CLASS_WISE}),
+        Column("BBQ", "bbq", CLASS_WISE),
         Column("Temp.", "temperature"),
         Column("GPcalib", "gpcalib", gp),
         Column("GPcalib mean", "gpcalib", {**gp, "prediction": "mean"}),

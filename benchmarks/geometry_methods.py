@@ -91,7 +91,7 @@ BASELINES = [
     Method("histogram, 50 wide", "equal_width", {"n_bins": 50}, "bins"),
     Method("histogram, 50 full", "equal_mass", {"n_bins": 50}, "bins"),
     Method("histogram, 7 full", "equal_mass", {"n_bins": 7}, "bins"),
-    Method("BBQ", "bbq", {"models": "paper"}),
+    Method("BBQ", "bbq", {}),
     Method("beta", "beta"),
     Method("temperature", "temperature", ON_CPU, "outputs"),
     Method("ensemble temperature", "ensemble_temperature", {}, "outputs"),

@@ -35,7 +35,7 @@ class Entry:
     params: dict[str, Any] = field(default_factory=dict)
 
 
-CENTRED = {"centred": True, "after_temperature": True, "platt_correction": True}
+CENTRED = {"centred": True, "platt_correction": True}
 
 METHODS = (
     Entry("raw", "identity"),
@@ -55,9 +55,7 @@ METHODS = (
     Entry("scaling-binning", "scaling_binning"),
     Entry("Bayes-Iso", "bayes_iso"),
     Entry("BBQ", "bbq"),
-    Entry("BBQ, paper", "bbq", {"models": "paper"}),
     Entry("histogram", "histogram"),
-    Entry("histogram, paper", "histogram", {"binning": "equal_width"}),
 )
 GPCALIB = Entry("GPcalib", "gpcalib", {"device": "cpu"})
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import pairwise
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from calib.calibrators.isotonic import falling_runs, interpolate
-from calib.calibrators.one_vs_rest import BinaryCalibrator, Map, maps_of
-from calib.calibrators.pooled_scores import Groups
+from calib.calibrators.isotonic import Tally, interpolate
+from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest, platt_targets
 from calib.numerics import Floats, Ints
-from calib.parameters import Array, Count, State
+from calib.parameters import param
 
 _SAME = 1e-12  # rounding: values this close are equal, and so are penalties, relatively
 
@@ -136,8 +134,77 @@ NEGLIGIBLE = 1e-20
 """A model this much less likely than the best one changes no digit of the average."""
 
 
+@dataclass(frozen=True, eq=False)
+class NearIsotonicMap:
+    """Straight lines between ``values`` at increasing ``knots``, constant beyond them; values need not rise.
+
+    ``n_models`` counts the models that are averaged.
+    """
+
+    knots: Floats
+    values: Floats
+    n_models: int
+
+    @classmethod
+    def fit(
+        cls,
+        log_odds: Floats,
+        positives: Bools,
+        weights: Floats | None = None,
+        *,
+        platt_correction: bool = False,
+        margin: float = 0.0,
+    ) -> Self:
+        """The average over the path of near-isotonic regression.
+
+        Parameters
+        ----------
+        log_odds, positives : (m,) pairs with both outcomes.
+        weights : None; the criterion counts whole pairs.
+        platt_correction : whether Platt's smoothed targets take the place of 0 and 1.
+        margin : least distance of the values from 0 and 1.
+        """
+        tally = Tally.of(log_odds, positives)
+        n_positive, n = float(tally.positives.sum()), float(tally.counts.sum())
+        low, high = platt_targets(n_positive, n - n_positive) if platt_correction else (0.0, 1.0)
+        tally = Tally(tally.scores, tally.counts, low * tally.counts + (high - low) * tally.positives)
+        path = near_isotonic_path(tally.positives / tally.counts, tally.counts)
+        scores, models = [], []
+        # Backwards from the isotonic end every model has more blocks than the one before; the free one is left out.
+        for step in reversed(range(min(1, len(path.penalties) - 1), len(path.penalties))):
+            starts, values = path.blocks(step)
+            values = np.clip(values, margin, 1 - margin)
+            scores.append(-bic(tally, starts, values) / 2)
+            if scores[-1] < max(scores) + np.log(NEGLIGIBLE):
+                break
+            models.append((starts, values))
+        chances = np.exp(np.array(scores[: len(models)]) - max(scores))
+        every_start = np.unique(np.concatenate([starts for starts, _ in models]))
+        average = np.zeros(len(every_start))
+        for chance, (starts, values) in zip(chances / chances.sum(), models, strict=True):
+            average += chance * values[np.searchsorted(starts, every_start, side="right") - 1]
+        # A step is flat from its first score to its last, and a line leads to the next.
+        ends = np.append(every_start[1:], len(tally.scores)) - 1
+        knots, kept = np.unique(tally.scores[np.stack([every_start, ends], axis=1)], return_index=True)
+        return cls(knots, np.clip(np.repeat(average, 2)[kept], margin, 1 - margin), len(models))
+
+    def apply(self, log_odds: Floats) -> Floats:
+        return interpolate(log_odds, self.knots, self.values)
+
+
+def bic(tally: Tally, starts: Ints, values: Floats) -> float:
+    """Bayesian information criterion of a map with one value per block, ``blocks * log(2 pi n) - 2 log-likelihood``.
+
+    The factor 2 pi is in the authors' code; without it, small calibration sets favour maps with more blocks.
+    """
+    positives = np.add.reduceat(tally.positives, starts)
+    negatives = np.add.reduceat(tally.counts, starts) - positives
+    log_likelihood = positives @ np.log(values) + negatives @ np.log1p(-values)
+    return float(len(starts) * np.log(2 * np.pi * tally.counts.sum()) - 2 * log_likelihood)
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
-class NearIsotonicEnsemble(BinaryCalibrator):
+class NearIsotonicEnsemble(OneVsRest):
     """The average of nearly monotone maps, from free to isotonic, each weighted by its BIC.
 
     ENIR of Naeini and Cooper, Binary Classifier Calibration Using an Ensemble of Near Isotonic Regression Models, ICDM
@@ -146,49 +213,16 @@ class NearIsotonicEnsemble(BinaryCalibrator):
     at least 1 / (m + 2) away from 0 and 1, m the number of calibration pairs.
     """
 
-    state: ClassVar[State] = {
-        "maps_": maps_of(knots=Array("knots", order="rising"), values=Array("knots", low=0, high=1), n_models=Count(1))
-    }
+    platt_correction: bool = param(
+        False, help="Soften the targets 0 and 1 by their counts, as Platt does; helps small calibration sets."
+    )
+
+    map_type: ClassVar[type[Map]] = NearIsotonicMap
+    weighted: ClassVar[bool] = False
 
     @property
     def is_monotone(self) -> bool:
         return False
 
-    def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
-        # The free fit has one value for neighbours of one outcome, so that runs of them are never parted.
-        runs = falling_runs(log_odds, positives)
-        low, high = self.target_levels(int(positives.sum()), positives.size)
-        groups = Groups(runs.first, runs.counts, low * runs.counts + (high - low) * runs.positives)
-        path = near_isotonic_path(groups.positives / groups.counts, groups.counts)
-        weights, models = [], []
-        for step in reversed(range(min(1, len(path.penalties) - 1), len(path.penalties))):
-            starts, values = path.blocks(step)
-            values = self.bounded(values)
-            weights.append(-bic(groups, starts, values) / 2)
-            # Backwards from the isotonic end, every model has more blocks than the one before.
-            if weights[-1] < max(weights) + np.log(NEGLIGIBLE):
-                break
-            models.append((starts, values))
-        chance = np.exp(np.array(weights[: len(models)]) - max(weights))
-        every_start = np.unique(np.concatenate([starts for starts, _ in models]))
-        average = np.zeros(len(every_start))
-        for weight, (starts, values) in zip(chance / chance.sum(), models, strict=True):
-            average += weight * values[np.searchsorted(starts, every_start, side="right") - 1]
-        # A step is flat from its first score to its last, and a line leads to the next.
-        ends = np.append(every_start[1:], len(groups)) - 1
-        knots, kept = np.unique(np.stack([runs.first[every_start], runs.last[ends]], axis=1), return_index=True)
-        return {"knots": knots, "values": self.bounded(np.repeat(average, 2)[kept]), "n_models": len(models)}
-
-    def _apply_map(self, state: Map, log_odds: Floats) -> Floats:
-        return interpolate(log_odds, state["knots"], state["values"])
-
-
-def bic(groups: Groups, starts: Ints, values: Floats) -> float:
-    """Bayesian information criterion of a map with one value per block, ``blocks * log(2 pi n) - 2 log-likelihood``.
-
-    The factor 2 pi is in the authors' code; without it, small calibration sets favour maps with more blocks.
-    """
-    positives = np.add.reduceat(groups.positives, starts)
-    negatives = np.add.reduceat(groups.counts, starts) - positives
-    log_likelihood = positives @ np.log(values) + negatives @ np.log1p(-values)
-    return float(len(starts) * np.log(2 * np.pi * groups.ends[-1]) - 2 * log_likelihood)
+    def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
+        return NearIsotonicMap.fit(log_odds, positives, platt_correction=self.platt_correction, margin=self.margin_)

@@ -3,20 +3,45 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from calib.calibrators.one_vs_rest import Map
-from calib.calibrators.platt import PlattScaling
-from calib.calibrators.step_maps import steps
-from calib.numerics import Floats, blocks, edges_at_or_below
-from calib.parameters import State, param
+from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
+from calib.calibrators.platt import PlattMap
+from calib.calibrators.step_maps import StepMap
+from calib.numerics import Floats, blocks
+from calib.parameters import param
+
+
+@dataclass(frozen=True, eq=False)
+class ScalingBinningMap(StepMap):
+    """Means of a logistic curve in bins that hold equally many pairs."""
+
+    @classmethod
+    def fit(cls, log_odds: Floats, positives: Bools, weights: Floats | None = None, *, n_bins: int = 15) -> Self:
+        """Fit the curve and average it in bins.
+
+        Parameters
+        ----------
+        log_odds, positives : (m,) pairs with both outcomes.
+        weights : None; bins hold equally many whole pairs.
+        n_bins : number of bins.
+        """
+        curve = PlattMap.fit(log_odds, positives)
+        ordered = np.sort(log_odds)
+        edges = np.unique(ordered[np.arange(1, n_bins) * len(ordered) // n_bins])
+        edges = edges[edges > ordered[0]]  # ties stay together, and no bin is empty
+        starts = np.append(0, np.searchsorted(ordered, edges))
+        for block in blocks(len(ordered)):  # in place: there may be very many pairs
+            ordered[block] = curve.apply(ordered[block])
+        values = np.add.reduceat(ordered, starts) / np.diff(starts, append=len(ordered))
+        # Means of neighbours that are all but equal may come out in the other order by a rounding error.
+        return cls(edges, np.maximum.accumulate(values))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ScalingBinning(PlattScaling):
+class ScalingBinning(OneVsRest):
     """Platt scaling, then equal-mass bins with the mean of the fitted curve.
 
     Kumar, Liang and Ma, Verified Uncertainty Calibration, NeurIPS 2019, the scaling-binning calibrator. The
@@ -31,9 +56,9 @@ class ScalingBinning(PlattScaling):
 
     n_bins: int = param(15, low=1, high=1000, help="Number of bins for each class.")
 
+    map_type: ClassVar[type[Map]] = ScalingBinningMap
     mirrored: ClassVar[bool] = False  # bins are closed on the left: from the other class they are closed on the right
-    more_rows: ClassVar[str] = "Fit it again on all rows, old and new: bins depend on the order of all scores."
-    state: ClassVar[State] = {"maps_": steps("ascending")}
+    weighted: ClassVar[bool] = False
 
     def notes(self) -> list[str]:
         notes = super().notes()
@@ -47,20 +72,6 @@ class ScalingBinning(PlattScaling):
             )
         return notes
 
-    def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
-        curve = super()._fit_map(log_odds, positives)
+    def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
         shared = self.share_classes and self.classes != "top" and self.n_classes_ > 2
-        n_bins = self.n_bins * (self.n_classes_ if shared else 1)
-        ordered = np.sort(log_odds)
-        cuts = np.arange(1, n_bins) * len(ordered) // n_bins
-        edges = np.unique(ordered[cuts])
-        edges = edges[edges > ordered[0]]  # ties stay together, and no bin is empty
-        starts = np.append(0, np.searchsorted(ordered, edges))
-        for block in blocks(len(ordered)):  # in place: there may be very many pairs
-            ordered[block] = super()._apply_map(curve, ordered[block])
-        values = np.add.reduceat(ordered, starts) / np.diff(starts, append=len(ordered))
-        # Means of neighbours that are all but equal may come out in the other order by a rounding error.
-        return {"edges": edges, "values": np.maximum.accumulate(values)}
-
-    def _apply_map(self, state: Map, log_odds: Floats) -> Floats:
-        return state["values"][edges_at_or_below(log_odds, state["edges"])]
+        return ScalingBinningMap.fit(log_odds, positives, n_bins=self.n_bins * (self.n_classes_ if shared else 1))

@@ -3,28 +3,78 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from calib.calibrators.one_vs_rest import BinaryCalibrator, Map, maps_of
+from calib.base import POSITIVE
+from calib.calibrators.isotonic import Tally
+from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
+from calib.calibrators.pooled_scores import pooled
+from calib.calibrators.step_maps import even_cuts, shares_below
 from calib.errors import CalibrationError
 from calib.numerics import Floats
-from calib.parameters import ROUNDING, Array, State, param
-
-if TYPE_CHECKING:
-    from calib.calibrators.pooled_scores import Groups
+from calib.parameters import ROUNDING, param
 
 MOST_SCORES = 262_144
 """Different scores of a map; neighbours are merged above it, so that tables and exports stay small."""
 
-LEAST = 1e-17
-"""Below any value of a fit to fewer than 2**53 pairs."""
+
+@dataclass(frozen=True, eq=False)
+class VennAbersMap:
+    """The steps of p0 and of p1, and their merger ``p1 / (1 - p0 + p1)``.
+
+    Attributes
+    ----------
+    low_edges, low : p0's increasing values, and between which log-odds they hold; just below calibration scores.
+    high_edges, high : p1's; just above calibration scores.
+    """
+
+    low_edges: Floats
+    low: Floats
+    high_edges: Floats
+    high: Floats
+
+    @classmethod
+    def fit(cls, log_odds: Floats, positives: Bools, weights: Floats | None = None) -> Self:
+        """Tabulate both isotonic fits.
+
+        Parameters
+        ----------
+        log_odds, positives : (m,) pairs with both outcomes.
+        weights : None; validity is of whole, exchangeable rows.
+        """
+        tally = Tally.of(log_odds, positives)
+        if len(tally.scores) > MOST_SCORES:
+            tally = pooled(tally, np.append(0, even_cuts(shares_below(tally), MOST_SCORES)))
+        low, high = as_event(tally, False), as_event(tally, True)
+        low_kept, high_kept = (np.flatnonzero(np.diff(table) > 0) for table in (low, high))
+        # A score that rounding moved, as on the way through a file, still equals the calibration score that it was.
+        scores, slack = tally.scores, ROUNDING * (1 + np.abs(tally.scores))
+        quarter = np.diff(scores) / 4
+        slack[1:] = np.minimum(slack[1:], quarter)
+        slack[:-1] = np.minimum(slack[:-1], quarter)
+        return cls(
+            low_edges=(scores - slack)[low_kept],
+            low=low[np.append(0, low_kept + 1)],
+            high_edges=(scores + slack)[high_kept],
+            high=high[np.append(0, high_kept + 1)],
+        )
+
+    def pair(self, log_odds: Floats) -> tuple[Floats, Floats]:
+        """p0 and p1 of each."""
+        # A row counted as an event comes before the group of its own score, one counted as none after it.
+        low = self.low[np.searchsorted(self.low_edges, log_odds, side="right")]
+        high = self.high[np.searchsorted(self.high_edges, log_odds, side="left")]
+        return low, high
+
+    def apply(self, log_odds: Floats) -> Floats:
+        low, high = self.pair(log_odds)
+        return high / (1 - low + high)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class VennAbers(BinaryCalibrator):
+class VennAbers(OneVsRest):
     """Two isotonic fits for each score, with the row counted as an event and as none, merged into one probability.
 
     Inductive Venn-Abers predictors: Vovk and Petej, Venn-Abers Predictors, UAI 2014; Vovk, Petej and Fedorova,
@@ -45,17 +95,13 @@ class VennAbers(BinaryCalibrator):
         True, help="Scale the logits by one temperature first; of two classes this would change nothing."
     )
 
-    # The steps of p0 and of p1: their values between edges, which lie just below calibration scores for p0 and just
-    # above them for p1.
-    positive: ClassVar[bool] = True
-    state: ClassVar[State] = {
-        "maps_": maps_of(
-            low_edges=Array("low-1", order="rising"),
-            low=Array("low", low=0, high=1, order="ascending"),
-            high_edges=Array("high-1", order="rising"),
-            high=Array("high", low=LEAST, high=1, order="ascending"),
-        )
-    }
+    traits: ClassVar[frozenset[str]] = frozenset({POSITIVE})
+    map_type: ClassVar[type[Map]] = VennAbersMap
+    weighted: ClassVar[bool] = False
+
+    @property
+    def scales_first(self) -> bool:
+        return self.after_temperature
 
     def notes(self) -> list[str]:
         if not self.gives_pairs:
@@ -69,7 +115,7 @@ class VennAbers(BinaryCalibrator):
     @property
     def gives_pairs(self) -> bool:
         """Whether the fit has a pair of probabilities for each row, see :meth:`predict_pair`."""
-        return self.n_classes_ == 2 and self.classes != "top" and bool(self.maps_[0])
+        return self.n_classes_ == 2 and self.classes != "top" and self.maps_[0] is not None
 
     def predict_pair(self, logits: Any) -> tuple[Floats, Floats]:
         """The probabilities p0 and p1 of class 1, with the row counted as class 0 and as class 1; both (n,).
@@ -102,43 +148,13 @@ class VennAbers(BinaryCalibrator):
                 f"classes='one_vs_rest'; this fit has {self.n_classes_} classes, classes={self.classes!r} and "
                 f"{self.n_classes_ - self.unmapped_classes_} of them with a map. Take predict_proba."
             )
-        return _pair(self.maps_[0], np.asarray(logits[:, 1], float) - np.asarray(logits[:, 0], float))
+        return self.maps_[0].pair(np.asarray(logits[:, 1], float) - np.asarray(logits[:, 0], float))
 
-    def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
-        from calib.calibrators.pooled_scores import even_cuts, group_ties, pool
-
-        groups = group_ties(log_odds, positives.astype(float))
-        if len(groups) > MOST_SCORES:
-            groups = pool(groups, even_cuts(groups, MOST_SCORES))
-        # An isotonic fit commutes with a linear change of its targets, and so do both of these.
-        zero, one = self.target_levels(int(positives.sum()), positives.size)
-        low, high = (zero + (one - zero) * table for table in (as_event(groups, False), as_event(groups, True)))
-        low_kept, high_kept = (np.flatnonzero(np.diff(table) > 0) for table in (low, high))
-        # A score that rounding moved, as on the way through a file, still equals the calibration score that it was.
-        scores, slack = groups.log_odds, ROUNDING * (1 + np.abs(groups.log_odds))
-        quarter = np.diff(scores) / 4
-        slack[1:] = np.minimum(slack[1:], quarter)
-        slack[:-1] = np.minimum(slack[:-1], quarter)
-        return {
-            "low_edges": (scores - slack)[low_kept],
-            "low": low[np.append(0, low_kept + 1)],
-            "high_edges": (scores + slack)[high_kept],
-            "high": high[np.append(0, high_kept + 1)],
-        }
-
-    def _apply_map(self, state: Map, log_odds: Floats) -> Floats:
-        low, high = _pair(state, log_odds)
-        return high / (1 - low + high)
+    def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
+        return VennAbersMap.fit(log_odds, positives)
 
 
-def _pair(state: Map, log_odds: Floats) -> tuple[Floats, Floats]:
-    # A row counted as an event comes before the group of its own score, one counted as none after it.
-    low = state["low"][np.searchsorted(state["low_edges"], log_odds, side="right")]
-    high = state["high"][np.searchsorted(state["high_edges"], log_odds, side="left")]
-    return low, high
-
-
-def as_event(groups: Groups, event: bool) -> Floats:
+def as_event(tally: Tally, event: bool) -> Floats:
     """Isotonic values of a row added after 0, 1, ..., m groups of calibration pairs, as an event or as none; (m + 1,).
 
     With C and S the counts and events of the groups before, an event added after k groups has the value ``max over
@@ -147,10 +163,10 @@ def as_event(groups: Groups, event: bool) -> Floats:
     corners from that slope on (Vovk et al. 2015). None is an event seen from the other outcome.
     """
     if not event:
-        mirrored = type(groups)(-groups.log_odds[::-1], groups.counts[::-1], groups.negatives[::-1])
+        mirrored = Tally(-tally.scores[::-1], tally.counts[::-1], (tally.counts - tally.positives)[::-1])
         return 1 - as_event(mirrored, True)[::-1]
-    count = np.append(0, np.cumsum(groups.counts)).tolist()
-    events = np.append(0, np.cumsum(groups.positives)).tolist()
+    count = np.append(0, np.cumsum(tally.counts)).tolist()
+    events = np.append(0, np.cumsum(tally.positives)).tolist()
     corners: list[tuple[float, float]] = []  # of the convex minorant, the leftmost last
     for point in zip(reversed(count), reversed(events), strict=True):
         _push(corners, point)

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calib.arrays import check_labels, check_logits
 from calib.base import Calibrator
 from calib.calibrators.bayes_iso import BayesIso
 from calib.calibrators.one_vs_rest import OneVsRest
 from calib.calibrators.venn_abers import VennAbers
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import wilson_interval
-from calib.arrays import check_labels, check_logits
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, one_vs_rest_log_odds
 
 
@@ -30,7 +30,7 @@ class CalibrationMap:
     low, high : (n_points,) the posterior's 5 % and 95 % points.
     lower_bound, upper_bound : (n_points,) the bounds of section 4.3; only plain sampling stays between them.
     samples : (n_samples, n_points) a few maps as likely as the posterior has them.
-    n_maps : how many maps were sampled, of blocks in each.
+    n_maps : how many maps were sampled, of blocks in each; 0 at knots, whose posterior is exact.
     effective_maps : how many equally weighted ones they are worth, between 1 and ``n_maps``; of blocks, the least.
     dominated : whether one map outweighs all others together, the paper's sign of a map not to be trusted.
     scheme : how the maps were sampled: "plain", "blocks" or "knots".
@@ -142,11 +142,11 @@ def posterior_map(calibrator: Calibrator, k: int = 1) -> CalibrationMap | None:
     if not isinstance(calibrator, BayesIso) or not calibrator.fitted:
         raise CalibrationError("A posterior of maps needs a fitted BayesIso; call fit(logits, labels) first.")
     _check_class(calibrator, k)
-    state = calibrator.maps_[k if len(calibrator.maps_) > 1 else 0]
-    if not state or calibrator.classes == "top":
+    learned = calibrator.maps_[k if len(calibrator.maps_) > 1 else 0]
+    if learned is None or calibrator.classes == "top":
         return None
-    mean = class_map(calibrator, state["log_odds"], 1 if calibrator.n_classes_ == 2 else k)
-    seen = CalibrationMap(mean=mean, **{f.name: state[f.name] for f in fields(CalibrationMap) if f.name != "mean"})
+    known = {f.name: getattr(learned, f.name) for f in fields(CalibrationMap) if f.name != "mean"}
+    seen = CalibrationMap(mean=learned.apply(learned.log_odds), **known)
     return _mirrored(seen) if calibrator.n_classes_ == 2 and k == 0 else seen
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from calib.calibrators.pooled_scores import isotonic_means
 from calib.errors import CalibrationError
 from calib.metrics.binning import equal_mass_edges
 from calib.metrics.confidence import Bools, target_pair
@@ -103,7 +102,9 @@ def isotonic(right: Floats | Ints, count: Floats | Ints) -> Floats:
 
     Least squares; the same map minimises every proper score (Brümmer and du Preez 2013).
     """
-    return np.clip(isotonic_means(right / count, count), 0.0, 1.0)
+    from scipy.optimize import isotonic_regression
+
+    return np.clip(isotonic_regression(right / count, weights=count).x, 0.0, 1.0)
 
 
 def isotonic_of_samples(right: Floats | Ints, count: Floats | Ints) -> Floats:
@@ -111,12 +112,14 @@ def isotonic_of_samples(right: Floats | Ints, count: Floats | Ints) -> Floats:
 
     One regression does many samples one after the other: each is lifted above the one before it, so that no two pool.
     """
+    from scipy.optimize import isotonic_regression
+
     frequency = np.zeros(right.shape)
     for samples in blocks(len(count), entries=SAMPLES_AT_ONCE):
         held = count[samples] > 0
         lifted = np.where(held, 2.0 * np.arange(len(held))[:, None], 0.0)[held]
         rows = count[samples][held]
-        frequency[samples][held] = isotonic_means(right[samples][held] / rows + lifted, rows) - lifted
+        frequency[samples][held] = isotonic_regression(right[samples][held] / rows + lifted, weights=rows).x - lifted
     return np.clip(frequency, 0.0, 1.0, out=frequency)
 
 

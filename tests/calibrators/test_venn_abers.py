@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import isotonic_regression
 from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
 
 import calib
 from calib.calibrators import venn_abers
-from calib.calibrators.pooled_scores import group_ties, isotonic_fit
+from calib.calibrators.isotonic import Tally
 from calib.calibrators.temperature import TemperatureScaling
 from calib.calibrators.venn_abers import VennAbers, as_event
 from calib.errors import CalibrationError
@@ -41,9 +42,9 @@ def test_the_pair_is_that_of_two_refitted_isotonic_regressions(n, digits, seed):
 @given(st.integers(0, 10_000), st.integers(2, 25), st.booleans())
 def test_every_entry_of_the_table_is_the_max_of_min_formula(seed, n, event):
     generator = np.random.default_rng(seed)
-    groups = group_ties(generator.integers(0, 12, n).astype(float), generator.integers(0, 2, n).astype(float))
-    count, events = np.append(0, np.cumsum(groups.counts)), np.append(0, np.cumsum(groups.positives))
-    m = len(groups)
+    tally = Tally.of(generator.integers(0, 12, n).astype(float), generator.integers(0, 2, n) > 0)
+    count, events = np.append(0, np.cumsum(tally.counts)), np.append(0, np.cumsum(tally.positives))
+    m = len(tally.scores)
 
     def value(k: int) -> float:
         between = [
@@ -52,7 +53,7 @@ def test_every_entry_of_the_table_is_the_max_of_min_formula(seed, n, event):
         ]
         return max(between)
 
-    np.testing.assert_allclose(as_event(groups, event), [value(k) for k in range(m + 1)], atol=1e-12)
+    np.testing.assert_allclose(as_event(tally, event), [value(k) for k in range(m + 1)], atol=1e-12)
 
 
 def test_rounding_does_not_part_a_score_from_the_calibration_score_that_it_equals():
@@ -76,23 +77,6 @@ def test_the_merged_probability_lies_between_the_pair_and_rises():
     assert "no confidence interval" in fitted.notes()[-1]
 
 
-def test_swapping_the_classes_swaps_and_mirrors_the_pair():
-    log_odds, labels = binary(100)
-    p0, p1 = VennAbers().fit(as_logits(log_odds), labels).predict_pair(as_logits(log_odds))
-    other0, other1 = VennAbers().fit(as_logits(-log_odds), 1 - labels).predict_pair(as_logits(-log_odds))
-    np.testing.assert_allclose([other0, other1], [1 - p1, 1 - p0], atol=1e-12)
-
-
-def test_softened_labels_move_the_pair_as_they_move_an_isotonic_fit():
-    log_odds, labels = binary(60)
-    low, high = 1 / ((labels == 0).sum() + 2), 1 - 1 / ((labels == 1).sum() + 2)
-    plain, soft = (
-        np.array(VennAbers(platt_correction=on).fit(as_logits(log_odds), labels).predict_pair(as_logits(log_odds)))
-        for on in (False, True)
-    )
-    np.testing.assert_allclose(soft, low + (high - low) * plain, atol=1e-12)
-
-
 @pytest.mark.long
 def test_the_member_of_the_true_label_is_calibrated():
     """Vovk and Petej (2014), in simulated data; an isotonic fit of as few rows is far from it."""
@@ -102,10 +86,10 @@ def test_the_member_of_the_true_label_is_calibrated():
     for draw in range(n_draws):
         scores = generator.normal(size=n + 1)
         outcomes = (generator.random(n + 1) < expit(2 * scores)).astype(float)
-        groups, label = group_ties(scores[:n], outcomes[:n]), int(outcomes[n])
-        place = np.searchsorted(groups.log_odds, scores[n])
-        picked[draw], labels[draw] = as_event(groups, bool(label))[place], label
-        plain[draw] = isotonic_fit(groups)[min(place, n - 1)]
+        tally, label = Tally.of(scores[:n], outcomes[:n] > 0), int(outcomes[n])
+        place = np.searchsorted(tally.scores, scores[n])
+        picked[draw], labels[draw] = as_event(tally, bool(label))[place], label
+        plain[draw] = isotonic_regression(tally.positives, weights=tally.counts).x[min(place, n - 1)]
 
     def worst(probs: np.ndarray) -> float:
         """Largest distance of a mean label from a mean probability in its standard errors, over bins."""
@@ -146,7 +130,7 @@ def test_neighbouring_scores_are_merged_above_a_bound(monkeypatch):
     monkeypatch.setattr(venn_abers, "MOST_SCORES", 500)
     fitted = VennAbers()
     merged = learned(fitted, log_odds, labels, test)
-    assert len(fitted.maps_[0]["high"]) <= 501
+    assert len(fitted.maps_[0].high) <= 501
     divergence = exact * np.log(exact / merged) + (1 - exact) * np.log((1 - exact) / (1 - merged))
     assert 0 < divergence.mean() < 0.001
 

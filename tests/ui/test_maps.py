@@ -57,7 +57,7 @@ def test_fits_are_laid_over_one_another_with_what_bayes_iso_knows(binary: OpenSe
     assert len(charts(app)) == 4  # maps, both ends, and the one pair
     for name in ("Temperature", "Isotonic", "Bayes-Iso"):
         assert name in words
-    assert "effective sample size" in words
+    assert "averages over all monotone maps" in words
     assert "Without the correction the map goes" in words
     plain = len(alternatives(app))
     group(app, "maps/parts").set_value(["band", "bounds", "samples"]).run()

@@ -1,4 +1,4 @@
-"""Posterior of a map over a few pooled scores, exact on a grid of values."""
+"""Posterior of a monotone map over a few pools of scores, by recursion over all orders of picking them."""
 
 from __future__ import annotations
 
@@ -6,158 +6,209 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.calibrators.bayes_iso.importance_sampling import Posterior
-from calib.calibrators.pooled_scores import Groups
-from calib.numerics import Floats, Ints, logsumexp, sigmoid
+from calib.calibrators.isotonic import Tally
+from calib.numerics import Floats, Ints, sigmoid
 
-N_VALUES = 96
+N_CELLS = 22
+"""Cells of [0, 1], between which the recursion tells values apart; within one, a value follows its own labels."""
 
-_FINE = np.linspace(-20.0, 20.0, 2001)  # log-odds at which the density of the grid is tabulated
-_WITHIN = (np.arange(4) + 0.5) / 4  # where within a cell likelihoods are averaged
+_FINE = np.linspace(-20.0, 20.0, 2001)
+"""Log-odds at which the density of cells is tabulated."""
 
 
 @dataclass(frozen=True, eq=False)
-class ValueGrid:
-    """Cells of [0, 1] and the chance of each group's labels in them.
+class KnotsPosterior:
+    """The posterior of the values of a map at m knots.
 
     Attributes
     ----------
-    edges : (n_values + 1,) from 0 to 1.
-    log_chances : (m, n_values) logarithm of each group's likelihood, averaged over each cell, less its largest one.
-    log_scale : the sum of what was taken away.
+    tally : the pools of pairs behind the knots.
+    edges : (n_cells + 1,) ends of cells of [0, 1]; the outermost cells are the points 0 and 1 themselves.
+    cells : (m, n_cells) posterior probability of each cell, for each knot.
+    left, right : (m, m, n_cells, n_cells) the recursion, see :func:`recursion`.
     """
 
+    tally: Tally
     edges: Floats
-    log_chances: Floats
-    log_scale: float
+    cells: Floats
+    left: Floats
+    right: Floats
 
     @property
-    def widths(self) -> Floats:
-        """Prior chance of each cell, shape (n_values,)."""
-        return np.diff(self.edges)
+    def mean(self) -> Floats:
+        """Posterior mean, (m,), non-decreasing."""
+        from scipy.optimize import isotonic_regression
 
-    def spread(self, cells: Ints, rng: np.random.Generator) -> Floats:
-        """Values drawn evenly within cells, each row sorted so that two in one cell are in order."""
-        values = self.edges[cells] + rng.random(cells.shape) * self.widths[cells]
-        values.sort(axis=1)
-        return values
+        own = np.sum(self.cells * means_in_cells(self.tally, self.edges), axis=1)
+        # Two knots within one cell follow their own labels alone, and may be in the wrong order.
+        return isotonic_regression(own, weights=self.tally.counts).x
 
+    def quantile(self, share: float) -> Floats:
+        """The value that each knot's is below with this probability, (m,), non-decreasing."""
+        reached = np.cumsum(self.cells, axis=1)
+        cell = np.minimum((reached < share).sum(axis=1), self.cells.shape[1] - 1)
+        rows = np.arange(len(cell))
+        inside = self.cells[rows, cell]
+        part = np.clip((share - reached[rows, cell] + inside) / inside, 0.0, 1.0)
+        return np.maximum.accumulate(self._within(cell, part))
 
-def value_grid(groups: Groups) -> ValueGrid:
-    """A grid for the values of a map over few groups.
+    def draw(self, n: int, rng: np.random.Generator) -> Floats:
+        """Maps drawn from the posterior, (n, m), each non-decreasing."""
+        m, n_cells = self.cells.shape
+        drawn = np.empty((n, m), dtype=np.intp)
+        for cells in drawn:
+            ranges = [(0, m - 1, 0, n_cells - 1)]  # first and last knot, and the cells that enclose them
+            while ranges:
+                first, last, low, high = ranges.pop()
+                knots = slice(first, last + 1)
+                chance = np.cumsum(self.left[first, knots, :, low] * self.right[last, knots, :, high])
+                picked = int(np.searchsorted(chance, rng.random() * chance[-1], side="right"))
+                knot, cell = first + picked // n_cells, picked % n_cells
+                cells[knot] = cell
+                ranges += [(first, knot - 1, low, cell)] if knot > first else []
+                ranges += [(knot + 1, last, cell, high)] if knot < last else []
+        parts = rng.random((n, m))
+        values = [self._within(cells, part) for cells, part in zip(drawn, parts, strict=True)]
+        return np.maximum.accumulate(values, axis=1)
 
-    Half of its cells are spread evenly in ``arcsin(sqrt(p))``, in which a frequency is equally uncertain everywhere,
-    and half where the groups' own posteriors are, on average. These are taken with a quarter of the counts and so
-    twice as wide, for a map may have to pass beside what a group says by itself.
-    """
-    from scipy.special import betainc
+    def _within(self, cell: Ints, part: Floats) -> Floats:
+        """The value in a cell of each knot that its own labels' density there is below with probability ``part``."""
+        from scipy.special import betainc, betaincinv
 
-    p = sigmoid(_FINE)
-    own = betainc(1 + groups.positives[:, None] / 4, 1 + groups.negatives[:, None] / 4, p).mean(axis=0)
-    reached = (own + 2 / np.pi * np.arcsin(np.sqrt(p))) / 2
-    inner = np.interp(np.arange(1, N_VALUES) / N_VALUES, reached, p)
-    edges = np.unique(np.concatenate([[0.0], inner, [1.0]]))
-    points = edges[:-1, None] + _WITHIN * np.diff(edges)[:, None]
-    positives, negatives = groups.positives[:, None, None], groups.negatives[:, None, None]
-    log_chances = logsumexp(positives * np.log(points) + negatives * np.log1p(-points)) - np.log(len(_WITHIN))
-    top = log_chances.max(axis=1)
-    return ValueGrid(edges, log_chances - top[:, None], float(top.sum()))
-
-
-N_TREES = 32
-"""Orders of picking that are averaged over."""
-
-_NONE = -1
-
-
-@dataclass(frozen=True)
-class Node:
-    """A knot picked within an open range, and those picked next to its left and right; -1 where none is left."""
-
-    knot: int
-    left: int
-    right: int
-
-
-def random_tree(n_knots: int, first: int, rng: np.random.Generator) -> list[Node]:
-    """An order of picking as the prior has it once the ``first`` knot is picked.
-
-    Every node comes after those below it, and so the root last.
-    """
-    nodes: list[Node] = []
-
-    def pick(knot: int, start: int, stop: int) -> int:
-        nodes.append(Node(knot, split(start, knot), split(knot + 1, stop)))
-        return knot
-
-    def split(start: int, stop: int) -> int:
-        return _NONE if start == stop else pick(int(rng.integers(start, stop)), start, stop)
-
-    pick(first, 0, n_knots)
-    return nodes
+        ones, zeros = 1 + self.tally.positives, 1 + self.tally.counts - self.tally.positives
+        low, high = self.edges[cell], self.edges[cell + 1]
+        below, upto = (betainc(ones, zeros, end) for end in (low, high))
+        return np.clip(betaincinv(ones, zeros, below + part * (upto - below)), low, high)
 
 
-def knots_posterior(groups: Groups, n_maps: int, rng: np.random.Generator) -> Posterior:
-    """Maps over few groups drawn from the posterior itself, under the prior of section 4.2 without any bounds.
-
-    Once the order in which ranks are picked is fixed, the prior is a tree: a knot's value is uniform between the values
-    of the two knots above it that enclose it. On a grid of values the chance of the labels is then a product of
-    matrices, and maps are drawn from the posterior downwards from the root, independently of each other. Orders are
-    drawn from the prior and weighted by the chance of the labels under each.
+def knots_posterior(tally: Tally) -> KnotsPosterior:
+    """The posterior under the prior of section 4.2 without any bounds, exact but for the cells.
 
     Parameters
     ----------
-    groups : at most some hundred.
-    n_maps : how many to draw, shared equally by :data:`N_TREES` orders.
+    tally : at most some hundred pools of pairs.
     """
-    grid = value_grid(groups)
-    evidence, maps = [], []
-    # The first pick matters most: every knot has its turn.
-    for first in ((np.arange(N_TREES) + rng.random()) * len(groups) / N_TREES).astype(int):
-        tree = TreePosterior(random_tree(len(groups), int(first), rng), grid)
-        evidence.append(tree.log_evidence)
-        maps.append(grid.spread(tree.draw(-(-n_maps // N_TREES), rng), rng))
-    weights = np.exp(np.array(evidence) - max(evidence))
-    each = np.repeat(weights / weights.sum(), len(maps[0])) / len(maps[0])
-    return Posterior(np.concatenate(maps), each, len(each))
+    edges = cell_edges(tally)
+    chances = np.exp(log_chances(tally, edges))
+    left, right, density = recursion(chances, edges)
+    return KnotsPosterior(tally, edges, marginals(left, right, density), left, right)
 
 
-class TreePosterior:
-    """The posterior of values on a grid, given the order in which knots are picked."""
+def cell_edges(tally: Tally) -> Floats:
+    """Ends of cells of [0, 1]: half of them even in log-odds, half where the labels are.
 
-    def __init__(self, nodes: list[Node], grid: ValueGrid):
-        self.nodes, self.chances = nodes, np.exp(grid.log_chances) * grid.widths
-        # below[k][a, b]: the chance of the labels from knot k downwards between values a and b, up to a factor.
-        cumulated = np.concatenate([[0.0], np.cumsum(grid.widths)])
-        width = cumulated[None, 1:] - cumulated[:-1, None]
-        ordered = np.triu(np.ones(width.shape))
-        density = np.divide(ordered, width, out=np.zeros(width.shape), where=ordered > 0)
-        self.below = {_NONE: ordered}
-        self.log_evidence = grid.log_scale
-        for node in nodes:
-            matrix = (self.below[node.left] * self.chances[node.knot]) @ self.below[node.right]
-            matrix *= density
-            top = matrix.max()
-            self.below[node.knot] = matrix / top
-            self.log_evidence += float(np.log(top))
-        self.log_evidence += float(np.log(self.below[nodes[-1].knot][0, -1]))
+    There are the pools' own posteriors, on average, taken with a quarter of the counts and so twice as wide, for a map
+    may have to pass beside what a pool says by itself. Even cells reach to the logarithm of the number of pairs.
+    """
+    from scipy.special import betainc
 
-    def draw(self, n: int, rng: np.random.Generator) -> Ints:
-        """Grid positions of ``n`` posterior maps, shape (n, n_knots)."""
-        n_knots, n_values = self.chances.shape
-        drawn = np.empty((n, n_knots), dtype=np.int64)
-        # Positions of the values that enclose each knot; the ends of the grid where nothing else does.
-        floor = {self.nodes[-1].knot: np.zeros(n, dtype=np.int64)}
-        ceiling = {self.nodes[-1].knot: np.full(n, n_values - 1)}
-        for node in reversed(self.nodes):
-            low, high = floor.pop(node.knot), ceiling.pop(node.knot)
-            # No value outside this window is possible for any of the maps.
-            window = slice(low.min(), high.max() + 1)
-            chance = self.below[node.left][low, window] * self.below[node.right].T[high, window]
-            chance *= self.chances[node.knot, window]
-            chance = np.cumsum(chance, axis=1)
-            value = window.start + np.sum(chance <= rng.random((n, 1)) * chance[:, -1:], axis=1)
-            drawn[:, node.knot] = value
-            floor[node.left], ceiling[node.left] = low, value
-            floor[node.right], ceiling[node.right] = value, high
-        return drawn
+    probs = sigmoid(_FINE)
+    ones, zeros = 1 + tally.positives[:, None] / 4, 1 + (tally.counts - tally.positives)[:, None] / 4
+    own = betainc(ones, zeros, probs).mean(axis=0)
+    widest = np.log(tally.counts.sum() + 2)
+    log_odds = np.clip((_FINE / widest + 1) / 2, 0.0, 1.0)
+    inner = np.interp(np.arange(1, N_CELLS) / N_CELLS, (own + log_odds) / 2, probs)
+    return np.concatenate([[0.0, 0.0], np.unique(inner), [1.0, 1.0]])
+
+
+def log_chances(tally: Tally, edges: Floats) -> Floats:
+    """Logarithm of the integral of each pool's likelihood over each cell, (m, n_cells), less its largest one."""
+    mass = _integrals(1 + tally.positives, 1 + tally.counts - tally.positives, edges)
+    return np.log(mass / mass.max(axis=1, keepdims=True))
+
+
+def means_in_cells(tally: Tally, edges: Floats) -> Floats:
+    """Mean of each pool's value in each cell as its own labels have it, (m, n_cells)."""
+    ones, zeros = 1 + tally.positives, 1 + tally.counts - tally.positives
+    mass, first = _integrals(ones, zeros, edges), _integrals(ones + 1, zeros, edges)
+    means = first / mass * (ones / (ones + zeros))[:, None]
+    return np.clip(means, edges[:-1], edges[1:])
+
+
+def _integrals(ones: Floats, zeros: Floats, edges: Floats) -> Floats:
+    """Share of Beta(ones, zeros) in each cell, never zero, (m, n_cells)."""
+    from scipy.special import betainc, betaincc
+
+    below, above = (each(ones[:, None], zeros[:, None], edges) for each in (betainc, betaincc))
+    # The smaller of the two tails keeps its digits.
+    mass = np.where(below[:, :-1] < 0.5, np.diff(below, axis=1), -np.diff(above, axis=1))
+    return np.maximum(mass, np.finfo(float).tiny)
+
+
+def recursion(chances: Floats, edges: Floats) -> tuple[Floats, Floats, Floats]:
+    """Probability of the labels of every range of knots between any two enclosing cells.
+
+    The prior picks a knot of an open range, each with the same probability, gives it a value uniform between those that
+    enclose the range, and goes on to either side. So F[i..j](a, b), the probability of the labels of knots i to j
+    between cells a and b, is the mean over k of the sum over cells v of ``F[i..k-1](a, v) c_k(v) F[k+1..j](v, b)``
+    over the distance from a to b: all orders of picking are summed, without drawing any. Of two values in one cell
+    either is the larger with probability 1/2, and the distance counts the parts of both cells that lie between.
+
+    Parameters
+    ----------
+    chances : (m, n_cells) of each pool's labels in each cell; a factor of each pool may be left out.
+    edges : (n_cells + 1,) ends of the cells.
+
+    Returns
+    -------
+    left : (m, m, n_cells, n_cells), ``left[i, k, v, a] = F[i..k-1](a, v) c_k(v)`` for i <= k.
+    right : (m, m, n_cells, n_cells), ``right[j, k, v, b] = F[k+1..j](v, b)`` for k <= j.
+    density : (n_cells, n_cells) one over the distance from a to b, times the probability that a is below b.
+
+    Factors of the pools are chosen anew so that all are of order one.
+    """
+    m, n_cells = chances.shape
+    ordered = np.triu(np.ones((n_cells, n_cells))) - np.eye(n_cells) / 2
+    ordered[0, 0] = ordered[-1, -1] = 1.0
+    distance = (ordered * np.diff(edges)) @ ordered
+    density = np.divide(ordered, distance, out=np.zeros_like(ordered), where=distance > 0)
+    left, right = np.zeros((2, m, m, n_cells, n_cells))
+    for i in range(m):
+        left[i, i] = ordered.T * chances[i, :, None]
+    for j in range(m):
+        right[j, j] = ordered
+        for i in range(j, -1, -1):
+            knots = slice(i, j + 1)
+            between = left[i, knots].reshape(-1, n_cells).T @ right[j, knots].reshape(-1, n_cells)
+            between *= density / (j + 1 - i)
+            if i > 0:
+                right[j, i - 1] = between
+            if j + 1 < m:
+                left[i, j + 1] = between.T * chances[j + 1, :, None]
+        scale = between.max()
+        left[: j + 1, j] /= scale
+        right[j, :j] /= scale
+        if j + 1 < m:
+            left[: j + 1, j + 1] /= scale
+    return left, right, density
+
+
+def marginals(left: Floats, right: Floats, density: Floats) -> Floats:
+    """Posterior probability of each cell for each knot, (m, n_cells), from what :func:`recursion` returns.
+
+    The recursion goes backwards, as the derivative of its result by ``c_k(v)``: ``outside`` is that by F[i..j](a, b).
+    """
+    m, n_cells = len(left), len(density)
+    by_right = np.zeros_like(right)
+    found = np.zeros((m, n_cells))
+    for i in range(m):
+        by_left = np.zeros((m, n_cells, n_cells))
+        for j in range(m - 1, i - 1, -1):
+            outside = np.zeros((n_cells, n_cells))
+            if i == 0 and j == m - 1:
+                outside[0, -1] = 1.0
+            if j + 1 < m:
+                outside += (by_left[j + 1] * _chance(left, j + 1)[:, None]).T
+            if i > 0:
+                outside += by_right[j, i - 1]
+            outside *= density / (j + 1 - i)
+            knots, split = slice(i, j + 1), slice(i, j)
+            by_left[knots] += (right[j, knots].reshape(-1, n_cells) @ outside.T).reshape(-1, n_cells, n_cells)
+            by_right[j, split] += (left[i, split].reshape(-1, n_cells) @ outside).reshape(-1, n_cells, n_cells)
+        found[i:] += np.sum(by_left[i:] * left[i, i:], axis=2)
+    return found / found.sum(axis=1, keepdims=True)
+
+
+def _chance(left: Floats, knot: int) -> Floats:
+    """The factor c_k(v) of one knot, (n_cells,), as the recursion has scaled it."""
+    return left[knot, knot, :, 0]

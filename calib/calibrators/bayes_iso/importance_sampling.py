@@ -6,44 +6,44 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.calibrators.pooled_scores import Groups, isotonic_fit
+from calib.calibrators.isotonic import Tally
 from calib.numerics import Floats, Ints, blocks
 
 Bounds = tuple[Floats, Floats]
 """Lower and upper bounds, each (m,) and non-decreasing, the first nowhere above the second."""
 
 
-def paper_bounds(groups: Groups) -> Bounds:
+def paper_bounds(tally: Tally) -> Bounds:
     """Bounds as Allikivi and Kull (2019) describe them in section 4.3.
 
     The mean label of the B = N / 10 ranks that begin with a pair bounds its map from above but for its standard error,
     and that of the B ranks that end with it bounds it from below: mean +- 1 / sqrt(B). Windows are cut short at the
     ends of the ranking, and hold at least the pair's whole group.
     """
-    ends, counts = groups.ends, groups.counts
-    n = int(ends[-1])
+    ends = np.cumsum(tally.counts)
+    starts, n = ends - tally.counts, ends[-1]
     size = max(1.0, n / 10)
-    starts = ends - counts
     after = np.minimum(np.maximum(ends, starts + size), n)
     before = np.maximum(np.minimum(starts, ends - size), 0)
-    upper = _mean_label(groups, starts, after) + 1 / np.sqrt(after - starts)
-    lower = _mean_label(groups, before, ends) - 1 / np.sqrt(ends - before)
+    upper = _mean_label(tally, starts, after) + 1 / np.sqrt(after - starts)
+    lower = _mean_label(tally, before, ends) - 1 / np.sqrt(ends - before)
     return _monotone(lower, upper)
 
 
-def pav_bounds(groups: Groups) -> Bounds:
+def pav_bounds(tally: Tally) -> Bounds:
     """Bounds as the authors' published code computes them, which differ from the paper's.
 
     The mean label of the N / 20 ranks strictly beyond a group, or its isotonic fit where that lies farther out, with a
     slack of 1 / sqrt(N); nothing is beyond the outermost groups, whose bounds are 0 and 1.
     """
-    ends, counts = groups.ends, groups.counts
-    n = int(ends[-1])
+    from scipy.optimize import isotonic_regression
+
+    ends = np.cumsum(tally.counts)
+    starts, n = ends - tally.counts, ends[-1]
     size = max(1, n // 20)
-    starts = ends - counts
-    fit = isotonic_fit(groups)
-    upper = np.maximum(_mean_label(groups, ends[:-1], np.minimum(ends[:-1] + size, n)), fit[:-1])
-    lower = np.minimum(_mean_label(groups, np.maximum(starts[1:] - size, 0), starts[1:]), fit[1:])
+    fit = isotonic_regression(tally.positives / tally.counts, weights=tally.counts).x
+    upper = np.maximum(_mean_label(tally, ends[:-1], np.minimum(ends[:-1] + size, n)), fit[:-1])
+    lower = np.minimum(_mean_label(tally, np.maximum(starts[1:] - size, 0), starts[1:]), fit[1:])
     slack = 1 / np.sqrt(n)
     return _monotone(np.append(0.0, lower - slack), np.append(upper + slack, 1.0))
 
@@ -51,10 +51,9 @@ def pav_bounds(groups: Groups) -> Bounds:
 BOUNDS = {"paper": paper_bounds, "pav": pav_bounds}
 
 
-def _mean_label(groups: Groups, starts: Floats | Ints, stops: Floats | Ints) -> Floats:
+def _mean_label(tally: Tally, starts: Floats, stops: Floats) -> Floats:
     """Mean label of the ranks from each start to each stop; within a group its positives are spread evenly."""
-    ends = np.concatenate([[0], groups.ends])
-    positives = np.concatenate([[0], np.cumsum(groups.positives)])
+    ends, positives = (np.append(0.0, np.cumsum(each)) for each in (tally.counts, tally.positives))
     return (np.interp(stops, ends, positives) - np.interp(starts, ends, positives)) / (stops - starts)
 
 
@@ -110,9 +109,6 @@ def sample_maps(n_maps: int, bounds: Bounds, rng: np.random.Generator) -> Floats
     return maps.reshape(n_maps, m)
 
 
-BAND = (0.05, 0.95)
-"""Posterior shares below the lower and the upper edge of the band."""
-
 _BLOCK = 150_000  # values of maps that are sampled at once; another size draws other maps
 _NEGLIGIBLE = 25.0  # nats below the best map, where a map has 1e-11 of its weight
 _SMALLEST = np.finfo(float).tiny  # where a value has been rounded to 0 or 1
@@ -148,28 +144,22 @@ class Posterior:
         """Whether one map outweighs all others together (Allikivi and Kull 2019, section 5.3)."""
         return bool(self.weights.max() > 0.5)
 
-    def band(self, columns: Ints) -> tuple[Floats, Floats]:
-        """Values that the posterior is below with the chances of :data:`BAND`, at some of the groups."""
+    def quantile(self, share: float, columns: Ints) -> Floats:
+        """The value that the posterior is below with this probability, at some of the groups."""
         values = self.maps[:, columns]
         order = np.argsort(values, axis=0)
         reached = np.cumsum(self.weights[order], axis=0)
-        low, high = (
-            values[
-                order[np.argmax(reached >= share * reached[-1], axis=0), np.arange(len(columns))],
-                np.arange(len(columns)),
-            ]
-            for share in BAND
-        )
-        return low, high
+        first = np.argmax(reached >= share * reached[-1], axis=0)
+        return np.take_along_axis(np.take_along_axis(values, order, axis=0), first[None], axis=0)[0]
 
     def draw(self, n: int, columns: Ints, rng: np.random.Generator) -> Floats:
         """``n`` maps as the posterior has them, at some of the groups; shape (n, len(columns))."""
         return self.maps[rng.choice(len(self.weights), n, p=self.weights)][:, columns]
 
 
-def log_likelihood(maps: Floats, groups: Groups) -> Floats:
+def log_likelihood(maps: Floats, tally: Tally) -> Floats:
     """Logarithm of the chance of all labels under each map, shape (k,); equation 3 of the paper."""
-    positives, negatives = groups.positives, groups.negatives
+    positives, negatives = tally.positives, tally.counts - tally.positives
     # Most groups hold one outcome, whose chance is |value - 0| or |value - 1|.
     chance = np.abs(maps - (positives == 0))
     np.maximum(chance, _SMALLEST, out=chance)
@@ -178,12 +168,12 @@ def log_likelihood(maps: Floats, groups: Groups) -> Floats:
     return score + np.log(np.maximum(1 - maps[:, mixed], _SMALLEST)) @ negatives[mixed]
 
 
-def sample_posterior(groups: Groups, bounds: Bounds, n_maps: int, rng: np.random.Generator) -> Posterior:
+def sample_posterior(tally: Tally, bounds: Bounds, n_maps: int, rng: np.random.Generator) -> Posterior:
     """Maps drawn from the prior within the bounds, weighted by likelihood (algorithm 1 of the paper)."""
     kept, best = [], -np.inf
-    for block in blocks(n_maps, len(groups), _BLOCK):
+    for block in blocks(n_maps, len(tally.scores), _BLOCK):
         maps = sample_maps(block.stop - block.start, bounds, rng)
-        score = log_likelihood(maps, groups)
+        score = log_likelihood(maps, tally)
         best = max(best, float(score.max()))
         near = score > best - _NEGLIGIBLE
         kept.append((maps[near], score[near]))

@@ -99,13 +99,18 @@ def _have(names: list[str]) -> str:
 
 
 def knows(name: str, posterior: CalibrationMap) -> str:
-    """How much a Bayes-Iso's sampled maps are worth, and how wide its band is."""
-    over = {"plain": "all scores", "blocks": "blocks of scores", "knots": "pooled scores"}[posterior.scheme]
+    """Where a Bayes-Iso's posterior comes from, and how wide its band is."""
+    over = {"plain": "all scores", "blocks": "blocks of scores"}
+    source = "averages over all monotone maps at pooled scores, exactly. "
+    if posterior.scheme in over:
+        source = (
+            f"sampled {posterior.n_maps:,} maps over {over[posterior.scheme]} and weighted each by the likelihood of "
+            f"the labels: the effective sample size is {max(1, round(posterior.effective_maps)):,}. "
+        )
     width = posterior.high - posterior.low
     widest = int(np.argmax(width))
     return (
-        f"**{name}** sampled {posterior.n_maps:,} maps over {over} and weighted each by the likelihood of the labels: "
-        f"the effective sample size is {max(1, round(posterior.effective_maps)):,}. "
+        f"**{name}** {source}"
         f"Its 90\u00a0% band is {_points(float(np.median(width)))} points wide at the median score, and widest, "
         f"{_points(float(width[widest]))} points, where the raw model gives "
         f"{probability_text(float(sigmoid(posterior.log_odds[widest])))}."

@@ -6,12 +6,13 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from scipy.special import expit, logit
+from scipy.special import logit
 
 import calib
 from calib.base import GIVES_UNCERTAINTY, KEEPS_RANKING
 from calib.calibrators.bayes_iso import BayesIso
 from calib.data.samples import bayes_iso_map, bayes_iso_scores
+from calib.errors import CalibrationError
 from calib.metrics import nll
 from tests.calibrators.conftest import as_logits, binary, learned
 
@@ -52,28 +53,17 @@ def test_the_same_seed_the_same_map_and_another_a_similar_one(scheme):
     settings = {"scheme": scheme, "n_maps": 2000}
     one, again, other = (fitted_map(log_odds, labels, log_odds, **settings, random_state=s) for s in (1, 1, 2))
     np.testing.assert_array_equal(one, again)
-    assert 0 < np.abs(one - other).mean() < 0.05
+    assert np.abs(one - other).mean() < 0.05
+    assert (one == other).all() == (scheme == "knots")
 
 
-@every_scheme
-def test_it_learns_a_known_map(scheme):
-    log_odds, labels = binary(2000, digits=9, spread=2.0)
-    test, _ = binary(20_000, 1, digits=9, spread=2.0)
-    truth = expit(0.6 * test - 0.4)
-    probs = fitted_map(log_odds, labels, test, scheme=scheme, n_maps=1000)
-    assert excess_log_loss(probs, truth) < 0.006 < excess_log_loss(expit(test), truth)
-
-
-def test_auto_is_plain_for_few_scores_of_few_rows_and_knots_for_many_of_either():
-    scores, labels = binary(2000, digits=9, spread=2.0)
-    for log_odds, scheme in [
-        (scores[:100], "plain"),
-        (np.round(scores[:1000]), "plain"),
-        (scores[:110], "knots"),
-        (np.round(scores), "knots"),
-    ]:
-        auto = BayesIso(n_maps=200).fit(as_logits(log_odds), labels[: len(log_odds)])
-        assert auto.maps_[0]["scheme"] == scheme
+@pytest.mark.parametrize("n", [60, 200, 1000])
+def test_no_seed_moves_the_default_map(n):
+    """With 32 sampled orders of picking, probabilities deviated by up to .035 between seeds at 200 rows."""
+    scores, labels = bayes_iso_scores(n // 2, seed=5)
+    test = np.linspace(-6, 6, 50)
+    found = [fitted_map(logit(scores), labels, test, random_state=seed) for seed in range(3)]
+    assert np.ptp(found, axis=0).max() == 0
 
 
 def test_few_scores_of_many_rows_keep_their_frequencies():
@@ -84,7 +74,7 @@ def test_few_scores_of_many_rows_keep_their_frequencies():
     frequencies = [labels[log_odds == value].mean() for value in values]
     np.testing.assert_allclose(fitted_map(log_odds, labels, values), frequencies, atol=0.003)
     plain = BayesIso(scheme="plain").fit(as_logits(log_odds), labels)
-    assert plain.maps_[0]["dominated"]
+    assert plain.maps_[0].dominated
 
 
 @pytest.mark.parametrize(
@@ -92,6 +82,7 @@ def test_few_scores_of_many_rows_keep_their_frequencies():
     [
         (100, 60, "plain", (0.0055, 0.0205)),
         (1000, 4, "blocks", (0.0025, 0.0085)),
+        (100, 20, "knots", (0.0063, 0.0235)),
         (3000, 4, "knots", (0.0008, 0.0024)),
     ],
 )
@@ -120,42 +111,25 @@ def test_scores_in_the_wrong_order_make_a_flat_map():
     np.testing.assert_allclose(probs, labels.mean(), atol=0.03)
 
 
-@pytest.mark.long
-def test_a_million_rows():
-    log_odds, labels = binary(1_000_000, digits=9, spread=2.0)
-    probs = fitted_map(log_odds, labels, log_odds)
-    assert excess_log_loss(probs, expit(0.6 * log_odds - 0.4)) < 2e-4
-
-
-@pytest.mark.parametrize("share_classes", [True, False])
-def test_many_classes_beat_isotonic_calibration(share_classes):
-    generator = np.random.default_rng(0)
-    logits = generator.normal(size=(6000, 3)) * 2
-    labels = np.argmax(logits + generator.gumbel(size=logits.shape), axis=1)
-    scores = []
-    for name, params in (("bayes_iso", {"n_maps": 500}), ("isotonic", {})):
-        made = calib.calibrator(name, share_classes=share_classes, **params).fit(2 * logits[:500], labels[:500])
-        scores.append(nll(made.predict_proba(2 * logits[500:]), labels[500:]))
-    assert scores[0] < scores[1]
-
-
-def test_platts_correction_draws_the_ends_inwards():
-    log_odds = np.linspace(-5, 5, 60)
-    labels = (log_odds > 0).astype(int)
-    plain, softened = (fitted_map(log_odds, labels, log_odds, platt_correction=c) for c in (False, True))
-    assert softened[:30].mean() > plain[:30].mean() + 0.01
-    assert softened[30:].mean() < plain[30:].mean() - 0.01
-
-
-def test_what_is_said_about_the_weights():
-    log_odds, labels = binary(3000, digits=9, spread=2.0)
-    many = BayesIso(scheme="knots").fit(as_logits(log_odds), labels)
-    (note,) = many.notes()
-    assert "(scheme knots)" in note
-    assert note.endswith(f"effective sample size is {many.maps_[0]['effective_maps']:,.0f}.")
-    made = BayesIso(share_classes=False).fit(np.random.default_rng(0).normal(size=(50, 3)), np.arange(50) % 2)
+def test_sampled_maps_say_what_they_are_worth_and_knots_need_not():
+    log_odds, labels = binary(300, digits=9, spread=2.0)
+    assert not BayesIso().fit(as_logits(log_odds), labels).notes()
+    plain = BayesIso(scheme="plain", n_maps=500).fit(as_logits(log_odds), labels)
+    effective = plain.maps_[0].effective_maps
+    assert plain.notes()[-1].endswith(f"(scheme plain); their effective sample size is {effective:,.0f}.")
+    made = BayesIso(share_classes=False, scheme="plain", n_maps=500)
+    made.fit(np.random.default_rng(0).normal(size=(50, 3)), np.arange(50) % 2)
     assert [note for note in made.notes() if "for each class" in note and note.endswith("at least.")]
     assert [note for note in made.notes() if "1 of 3 classes hold none" in note]
+
+
+def test_a_picture_of_a_file_has_probabilities_at_its_scores():
+    fitted = BayesIso().fit(as_logits(np.linspace(-3, 3, 40)), np.arange(40) % 2)
+    for name, wrong in (("low", np.full(3, 0.5)), ("samples", fitted.maps_[0].samples + 2)):
+        state = fitted.get_state()
+        state["maps_"][0][name] = wrong
+        with pytest.raises(CalibrationError):
+            BayesIso().set_state(state)
 
 
 def test_a_map_that_dominates_is_flagged():
@@ -164,8 +138,8 @@ def test_a_map_that_dominates_is_flagged():
     flagged = 0
     for seed in range(4):
         few = BayesIso(scheme="plain", n_maps=100, random_state=seed).fit(as_logits(log_odds), labels)
-        assert few.maps_[0]["dominated"] == ("outweighs all others" in few.notes()[0])
-        flagged += few.maps_[0]["dominated"]
+        assert few.maps_[0].dominated == ("outweighs all others" in few.notes()[0])
+        flagged += few.maps_[0].dominated
     assert flagged
 
 
@@ -181,8 +155,9 @@ def test_the_state_is_small_even_for_many_classes():
     made = BayesIso(share_classes=False, scheme="plain", n_maps=200).fit(
         np.repeat(logits, 20, 0), np.repeat(labels, 20)
     )
-    size = sum(value.nbytes for state in made.maps_ for value in state.values() if isinstance(value, np.ndarray))
-    assert size < 8 * 20_000
+    states = made.get_state()["maps_"]
+    size = sum(value.nbytes for state in states for value in state.values() if isinstance(value, np.ndarray))
+    assert size < 8 * 60_000
 
 
 @pytest.mark.long

@@ -18,17 +18,17 @@ from calib.calibrators.bayes_iso.importance_sampling import (
     sample_maps,
     sample_posterior,
 )
-from calib.calibrators.pooled_scores import Groups, group_ties
+from calib.calibrators.isotonic import Tally
 from tests.calibrators.bayes_iso.naive import posterior_mean_of_two, sampled_map
 
 
-def groups_of(positives: list[float], negatives: list[float]) -> Groups:
+def groups_of(positives: list[float], negatives: list[float]) -> Tally:
     counts = np.add(positives, negatives)
-    return Groups(np.arange(len(counts), dtype=float), counts, np.array(positives, dtype=float))
+    return Tally(np.arange(len(counts), dtype=float), counts.astype(float), np.array(positives, dtype=float))
 
 
-def unbounded(groups: Groups) -> tuple[np.ndarray, np.ndarray]:
-    return np.zeros(len(groups)), np.ones(len(groups))
+def unbounded(groups: Tally) -> tuple[np.ndarray, np.ndarray]:
+    return np.zeros(len(groups.scores)), np.ones(len(groups.scores))
 
 
 def test_likelihood_is_a_product_of_binomials(rng):
@@ -52,7 +52,7 @@ def test_one_score_gives_laplaces_rule(positives, negatives):
     posterior = sample_posterior(groups, unbounded(groups), 100_000, np.random.default_rng(0))
     expected = (positives + 1) / (positives + negatives + 2)
     assert posterior.mean[0] == pytest.approx(expected, abs=0.005)
-    assert posterior.band(np.array([0]))[0][0] < expected < posterior.band(np.array([0]))[1][0]
+    assert posterior.quantile(0.05, np.array([0]))[0] < expected < posterior.quantile(0.95, np.array([0]))[0]
 
 
 @pytest.mark.parametrize(("positives", "negatives"), [((1, 0), (0, 1)), ((2, 5), (6, 1))])
@@ -63,7 +63,7 @@ def test_two_scores_as_by_integration(positives, negatives):
 
 
 def test_thousands_of_ranks_do_not_underflow(rng):
-    groups = group_ties(np.arange(3000.0), (rng.random(3000) < np.linspace(0, 1, 3000)).astype(float))
+    groups = Tally.of(np.arange(3000.0), rng.random(3000) < np.linspace(0, 1, 3000))
     posterior = sample_posterior(groups, unbounded(groups), 300, rng)
     assert posterior.weights.sum() == pytest.approx(1)
     assert np.isfinite(posterior.mean).all()
@@ -82,12 +82,12 @@ def test_what_is_said_of_the_weights():
     assert uneven.dominated  # the sum of the weights is less than twice the largest
 
 
-def test_the_band_is_of_weighted_shares(rng):
+def test_quantiles_are_of_weighted_shares(rng):
     maps, weights = rng.random((500, 3)), rng.random(500) ** 4
     weights /= weights.sum()
-    low, high = Posterior(maps, weights, 500).band(np.array([0, 2]))
-    for column, (least, most) in zip([0, 2], zip(low, high, strict=True), strict=True):
-        for share, value in [(0.05, least), (0.95, most)]:
+    for share in (0.05, 0.95):
+        values = Posterior(maps, weights, 500).quantile(share, np.array([0, 2]))
+        for column, value in zip([0, 2], values, strict=True):
             assert weights[maps[:, column] <= value].sum() >= share - 1e-12
             assert weights[maps[:, column] < value].sum() < share
 
@@ -138,8 +138,8 @@ def labelled(n: int, seed: int = 0) -> np.ndarray:
     return (generator.random(n) < np.linspace(0.1, 0.9, n)).astype(float)
 
 
-def ungrouped(labels: np.ndarray) -> Groups:
-    return group_ties(np.arange(len(labels)), labels)
+def ungrouped(labels: np.ndarray) -> Tally:
+    return Tally.of(np.arange(len(labels)), labels > 0)
 
 
 def widened(lower: list[float], upper: list[float]) -> tuple[np.ndarray, np.ndarray]:
@@ -176,7 +176,7 @@ def test_the_codes_windows_one_by_one(n):
 def test_ties_that_hold_one_outcome_change_little(kind):
     """Equal scores of equal labels say the same as neighbouring ones, but for where their windows begin."""
     labels = np.repeat(labelled(100), 4)
-    tied = group_ties(np.repeat(np.arange(100), 4), labels)
+    tied = Tally.of(np.repeat(np.arange(100), 4), labels > 0)
     untied = [bound[::4] for bound in BOUNDS[kind](ungrouped(labels))]
     for bound, other in zip(BOUNDS[kind](tied), untied, strict=True):
         assert np.abs(bound - other)[1:-1].max() < 0.25
@@ -187,9 +187,8 @@ def test_ties_that_hold_one_outcome_change_little(kind):
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)).filter(any), min_size=1, max_size=30))
 def test_bounds_rise_and_hold_the_isotonic_fit_between_them(kind, counts):
     negatives, positives = np.array(counts, dtype=float).T
-    total = (negatives + positives).astype(int)
-    groups = Groups(np.arange(len(counts)), total, positives)
-    lower, upper = BOUNDS[kind](groups)
+    total = negatives + positives
+    lower, upper = BOUNDS[kind](Tally(np.arange(len(counts)), total, positives))
     for bound in (lower, upper):
         assert (np.diff(bound) >= 0).all()
         assert bound.min() >= 0
