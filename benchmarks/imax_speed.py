@@ -63,7 +63,7 @@ def fit_row(title: str, logits: Floats, labels: Ints) -> list[str]:
         f"{seconds:.3f}",
         f"{plain.cpu_seconds:.2f}",
         f"{plain.cpu_seconds / seconds:.0f}",
-        f"{bound(log_odds, fitted.maps_[0]['edges']):.6f}",
+        f"{bound(log_odds, fitted.maps_[0].edges):.6f}",
         f"{bound(log_odds, edges):.6f}",
         f"{bound(log_odds, equal_mass_edges(SigmoidSums.from_log_odds(log_odds), fitted.n_bins)):.6f}",
     ]

@@ -11,7 +11,7 @@ import numpy as np
 from calib import metrics
 from calib.base import Calibrator
 from calib.calibrators.imax import IMaxBinning
-from calib.calibrators.imax.density import (
+from calib.diagnostics.log_odds_density import (
     NATS_PER_BIT,
     information_along,
     information_of_log_odds,
@@ -112,7 +112,7 @@ class Split:
         """Bits about the label that bins keep; of class-wise bins the mean over classes, of all else the log-odds'."""
         if not isinstance(fitted, IMaxBinning):
             return self.most_information[0]
-        kept = information_along(self._density, [state["edges"] for state in fitted.maps_ if state])
+        kept = information_along(self._density, [bins.edges for bins in fitted.maps_ if bins is not None])
         return float(kept.mean()) / NATS_PER_BIT
 
     def _fitted(self, method: Method) -> Calibrator:
@@ -124,6 +124,6 @@ class Split:
                 # The same as with representatives=..., but neither bins nor the other method are fitted again.
                 made = deepcopy(self._fitted(replace(method, source=None)))
                 assert isinstance(made, IMaxBinning)
-                made._take_over(self._fitted(method.source).predict_proba(logits), logits)
+                made._take_over(self._fitted(method.source).predict_proba(logits), logits, labels)
             self._fits[method] = made
         return self._fits[method]

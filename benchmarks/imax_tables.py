@@ -52,7 +52,7 @@ def scaling(name: str, n: int) -> Method:
 def binning(n: int, scheme: str = "imax", n_bins: int = 15, source: Method | None = None) -> Method:
     """Shared class-wise bins, with what they say taken from ``source``."""
     title = "I-Max" if source is None else f"I-Max w. {source.title.removesuffix(', sCW')}"
-    return Method(title, "imax", n, (("n_bins", n_bins), ("scheme", scheme)), source)
+    return Method(title, "imax", n, (*PLAIN, ("n_bins", n_bins), ("scheme", scheme)), source)
 
 
 def above_1_k(probs: Floats, labels: Ints, binning: str) -> float:
@@ -64,7 +64,7 @@ def table_1(splits: Sequence[Split]) -> str:
     """Schemes of bins: class-wise on all calibration rows with the raw means (S7.3), and shared on few."""
     rows = [["Baseline", "–", "–", *means(splits, RAW_BASELINE, "information", "top1", "top5", *MAIN[1:], "nll")]]
     for title, scheme in (("Eq. mass", "equal_mass"), ("Eq. size", "equal_width"), ("I-Max", "imax")):
-        apart = (("representatives", "raw"), ("scheme", scheme), ("share_classes", False))
+        apart = (*CLASS_WISE, ("representatives", "raw"), ("scheme", scheme))
         for sharing, method in (("CW", Method(title, "imax", MANY, apart)), ("sCW", binning(FEW, scheme))):
             cells = means(splits, method, "information", "top1", "top5", *MAIN[1:], "nll")
             rows.append([title, sharing, f"{method.n:,}", *cells])
@@ -132,10 +132,7 @@ def table_s3(splits: Sequence[Split], gp: bool = True) -> str:
     """Errors under four ways to evaluate them; of shared bins, whose numbers have bins of their own, there is one."""
     continuous = [RAW_BASELINE]
     titles = {"bbq": "BBQ", "beta": "Beta", "isotonic": "Isotonic", "platt": "Platt"}
-    papers = {"bbq": (("models", "paper"),)}
-    continuous += [
-        Method(f"{title}, CW", name, MANY, (*CLASS_WISE, *papers.get(name, ()))) for name, title in titles.items()
-    ]
+    continuous += [Method(f"{title}, CW", name, MANY, CLASS_WISE) for name, title in titles.items()]
     continuous += [Method("Vector", "vector", MANY, ON_CPU)]
     scalings = [scaling(name, FEW) for name in ("temperature", *(["gpcalib"] if gp else []))]
     bins = [binning(FEW), *(binning(FEW, source=source) for source in scalings)]

@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from calib.calibrators.imax.density import (
+from calib.arrays import check_labels, check_logits
+from calib.calibrators.imax.placement import SCHEMES, EdgeTrace, best_traces, scheme_edges
+from calib.calibrators.imax.sums import SigmoidSums
+from calib.diagnostics.log_odds_density import (
     BinnedPairs,
     LogOddsDensity,
     binned_pairs,
@@ -18,10 +21,7 @@ from calib.calibrators.imax.density import (
     label_entropy,
     log_odds_density,
 )
-from calib.calibrators.imax.placement import SCHEMES, EdgeTrace, best_traces, scheme_edges
-from calib.calibrators.imax.sums import SigmoidSums
 from calib.errors import CalibrationError
-from calib.arrays import check_labels, check_logits
 from calib.numerics import Floats, Ints, blocks, logsumexp, one_vs_rest_log_odds
 
 
@@ -68,8 +68,6 @@ def rank_histogram(log_odds: Floats, density: LogOddsDensity) -> RankHistogram:
 
 
 MANY_PAIRS = 1_000_000
-N_STARTS = 8
-"""Of I-Max, as many as a fit has by default, whose edges the picture then shows."""
 FINE_CELLS = 65_536
 """Sorting more pairs takes longer than the rest of the picture; in so many cells edges move by a thousandth."""
 
@@ -127,7 +125,7 @@ def binning_picture(
     target : a class, for its own pairs (class-wise); None for the pairs of all classes (shared map).
     n_bins : number of bins of each scheme.
     given : name -> inner edges in log-odds and representatives of further bins, such as those of a fitted calibrator:
-        ``(state["edges"], state["values"])`` of its ``maps_[0]``, or of ``maps_[target]`` for class-wise bins.
+        ``edges`` and ``values`` of its ``maps_[0]``, or of ``maps_[target]`` for class-wise bins.
 
     Raises
     ------
@@ -150,7 +148,7 @@ def binning_picture(
     density = log_odds_density(log_odds, label_log_odds)
     sums = _sums(log_odds)
     label_log_odds = np.sort(label_log_odds)
-    traces = _best_of_each_kind(best_traces(sums, n_bins, N_STARTS))
+    traces = _best_of_each_kind(best_traces(sums, n_bins))
     edges = {name: scheme_edges(sums, name, n_bins) for name in SCHEMES if name != "imax"}
     schemes = {
         name: binned_pairs(sums, label_log_odds, density, edges.get(name, traces[0].edges[-1]), name)

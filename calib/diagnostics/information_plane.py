@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.calibrators.imax.density import (
+from calib.calibrators.imax.placement import best_traces, equal_width_edges
+from calib.calibrators.imax.sums import SigmoidSums
+from calib.diagnostics.log_odds_density import (
     LogOddsDensity,
     entropy,
     information_of_log_odds,
@@ -15,8 +17,6 @@ from calib.calibrators.imax.density import (
     label_entropy,
     mutual_information,
 )
-from calib.calibrators.imax.placement import best_traces, equal_width_edges
-from calib.calibrators.imax.sums import SigmoidSums
 from calib.numerics import Floats, Ints
 
 N_POSTERIORS = 128
@@ -158,7 +158,7 @@ def information_plane(
 
     Parameters
     ----------
-    density : of the log-odds, from :func:`~calib.calibrators.imax.density.log_odds_density`.
+    density : of the log-odds, from :func:`~calib.diagnostics.log_odds_density.log_odds_density`.
     n_bins : increasing numbers of bins.
     n_starts, random_state : of I-Max, see :func:`~calib.calibrators.imax.placement.best_traces`.
     """

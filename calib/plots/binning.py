@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.calibrators.imax.density import BinnedPairs, LogOddsDensity
+from calib.diagnostics.log_odds_density import BinnedPairs, LogOddsDensity
 from calib.formatting import percent
 from calib.numerics import Floats, Ints, sigmoid
 from calib.plots.annotations import carry, write

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.calibrators.imax.density import NATS_PER_BIT, LogOddsDensity
 from calib.calibrators.imax.placement import EdgeTrace
 from calib.diagnostics.binning import RankHistogram
 from calib.diagnostics.information_plane import InformationPlane
+from calib.diagnostics.log_odds_density import NATS_PER_BIT, LogOddsDensity
 from calib.formatting import percent
 from calib.numerics import Floats, Ints
 from calib.plots.annotations import carry, fill_between

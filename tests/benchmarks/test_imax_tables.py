@@ -49,7 +49,8 @@ def test_bins_that_take_over_are_those_of_the_option(splits):
     assert method.title == "I-Max w. Isotonic"
     logits, labels = simulate(300, 6)
     order = np.random.RandomState(1).permutation(300)
-    fitted = calib.calibrator("imax", n_bins=6, representatives="isotonic").fit(logits[order[:60]], labels[order[:60]])
+    options = {"n_bins": 6, "representatives": "isotonic", "normalize": False}
+    fitted = calib.calibrator("imax", **options).fit(logits[order[:60]], labels[order[:60]])
     probs, labels = fitted.predict_proba(logits[order[-150:]]), labels[order[-150:]]
     np.testing.assert_allclose(splits[1].probs(method), probs)
     found = splits[1].scores(method)

@@ -60,7 +60,7 @@ def test_the_picture_shows_the_edges_of_a_fit_with_the_usual_options(seed):
     logits, labels = simulate(300, 5, seed=seed)
     picture = binning_picture(logits, labels)
     np.testing.assert_array_equal(
-        picture.schemes["imax"].edges, calib.calibrator("imax").fit(logits, labels).maps_[0]["edges"]
+        picture.schemes["imax"].edges, calib.calibrator("imax").fit(logits, labels).maps_[0].edges
     )
     assert sorted(trace.start for trace in picture.traces) == ["equal_mass", "equal_width", "kmeans"]
     assert (np.diff([trace.bound[-1] for trace in picture.traces]) <= 0).all()
@@ -69,10 +69,10 @@ def test_the_picture_shows_the_edges_of_a_fit_with_the_usual_options(seed):
 def test_a_fitted_calibrators_bins_are_shown_beside(overconfident):
     logits, labels = overconfident
     fitted = calib.calibrator("imax", n_bins=8, representatives="temperature").fit(logits, labels)
-    state = fitted.maps_[0]
-    picture = binning_picture(logits, labels, n_bins=8, given={"fitted": (state["edges"], state["values"])})
-    np.testing.assert_array_equal(picture.schemes["fitted"].representatives, state["values"])
-    assert picture.schemes["fitted"].bound >= picture.schemes["imax"].bound - 1e-9  # it had more starts
+    bins = fitted.maps_[0]
+    picture = binning_picture(logits, labels, n_bins=8, given={"fitted": (bins.edges, bins.values)})
+    np.testing.assert_array_equal(picture.schemes["fitted"].representatives, bins.values)
+    assert picture.schemes["fitted"].bound >= picture.schemes["imax"].bound - 1e-9
 
 
 def test_two_classes_are_shown_by_class_1():
@@ -167,7 +167,8 @@ def test_divergence_needs_rows():
 def predictions():
     logits, labels = simulate(3000, 4)
     test, truth = simulate(3000, 4, seed=1)
-    fitted = {name: calib.calibrator(name).fit(logits, labels) for name in ("temperature", "imax")}
+    methods = {"temperature": calib.calibrator("temperature"), "imax": calib.calibrator("imax", normalize=False)}
+    fitted = {name: method.fit(logits, labels) for name, method in methods.items()}
     return {name: (method.predict_proba(test), truth) for name, method in fitted.items()}
 
 

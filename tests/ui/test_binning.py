@@ -97,7 +97,7 @@ def test_own_bins_are_those_of_the_pairs_shown(share: bool) -> None:
     fit = ShownFit("key", "imax", "I-Max", method_style("imax"), fitted, None, 0.0, 0.0)  # type: ignore[arg-type]
     pooled, second = own_bins(fit, None, 3), own_bins(fit, 2, 3)
     assert second is not None
-    assert second[0] is fitted.maps_[0 if share else 2]["edges"]
+    assert second[0] is fitted.maps_[0 if share else 2].edges
     assert (pooled is None) == (not share)
 
 

@@ -2,33 +2,102 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from calib.base import Calibrator, Callback, LabelledBlocks
-from calib.calibrators.imax.density import (
-    count_between,
-    log_odds_density,
-    matched_sigmoid,
-    middle_of_bins,
-    monotone_representatives,
-)
+from calib.base import Calibrator, Progress
 from calib.calibrators.imax.placement import SCHEMES, scheme_edges
-from calib.calibrators.imax.sums import LogOddsCells, SigmoidSums
-from calib.calibrators.one_vs_rest import Map, one_vs_rest_pairs
-from calib.calibrators.step_maps import StepMapCalibrator, steps
-from calib.calibrators.top_class import top_log_odds
-from calib.errors import CalibrationError
-from calib.numerics import Floats, Ints, bin_index, blocks, one_vs_rest_log_odds
-from calib.parameters import Items, State, Text, param, parameter_names
+from calib.calibrators.imax.sums import SigmoidSums
+from calib.calibrators.one_vs_rest import Bools, Map
+from calib.calibrators.platt import PlattMap
+from calib.calibrators.step_maps import StepMap, StepMapCalibrator
+from calib.numerics import Floats, Ints, edges_at_or_below, sigmoid
+from calib.parameters import param, parameter_names, unusable
 from calib.registry import METHODS
-from calib.top_k import TopK
 
-SOURCES = ("temperature", "vector", "platt", "beta", "isotonic", "bbq", "bayes_iso", "enir", "gpcalib")
+SOURCES = ("temperature", "gpcalib", "platt", "beta", "isotonic")
 """Registry names of the calibrators whose probabilities bins can take over."""
+
+
+@dataclass(frozen=True, eq=False)
+class IMaxMap(StepMap):
+    """Bins of the log-odds, and what each represents."""
+
+    @classmethod
+    def fit(
+        cls,
+        log_odds: Floats,
+        positives: Bools,
+        weights: Floats | None = None,
+        *,
+        n_bins: int = 15,
+        scheme: str = "imax",
+        empirical: bool = True,
+        monotone: bool = False,
+        scaled_model: bool = False,
+        random_state: int = 0,
+        margin: float = 0.0,
+    ) -> Self:
+        """Place the edges, and represent the bins by their frequencies or by the model's mean probabilities.
+
+        Parameters
+        ----------
+        log_odds, positives : (m,) pairs with both outcomes.
+        weights : None; the bound counts whole pairs.
+        n_bins, scheme, monotone, scaled_model, random_state : see :class:`IMaxBinning`.
+        empirical : whether bins are represented by their frequencies, in place of the model's mean probabilities.
+        margin : least distance of frequencies from 0 and 1.
+        """
+        sums = SigmoidSums.from_log_odds(log_odds)
+        model = matched_sigmoid(log_odds, positives) if scaled_model else (1.0, 0.0)
+        edges = scheme_edges(sums, scheme, n_bins, sigmoid=model, random_state=random_state)
+        cuts = sums.positions(edges)
+        count = sums.counts(cuts)
+        if empirical:
+            total: Floats | Ints = count_between(np.sort(log_odds[positives]), edges)
+        else:
+            # A difference of two running sums may come out above the number of its terms by rounding.
+            total = np.minimum(sums.between(cuts)[0], count)
+        values = mean_of_bins(total, count, edges)
+        if empirical:
+            values = np.clip(values, margin, 1 - margin)
+        return cls(edges, in_order(values, count) if monotone else values)
+
+    def represented_by(self, log_odds: Floats, probs: Floats, monotone: bool) -> Self:
+        """The same bins, represented by the means of other probabilities of these (m,) pairs."""
+        index = edges_at_or_below(log_odds, self.edges)
+        count = np.bincount(index, minlength=len(self.values))
+        values = mean_of_bins(np.bincount(index, weights=probs, minlength=len(self.values)), count, self.edges)
+        return replace(self, values=in_order(values, count) if monotone else values)
+
+
+def matched_sigmoid(log_odds: Floats, positives: Bools) -> tuple[float, float]:
+    """Slope and intercept of the ``sigmoid(slope * log-odds + intercept)`` of least cross-entropy (section S3.3).
+
+    A slope of zero would make all bins one: the model is then left as it is, with slope 1 and intercept 0.
+    """
+    curve = PlattMap.fit(log_odds, positives)
+    return (curve.slope, curve.intercept) if curve.slope > 0 else (1.0, 0.0)
+
+
+def count_between(ordered: Floats, edges: Floats) -> Ints:
+    """How many of the increasing log-odds lie in each bin, (n_bins,)."""
+    return np.diff(ordered.searchsorted(edges), prepend=0, append=len(ordered))
+
+
+def mean_of_bins(total: Floats | Ints, count: Ints, edges: Floats) -> Floats:
+    """Total over count of each bin, (n_bins,); of an empty one the probability midway between its ends."""
+    ends = np.concatenate([[0.0], sigmoid(edges), [1.0]])
+    return np.divide(total, count, out=(ends[1:] + ends[:-1]) / 2, where=count > 0)
+
+
+def in_order(values: Floats, count: Ints) -> Floats:
+    """The non-decreasing values nearest to ``values`` in weighted squares; an empty bin gives way to its neighbours."""
+    from scipy.optimize import isotonic_regression
+
+    return isotonic_regression(values, weights=np.maximum(count, 1e-9)).x
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -37,9 +106,10 @@ class IMaxBinning(StepMapCalibrator):
 
     Patel et al., Multi-Class Uncertainty Calibration via Mutual Information Maximization-based Binning, 2020. Edges
     come from the log-odds alone; representatives are the frequencies in the bins, the model's own mean
-    probabilities, or those of another calibrator, which is fitted on the same rows and not needed afterwards. As
-    the map has few values, its calibration error is verifiable; rows are not normalised, since that would undo it,
-    and need not sum to one (section S1).
+    probabilities, or those of another calibrator, which is fitted on the same rows and not needed afterwards.
+
+    As a map has few values, its calibration error is verifiable. The paper therefore does not normalise rows
+    (``normalize=False``, section S1), which then sum to .75 to 1.31 on CIFAR-100.
 
     Frequencies need not rise from bin to bin; with ``monotone`` they do, and with ties broken by the raw logits the
     shared bins then predict the same classes as the model.
@@ -61,16 +131,13 @@ class IMaxBinning(StepMapCalibrator):
     scaled_model: bool = param(
         False, help="Place I-Max's edges for a sigmoid matched to the data, where the model's confidence is far off."
     )
-    n_starts: int = param(8, low=1, high=100, help="I-Max goes on from so many starts and keeps the best.")
-    max_steps: int = param(1000, low=1, high=100_000, help="Most steps from each start; it ends when bins stay.")
-    normalize: bool = param(False, help="Divide each row by its sum; without it rows need not sum to one.")
 
-    state: ClassVar[State] = {"source_notes_": Items(Text())}
+    map_type: ClassVar[type[Map]] = IMaxMap
+    weighted: ClassVar[bool] = False
 
-    def check_state(self) -> None:
-        super().check_state()
-        if self.monotone:
-            steps("ascending").check(self.maps_, "maps_", {})
+    @property
+    def is_monotone(self) -> bool:
+        return self.monotone
 
     def notes(self) -> list[str]:
         notes = super().notes()
@@ -83,92 +150,32 @@ class IMaxBinning(StepMapCalibrator):
             )
         return notes + [note for note in self.source_notes_ if note not in notes]
 
-    def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
+    def _try_state(self, logits: Floats) -> None:
+        super()._try_state(logits)
+        if self.monotone and any(bins is not None and (np.diff(bins.values) < 0).any() for bins in self.maps_):
+            raise unusable("the values of ordered bins fall")
+
+    def _fit(self, logits: Floats, labels: Ints, *, progress: Progress, weights: Floats | None = None) -> None:
         self.source_notes_: list[str] = []
-        if self.representatives not in SOURCES:
-            super()._fit(logits, labels, callback)
-            return
-        source = self._source().fit(logits, labels, callback=callback)
-        super()._fit(logits, labels, callback)
-        self._take_over(source.predict_proba(logits), logits)
-        self.source_notes_ = source.notes()
-        self.fallback_rows_ = self._count_fallbacks(logits)
-
-    def check_blocks(self) -> None:
-        if not self.share_classes or self.classes == "top":
-            raise CalibrationError(
-                "I-Max with class-wise maps, or of the top class, is not fitted out of core; keep share_classes=True "
-                "and classes='one_vs_rest', or fit fewer rows."
-            )
+        super()._fit(logits, labels, progress=progress)
         if self.representatives in SOURCES:
-            raise CalibrationError(
-                f"I-Max with representatives={self.representatives!r} is not fitted out of core; choose "
-                "representatives='empirical' or 'raw', or fit fewer rows."
-            )
-        if self.scaled_model:
-            raise CalibrationError(
-                "I-Max with scaled_model=True is not fitted out of core; fit fewer rows, or leave it out."
-            )
+            source = self._source().fit(logits, labels, progress=progress)
+            self.source_notes_ = source.notes()
+            self._take_over(source.predict_proba(logits), logits, labels)
+            self.fallback_rows_ = self._count_fallbacks(logits)
 
-    def fit_blocks(self, data: LabelledBlocks, callback: Callback) -> None:
-        """Place the bins as the fit to all pairs at once does, with their edges moved to the nearest cell's end.
-
-        One pass counts the pairs of each cell and keeps the label's log-odds of each row. The iterations take a cell
-        for as many pairs in its middle. No final bin cuts a cell, so counts and frequencies are exact.
-        """
-        n_rows, n_classes = data.shape
-        cells = LogOddsCells.from_logits(data.low, data.high, n_classes)
-
-        def counted(logits: Floats, labels: Ints) -> tuple[Ints, Floats]:
-            log_odds, positives = one_vs_rest_pairs(logits.astype(np.float64), labels)
-            return cells.counted(log_odds), log_odds[positives]
-
-        count, of_labels = np.zeros(cells.size, dtype=np.int64), []
-        for in_block, of_block in data.each(counted, "log-odds"):
-            count += in_block
-            of_labels.append(of_block)
-        label_log_odds, n_pairs = np.sort(np.concatenate(of_labels)), int(count.sum())
-        self.source_notes_, self.temperature_ = [], 1.0
-        self._count(n_rows, n_pairs)
-        state: Map = {}
-        if 0 < len(label_log_odds) < n_pairs:
-            sums = cells.sums(count)
-            edges = cells.uncut(self.place_edges(sums), sums, count)
-            state = self.map_between(edges, sums, label_log_odds)
-        self._keep([state])
-        self.fallback_rows_ = 0
-
-    def check_top_k(self) -> None:
-        if not self.share_classes or self.representatives in SOURCES or self.scaled_model:
-            raise CalibrationError(
-                "Of the top k of very many classes I-Max learns bins that all classes share; keep share_classes=True, "
-                "representatives='empirical' or 'raw', and scaled_model=False."
-            )
-
-    def fit_top_k(self, outputs: TopK, labels: Ints, callback: Callback) -> None:
-        """Place the bins as for all one-vs-rest pairs: the rest of a row are so many pairs with one log-odds."""
-        self.source_notes_, self.temperature_ = [], 1.0
-        if self.classes == "top":
-            super().fit_top_k(outputs, labels, callback)
-            return
-        n, k = outputs.values.shape
-        n_columns = k + (outputs.n_others > 0)
-        log_odds, of_labels = np.empty((n, n_columns)), np.empty(n)
-        for rows in blocks(n, n_columns):
-            groups, columns = outputs[rows].to_fit(labels[rows])
-            log_odds[rows] = groups.one_vs_rest_log_odds()
-            of_labels[rows] = log_odds[rows][np.arange(len(columns)), columns]
-        flat = log_odds.ravel()
-        order = np.argsort(flat).astype(np.int32 if flat.size < 2**31 else np.int64)
-        flat = flat[order]
-        # The last column of a row, if it has one for the others, is so many pairs.
-        weights = np.where(order % n_columns < k, 1.0, float(outputs.n_others))
-        del log_odds, order
-        sums = SigmoidSums.from_weighted(flat, weights)
-        self._count(n, n * outputs.n_classes)
-        self._keep([self.map_between(self.place_edges(sums), sums, np.sort(of_labels))])
-        self.fallback_rows_ = 0
-        callback(1, 1, 0.0)
+    def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
+        return IMaxMap.fit(
+            log_odds,
+            positives,
+            n_bins=self.n_bins,
+            scheme=self.scheme,
+            empirical=self.representatives == "empirical",
+            monotone=self.monotone,
+            scaled_model=self.scaled_model,
+            random_state=self.random_state,
+            margin=self.margin_,
+        )
 
     def _source(self) -> Calibrator:
         """The calibrator behind the representatives, one-vs-rest in the same way as the bins."""
@@ -178,80 +185,19 @@ class IMaxBinning(StepMapCalibrator):
             "share_classes": self.share_classes,
             "classes": self.classes,
             "normalize": self.normalize,
-            "platt_correction": self.platt_correction,
         }
         known = parameter_names(cls)
         return cls(**{name: value for name, value in shared.items() if name in known})
 
-    def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
-        sums = SigmoidSums.from_log_odds(log_odds)
-        label_log_odds = np.sort(log_odds[positives])
-        sigmoid = matched_sigmoid(log_odds_density(log_odds, label_log_odds)) if self.scaled_model else (1.0, 0.0)
-        return self.map_between(self.place_edges(sums, sigmoid), sums, label_log_odds)
-
-    def place_edges(self, sums: SigmoidSums, sigmoid: tuple[float, float] = (1.0, 0.0)) -> Floats:
-        """Inner edges of the bins; see :func:`~calib.calibrators.imax.placement.scheme_edges`."""
-        return scheme_edges(
-            sums,
-            self.scheme,
-            self.n_bins,
-            sigmoid=sigmoid,
-            n_starts=self.n_starts,
-            random_state=self.random_state,
-            max_steps=self.max_steps,
-        )
-
-    def map_between(self, edges: Floats, sums: SigmoidSums, label_log_odds: Floats) -> Map:
-        """The bins between inner edges, with what each says.
-
-        Parameters
-        ----------
-        sums : of all pairs.
-        label_log_odds : those of the pairs whose class is the label, in increasing order.
-        """
-        cuts = sums.positions(edges)
-        count, positives = sums.counts(cuts), count_between(label_log_odds, edges)
-        if self.representatives == "empirical":
-            low, high = self.target_levels(len(label_log_odds), sums.n_pairs)
-            total = high * positives + low * (count - positives)
-        else:
-            # A difference of two running sums may come out above the number of its terms by rounding.
-            total = np.minimum(sums.between(cuts)[0], count)
-        values = np.divide(total, count, out=middle_of_bins(edges), where=count > 0)
-        if self.representatives == "empirical":
-            values = self.bounded(values)
-        return {"edges": edges, "values": self._ordered(values, count)}
-
-    def _ordered(self, values: Floats, count: Ints) -> Floats:
-        return monotone_representatives(values, count) if self.monotone else values
-
-    def _take_over(self, probs: Floats, logits: Floats) -> None:
-        """Replace the representatives by means of another calibrator's (n, n_classes) probabilities."""
+    def _take_over(self, probs: Floats, logits: Floats, labels: Ints) -> None:
+        """Represent the bins by another calibrator's (n, n_classes) probabilities."""
+        log_odds, _ = self._pairs(logits, labels)
         if self.classes == "top":
-            top = np.argmax(logits, axis=1)[:, None]
-            log_odds, probs = top_log_odds(logits)[:, None], np.take_along_axis(probs, top, axis=1)
-        else:
-            columns = slice(1, None) if self.n_classes_ == 2 else slice(None)
-            log_odds, probs = one_vs_rest_log_odds(logits)[:, columns], probs[:, columns]
+            probs = np.take_along_axis(probs, np.argmax(logits, axis=1)[:, None], axis=1)
+        elif self.n_classes_ == 2:
+            probs = probs[:, 1:]
         if self.share_classes:
             log_odds, probs = log_odds.reshape(-1, 1), probs.reshape(-1, 1)
-        for k, state in enumerate(self.maps_):
-            if not state:
-                continue
-            index = _bin_of(log_odds[:, k], state["edges"])
-            count = np.bincount(index, minlength=len(state["values"]))
-            total = np.bincount(index, weights=probs[:, k], minlength=len(state["values"]))
-            values = np.divide(total, count, out=middle_of_bins(state["edges"]), where=count > 0)
-            state["values"] = self._ordered(values, count)
-
-    def _apply_map(self, state: Map, log_odds: Floats) -> Floats:
-        values = state["values"]
-        probs = np.empty(log_odds.shape)
-        flat, said = log_odds.reshape(-1), probs.reshape(-1)
-        for block in blocks(flat.size):
-            np.take(values, _bin_of(flat[block], state["edges"]), out=said[block], mode="clip")
-        return probs
-
-
-def _bin_of(log_odds: Floats, edges: Floats) -> Ints:
-    return bin_index(log_odds, np.concatenate([[-np.inf], edges, [np.inf]]))
+        for k, bins in enumerate(self.maps_):
+            if bins is not None:
+                self.maps_[k] = bins.represented_by(log_odds[:, k], probs[:, k], self.monotone)

@@ -143,7 +143,11 @@ def _cells(sums: SigmoidSums) -> tuple[Floats, Floats]:
     return np.log(one) - np.log(zero), one + zero
 
 
+N_STARTS = 8
+"""I-Max goes on from so many starts and keeps the best."""
+
 MAX_STEPS = 1000
+"""Most steps from each start; nearly always the bins stay as they are before."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +171,7 @@ class EdgeTrace:
 
 
 def best_traces(
-    sums: SigmoidSums, n_bins: int, n_starts: int = 3, random_state: int = 0, max_steps: int = MAX_STEPS
+    sums: SigmoidSums, n_bins: int, n_starts: int = N_STARTS, random_state: int = 0, max_steps: int = MAX_STEPS
 ) -> tuple[EdgeTrace, ...]:
     """The iterations from several starts, the one with the highest bound first.
 
@@ -256,9 +260,7 @@ def scheme_edges(
     n_bins: int,
     *,
     sigmoid: tuple[float, float] = (1.0, 0.0),
-    n_starts: int = 3,
     random_state: int = 0,
-    max_steps: int = MAX_STEPS,
 ) -> Floats:
     """Increasing inner edges of a scheme in log-odds; fewer than ``n_bins - 1`` where log-odds are few or tied.
 
@@ -268,7 +270,7 @@ def scheme_edges(
     scheme : "imax", "equal_mass" or "equal_width".
     sigmoid : slope and intercept of I-Max's model ``P(y = 1 | x) = sigmoid(slope * x + intercept)``; the slope is
         positive. Other than (1, 0) they scale the update of the edges (Patel et al. 2020, eq. S19).
-    n_starts, random_state, max_steps : of I-Max, see :func:`~calib.calibrators.imax.placement.best_traces`.
+    random_state : of I-Max's starts, see :func:`best_traces`.
     """
     if scheme == "equal_width":
         return equal_width_edges(n_bins)
@@ -277,5 +279,5 @@ def scheme_edges(
     slope, intercept = sigmoid
     if sigmoid != (1.0, 0.0):
         sums = SigmoidSums.from_log_odds(slope * sums.log_odds + intercept)
-    edges = best_traces(sums, n_bins, n_starts, random_state, max_steps)[0].edges[-1]
+    edges = best_traces(sums, n_bins, random_state=random_state)[0].edges[-1]
     return (edges - intercept) / slope

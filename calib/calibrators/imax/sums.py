@@ -11,9 +11,6 @@ from calib.numerics import Floats, Ints, blocks
 LARGEST_LOG_ODDS = 700.0
 """Beyond it the smaller of the two probabilities is no number of its own in double precision."""
 
-N_CELLS = 2**20
-"""Cells over the range of the log-odds: 1e-4 wide for logits that span 100, so a hundredth of a percent of odds."""
-
 
 @dataclass(frozen=True, eq=False)
 class SigmoidSums:
@@ -82,51 +79,3 @@ class SigmoidSums:
     def counts(self, cuts: Ints) -> Ints:
         """Number of pairs in each of the (n_cuts - 1,) bins."""
         return np.rint(np.add(*self.between(cuts))).astype(np.int64)
-
-
-@dataclass(frozen=True)
-class LogOddsCells:
-    """Equally wide cells in which log-odds are counted where there are too many to sort.
-
-    Attributes
-    ----------
-    low, high : bounds of all log-odds.
-    size : number of cells.
-    """
-
-    low: float
-    high: float
-    size: int
-
-    @classmethod
-    def from_logits(cls, low: float, high: float, n_classes: int) -> LogOddsCells:
-        """Cells for the one-vs-rest log-odds of logits within bounds: ``z_k - logsumexp`` of K - 1 others."""
-        span, others = high - low, float(np.log(n_classes - 1))
-        low, high = max(-span - others, -LARGEST_LOG_ODDS), min(span - others, LARGEST_LOG_ODDS)
-        margin = 1e-9 * (high - low) or 0.5
-        return cls(low - margin, high + margin, N_CELLS)
-
-    @property
-    def width(self) -> float:
-        """Of each cell."""
-        return (self.high - self.low) / self.size
-
-    def counted(self, log_odds: Floats) -> Ints:
-        """Pairs in each cell, (size,), of log-odds of any shape."""
-        cell = ((log_odds - self.low) * (self.size / (self.high - self.low))).ravel()
-        np.clip(cell, 0, self.size - 1, out=cell)
-        return np.bincount(cell.astype(np.int64), minlength=self.size)
-
-    def sums(self, count: Ints) -> SigmoidSums:
-        """Sums of the pairs counted, each in the middle of its cell."""
-        cells = np.flatnonzero(count)
-        return SigmoidSums.from_weighted(self.low + self.width * (cells + 0.5), count[cells])
-
-    def uncut(self, edges: Floats, sums: SigmoidSums, count: Ints) -> Floats:
-        """Edges moved out of the cells they cut; those between two cells with pairs, or beyond all, stay."""
-        begins = self.low + self.width * np.flatnonzero(count)
-        cuts = sums.positions(edges)[1:-1]
-        inside = (cuts > 0) & (cuts < len(begins))
-        moved = edges.copy()
-        moved[inside] = np.clip(edges[inside], begins[cuts[inside] - 1] + self.width, begins[cuts[inside]])
-        return moved

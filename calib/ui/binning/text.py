@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from calib.calibrators.imax.density import BinnedPairs
 from calib.diagnostics.binning import BinningPicture
+from calib.diagnostics.log_odds_density import BinnedPairs
 from calib.diagnostics.verifiability import ErrorByBins
 from calib.formatting import listed, number, percent, plural
 from calib.numerics import Floats, sigmoid

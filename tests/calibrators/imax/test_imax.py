@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -13,9 +14,10 @@ from scipy.special import expit, logit
 import calib
 from calib import metrics
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE
-from calib.calibrators.imax import IMaxBinning
+from calib.calibrators.imax import IMaxBinning, IMaxMap, matched_sigmoid
 from calib.calibrators.imax.placement import best_traces, centres_of, edges_between, information_bound, iterate
 from calib.calibrators.imax.sums import SigmoidSums
+from calib.errors import CalibrationError
 from calib.numerics import one_vs_rest_log_odds
 from tests.conftest import simulate
 
@@ -28,7 +30,8 @@ def bins_of(log_odds: np.ndarray, edges: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("share_classes", [True, False])
 def test_bins_say_the_mean_of_their_pairs(overconfident, representatives, share_classes):
     logits, labels = overconfident
-    fitted = IMaxBinning(n_bins=5, representatives=representatives, share_classes=share_classes).fit(logits, labels)
+    options = {"representatives": representatives, "share_classes": share_classes, "normalize": False}
+    fitted = IMaxBinning(n_bins=5, **options).fit(logits, labels)
     log_odds = one_vs_rest_log_odds(logits)
     hits = labels[:, None] == np.arange(logits.shape[1])
     if representatives == "empirical":
@@ -41,22 +44,22 @@ def test_bins_say_the_mean_of_their_pairs(overconfident, representatives, share_
     probs = fitted.predict_proba(logits)
     for k, state in enumerate(fitted.maps_):
         columns = slice(None) if share_classes else slice(k, k + 1)
-        index = bins_of(log_odds[:, columns], state["edges"])
-        for m in range(len(state["values"])):
+        index = bins_of(log_odds[:, columns], state.edges)
+        for m in range(len(state.values)):
             mean = said[:, columns][index == m].mean()
             margin = 1 / (logits.size + 2)
             expected = np.clip(mean, margin, 1 - margin) if representatives == "empirical" else mean
-            assert state["values"][m] == pytest.approx(expected, abs=1e-12)
-            np.testing.assert_array_equal(probs[:, columns][index == m], state["values"][m])
+            assert state.values[m] == pytest.approx(expected, abs=1e-12)
+            np.testing.assert_array_equal(probs[:, columns][index == m], state.values[m])
 
 
 def test_an_empty_bin_says_its_middle():
     logits, labels = simulate(30, 3, scale=30.0)
     fitted = IMaxBinning(scheme="equal_width", n_bins=40).fit(logits, labels)
     state = fitted.maps_[0]
-    empty = np.setdiff1d(np.arange(40), bins_of(one_vs_rest_log_odds(logits), state["edges"]))
+    empty = np.setdiff1d(np.arange(40), bins_of(one_vs_rest_log_odds(logits), state.edges))
     assert len(empty) > 5
-    np.testing.assert_allclose(state["values"][empty], (empty + 0.5) / 40, rtol=1e-12)
+    np.testing.assert_allclose(state.values[empty], (empty + 0.5) / 40, rtol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -67,15 +70,6 @@ def test_means_of_certain_predictions_are_probabilities(seed):
     assert probs.min() >= 0.0 and probs.max() <= 1.0
 
 
-def test_platt_correction_softens_the_frequencies(overconfident):
-    logits, labels = overconfident
-    plain, soft = (IMaxBinning(platt_correction=on).fit(logits, labels).maps_[0]["values"] for on in (False, True))
-    n, total = len(labels), logits.size
-    low, high = 1 / (total - n + 2), 1 - 1 / (n + 2)
-    inside = (plain > 0.01) & (plain < 0.99)
-    np.testing.assert_allclose(soft[inside], (low + (high - low) * plain)[inside], rtol=1e-12)
-
-
 @given(
     st.integers(0, 10_000), st.integers(3, 6), st.sampled_from(["imax", "equal_mass", "equal_width"]), st.booleans(),
     st.sampled_from(["empirical", "raw", "temperature"]), st.integers(1, 30),
@@ -83,7 +77,7 @@ def test_platt_correction_softens_the_frequencies(overconfident):
 def test_shared_ordered_bins_keep_every_prediction(seed, n_classes, scheme, normalize, representatives, n_bins):
     logits, labels = simulate(40, n_classes, seed=seed)
     fitted = IMaxBinning(
-        monotone=True, scheme=scheme, normalize=normalize, representatives=representatives, n_bins=n_bins, n_starts=2
+        monotone=True, scheme=scheme, normalize=normalize, representatives=representatives, n_bins=n_bins
     ).fit(logits, labels)
     assert {KEEPS_ACCURACY, KEEPS_RANKING} <= fitted.promises(n_classes)
     test, _ = simulate(200, n_classes, scale=6.0, seed=seed + 1)
@@ -93,10 +87,17 @@ def test_shared_ordered_bins_keep_every_prediction(seed, n_classes, scheme, norm
 
 def test_without_order_nothing_of_the_sort_is_promised():
     for options in ({}, {"monotone": True, "share_classes": False}):
-        promised = IMaxBinning(**options).promises(4)
-        assert not promised & {KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE}
-    assert ROWS_SUM_TO_ONE in IMaxBinning(normalize=True).promises(4)
+        assert not IMaxBinning(**options).promises(4) & {KEEPS_ACCURACY, KEEPS_RANKING}
     assert KEEPS_ACCURACY not in IMaxBinning(monotone=True).promises(2)
+
+
+def test_bins_of_a_file_are_in_order_where_that_was_promised():
+    for monotone in (False, True):
+        fitted = IMaxBinning(monotone=monotone, n_bins=3).fit(*simulate(300))
+        state = fitted.get_state()
+        state["maps_"][0]["values"] = np.array([0.1, 0.9, 0.5])
+        with pytest.raises(CalibrationError, match="ordered bins") if monotone else nullcontext():
+            IMaxBinning(monotone=monotone, n_bins=3).set_state(state)
 
 
 def test_ordered_representatives_are_scikit_learns_isotonic_ones(overconfident):
@@ -104,18 +105,18 @@ def test_ordered_representatives_are_scikit_learns_isotonic_ones(overconfident):
 
     logits, labels = overconfident
     free, ordered = (IMaxBinning(n_bins=25, monotone=on).fit(logits, labels).maps_[0] for on in (False, True))
-    np.testing.assert_array_equal(free["edges"], ordered["edges"])
-    assert (np.diff(free["values"]) < 0).any()  # else this would test nothing
-    count = np.bincount(bins_of(one_vs_rest_log_odds(logits), free["edges"]).ravel())
-    expected = IsotonicRegression().fit_transform(np.arange(25), free["values"], sample_weight=count)
-    np.testing.assert_allclose(ordered["values"], expected, rtol=1e-10)
+    np.testing.assert_array_equal(free.edges, ordered.edges)
+    assert (np.diff(free.values) < 0).any()  # else this would test nothing
+    count = np.bincount(bins_of(one_vs_rest_log_odds(logits), free.edges).ravel())
+    expected = IsotonicRegression().fit_transform(np.arange(25), free.values, sample_weight=count)
+    np.testing.assert_allclose(ordered.values, expected, rtol=1e-10)
 
 
 def test_two_classes_have_one_map_on_the_log_odds_of_class_1():
     logits, labels = simulate(300, 2)
     fitted = IMaxBinning(n_bins=6, representatives="platt").fit(logits, labels)
     assert len(fitted.maps_) == 1
-    index = bins_of((logits[:, 1:] - logits[:, :1]), fitted.maps_[0]["edges"])[:, 0]
+    index = bins_of((logits[:, 1:] - logits[:, :1]), fitted.maps_[0].edges)[:, 0]
     platt = calib.calibrator("platt").fit(logits, labels).predict_proba(logits)[:, 1]
     probs = fitted.predict_proba(logits)
     for m in range(6):
@@ -131,11 +132,17 @@ def test_a_source_says_what_it_noticed(overconfident):
     assert not any("temperature" in note for note in IMaxBinning().fit(logits, perfect).notes())
 
 
-def test_rows_that_need_not_sum_to_one_are_noted_once(overconfident):
-    for options, times in (({}, 1), ({"representatives": "isotonic"}, 1), ({"normalize": True}, 0)):
-        notes = IMaxBinning(n_starts=1, **options).fit(*overconfident).notes()
-        assert sum("need not sum to one" in note for note in notes) == times
-    assert not IMaxBinning(n_starts=1).fit(*simulate(50, 2)).notes()
+def test_rows_sum_to_one_unless_the_papers_form_is_asked_for_which_is_noted_once(overconfident):
+    for options, times in (
+        ({}, 0),
+        ({"normalize": False}, 1),
+        ({"normalize": False, "representatives": "isotonic"}, 1),
+    ):
+        fitted = IMaxBinning(**options).fit(*overconfident)
+        assert sum("need not sum to one" in note for note in fitted.notes()) == times
+        sums = fitted.predict_proba(overconfident[0]).sum(axis=1)
+        assert np.allclose(sums, 1) == (times == 0) == (ROWS_SUM_TO_ONE in fitted.promises(4))
+    assert not IMaxBinning().fit(*simulate(50, 2)).notes()
 
 
 def test_class_wise_bins_with_few_rows_are_noticed(overconfident):
@@ -143,10 +150,10 @@ def test_class_wise_bins_with_few_rows_are_noticed(overconfident):
     few = [
         any("too few for frequencies" in note for note in IMaxBinning(**options).fit(logits, labels).notes())
         for options in (
-            {"share_classes": False, "n_bins": 150, "n_starts": 1},
-            {"share_classes": False, "n_bins": 150, "n_starts": 1, "representatives": "raw"},
+            {"share_classes": False, "n_bins": 150},
+            {"share_classes": False, "n_bins": 150, "representatives": "raw"},
             {"share_classes": False},
-            {"n_bins": 150, "n_starts": 1},
+            {"n_bins": 150},
         )
     ]
     assert few == [True, False, False, False]
@@ -156,7 +163,7 @@ def test_progress_of_source_and_bins_is_reported_and_a_fit_can_be_cancelled(over
     logits, labels = overconfident
     steps = []
     fitted = IMaxBinning(representatives="temperature", share_classes=False)
-    fitted.fit(logits, labels, callback=lambda step, total, value: steps.append(total))
+    fitted.fit(logits, labels, progress=lambda step, total, value: steps.append(total))
     assert steps.count(4) == 4
     assert len(steps) > 4
 
@@ -165,7 +172,7 @@ def test_progress_of_source_and_bins_is_reported_and_a_fit_can_be_cancelled(over
 
     again = IMaxBinning()
     with pytest.raises(calib.FitCancelled):
-        again.fit(logits, labels, callback=cancel)
+        again.fit(logits, labels, progress=cancel)
     assert not again.fitted
 
 
@@ -178,6 +185,19 @@ def test_the_scaled_model_sees_through_a_distorted_classifier():
     truth = honest.predict_proba(test)
     errors = [np.abs(fitted.predict_proba(test * 6.0) - truth).mean() for fitted in (plain, scaled)]
     assert errors[1] < 0.5 * errors[0]
+
+
+@pytest.mark.parametrize(("slope", "intercept"), [(1.0, 0.0), (0.4, -1.0), (2.0, 1.5)])
+def test_the_matched_sigmoid_is_the_true_one(slope, intercept):
+    generator = np.random.default_rng(0)
+    log_odds = generator.normal(-3, 3, 300_000)
+    found = matched_sigmoid(log_odds, generator.random(300_000) < expit(slope * log_odds + intercept))
+    np.testing.assert_allclose(found, (slope, intercept), rtol=0.03, atol=0.03)
+
+
+def test_a_model_turned_around_is_left_as_it_is():
+    log_odds = np.random.default_rng(0).normal(size=500)
+    assert matched_sigmoid(log_odds, log_odds < 0) == (1.0, 0.0)
 
 
 # -- the authors' own numbers -----------------------------------------------------------------------------------
@@ -235,9 +255,8 @@ def test_our_own_starts_end_no_lower_than_the_authors_edges(reference, outputs, 
     cuts = sums.positions(edges)
     theirs = information_bound(*sums.between(cuts), centres_of(sums, cuts))
     gone_on = iterate(sums, 15, edges).bound[-1]
-    n_starts = IMaxBinning().n_starts
     for random_state in range(3):
-        ours = best_traces(sums, 15, n_starts, random_state)[0].bound[-1]
+        ours = best_traces(sums, 15, random_state=random_state)[0].bound[-1]
         assert ours >= max(theirs, gone_on)
         if (net, n) == ("c100_wrn", 1000):
             assert ours >= 0.04408
@@ -252,15 +271,14 @@ def test_with_the_authors_edges_all_scores_are_theirs(reference, outputs, net, n
         pytest.skip("not measured")
     key, n, options = SCORED[name]
     logits, labels = outputs[net]
-    fitted = IMaxBinning(n_starts=1, **options).fit(logits[:n], labels[:n])
+    fitted = IMaxBinning(normalize=False, **options).fit(logits[:n], labels[:n])
     bins = reference[f"{net}|{key}_sCW_{n}_sample_based"]
-    fitted.maps_[0]["edges"] = np.array(bins["edges"])
+    edges = np.array(bins["edges"])
+    # Checked above for I-Max; theirs go down to 1e-10 where a bin holds no label, ours to one over all pairs.
+    fitted.maps_ = [IMaxMap(edges, expit(np.array(bins["representatives_empirical"])))]
     if "representatives" in options:
         temperature = calib.calibrator("temperature").fit(logits[:n], labels[:n])
-        fitted._take_over(temperature.predict_proba(logits[:n]), logits[:n])
-    else:
-        # Checked above for I-Max; theirs go down to 1e-10 where a bin holds no label, ours to one over all pairs.
-        fitted.maps_[0]["values"] = expit(np.array(bins["representatives_empirical"]))
+        fitted._take_over(temperature.predict_proba(logits[:n]), logits[:n], labels[:n])
     test, labels = logits[-5000:], labels[-5000:]
     probs = fitted.predict_proba(test)
     own_bins = {"n_bins": 2000}  # so many that each representative has one of its own

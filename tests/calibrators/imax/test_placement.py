@@ -37,7 +37,7 @@ def some_log_odds(n: int = 3000, seed: int = 0) -> np.ndarray:
 def test_the_bound_never_falls_and_the_end_is_a_fixed_point(seed, n_bins, start):
     generator = np.random.default_rng(seed)
     sums = SigmoidSums.from_log_odds(generator.standard_t(2, size=400) * generator.uniform(0.5, 8) + generator.normal())
-    edges = scheme_edges(sums, start, n_bins, max_steps=1)
+    edges = kmeans_edges(sums, n_bins, generator) if start == "imax" else scheme_edges(sums, start, n_bins)
     trace = iterate(sums, n_bins, edges, start, max_steps=100_000)
     assert (np.diff(trace.bound) >= -1e-13).all()
     assert trace.converged

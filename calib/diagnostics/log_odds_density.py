@@ -1,4 +1,4 @@
-"""Densities of one-vs-rest log-odds, the sigmoid matched to them, and what bins hold, keep and represent."""
+"""Densities of one-vs-rest log-odds, and how much information about the label bins keep."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calib.calibrators.imax import count_between, mean_of_bins
 from calib.calibrators.imax.placement import information_bound
 from calib.calibrators.imax.sums import SigmoidSums
-from calib.numerics import Floats, Ints, blocks, sigmoid, softplus
+from calib.numerics import Floats, Ints, blocks
 
 N_CELLS = 4096
 """Cells between the lowest and the highest log-odds: narrower than any kernel that real data ask for."""
@@ -131,45 +132,6 @@ def _smoothed(count: Ints, width: float, bandwidth: float) -> Floats:
     kernel = np.exp(-0.5 * (2.0 * np.pi * bandwidth * np.fft.rfftfreq(circle, width)) ** 2)
     density = np.fft.irfft(np.fft.rfft(count, circle) * kernel, circle)[: len(count)]
     return np.maximum(density, 0.0) / (n * width)
-
-
-MAX_STEPS = 50
-
-
-def matched_sigmoid(density: LogOddsDensity) -> tuple[float, float]:
-    """Slope and intercept of the ``sigmoid(slope * log-odds + intercept)`` nearest to the kernel densities.
-
-    Nearest in mean Kullback-Leibler divergence of the label (Patel et al. 2020, section S3.3), found by Newton's
-    method with step halving: the divergence is convex. A slope that is not positive would turn the bins around, and
-    one outcome alone says nothing about the other: the model is then left as it is, with slope 1 and intercept 0.
-    """
-    joint = density.joint()
-    held = joint.sum(axis=0) > 0
-    joint, points = joint[:, held], density.middles[held]
-    if density.share_label in (0.0, 1.0):
-        return 1.0, 0.0
-    design = np.stack([points, np.ones_like(points)])
-    weights = np.array([1.0, 0.0])
-    loss = _loss(weights, design, joint)
-    for _ in range(MAX_STEPS):
-        probs = sigmoid(weights @ design)
-        mass = joint.sum(axis=0)
-        gradient = design @ (mass * probs - joint[1])
-        curvature = (design * (mass * probs * (1.0 - probs))) @ design.T + 1e-12 * np.eye(2)
-        step = np.linalg.solve(curvature, gradient)
-        while (trial := _loss(weights - step, design, joint)) > loss and np.abs(step).max() > 1e-12:
-            step = step / 2
-        if not trial < loss - 1e-14:
-            break
-        weights, loss = weights - step, trial
-    slope, intercept = (float(weight) for weight in weights)
-    return (slope, intercept) if slope > 0 else (1.0, 0.0)
-
-
-def _loss(weights: Floats, design: Floats, joint: Floats) -> float:
-    """Mean cross-entropy in nats."""
-    score = weights @ design
-    return float(joint[0] @ softplus(score) + joint[1] @ softplus(-score))
 
 
 NATS_PER_BIT = float(np.log(2.0))
@@ -301,7 +263,7 @@ def binned_pairs(
         centres = np.log(one) - np.log(zero)
         predicted = np.where(held, one / (one + zero), np.nan)
     if representatives is None:
-        representatives = np.divide(positives, count, out=middle_of_bins(edges), where=held)
+        representatives = mean_of_bins(positives, count, edges)
     joint = joint_of_bins(density, edges)
     return BinnedPairs(
         scheme=scheme,
@@ -314,27 +276,3 @@ def binned_pairs(
         label_information=mutual_information(joint),
         rate=entropy(joint.sum(axis=0)),
     )
-
-
-def count_between(ordered: Floats, edges: Floats) -> Ints:
-    """How many of the increasing log-odds lie in each bin, (n_bins,)."""
-    return np.diff(ordered.searchsorted(edges), prepend=0, append=len(ordered))
-
-
-def middle_of_bins(edges: Floats) -> Floats:
-    """The probability midway between the ends of each bin, (n_bins,), for bins that nothing else is known of."""
-    ends = np.concatenate([[0.0], sigmoid(edges), [1.0]])
-    return (ends[1:] + ends[:-1]) / 2
-
-
-def monotone_representatives(values: Floats, weights: Floats | Ints) -> Floats:
-    """The non-decreasing values nearest to ``values`` in weighted squares: neighbours in the wrong order are pooled.
-
-    Parameters
-    ----------
-    values : (n_bins,) representatives of neighbouring bins.
-    weights : (n_bins,) pairs in each bin; an empty bin gives way to its neighbours.
-    """
-    from scipy.optimize import isotonic_regression
-
-    return isotonic_regression(values, weights=np.maximum(weights, 1e-9)).x

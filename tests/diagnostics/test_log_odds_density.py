@@ -9,11 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
-from scipy.special import entr, expit, rel_entr
+from scipy.special import entr, expit
 from scipy.stats import entropy as scipy_entropy
 from scipy.stats import gaussian_kde
 
-from calib.calibrators.imax.density import (
+from calib.calibrators.imax.placement import scheme_edges
+from calib.calibrators.imax.sums import SigmoidSums
+from calib.diagnostics.information_plane import bottleneck_limit, information_plane
+from calib.diagnostics.log_odds_density import (
     NATS_PER_BIT,
     entropy,
     information_along,
@@ -21,12 +24,8 @@ from calib.calibrators.imax.density import (
     joint_of_bins,
     label_entropy,
     log_odds_density,
-    matched_sigmoid,
     mutual_information,
 )
-from calib.calibrators.imax.placement import scheme_edges
-from calib.calibrators.imax.sums import SigmoidSums
-from calib.diagnostics.information_plane import bottleneck_limit, information_plane
 from calib.numerics import one_vs_rest_log_odds
 from tests.calibrators.imax import naive
 
@@ -40,13 +39,6 @@ def some_pairs(n: int = 4000, seed: int = 0, slope: float = 1.0, intercept: floa
 
 def information_of_bins(density, edges):
     return mutual_information(joint_of_bins(density, edges))
-
-
-def divergence(density, slope, intercept):
-    """Mean Kullback-Leibler divergence of the sigmoid from the densities, in nats."""
-    joint = density.joint()
-    positive = expit(slope * density.middles + intercept)
-    return rel_entr(joint, joint.sum(axis=0) * np.stack([1 - positive, positive])).sum()
 
 
 def test_densities_are_scipys(rng):
@@ -125,27 +117,6 @@ def test_masses_of_bins_are_those_of_normal_distributions():
     edges = np.array([-3.0, 0.0, 1.5])
     expected = [0.5 * np.diff(d.cdf(edges), prepend=0, append=1) for d in (norm(-2, 2), norm(2, 1))]
     np.testing.assert_allclose(joint_of_bins(density, edges), expected, atol=3e-3)
-
-
-# -- the scaled model ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("slope", "intercept"), [(1.0, 0.0), (0.4, -1.0), (2.0, 1.5)])
-def test_the_matched_sigmoid_is_the_true_one(slope, intercept):
-    density = log_odds_density(*some_pairs(300_000, slope=slope, intercept=intercept))
-    found = matched_sigmoid(density)
-    np.testing.assert_allclose(found, (slope, intercept), rtol=0.06, atol=0.06)
-    assert divergence(density, *found) <= divergence(density, slope, intercept) + 1e-12
-    assert divergence(density, *found) < 1e-3
-    for nearby in ((found[0] + 0.01, found[1]), (found[0], found[1] - 0.01)):
-        assert divergence(density, *nearby) > divergence(density, *found)
-
-
-def test_a_model_turned_around_or_without_one_outcome_is_left_as_it_is():
-    log_odds, label = some_pairs(slope=-1.0)
-    assert matched_sigmoid(log_odds_density(log_odds, label)) == (1.0, 0.0)
-    assert matched_sigmoid(log_odds_density(log_odds, log_odds)) == (1.0, 0.0)
-    assert matched_sigmoid(log_odds_density(log_odds, log_odds[:0])) == (1.0, 0.0)
 
 
 # -- the information bottleneck -----------------------------------------------------------------------------------
