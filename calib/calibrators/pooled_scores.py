@@ -7,6 +7,9 @@ import numpy as np
 from calib.calibrators.isotonic import Tally
 from calib.numerics import Ints
 
+FINEST = 65_536
+"""Parts of the scores within which negatives may be merged."""
+
 IMPOSSIBLE = 100.0
 """Nats of likelihood that no labels lose to a monotone map by chance."""
 
@@ -22,6 +25,18 @@ def pooled(tally: Tally, starts: Ints) -> Tally:
         np.add.reduceat(each, starts) for each in (tally.counts, tally.scores * tally.counts, tally.positives)
     )
     return Tally(scores / counts, counts, positives)
+
+
+def merge_negatives(tally: Tally) -> Tally:
+    """Neighbours of negatives alone as one, up to a :data:`FINEST`-th of all scores together.
+
+    One class against the rest has few positives, so these are few pools of very many pairs.
+    """
+    held = tally.positives > 0
+    begins = held.copy()
+    begins[1:] |= held[:-1]
+    begins[:: max(1, len(held) // FINEST)] = True
+    return pooled(tally, np.flatnonzero(begins))
 
 
 def merge_violators(tally: Tally) -> Tally:

@@ -13,7 +13,7 @@ from calib.calibrators.bayes_iso.exact_posterior import knots_posterior
 from calib.calibrators.bayes_iso.importance_sampling import BOUNDS, sample_posterior
 from calib.calibrators.isotonic import Tally, interpolate
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
-from calib.calibrators.pooled_scores import merge_violators, pooled
+from calib.calibrators.pooled_scores import merge_negatives, merge_violators, pooled
 from calib.calibrators.step_maps import even_cuts, shares_below
 from calib.numerics import Floats, Ints
 from calib.parameters import ROUNDING, param, unusable
@@ -89,6 +89,8 @@ class BayesIsoMap:
         margin : least distance of the values from 0 and 1.
         """
         tally = Tally.of(log_odds, positives)
+        if scheme == "knots":
+            tally = merge_negatives(tally)
         last = len(tally.scores) - 1
         shown = np.unique(np.concatenate([[0], even_cuts(shares_below(tally), MOST_SHOWN - 1), [last]]))
         rng = np.random.default_rng(random_state)

@@ -161,9 +161,9 @@ def test_the_state_is_small_even_for_many_classes():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("name", "params"), [("isotonic", {}), ("bayes_iso", {"n_maps": 1000})])
-def test_a_fit_to_very_many_classes_holds_less_than_twice_the_outputs(name, params):
-    """Beside the outputs themselves: at most three times their size together."""
+@pytest.mark.parametrize(("name", "params"), [("isotonic", {}), ("bayes_iso", {})])
+def test_a_fit_to_very_many_classes_holds_less_than_seven_times_the_outputs(name, params):
+    """Beside the outputs themselves: nearly all of it is one tally of all pairs."""
     generator = np.random.default_rng(0)
     logits = generator.normal(size=(1000, 6000)) * 2
     labels = np.argmax(logits + generator.gumbel(size=logits.shape), axis=1)
@@ -173,5 +173,5 @@ def test_a_fit_to_very_many_classes_holds_less_than_twice_the_outputs(name, para
     calibrator.fit(logits, labels)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 2 * logits.nbytes
+    assert peak < 7 * logits.nbytes
     assert np.isfinite(nll(calibrator.predict_proba(logits[:100]), labels[:100]))

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from calib.calibrators import pooled_scores
 from calib.calibrators.bayes_iso.exact_posterior import (
     cell_edges,
     knots_posterior,
@@ -17,7 +18,7 @@ from calib.calibrators.bayes_iso.exact_posterior import (
 )
 from calib.calibrators.bayes_iso.importance_sampling import sample_posterior
 from calib.calibrators.isotonic import Tally
-from calib.calibrators.pooled_scores import merge_violators, pooled
+from calib.calibrators.pooled_scores import merge_negatives, merge_violators, pooled
 from tests.calibrators.bayes_iso.naive import posterior_mean_of_two
 
 
@@ -125,6 +126,16 @@ def test_pools_keep_counts_and_mean_scores():
     np.testing.assert_allclose(pools.scores, [0.75, 22 / 3])
     np.testing.assert_array_equal(pools.counts, [4, 6])
     np.testing.assert_array_equal(pools.positives, [3, 3])
+
+
+def test_negatives_are_merged_between_positives_but_not_beyond_a_part_of_all(monkeypatch):
+    tally = tally_of([0, 0, 1, 0, 0, 0, 0, 2], [1, 1, 0, 2, 1, 1, 1, 1])
+    np.testing.assert_array_equal(merge_negatives(tally).counts, tally.counts)  # so few are left as they are
+    monkeypatch.setattr(pooled_scores, "FINEST", 2)  # parts of four scores
+    merged = merge_negatives(tally)
+    np.testing.assert_array_equal(merged.counts, [2, 1, 2, 3, 3])
+    np.testing.assert_array_equal(merged.positives, [0, 1, 0, 0, 2])
+    np.testing.assert_allclose(merged.scores, [0.5, 2, 3, 5, 7])
 
 
 def test_scores_in_the_wrong_order_are_one_pool():
