@@ -32,14 +32,15 @@ class Tally:
         """Count (n,) pairs."""
         if weights is not None:
             scores, found = np.unique(log_odds, return_inverse=True)
-            counts, held = (np.bincount(found, each, len(scores)) for each in (weights, weights * positives))
-            return cls(scores, counts.astype(float), held.astype(float))
+            return cls(
+                scores, *(np.bincount(found, each, len(scores)) + 0.0 for each in (weights, weights * positives))
+            )
         # Sorting scores alone is quicker, and one class against the rest has few positives to look up.
         scores, counts = np.sort(log_odds), np.ones(len(log_odds))
         first = np.append(True, scores[1:] > scores[:-1])
         if not first.all():
             starts = np.flatnonzero(first)
-            scores, counts = scores[starts], np.diff(starts, append=len(scores)).astype(float)
+            scores, counts = scores[starts], np.diff(starts, append=len(scores)) + 0.0
         held = np.zeros(len(scores))
         np.add.at(held, np.searchsorted(scores, log_odds[positives]), 1.0)
         return cls(scores, counts, held)

@@ -16,16 +16,23 @@ from calib.calibrators.step_maps import even_cuts, shares_below
 from calib.numerics import Floats, Ints, edges_at_or_below, sigmoid, softplus
 
 STRENGTHS = 10.0 ** np.arange(5.0, -2.5, -0.5)
-"""Penalties tried, from all but straight lines to all but free; on the integral over scores in standard deviations."""
+"""Penalties tried, from all but straight lines to all but free."""
 
 RIDGE = 0.01
-"""Penalty on the distance from the identity at the mean score, in value and in slope by standard deviation."""
+"""Penalty on the distance from the identity, in value at the middle score and in the mean slope by :data:`SPREAD`."""
+
+SPREAD = (0.16, 0.5, 0.84)
+"""Shares of both outcomes below the scores by which scores are standardised; of a normal distribution, one standard
+deviation apart. A standard deviation itself would be that of a few log-odds of -700, which stand for zeros."""
 
 N_KNOTS = 16
 """Most knots."""
 
 MOST_POOLS = 2048
 """Different scores that are fitted to; neighbours are pooled above it, at the mean of their scores."""
+
+FARTHEST = 1e5
+"""Distance from the middle score, in standardised units, beyond which all scores are fitted as one."""
 
 CLOSEST = 1e-9
 """Least distance of neighbouring knots as a share of the range; nearer ones are one knot to rounding."""
@@ -62,15 +69,18 @@ class SplineMap:
         """
         tally = Tally.of(log_odds, positives, weights)
         shares = shares_below(tally)
-        knots = tally.scores[np.concatenate([[0], even_cuts(shares, N_KNOTS - 1), [len(shares) - 1]])]
-        knots = knots[np.diff(knots, prepend=-np.inf) > CLOSEST * np.ptp(knots)]
-        if len(knots) == 1:
-            knots = knots[0] + np.array([-0.5, 0.5])
         starts = np.append(0, even_cuts(shares, MOST_POOLS))
         counts, held = (np.add.reduceat(each, starts) for each in (tally.counts, tally.positives))
         scores = np.add.reduceat(tally.scores * tally.counts, starts) / counts
-        centre = float(np.average(scores, weights=counts))
-        spread = float(np.sqrt(np.average((scores - centre) ** 2, weights=counts))) or 1.0
+        at = np.minimum(np.searchsorted(shares, SPREAD), len(shares) - 1)
+        low, centre, high = (float(score) for score in tally.scores[at])
+        spread = (high - low) / 2 or float(scores.std()) or 1.0
+        knots = tally.scores[np.concatenate([[0], even_cuts(shares, N_KNOTS - 1), [len(shares) - 1]])]
+        reach = centre - FARTHEST * spread, centre + FARTHEST * spread
+        scores, knots = np.clip(scores, *reach), np.clip(knots, *reach)
+        knots = knots[np.diff(knots, prepend=-np.inf) > CLOSEST * np.ptp(knots)]
+        if len(knots) == 1:
+            knots = knots[0] + np.array([-0.5, 0.5])
         problem = Problem.of((knots - centre) / spread, (scores - centre) / spread, centre, spread)
         strength = float(STRENGTHS[0])
         if folds is not None:
@@ -105,13 +115,13 @@ class SplineMap:
 class Problem:
     """Penalised logistic regression on the value at the first of k knots and the slopes at all of them.
 
-    Scores are in standard deviations from their mean.
+    Scores are standardised, see :data:`SPREAD`.
 
     Attributes
     ----------
     design : (m, k + 1) what each coefficient adds to the log-odds of each of m pools.
     identity : (k + 1,) the coefficients of the identity.
-    roughness : (k + 1, k + 1) quadratic form of the integral of the squared second derivative.
+    roughness : (k + 1, k + 1) quadratic form of ``(k - 1) sum_j (slope_(j+1) - slope_j)^2``.
     ridge : (k + 1, k + 1) quadratic form of the distance from the identity.
     """
 
@@ -126,13 +136,13 @@ class Problem:
         size = len(knots)
         columns = [SplineMap(knots, slopes, 0.0).score(np.append(scores, 0.0)) for slopes in np.eye(size)]
         design = np.column_stack([np.ones(len(scores) + 1), *columns])
-        at_mean, mean_slope = design[-1], np.append(0.0, np.full(size, 1 / size))
-        changes = np.diff(np.eye(size + 1)[1:], axis=0) / np.sqrt(np.diff(knots))[:, None]
+        at_middle, mean_slope = design[-1], np.append(0.0, np.full(size, 1 / size))
+        changes = np.diff(np.eye(size + 1)[1:], axis=0)
         return cls(
             design[:-1],
             np.append(centre + spread * knots[0], np.full(size, spread)),
-            changes.T @ changes,
-            RIDGE * (np.outer(at_mean, at_mean) + np.outer(mean_slope, mean_slope)),
+            (size - 1) * changes.T @ changes,
+            RIDGE * (np.outer(at_middle, at_middle) + np.outer(mean_slope, mean_slope)),
         )
 
     def fitted(self, counts: Floats, positives: Floats, strength: float, start: Floats) -> Floats:
@@ -191,12 +201,12 @@ def _best_strength(problem: Problem, pool_of: Ints, positives: Bools, weights: F
 class SplineCalibration(OneVsRest):
     """A spline of the log-odds that rises and is as smooth as the calibration rows ask for.
 
-    The log-odds of the class are a quadratic spline f of the model's log-odds x, with the least cross-entropy plus
-    ``penalty / 2`` times the integral of ``f''^2`` (Green and Silverman, Nonparametric Regression and Generalized
-    Linear Models, 1994, chapters 2 and 5) and a small ridge that pulls it to the identity. Its slope is linear between
-    knots and never negative there, so that it never falls. With a large penalty it is Platt scaling.
-    Lucena, Spline-Based Probability Calibration, 2018, shrinks the coefficients of a basis instead, and so to a map
-    that is not even a line; here nothing but curvature is penalised.
+    The log-odds of the class are a function f of the model's log-odds whose slope is linear between knots and never
+    negative there, so that it never falls. Knots cut the scores into parts with like shares of both outcomes. f has the
+    least cross-entropy plus a penalty on the squared changes of its slope from knot to knot (as in Eilers and Marx,
+    Flexible Smoothing with B-splines and Penalties, Statistical Science 1996) and a small ridge that pulls it to the
+    identity. With a large penalty it is Platt scaling. Lucena, Spline-Based Probability Calibration, 2018, shrinks the
+    coefficients of a basis instead, and so to a map that is not even a line; here nothing but bends are penalised.
 
     The penalty has the least log loss in five folds of the rows, whole clusters in one, and the map is refitted to all
     rows. Above 2,048 different scores the spline is fitted to pools of neighbours.

@@ -14,10 +14,12 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from calib.calibrators import spline as splines
+from calib.calibrators.isotonic import Tally
 from calib.calibrators.logistic import fit_logistic
 from calib.calibrators.platt import PlattScaling
 from calib.calibrators.quadratic import QuadraticScaling
 from calib.calibrators.spline import STRENGTHS, Problem, SplineCalibration, SplineMap
+from calib.calibrators.step_maps import shares_below
 from tests.calibrators.conftest import as_logits, binary, learned
 from tests.conftest import simulate
 
@@ -125,12 +127,11 @@ def test_a_spline_is_the_integral_of_its_slope_with_lines_beyond(seed, size):
     np.testing.assert_allclose(made.score(made.knots), made.values, atol=1e-12)
 
 
-def test_the_penalty_is_the_integral_of_the_squared_second_derivative():
+def test_the_penalty_is_on_changes_of_the_slope():
     made = random_spline(1, 6)
     problem = Problem.of(made.knots, np.zeros(1), 0.0, 1.0)
     weights = np.append(made.intercept, made.slopes)
-    bends = np.diff(made.slopes) / np.diff(made.knots)
-    assert weights @ problem.roughness @ weights == pytest.approx(bends**2 @ np.diff(made.knots))
+    assert weights @ problem.roughness @ weights == pytest.approx(5 * np.sum(np.diff(made.slopes) ** 2))
     np.testing.assert_allclose(problem.roughness @ problem.identity, 0, atol=1e-12)
 
 
@@ -158,7 +159,9 @@ def test_a_spline_has_the_penalty_of_the_least_loss_in_folds_and_is_refitted_to_
     log_odds, labels = curved(400)
     folds = np.arange(400) % 5
     found = SplineMap.fit(log_odds, labels == 1, folds=folds)
-    centre, spread = log_odds.mean(), log_odds.std()
+    tally = Tally.of(log_odds, labels == 1)
+    low, centre, high = tally.scores[np.searchsorted(shares_below(tally), [0.16, 0.5, 0.84])]
+    spread = (high - low) / 2
     problem = Problem.of((found.knots - centre) / spread, (log_odds - centre) / spread, centre, spread)
     losses = []
     for strength in STRENGTHS:
@@ -190,6 +193,15 @@ def test_a_spline_never_falls(seed, n):
     labels = (generator.random(n) < 0.5 + 0.4 * np.sin(2 * log_odds)).astype(int)  # goes up and down
     probs = learned(SplineCalibration(), log_odds, labels, np.linspace(-50, 50, 4001))
     assert (np.diff(probs) >= 0).all()
+
+
+def test_a_few_scores_that_stand_for_zeros_do_not_make_a_spline_stiff():
+    """Log-odds of -700 are those of probabilities of 0; a parabola or a line is as steep there as elsewhere."""
+    log_odds, labels = curved(1000)
+    zeros = np.arange(1000) % 50 == 0
+    log_odds, labels = np.where(zeros, -700.0, log_odds), np.where(zeros, np.arange(1000) % 100 == 0, labels)
+    test = np.linspace(-4, 4, 81)
+    assert np.abs(learned(SplineCalibration(), log_odds, labels, test) - expit(bent(test))).max() < 0.15
 
 
 def test_labels_against_the_scores_give_the_base_rate():
