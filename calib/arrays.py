@@ -14,7 +14,7 @@ SUM_TOLERANCE = 1e-3
 """How far a row of probabilities may miss one; models compute in half precision."""
 
 
-def as_array(values: Any) -> npt.NDArray[Any]:
+def as_array(values: Any, name: str = "values") -> npt.NDArray[Any]:
     """A NumPy array of what an array library, a table library or nested lists hold, without a copy where possible.
 
     Raises
@@ -24,7 +24,7 @@ def as_array(values: Any) -> npt.NDArray[Any]:
     """
     if np.ma.is_masked(values):
         count = int(np.ma.count_masked(values))
-        raise CalibrationError(f"{count:,} of the values are masked, that is missing; leave their rows out.")
+        raise CalibrationError(f"{count:,} of the {name} are masked, that is missing; leave their rows out.")
     if hasattr(values, "detach"):  # a PyTorch tensor, which may lie on a GPU, need a gradient or be bfloat16
         values = values.detach().cpu()
         values = values.float() if values.is_floating_point() and values.element_size() < 4 else values
@@ -92,7 +92,7 @@ def check_logits(values: Any) -> Floats:
 
     It is copied only where the dtype differs.
     """
-    array = as_array(values)
+    array = as_array(values, "logits")
     if array.ndim != 2 or array.shape[1] < 2:
         raise CalibrationError(f"Logits must have shape (n, n_classes) with at least 2 classes; got {array.shape}.")
     array = _numbers(array, "Logits").astype(np.float64, copy=False)
@@ -105,7 +105,7 @@ def check_logits(values: Any) -> Floats:
 
 def check_labels(labels: Any, shape: tuple[int, ...]) -> Ints:
     """Labels as int64 of shape (n,), each in [0, n_classes)."""
-    array = as_array(labels)
+    array = as_array(labels, "labels")
     if array.ndim != 1 or len(array) != shape[0]:
         raise CalibrationError(f"Labels must have shape ({shape[0]},), one for each row of logits; got {array.shape}.")
     if array.dtype.kind not in "iub":
@@ -119,7 +119,7 @@ def check_labels(labels: Any, shape: tuple[int, ...]) -> Ints:
 
 def check_of_rows(name: str, values: Any, n: int) -> npt.NDArray[Any]:
     """Clusters or weights of n rows as an (n,) array; weights are finite float64 from 0 upwards, not all 0."""
-    array = as_array(values)
+    array = as_array(values, name)
     if array.shape != (n,):
         raise CalibrationError(f"{name} must have shape ({n},), one for each row of logits; got {array.shape}.")
     if name != "weights":

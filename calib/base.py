@@ -13,8 +13,15 @@ from calib.arrays import as_array, check_extras, check_labels, check_logits, ref
 from calib.errors import CalibrationError, FitCancelled, missing_package
 from calib.formatting import Displayed
 from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, argmax_with_ties, blocks, less_row_maxima
-from calib.parameters import check_declared, param, parameter_names, unknown_parameter
-from calib.state import check_learned, check_names, check_probs
+from calib.parameters import (
+    check_declared,
+    check_learned,
+    check_names,
+    check_probs,
+    param,
+    parameter_names,
+    unknown_parameter,
+)
 
 __all__ = [
     "EQUIVARIANT",
@@ -22,6 +29,7 @@ __all__ = [
     "KEEPS_ACCURACY",
     "KEEPS_HALF",
     "KEEPS_RANKING",
+    "LEARNS_NOTHING",
     "MINDS_OFFSETS",
     "NEEDS_CLASSES",
     "POSITIVE",
@@ -46,6 +54,7 @@ POSITIVE = "no probability is zero"
 KEEPS_HALF = "equal outputs of two classes stay equal"
 NEEDS_CLASSES = "learns from the outputs of all classes"
 MINDS_OFFSETS = "a constant added to a row matters"
+LEARNS_NOTHING = "learns nothing"
 
 
 def silent(step: int, total: int, value: float) -> None:
@@ -128,8 +137,9 @@ class Calibrator(Displayed):
             If a parameter or an array is not usable; the message says what to change.
         """
         self.check_params()
-        given = as_array(logits)
-        refuse_probabilities(given)
+        given = as_array(logits, "logits")
+        if LEARNS_NOTHING not in self.traits:
+            refuse_probabilities(given)
         logits = self._hook_input(given)
         labels = check_labels(labels, logits.shape)
         extras = check_extras(type(self), extras, len(labels))
@@ -240,7 +250,7 @@ class Calibrator(Displayed):
         return checked if MINDS_OFFSETS in self.traits or not len(checked) else less_row_maxima(checked, logits)
 
     def _check_fitted_input(self, logits: Any) -> Floats:
-        array = as_array(logits)
+        array = as_array(logits, "logits")
         if not self.fitted:
             raise CalibrationError(f"This {type(self).__name__} is not fitted yet; call fit(logits, labels) first.")
         if array.ndim != 2 or array.shape[1] != self.n_classes_:

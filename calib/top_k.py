@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.arrays import as_array, check_labels, check_logits
-from calib.base import NEEDS_CLASSES, Calibrator
-from calib.calibrators.identity import Identity
+from calib.base import LEARNS_NOTHING, NEEDS_CLASSES, Calibrator
 from calib.errors import CalibrationError
 from calib.formatting import plural
 from calib.numerics import Floats, Ints, argmax_with_ties, log_softmax, logit_unit, logsumexp
@@ -376,7 +375,7 @@ def fit_top_k(calibrator: AnyCalibrator, logits: Any, labels: Any, **options: An
         return calibrator.fit(logits, labels, **options)
     check_takes_top_k(calibrator)
     columns, places = as_places(logits, labels)
-    shift = rest_shift(columns, places) if logits.n_others and not isinstance(calibrator, Identity) else 0.0
+    shift = rest_shift(columns, places) if logits.n_others and LEARNS_NOTHING not in calibrator.traits else 0.0
     if shift:
         columns[:, -1] += shift
     calibrator.fit(columns, places, **options)

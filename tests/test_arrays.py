@@ -67,7 +67,7 @@ def test_any_array_of_numbers_is_taken(given):
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        (np.ma.masked_greater(LOGITS, 2.5), "1 of the values are masked"),
+        (np.ma.masked_greater(LOGITS, 2.5), "1 of the logits are masked"),
         ([[1.0, 2.0], [3.0]], "cannot be read as an array"),
         (pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), "must be numbers"),
         (LOGITS.astype(complex), "must be numbers"),

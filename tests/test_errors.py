@@ -34,7 +34,7 @@ def without(monkeypatch):
 
 def test_a_fit(without, overconfident):
     without("scipy", "sklearn")
-    method = calib.calibrator("temperature")
+    method = calib.calibrator("gpcalib")
     with pytest.raises(calib.CalibrationError, match=r'scipy.* pip install "calib-studio\[fit\]"'):
         method.fit(*overconfident)
     assert not method.fitted

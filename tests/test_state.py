@@ -13,7 +13,7 @@ from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.posterior import STEEP, check_shifts, monotone_shifts
 from calib.errors import CalibrationError
 from calib.numerics import softmax
-from calib.state import MOST_CLASSES
+from calib.parameters import MOST_CLASSES
 from tests.conftest import simulate
 
 

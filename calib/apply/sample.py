@@ -60,8 +60,13 @@ def sample_rows(
 
     Examples
     --------
-    >>> data = sample_rows("big.npy", labels="labels.npy")  # doctest: +SKIP
-    >>> fitted = calib.calibrator("temperature").fit(data.logits, data.labels)  # doctest: +SKIP
+    >>> import tempfile
+    >>> generator = np.random.default_rng(0)
+    >>> file, labels = Path(tempfile.mkdtemp()) / "big.npy", generator.integers(0, 3, size=1000)
+    >>> np.save(file, generator.normal(size=(1000, 3)))
+    >>> data = sample_rows(file, 50, labels=labels)
+    >>> data.logits.shape, data.labels.shape
+    ((50, 3), (50,))
     """
     if not isinstance(n_rows, (int, np.integer)) or n_rows < 1:
         raise CalibrationError(f"The number of rows to draw must be 1 or more; got {n_rows!r}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_HALF, KEEPS_RANKING, ROWS_SUM_TO_ONE, Calibrator, Progress
+from calib.base import KEEPS_ACCURACY, KEEPS_HALF, KEEPS_RANKING, LEARNS_NOTHING, Calibrator, Progress
 from calib.numerics import Floats, Ints, softmax
 
 
@@ -12,7 +12,7 @@ from calib.numerics import Floats, Ints, softmax
 class Identity(Calibrator):
     """Softmax of the raw logits; learns nothing."""
 
-    traits = frozenset({ROWS_SUM_TO_ONE, EQUIVARIANT, KEEPS_HALF, KEEPS_ACCURACY, KEEPS_RANKING})
+    traits = Calibrator.traits | {KEEPS_HALF, KEEPS_ACCURACY, KEEPS_RANKING, LEARNS_NOTHING}
     min_rows = 1
 
     def _fit(self, logits: Floats, labels: Ints, *, progress: Progress) -> None:

@@ -8,11 +8,11 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from calib.arrays import check_labels, check_logits
 from calib.base import Calibrator
 from calib.calibrators.gpcalib import GPCalib
 from calib.data.samples import TrueFunction, true_latent, true_map
 from calib.errors import CalibrationError
-from calib.arrays import check_labels, check_logits
 from calib.numerics import Floats, softmax
 
 T = TypeVar("T")

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from calib.arrays import check_labels
 from calib.base import Calibrator
 from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.gpcalib.prediction import LARGEST_SHIFT
 from calib.diagnostics.latent import Truth, every_nth_row, fitted_gp
 from calib.diagnostics.latent_pairwise import Scale
 from calib.metrics.bootstrap import wilson_interval
-from calib.arrays import check_labels
 from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, log_odds_of, softmax
 
 MOST_DRAWS = 256

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from calib.arrays import check_labels
 from calib.base import Calibrator
 from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.gpcalib.statistics import in_units
@@ -20,7 +21,6 @@ from calib.diagnostics.latent import (
     in_picture,
     prior_name,
 )
-from calib.arrays import check_labels
 from calib.numerics import Floats, Ints, log_odds_of, logsumexp, sigmoid, softmax
 
 Scale = Literal["linear", "logit"]

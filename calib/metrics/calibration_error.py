@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from calib.arrays import check_labels
 from calib.errors import CalibrationError
 from calib.metrics.binning import Bins, bins_of
 from calib.metrics.confidence import Bools, check_probs, top_label
-from calib.arrays import check_labels
 from calib.numerics import Floats, Ints, bin_index, blocks
 
 

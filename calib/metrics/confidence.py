@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.errors import CalibrationError
 from calib.arrays import check_labels
+from calib.errors import CalibrationError
 from calib.numerics import Floats, argmax_with_ties
 
 ROUNDING = 1e-4

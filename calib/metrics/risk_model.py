@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calib.arrays import check_labels
 from calib.errors import CalibrationError
 from calib.formatting import listed, number, round_percent
 from calib.metrics.bootstrap import Interval, interval_of_draws
@@ -26,7 +27,6 @@ from calib.metrics.risk_measures import (
     row_log_loss,
     spiegelhalter,
 )
-from calib.arrays import check_labels
 from calib.numerics import Floats, Ints, log_odds_of, sigmoid
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from calib.arrays import check_labels
 from calib.errors import CalibrationError
 from calib.metrics.confidence import Bools, check_probs, top_label, weighted_mean
-from calib.arrays import check_labels
 from calib.numerics import PROBABILITY_FLOOR, Floats, Ints
 
 

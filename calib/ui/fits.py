@@ -168,11 +168,11 @@ def forget_all(session: OpenSession) -> None:
         queue().forget(key, owner=session.visitor)
 
 
-def change_split(session: OpenSession, part: float | None, seed: int) -> None:
+def change_split(session: OpenSession, part: float | None, seed: int, most: int | None = None) -> None:
     """Split anew; fits that still run on the old split are cancelled, and found again on it as finished ones are."""
-    if (part, seed) != (session.part, session.seed):
+    if (part, seed, most) != (session.part, session.seed, session.most):
         stop(session, "the split was changed")
-        session.split(part, seed)
+        session.split(part, seed, most)
 
 
 def stop(session: OpenSession, because: str = "") -> None:

@@ -66,6 +66,7 @@ def entry_of(
         choices=flatten(session.reading.choices.given())[0],
         part=session.part,
         seed=session.seed,
+        most=session.most,
         split_key=session.split_key,
         specs=tuple(KeptSpec.from_spec(spec, jobs.get(key)) for key, spec in specs_of(session).items()),
         settings=settings or {},
@@ -142,7 +143,13 @@ def _session(entry: Entry, data: Predictions) -> OpenSession:
     if entry.sample and (choices.event or choices.weight_kind):  # of an upload these are stored with the data
         data = data.decided(choices.event if choices.event in data.class_names else None, choices.weight_kind)
     session = OpenSession.from_data(
-        data, entry.part, entry.seed, sample=entry.sample, reading=Reading(choices=choices), visitor=entry.visitor
+        data,
+        entry.part,
+        entry.seed,
+        entry.most,
+        sample=entry.sample,
+        reading=Reading(choices=choices),
+        visitor=entry.visitor,
     )
     take_in(session, entry)
     return session
@@ -280,7 +287,7 @@ def open_data(opened: OpenSession) -> None:
 
 def _go_on(before: OpenSession, opened: OpenSession) -> None:
     opened.visitor = before.visitor
-    opened.split(before.part, before.seed)
+    opened.split(before.part, before.seed, before.most)
     opened.specs_of_splits, opened.evaluated_of_splits = before.specs_of_splits, before.evaluated_of_splits
     if opened.split_key == before.split_key:
         opened.studies, opened.carried = before.studies, before.carried
@@ -291,7 +298,7 @@ def _bring_back(opened: OpenSession) -> None:
     entry = st.session_state.get(EARLIER, {}).get(_content(entry_of(opened, {})))
     if entry is None or not (entry.specs or entry.studies):
         return
-    opened.split(entry.part, entry.seed)
+    opened.split(entry.part, entry.seed, entry.most)
     take_in(opened, entry)
     bring_back_fits(keeper(), entry, opened)
     bring_back_studies(keeper(), entry, opened)

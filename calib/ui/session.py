@@ -12,6 +12,7 @@ from uuid import uuid4
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from calib.apply import fewer_rows
 from calib.data import Choices, Inspection, Predictions
 from calib.decisions.conformal import PredictionSets
 from calib.decisions.rules import AnyRule
@@ -114,6 +115,8 @@ class OpenSession(Visitor):
     data : the open data set.
     calibration, test : its two parts.
     part, seed : the split asked for; ``part`` None means the one that came with the data.
+    most : calibration rows to fit on at most; None takes 50,000 where there are more than 200,000.
+    drawn : sentence that says how many of the calibration rows were drawn; "" where all are there.
     sample : name of the sample, where one is open.
     reading : the files that the data come from.
     specs_of_splits : fits asked for on every split looked at, so that going back finds them again; the split left last
@@ -134,6 +137,8 @@ class OpenSession(Visitor):
     test: Predictions
     part: float | None
     seed: int
+    most: int | None = None
+    drawn: str = ""
     sample: str | None = None
     reading: Reading = field(default_factory=Reading)
     specs_of_splits: dict[str, dict[str, FitSpec]] = field(default_factory=dict)
@@ -148,17 +153,21 @@ class OpenSession(Visitor):
     viewpoint: Viewpoint = "event"
 
     @classmethod
-    def from_data(cls, data: Predictions, part: float | None = None, seed: int = 0, **about: Any) -> OpenSession:
+    def from_data(
+        cls, data: Predictions, part: float | None = None, seed: int = 0, most: int | None = None, **about: Any
+    ) -> OpenSession:
         """Open data with a split; ``part`` None is the split that came with them, or half where none did."""
         part = _usual_part(data, part)
         if data.train_features is not None:
             data = replace(data, train_features=share(data.train_features))
-        return cls(data, *_split(data, part, seed), part, seed, **about)
+        calibration, test, drawn = _split(data, part, seed, most)
+        return cls(data, calibration, test, part, seed, most, drawn, **about)
 
     @property
     def split_key(self) -> str:
         """Names the data and its split; the same content and split give the same key in every session."""
-        return hashlib.sha256(f"{self.data.sha256}|{self.part}|{self.seed}".encode()).hexdigest()
+        most = "" if self.most is None else f"|{self.most}"
+        return hashlib.sha256(f"{self.data.sha256}|{self.part}|{self.seed}{most}".encode()).hexdigest()
 
     @property
     def specs(self) -> dict[str, FitSpec]:
@@ -192,24 +201,28 @@ class OpenSession(Visitor):
         things = nbytes(self.data, self.calibration, self.test, judged, self.built)
         return things + sum(self.kept_bytes.values())
 
-    def split(self, part: float | None, seed: int) -> None:
+    def split(self, part: float | None, seed: int, most: int | None = None) -> None:
         """Split the open data; only the fits that were asked for on this split are shown. Raises DataError."""
         part = _usual_part(self.data, part)
-        if (self.part, self.seed) == (part, seed):
+        if (self.part, self.seed, self.most) == (part, seed, most):
             return
-        calibration, test = _split(self.data, part, seed)
+        calibration, test, drawn = _split(self.data, part, seed, most)
         self.specs_of_splits[self.split_key] = self.specs_of_splits.pop(self.split_key, {})
-        self.part, self.seed, self.calibration, self.test = part, seed, calibration, test
+        self.part, self.seed, self.most, self.drawn = part, seed, most, drawn
+        self.calibration, self.test = calibration, test
         judged, fitted = self.evaluated_of_splits, self.specs_of_splits
         self.evaluated_of_splits = {key: judged[key] for key in judged if fitted.get(key)}
         self.kept, self.built, self.variants, self.studies = {}, {}, {}, {}
         self.kept_bytes, self.waiting, self.carried = {}, {}, {}
 
 
-def _split(data: Predictions, part: float | None, seed: int) -> tuple[Predictions, Predictions]:
-    """Both parts, with their large arrays in memory that all workers map."""
+def _split(
+    data: Predictions, part: float | None, seed: int, most: int | None
+) -> tuple[Predictions, Predictions, str]:
+    """Both parts, with their large arrays in memory that all workers map, and what was drawn of the first."""
     calibration, test = data.split(part, random_state=seed)
-    return _shared(calibration), _shared(test)
+    calibration, drawn = fewer_rows(calibration, most, seed)
+    return _shared(calibration), _shared(test), drawn
 
 
 def _shared(part: Predictions) -> Predictions:

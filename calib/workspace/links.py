@@ -129,7 +129,7 @@ class Entry:
     name : how pages call the data set.
     findings : what was noticed while loading: level, code, reason, action and the array left out of each.
     choices : what was decided by hand about the upload.
-    part, seed : the split.
+    part, seed, most : the split, and how many of its calibration rows to fit on.
     split_key : names the data and this split.
     specs : fits asked for, on this split and others.
     settings : what was chosen on the pages, by widget.
@@ -148,6 +148,7 @@ class Entry:
     choices: Mapping[str, Any] = field(default_factory=dict)
     part: float | None = None
     seed: int = 0
+    most: int | None = None
     split_key: str = ""
     specs: tuple[KeptSpec, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)

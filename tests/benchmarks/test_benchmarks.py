@@ -148,7 +148,7 @@ def test_gpcalib_is_fitted_once_for_both_ways_to_predict(monkeypatch):
 
     fits = []
     monkeypatch.setattr(GPCalib, "_fit", lambda self, *arguments, **extras: fits.append(self.inputs))
-    monkeypatch.setattr(GPCalib, "_predict_proba", lambda self, logits: np.full(logits.shape, 0.5))
+    monkeypatch.setattr(GPCalib, "_predict", lambda self, logits: np.full(logits.shape, 0.5))
     methods = [*folds.columns("probs")[-2:], *folds.columns("logits")[-2:]]
     sizes = {"n_folds": 2, "n_calibration": 4, "n_test": 4}
     folds.score_folds(np.zeros((8, 2)), np.resize([0, 1], 8), methods, **sizes)
@@ -218,7 +218,7 @@ def test_what_loses_is_bold():
     generator = np.random.default_rng(0)
     logits = 2.5 * generator.normal(size=(1000, 20))
     labels = np.argmax(logits + generator.gumbel(size=logits.shape), axis=1)
-    entries = [entry for entry in small_rows.METHODS if entry.title in ("raw", "histogram, paper")]
+    entries = [entry for entry in small_rows.METHODS if entry.title in ("raw", "isotonic")]
     lines = small_rows.table({"calibrated": (logits, labels)}, [100, 900], entries, 1).splitlines()
     assert "calibrated, 100" in lines[0]
     assert "900" not in lines[0]  # too few rows are left to score

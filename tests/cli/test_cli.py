@@ -215,9 +215,8 @@ def test_a_wrong_command_is_two(file, arguments, said, capsys):
 
 def test_a_method_takes_its_parameters_with_its_name(file, tmp_path):
     out = tmp_path / "calibrator.pkl"
-    assert (
-        run("fit", file, "--method", "histogram:n_bins=7,share_classes=False", "--set", "n_bins=8", "--out", out) == 0
-    )
+    method = "scaling_binning:n_bins=7,share_classes=False"
+    assert run("fit", file, "--method", method, "--set", "n_bins=8", "--out", out) == 0
     assert runtime.load(out).params["n_bins"] == 8
     assert runtime.load(out).params["share_classes"] is False
 

@@ -53,7 +53,8 @@ def test_the_report_has_the_numbers_of_the_table(folder, capsys):
 
 def test_its_command_writes_the_same_table(folder):
     line = (
-        "compare outputs.npz --calibration 0.3 --seed 4 --read kind=logits --method histogram:n_bins=4,random_state=1"
+        "compare outputs.npz --calibration 0.3 --seed 4 --read kind=logits "
+        "--method scaling_binning:n_bins=4,random_state=1"
     )
     assert run(f"{line} --method temperature --csv scores.csv --report first.html") == 0
     words = shlex.split(read("first.html").command())

@@ -198,7 +198,7 @@ def test_a_state_of_the_wrong_shape() -> None:
     arrays, text = writer.to_npz_json(fitted)
     with np.load(io.BytesIO(arrays)) as file:
         wrong = packed(**{name: np.zeros(9) if file[name].dtype.kind == "f" else file[name] for name in file.files})
-    assert "shapes (6,4) (9,)" in refused(files(wrong, signed(json.loads(text), wrong)))
+    assert "predicting ends in ValueError" in refused(files(wrong, signed(json.loads(text), wrong)))
 
 
 def test_a_state_that_makes_no_probabilities(made) -> None:

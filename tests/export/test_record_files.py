@@ -31,7 +31,6 @@ from calib.export.record_files import (
     unflatten,
     unpack,
 )
-from calib.export.runtime import from_record
 
 FIELDS = {"method": "isotonic", "floor": 1e-6, "class_names": ["a", "ü"], "state": {"maps_": [{"$array": "maps_/0"}]}}
 ARRAYS = {
@@ -42,68 +41,6 @@ ARRAYS = {
     "single": np.array([[1.5]], dtype=np.float32),
 }
 NO_ARRAYS = b"PK\x05\x06" + bytes(18)
-
-# A temperature as the first version wrote it; whatever reads records has to read this one for ever.
-FIRST = """{
- "format": 1,
- "method": "temperature",
- "params": {
-  "random_state": 0,
-  "device": "auto",
-  "max_log_temperature": 5.0
- },
- "kind": "probabilities",
- "floor": 1e-06,
- "class_names": [
-  "a",
-  "ü"
- ],
- "state": {
-  "n_classes_": 2,
-  "temperature_": 1.25
- },
- "metadata": {
-  "n_rows": 400,
-  "notes": []
- },
- "sha256": "ebc85a8720f0df05141df6b579bb1994f4ad92afc967f85317777e646330d084"
-}"""
-
-# One as the second version wrote it, without a base rate, a decision and prediction sets.
-SECOND = """{
- "format": 2,
- "method": "temperature",
- "params": {
-  "random_state": 0,
-  "device": "auto",
-  "max_log_temperature": 5.0
- },
- "kind": "binary_probability",
- "floor": 0.0001,
- "scale": "percent",
- "class_names": [
-  "repaid",
-  "default"
- ],
- "seen": {
-  "rows": 40,
-  "low": 0.5,
-  "high": 97.0,
-  "in_unit": 3,
-  "look": ""
- },
- "state": {
-  "n_classes_": 2,
-  "temperature_": 2.5,
-  "device_": "CPU (2 cores)",
-  "device_note_": ""
- },
- "metadata": {
-  "n_rows": 40,
-  "event": "default"
- },
- "sha256": "bf9d7f9297f1e525f8316096cf1b05026d86faca0038c07015c97d6edeec9951"
-}"""
 
 
 def sealed(npz: bytes, **fields) -> str:
@@ -150,22 +87,6 @@ def test_the_checksum_is_that_of_the_sorted_json_and_the_arrays():
     text, npz = pack({"b": 1, "a": "ü"}, ARRAYS)
     expected = hashlib.sha256(rb'{"a":"\u00fc","b":1,"format":3}' + b"\0" + npz).hexdigest()
     assert json.loads(text)["sha256"] == expected
-
-
-def test_a_record_of_the_first_version_is_read():
-    fields, arrays = unpack(FIRST, NO_ARRAYS)
-    assert not arrays
-    assert fields.pop("format") == 1
-    assert unpack(*pack(fields, {}))[0] == {"format": FORMAT, **fields}
-    assert from_record(FIRST, NO_ARRAYS).scale is None
-
-
-def test_a_record_of_the_second_version_is_read():
-    made = from_record(SECOND, NO_ARRAYS)
-    assert made.scale == "percent" and made.seen is not None and made.seen.rows == 40
-    assert made.base_rate is None and made.decision is None and made.sets is None
-    odds = (0.8 / 0.2) ** (1 / 2.5)
-    np.testing.assert_allclose(made.calibrate(np.array([80.0]))[0, 1], odds / (1 + odds), rtol=1e-12)
 
 
 def test_a_newer_format_says_so():

@@ -342,7 +342,7 @@ def test_a_record_cannot_replace_methods(fitted):
     text, arrays = runtime.to_record(ExportedCalibrator(fitted))
     record = json.loads(text)
     record["state"]["__class__"] = 1
-    with pytest.raises(CalibrationError, match="__class__"):
+    with pytest.raises(CalibrationError, match="names that end in _"):
         runtime.from_record(sealed(record, arrays), arrays)
 
 
@@ -415,7 +415,7 @@ def test_features_cannot_be_standardised_with_anything(fitted, changes):
 def test_what_cannot_have_been_learned_is_not_written(overconfident, tmp_path, suffix):
     made = calib.calibrator("vector").fit(*overconfident)
     made.change_[1] = np.nan
-    with pytest.raises(CalibrationError, match="change_ must hold numbers"):
+    with pytest.raises(CalibrationError, match="do not lie between 0 and 1"):
         writer.save(made, tmp_path / f"c{suffix}")
     assert not list(tmp_path.iterdir())
 

@@ -272,6 +272,8 @@ def test_a_card_of_a_record_that_holds_something_else_is_made_or_refused(everyth
 
 def test_an_export_says_where_rows_need_not_sum_to_one(everything):
     fitted, test = everything
+    paper = calib.calibrator("imax", normalize=False).fit(*simulate())
+    fitted = {**fitted, "imax": paper}
     assert abs(fitted["imax"].predict_proba(test).sum(axis=1) - 1).max() > 1e-3
     for name, said in (("imax", True), ("platt", False)):
         _, text = writer.to_npz_json(fitted[name])

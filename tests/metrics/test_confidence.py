@@ -13,9 +13,9 @@ from scipy.stats import norm
 
 import calib
 from calib import metrics
+from calib.arrays import check_logits
 from calib.errors import CalibrationError
 from calib.metrics.confidence import target_pair
-from calib.arrays import check_logits
 from calib.numerics import softmax
 
 rows = st.lists(st.tuples(st.floats(0.0, 1.0), st.booleans()), min_size=1, max_size=60)

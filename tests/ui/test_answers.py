@@ -35,7 +35,7 @@ def test_every_page_opens(path: str, answers: OpenSession) -> None:
 def test_fit_says_what_is_left_out_and_that_weights_are_not_used(answers: OpenSession) -> None:
     app = open_page("pages/1_Fit.py", answers)
     assert "Vector" in said(app) and "all classes" in said(app)
-    assert "weights" in said(app) and "Fits do not use them" in said(app)
+    assert "weights" in said(app) and "can learn from them" in said(app)
     offered = next(each.options for each in app.button_group if "Platt" in str(each.options))
     assert "Vector" not in str(offered) and "Geometric" not in str(offered)
 

@@ -197,7 +197,7 @@ def test_a_fit_that_failed_is_named_with_its_reason(
 
 
 def test_a_study_is_foretold_by_processor_time_and_on_a_gpu_by_the_clock() -> None:
-    made = calibrator("temperature").fit(np.eye(3), np.arange(3))
+    made = calibrator("temperature").fit(2 * np.eye(3), np.arange(3))
     fit = ShownFit("k", "temperature", "T", method_style("temperature"), made, None, 10.5, 0.0, 0.6)
     assert seconds_of(fit) == 0.6
     made.device_ = "GPU (H200)"

@@ -112,7 +112,7 @@ def test_an_upload_opened_again_has_its_fits(server: Server, restarted: bool, tm
     app.number_input[0].set_value(5).run()
     session = opened(app)
     submit(session, "temperature")
-    submit(session, "histogram", n_bins=7)
+    submit(session, "scaling_binning", n_bins=7)
     finish(session)
     keys = list(session.specs)
     app.run()

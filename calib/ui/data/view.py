@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from calib.apply.sample import MANY_ROWS, SAMPLED_ROWS
 from calib.canonical import KINDS
 from calib.data import DataError, Finding, Predictions
 from calib.data.checks.report import rounded
@@ -243,12 +244,15 @@ def split_controls(session: OpenSession) -> None:
     """Choose which rows calibrators learn from; the test rows judge them."""
     data, state = session.data, st.session_state
     mark = data.sha256[:12]  # controls of other data must not carry their values over
-    given, share, seed = (f"split/{what}/{mark}" for what in ("given", "share", "seed"))
+    given, share, seed, most = (f"split/{what}/{mark}" for what in ("given", "share", "seed", "most"))
 
     def change() -> None:  # before the page is drawn, so that all of it is about the new split
         part = None if state.get(given) else state.get(share, 50) / 100
         try:
-            fits.change_split(session, part, int(state.get(seed, session.seed)))
+            asked = int(state.get(most, SAMPLED_ROWS))
+            fits.change_split(
+                session, part, int(state.get(seed, session.seed)), None if asked == SAMPLED_ROWS else asked
+            )
         except DataError as error:
             state[SPLIT_REFUSED] = str(error)
 
@@ -264,6 +268,14 @@ def split_controls(session: OpenSession) -> None:
             on_change=change,
         )  # fmt: skip
         middle.number_input("Seed", 0, 10_000, drawn_with(seed, session.seed), key=seed, on_change=change)
+    if (whole := len(data) - len(session.test)) > MANY_ROWS:
+        left.number_input(
+            "Rows to fit on", 1000, whole, drawn_with(most, len(session.calibration)), 1000, key=most,
+            help="A sample fits as well: an error of about one in so many rows is all that it adds.",
+            on_change=change,
+        )  # fmt: skip
+    if session.drawn:
+        st.caption(session.drawn)
     if refused := state.pop(SPLIT_REFUSED, None):
         st.error(escape_markdown(refused), icon=":material/error:")
     offer_to_fit_again(session)

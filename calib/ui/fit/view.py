@@ -12,7 +12,7 @@ from calib.base import Calibrator
 from calib.data import Predictions
 from calib.formatting import listed, plural
 from calib.hardware import DEVICES, cpu_description, gpu_present
-from calib.registry import METHODS, can_learn, missing_arrays, said_of_kind, short_of_rows
+from calib.registry import METHODS, can_learn, methods_that_take, missing_arrays, said_of_kind, short_of_rows
 from calib.ui.link import page_link
 from calib.ui.menu import said_of_missing
 from calib.ui.progress import job_list, offered_presets, start_fits
@@ -102,10 +102,13 @@ def choose_and_start(session: OpenSession) -> None:
         persist_state="session",
     )
     _left_out(data)
+    if session.drawn:
+        st.caption(session.drawn)
     if few := few_rows(methods, len(session.calibration)):
         st.warning(few, icon=":material/warning:")
     if data.weights is not None:
-        st.caption("These rows have weights. Fits do not use them; Auto alone does, to choose among methods.")
+        able = listed([METHODS[name].title for name in methods_that_take("weights")])
+        st.caption(f"These rows have weights. {able} can learn from them, once their meaning is confirmed on Data.")
     button = st.container()  # its parameters stand below the fits
     job_list(session)
     st.header("What they do, and their parameters")

@@ -1,0 +1,33 @@
+"""Of very many calibration rows a sample is fitted on; the pages say so, and another number can be asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calib.data import Predictions
+from calib.ui.restore import entry_of
+from calib.ui.session import OpenSession
+from tests.ui.conftest import open_page, said
+
+
+def many() -> Predictions:
+    generator = np.random.default_rng(0)
+    logits = generator.normal(size=(420_000, 2)).astype(np.float32)
+    return Predictions(logits, (generator.uniform(size=420_000) < 0.5).astype(np.int64), ("no", "yes"), name="many")
+
+
+def test_a_sample_is_fitted_on_and_said_and_can_be_changed() -> None:
+    session = OpenSession.from_data(many())
+    assert (len(session.calibration), len(session.test)) == (50_000, 210_000)
+    sentence = "50,000 of the 210,000 calibration rows were drawn at random"
+    app = open_page("app.py", session)
+    assert sentence in said(app)
+    assert sentence in said(open_page("pages/1_Fit.py", session))
+    (rows,) = (each for each in app.number_input if each.label == "Rows to fit on")
+    before = session.split_key
+    rows.set_value(210_000).run()
+    assert len(session.calibration) == 210_000 and not session.drawn and session.split_key != before
+    assert entry_of(session, {}).most == 210_000
+    rows = next(each for each in app.number_input if each.label == "Rows to fit on")
+    rows.set_value(50_000).run()
+    assert session.split_key == before
