@@ -72,10 +72,10 @@ class SplineMap:
         starts = np.append(0, even_cuts(shares, MOST_POOLS))
         counts, held = (np.add.reduceat(each, starts) for each in (tally.counts, tally.positives))
         scores = np.add.reduceat(tally.scores * tally.counts, starts) / counts
-        at = np.minimum(np.searchsorted(shares, SPREAD), len(shares) - 1)
-        low, centre, high = (float(score) for score in tally.scores[at])
+        middle = shares + np.diff(shares, append=1.0) / 2  # of each score's own share: the same from either class
+        low, centre, high = np.interp(SPREAD, middle, tally.scores).tolist()
         spread = (high - low) / 2 or float(scores.std()) or 1.0
-        knots = tally.scores[np.concatenate([[0], even_cuts(shares, N_KNOTS - 1), [len(shares) - 1]])]
+        knots = np.interp(np.linspace(0.0, 1.0, N_KNOTS), middle, tally.scores)
         reach = centre - FARTHEST * spread, centre + FARTHEST * spread
         scores, knots = np.clip(scores, *reach), np.clip(knots, *reach)
         knots = knots[np.diff(knots, prepend=-np.inf) > CLOSEST * np.ptp(knots)]
@@ -214,7 +214,6 @@ class SplineCalibration(OneVsRest):
 
     traits: ClassVar[frozenset[str]] = frozenset({POSITIVE})
     map_type: ClassVar[type[Map]] = SplineMap
-    mirrored: ClassVar[bool] = False  # seen from the other class, knots lie elsewhere
 
     def notes(self) -> list[str]:
         maps = [each for each in self.maps_ if each is not None]

@@ -129,7 +129,7 @@ class Entry:
     name : how pages call the data set.
     findings : what was noticed while loading: level, code, reason, action and the array left out of each.
     choices : what was decided by hand about the upload.
-    part, seed, most : the split, and how many of its calibration rows to fit on.
+    part, seed : the split.
     split_key : names the data and this split.
     specs : fits asked for, on this split and others.
     settings : what was chosen on the pages, by widget.
@@ -138,6 +138,7 @@ class Entry:
     former : content that it led to before, such as a study that another took the place of; deleted with it.
     owner : to whose share of the workspace it counts; the visitor's where it is empty.
     decisions : what the files of fits on the split decide.
+    most : calibration rows to fit on at most; None where nothing was chosen.
     """
 
     visitor: str
@@ -148,7 +149,6 @@ class Entry:
     choices: Mapping[str, Any] = field(default_factory=dict)
     part: float | None = None
     seed: int = 0
-    most: int | None = None
     split_key: str = ""
     specs: tuple[KeptSpec, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -157,6 +157,7 @@ class Entry:
     former: tuple[Content, ...] = ()
     owner: str = ""
     decisions: tuple[KeptDecision, ...] = ()
+    most: int | None = None
 
     def contents(self) -> set[Content]:
         """The stored content that this entry may read."""

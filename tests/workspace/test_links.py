@@ -355,8 +355,7 @@ def test_a_fit_that_ends_after_the_page_was_closed_is_kept_where_a_link_asked_fo
     wanted, private = (FitSpec("temperature", {}, data_key) for data_key in ("wanted", "private"))
     entry = Entry("v", specs=(KeptSpec.from_spec(wanted),))
     keeper.keep(name(1), entry).result()
-    made = TemperatureScaling()
-    made.temperature_, made.n_classes_ = 1.5, 2
+    made = TemperatureScaling().set_state({"temperature_": 1.5, "unit_": 1.0, "n_classes_": 2, "device_note_": ""})
     for spec in (wanted, private):
         keeper.keep_fit(Job(spec.key, spec, state="done", result=made))
     back = keeper.fit(entry, wanted)

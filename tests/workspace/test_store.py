@@ -104,7 +104,7 @@ def test_a_fit_comes_back_with_the_same_predictions_and_notes(items: Items, samp
     assert now.get_params() == then.get_params()
 
 
-@pytest.mark.parametrize("changes", [{"temperature_": -1.0}, {"more_": 1}, {"n_classes_": 1}])
+@pytest.mark.parametrize("changes", [{"temperature_": -1.0}, {"temperature_": "1"}, {"n_classes_": 1}])
 def test_a_fit_that_cannot_have_been_made_is_neither_stored_nor_given_back(
     items: Items, sample: Predictions, changes: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
