@@ -10,37 +10,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from calib.arrays import as_array, check_extras, check_labels, check_logits, refuse_probabilities
-from calib.errors import CalibrationError, FitCancelled, missing_package
+from calib.errors import CalibrationError, missing_package
 from calib.formatting import Displayed
 from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, argmax_with_ties, blocks, less_row_maxima
-from calib.parameters import (
-    check_declared,
-    check_learned,
-    check_names,
-    check_probs,
-    param,
-    parameter_names,
-    unknown_parameter,
-)
-
-__all__ = [
-    "EQUIVARIANT",
-    "GIVES_UNCERTAINTY",
-    "KEEPS_ACCURACY",
-    "KEEPS_HALF",
-    "KEEPS_RANKING",
-    "LEARNS_NOTHING",
-    "MINDS_OFFSETS",
-    "NEEDS_CLASSES",
-    "POSITIVE",
-    "ROWS_SUM_TO_ONE",
-    "CalibrationError",
-    "Calibrator",
-    "FitCancelled",
-    "Progress",
-    "param",
-    "silent",
-]
+from calib.parameters import check_declared, check_learned, check_names, check_probs, parameter_names, unknown_parameter
+from calib.parameters import param as param
 
 Progress = Callable[[int, int, float], None]
 """``progress(step, total, value)`` during a long fit; it may raise :class:`FitCancelled`."""

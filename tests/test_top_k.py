@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 import calib
-from calib.base import NEEDS_CLASSES, CalibrationError
+from calib.base import NEEDS_CLASSES
 from calib.cli import main
 from calib.data import Predictions
 from calib.data.predictions import as_outputs
+from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
 from calib.numerics import softmax
 from calib.registry import METHODS, presets, said_of_kind
