@@ -11,7 +11,7 @@ what :func:`fit_top_k` adds to the last column, found with a temperature by maxi
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -45,8 +45,8 @@ class TopK:
     values : (n, k) float64 logits, or log-probabilities, falling along each row.
     indices : (n, k) integers, the class of each value.
     rest : (n,) log-sum of the exponentials of the other K - k logits; minus infinity where k = K.
+    label_logit : (n,) logit of each row's label, NaN where it is not known.
     n_classes : K.
-    label_logit : (n,) logit of each row's label, NaN where it is not known; None where none is.
 
     Examples
     --------
@@ -64,14 +64,12 @@ class TopK:
     values: Floats
     indices: Ints
     rest: Floats
+    label_logit: Floats
     n_classes: int
-    label_logit: Floats | None = None
-
-    ndim: ClassVar[int] = 2
 
     @classmethod
     def from_arrays(
-        cls, values: Any, indices: Any, rest: Any = None, n_classes: int | None = None, label_logit: Any = None
+        cls, values: Any, indices: Any, rest: Any, n_classes: int, label_logit: Any = None, check_rows: bool = True
     ) -> TopK:
         """Checked outputs; the values of a row may come in any order.
 
@@ -79,8 +77,9 @@ class TopK:
         ----------
         values, indices : (n, k) finite logits and the class of each.
         rest : (n,) log-sum of the exponentials of the others; None where every class is among the k.
-        n_classes : K; None where every class is among the k.
-        label_logit : (n,) logit of the label, for rows whose label is not among the k; NaN where it is not known.
+        n_classes : K.
+        label_logit : (n,) logit of each row's label; None or NaN where it is not known.
+        check_rows : whether a row that cannot be what it says is refused; :meth:`faults` names such rows.
 
         Raises
         ------
@@ -88,21 +87,25 @@ class TopK:
             If the arrays do not fit together, or a row cannot be what it says.
         """
         values, indices = _numbers(values, "values"), _numbers(indices, "indices")
-        n_classes = values.shape[-1] if n_classes is None else n_classes
-        if n_classes == values.shape[-1]:
-            rest = np.full(len(values), -np.inf)
+        n, k = (*values.shape, 0, 0)[:2]
+        if k == n_classes:
+            rest = np.full(n, -np.inf)
         elif rest is None:
-            raise CalibrationError(f"The log-sum of the classes beside the {values.shape[-1]:,} is missing; give rest.")
+            raise CalibrationError(f"The log-sum of the classes beside the {k:,} is missing; give rest.")
         outputs = cls(
             values.astype(np.float64, copy=False),
             indices.astype(np.int64) if indices.dtype.kind == "u" else indices,
             _numbers(rest, "rest").astype(np.float64),
+            np.full(n, np.nan) if label_logit is None else _numbers(label_logit, "label_logit").astype(np.float64),
             n_classes,
-            None if label_logit is None else _numbers(label_logit, "label_logit").astype(np.float64),
         )
         outputs._check_arrays()
-        outputs = outputs.ordered()
-        outputs.check()
+        if not (outputs.values[:, :-1] >= outputs.values[:, 1:]).all():
+            order = np.argsort(-outputs.values, axis=1, kind="stable")
+            values, indices = (np.take_along_axis(array, order, 1) for array in (outputs.values, outputs.indices))
+            outputs = replace(outputs, values=values, indices=indices)
+        if check_rows:
+            outputs.check()
         return outputs
 
     @classmethod
@@ -124,11 +127,11 @@ class TopK:
         n, n_classes = logits.shape
         if not 1 <= k <= n_classes:
             raise CalibrationError(f"k must lie from 1 to the {n_classes:,} classes; got {k}.")
-        own = None if labels is None else logits[np.arange(n), check_labels(labels, logits.shape)]
+        own = np.full(n, np.nan) if labels is None else logits[np.arange(n), check_labels(labels, logits.shape)]
         order = np.argsort(-logits, axis=1, kind="stable")
         values = np.take_along_axis(logits, order, axis=1)
         rest = np.full(n, -np.inf) if k == n_classes else logsumexp(values[:, k:], axis=1)
-        return cls(values[:, :k].copy(), order[:, :k].astype(np.int32), rest, n_classes, own)
+        return cls(values[:, :k].copy(), order[:, :k].astype(np.int32), rest, own, n_classes)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -172,9 +175,8 @@ class TopK:
         return self.indices[:, 0].astype(np.int64)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """What it holds, by name; an absent ``label_logit`` is left out."""
-        held = {"values": self.values, "indices": self.indices, "rest": self.rest}
-        return held if self.label_logit is None else held | {"label_logit": self.label_logit}
+        """What it holds, by name."""
+        return {name: getattr(self, name) for name in ("values", "indices", "rest", "label_logit")}
 
     def over(self, change: Any) -> TopK:
         """The same outputs with every array as ``change`` gives it back, such as in shared memory."""
@@ -197,22 +199,8 @@ class TopK:
 
         It is that of the raw model where the label's logit is known, and an equal share where it is not.
         """
-        equal = np.full(len(self), 1.0 / max(self.n_others, 1))
-        if self.label_logit is None or not self.n_others:
-            return equal
         share = np.exp(np.minimum(self.label_logit - self.rest, 0.0))
-        return np.where(np.isnan(share), equal, share)
-
-    def ordered(self) -> TopK:
-        """The same with falling values in each row."""
-        if (self.values[:, :-1] >= self.values[:, 1:]).all():
-            return self
-        order = np.argsort(-self.values, axis=1, kind="stable")
-        return replace(
-            self,
-            values=np.take_along_axis(self.values, order, axis=1),
-            indices=np.take_along_axis(self.indices, order, axis=1),
-        )
+        return np.where(np.isnan(share), 1.0 / max(self.n_others, 1), share)
 
     def faults(self, labels: Ints | None = None) -> dict[str, Bools]:
         """(n,) which rows cannot be what they say, by the reason.
@@ -221,10 +209,10 @@ class TopK:
         ----------
         labels : (n,) integers, to which ``label_logit`` must belong; None leaves it aside.
         """
-        n_others, rest, smallest = self.n_others, self.rest, self.values.min(axis=1)
-        finite = np.isfinite(self.values).all(axis=1) & (np.isfinite(rest) | (n_others == 0))
+        rest, smallest = self.rest, self.values.min(axis=1)
+        finite = np.isfinite(self.values).all(axis=1) & (np.isfinite(rest) | (self.n_others == 0))
         with np.errstate(invalid="ignore"):
-            most = smallest + np.log(max(n_others, 1))
+            most = smallest + np.log(max(self.n_others, 1))
             found = {
                 "values that are no finite numbers": ~finite,
                 "values that do not fall": (self.values[:, :-1] < self.values[:, 1:]).any(axis=1),
@@ -234,14 +222,11 @@ class TopK:
                 "an index twice": (np.diff(np.sort(self.indices, axis=1), axis=1) == 0).any(axis=1),
                 "a rest larger than the other classes can have": finite & (rest > most + _slack(rest)),
             }
-            if labels is not None and self.label_logit is not None:
+            if labels is not None:
                 own, place = self.label_logit, self.places(labels)
                 value = self.values[np.arange(len(self)), np.minimum(place, self.k - 1)]
-                found["a label_logit that is not the label's"] = np.where(
-                    place < self.k,
-                    np.abs(own - value) > _slack(value),
-                    own > np.minimum(smallest, rest) + _slack(value),
-                )
+                missed = np.where(place < self.k, np.abs(own - value), own - np.minimum(smallest, rest))
+                found["a label_logit that is not the label's"] = missed > _slack(value)
         return found
 
     def check(self) -> None:
@@ -259,13 +244,13 @@ class TopK:
             )
         if values.dtype != np.float64 or indices.dtype.kind != "i":
             raise CalibrationError(f"indices must be integers and values numbers; got {indices.dtype}, {values.dtype}.")
-        if not isinstance(self.n_classes, (int, np.integer)) or not self.k <= self.n_classes or self.n_classes < 3:
+        if not isinstance(self.n_classes, (int, np.integer)) or self.n_classes < max(3, self.k):
             raise CalibrationError(
                 f"n_classes must be a whole number, 3 at least and no fewer than the {self.k:,} values of a row; got "
                 f"{self.n_classes!r}."
             )
         for name, array in (("rest", self.rest), ("label_logit", self.label_logit)):
-            if array is not None and (array.shape != (len(self),) or array.dtype != np.float64):
+            if array.shape != (len(self),) or array.dtype != np.float64:
                 raise CalibrationError(f"{name} must have the shape ({len(self)},); got {array.shape}, {array.dtype}.")
 
 
@@ -289,11 +274,11 @@ class TopKProbs:
     confidence: Floats
 
 
-def as_places(logits: Any, labels: Any, shift: float = 0.0) -> tuple[Any, Any]:
-    """Columns of a top k and the places of the labels in them; a matrix and its labels as they are."""
+def as_places(calibrator: Calibrator, logits: Any, labels: Any) -> tuple[Any, Any]:
+    """Columns of a top k as a calibrator was fitted to them, and the places of the labels; a matrix as it is."""
     if not isinstance(logits, TopK):
         return logits, labels
-    return logits.columns(shift), logits.places(check_labels(labels, logits.shape))
+    return _columns_of(calibrator, logits), logits.places(check_labels(labels, logits.shape))
 
 
 def rest_shift(columns: Floats, places: Ints) -> float:
@@ -326,14 +311,6 @@ def rest_shift(columns: Floats, places: Ints) -> float:
 
     found = minimize(loss, [np.log(unit), 0.0], jac=True, method="L-BFGS-B", bounds=[(-5.0, 5.0), (-20.0, 20.0)])
     return float(found.x[1] * unit)
-
-
-def shift_of(calibrator: Calibrator) -> float:
-    """What was added to the last column in the fit."""
-    shift = getattr(calibrator, "rest_shift_", 0.0)
-    if not isinstance(shift, float) or not np.isfinite(shift):
-        raise unusable(f"rest_shift_={shown(shift)} must be a number")
-    return shift
 
 
 def check_takes_top_k(calibrator: Calibrator) -> None:
@@ -374,11 +351,10 @@ def fit_top_k(calibrator: AnyCalibrator, logits: Any, labels: Any, **options: An
     if not isinstance(logits, TopK):
         return calibrator.fit(logits, labels, **options)
     check_takes_top_k(calibrator)
-    columns, places = as_places(logits, labels)
-    shift = rest_shift(columns, places) if logits.n_others and LEARNS_NOTHING not in calibrator.traits else 0.0
-    if shift:
-        columns[:, -1] += shift
-    calibrator.fit(columns, places, **options)
+    places = logits.places(check_labels(labels, logits.shape))
+    learns = logits.n_others and LEARNS_NOTHING not in calibrator.traits
+    shift = rest_shift(logits.columns(), places) if learns else 0.0
+    calibrator.fit(logits.columns(shift), places, **options)
     calibrator.rest_shift_ = shift  # type: ignore[attr-defined]
     return calibrator
 
@@ -397,11 +373,8 @@ def predict_top_k(calibrator: Calibrator, outputs: TopK) -> TopKProbs:
         If the outputs are something else, or hold another number of logits.
     """
     if not isinstance(outputs, TopK):
-        raise CalibrationError(
-            f"predict_top_k takes the largest logits of each row, as TopK; got {type(outputs).__name__}. Of the "
-            "outputs of all classes predict_proba takes an array."
-        )
-    logits = outputs.columns(shift_of(calibrator))
+        raise CalibrationError(f"predict_top_k takes outputs as TopK, and predict_proba arrays; got {type(outputs)}.")
+    logits = _columns_of(calibrator, outputs)
     if calibrator.fitted and calibrator.n_classes_ != logits.shape[1]:
         raise CalibrationError(
             f"The calibrator was fitted to rows of {calibrator.n_classes_:,} columns, that of the other classes "
@@ -422,17 +395,22 @@ def said_of_labels(data: Any) -> str:
     if not isinstance(data.logits, TopK):
         return ""
     outside = data.logits.places(data.labels) == data.logits.k
-    own = data.logits.label_logit
-    n, unknown = int(outside.sum()), int(outside.sum() if own is None else np.isnan(own[outside]).sum())
+    n, unknown = int(outside.sum()), int(np.isnan(data.logits.label_logit[outside]).sum())
     if not n:
         return ""
     said = (
         f"In {n:,} of {plural(len(outside), 'row')} the label is not among the {data.logits.k:,} largest logits. Its "
         "probability is that of all other classes together, times its share of these in the raw model"
     )
-    if not unknown:
-        return f"{said}."
-    return f"{said}; in {unknown:,}, whose label's logit is not known, an equal share."
+    return f"{said}; in {unknown:,}, whose label's logit is not known, an equal share." if unknown else f"{said}."
+
+
+def _columns_of(calibrator: Calibrator, outputs: TopK) -> Floats:
+    """The columns with what the fit added to the last of them."""
+    shift = getattr(calibrator, "rest_shift_", 0.0)
+    if not isinstance(shift, float) or not np.isfinite(shift):
+        raise unusable(f"rest_shift_={shown(shift)} must be a number")
+    return outputs.columns(shift)
 
 
 def _numbers(given: Any, name: str) -> npt.NDArray[Any]:

@@ -117,8 +117,8 @@ def test_a_label_whose_logit_is_not_known_has_an_equal_share_of_the_rest():
     known = TopK.from_matrix(logits, 3, labels)
     outside = known.places(labels) == 3
     own = np.where(np.arange(N) % 2, np.nan, known.label_logit)
-    some = TopK(known.values, known.indices, known.rest, K, own)
-    none = TopK(known.values, known.indices, known.rest, K)
+    some = TopK.from_arrays(known.values, known.indices, known.rest, K, own)
+    none = TopK.from_arrays(known.values, known.indices, known.rest, K)
     fitted = fit_top_k(calib.calibrator("temperature"), none, labels)
     said = predict_top_k(fitted, none)
     nll = {name: Evaluation.from_calibrator(fitted, each, labels).row_nll for name, each in

@@ -21,7 +21,7 @@ from calib.export.runtime import ExportedCalibrator
 from calib.export.seen import Seen
 from calib.hardware import device_of
 from calib.registry import METHODS, is_top_k
-from calib.top_k import as_places, shift_of
+from calib.top_k import as_places
 
 if TYPE_CHECKING:
     from calib.data.predictions import Predictions
@@ -79,7 +79,7 @@ def resume(earlier: ExportedCalibrator, data: Predictions, *, progress: Progress
     calibrator = copy.deepcopy(earlier.calibrator)
     if not hasattr(calibrator, "partial_fit"):
         raise CalibrationError(f"{METHODS[earlier.method].title} cannot go on from an earlier fit; fit it on all rows.")
-    calibrator.partial_fit(*as_places(data.logits, data.labels, shift_of(calibrator)), progress=progress)
+    calibrator.partial_fit(*as_places(calibrator, data.logits, data.labels), progress=progress)
     known = {"seen": None, "base_rate": None, **describe(data), "n_rows": calibrator.get_state()["n_rows_given_"]}
     for key, joint in (("data_name", " + "), ("data_sha256", " ")):
         if key in earlier.metadata:

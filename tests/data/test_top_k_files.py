@@ -138,7 +138,7 @@ def test_sizes_are_counted_before_memory_is_taken(monkeypatch):
         ({"n_classes": np.array(LEFT - 1)}, "too_many_classes"),
         ({"n_classes": np.array(2**40)}, "too_many_classes"),
         ({"labels": held["labels"][1:]}, "top_k_labels"),
-        ({"rest": held["rest"][1:]}, "rows_differ"),
+        ({"rest": held["rest"][1:]}, "top_k_shape"),
     ):
         assert errors({**held, **changes}, kind="topk") == [code]
     monkeypatch.setattr("calib.data.formats.base.MAX_BYTES", 5_000)
@@ -177,10 +177,10 @@ def test_damage_after_an_isolated_reader_is_noticed():
     data = calib.load(npz(arrays()))
     outputs = data.logits
     for wrong in (
-        TopK(outputs.values[:, ::-1], outputs.indices, outputs.rest, K, outputs.label_logit),
-        TopK(outputs.values, outputs.indices + K, outputs.rest, K, outputs.label_logit),
-        TopK(outputs.values, outputs.indices, outputs.rest + 50, K, outputs.label_logit),
-        TopK(outputs.values, outputs.indices, outputs.rest[1:], K, outputs.label_logit),
+        replace(outputs, values=outputs.values[:, ::-1]),
+        replace(outputs, indices=outputs.indices + K),
+        replace(outputs, rest=outputs.rest + 50),
+        replace(outputs, rest=outputs.rest[1:]),
     ):
         with pytest.raises(CalibrationError):
             wrong.check()

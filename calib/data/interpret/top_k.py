@@ -20,6 +20,7 @@ from calib.data.interpret.roles import ROW_ROLES
 from calib.data.limits import MAX_ROWS, MAX_TOP_K_CLASSES
 from calib.data.options import Choices
 from calib.data.predictions import Predictions, as_outputs
+from calib.errors import CalibrationError
 from calib.numerics import Floats, Ints, logsumexp
 from calib.top_k import Bools, TopK
 
@@ -93,28 +94,28 @@ def _outputs(contents: Contents, report: Report) -> TopK:
     if values.ndim > 2 and values.shape == indices.shape:
         report.info("top_k_flattened", f"values have the shape {values.shape}; all but the last axis are rows.")
         values, indices = (array.reshape(-1, array.shape[-1]) for array in (values, indices))
-    if values.ndim != 2 or values.shape != indices.shape or not values.size or len(values) > MAX_ROWS:
+    fit = values.ndim == 2 and values.shape == indices.shape and 0 < len(values) <= MAX_ROWS and values.size
+    if not fit or values.dtype.kind != "f" or indices.dtype.kind not in "iu":
         raise InvalidUpload(
             "top_k_shape",
-            f"values have the shape {values.shape} and indices {indices.shape}; both must be (rows, k), with at most "
-            f"{MAX_ROWS:,} rows.",
-            "Save both as (rows, k).",
-        )
-    if values.dtype.kind != "f" or indices.dtype.kind not in "iu":
-        raise InvalidUpload(
-            "dtype",
-            f"values hold {values.dtype} and indices {indices.dtype}; floats and integers are needed.",
-            "Save values as float32 and indices as int32.",
+            f"values hold {values.dtype} of the shape {values.shape} and indices {indices.dtype} of {indices.shape}; "
+            f"floats and integers are needed, both of the shape (rows, k), with at most {MAX_ROWS:,} rows.",
+            "Save values as float32 and indices as int32, both as (rows, k).",
         )
     n_classes = _n_classes(contents, held["n_classes"], indices, report)
     Allowance().take(12 * values.size, "values and indices as float64 and int32")
     values = values.astype(np.float64, copy=False)
     rest = _rest(contents, held["rest"], values, n_classes, report)
-    own = None if held["label_logit"] is None else _of_rows(contents, held["label_logit"], len(values))
+    own = contents.read(held["label_logit"]).reshape(-1) if held["label_logit"] else None
     # What does not fit into 32 bits is no class; it must not wrap around to one.
     classes = np.full(indices.shape, -1, dtype=np.int32)
     np.copyto(classes, indices, where=(indices >= 0) & (indices < n_classes), casting="unsafe")
-    return TopK(values, classes, rest, n_classes, own).ordered()
+    try:
+        return TopK.from_arrays(values, classes, rest, n_classes, own, check_rows=False)
+    except CalibrationError as error:
+        raise InvalidUpload(
+            "top_k_shape", f"{contents.name}: {error}", "Save one number for each row as rest and as label_logit."
+        ) from error
 
 
 def _n_classes(contents: Contents, name: str | None, indices: Ints, report: Report) -> int:
@@ -153,7 +154,7 @@ def _rest(contents: Contents, name: str | None, values: Floats, n_classes: int, 
     if n_classes == values.shape[1]:
         return np.full(len(values), -np.inf)
     if name is not None:
-        return _of_rows(contents, name, len(values))
+        return contents.read(name).reshape(-1)
     total = np.exp(logsumexp(values, axis=1))
     if not (total <= 1 + LIKE_PROBABILITIES).all():
         raise InvalidUpload(
@@ -164,17 +165,6 @@ def _rest(contents: Contents, name: str | None, values: Floats, n_classes: int, 
         )
     report.info("top_k_rest", "values are log-probabilities; the other classes have what each row leaves to one.")
     return np.log(np.maximum(1.0 - total, LEAST_REST))
-
-
-def _of_rows(contents: Contents, name: str, n: int) -> Floats:
-    array = contents.read(name).reshape(-1)
-    if len(array) != n or array.dtype.kind not in "fiu":
-        raise InvalidUpload(
-            "rows_differ",
-            f"{name} holds {len(array):,} values of type {array.dtype} for {n:,} rows.",
-            "Save one number for each row.",
-        )
-    return array.astype(np.float64)
 
 
 def _labels(contents: Contents, apart: bool, outputs: TopK, report: Report) -> tuple[Ints, Bools]:
@@ -248,7 +238,7 @@ def _say(outputs: TopK, labels: Ints, report: Report) -> None:
         f"{count(len(labels), 'row')} with the {outputs.k:,} largest of {outputs.n_classes:,} logits; accuracy "
         f"{accuracy:.2%}, and the label is among the {outputs.k:,} in {(~outside).mean():.2%}.",
     )
-    unknown = outside if outputs.label_logit is None else outside & np.isnan(outputs.label_logit)
+    unknown = outside & np.isnan(outputs.label_logit)
     if unknown.any():
         n = int(unknown.sum())
         report.warn(
