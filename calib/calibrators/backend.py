@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -27,7 +27,7 @@ OUT_OF_MEMORY = (
     "failed to allocate",
     "dst tensor is not init",
 )
-"""How TensorFlow words it, in lower case, where it does not raise ResourceExhaustedError; the last: a failed copy."""
+"""How TensorFlow words it, in lower case; the last: a failed copy."""
 
 
 @dataclass(frozen=True)
@@ -131,81 +131,72 @@ def first_gpu() -> tuple[str, str] | None:
 
 def out_of_memory(error: BaseException | None) -> bool:
     """Whether an error, or one that led to it, says that a device's memory was not enough."""
-    errors = tensorflow().errors
     while error is not None:
-        if isinstance(error, errors.ResourceExhaustedError):
-            return True
-        if isinstance(error, (errors.OpError, RuntimeError)) and any(s in str(error).lower() for s in OUT_OF_MEMORY):
+        if any(words in str(error).lower() for words in OUT_OF_MEMORY):
             return True
         error = error.__cause__ or error.__context__
     return False
 
 
-class Loss(Protocol):
-    """Mean cross-entropy of ``softmax(scale * logits + bias)``, weighted by row, and its derivatives.
+class Loss:
+    """Mean cross-entropy of ``softmax(scale * logits + bias)``, weighted by row, and its derivatives, in float64.
 
-    Made from (n, n_classes) logits, (n,) labels and (n,) weights.
+    NumPy reads the logits in blocks of rows, so that they are all the memory it takes; TensorFlow reads them at once,
+    by its functions of NumPy's names, on the device of the surrounding ``tf.device``.
+
+    Parameters
+    ----------
+    logits, labels, weights : (n, n_classes), (n,) and (n,).
+    on_gpu : whether TensorFlow computes.
     """
+
+    def __init__(self, logits: Floats, labels: Ints, weights: Floats, on_gpu: bool = False):
+        self.on_gpu, self._xp = on_gpu, tensorflow().experimental.numpy if on_gpu else np
+        self._total, n_classes = float(weights.sum()), logits.shape[1]
+        own = weights * logits[np.arange(len(labels)), labels]
+        self._own = np.bincount(labels, own, n_classes)
+        self._counts = np.bincount(labels, weights, n_classes)
+        self._logits, self._weights = (self._xp.asarray(logits), self._xp.asarray(weights))
 
     def at_temperature(self, inverse: float) -> tuple[float, float, float]:
         """Value, slope and curvature in the one scale 1 / T of all classes; the largest logit of each row is 0."""
-        ...
-
-    def __call__(self, scale: Floats, bias: Floats) -> tuple[float, Floats, Floats]:
-        """Value in nats and gradients in scale and bias; the four arrays have shape (n_classes,)."""
-        ...
-
-
-class NumPyLoss:
-    """The loss in NumPy, on blocks of rows, so that it takes no memory beside the logits; see :class:`Loss`."""
-
-    def __init__(self, logits: Floats, labels: Ints, weights: Floats):
-        self._logits, self._labels, self._weights, self._total = logits, labels, weights, float(weights.sum())
-        own, n_classes = weights * logits[np.arange(len(labels)), labels], logits.shape[1]
-        self._own, self._counts = np.zeros(n_classes), np.zeros(n_classes)
-        self._own += np.bincount(labels, own, n_classes)
-        self._counts += np.bincount(labels, weights, n_classes)
-
-    def at_temperature(self, inverse: float) -> tuple[float, float, float]:
-        """See :class:`Loss`; the curvature is the variance of a row's logits under its probabilities."""
-        own = float(self._own.sum())
+        xp, own = self._xp, float(self._own.sum())
         value, slope, curvature = -inverse * own, -own, 0.0
-        for rows in blocks(*self._logits.shape):
-            logits, weights = self._logits[rows], self._weights[rows]
-            odds = inverse * logits
-            np.exp(odds, out=odds)
-            total = np.einsum("nk->n", odds)  # quicker than sum on short rows
+        for logits, weights in self._blocks():
+            odds = xp.exp(inverse * logits)
+            total = xp.einsum("nk->n", odds)  # quicker than sum on short rows
             odds *= logits
-            mean = np.einsum("nk->n", odds) / total
-            value += float(weights @ np.log(total))
-            slope += float(weights @ mean)
-            curvature += float(weights @ (np.einsum("nk,nk->n", odds, logits) / total - mean**2))
+            mean = xp.einsum("nk->n", odds) / total
+            value += float(xp.dot(weights, xp.log(total)))
+            slope += float(xp.dot(weights, mean))
+            variance = xp.einsum("nk,nk->n", odds, logits) / total - mean**2  # of a row's logits by its probabilities
+            curvature += float(xp.dot(weights, variance))
         return value / self._total, slope / self._total, curvature / self._total
 
     def __call__(self, scale: Floats, bias: Floats) -> tuple[float, Floats, Floats]:
-        """See :class:`Loss`."""
-        value, by_scale, by_bias = 0.0, -self._own, -self._counts
-        for rows in blocks(*self._logits.shape):
-            in_block, odds, total = self._odds(rows, scale, bias)
+        """Value in nats and gradients in scale and bias; the four arrays have shape (n_classes,)."""
+        xp = self._xp
+        value, by_scale, by_bias = self._of_labels(scale, bias), -self._own, -self._counts
+        for logits, weights in self._blocks():
+            in_block, odds, total = self._odds(logits, weights, scale, bias)
             value += in_block
             # Probabilities are these odds over their sum, by which only two vectors of classes are divided.
-            shares = self._weights[rows] / total
-            by_bias += shares @ odds
-            odds *= self._logits[rows]
-            by_scale += shares @ odds
+            shares = weights / total
+            by_bias += np.asarray(xp.dot(shares, odds))
+            odds *= logits
+            by_scale += np.asarray(xp.dot(shares, odds))
         return value / self._total, by_scale / self._total, by_bias / self._total
 
     def with_curvature(self, scale: Floats, bias: Floats) -> tuple[float, Floats, Floats]:
         """Value, gradient (2 n_classes,) in scale and bias, and second derivatives (2 n_classes, 2 n_classes)."""
-        value, k = 0.0, len(scale)
+        value, k = self._of_labels(scale, bias), len(scale)
         first, squares, curvature = np.zeros(2 * k), np.zeros(k), np.zeros((2 * k, 2 * k))
-        for rows in blocks(*self._logits.shape):
-            in_block, probs, total = self._odds(rows, scale, bias)
-            logits, weights = self._logits[rows], self._weights[rows, None]
+        for logits, weights in self._blocks():
+            in_block, probs, total = self._odds(logits, weights, scale, bias)
             value += in_block
             probs /= total[:, None]
             both = np.concatenate([probs * logits, probs], axis=1)
-            weighted = weights * both
+            weighted = weights[:, None] * both
             first += weighted.sum(axis=0)
             squares += np.einsum("nk,nk->k", weighted[:, :k], logits)
             curvature -= weighted.T @ both
@@ -217,67 +208,27 @@ class NumPyLoss:
         gradient = first - np.concatenate([self._own, self._counts])
         return value / self._total, gradient / self._total, curvature / self._total
 
-    def _odds(self, rows: slice, scale: Floats, bias: Floats) -> tuple[float, Floats, Floats]:
-        """Summed loss of some rows, their odds against the most probable class, (m, n_classes), and sums of these."""
-        labels, weights = self._labels[rows], self._weights[rows]
-        scores = self._logits[rows] * scale
+    def _blocks(self) -> Iterator[tuple[Any, Any]]:
+        """Logits and weights of the rows that are read at once."""
+        if self.on_gpu:
+            yield self._logits, self._weights
+        else:
+            for rows in blocks(*self._logits.shape):
+                yield self._logits[rows], self._weights[rows]
+
+    def _of_labels(self, scale: Floats, bias: Floats) -> float:
+        """What the labels' own scores take from the summed loss."""
+        return -float(self._own @ scale + self._counts @ bias)
+
+    def _odds(self, logits: Any, weights: Any, scale: Floats, bias: Floats) -> tuple[float, Any, Any]:
+        """Summed log-sum-exp of some rows, their odds against the most probable class, and sums of these by row."""
+        xp, scores = self._xp, logits * scale
         scores += bias
-        scores -= row_maxima(scores)
-        own = scores[np.arange(len(labels)), labels]
-        odds = np.exp(scores, out=scores)
-        total = np.einsum("nk->n", odds)
-        return float(weights @ (np.log(total) - own)), odds, total
-
-
-class TensorFlowLoss:
-    """The loss on the device of the surrounding ``tf.device``, in float64; see :class:`Loss`."""
-
-    def __init__(self, logits: Floats, labels: Ints, weights: Floats):
-        tf = tensorflow()
-        self._rows = tf.constant(logits), tf.constant(labels), tf.constant(weights / weights.sum())
-        self._at_temperature, self._gradient = _compiled()
-
-    def at_temperature(self, inverse: float) -> tuple[float, float, float]:
-        """See :class:`Loss`."""
-        value, slope, curvature = self._at_temperature(*self._rows, tensorflow().constant(inverse, "float64"))
-        return float(value), float(slope), float(curvature)
-
-    def __call__(self, scale: Floats, bias: Floats) -> tuple[float, Floats, Floats]:
-        """See :class:`Loss`."""
-        value, by_scale, by_bias = self._gradient(*self._rows, *map(tensorflow().constant, (scale, bias)))
-        return float(value), by_scale.numpy(), by_bias.numpy()
-
-
-@cache
-def _compiled() -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The derivatives of the loss as functions of tensors, by one temperature and by a scale and bias for each class.
-
-    Weights sum to one. One kernel gives losses and residuals, of which a gradient tape would keep copies.
-    """
-    tf = tensorflow()
-    kernel = tf.raw_ops.SparseSoftmaxCrossEntropyWithLogits
-
-    @tf.function(autograph=False, reduce_retracing=True)
-    def at_temperature(logits: Any, labels: Any, weights: Any, inverse: Any) -> tuple[Any, Any, Any]:
-        loss, residual = kernel(features=inverse * logits, labels=labels)
-        slope = tf.reduce_sum(residual * logits, axis=1)
-        mean = slope + tf.gather(logits, labels, axis=1, batch_dims=1)
-        variance = tf.reduce_sum(tf.nn.softmax(inverse * logits) * (logits - mean[:, None]) ** 2, axis=1)
-        return tuple(tf.tensordot(weights, of_rows, 1) for of_rows in (loss, slope, variance))
-
-    @tf.function(autograph=False, reduce_retracing=True)
-    def gradient(logits: Any, labels: Any, weights: Any, scale: Any, bias: Any) -> tuple[Any, Any, Any]:
-        loss, residual = kernel(features=logits * scale + bias, labels=labels)
-        residual *= weights[:, None]
-        by_scale, by_bias = tf.reduce_sum(residual * logits, axis=0), tf.reduce_sum(residual, axis=0)
-        return tf.tensordot(weights, loss, 1), by_scale, by_bias
-
-    return at_temperature, gradient
-
-
-def loss_on(on_gpu: bool) -> type[NumPyLoss] | type[TensorFlowLoss]:
-    """The loss for a GPU, or for the processor, on which NumPy is the quicker one."""
-    return TensorFlowLoss if on_gpu else NumPyLoss
+        top = xp.max(scores, axis=1, keepdims=True) if self.on_gpu else row_maxima(scores)
+        scores -= top
+        odds = xp.exp(scores)
+        total = xp.einsum("nk->n", odds)
+        return float(xp.dot(weights, top[:, 0] + xp.log(total))), odds, total
 
 
 def counted(logits: Floats, labels: Ints, weights: Floats | None) -> tuple[Floats, Ints, Floats]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from calib.base import Progress, silent
 from calib.calibrators._multinomial import AffineFit, AffineScaling
-from calib.calibrators.backend import Loss, NumPyLoss, counted, loss_on, run
+from calib.calibrators.backend import Loss, counted, run
 from calib.calibrators.minimisation import minimise_convex, newton
 from calib.calibrators.temperature import DEVICE_HELP
 from calib.hardware import DEVICES
@@ -45,7 +45,7 @@ class DiagonalScaling(AffineScaling):
 
     def _problem(self, scores: Floats, inputs: Floats, labels: Ints, weights: Floats, on_gpu: bool) -> VectorProblem:
         n_classes = inputs.shape[1]
-        return VectorProblem(loss_on(on_gpu)(inputs, labels, weights), n_classes, n_classes / float(weights.sum()))
+        return VectorProblem(Loss(inputs, labels, weights, on_gpu), n_classes, n_classes / float(weights.sum()))
 
 
 class VectorProblem:
@@ -67,7 +67,7 @@ class VectorProblem:
     ) -> tuple[Floats, Floats, int, bool]:
         """See :class:`calib.calibrators._multinomial.Problem`."""
         loss, penalty, k = self._loss, strength * self._unit, self._n_classes
-        if k <= NEWTON_CLASSES and isinstance(loss, NumPyLoss):
+        if k <= NEWTON_CLASSES and not loss.on_gpu:
 
             def with_curvature(values: Floats) -> tuple[float, Floats, Floats]:
                 value, gradient, curvature = loss.with_curvature(1 + values[:k], values[k:])

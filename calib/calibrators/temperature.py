@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from calib.base import KEEPS_ACCURACY, KEEPS_HALF, KEEPS_RANKING, POSITIVE, Calibrator, Progress
-from calib.calibrators.backend import counted, loss_on, run
+from calib.calibrators.backend import Loss, counted, run
 from calib.calibrators.minimisation import find_root
 from calib.hardware import DEVICES
 from calib.numerics import Floats, Ints, logit_unit, unit_rows
@@ -64,7 +64,7 @@ class TemperatureScaling(Calibrator):
             """log T in units."""
             if all_correct and logits.any():
                 return -BOUND  # the NLL falls all the way to T = 0
-            loss, steps = loss_on(on_gpu)(logits, labels, weights), 0
+            loss, steps = Loss(logits, labels, weights, on_gpu), 0
 
             def slope(log_units: float) -> tuple[float, float]:
                 """Slope of the NLL in 1 / T, which falls as T grows, and its derivative in log T."""

@@ -15,7 +15,7 @@ from scipy.special import log_softmax
 import calib
 from calib import hardware
 from calib.calibrators import backend
-from calib.calibrators.backend import NumPyLoss, TensorFlowLoss, run, wants_gpu
+from calib.calibrators.backend import Loss, run, wants_gpu
 from calib.errors import FitCancelled
 from calib.numerics import blocks
 from tests.conftest import ROOT, Later, simulate
@@ -42,7 +42,7 @@ def some_loss(n: int, n_classes: int, size: float = 1.0):
 def test_the_loss_and_its_derivatives_are_those_of_the_formula(n_classes, monkeypatch):
     monkeypatch.setattr(backend, "blocks", partial(blocks, entries=7 * n_classes))  # 7 rows each, the last of 2
     (logits, labels, weights), scale, bias = some_loss(30, n_classes)
-    loss = NumPyLoss(logits, labels, weights)
+    loss = Loss(logits, labels, weights)
 
     def naive(both):
         scores = logits * both[:n_classes] + both[n_classes:]
@@ -69,7 +69,7 @@ def test_the_loss_and_its_derivatives_are_those_of_the_formula(n_classes, monkey
 @pytest.mark.parametrize(("n", "n_classes", "size"), [(40, 2, 1.0), (500, 10, 1e3), (30, 300, 1.0)])
 def test_tensorflow_computes_the_same(n, n_classes, size):
     rows, scale, bias = some_loss(n, n_classes, size)
-    here, there = NumPyLoss(*rows), TensorFlowLoss(*rows)
+    here, there = Loss(*rows), Loss(*rows, on_gpu=True)
     close = partial(np.testing.assert_allclose, rtol=1e-9, atol=1e-10 * size**2)
     for ours, theirs in zip(there(scale, bias), here(scale, bias), strict=True):
         close(ours, theirs)

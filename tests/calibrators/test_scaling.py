@@ -12,7 +12,7 @@ from scipy.special import log_softmax
 
 import calib
 from calib.base import Calibrator, silent
-from calib.calibrators.backend import NumPyLoss
+from calib.calibrators.backend import Loss
 from calib.calibrators.minimisation import MAX_STEPS, find_root, minimise_convex, newton
 from calib.calibrators.structured_vector import VectorProblem
 from calib.calibrators.vector import PENALTIES, VectorScaling
@@ -259,7 +259,7 @@ def test_few_rows_leave_temperature_scaling_and_many_differences_are_learned(n_c
 def test_without_a_penalty_the_numbers_are_those_of_another_package(shared_data, file, value, scales, biases):
     """netcal 1.4.0 on 1000 rows, which scales no temperature first; its optimiser stops at a gradient of 1e-5 or so."""
     train, of_train, test, labels = split_of(shared_data / file)
-    problem = VectorProblem(NumPyLoss(log_softmax(train, axis=1), of_train, np.ones(1000)), 10, 10 / 1000)
+    problem = VectorProblem(Loss(log_softmax(train, axis=1), of_train, np.ones(1000)), 10, 10 / 1000)
     change, bias, _, converged = problem.minimum(1e-6)
     assert converged
     np.testing.assert_allclose((1 + change)[:3], scales, atol=5e-4)
