@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,44 +10,12 @@ import numpy.typing as npt
 
 from calib.arrays import check_labels, check_logits
 from calib.base import Calibrator
-from calib.calibrators.bayes_iso import BayesIso
+from calib.calibrators.bayes_iso import BayesIso, BayesIsoMap
 from calib.calibrators.one_vs_rest import OneVsRest
 from calib.calibrators.venn_abers import VennAbers
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import wilson_interval
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, one_vs_rest_log_odds
-
-
-@dataclass(frozen=True, eq=False)
-class CalibrationMap:
-    """What Bayes-Iso knows about one calibration map; figures 4 and 6 of Allikivi and Kull (2019) draw it.
-
-    Attributes
-    ----------
-    log_odds : (n_points,) increasing; some of the calibration pairs' own scores, the outermost two among them.
-    ranks : (n_points,) share of the calibration pairs below each and half of those at it, as :func:`ranks_of`.
-    mean : (n_points,) the posterior mean, which is the map that predicts.
-    low, high : (n_points,) the posterior's 5 % and 95 % points.
-    lower_bound, upper_bound : (n_points,) the bounds of section 4.3; only plain sampling stays between them.
-    samples : (n_samples, n_points) a few maps as likely as the posterior has them.
-    n_maps : how many maps were sampled, of blocks in each; 0 at knots, whose posterior is exact.
-    effective_maps : how many equally weighted ones they are worth, between 1 and ``n_maps``; of blocks, the least.
-    dominated : whether one map outweighs all others together, the paper's sign of a map not to be trusted.
-    scheme : how the maps were sampled: "plain", "blocks" or "knots".
-    """
-
-    log_odds: Floats
-    ranks: Floats
-    mean: Floats
-    low: Floats
-    high: Floats
-    lower_bound: Floats
-    upper_bound: Floats
-    samples: Floats
-    n_maps: int
-    effective_maps: float
-    dominated: bool
-    scheme: str
 
 
 @dataclass(frozen=True)
@@ -134,10 +102,11 @@ def ranks_of(log_odds: Floats, pairs: Floats) -> Floats:
     return (below + upto) / (2 * len(pairs))
 
 
-def posterior_map(calibrator: Calibrator, k: int = 1) -> CalibrationMap | None:
+def posterior_map(calibrator: Calibrator, k: int = 1) -> BayesIsoMap | None:
     """What a fitted Bayes-Iso knows about the map of class ``k``; None where it had nothing to learn from.
 
-    None too where it has a map of the predicted class's confidence in place of class ``k``'s.
+    Figures 4 and 6 of Allikivi and Kull (2019) draw it. None too where it has a map of the predicted class's confidence
+    in place of class ``k``'s.
     """
     if not isinstance(calibrator, BayesIso) or not calibrator.fitted:
         raise CalibrationError("A posterior of maps needs a fitted BayesIso; call fit(logits, labels) first.")
@@ -145,8 +114,7 @@ def posterior_map(calibrator: Calibrator, k: int = 1) -> CalibrationMap | None:
     learned = calibrator.maps_[k if len(calibrator.maps_) > 1 else 0]
     if learned is None or calibrator.classes == "top":
         return None
-    known = {f.name: getattr(learned, f.name) for f in fields(CalibrationMap) if f.name != "mean"}
-    seen = CalibrationMap(mean=learned.apply(learned.log_odds), **known)
+    seen: BayesIsoMap = learned
     return _mirrored(seen) if calibrator.n_classes_ == 2 and k == 0 else seen
 
 
@@ -193,14 +161,15 @@ def _lowest(scores: Floats, size: int) -> Floats:
     return (below + tied * ((size - below.sum()) / tied.sum())) / size
 
 
-def _mirrored(seen: CalibrationMap) -> CalibrationMap:
+def _mirrored(seen: BayesIsoMap) -> BayesIsoMap:
     """The same of two classes seen from the other: scores change sign and probabilities are complements."""
     back = slice(None, None, -1)
     return replace(
         seen,
+        knots=-seen.knots[back],
+        values=1 - seen.values[back],
         log_odds=-seen.log_odds[back],
         ranks=1 - seen.ranks[back],
-        mean=1 - seen.mean[back],
         low=1 - seen.high[back],
         high=1 - seen.low[back],
         lower_bound=1 - seen.upper_bound[back],

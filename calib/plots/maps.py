@@ -32,7 +32,8 @@ from calib.plots.style import (
 )
 
 if TYPE_CHECKING:
-    from calib.diagnostics.calibration_maps import CalibrationMap, ClassFrequencies
+    from calib.calibrators.bayes_iso import BayesIsoMap
+    from calib.diagnostics.calibration_maps import ClassFrequencies
     from calib.diagnostics.class_rows import Place, ScoreAxis
     from calib.metrics.bootstrap import Interval
 
@@ -126,7 +127,7 @@ def calibration_maps(
     picture: MapPicture,
     lines: Sequence[MapLine],
     scale: Scale = "linear",
-    posterior: tuple[CalibrationMap, Style] | None = None,
+    posterior: tuple[BayesIsoMap, Style] | None = None,
     parts: frozenset[str] = POSTERIOR,
     title: str = "",
     height: int = 560,
@@ -202,7 +203,7 @@ def _draw_line(
 
 def _draw_posterior(
     fig: go.Figure,
-    posterior: CalibrationMap,
+    posterior: BayesIsoMap,
     style: Style,
     parts: frozenset[str],
     axis: ScoreAxis,

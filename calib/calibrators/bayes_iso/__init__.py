@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Self
@@ -10,13 +11,13 @@ import numpy as np
 
 from calib.base import GIVES_UNCERTAINTY, POSITIVE
 from calib.calibrators.bayes_iso.exact_posterior import knots_posterior
-from calib.calibrators.bayes_iso.importance_sampling import BOUNDS, sample_posterior
+from calib.calibrators.bayes_iso.importance_sampling import BOUNDS, Bounds, sample_posterior
 from calib.calibrators.isotonic import Tally, interpolate
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
 from calib.calibrators.pooled_scores import merge_negatives, merge_violators, pooled
 from calib.calibrators.step_maps import even_cuts, shares_below
 from calib.numerics import Floats, Ints
-from calib.parameters import ROUNDING, param, unusable
+from calib.parameters import param
 
 N_KNOTS = 64
 """Most pools of scores."""
@@ -91,17 +92,16 @@ class BayesIsoMap:
         tally = Tally.of(log_odds, positives)
         if scheme == "knots":
             tally = merge_negatives(tally)
-        last = len(tally.scores) - 1
-        shown = np.unique(np.concatenate([[0], even_cuts(shares_below(tally), MOST_SHOWN - 1), [last]]))
+        shown = np.unique(
+            np.concatenate([[0], even_cuts(shares_below(tally), MOST_SHOWN - 1), [len(tally.scores) - 1]])
+        )
         rng = np.random.default_rng(random_state)
-        limits = BOUNDS[bounds]
+        lower, upper = BOUNDS[bounds](tally)
         if scheme == "knots":
             found = at_knots(tally, shown, rng)
-        elif scheme == "plain":
-            found = plainly(tally, limits(tally), n_maps, shown, rng)
         else:
-            found = in_blocks(tally, limits, n_maps, shown, rng)
-        lower, upper = limits(tally)
+            size = len(tally.scores) if scheme == "plain" else BLOCK_SIZE
+            found = sampled(tally, BOUNDS[bounds], size, n_maps, shown, rng)
         return cls(
             log_odds=tally.scores[shown],
             ranks=((np.cumsum(tally.counts) - tally.counts / 2) / tally.counts.sum())[shown],
@@ -110,6 +110,11 @@ class BayesIsoMap:
             scheme=scheme,
             **{**found, "values": np.clip(found["values"], margin, 1 - margin)},
         )
+
+    @property
+    def mean(self) -> Floats:
+        """Posterior mean at the shown scores, (n_shown,)."""
+        return self.apply(self.log_odds)
 
     def apply(self, log_odds: Floats) -> Floats:
         return interpolate(log_odds, self.knots, self.values)
@@ -133,52 +138,44 @@ def at_knots(tally: Tally, shown: Ints, rng: np.random.Generator) -> dict[str, A
     }
 
 
-def plainly(
-    tally: Tally, bounds: tuple[Floats, Floats], n_maps: int, shown: Ints, rng: np.random.Generator
+def sampled(
+    tally: Tally,
+    limits: Callable[[Tally], Bounds],
+    block_size: int,
+    n_maps: int,
+    shown: Ints,
+    rng: np.random.Generator,
 ) -> dict[str, Any]:
-    """Sampled maps over all ranks at once, as the paper has it."""
-    posterior = sample_posterior(tally, bounds, n_maps, rng)
-    low, high = (posterior.quantile(share, shown) for share in BAND)
-    return {
-        "knots": tally.scores,
-        "values": posterior.mean,
-        "low": low,
-        "high": high,
-        "samples": posterior.draw(N_SAMPLES, shown, rng),
-        "n_maps": posterior.n_maps,
-        "effective_maps": posterior.effective_maps,
-        "dominated": posterior.dominated,
-    }
+    """Sampled maps within blocks of about so many scores, pooled where they do not rise (section 6 of the paper).
 
-
-def in_blocks(tally: Tally, limits: Any, n_maps: int, shown: Ints, rng: np.random.Generator) -> dict[str, Any]:
-    """Plain sampling within blocks of about 1000 scores, pooled where they do not rise (section 6 of the paper).
-
-    The blocks share the work: where there are more than three, each samples fewer maps, but 300 at least.
+    One block of all scores is plain sampling. Blocks share the work: where there are more than three, each samples
+    fewer maps, but 300 at least.
     """
     from scipy.optimize import isotonic_regression
 
-    edges = np.linspace(0, len(tally.scores), max(1, round(len(tally.scores) / BLOCK_SIZE)) + 1).astype(int)
-    n_each = min(n_maps, max(300, 3 * n_maps // (len(edges) - 1)))
-    parts = []
+    n_blocks = max(1, round(len(tally.scores) / block_size))
+    edges = np.linspace(0, len(tally.scores), n_blocks + 1).astype(int)
+    n_each = min(n_maps, max(300, 3 * n_maps // n_blocks))
+    means, curves, effective, largest = [], [], [], []
     for start, stop in pairwise(edges):
         part = Tally(tally.scores[start:stop], tally.counts[start:stop], tally.positives[start:stop])
-        inside = shown[(shown >= start) & (shown < stop)] - start
-        parts.append(plainly(part, limits(part), n_each, inside, rng))
-
-    def rising(pieces: Any, counts: Floats) -> Floats:
-        return isotonic_regression(np.concatenate(list(pieces)), weights=counts).x
-
-    counts = tally.counts[shown]
+        maps, weights = sample_posterior(part, limits(part), n_each, rng)
+        inside = maps[:, shown[(shown >= start) & (shown < stop)] - start]
+        band = np.quantile(inside, BAND, axis=0, weights=weights, method="inverted_cdf")
+        means.append(weights @ maps)
+        curves.append(np.concatenate([band, inside[rng.choice(len(weights), N_SAMPLES, p=weights)]]))
+        effective.append(float(1 / np.sum(weights**2)))
+        largest.append(weights.max())
+    low, high, *samples = (isotonic_regression(curve, weights=tally.counts[shown]).x for curve in np.hstack(curves))
     return {
         "knots": tally.scores,
-        "values": rising((part["values"] for part in parts), tally.counts),
-        "low": rising((part["low"] for part in parts), counts),
-        "high": rising((part["high"] for part in parts), counts),
-        "samples": np.array([rising((part["samples"][i] for part in parts), counts) for i in range(N_SAMPLES)]),
+        "values": isotonic_regression(np.concatenate(means), weights=tally.counts).x,
+        "low": low,
+        "high": high,
+        "samples": np.array(samples),
         "n_maps": n_each,
-        "effective_maps": min(part["effective_maps"] for part in parts),
-        "dominated": any(part["dominated"] for part in parts),
+        "effective_maps": min(effective),
+        "dominated": bool(max(largest) > 0.5),
     }
 
 
@@ -233,16 +230,6 @@ class BayesIso(OneVsRest):
             f"effective sample size is {worst.effective_maps:,.0f}{' at least' if several else ''}."
         )
         return notes
-
-    def _try_state(self, logits: Floats) -> None:
-        super()._try_state(logits)
-        for each in self.maps_:
-            if each is None:
-                continue
-            curves = np.stack([each.ranks, each.low, each.high, each.lower_bound, each.upper_bound, *each.samples])
-            within = curves.min() >= -ROUNDING and curves.max() <= 1 + ROUNDING
-            if curves.shape[1:] != each.log_odds.shape or not within:
-                raise unusable("curves of its picture are no probabilities at its scores")
 
     def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
         options: dict[str, Any] = {"scheme": self.scheme, "bounds": self.bounds, "n_maps": self.n_maps}

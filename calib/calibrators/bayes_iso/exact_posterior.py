@@ -89,8 +89,8 @@ def knots_posterior(tally: Tally) -> KnotsPosterior:
     tally : at most some hundred pools of pairs.
     """
     edges = cell_edges(tally)
-    chances = np.exp(log_chances(tally, edges))
-    left, right, density = recursion(chances, edges)
+    chances = shares_in_cells(1 + tally.positives, 1 + tally.counts - tally.positives, edges)
+    left, right, density = recursion(chances / chances.max(axis=1, keepdims=True), edges)
     return KnotsPosterior(tally, edges, marginals(left, right, density), left, right)
 
 
@@ -111,21 +111,15 @@ def cell_edges(tally: Tally) -> Floats:
     return np.concatenate([[0.0, 0.0], np.unique(inner), [1.0, 1.0]])
 
 
-def log_chances(tally: Tally, edges: Floats) -> Floats:
-    """Logarithm of the integral of each pool's likelihood over each cell, (m, n_cells), less its largest one."""
-    mass = _integrals(1 + tally.positives, 1 + tally.counts - tally.positives, edges)
-    return np.log(mass / mass.max(axis=1, keepdims=True))
-
-
 def means_in_cells(tally: Tally, edges: Floats) -> Floats:
     """Mean of each pool's value in each cell as its own labels have it, (m, n_cells)."""
     ones, zeros = 1 + tally.positives, 1 + tally.counts - tally.positives
-    mass, first = _integrals(ones, zeros, edges), _integrals(ones + 1, zeros, edges)
+    mass, first = shares_in_cells(ones, zeros, edges), shares_in_cells(ones + 1, zeros, edges)
     means = first / mass * (ones / (ones + zeros))[:, None]
     return np.clip(means, edges[:-1], edges[1:])
 
 
-def _integrals(ones: Floats, zeros: Floats, edges: Floats) -> Floats:
+def shares_in_cells(ones: Floats, zeros: Floats, edges: Floats) -> Floats:
     """Share of Beta(ones, zeros) in each cell, never zero, (m, n_cells)."""
     from scipy.special import betainc, betaincc
 
@@ -187,6 +181,7 @@ def marginals(left: Floats, right: Floats, density: Floats) -> Floats:
     """Posterior probability of each cell for each knot, (m, n_cells), from what :func:`recursion` returns.
 
     The recursion goes backwards, as the derivative of its result by ``c_k(v)``: ``outside`` is that by F[i..j](a, b).
+    The factor ``c_k(v)``, as it was scaled, is ``left[k, k, v, 0]``.
     """
     m, n_cells = len(left), len(density)
     by_right = np.zeros_like(right)
@@ -198,7 +193,7 @@ def marginals(left: Floats, right: Floats, density: Floats) -> Floats:
             if i == 0 and j == m - 1:
                 outside[0, -1] = 1.0
             if j + 1 < m:
-                outside += (by_left[j + 1] * _chance(left, j + 1)[:, None]).T
+                outside += (by_left[j + 1] * left[j + 1, j + 1, :, :1]).T
             if i > 0:
                 outside += by_right[j, i - 1]
             outside *= density / (j + 1 - i)
@@ -207,8 +202,3 @@ def marginals(left: Floats, right: Floats, density: Floats) -> Floats:
             by_right[j, split] += (left[i, split].reshape(-1, n_cells) @ outside).reshape(-1, n_cells, n_cells)
         found[i:] += np.sum(by_left[i:] * left[i, i:], axis=2)
     return found / found.sum(axis=1, keepdims=True)
-
-
-def _chance(left: Floats, knot: int) -> Floats:
-    """The factor c_k(v) of one knot, (n_cells,), as the recursion has scaled it."""
-    return left[knot, knot, :, 0]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from calib.calibrators.isotonic import Tally
-from calib.numerics import Floats, Ints, blocks
+from calib.numerics import Floats, blocks
 
 Bounds = tuple[Floats, Floats]
 """Lower and upper bounds, each (m,) and non-decreasing, the first nowhere above the second."""
@@ -114,49 +112,6 @@ _NEGLIGIBLE = 25.0  # nats below the best map, where a map has 1e-11 of its weig
 _SMALLEST = np.finfo(float).tiny  # where a value has been rounded to 0 or 1
 
 
-@dataclass(frozen=True, eq=False)
-class Posterior:
-    """Maps that stand for the posterior.
-
-    Attributes
-    ----------
-    maps : (k, m) values at the m groups, each row non-decreasing; sampled maps of no weight are left out.
-    weights : (k,) summing to one.
-    n_maps : how many were sampled.
-    """
-
-    maps: Floats
-    weights: Floats
-    n_maps: int
-
-    @property
-    def mean(self) -> Floats:
-        """Posterior mean, shape (m,)."""
-        return self.weights @ self.maps
-
-    @property
-    def effective_maps(self) -> float:
-        """How many equally weighted maps these are worth: the inverse of the sum of squared weights."""
-        return float(1 / np.sum(self.weights**2))
-
-    @property
-    def dominated(self) -> bool:
-        """Whether one map outweighs all others together (Allikivi and Kull 2019, section 5.3)."""
-        return bool(self.weights.max() > 0.5)
-
-    def quantile(self, share: float, columns: Ints) -> Floats:
-        """The value that the posterior is below with this probability, at some of the groups."""
-        values = self.maps[:, columns]
-        order = np.argsort(values, axis=0)
-        reached = np.cumsum(self.weights[order], axis=0)
-        first = np.argmax(reached >= share * reached[-1], axis=0)
-        return np.take_along_axis(np.take_along_axis(values, order, axis=0), first[None], axis=0)[0]
-
-    def draw(self, n: int, columns: Ints, rng: np.random.Generator) -> Floats:
-        """``n`` maps as the posterior has them, at some of the groups; shape (n, len(columns))."""
-        return self.maps[rng.choice(len(self.weights), n, p=self.weights)][:, columns]
-
-
 def log_likelihood(maps: Floats, tally: Tally) -> Floats:
     """Logarithm of the chance of all labels under each map, shape (k,); equation 3 of the paper."""
     positives, negatives = tally.positives, tally.counts - tally.positives
@@ -168,8 +123,12 @@ def log_likelihood(maps: Floats, tally: Tally) -> Floats:
     return score + np.log(np.maximum(1 - maps[:, mixed], _SMALLEST)) @ negatives[mixed]
 
 
-def sample_posterior(tally: Tally, bounds: Bounds, n_maps: int, rng: np.random.Generator) -> Posterior:
-    """Maps drawn from the prior within the bounds, weighted by likelihood (algorithm 1 of the paper)."""
+def sample_posterior(tally: Tally, bounds: Bounds, n_maps: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Maps drawn from the prior within the bounds, and their shares of the likelihood (algorithm 1 of the paper).
+
+    Maps far less likely than the best of those before them are left out: of the ``n_maps`` that are sampled, k are
+    returned, as (k, m) values at the groups, each row non-decreasing, and (k,) weights that sum to one.
+    """
     kept, best = [], -np.inf
     for block in blocks(n_maps, len(tally.scores), _BLOCK):
         maps = sample_maps(block.stop - block.start, bounds, rng)
@@ -177,7 +136,6 @@ def sample_posterior(tally: Tally, bounds: Bounds, n_maps: int, rng: np.random.G
         best = max(best, float(score.max()))
         near = score > best - _NEGLIGIBLE
         kept.append((maps[near], score[near]))
-    # What looked likely before the best map was found may not be.
-    kept = [(maps[score > best - _NEGLIGIBLE], score[score > best - _NEGLIGIBLE]) for maps, score in kept]
-    weights = np.exp(np.concatenate([score for _, score in kept]) - best)
-    return Posterior(np.concatenate([maps for maps, _ in kept]), weights / weights.sum(), n_maps)
+    maps, score = (np.concatenate(each) for each in zip(*kept, strict=True))
+    weights = np.exp(score - best)
+    return maps, weights / weights.sum()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.diagnostics.calibration_maps import CalibrationMap, ClassFrequencies, most_by_chance
+from calib.calibrators.bayes_iso import BayesIsoMap
+from calib.diagnostics.calibration_maps import ClassFrequencies, most_by_chance
 from calib.diagnostics.class_rows import JudgedMap
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import listed, percent, plural
@@ -98,7 +99,7 @@ def _have(names: list[str]) -> str:
     return "has" if len(names) == 1 else "have"
 
 
-def knows(name: str, posterior: CalibrationMap) -> str:
+def knows(name: str, posterior: BayesIsoMap) -> str:
     """Where a Bayes-Iso's posterior comes from, and how wide its band is."""
     over = {"plain": "all scores", "blocks": "blocks of scores"}
     source = "averages over all monotone maps at pooled scores, exactly. "
@@ -129,7 +130,7 @@ def pair(name: str, low: Floats, high: Floats) -> str:
     )
 
 
-def dominated(name: str, posterior: CalibrationMap) -> str:
+def dominated(name: str, posterior: BayesIsoMap) -> str:
     """The paper's flag, or nothing."""
     if not posterior.dominated:
         return ""

@@ -9,10 +9,10 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from calib.calibrators.bayes_iso import BayesIso
+from calib.calibrators.bayes_iso import BayesIso, BayesIsoMap
 from calib.data import Predictions
 from calib.data.samples import true_map
-from calib.diagnostics.calibration_maps import CalibrationMap, has_class_map, posterior_map, venn_abers_pair
+from calib.diagnostics.calibration_maps import has_class_map, posterior_map, venn_abers_pair
 from calib.diagnostics.class_rows import END, ClassRows, JudgedMap, Place, class_rows, judged_map, map_values
 from calib.diagnostics.judgement import both_parts
 from calib.formatting import class_in_words, listed, plural
@@ -100,7 +100,7 @@ class ClassMaps:
         )
         return ready(key, what, judged_map, *given, data=data)
 
-    def posterior(self, fit: ShownFit) -> CalibrationMap | None:
+    def posterior(self, fit: ShownFit) -> BayesIsoMap | None:
         """What a Bayes-Iso knows about the map; None for other methods and where it learned nothing."""
         if not isinstance(fit.calibrator, BayesIso):
             return None
@@ -197,7 +197,7 @@ def choose(fits: list[ShownFit], target: int) -> list[ShownFit]:
     return widgets.choose(offered, "maps/methods", "Maps", aside=twins)
 
 
-Known = tuple[ShownFit, CalibrationMap]
+Known = tuple[ShownFit, BayesIsoMap]
 """A Bayes-Iso and what it knows about the map."""
 
 

@@ -10,9 +10,10 @@ from scipy.special import logit
 
 import calib
 from calib.base import GIVES_UNCERTAINTY, KEEPS_RANKING
-from calib.calibrators.bayes_iso import BayesIso
+from calib.calibrators.bayes_iso import BayesIso, sampled
+from calib.calibrators.bayes_iso.importance_sampling import pav_bounds, sample_posterior
+from calib.calibrators.isotonic import Tally
 from calib.data.samples import bayes_iso_map, bayes_iso_scores
-from calib.errors import CalibrationError
 from calib.metrics import nll
 from tests.calibrators.conftest import as_logits, binary, learned
 
@@ -123,13 +124,18 @@ def test_sampled_maps_say_what_they_are_worth_and_knots_need_not():
     assert [note for note in made.notes() if "1 of 3 classes hold none" in note]
 
 
-def test_a_picture_of_a_file_has_probabilities_at_its_scores():
-    fitted = BayesIso().fit(as_logits(np.linspace(-3, 3, 40)), np.arange(40) % 2)
-    for name, wrong in (("low", np.full(3, 0.5)), ("samples", fitted.maps_[0].samples + 2)):
-        state = fitted.get_state()
-        state["maps_"][0][name] = wrong
-        with pytest.raises(CalibrationError):
-            BayesIso().set_state(state)
+def test_the_band_the_drawn_maps_and_what_they_are_worth_are_of_the_weighted_maps():
+    log_odds, labels = binary(120, digits=9, spread=2.0)
+    tally, shown = Tally.of(log_odds, labels > 0), np.array([0, 30, 119])
+    found = sampled(tally, pav_bounds, len(tally.scores), 500, shown, np.random.default_rng(0))
+    maps, weights = sample_posterior(tally, pav_bounds(tally), 500, np.random.default_rng(0))
+    np.testing.assert_allclose(found["values"], weights @ maps)
+    for share, name in ((0.05, "low"), (0.95, "high")):
+        for column, value in zip(maps[:, shown].T, found[name], strict=True):
+            assert weights[column < value - 1e-12].sum() < share <= weights[column <= value + 1e-12].sum() + 1e-12
+    assert all((np.abs(maps[:, shown] - drawn).max(axis=1) < 1e-12).any() for drawn in found["samples"])
+    assert found["effective_maps"] == pytest.approx(1 / np.sum(weights**2))
+    assert found["dominated"] == (weights.max() > 0.5)
 
 
 def test_a_map_that_dominates_is_flagged():
