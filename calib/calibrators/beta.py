@@ -30,7 +30,8 @@ class BetaMap:
         log_odds, positives : (m,) pairs with both outcomes.
         weights : (m,) how much each counts; 1 if None.
         """
-        (a, b), c = fit_rising(_logarithms(log_odds), targets_of(log_odds, positives, weights), weights)
+        targets = targets_of(log_odds, positives, weights)
+        (a, b), c = fit_rising(_logarithms(log_odds), targets, weights, np.array([1.0, 1.0, 0.0]))
         return cls(float(a), float(b), c)
 
     def apply(self, log_odds: Floats) -> Floats:

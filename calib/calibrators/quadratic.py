@@ -38,7 +38,8 @@ class QuadraticMap:
         low, high, centre = float(log_odds.min()), float(log_odds.max()), float(log_odds.mean())
         width = (high - low) or 1.0
         around = (log_odds - centre) / width  # squares of the scores themselves could be infinite
-        (slope, curvature), intercept, _ = fit_logistic(np.stack([around, around**2]), targets, weights)
+        features, identity = np.stack([around, around**2]), np.array([width, 0.0, centre])
+        (slope, curvature), intercept, _ = fit_logistic(features, targets, weights, identity)
         first, last = (slope + 2 * curvature * (end - centre) / width for end in (low, high))
         at_low = intercept + slope * (low - centre) / width + curvature * ((low - centre) / width) ** 2
         intercept = at_low + first / 2
