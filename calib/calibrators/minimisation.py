@@ -1,9 +1,8 @@
-"""Where a function is zero or least: a bracketed root, Newton's method, and L-BFGS with a report of how it ended."""
+"""Where a function is zero or least: a bracketed root, Newton's method, and L-BFGS."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -134,37 +133,3 @@ def minimise_convex(
         held.clear()
     # Where the line search finds no better point, a convex function is at its minimum to rounding.
     return result.x, steps, bool(np.isfinite(result.fun) and result.status != 1)
-
-
-@dataclass(frozen=True, eq=False)
-class LBFGSReport:
-    """How a fit by L-BFGS ended.
-
-    Attributes
-    ----------
-    trace : (n_iter + 1,) the objective at the start and after each iteration.
-    converged : whether the optimiser finished.
-    message : why it stopped, in words.
-    """
-
-    trace: Floats
-    converged: bool
-    message: str
-
-    @property
-    def n_iter(self) -> int:
-        """Number of iterations, over all starts."""
-        return len(self.trace) - 1
-
-    @classmethod
-    def from_result(cls, result: OptimizeResult, trace: list[float]) -> LBFGSReport:
-        """Read SciPy's result of an objective that need not be convex: a failed line search may be on a slope."""
-        n_iter = len(trace) - 1
-        iterations = f"{n_iter} iteration{'' if n_iter == 1 else 's'}"
-        if not np.isfinite(result.fun):
-            return cls(np.array(trace), False, f"stopped where the objective overflows, after {iterations}")
-        if result.success:
-            return cls(np.array(trace), True, f"converged after {iterations}")
-        if result.status == 1:
-            return cls(np.array(trace), False, f"stopped at the limit of {iterations}")
-        return cls(np.array(trace), False, f"the line search found no better point after {iterations}")

@@ -163,23 +163,18 @@ class GPCalib(Calibrator):
     ) -> None:
         from calib.calibrators.gpcalib.training import fit_latent_gp
 
-        n_draws, seed = self.n_draws, self.random_state
-        ran = fit_latent_gp(
-            in_units(logits, self.offset_, self.scale_),
-            labels,
-            space=self.inputs,
-            n_inducing=self.n_inducing,
-            covariance=self.covariance,
-            variational=self.variational,
-            max_iter=self.max_iter,
-            device=self.device,
-            seed=seed,
-            progress=progress,
-            earlier=earlier,
-        )
+        ran = fit_latent_gp(in_units(logits, self.offset_, self.scale_), labels, self, earlier, progress)
         fit, posterior = ran.result, ran.result.posterior
         low, high = fit.likelihood.low, fit.likelihood.high
-        table = tabulate(posterior, low, high, self.inputs, n_draws=n_draws, seed=seed, monotone=self.monotone)
+        table = tabulate(
+            posterior,
+            low,
+            high,
+            self.inputs,
+            n_draws=self.n_draws,
+            seed=self.random_state,
+            monotone=self.monotone,
+        )
         self.variance_, self.lengthscale_ = posterior.variance, posterior.lengthscale
         self.noise_variance_ = posterior.noise_variance
         self.inducing_inputs_ = posterior.inducing_inputs

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.polynomial.chebyshev import chebpts1, chebvander
@@ -114,16 +113,6 @@ class Stencil:
             flat[step : step + n * self.size] += np.bincount(cells, (mass * weight).ravel(), minlength=n * self.size)
         return flat[: n * self.size].reshape(n, self.size)
 
-    def sparse(self, mass: Floats) -> Any:
-        """The array of :meth:`collect` as a SciPy sparse array."""
-        from scipy.sparse import csr_array
-
-        steps = np.arange(len(self.weights))
-        columns = self.first[..., None] + steps
-        rows = np.broadcast_to(np.arange(len(mass))[:, None, None], columns.shape)
-        values = mass[..., None] * np.stack(self.weights, axis=-1)
-        return csr_array((values.ravel(), (rows.ravel(), columns.ravel())), shape=(len(mass), self.size))
-
     def _in_rows(self) -> Ints:
         return self.first + (np.arange(len(self.first)) * self.size)[:, None]
 
@@ -134,28 +123,20 @@ N_FEATURES = 96
 SHORTEST = 1.0 / 32.0
 
 
-def chebyshev_features(grid: Grid, n_features: int = N_FEATURES) -> tuple[Floats, Floats]:
-    """Chebyshev points c on the grid's range, and the matrix P that interpolates polynomially from them.
+def chebyshev(low: float, high: float, n_points: int, inputs: Floats) -> tuple[Floats, Floats]:
+    """Chebyshev points c of a range, and the matrix P that interpolates polynomially from them at ``inputs``.
 
-    ``K(nodes, nodes)`` is then ``P K(c, c) P^T``, whatever the lengthscale, so P is computed once.
+    The kernel matrix of the inputs is then ``P K(c, c) P^T``, whatever the lengthscale, so P is computed once.
 
     Returns
     -------
-    points : (n_features,)
-    weights : (grid.size, n_features)
+    points, weights : (n_points,) and (len(inputs), n_points)
     """
-    return chebyshev_points(grid.low, grid.high, n_features), chebyshev_weights(
-        grid.low, grid.high, n_features, grid.nodes
-    )
+    unit = (2.0 * inputs - (low + high)) / (high - low)
+    at_points, at_inputs = chebvander(chebpts1(n_points), n_points - 1), chebvander(unit, n_points - 1)
+    return chebyshev_points(low, high, n_points), np.linalg.solve(at_points.T, at_inputs.T).T
 
 
 def chebyshev_points(low: float, high: float, n_points: int) -> Floats:
     """Points between ``low`` and ``high`` from which polynomials interpolate well, shape (n_points,)."""
     return (low + high) / 2.0 + (high - low) / 2.0 * chebpts1(n_points)
-
-
-def chebyshev_weights(low: float, high: float, n_points: int, inputs: Floats) -> Floats:
-    """Weights, shape (len(inputs), n_points), that interpolate at ``inputs`` from the points of that range."""
-    unit = (2.0 * inputs - (low + high)) / (high - low)
-    at_points, at_inputs = chebvander(chebpts1(n_points), n_points - 1), chebvander(unit, n_points - 1)
-    return np.linalg.solve(at_points.T, at_inputs.T).T

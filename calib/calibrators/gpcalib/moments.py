@@ -48,15 +48,10 @@ class Moments:
         log_determinant = float(np.log(deviations**2).sum())
         return 0.5 * float(mean @ mean + (root**2).sum() - len(mean) - log_determinant)
 
-    def add_covariance(self, part: slice, by_projection: Floats, by_spread: Floats) -> None:
-        """Add derivatives by the covariance: of -projection^T projection and of spread^T spread at some inputs.
-
-        Parameters
-        ----------
-        by_projection, by_spread : (m, n_part) projection, and spread, times minus twice the derivative.
-        """
-        self._by_projection[:, part] += by_projection
-        self._add_spread(part, -by_spread)
+    def add_covariance(self, part: slice, derivative: Floats) -> None:
+        """Add the symmetric derivative by the covariance at some inputs, but for that by its prior."""
+        self._by_projection[:, part] -= 2.0 * self.projection[:, part] @ derivative
+        self._add_spread(part, 2.0 * self.spread[:, part] @ derivative)
 
     def add_features(self, part: slice, by_projection: Floats, by_root: Floats) -> None:
         """Add derivatives by the projection, (m, n_part), and by the root of S."""

@@ -2,8 +2,7 @@
 
 The expected log-likelihood is a second-order Taylor approximation, so what is maximised is called the objective, not a
 bound. All derivatives are written out by reverse accumulation: each part of the value adds its derivatives by the
-moments of the latent function, and these go back through the Cholesky factor to the kernel. In TensorFlow the same
-objective is :class:`calib.calibrators.gpcalib.tensorflow_objective.TensorFlowObjective`.
+moments of the latent function, and these go back through the Cholesky factor to the kernel.
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from calib.calibrators.gpcalib.interpolation import SHORTEST, chebyshev_features
+from calib.calibrators.gpcalib.interpolation import N_FEATURES, SHORTEST, chebyshev
 from calib.calibrators.gpcalib.moments import Gram, Moments
 from calib.calibrators.gpcalib.posterior import Posterior
 from calib.calibrators.gpcalib.prediction import LARGEST_SHIFT
 from calib.calibrators.gpcalib.statistics import N_POINTS, GridStatistics, QuadraticLikelihood
-from calib.numerics import Floats, sigmoid, softplus
+from calib.numerics import Floats, Ints, sigmoid, softplus
 
 SMALLEST_SUM = 1e-290
 """Floor of a row's normaliser; the logarithm of less is not finite."""
@@ -29,35 +28,7 @@ LARGEST_VARIANCE = 1e6
 """Bound on the kernel variance, so that the jitter still keeps K_uu positive definite."""
 
 
-@dataclass(frozen=True)
-class Interval:
-    """Where a parameter may lie: above ``low``, or between ``low`` and ``high``; free numbers are mapped onto it.
-
-    Above ``low`` it is ``low + softplus(x)``, between the two ``low + (high - low) sigmoid(x)``.
-    """
-
-    low: float = 0.0
-    high: float = np.inf
-
-    def of(self, free: Floats) -> Floats:
-        """Parameters from free numbers."""
-        bounded = np.isfinite(self.high)
-        return self.low + ((self.high - self.low) * sigmoid(free) if bounded else softplus(free))
-
-    def slope(self, free: Floats) -> Floats:
-        """Derivative of :meth:`of`."""
-        rising = sigmoid(free)
-        return (self.high - self.low) * rising * sigmoid(-free) if np.isfinite(self.high) else rising
-
-    def free(self, values: Floats) -> Floats:
-        """The inverse of :meth:`of`."""
-        above = values - self.low
-        if np.isfinite(self.high):
-            return np.log(above) - np.log(self.high - values)
-        return above + np.log(-np.expm1(-above))
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Parametrisation:
     """The free numbers over which the optimiser searches, and the posterior that they stand for.
 
@@ -66,43 +37,52 @@ class Parametrisation:
 
     Attributes
     ----------
-    n_inducing : m, the number of inducing inputs.
-    intervals : where the values of each field lie; None where they are free themselves.
-    full : whether the root of the covariance is a triangle, and not m standard deviations.
+    n_inducing, full : m, and whether ``q_sqrt`` is a triangle, and not m standard deviations.
+    low, high : (p,) between which the numbers of the posterior lie. A free number x stands for
+        ``low + (high - low) sigmoid(x)``, without an upper end for ``low + softplus(x)``, without both for itself.
     """
 
     n_inducing: int
-    intervals: tuple[Interval | None, ...]
     full: bool
+    low: Floats
+    high: Floats
 
     def posterior(self, vector: Floats) -> Posterior:
         """The posterior that a vector stands for."""
-        pairs = zip(self._parts(vector), self.intervals, strict=True)
-        values = [part.copy() if interval is None else interval.of(part) for part, interval in pairs]
-        variance, lengthscale, noise = (float(value[0]) for value in values[:3])
-        inducing, mean, root = values[3:]
+        values, m = vector.copy(), self.n_inducing
+        above, between = self._kinds()
+        values[above] = self.low[above] + softplus(vector[above])
+        values[between] = self.low[between] + (self.high - self.low)[between] * sigmoid(vector[between])
+        kernel, inducing, mean, root = np.split(values, [3, 3 + m, 3 + 2 * m])
         if self.full:
-            entries, root = root, np.zeros((self.n_inducing, self.n_inducing))
-            root[np.tril_indices(self.n_inducing)] = entries
-        return Posterior(variance, lengthscale, noise, inducing, mean, root)
+            entries, root = root, np.zeros((m, m))
+            root[np.tril_indices(m)] = entries
+        return Posterior(float(kernel[0]), float(kernel[1]), float(kernel[2]), inducing, mean, root)
 
     def vector(self, posterior: Posterior) -> Floats:
         """The inverse of :meth:`posterior`."""
-        pairs = zip(self._values(posterior), self.intervals, strict=True)
-        return np.concatenate([value if interval is None else interval.free(value) for value, interval in pairs])
+        values = self._values(posterior)
+        above, between = self._kinds()
+        beyond = values - self.low
+        values[between] = np.log(beyond[between]) - np.log((self.high - values)[between])
+        values[above] = beyond[above] + np.log(-np.expm1(-beyond[above]))
+        return values
 
     def pulled_back(self, vector: Floats, gradient: Posterior) -> Floats:
         """Gradient by the free numbers from that by the fields of the posterior."""
-        triples = zip(self._values(gradient), self._parts(vector), self.intervals, strict=True)
-        return np.concatenate([by if free is None else by * free.slope(part) for by, part, free in triples])
+        slopes = np.ones_like(vector)
+        above, between = self._kinds()
+        slopes[above] = sigmoid(vector[above])
+        slopes[between] = (self.high - self.low)[between] * sigmoid(vector[between]) * sigmoid(-vector[between])
+        return slopes * self._values(gradient)
 
-    def _parts(self, vector: Floats) -> list[Floats]:
-        m = self.n_inducing
-        return np.split(vector, [1, 2, 3, 3 + m, 3 + 2 * m])
+    def _kinds(self) -> tuple[Ints, Ints]:
+        """Places of the numbers that have a lower end alone, and of those that have both."""
+        return np.flatnonzero((self.low > -np.inf) & (self.high == np.inf)), np.flatnonzero(self.high < np.inf)
 
-    def _values(self, posterior: Posterior) -> list[Floats]:
+    def _values(self, posterior: Posterior) -> Floats:
         *values, root = (np.atleast_1d(getattr(posterior, field.name)) for field in fields(Posterior))
-        return [*values, root[np.tril_indices(self.n_inducing)] if self.full else root]
+        return np.concatenate([*values, root[np.tril_indices(self.n_inducing)] if self.full else root])
 
 
 class Objective:
@@ -142,15 +122,18 @@ class Objective:
         self.statistics, self.earlier = statistics, earlier
         self.covariance = covariance
         grid = statistics.grid
-        width, m, logits = grid.high - grid.low, len(inducing_inputs), space == "logits"
-        shortest = width * (SHORTEST if covariance == "full" else SHORTEST_ON_GRID)
-        full = variational == "full"
-        above, bounded = Interval(), (Interval(0.0, 5.0), Interval(shortest, 10.0))
-        kernel = (above, Interval(shortest)) if logits else bounded
-        self.parametrisation = Parametrisation(m, (*kernel, above, None, None, None if full else above), full)
+        width, m, full = grid.high - grid.low, len(inducing_inputs), variational == "full"
+        low = np.full(3 + 2 * m + (m * (m + 1) // 2 if full else m), -np.inf)
+        high = np.full(len(low), np.inf)
+        low[:3] = 0.0, width * (SHORTEST if covariance == "full" else SHORTEST_ON_GRID), 0.0
+        if not full:
+            low[3 + 2 * m :] = 0.0
+        if space == "probs":
+            high[:2] = 5.0, 10.0
+        self.parametrisation = Parametrisation(m, full, low, high)
         start = Posterior(
             variance=1.0,
-            lengthscale=max(10.0, width / 10.0) if logits else 0.5,
+            lengthscale=max(10.0, width / 10.0) if space == "logits" else 0.5,
             noise_variance=0.01,
             inducing_inputs=inducing_inputs,
             q_mean=np.zeros(m),
@@ -162,7 +145,7 @@ class Objective:
         self._rows = slice(0, grid.size)
         self._earlier = slice(grid.size, None)
         self._inputs = grid.nodes if earlier is None else np.concatenate([grid.nodes, earlier.points])
-        self._features = chebyshev_features(grid) if covariance == "full" else None
+        self._features = chebyshev(grid.low, grid.high, N_FEATURES, grid.nodes) if covariance == "full" else None
 
     def __call__(self, vector: Floats) -> tuple[float, Floats]:
         """Value in nats and gradient, (p,), at free numbers; NaN where the kernel matrix is none."""
@@ -176,7 +159,7 @@ class Objective:
     def at(self, posterior: Posterior) -> tuple[float, Posterior]:
         """Value in nats at a posterior, and the derivatives by each of its fields, held in a posterior's fields."""
         moments = Moments(posterior, self._inputs)
-        value = self._expected_log_likelihood(moments)
+        value = expected_log_likelihood(self.statistics, moments, self._rows, self._features)
         if self.earlier is not None:
             # No log-likelihood exceeds 0. Its expansion can, far off: confident mistakes give it hardly any curvature.
             value += min(self._earlier_log_likelihood(self.earlier, moments, self._earlier, below=0.0), 0.0)
@@ -185,9 +168,9 @@ class Objective:
     def expansion(self, posterior: Posterior) -> QuadraticLikelihood:
         """Second-order expansion of the likelihood of all rows, earlier ones included, about a posterior."""
         grid = self.statistics.grid
-        points, weights = chebyshev_features(grid, N_POINTS)
+        points, weights = chebyshev(grid.low, grid.high, N_POINTS, grid.nodes)
         moments = Moments(posterior, np.concatenate([self._inputs, points]))
-        value = self._expected_log_likelihood(moments)
+        value = expected_log_likelihood(self.statistics, moments, self._rows, self._features)
         curvature, variance_slope = curvature_of_rows(self.statistics, moments.shift[self._rows], weights)
         slope = weights.T @ moments.by_shift[self._rows] + curvature @ moments.shift[-N_POINTS:]
         likelihood = QuadraticLikelihood(grid.low, grid.high, 0.0, slope, curvature, variance_slope)
@@ -196,12 +179,6 @@ class Objective:
         constant = value - self._earlier_log_likelihood(likelihood, moments, at_points)
         likelihood = replace(likelihood, constant=float(constant))
         return likelihood if self.earlier is None else likelihood + self.earlier
-
-    def _expected_log_likelihood(self, moments: Moments) -> float:
-        """Of the rows at hand; its derivatives are added to the moments."""
-        if self._features is None:
-            return diagonal(self.statistics, moments, self._rows)
-        return full(self.statistics, moments, self._rows, *self._features)
 
     def _earlier_log_likelihood(
         self, earlier: QuadraticLikelihood, moments: Moments, part: slice, below: float = np.inf
@@ -214,98 +191,82 @@ class Objective:
         """
         shift, projection, spread = moments.shift[part], moments.projection[:, part], moments.spread[:, part]
         bend = earlier.curvature @ shift
-        value = earlier.constant + float((earlier.slope - 0.5 * bend) @ shift)
-        prior = None
-        if self.covariance == "diagonal":
-            value += float(earlier.variance_slope @ moments.variance[part])
-        else:
-            prior = Gram(moments.posterior, earlier.points)
-            covariance = prior.matrix - projection.T @ projection + spread.T @ spread
-            white = moments.posterior.noise_variance * float(earlier.variance_slope.sum())
-            value += white - 0.5 * float((earlier.curvature * covariance).sum())
-        if value > below:
-            return value
-        moments.by_shift[part] += earlier.slope - 0.5 * (bend + earlier.curvature.T @ shift)
-        if prior is None:
-            moments.by_variance[part] += earlier.variance_slope
-        else:
-            curvature = 0.5 * (earlier.curvature + earlier.curvature.T)
-            moments.add_covariance(part, projection @ curvature, spread @ curvature)
-            moments.by_noise += float(earlier.variance_slope.sum())
-            moments.add_prior(prior, -0.5 * curvature)
+        by_covariance = -0.5 * earlier.curvature if self.covariance == "full" else np.diag(earlier.variance_slope)
+        prior = Gram(moments.posterior, earlier.points)
+        covariance = prior.matrix - projection.T @ projection + spread.T @ spread
+        by_noise = float(earlier.variance_slope.sum())
+        value = earlier.constant + float((earlier.slope - 0.5 * bend) @ shift + (by_covariance * covariance).sum())
+        value += by_noise * moments.posterior.noise_variance
+        if value <= below:
+            moments.by_shift[part] += earlier.slope - bend
+            moments.by_noise += by_noise
+            moments.add_prior(prior, by_covariance)
+            moments.add_covariance(part, by_covariance)
         return value
 
 
-def diagonal(statistics: GridStatistics, moments: Moments, part: slice) -> float:
-    """``sum_n [log s_ny + (sum_k s_nk^2 v_nk - s_nk v_nk) / 2]``, s = softmax of the posterior mean.
+def expected_log_likelihood(
+    statistics: GridStatistics, moments: Moments, part: slice, features: tuple[Floats, Floats] | None
+) -> float:
+    """``sum_n [log s_ny + (s_n^T C_n s_n - s_n . diag C_n) / 2]``, s = softmax of the posterior mean.
 
     Its derivatives are added to the moments, whose inputs of ``part`` are the nodes of the grid.
-    """
-    shift, variance = _bounded(moments.shift[part]), moments.variance[part]
-    growth = np.exp(shift)
-    total, weighted = (statistics.sums @ np.stack([growth, growth * variance], axis=1)).T
-    total = np.maximum(total, SMALLEST_SUM)
-    squared = statistics.squares @ (growth * growth * variance)
-    inverse = 1.0 / total
-    log_likelihood = _log_likelihood(statistics, shift, total)
-    second = 0.5 * float(((squared * inverse - weighted) * inverse).sum())
-    first_counts, half = float(log_likelihood <= 0.0), 0.5 * float(second <= 0.0)
-    by_weighted = -half * inverse
-    by_total = (half * (weighted - 2.0 * squared * inverse) * inverse - first_counts) * inverse
-    by_total[total <= SMALLEST_SUM] = 0.0
-    of_total, of_weighted = np.stack([by_total, by_weighted]) @ statistics.sums
-    of_squared = (half * inverse**2) @ statistics.squares
-    by_shift = growth * (of_total + variance * of_weighted + 2.0 * growth * variance * of_squared)
-    moments.by_shift[part] += _where_bounded(moments.shift[part], first_counts * statistics.label_weights + by_shift)
-    moments.by_variance[part] += growth * (of_weighted + growth * of_squared)
-    return _at_most_zero(log_likelihood) + _at_most_zero(second)
-
-
-def full(statistics: GridStatistics, moments: Moments, part: slice, points: Floats, weights: Floats) -> float:
-    """The same with the covariance of a row's classes: ``s^T C s`` instead of ``sum_k s_k^2 v_k``.
 
     Parameters
     ----------
-    points, weights : (f,) and (grid, f); the prior covariance between nodes is that between these points, interpolated.
+    features : None where C_n is diagonal. Otherwise points (f,) and weights (grid, f): the prior covariance between
+        nodes is that between these points, interpolated.
     """
-    q, f = moments.posterior, len(points)
-    shift, variance = _bounded(moments.shift[part]), moments.variance[part]
-    projection = moments.projection[:, part]
-    gram = Gram(q, points)
+    q = moments.posterior
+    # A line search may try absurd values; they must give a bad number, not a NaN.
+    shift, variance = np.clip(moments.shift[part], -LARGEST_SHIFT, LARGEST_SHIFT), moments.variance[part]
     growth = np.exp(shift)
-    columns = np.column_stack([np.ones_like(shift), variance, weights, projection.T])
-    collected = statistics.sums @ (growth[:, None] * columns)
-    total = np.maximum(collected[:, 0], SMALLEST_SUM)
+    columns, own = np.stack([np.ones_like(shift), variance]), variance
+    if features is not None:
+        columns = np.concatenate([columns, features[1].T, moments.projection[:, part]])
+        own = np.full_like(variance, q.noise_variance)
+    collected = statistics.sums @ (growth * columns).T
+    total, weighted = np.maximum(collected[:, 0], SMALLEST_SUM), collected[:, 1]
     inverse = 1.0 / total
-    expected = collected[:, 1:] * inverse[:, None]
-    variances, features, projected = expected[:, 0], expected[:, 1 : 1 + f], expected[:, 1 + f :]
-    root = np.diag(q.q_sqrt) if q.q_sqrt.ndim == 1 else q.q_sqrt
-    excess = root @ root.T - np.eye(len(root))  # of S over the whitened prior
-    by_features, by_projected = features @ gram.matrix, projected @ excess
-    squared = statistics.squares @ (growth * growth) * inverse**2
-    white = float(squared.sum())
-    log_likelihood = _log_likelihood(statistics, shift, total)
-    quadratic = float((by_features * features).sum() + (by_projected * projected).sum())
-    second = 0.5 * (quadratic + q.noise_variance * white - float(variances.sum()))
-    first_counts, half = float(log_likelihood <= 0.0), 0.5 * float(second <= 0.0)
-    by_expected = np.column_stack([np.full(len(total), -half), 2.0 * half * by_features, 2.0 * half * by_projected])
-    noise = half * q.noise_variance
-    by_total = -(first_counts + (by_expected * expected).sum(axis=1) + 2.0 * noise * squared) * inverse
+    squared = statistics.squares @ (growth * growth * own)
+    second = float(((squared * inverse - weighted) * inverse).sum())
+    by_total = weighted - 2.0 * squared * inverse
+    by_collected = [-inverse]
+    if features is not None:
+        gram, f = Gram(q, features[0]), len(features[0])
+        root = np.diag(q.q_sqrt) if q.q_sqrt.ndim == 1 else q.q_sqrt
+        excess = root @ root.T - np.eye(len(root))  # of S over the whitened prior
+        expected = collected[:, 2:] * inverse[:, None]
+        smooth, projected = expected[:, :f], expected[:, f:]
+        by_expected = np.concatenate([smooth @ gram.matrix, projected @ excess], axis=1)
+        quadratic = (by_expected * expected).sum(axis=1)
+        second += float(quadratic.sum())
+        by_total -= 2.0 * quadratic * total
+        by_collected += list(2.0 * by_expected.T * inverse)
+    first = statistics.label_prior + float(statistics.label_weights @ shift) - float(np.log(total).sum())
+    # Both are at most 0. Interpolated between nodes, wild functions can exceed that without end, until the optimiser
+    # climbs to infinity; bounded, they are found out afterwards.
+    first_counts, half = float(first <= 0.0), 0.5 * float(second <= 0.0)
+    by_total = (half * by_total * inverse - first_counts) * inverse
     by_total[total <= SMALLEST_SUM] = 0.0
-    collected_back = statistics.sums.T @ np.column_stack([by_total, by_expected * inverse[:, None]])
-    of_squared = (noise * inverse**2) @ statistics.squares
-    by_shift = growth * ((columns * collected_back).sum(axis=1) + 2.0 * growth * of_squared)
-    by_columns = growth[:, None] * collected_back
-    moments.by_shift[part] += _where_bounded(moments.shift[part], first_counts * statistics.label_weights + by_shift)
-    moments.by_variance[part] += by_columns[:, 1]
-    moments.add_features(part, by_columns[:, 2 + f :].T, np.tril(2.0 * half * projected.T @ projected @ root))
-    moments.add_prior(gram, half * features.T @ features)
-    moments.by_noise += half * white
-    return _at_most_zero(log_likelihood) + _at_most_zero(second)
+    back = np.stack([by_total, *(half * by for by in by_collected)]) @ statistics.sums
+    of_squared = (half * inverse**2) @ statistics.squares
+    by_shift = growth * ((columns * back).sum(axis=0) + 2.0 * growth * own * of_squared)
+    by_shift += first_counts * statistics.label_weights
+    moments.by_shift[part] += np.where(np.abs(moments.shift[part]) <= LARGEST_SHIFT, by_shift, 0.0)
+    if features is None:
+        moments.by_variance[part] += growth * (back[1] + growth * of_squared)
+    else:
+        moments.by_variance[part] += growth * back[1]
+        moments.by_noise += float(growth**2 @ of_squared)
+        by_root = np.tril(2.0 * half * projected.T @ projected @ root)
+        moments.add_features(part, growth * back[2 + f :], by_root)
+        moments.add_prior(gram, half * smooth.T @ smooth)
+    return min(first, 0.0) + min(0.5 * second, 0.0)
 
 
 def curvature_of_rows(statistics: GridStatistics, shift: Floats, features: Floats) -> tuple[Floats, Floats]:
-    """Curvature of the log-likelihood in the shift, and the derivative of :func:`diagonal` by the variance.
+    """Curvature of the log-likelihood in the shift, and its derivative by the variance of single classes.
 
     Parameters
     ----------
@@ -317,29 +278,9 @@ def curvature_of_rows(statistics: GridStatistics, shift: Floats, features: Float
     (f, f) ``features^T (sum_n diag(s_n) - s_n s_n^T) features`` with a row's classes spread over the nodes, and
     (f,) ``features^T`` times the derivative by the variance.
     """
-    growth = np.exp(_bounded(shift))
+    growth = np.exp(np.clip(shift, -LARGEST_SHIFT, LARGEST_SHIFT))
     total = np.maximum(statistics.sums @ growth, SMALLEST_SUM)
     means = (statistics.sums @ (growth[:, None] * features)) / total[:, None]
     mass = growth * ((1.0 / total) @ statistics.sums)
     squared = growth**2 * ((1.0 / total**2) @ statistics.squares)
     return features.T @ (mass[:, None] * features) - means.T @ means, 0.5 * (features.T @ (squared - mass))
-
-
-def _log_likelihood(statistics: GridStatistics, shift: Floats, total: Floats) -> float:
-    return statistics.label_prior + float(statistics.label_weights @ shift) - float(np.log(total).sum())
-
-
-def _at_most_zero(value: float) -> float:
-    # So it is exactly, for a log-likelihood and for its second-order term. Interpolated between nodes, wild functions
-    # can exceed it without end, until the optimiser climbs to infinity; bounded, they are found out afterwards.
-    return 0.0 if value > 0.0 else value
-
-
-def _bounded(shift: Floats) -> Floats:
-    # A line search may try absurd values; they must give a bad number, not a NaN.
-    return np.clip(shift, -LARGEST_SHIFT, LARGEST_SHIFT)
-
-
-def _where_bounded(shift: Floats, by_shift: Floats) -> Floats:
-    """The derivative through :func:`_bounded`."""
-    return np.where(np.abs(shift) <= LARGEST_SHIFT, by_shift, 0.0)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.calibrators.gpcalib.interpolation import Grid, chebyshev_points, chebyshev_weights
+from calib.calibrators.gpcalib.interpolation import Grid, chebyshev, chebyshev_points
 from calib.numerics import Floats, Ints, blocks, log_softmax, logit_unit, softmax
 
 N_POINTS = 64
@@ -47,7 +47,7 @@ class QuadraticLikelihood:
 
     def onto(self, low: float, high: float) -> QuadraticLikelihood:
         """The expansion on a wider range."""
-        weights = chebyshev_weights(low, high, len(self.slope), self.points)
+        _, weights = chebyshev(low, high, len(self.slope), self.points)
         return replace(
             self,
             low=low,
@@ -199,7 +199,7 @@ def grid_statistics(logits: Floats, labels: Ints, space: str, grid: Grid) -> Gri
         stencil = grid.stencil(inputs)
         for matrix, masses in ((sums, mass), (squares, mass * mass)):
             if thin:
-                matrix.append(stencil.sparse(masses))
+                matrix.append(sparse.csr_array(stencil.collect(masses)))
             else:
                 matrix[block] = stencil.collect(masses)
         label = np.argmax(order == labels[block, None], axis=1)[:, None]

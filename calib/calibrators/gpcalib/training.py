@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
 from calib.base import Progress
-from calib.calibrators.backend import Ran, run
+from calib.calibrators.backend import Ran, run, tensorflow
 from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.objective import Objective
 from calib.calibrators.gpcalib.posterior import Posterior
@@ -21,6 +22,9 @@ from calib.calibrators.gpcalib.statistics import (
 )
 from calib.formatting import plural
 from calib.numerics import Floats, Ints
+
+if TYPE_CHECKING:
+    from calib.calibrators.gpcalib import GPCalib
 
 FLAT = 0.01
 """Gradient per unit of a parameter, relative to the objective, above which the optimiser stopped without arriving."""
@@ -133,41 +137,58 @@ class LatentFit:
     n_rows: int
 
 
-def fit_latent_gp(
-    logits: Floats,
-    labels: Ints,
-    *,
-    space: str,
-    n_inducing: int,
-    covariance: str,
-    variational: str,
-    max_iter: int,
-    device: str,
-    seed: int,
-    progress: Progress,
-    earlier: QuadraticLikelihood | None = None,
-) -> Ran[LatentFit]:
-    """Fit the latent function by L-BFGS; see :class:`calib.calibrators.gpcalib.GPCalib` for the parameters.
+class OnGPU:
+    """A matrix in the memory of TensorFlow's current device, whose products with NumPy's arrays are computed there.
 
-    ``earlier`` is the likelihood of earlier rows of the same model, which then count as if they were here.
+    Of an evaluation of the objective, these products are what grows with the rows.
     """
-    start = starting_inducing_inputs(logits, space, n_inducing, seed, earlier)
+
+    __array_ufunc__ = None  # so that NumPy leaves products from the left to __rmatmul__
+
+    def __init__(self, matrix: Any):
+        self._tf = tensorflow()
+        self._matrix = self._tf.constant(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
+
+    def __matmul__(self, right: Floats) -> Floats:
+        return self._tf.tensordot(self._matrix, right, 1).numpy()
+
+    def __rmatmul__(self, left: Floats) -> Floats:
+        return self._tf.tensordot(left, self._matrix, 1).numpy()
+
+
+def fit_latent_gp(
+    logits: Floats, labels: Ints, params: GPCalib, earlier: QuadraticLikelihood | None, progress: Progress
+) -> Ran[LatentFit]:
+    """Fit the latent function by L-BFGS.
+
+    Parameters
+    ----------
+    logits : (n, n_classes) in the unit of the fit.
+    labels : (n,)
+    params : its parameters are those of the fit.
+    earlier : likelihood of earlier rows of the same model, which then count as if they were here.
+    """
+    space, seed = params.inputs, params.random_state
+    start = starting_inducing_inputs(logits, space, params.n_inducing, seed, earlier)
     grid = training_grid(logits, space, earlier)
     earlier = earlier and earlier.onto(grid.low, grid.high)
 
     def attempt(grid: Grid, most_rows: int, on_gpu: bool) -> LatentFit:
         rows = _sample(len(logits), most_rows, seed)
         statistics = grid_statistics(logits[rows], labels[rows], space, grid)
-        objective = Objective(statistics, start, space, covariance, variational, earlier)
-        evaluate = _in_tensorflow(objective) if on_gpu else objective
-        vector, trace, converged, message = maximise(evaluate, objective.start, objective.bounds, max_iter, progress)
+        if on_gpu:
+            statistics = replace(statistics, sums=OnGPU(statistics.sums), squares=OnGPU(statistics.squares))
+        objective = Objective(statistics, start, space, params.covariance, params.variational, earlier)
+        vector, trace, converged, message = maximise(
+            objective, objective.start, objective.bounds, params.max_iter, progress
+        )
         posterior = at = objective.parametrisation.posterior(vector)
         resolved = _resolved(posterior, grid, trace)
         if not resolved:
             converged, message = False, TOO_STEEP
             # Expanded at the prior mean with hardly any variance: here it would be an expansion of the grid's faults.
             at = replace(posterior, q_mean=np.zeros_like(posterior.q_mean), variance=1e-6)
-        n_rows = statistics.sums.shape[0]
+        n_rows = len(labels[rows])
         return LatentFit(posterior, objective.expansion(at), trace, converged, message, resolved, n_rows)
 
     def optimise(on_gpu: bool) -> LatentFit:
@@ -176,14 +197,7 @@ def fit_latent_gp(
             return fit
         return attempt(replace(grid, size=REFINEMENT * grid.size), MOST_ROWS // REFINEMENT, on_gpu)
 
-    return run(optimise, device, logits.shape)
-
-
-def _in_tensorflow(objective: Objective) -> Callable[[Floats], tuple[float, Floats]]:
-    """The same objective on TensorFlow's current device."""
-    from calib.calibrators.gpcalib.tensorflow_objective import TensorFlowObjective
-
-    return TensorFlowObjective(objective)
+    return run(optimise, params.device, logits.shape)
 
 
 def _sample(n: int, most: int, seed: int) -> slice | Ints:

@@ -176,10 +176,10 @@ every_combination = pytest.mark.parametrize(
 _found: dict[tuple[str, ...], Any] = {}
 
 
-def _found_once(fit: Callable[..., Any], logits: np.ndarray, labels: np.ndarray, **options: Any) -> Any:
-    key = tuple(options[name] for name in ("space", "covariance", "variational"))
+def _found_once(fit: Callable[..., Any], logits: np.ndarray, labels: np.ndarray, params: GPCalib, *rest: Any) -> Any:
+    key = params.inputs, params.covariance, params.variational
     if key not in _found:
-        _found[key] = fit(logits, labels, **options)
+        _found[key] = fit(logits, labels, params, *rest)
     return _found[key]
 
 

@@ -1,11 +1,13 @@
-"""The objective in TensorFlow, and GPflow's own model, which hold that in NumPy to its value, gradient and fits."""
+"""Fits whose products TensorFlow computes, and GPflow's own model, to whose value the objective is held."""
 
 from __future__ import annotations
 
-import gc
+from copy import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from calib import hardware
 from calib.calibrators import backend
@@ -13,34 +15,27 @@ from calib.calibrators.gpcalib import GPCalib, training
 from calib.calibrators.gpcalib.posterior import Posterior
 from calib.numerics import log_softmax, softmax
 from tests.calibrators.gpcalib import naive
-from tests.calibrators.gpcalib.test_objective import KINDS, objective_of, some_objective
+from tests.calibrators.gpcalib.test_objective import objective_of, some_objective
 from tests.conftest import Later, simulate
 
-gpflow, tensorflow_objective = Later("gpflow"), Later("calib.calibrators.gpcalib.tensorflow_objective")
-
-# Any two values of two options occur together in one of these.
-PAIRWISE = [
-    ("logits", "diagonal", "diagonal", False),
-    ("logits", "full", "full", True),
-    ("probs", "diagonal", "full", False),
-    ("probs", "full", "diagonal", False),
-    ("probs", "diagonal", "diagonal", True),
-]
+gpflow = Later("gpflow")
 
 
-@pytest.mark.parametrize(
-    ("space", "covariance", "variational", "after_earlier"),
-    [pytest.param(*kind, marks=[] if kind in PAIRWISE else [pytest.mark.long]) for kind in KINDS],
-)
-def test_tensorflow_has_the_same_objective_and_gradient(space, covariance, variational, after_earlier, monkeypatch):
-    """Operation by operation: to compile them takes longer than all comparisons."""
-    monkeypatch.setattr("tensorflow.function", lambda function, autograph: function)
-    objective, places = some_objective(space, covariance, variational, after_earlier)
-    model = tensorflow_objective.TensorFlowObjective(objective)
+@pytest.mark.parametrize("covariance", ["diagonal", "full"])
+@pytest.mark.parametrize("held", [np.asarray, csr_array], ids=["dense", "sparse"])
+def test_products_in_tensorflow_give_the_same_objective_gradient_and_expansion(covariance, held):
+    objective, places = some_objective("logits", covariance, "full", True)
+    statistics = objective.statistics
+    sums, squares = (training.OnGPU(held(matrix)) for matrix in (statistics.sums, statistics.squares))
+    there = copy(objective)
+    there.statistics = replace(statistics, sums=sums, squares=squares)
     for vector in places:
-        (value, gradient), (expected, by_tape) = objective(vector), model(vector)
-        assert value == pytest.approx(expected, rel=1e-8)
-        np.testing.assert_allclose(gradient, by_tape, rtol=1e-8, atol=1e-8 * np.abs(by_tape).max())
+        for found, expected in zip(there(vector), objective(vector), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
+    posterior = objective.parametrisation.posterior(places[1])
+    found, expected = (vars(each.expansion(posterior)) for each in (there, objective))
+    for name, values in expected.items():
+        np.testing.assert_allclose(found[name], values, rtol=1e-8, atol=1e-8 * np.abs(values).max(), err_msg=name)
 
 
 @pytest.mark.long
@@ -56,10 +51,10 @@ def test_a_fit_on_a_gpu_ends_at_the_same_function(params, pretend_gpu):
 
 
 def test_where_the_gpu_is_full_the_cpu_fits_the_same(pretend_gpu, monkeypatch):
-    def full(objective):
+    def full(matrix):
         raise backend.tensorflow().errors.ResourceExhaustedError(None, None, "OOM when allocating tensor")
 
-    monkeypatch.setattr(training, "_in_tensorflow", full)
+    monkeypatch.setattr(training, "OnGPU", full)
     logits, labels = simulate(100, 3)
     fitted = GPCalib(device="gpu", max_iter=5).fit(logits, labels)
     assert any("ran out of memory" in note for note in fitted.notes())
@@ -125,18 +120,3 @@ def test_the_numpy_posterior_equals_gpflow(full):
     _, joint = reference.predict_f(inputs[:40, None], full_cov=True)
     noise = posterior.noise_variance * np.eye(40)
     assert np.abs(posterior.covariance(inputs[:40]) + noise - joint.numpy()[0]).max() < 1e-6
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("inputs", "variational"), [("logits", "diagonal"), ("probs", "full")])
-def test_a_fit_leaves_no_graph_behind(inputs, variational, pretend_gpu):
-    kind = Later("tensorflow.python.framework.func_graph").FuncGraph
-
-    def graphs():
-        gc.collect()
-        return sum(isinstance(thing, kind) for thing in gc.get_objects())
-
-    logits = np.random.default_rng(0).normal(size=(40, 3))
-    before = graphs()
-    GPCalib(inputs=inputs, variational=variational, max_iter=3, device="gpu").fit(logits, np.arange(40) % 3)
-    assert graphs() <= before

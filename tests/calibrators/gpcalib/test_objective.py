@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from calib.calibrators.gpcalib import objective as terms
-from calib.calibrators.gpcalib.interpolation import Grid, chebyshev_features
+from calib.calibrators.gpcalib.interpolation import N_FEATURES, Grid, chebyshev
 from calib.calibrators.gpcalib.moments import Gram, Moments
-from calib.calibrators.gpcalib.objective import Interval, Objective
+from calib.calibrators.gpcalib.objective import Objective, expected_log_likelihood
 from calib.calibrators.gpcalib.posterior import Posterior
 from calib.calibrators.gpcalib.statistics import QuadraticLikelihood, grid_statistics, logit_scale, training_grid
 from tests.calibrators.gpcalib import naive
@@ -93,17 +92,6 @@ def test_free_numbers_and_posteriors_are_each_others_inverse(space, covariance, 
         np.testing.assert_allclose(map_.vector(map_.posterior(vector)), vector, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("interval", [Interval(0.25), Interval(0.5, 3.0)])
-def test_an_interval_is_filled_and_rises(interval):
-    free = np.linspace(-8.0, 8.0, 33)
-    values = interval.of(free)
-    assert (values > interval.low).all()
-    assert (values < interval.high).all()
-    np.testing.assert_allclose(interval.free(values), free, atol=1e-9)
-    slopes = (interval.of(free + 1e-6) - interval.of(free - 1e-6)) / 2e-6
-    np.testing.assert_allclose(interval.slope(free), slopes, rtol=1e-5, atol=1e-9)
-
-
 def test_a_kernel_that_is_none_gives_no_number_and_no_error():
     objective, places = some_objective("logits", "diagonal", "diagonal", False)
     value, gradient = objective(np.full_like(places[0], np.nan))
@@ -130,7 +118,7 @@ def test_no_wild_function_has_a_likelihood_above_one(covariance):
     statistics = grid_statistics(logits, logits.argmax(axis=1), "logits", grid)
     some = replace(naive.some_posterior(grid.low, grid.high, full=False), noise_variance=1e-6)
     nodes = slice(0, grid.size)
-    points, weights = chebyshev_features(grid)
+    points, weights = chebyshev(grid.low, grid.high, N_FEATURES, grid.nodes)
     for _ in range(50):
         moments = Moments(some, grid.nodes)
         moments.shift = generator.choice([-1.0, 1.0], grid.size) * generator.uniform(0, 12)
@@ -138,11 +126,12 @@ def test_no_wild_function_has_a_likelihood_above_one(covariance):
         with np.errstate(over="ignore", invalid="ignore"):
             if covariance == "diagonal":
                 moments.variance = (size[:, 0] * generator.normal(size=grid.size)) ** 2
-                value = terms.diagonal(statistics, moments, nodes)
+                features = None
             else:
                 wild = generator.choice([-1.0, 1.0], weights.shape) * size
                 moments.variance = ((wild @ Gram(some, points).matrix) * wild).sum(axis=1)
-                value = terms.full(statistics, moments, nodes, points, wild)
+                features = points, wild
+            value = expected_log_likelihood(statistics, moments, nodes, features)
         assert not value > 0.0  # where it is no number the optimiser stops
 
 
@@ -197,7 +186,6 @@ def test_collecting_is_the_transpose_of_interpolating(order, rng):
     for m in (mass, other):
         collected = grid.stencil(inputs).collect(m)
         assert np.allclose(collected @ values, (m * grid.interpolate(values, inputs)).sum(axis=1))
-        assert np.allclose(grid.stencil(inputs).sparse(m).toarray(), collected, rtol=0, atol=1e-14)
 
 
 @ORDERS
@@ -262,7 +250,7 @@ def test_statistics_do_not_depend_on_the_blocks(monkeypatch):
 
 def test_chebyshev_features_carry_the_kernel():
     grid = Grid(-30.0, 5.0, 256)
-    points, weights = chebyshev_features(grid)
+    points, weights = chebyshev(grid.low, grid.high, N_FEATURES, grid.nodes)
     for lengthscale in (35.0 / 32.0, 3.0, 40.0):
         small, large = (np.exp(-0.5 * (np.subtract.outer(x, x) / lengthscale) ** 2) for x in (points, grid.nodes))
         assert np.abs(weights @ small @ weights.T - large).max() < 1e-7

@@ -9,24 +9,14 @@ import numpy as np
 import pytest
 
 from calib.base import silent
-from calib.calibrators.gpcalib import training
+from calib.calibrators.gpcalib import GPCalib, training
 from calib.calibrators.gpcalib.statistics import starting_inducing_inputs
 from calib.numerics import log_softmax
 from tests.conftest import ROOT, simulate
 
-OPTIONS = {
-    "space": "logits",
-    "n_inducing": 10,
-    "covariance": "diagonal",
-    "variational": "diagonal",
-    "max_iter": 1000,
-    "device": "cpu",
-    "seed": 0,
-}
 
-
-def fit(logits, labels, progress=silent, **changes):
-    return training.fit_latent_gp(logits, labels, progress=progress, **(OPTIONS | changes)).result
+def fit(logits, labels, progress=silent, **params):
+    return training.fit_latent_gp(logits, labels, GPCalib(device="cpu", **params), None, progress).result
 
 
 def test_the_objective_rises_and_progress_is_told_of_each_step(overconfident):
@@ -90,7 +80,7 @@ def test_an_objective_that_overflows_ends_the_fit_where_it_still_was_a_number(mo
 def test_too_many_rows_are_subsampled_with_the_seed(monkeypatch):
     monkeypatch.setattr("calib.calibrators.gpcalib.training.MOST_ROWS", 100)
     logits, labels = simulate(400, 4)
-    results = [fit(logits, labels, max_iter=1, seed=seed) for seed in (0, 0, 1)]
+    results = [fit(logits, labels, max_iter=1, random_state=seed) for seed in (0, 0, 1)]
     assert [r.n_rows for r in results] == [100, 100, 100]
     assert results[0].trace[0] == results[1].trace[0] != results[2].trace[0]
 
