@@ -10,14 +10,21 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.base import EQUIVARIANT, KEEPS_ACCURACY, NEEDS_CLASSES, Calibrator, Progress, silent
-from calib.calibrators.geometric.reductions import LARGEST_FACTOR, REDUCED_BY, REDUCTIONS, Reduced, reduce_training
+from calib.calibrators.geometric.reductions import (
+    LARGEST_FACTOR,
+    MOST_NUMBERS,
+    REDUCED_BY,
+    REDUCTIONS,
+    Reduced,
+    reduce_training,
+)
 from calib.calibrators.geometric.search import DISTANCES, TrainingSet, nearest
 from calib.calibrators.geometric.search import exact as nearest_planes
-from calib.calibrators.geometric.success_map import MAPS, apply_success_map, check_success_map, fit_success_map
+from calib.calibrators.geometric.success_map import MAPS, apply_success_map, fit_success_map
 from calib.calibrators.logistic import fit_logistic
 from calib.canonical import Scale
 from calib.errors import CalibrationError
-from calib.numerics import LARGEST, MEMORY_ENTRIES, Floats, Ints, block_rows, blocks, one_vs_rest_log_odds
+from calib.numerics import MEMORY_ENTRIES, Floats, Ints, block_rows, blocks, one_vs_rest_log_odds
 from calib.parameters import param, unusable
 
 __all__ = [
@@ -229,14 +236,13 @@ class Geometric(Calibrator):
         return self.confidence_at(*self._signals(logits, features, silent))
 
     def _try_state(self, logits: Floats) -> None:
-        reduced = Reduced(**self.reduced_)
-        reduced.check(logits.shape[1])
-        check_success_map(self.map_)
-        scales = [number for scale in self._scales().values() for number in scale.state().values()]
-        numbers = np.array([*self.limits_, *self.slopes_, *scales])
-        if len(self.limits_) != 2 or self.limits_[0] > self.limits_[1] or not np.abs(numbers).max() <= LARGEST:
-            raise unusable("limits_, slopes_ or scales_ hold no finite numbers")
-        confidence = self.predict_confidence(logits[-2:], np.zeros((2, *reduced.shape), np.float32))  # two extreme rows
+        shape = self.reduced_["shape"]
+        if not 0 < prod(shape) <= MOST_NUMBERS:  # before any row of that size is made
+            raise unusable("reduced_ names no shape of a row of features")
+        confidence = np.append(
+            self.predict_confidence(logits[-3:], np.zeros((3, *shape), np.float32)),
+            self.confidence_at(np.array(self.limits_), np.zeros(2)),
+        )
         if not ((confidence >= 0) & (confidence <= 1)).all():  # also false of NaN
             raise unusable("its confidence does not lie between 0 and 1")
 

@@ -10,18 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from calib.calibrators.geometric.search import TrainingSet, class_numbers, flattened
+from calib.calibrators.geometric.search import class_numbers, flattened
 from calib.errors import CalibrationError
 from calib.numerics import Floats, Ints
-from calib.parameters import unusable
 
 LUMA = (0.299, 0.587, 0.114)
 """Weights of red, green and blue in a grey value (ITU-R BT.601)."""
 
 LARGEST_FACTOR = 32
-
-UNIT_LENGTH = 1.001
-"""No number of a direction is larger, rounding included."""
 
 MOST_NUMBERS = 2**22
 """Numbers in a row of features that a stored calibrator may ask for."""
@@ -51,26 +47,24 @@ def squares(features: Floats) -> Floats:
     return features.reshape(len(features), side, side)
 
 
-def pool(images: Floats, factor: int, kind: str) -> Floats:
-    """Mean or maximum of each ``factor`` x ``factor`` window; windows at the far edges may be smaller.
+def pool(images: Floats, factor: int, gather: np.ufunc) -> Floats:
+    """Each ``factor`` x ``factor`` window gathered by ``np.add`` or ``np.maximum``; those at the far edges are smaller.
 
-    Parameters
-    ----------
-    images : (n, H, W)
-    kind : "mean" or "max".
-
-    Returns
-    -------
-    (n, ceil(H / factor), ceil(W / factor)) in the images' precision.
+    (n, H, W) to (n, ceil(H / factor), ceil(W / factor)), in the images' precision.
     """
-    gather = np.add.reduceat if kind == "mean" else np.maximum.reduceat
     for axis in (1, 2):
-        starts = np.arange(0, images.shape[axis], factor)
-        sizes = np.diff(np.append(starts, images.shape[axis]))
-        images = gather(images, starts, axis=axis)
-        if kind == "mean":
-            images = images / np.expand_dims(sizes, tuple({0, 1, 2} - {axis})).astype(images.dtype)
+        images = gather.reduceat(images, np.arange(0, images.shape[axis], factor), axis=axis)
     return images
+
+
+def mean_pool(images: Floats, factor: int) -> Floats:
+    """Mean of each window of :func:`pool`."""
+    return pool(images, factor, np.add) / pool(np.ones_like(images[:1]), factor, np.add)
+
+
+def max_pool(images: Floats, factor: int) -> Floats:
+    """Maximum of each window of :func:`pool`."""
+    return pool(images, factor, np.maximum)
 
 
 def shrink_bilinear(images: Floats, factor: int) -> Floats:
@@ -87,8 +81,8 @@ def _weights(size: int, factor: int) -> Floats:
 
 
 OF_IMAGES: dict[str, Callable[[Floats, int], Floats]] = {
-    "mean_pool": lambda images, factor: pool(images, factor, "mean"),
-    "max_pool": lambda images, factor: pool(images, factor, "max"),
+    "mean_pool": mean_pool,
+    "max_pool": max_pool,
     "bilinear": shrink_bilinear,
 }
 
@@ -145,22 +139,6 @@ class Reduced:
             return (reduced - self.mean) @ self.components.T
         return reduced if self.pixels is None else reduced[:, self.pixels]
 
-    def check(self, n_classes: int) -> None:
-        """Raise :class:`~calib.errors.CalibrationError` where this is no reduced training set of ``n_classes``.
-
-        Sizes come first, since a changed file may ask for rows of any size.
-        """
-        sizes = [self.factor, *self.shape]
-        whole = all(type(size) is int and size >= 1 for size in sizes) and prod(self.shape) <= MOST_NUMBERS
-        if self.name not in REDUCTIONS or not whole or self.factor > LARGEST_FACTOR:
-            raise unusable("reduced_ names no reduction, or no size of it")
-        labels = TrainingSet.from_arrays(self.train_features, self.train_labels).labels
-        if labels.min() < 0 or labels.max() >= n_classes:
-            raise unusable("reduced_ has training labels that are no classes")
-        mean, directions = self.mean, self.components
-        if directions is not None and (mean is None or mean.ndim != 1 or not np.abs(directions).max() <= UNIT_LENGTH):
-            raise unusable("reduced_ has no principal components")
-
 
 def reduce_training(name: str, factor: int, train_features: Any, train_labels: Any, random_state: int = 0) -> Reduced:
     """Reduce a training set about ``factor``² times.
@@ -188,13 +166,14 @@ def reduce_training(name: str, factor: int, train_features: Any, train_labels: A
     labels = class_numbers(train_labels, len(flat), "training labels")
     shape = list(np.shape(train_features)[1:])
     learned: dict[str, Any] = {}
-    if name == "pca":
+    if name in ("pca", "random_pixels"):
         rows = _grey_rows(flat.reshape(len(flat), *shape))
-        learned = _principal_components(rows, factor, random_state)
-    elif name == "random_pixels":
-        n_pixels = _grey_rows(flat[:1].reshape(-1, *shape)).shape[1]
-        chosen = np.random.default_rng(random_state).choice(n_pixels, _fewer(n_pixels, factor), replace=False)
-        learned = {"pixels": np.sort(chosen)}
+        n_fewer = _fewer(rows.shape[1], factor)
+        if name == "pca":
+            learned = _principal_components(rows, min(n_fewer, len(rows)), random_state)
+        else:
+            chosen = np.random.default_rng(random_state).choice(rows.shape[1], n_fewer, replace=False)
+            learned = {"pixels": np.sort(chosen)}
     reduced = Reduced(name, factor, shape, flat, labels, **learned).transform(flat)
     if name in ("kmeans", "random_set"):
         choose = _centroids if name == "kmeans" else _random_rows
@@ -218,10 +197,9 @@ def _fewer(size: int, factor: int) -> int:
     return max(1, round(size / factor**2))
 
 
-def _principal_components(flat: Floats, factor: int, random_state: int) -> dict[str, Floats]:
+def _principal_components(flat: Floats, n_components: int, random_state: int) -> dict[str, Floats]:
     from sklearn.decomposition import PCA
 
-    n_components = min(_fewer(flat.shape[1], factor), *flat.shape)
     fitted = PCA(n_components, random_state=random_state).fit(flat)
     return {"mean": fitted.mean_.astype(flat.dtype), "components": fitted.components_.astype(flat.dtype)}
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calib.calibrators.isotonic import IsotonicMap
 from calib.calibrators.logistic import fit_logistic
-from calib.numerics import LARGEST, Floats, sigmoid
-from calib.parameters import unusable
+from calib.numerics import Floats, sigmoid
 
 MAPS = ("isotonic", "sigmoid")
 
@@ -31,10 +31,7 @@ def fit_success_map(kind: str, signal: Floats, right: npt.NDArray[np.bool_]) -> 
         What :func:`apply_success_map` needs, as arrays and numbers.
     """
     if kind == "isotonic":
-        from sklearn.isotonic import IsotonicRegression
-
-        regression = IsotonicRegression(out_of_bounds="clip").fit(signal, right.astype(float))
-        return {"knots": regression.X_thresholds_, "values": regression.y_thresholds_}
+        return dict(vars(IsotonicMap.fit(signal, right)))
     slope, intercept = 0.0, 0.0
     if right.any() and not right.all():
         slopes, intercept, _ = fit_logistic(signal[None], right.astype(float))
@@ -48,18 +45,5 @@ def fit_success_map(kind: str, signal: Floats, right: npt.NDArray[np.bool_]) -> 
 def apply_success_map(state: dict[str, Any], signal: Floats) -> Floats:
     """Success rate at some values of the signal, of any shape; NumPy alone."""
     if "knots" in state:
-        rate = np.interp(signal, state["knots"], state["values"])
-        return np.clip(rate, state["values"][0], state["values"][-1])  # rounding may exceed a segment's end
+        return IsotonicMap(**state).apply(signal)
     return sigmoid(state["slope"] * signal + state["intercept"])
-
-
-def check_success_map(state: dict[str, Any]) -> None:
-    """Raise :class:`~calib.errors.CalibrationError` where a map gives no success rates, as where a file was changed."""
-    if "knots" in state:
-        knots, values = state["knots"], state["values"]
-        rises = len(knots) == len(values) > 0 and (np.diff(knots) > 0).all() and (np.diff(values) >= 0).all()
-        within = rises and np.abs(knots).max() <= LARGEST and values[0] >= 0 and values[-1] <= 1
-    else:
-        within = abs(state["slope"]) <= LARGEST and abs(state["intercept"]) <= LARGEST
-    if not within:
-        raise unusable("map_ is no rising map to success rates")

@@ -452,13 +452,10 @@ def test_arrays_that_do_not_fit_are_refused(small, changes, says):
 
 FORGED = {
     "shape": lambda state: state["reduced_"].update(shape=[10**9, 10**9]),
-    "factor": lambda state: state["reduced_"].update(factor=10**400),
-    "training labels": lambda state: state["reduced_"].update(train_labels=np.full(150, 3)),
     "training rows": lambda state: state["reduced_"].update(train_features=np.full((150, 3), np.nan)),
     "components": lambda state: state["reduced_"].update(components=1e300 * state["reduced_"]["components"]),
     "mean": lambda state: state["reduced_"].update(mean=np.zeros((2, 3))),
     "map": lambda state: state["map_"].update(values=np.append(state["map_"]["values"][:-1], 1.5)),
-    "limits": lambda state: state.update(limits_=state["limits_"][::-1]),
     "slopes": lambda state: state.update(slopes_=[np.nan, 0.0]),
     "scales": lambda state: state["scales_"]["training"].update(small="x"),
     "counts": lambda state: state.update(certain_="x"),
