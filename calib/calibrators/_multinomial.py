@@ -1,20 +1,21 @@
-"""Penalised affine maps of log-probabilities that start from temperature scaling, and the matrix of one."""
+"""Penalised changes of temperature scaling whose strength folds choose, and affine maps of log-probabilities."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from calib.base import NEEDS_CLASSES, POSITIVE, Calibrator, Progress, silent
 from calib.calibrators._folds import FOLD_TOLERANCE, Predict, choose_strength
-from calib.calibrators.minimisation import MAX_STEPS, UNFINISHED, minimise_convex
+from calib.calibrators.minimisation import MAX_STEPS, UNFINISHED, Found, minimise_convex
 from calib.calibrators.temperature import TemperatureScaling
 from calib.errors import CalibrationError
-from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, log_softmax, softmax
+from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, log_softmax, row_maxima, softmax
 
 MATRIX_CLASSES = 2000
 """Largest number of classes for which a matrix is fitted: 1 GB."""
@@ -25,59 +26,49 @@ MATRIX_WORK = 20_000_000_000
 _BYTES = 250  # memory that L-BFGS takes for each weight
 _WORK_A_SECOND = 5e9  # rows times squared classes in one pass, by one core
 
+Minimum = Callable[[float, float, Progress], Found]
+"""Weights of least loss at a strength of the penalty, to a tolerance; the steps taken, and whether they converged.
 
-class Problem(Protocol):
-    """The least penalised loss of ``softmax(scores + M x + b)``."""
-
-    def minimum(self, strength: float, tolerance: float, progress: Progress) -> tuple[Floats, Floats, int, bool]:
-        """M, b, how many steps the search took, and whether it converged; it starts where the last one ended.
-
-        M is (n_classes, n_classes), or (n_classes,) for its diagonal, and b (n_classes,).
-        """
-        ...
+It starts where the last search ended. Weights are (n_classes, n_classes + 1), a matrix and behind it the bias, or
+(n_classes, 2), its diagonal and the bias.
+"""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class AffineScaling(Calibrator):
-    """Base of methods that change the log-probabilities after temperature scaling by a penalised affine map.
-
-    ``p = softmax(s + M x + b)`` with s the log-probabilities after temperature scaling, and x what :meth:`_inputs`
-    makes of a row. A class without calibration rows keeps the probability in ``softmax(s)``, and the others share the
-    rest by a map that is fitted to them alone: no label is its own, so that the likelihood would push it to zero.
-    """
+class PenalisedScaling(Calibrator):
+    """Base of methods that change temperature scaling by weights with a penalty."""
 
     traits: ClassVar[frozenset[str]] = Calibrator.traits | {POSITIVE, NEEDS_CLASSES}
 
-    change_dimensions: ClassVar[int] = 2
-    """1 where M is a diagonal, kept as a vector."""
+    choice_note_ = ""
+    device_note_ = ""
 
     # -- what subclasses write -------------------------------------------------------------------------
 
-    def _scores(self, logits: Floats, temperature: float, n_rows: float) -> Floats:
-        """Log-probabilities after temperature scaling fitted to so many rows, (n, n_classes)."""
-        return log_softmax(logits / temperature)
+    def _begin(self, logits: Floats, labels: Ints, weights: Floats) -> Any:
+        """Learn what does not depend on the penalty; returns what :meth:`_finish` needs of these rows."""
+        raise TypeError(f"{type(self).__name__} has no _begin")
 
-    def _inputs(self, logits: Floats, scores: Floats) -> Floats:
-        """What the map acts on, from logits and :meth:`_scores`, both of the classes with calibration rows alone."""
-        return scores
-
-    def _problem(self, scores: Floats, inputs: Floats, labels: Ints, weights: Floats, on_gpu: bool) -> Problem:
-        """The problem whose minimum at a strength is the fit to these rows."""
-        raise TypeError(f"{type(self).__name__} has no _problem")
+    def _finish(
+        self, problem: Any, strength: float | None, tolerance: float = 1e-7, progress: Progress = silent
+    ) -> None:
+        """Learn the weights at a strength of the penalty; None leaves temperature scaling."""
+        raise TypeError(f"{type(self).__name__} has no _finish")
 
     # --------------------------------------------------------------------------------------------------
 
     def notes(self) -> list[str]:
-        notes = [*([] if self.converged_ else [UNFINISHED])]
-        if absent := self.n_classes_ - int(self.learned_.sum()):
-            notes.append(
-                f"{absent} of {self.n_classes_} classes {'has' if absent == 1 else 'have'} no calibration rows, so "
-                f"nothing can be learned about {'it; it keeps' if absent == 1 else 'them; they keep'} what temperature "
-                "scaling gives."
-            )
-        return [*notes, *self.temperature_notes_]
+        unfinished = "" if self.converged_ else UNFINISHED
+        return [note for note in (unfinished, *self.start_notes_, self.device_note_, self.choice_note_) if note]
 
-    def _chosen_strength(
+    def _scale(self, logits: Floats, labels: Ints, weights: Floats) -> None:
+        """Learn temperature scaling."""
+        scaled = TemperatureScaling(device="cpu")
+        scaled._fit(logits, labels, weights=weights, progress=silent)
+        self.temperature_, self.start_notes_ = scaled.temperature_, scaled.notes()
+        self.n_iter_, self.converged_ = 0, True
+
+    def _choose(
         self,
         strengths: Sequence[float],
         logits: Floats,
@@ -89,96 +80,97 @@ class AffineScaling(Calibrator):
         """The penalty that folds choose, None for temperature scaling; stored with what is to be said of it."""
 
         def start(*rows: Any) -> Any:
-            fit = AffineFit(self, *rows)
+            fold = copy(self)
+            problem = fold._begin(*rows)
 
             def at(strength: float | None) -> Predict:
-                fit.at(strength, FOLD_TOLERANCE)
-                return lambda held: _probs(self, held, fit)
+                fold._finish(problem, strength, FOLD_TOLERANCE)
+                return fold._predict
 
             return at
 
+        seed = self.random_state
         choice = choose_strength(
-            strengths,
-            start,
-            logits,
-            labels,
-            weights,
-            clusters=clusters,
-            random_state=self.random_state,
-            progress=progress,
+            strengths, start, logits, labels, weights, clusters=clusters, random_state=seed, progress=progress
         )
         self.penalty_, self.choice_note_ = choice.strength or 0.0, choice.note
         return choice.strength
 
-    def _learn(self, fit: AffineFit) -> None:
-        """Take over what a fit has learned."""
-        self.temperature_, self.temperature_notes_, self.n_rows_ = fit.temperature_, fit.temperature_notes_, fit.n_rows_
-        self.learned_, self.change_, self.bias_ = fit.learned_, fit.change_, fit.bias_
-        self.n_iter_, self.converged_ = fit.n_iter_, fit.converged_
 
-    def _predict(self, logits: Floats) -> Floats:
-        return _probs(self, logits, self)
+@dataclass(eq=False, repr=False, kw_only=True)
+class AffineScaling(PenalisedScaling):
+    """Base of methods that change the log-probabilities after temperature scaling by a penalised affine map.
 
-
-class AffineFit:
-    """A fit to some rows, whose penalty can be changed; each search starts where the one before ended.
-
-    What it learns has the names of the method's attributes; changes and biases of classes without rows are 0.
-
-    Parameters
-    ----------
-    method : what is fitted.
-    logits, labels, weights : the rows; no weight is 0.
-    on_gpu : whether the search runs on a GPU.
+    ``p = softmax(s + M x + b)`` with s the log-probabilities after temperature scaling, and x what :meth:`_inputs`
+    makes of a row. A class without calibration rows keeps the probability in ``softmax(s)``, and the others share the
+    rest by a map that is fitted to them alone: no label is its own, so that the likelihood would push it to zero.
     """
 
-    def __init__(self, method: AffineScaling, logits: Floats, labels: Ints, weights: Floats, on_gpu: bool = False):
-        n_classes = logits.shape[1]
-        scaled = TemperatureScaling(device="cpu")
-        scaled._fit(logits, labels, weights=weights, progress=silent)
-        self.temperature_, self.temperature_notes_ = scaled.temperature_, scaled.notes()
-        self.n_rows_ = float(weights.sum())
+    diagonal: ClassVar[bool] = False
+    """Whether M is a diagonal, kept as a vector."""
+
+    # -- what subclasses write -------------------------------------------------------------------------
+
+    def _scores(self, logits: Floats) -> Floats:
+        """Log-probabilities after temperature scaling, (n, n_classes)."""
+        return log_softmax(logits / self.temperature_)
+
+    def _inputs(self, logits: Floats, scores: Floats) -> Floats:
+        """What the map acts on, from logits and :meth:`_scores`, both of the classes with calibration rows alone."""
+        return scores
+
+    def _problem(self, scores: Floats, inputs: Floats, labels: Ints, weights: Floats, on_gpu: bool) -> Minimum:
+        """The search for the weights of the map that is best for these rows."""
+        raise TypeError(f"{type(self).__name__} has no _problem")
+
+    # --------------------------------------------------------------------------------------------------
+
+    def _begin(self, logits: Floats, labels: Ints, weights: Floats, on_gpu: bool = False) -> Minimum | None:
+        self._scale(logits, labels, weights)
+        self.n_rows_, n_classes = float(weights.sum()), logits.shape[1]
         self.learned_: npt.NDArray[np.bool_] = np.bincount(labels, minlength=n_classes) > 0
-        self.change_, self.bias_ = np.zeros((n_classes,) * method.change_dimensions), np.zeros(n_classes)
-        self.n_iter_, self.converged_ = 0, True
-        self._problem: Problem | None = None
-        if (learned := self.learned_).sum() > 1:
-            scores = method._scores(logits, self.temperature_, self.n_rows_)
-            if not learned.all():
-                logits, scores = logits[:, learned], log_softmax(scores[:, learned])
-                labels = (np.cumsum(learned) - 1)[labels]
-            self._problem = method._problem(scores, method._inputs(logits, scores), labels, weights, on_gpu)
+        learned = self.learned_
+        if absent := n_classes - int(learned.sum()):
+            note = (
+                f"{absent} of {n_classes} classes {'has' if absent == 1 else 'have'} no calibration rows, so "
+                f"nothing can be learned about {'it; it keeps' if absent == 1 else 'them; they keep'} what temperature "
+                "scaling gives."
+            )
+            self.start_notes_ = [note, *self.start_notes_]
+        if learned.sum() < 2:
+            return None
+        scores = self._scores(logits)
+        if absent:
+            logits, scores = logits[:, learned], log_softmax(scores[:, learned])
+            labels = (np.cumsum(learned) - 1)[labels]
+        return self._problem(scores, self._inputs(logits, scores), labels, weights, on_gpu)
 
-    def at(self, strength: float | None, tolerance: float = 1e-7, progress: Progress = silent) -> AffineFit:
-        """Fit with this penalty; None leaves temperature scaling."""
-        self.change_[:], self.bias_[:] = 0.0, 0.0
-        if strength is not None and self._problem is not None:
-            change, bias, self.n_iter_, self.converged_ = self._problem.minimum(strength, tolerance, progress)
-            self.bias_[self.learned_] = bias
-            self.change_[self.learned_ if change.ndim == 1 else np.ix_(self.learned_, self.learned_)] = change
-        return self
+    def _finish(
+        self, problem: Minimum | None, strength: float | None, tolerance: float = 1e-7, progress: Progress = silent
+    ) -> None:
+        learned, n_classes = self.learned_, len(self.learned_)
+        self.change_, self.bias_ = np.zeros(n_classes if self.diagonal else (n_classes, n_classes)), np.zeros(n_classes)
+        if strength is None or problem is None:
+            return
+        weights, self.n_iter_, self.converged_ = problem(strength, tolerance, progress)
+        self.bias_[learned] = weights[:, -1]
+        if self.diagonal:
+            self.change_[learned] = weights[:, 0]
+        else:
+            self.change_[np.ix_(learned, learned)] = weights[:, :-1]
 
-
-def _probs(method: AffineScaling, logits: Floats, by: AffineScaling | AffineFit) -> Floats:
-    """Probabilities of a method by what it, or a fit in a fold, has learned."""
-    scores, some = method._scores(logits, by.temperature_, by.n_rows_), by.learned_
-    if some.all():
-        return softmax(_changed(scores, method._inputs(logits, scores), by.change_, by.bias_))
-    probs = softmax(scores)
-    if some.any():
-        change = by.change_[some] if by.change_.ndim == 1 else by.change_[np.ix_(some, some)]
-        inputs = method._inputs(logits[:, some], scores[:, some])
-        changed = softmax(_changed(scores[:, some], inputs, change, by.bias_[some]))
-        probs[:, some] = probs[:, some].sum(axis=1, keepdims=True) * changed
-    return probs
-
-
-def _changed(scores: Floats, inputs: Floats, change: Floats, bias: Floats) -> Floats:
-    """Scores plus the affine map of the inputs, whose weights are a matrix, or a vector for its diagonal."""
-    result = inputs @ change.T if change.ndim == 2 else inputs * change
-    result += scores
-    result += bias
-    return result
+    def _predict(self, logits: Floats) -> Floats:
+        scores, every = self._scores(logits), bool(self.learned_.all())
+        some = slice(None) if every else np.flatnonzero(self.learned_)
+        inputs, change = self._inputs(logits[:, some], scores[:, some]), self.change_[some]
+        changed = inputs * change if self.diagonal else inputs @ change[:, some].T
+        changed += scores[:, some]
+        changed += self.bias_[some]
+        if every:
+            return softmax(changed)
+        probs = softmax(scores)
+        probs[:, some] = probs[:, some].sum(axis=1, keepdims=True) * softmax(changed)
+        return probs
 
 
 class MatrixProblem:
@@ -186,10 +178,10 @@ class MatrixProblem:
 
     The penalty at a strength s is ``s (off_diagonal sum_{i != j} M_ij^2 + diagonal sum M_ii^2 + bias sum b^2)``.
 
-    L-BFGS is given other weights, in which the loss is about as steep in all directions: inputs along the
-    eigenvectors of their second moments, in which rows count by how uncertain they are, each divided by the root of the
-    curvature that is expected for its class and eigenvector. Where the diagonal has a penalty of its own, it is
-    given weights of its own beside these, which add to it.
+    L-BFGS is given other weights, in which the loss is about as steep in all directions: of each class along the
+    eigenvectors of the inputs' second moments, in which rows count by how uncertain they are, in units of one over the
+    root of the curvature that is expected there. Where the diagonal has a penalty of its own, it is given weights of
+    its own beside these, which add to it.
 
     Parameters
     ----------
@@ -204,91 +196,65 @@ class MatrixProblem:
     ):
         n, n_classes = scores.shape
         self._scores, self._labels = scores, labels
+        self._design = np.column_stack([inputs, np.ones(n)])
+        self._last = np.zeros((n_classes, n_classes + 1))
         self._off_diagonal, self._diagonal = off_diagonal, diagonal
-        self._bias_unit = np.sqrt(off_diagonal / bias)  # the bias is the weight of an input that is always this
-        moments, self._curvature = np.zeros((n_classes + 1, n_classes + 1)), np.zeros(n_classes)
-        self._of_diagonal = np.zeros(n_classes)
+        self._penalty = np.full(self._last.shape, off_diagonal)
+        np.fill_diagonal(self._penalty, diagonal)
+        self._penalty[:, -1] = bias
+        moments, curvature, self._of_diagonal = np.zeros((n_classes + 1,) * 2), np.zeros(n_classes), np.zeros(n_classes)
         for rows in blocks(n, n_classes, MEMORY_ENTRIES):
-            probs, design = softmax(scores[rows]), self._design(inputs[rows])
+            probs, design = softmax(scores[rows]), self._design[rows]
             variances = probs * (1 - probs)
-            self._curvature += variances.sum(axis=0) / n
+            curvature += variances.sum(axis=0) / n
             self._of_diagonal += np.einsum("nk,nk->k", variances, inputs[rows] ** 2) / n
             moments += (design * variances.sum(axis=1)[:, None]).T @ design
-        moments /= max(n * float(self._curvature.sum()), np.finfo(float).tiny)
+        # In units in which a penalty on the bias is that on other weights.
+        self._units = np.append(np.ones(n_classes), np.sqrt(off_diagonal / bias))
+        moments *= np.outer(self._units, self._units) / max(n * float(curvature.sum()), np.finfo(float).tiny)
         eigenvalues, self._axes = np.linalg.eigh(moments)
-        self._eigenvalues = np.maximum(eigenvalues, 0.0)
-        self._inputs = np.empty((n, n_classes + 1))
-        for rows in blocks(n, n_classes, MEMORY_ENTRIES):
-            np.matmul(self._design(inputs[rows]), self._axes, out=self._inputs[rows])
-        self._last = np.zeros((n_classes, n_classes + 1))
-
-    def _design(self, inputs: Floats) -> Floats:
-        return np.column_stack([inputs, np.full(len(inputs), self._bias_unit)])
+        self._curvature = np.outer(curvature, np.maximum(eigenvalues, 0.0))
 
     def value(self, weights: Floats, strength: float) -> tuple[float, Floats]:
-        """The objective and its gradient at (n_classes, n_classes + 1) weights of the inputs along the eigenvectors."""
+        """The objective and its gradient at (n_classes, n_classes + 1) weights, M and behind it b."""
         n, n_classes = self._scores.shape
-        loss, gradient = 0.0, np.zeros(weights.shape)
+        loss, gradient = 0.0, strength * self._penalty * weights
+        penalty = float(np.vdot(gradient, weights))
+        gradient *= 2
         for rows in blocks(n, n_classes, MEMORY_ENTRIES):  # large blocks, for the matrix products
-            scores = self._inputs[rows] @ weights.T
+            scores, labels, each = self._design[rows] @ weights.T, self._labels[rows], np.arange(rows.stop - rows.start)
             scores += self._scores[rows]
-            in_block, residual = _loss_and_residual(scores, self._labels[rows])
-            loss += in_block
-            gradient += residual.T @ self._inputs[rows]
-        gradient /= n
-        gradient += 2 * strength * self._off_diagonal * weights
-        penalty = self._off_diagonal * float(np.vdot(weights, weights))
-        if self._diagonal != self._off_diagonal:
-            more, axes = self._diagonal - self._off_diagonal, self._axes[:n_classes]
-            diagonal = self._diagonal_of(weights)
-            penalty += more * float(diagonal @ diagonal)
-            gradient += 2 * strength * more * diagonal[:, None] * axes
-        return loss / n + strength * penalty, gradient
+            scores -= row_maxima(scores)
+            loss -= float(scores[each, labels].sum())
+            residual = np.exp(scores, out=scores)
+            total = residual.sum(axis=1)
+            loss += float(np.log(total).sum())
+            residual /= total[:, None]
+            residual[each, labels] -= 1.0
+            gradient += residual.T @ self._design[rows] / n
+        return loss / n + penalty, gradient
 
-    def minimum(
-        self, strength: float, tolerance: float = 1e-7, progress: Progress = silent
-    ) -> tuple[Floats, Floats, int, bool]:
-        """See :class:`Problem`."""
-        shape, n_classes = self._last.shape, len(self._last)
-        axes = self._axes[:n_classes]
-        unit = (np.outer(self._curvature, self._eigenvalues) + 2 * strength * self._off_diagonal) ** -0.5
-        of_diagonal = (self._of_diagonal + 2 * strength * self._diagonal) ** -0.5
-        if self._diagonal == self._off_diagonal:
-            of_diagonal = np.empty(0)
+    def minimum(self, strength: float, tolerance: float = 1e-7, progress: Progress = silent) -> Found:
+        """The weights of least value, from where the last search ended."""
+        shape, along = self._last.shape, self._axes * self._units[:, None]
+        unit = (self._curvature + 2 * strength * self._off_diagonal) ** -0.5
+        own = (self._of_diagonal + 2 * strength * self._diagonal) ** -0.5
+        own = own[: 0 if self._diagonal == self._off_diagonal else None]
+        diagonal = np.arange(len(own))
 
         def weights(values: Floats) -> Floats:
-            made = unit * values[: unit.size].reshape(shape)
-            if of_diagonal.size:
-                made += (of_diagonal * values[unit.size :])[:, None] * axes
+            made = (unit * values[: unit.size].reshape(shape)) @ along.T
+            made[diagonal, diagonal] += own * values[unit.size :]
             return made
 
         def objective(values: Floats) -> tuple[float, Floats]:
             value, gradient = self.value(weights(values), strength)
-            more = of_diagonal * self._diagonal_of(gradient) if of_diagonal.size else of_diagonal
-            return value, np.concatenate([(unit * gradient).ravel(), more])
+            return value, np.concatenate([(unit * (gradient @ along)).ravel(), own * gradient[diagonal, diagonal]])
 
-        start = np.concatenate([(self._last / unit).ravel(), np.zeros(len(of_diagonal))])
+        start = np.concatenate([((self._last / self._units) @ self._axes / unit).ravel(), np.zeros(len(own))])
         values, n_iter, converged = minimise_convex(objective, start, progress, tolerance=tolerance)
         self._last = weights(values)
-        change = self._last @ self._axes.T
-        return np.ascontiguousarray(change[:, :-1]), change[:, -1] * self._bias_unit, n_iter, converged
-
-    def _diagonal_of(self, weights: Floats) -> Floats:
-        """The weights of each class's own input, from those along the eigenvectors."""
-        return np.einsum("kj,kj->k", weights, self._axes[: len(weights)])
-
-
-def _loss_and_residual(scores: Floats, labels: Ints) -> tuple[float, Floats]:
-    """Cross-entropy summed over the rows, and softmax minus the one-hot labels, which takes the place of the scores."""
-    rows = np.arange(len(labels))
-    scores -= scores.max(axis=1, keepdims=True)
-    loss = -float(scores[rows, labels].sum())
-    residual = np.exp(scores, out=scores)
-    total = residual.sum(axis=1)
-    loss += float(np.log(total).sum())
-    residual /= total[:, None]
-    residual[rows, labels] -= 1.0
-    return loss, residual
+        return self._last, n_iter, converged
 
 
 def check_matrix(n: int, n_classes: int) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.base import Progress
-from calib.calibrators._multinomial import AffineFit, AffineScaling, MatrixProblem, check_matrix
+from calib.calibrators._multinomial import AffineScaling, MatrixProblem, Minimum, check_matrix
 from calib.numerics import Floats, Ints, log_softmax
 
 PENALTIES = (3000.0, 1000.0, 300.0, 100.0, 30.0, 10.0, 3.0)
@@ -37,16 +37,13 @@ class DirichletCalibration(AffineScaling):
     ) -> None:
         check_matrix(*logits.shape)
         rows = logits, labels, np.ones(len(labels))
-        strength = self._chosen_strength(PENALTIES, *rows, clusters, progress)
-        self._learn(AffineFit(self, *rows).at(strength, progress=progress))
-
-    def notes(self) -> list[str]:
-        return [*super().notes(), self.choice_note_]
+        strength = self._choose(PENALTIES, *rows, clusters, progress)
+        self._finish(self._begin(*rows), strength, progress=progress)
 
     def _inputs(self, logits: Floats, scores: Floats) -> Floats:
         return log_softmax(logits)
 
-    def _problem(self, scores: Floats, inputs: Floats, labels: Ints, weights: Floats, on_gpu: bool) -> MatrixProblem:
+    def _problem(self, scores: Floats, inputs: Floats, labels: Ints, weights: Floats, on_gpu: bool) -> Minimum:
         n, n_classes = inputs.shape
         unit = n_classes / n
-        return MatrixProblem(scores, inputs, labels, off_diagonal=unit, diagonal=unit, bias=unit / 10)
+        return MatrixProblem(scores, inputs, labels, off_diagonal=unit, diagonal=unit, bias=unit / 10).minimum

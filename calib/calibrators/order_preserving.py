@@ -8,19 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import (
-    KEEPS_ACCURACY,
-    KEEPS_HALF,
-    KEEPS_RANKING,
-    NEEDS_CLASSES,
-    POSITIVE,
-    Calibrator,
-    Progress,
-    silent,
-)
-from calib.calibrators._folds import FOLD_TOLERANCE, Predict, choose_strength
-from calib.calibrators.minimisation import UNFINISHED, Found, minimise_convex
-from calib.calibrators.temperature import TemperatureScaling
+from calib.base import KEEPS_ACCURACY, KEEPS_HALF, KEEPS_RANKING, Progress, silent
+from calib.calibrators._multinomial import PenalisedScaling
+from calib.calibrators.minimisation import Found, minimise_convex
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
 from calib.parameters import unusable
 
@@ -32,7 +22,7 @@ PENALTIES = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class OrderPreservingScaling(Calibrator):
+class OrderPreservingScaling(PenalisedScaling):
     """Weigh each gap between neighbouring logits of a sorted row by its rank; keeps the accuracy and every ranking.
 
     The form with constant weights of Rahimi, Shaban, Cheng, Hartley and Boots, Intra Order-Preserving Functions for
@@ -48,40 +38,25 @@ class OrderPreservingScaling(Calibrator):
     classes this is temperature scaling.
     """
 
-    traits: ClassVar[frozenset[str]] = Calibrator.traits | {
-        POSITIVE,
-        NEEDS_CLASSES,
-        KEEPS_HALF,
-        KEEPS_ACCURACY,
-        KEEPS_RANKING,
-    }
-
-    def notes(self) -> list[str]:
-        return [*([] if self.converged_ else [UNFINISHED]), *self.temperature_notes_, self.choice_note_]
+    traits: ClassVar[frozenset[str]] = PenalisedScaling.traits | {KEEPS_HALF, KEEPS_ACCURACY, KEEPS_RANKING}
 
     def _fit(
         self, logits: Floats, labels: Ints, *, progress: Progress, clusters: npt.NDArray[Any] | None = None
     ) -> None:
-        choice = choose_strength(
-            PENALTIES,
-            _fit_in_fold,
-            logits,
-            labels,
-            np.ones(len(labels)),
-            clusters=clusters,
-            random_state=self.random_state,
-            progress=progress,
-        )
-        self.penalty_, self.choice_note_ = choice.strength or 0.0, choice.note
-        self._fit_at(choice.strength, logits, labels, progress)
+        rows = logits, labels, np.ones(len(labels))
+        strength = self._choose(PENALTIES, *rows, clusters, progress)
+        self._finish(self._begin(*rows), strength, progress=progress)
 
-    def _fit_at(self, strength: float | None, logits: Floats, labels: Ints, progress: Progress = silent) -> None:
-        """Fit to all rows with this penalty, None for temperature scaling."""
-        problem, scaled = _problem_of(logits, labels)
-        self.temperature_, self.temperature_notes_ = scaled.temperature_, scaled.notes()
-        self.weights_, self.n_iter_, self.converged_ = np.ones(logits.shape[1] - 1), 0, True
+    def _begin(self, logits: Floats, labels: Ints, weights: Floats) -> GapProblem:
+        self._scale(logits, labels, weights)
+        return GapProblem(*sorted_gaps(logits, labels), self.temperature_)
+
+    def _finish(
+        self, problem: GapProblem, strength: float | None, tolerance: float = 1e-7, progress: Progress = silent
+    ) -> None:
+        self.weights_ = np.ones(self.n_classes_ - 1)
         if strength is not None:
-            self.weights_, self.n_iter_, self.converged_ = problem.minimum(strength, progress=progress)
+            self.weights_, self.n_iter_, self.converged_ = problem.minimum(strength, tolerance, progress)
 
     def _try_state(self, logits: Floats) -> None:
         if not (self.weights_ >= 0).all():
@@ -90,24 +65,6 @@ class OrderPreservingScaling(Calibrator):
 
     def _predict(self, logits: Floats) -> Floats:
         return gap_probs(logits, self.weights_ / self.temperature_)
-
-
-def _problem_of(logits: Floats, labels: Ints) -> tuple[GapProblem, TemperatureScaling]:
-    scaled = TemperatureScaling(device="cpu")
-    scaled._fit(logits, labels, progress=silent)
-    return GapProblem(*sorted_gaps(logits, labels), scaled.temperature_), scaled
-
-
-def _fit_in_fold(logits: Floats, labels: Ints, weights: Floats) -> Any:
-    problem, scaled = _problem_of(logits, labels)
-
-    def at(strength: float | None) -> Predict:
-        found = np.ones(logits.shape[1] - 1)
-        if strength is not None:
-            found, _, _ = problem.minimum(strength, FOLD_TOLERANCE)
-        return lambda held: gap_probs(held, found / scaled.temperature_)
-
-    return at
 
 
 def sorted_gaps(logits: Floats, labels: Ints) -> tuple[Floats, Ints]:

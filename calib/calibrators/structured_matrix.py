@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.base import Progress
-from calib.calibrators._multinomial import AffineFit, AffineScaling, MatrixProblem, check_matrix
+from calib.calibrators._multinomial import AffineScaling, MatrixProblem, Minimum, check_matrix
 from calib.calibrators.structured_vector import smoothed_scores
 from calib.numerics import Floats, Ints
 
@@ -29,11 +29,11 @@ class StructuredMatrixScaling(AffineScaling):
 
     def _fit(self, logits: Floats, labels: Ints, *, progress: Progress) -> None:
         check_matrix(*logits.shape)
-        self._learn(AffineFit(self, logits, labels, np.ones(len(labels))).at(1.0, progress=progress))
+        self._finish(self._begin(logits, labels, np.ones(len(labels))), 1.0, progress=progress)
 
-    def _scores(self, logits: Floats, temperature: float, n_rows: float) -> Floats:
-        return smoothed_scores(logits, temperature, n_rows)
+    def _scores(self, logits: Floats) -> Floats:
+        return smoothed_scores(logits, self.temperature_, self.n_rows_)
 
-    def _problem(self, scores: Floats, inputs: Floats, labels: Ints, weights: Floats, on_gpu: bool) -> MatrixProblem:
+    def _problem(self, scores: Floats, inputs: Floats, labels: Ints, weights: Floats, on_gpu: bool) -> Minimum:
         n, k = inputs.shape
-        return MatrixProblem(scores, inputs, labels, off_diagonal=k * (k - 1) / n, diagonal=k / n, bias=k / n)
+        return MatrixProblem(scores, inputs, labels, off_diagonal=k * (k - 1) / n, diagonal=k / n, bias=k / n).minimum

@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from calib.base import Progress, silent
-from calib.calibrators._multinomial import AffineFit, AffineScaling
+from calib.calibrators._multinomial import AffineScaling, Minimum
 from calib.calibrators.backend import Loss, counted, run
-from calib.calibrators.minimisation import minimise_convex, newton
+from calib.calibrators.minimisation import Found, minimise_convex, newton
 from calib.calibrators.temperature import DEVICE_HELP
 from calib.hardware import DEVICES
 from calib.numerics import Floats, Ints, softmax
@@ -26,26 +26,23 @@ class DiagonalScaling(AffineScaling):
 
     device: str = param("auto", choices=DEVICES, help=DEVICE_HELP)
 
-    change_dimensions: ClassVar[int] = 1
-
-    def notes(self) -> list[str]:
-        return [*super().notes(), *([self.device_note_] if self.device_note_ else [])]
+    diagonal: ClassVar[bool] = True
 
     def _fit_at(
         self, strength: float | None, logits: Floats, labels: Ints, weights: Floats, progress: Progress
     ) -> None:
         """Fit to all rows with this penalty, None for temperature scaling alone."""
 
-        def search(on_gpu: bool) -> AffineFit:
-            return AffineFit(self, logits, labels, weights, on_gpu).at(strength, progress=progress)
+        def search(on_gpu: bool) -> None:
+            self._finish(self._begin(logits, labels, weights, on_gpu), strength, progress=progress)
 
         ran = run(search, self.device, logits.shape)
-        self._learn(ran.result)
         self.device_, self.device_note_ = ran.device, ran.note
 
-    def _problem(self, scores: Floats, inputs: Floats, labels: Ints, weights: Floats, on_gpu: bool) -> VectorProblem:
+    def _problem(self, scores: Floats, inputs: Floats, labels: Ints, weights: Floats, on_gpu: bool) -> Minimum:
         n_classes = inputs.shape[1]
-        return VectorProblem(Loss(inputs, labels, weights, on_gpu), n_classes, n_classes / float(weights.sum()))
+        loss = Loss(inputs, labels, weights, on_gpu)
+        return VectorProblem(loss, n_classes, n_classes / float(weights.sum())).minimum
 
 
 class VectorProblem:
@@ -62,10 +59,8 @@ class VectorProblem:
         self._loss, self._n_classes, self._unit = loss, n_classes, unit
         self._last: Floats = np.zeros(2 * n_classes)
 
-    def minimum(
-        self, strength: float, tolerance: float = 1e-7, progress: Progress = silent
-    ) -> tuple[Floats, Floats, int, bool]:
-        """See :class:`calib.calibrators._multinomial.Problem`."""
+    def minimum(self, strength: float, tolerance: float = 1e-7, progress: Progress = silent) -> Found:
+        """The weights of least value, (n_classes, 2), v and b, from where the last search ended."""
         loss, penalty, k = self._loss, strength * self._unit, self._n_classes
         if k <= NEWTON_CLASSES and not loss.on_gpu:
 
@@ -76,7 +71,7 @@ class VectorProblem:
 
             # The last step squares the error that is left.
             self._last, n_iter, converged = newton(with_curvature, self._last, tolerance**0.5, progress)
-            return self._last[:k].copy(), self._last[k:].copy(), n_iter, converged
+            return self._last.reshape(2, k).T, n_iter, converged
         # In this unit the penalty is half the squared length, so that no direction is steeper than the data make it.
         unit = (2 * penalty) ** -0.5
 
@@ -87,7 +82,7 @@ class VectorProblem:
 
         found, n_iter, converged = minimise_convex(objective, self._last / unit, progress, tolerance=tolerance)
         self._last = unit * found
-        return self._last[:k].copy(), self._last[k:].copy(), n_iter, converged
+        return self._last.reshape(2, k).T, n_iter, converged
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -111,8 +106,8 @@ class StructuredScaling(DiagonalScaling):
     def _fit(self, logits: Floats, labels: Ints, *, progress: Progress, weights: Floats | None = None) -> None:
         self._fit_at(1.0, *counted(logits, labels, weights), progress)
 
-    def _scores(self, logits: Floats, temperature: float, n_rows: float) -> Floats:
-        return smoothed_scores(logits, temperature, n_rows)
+    def _scores(self, logits: Floats) -> Floats:
+        return smoothed_scores(logits, self.temperature_, self.n_rows_)
 
 
 def smoothed_scores(logits: Floats, temperature: float, n_rows: float) -> Floats:

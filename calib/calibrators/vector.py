@@ -46,7 +46,4 @@ class VectorScaling(DiagonalScaling):
         if clusters is not None and weights is not None:
             clusters = clusters[weights > 0]
         rows = counted(logits, labels, weights)
-        self._fit_at(self._chosen_strength(PENALTIES, *rows, clusters, progress), *rows, progress)
-
-    def notes(self) -> list[str]:
-        return [*super().notes(), self.choice_note_]
+        self._fit_at(self._choose(PENALTIES, *rows, clusters, progress), *rows, progress)

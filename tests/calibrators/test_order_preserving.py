@@ -20,7 +20,8 @@ def fitted_at(penalty: float, logits, labels) -> OrderPreservingScaling:
     """A fit with a penalty that no folds chose."""
     fitted = OrderPreservingScaling()
     fitted.n_classes_ = logits.shape[1]
-    fitted._fit_at(penalty, logits - logits.max(axis=1, keepdims=True), labels)
+    rows = logits - logits.max(axis=1, keepdims=True), labels, np.ones(len(labels))
+    fitted._finish(fitted._begin(*rows), penalty)
     return fitted
 
 
