@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 from calib.base import KEEPS_ACCURACY, Calibrator
-from calib.calibrators.gpcalib.interpolation import Grid
-from calib.calibrators.gpcalib.posterior import STEEP, check_shifts, monotone_shifts
 from calib.errors import CalibrationError
 from calib.numerics import softmax
 from calib.parameters import MOST_CLASSES
@@ -68,29 +66,3 @@ def test_what_is_missing_or_no_dictionary_is_refused(state):
     for wrong in ({"n_classes_": 4}, [], None):
         with pytest.raises(CalibrationError, match="cannot be used"):
             Shifted().set_state(wrong)
-
-
-def test_the_cubic_through_exponentials_is_positive_up_to_the_steepest_shifts_that_are_taken():
-    """On six nodes, for all shifts that go up or down by the most at each of them."""
-    grid, at = Grid(0.0, 5.0, 6), np.linspace(0.0, 5.0, 501)
-    lowest = []
-    for bound in (2 * STEEP, 4 * STEEP):
-        steps = bound * np.stack(np.meshgrid(*[[-1.0, 0.0, 1.0]] * 5), axis=-1).reshape(-1, 5)
-        shifts = np.concatenate([np.zeros((len(steps), 1)), np.cumsum(steps, axis=1)], axis=1)
-        lowest.append(min(grid.interpolate(np.exp(shift), at).min() for shift in shifts))
-        refused = bound > 2 * STEEP
-        with pytest.raises(CalibrationError) if refused else np.errstate():
-            check_shifts(shifts, grid, "logits", monotone=False)
-    assert lowest[0] > 0 > lowest[1]
-
-
-@pytest.mark.parametrize("space", ["logits", "probs"])
-def test_shifts_that_fall_are_refused_where_they_were_promised_to_rise(rng, space):
-    grid = Grid(0.0, 1.0, 64, order=1)
-    shifts = rng.normal(size=(3, 64))
-    risen = monotone_shifts(shifts, grid, space)
-    check_shifts(risen, grid, space, monotone=True)
-    check_shifts(shifts, grid, space, monotone=False)
-    for wrong, at in ((shifts, grid), (risen, Grid(0.0, 1.0, 64))):
-        with pytest.raises(CalibrationError, match="shift"):
-            check_shifts(wrong, at, space, monotone=True)

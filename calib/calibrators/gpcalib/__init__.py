@@ -24,7 +24,7 @@ from calib.base import (
     silent,
 )
 from calib.calibrators.gpcalib.interpolation import Grid
-from calib.calibrators.gpcalib.posterior import LatentTable, check_shifts, keep_predicted, tabulate
+from calib.calibrators.gpcalib.posterior import LatentTable, keep_predicted, tabulate
 from calib.calibrators.gpcalib.prediction import predict
 from calib.calibrators.gpcalib.statistics import (
     QuadraticLikelihood,
@@ -36,7 +36,7 @@ from calib.calibrators.gpcalib.statistics import (
 from calib.errors import CalibrationError, missing_package
 from calib.hardware import DEVICES
 from calib.numerics import LARGEST, PREDICTED_ENTRIES, Floats, Ints, blocks
-from calib.parameters import number_fault, param, unusable
+from calib.parameters import param, unusable
 
 FIXED = ("inputs", "covariance", "monotone")
 """Parameters that prediction must have as the fit had them."""
@@ -46,9 +46,6 @@ KEEPING = ("mean", "draws")
 
 COLLAPSED = 1e-3
 """Range of the latent shift over the data below which it changes no probability visibly."""
-
-LEAST = {"offset_": -LARGEST, "scale_": 1 / LARGEST, "variance_": 0, "lengthscale_": 1 / LARGEST, "noise_variance_": 0}
-"""The least value of each learned number; the largest is :data:`calib.numerics.LARGEST`."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -166,15 +163,7 @@ class GPCalib(Calibrator):
         ran = fit_latent_gp(in_units(logits, self.offset_, self.scale_), labels, self, earlier, progress)
         fit, posterior = ran.result, ran.result.posterior
         low, high = fit.likelihood.low, fit.likelihood.high
-        table = tabulate(
-            posterior,
-            low,
-            high,
-            self.inputs,
-            n_draws=self.n_draws,
-            seed=self.random_state,
-            monotone=self.monotone,
-        )
+        table = tabulate(posterior, low, high, self.inputs, self.n_draws, self.random_state, self.monotone)
         self.variance_, self.lengthscale_ = posterior.variance, posterior.lengthscale
         self.noise_variance_ = posterior.noise_variance
         self.inducing_inputs_ = posterior.inducing_inputs
@@ -272,21 +261,13 @@ class GPCalib(Calibrator):
     def _try_state(self, logits: Floats) -> None:
         super()._try_state(logits)
         state = self.get_state()
-        for name, least in LEAST.items():
-            if fault := number_fault(state.get(name), False, least, LARGEST):
-                raise unusable(f"{name} {fault}")
         root = "mm" if np.ndim(state.get("q_sqrt_", 0.0)) == 2 else "m"
-        _check_arrays(state, inducing_inputs_="m", q_mean_="m", q_sqrt_=root, objective_trace_="t")
-        _check_arrays(state, grid_="g", shift_mean_="g", shift_variance_="g", shift_draws_="dg")
-        earlier = state.get("quadratic_likelihood_", {})
+        _check_arrays(state, variance_="", lengthscale_="", inducing_inputs_="m", q_mean_="m", q_sqrt_=root)
+        _check_arrays(state, grid_="g", shift_mean_="g", shift_variance_="g", shift_draws_="dg", noise_variance_="")
+        earlier = state.get("quadratic_likelihood_")
         _check_arrays(earlier, low="", high="", constant="", slope="p", curvature="pp", variance_slope="p")
-        if not earlier["low"] < earlier["high"]:
-            raise unusable("quadratic_likelihood_ has no range")
-        if not isinstance(self.fitted_as_, dict) or set(self.fitted_as_) != set(FIXED):
+        if set(self.fitted_as_) != set(FIXED):
             raise unusable("fitted_as_ is incomplete")
-        if self.shift_variance_.min() < 0:
-            raise unusable("shift_variance_ is negative")
-        check_shifts(np.vstack([self.shift_mean_, self.shift_draws_]), self.grid(), self.inputs, self.monotone)
 
 
 def _check_arrays(values: Any, **shapes: str) -> None:

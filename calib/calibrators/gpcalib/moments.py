@@ -33,7 +33,7 @@ class Moments:
         self._apart = q.inducing_inputs[:, None] - inputs
         self._correlation = np.exp((-0.5 / q.lengthscale**2) * self._apart**2)
         self.projection = self._inverse @ (q.variance * self._correlation)
-        self.spread = self._spread(self.projection)
+        self.spread = q.spread(self.projection)
         self.shift = q.q_mean @ self.projection
         self.variance = q.variance + q.noise_variance + (self.spread**2 - self.projection**2).sum(axis=0)
         self.by_shift, self.by_variance, self.by_noise = np.zeros(len(inputs)), np.zeros(len(inputs)), 0.0
@@ -92,10 +92,6 @@ class Moments:
             q_mean=self.projection @ self.by_shift - q.q_mean,
             q_sqrt=self._by_root - root + inverse,
         )
-
-    def _spread(self, projection: Floats) -> Floats:
-        root = self.posterior.q_sqrt
-        return root[:, None] * projection if root.ndim == 1 else root.T @ projection
 
     def _add_spread(self, part: slice, by_spread: Floats) -> None:
         """Go back from the spread to the projection and the root."""

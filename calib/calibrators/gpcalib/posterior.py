@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.calibrators.gpcalib.interpolation import Grid
-from calib.numerics import LARGEST, Floats
-from calib.parameters import ROUNDING, unusable
+from calib.numerics import Floats
 
 JITTER = 1e-6
 """Added to the diagonal of K_uu beside the white noise, which tends to fall to nothing."""
@@ -45,7 +44,7 @@ class Posterior:
     def covariance(self, inputs: Floats) -> Floats:
         """Joint covariance of the noise-free latent function at ``inputs``, shape (n, n)."""
         projection = self._projection(inputs)
-        spread = self._spread(projection)
+        spread = self.spread(projection)
         return self.kernel(inputs, inputs) - projection.T @ projection + spread.T @ spread
 
     def _projection(self, inputs: Floats) -> Floats:
@@ -54,7 +53,8 @@ class Posterior:
         k_uu[np.diag_indices_from(k_uu)] += self.noise_variance + JITTER
         return np.linalg.solve(np.linalg.cholesky(k_uu), self.kernel(self.inducing_inputs, inputs))
 
-    def _spread(self, projection: Floats) -> Floats:
+    def spread(self, projection: Floats) -> Floats:
+        """``S^(T/2)`` times a projection, shape (m, n)."""
         return self.q_sqrt[:, None] * projection if self.q_sqrt.ndim == 1 else self.q_sqrt.T @ projection
 
 
@@ -96,36 +96,11 @@ def monotone_shifts(shifts: Floats, grid: Grid, space: str) -> Floats:
     """
     from scipy.optimize import isotonic_regression
 
-    allowed = np.concatenate([[0.0], np.cumsum(allowed_falls(grid, space))])
+    prior_slope = np.ones(grid.size - 1) if space == "logits" else 1.0 / grid.nodes[1:]
+    falls = np.log1p(np.diff(grid.nodes) * (prior_slope - SMALLEST_SLOPE))
+    allowed = np.concatenate([[0.0], np.cumsum(falls)])
     projected = [isotonic_regression(shift + allowed).x for shift in np.atleast_2d(shifts)]
     return (np.array(projected) - allowed).reshape(shifts.shape)
-
-
-def allowed_falls(grid: Grid, space: str) -> Floats:
-    """By how much a shift may fall from each node to the next, shape (grid.size - 1,); see :func:`monotone_shifts`."""
-    prior_slope = np.ones(grid.size - 1) if space == "logits" else 1.0 / grid.nodes[1:]
-    return np.log1p(np.diff(grid.nodes) * (prior_slope - SMALLEST_SLOPE))
-
-
-def check_shifts(shifts: Floats, grid: Grid, space: str, monotone: bool) -> None:
-    """Refuse functions on a grid that no fit tabulates: some of their predictions would not be probabilities.
-
-    The cubic through ``exp(a)`` is positive while ``a`` changes by at most 1 between nodes, twice what a fit allows.
-
-    Raises
-    ------
-    CalibrationError
-        For (n, grid.size) shifts that are too steep, or fall with ``monotone``, and for a grid that is none.
-    """
-    if grid.order not in (1, 3) or grid.size < 4 or not grid.spacing > 1 / LARGEST:
-        raise unusable(f"order {grid.order} on {grid.size} nodes from {grid.low} to {grid.high} is no interpolation")
-    change = np.diff(shifts, axis=1)
-    if grid.order == 3 and (monotone or np.abs(change[1:]).max() > 2 * STEEP):
-        raise unusable("shift_draws_ is too steep for its interpolation")
-    if monotone and not (space == "logits" or grid.low == 0):
-        raise unusable("grid_ does not begin at the probability 0")
-    if monotone and (change < -allowed_falls(grid, space) - ROUNDING).any():
-        raise unusable("shift_mean_ or shift_draws_ falls though monotone=True")
 
 
 def keep_predicted(probs: Floats, logits: Floats) -> None:
@@ -149,8 +124,8 @@ REVERTED = 6.5
 
 MOST_NODES = 2048
 STEEP = 0.5
-"""Largest change of a shift between neighbouring nodes: the cubic through ``exp(a)`` is then right to 0.2 %, and
-where it cannot be had, a straight line at least stays positive."""
+"""Largest change of a shift between neighbouring nodes: the cubic through ``exp(a)`` is then right to 0.2 % and
+positive. Where it cannot be had, a straight line is positive."""
 
 WIDEST = 3.0
 """Largest standard deviation of the draws in log-odds: a factor of 20 in the odds."""
@@ -176,7 +151,7 @@ class LatentTable:
 
 
 def tabulate(
-    posterior: Posterior, low: float, high: float, space: str, *, n_draws: int, seed: int, monotone: bool
+    posterior: Posterior, low: float, high: float, space: str, n_draws: int, seed: int, monotone: bool
 ) -> LatentTable:
     """Tabulate a posterior for prediction.
 

@@ -13,7 +13,7 @@ from calib.base import Progress
 from calib.calibrators.backend import Ran, run, tensorflow
 from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.objective import Objective
-from calib.calibrators.gpcalib.posterior import Posterior
+from calib.calibrators.gpcalib.posterior import STEEP, Posterior
 from calib.calibrators.gpcalib.statistics import (
     QuadraticLikelihood,
     grid_statistics,
@@ -104,9 +104,6 @@ def _ending(result: OptimizeResult, n_iter: int) -> tuple[bool, str]:
 
 MOST_ROWS = 50_000
 """More calibration rows than this no longer move a function with ten inducing inputs; they are subsampled."""
-
-STEEPEST = 0.5
-"""Change of the shift between neighbouring nodes up to which interpolating its exponential is exact to 0.2 %."""
 
 REFINEMENT = 4
 """How much finer the grid of the second attempt is, where the first was too coarse."""
@@ -212,4 +209,4 @@ def _resolved(posterior: Posterior, grid: Grid, trace: Floats) -> bool:
     Where it does not, the optimiser has found a fault of the interpolation, and its objective may even fall.
     """
     steepest = float(np.abs(np.diff(posterior.shift(grid.nodes))).max())
-    return steepest < STEEPEST and float(trace[-1]) > float(trace.max()) - 0.01
+    return steepest < STEEP and float(trace[-1]) > float(trace.max()) - 0.01

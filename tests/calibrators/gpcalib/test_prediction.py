@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calib.calibrators.gpcalib.interpolation import Grid
-from calib.calibrators.gpcalib.posterior import Posterior, draw_shifts, monotone_shifts, tabulate
+from calib.calibrators.gpcalib.posterior import STEEP, Posterior, draw_shifts, monotone_shifts, tabulate
 from calib.calibrators.gpcalib.prediction import (
     add_white_noise,
     predict_delta,
@@ -196,3 +196,11 @@ def test_a_rising_function_is_left_as_it_is():
     assert np.allclose(monotone_shifts(shift, grid, "logits"), shift, atol=1e-12)
     falling = -3.0 * grid.nodes
     assert np.abs(monotone_shifts(falling, grid, "logits") - falling).max() > 1.0
+
+
+def test_the_cubic_through_exponentials_is_positive_up_to_the_steepest_shifts():
+    """On six nodes, for all shifts that go up or down by the most at each of them."""
+    grid, at = Grid(0.0, 5.0, 6), np.linspace(0.0, 5.0, 501)
+    steps = STEEP * np.stack(np.meshgrid(*[[-1.0, 0.0, 1.0]] * 5), axis=-1).reshape(-1, 5)
+    shifts = np.concatenate([np.zeros((len(steps), 1)), np.cumsum(steps, axis=1)], axis=1)
+    assert min(grid.interpolate(np.exp(shift), at).min() for shift in shifts) > 0

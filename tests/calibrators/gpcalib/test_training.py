@@ -126,7 +126,7 @@ def test_few_distinct_values_give_few_inducing_inputs():
 
 def test_a_function_steeper_than_the_grid_is_said_so_and_leaves_a_summary_of_the_rows(monkeypatch):
     """Made at the prior, where the log-likelihood is that of the raw model."""
-    monkeypatch.setattr("calib.calibrators.gpcalib.training.STEEPEST", 1e-6)
+    monkeypatch.setattr("calib.calibrators.gpcalib.training.STEEP", 1e-6)
     logits, labels = simulate(200, 4)
     result = fit(logits, labels, max_iter=5)
     assert not result.converged
