@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from calib.apply.predict import DTYPES, ENDINGS, predict_file
-from calib.apply.rows import has_blocks
+from calib.apply import DTYPES, ENDINGS, has_blocks, predict_file
 from calib.canonical import KINDS
 from calib.cli import text
 from calib.cli.arguments import Parser, Target, command_parser, keep_inputs, load_options, refuse

@@ -11,9 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from calib.apply import fewer_rows, sample_rows
-from calib.apply.rows import has_blocks
-from calib.apply.sample import MANY_ROWS, SAMPLED_ROWS
+from calib.apply import MANY_ROWS, SAMPLED_ROWS, fewer_rows, has_blocks, sample_rows
 from calib.base import Calibrator
 from calib.canonical import Kind
 from calib.cli import text

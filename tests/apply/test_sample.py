@@ -97,7 +97,7 @@ def test_labels_mean_what_all_of_them_say(tmp_path, data, named):
 
 
 def test_a_sample_takes_no_more_than_is_read_at_once(tmp_path, files, monkeypatch):
-    monkeypatch.setattr("calib.apply.sample.MAX_BYTES", 1600)
+    monkeypatch.setattr("calib.apply.MAX_BYTES", 3200)
     assert len(sample_rows(files[0], 400, labels=files[1])) == 100
 
 
@@ -105,7 +105,7 @@ def test_a_sample_takes_no_more_than_is_read_at_once(tmp_path, files, monkeypatc
     ("change", "said"),
     [
         (lambda outputs, labels: (outputs, labels[:-3]), "497 rows but big.npy has 500"),
-        (lambda outputs, labels: (np.where(outputs == outputs[70, 2], np.nan, outputs), labels), "Row 71 of 500"),
+        (lambda outputs, labels: (np.where(outputs == outputs[70, 2], np.nan, outputs), labels), "NaN"),
         (lambda outputs, labels: (outputs, labels + 0.5), "mixed labels"),
         (lambda outputs, labels: (outputs, np.where(labels == 2, 9, labels)), r"outside 0\.\.3"),
     ],
@@ -115,7 +115,7 @@ def test_what_is_wrong_is_one_sentence(tmp_path, files, small_blocks, change, sa
     np.save(files[0], outputs)
     np.save(files[1], labels)
     with pytest.raises(DataError, match=said):
-        sample_rows(files[0], 450, labels=files[1])
+        sample_rows(files[0], 500, labels=files[1])
 
 
 def test_what_needs_all_rows_is_refused(tmp_path, files):
@@ -135,8 +135,8 @@ def test_fewer_rows_only_of_very_many(monkeypatch):
     logits, labels = simulate(300, 3)
     data = calib.load({"logits": logits, "labels": labels})
     assert fewer_rows(data) == (data, "") and fewer_rows(data, 300) == (data, "")
-    monkeypatch.setattr("calib.apply.sample.MANY_ROWS", 200)
-    monkeypatch.setattr("calib.apply.sample.SAMPLED_ROWS", 50)
+    monkeypatch.setattr("calib.apply.MANY_ROWS", 200)
+    monkeypatch.setattr("calib.apply.SAMPLED_ROWS", 50)
     few, said = fewer_rows(data)
     assert len(few) == 50 and "50 of the 300 calibration rows were drawn at random (seed 0)" in said
     assert len(fewer_rows(data, 250)[0]) == 250
@@ -146,8 +146,8 @@ def test_fewer_rows_only_of_very_many(monkeypatch):
 
 
 def test_the_command_says_that_it_draws_rows(tmp_path, files, capsys, monkeypatch):
-    monkeypatch.setattr("calib.apply.sample.MANY_ROWS", 200)
-    monkeypatch.setattr("calib.apply.sample.SAMPLED_ROWS", 60)
+    monkeypatch.setattr("calib.apply.MANY_ROWS", 200)
+    monkeypatch.setattr("calib.apply.SAMPLED_ROWS", 60)
     out = tmp_path / "c.npz"
     given = ("fit", files[0], "--labels", files[1], "--method", "temperature", "--out", out)
     for more, n in [((), 60), (("--rows", "90"), 90), (("--rows", "all"), 250)]:
