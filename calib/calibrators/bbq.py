@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from calib.calibrators.one_vs_rest import Bools, Map
-from calib.calibrators.step_maps import StepMap, StepMapCalibrator, edges_at, smoothed_histograms
+from calib.calibrators.step_maps import StepMap, StepMapCalibrator, smoothed_histograms
 from calib.numerics import Floats
 
 NEGLIGIBLE = 1e-20
@@ -38,17 +38,16 @@ class BBQMap(StepMap):
         tempering : factor of the log-likelihoods, below one where pairs are not independent.
         margin : least distance of the values from 0 and 1.
         """
-        scores, models = smoothed_histograms(log_odds, positives)
+        models = smoothed_histograms(log_odds, positives)
         evidence = np.stack([model.evidence for model in models])
         chances = np.exp((evidence - evidence.max()) * tempering)
         kept = [(model, each) for model, each in zip(models, chances, strict=True) if each.sum() > NEGLIGIBLE]
-        every_cut = np.unique(np.concatenate([model.cuts for model, _ in kept]))
-        values = np.zeros(len(every_cut) + 1)
+        edges = np.unique(np.concatenate([model.edges for model, _ in kept]))
+        values = np.zeros(len(edges) + 1)
         for model, each in kept:
-            widths = np.diff(np.searchsorted(every_cut, model.cuts) + 1, prepend=0, append=len(values))
-            values += np.repeat(each @ model.values, widths)
+            values += (each @ model.values)[np.searchsorted(model.edges, np.append(-np.inf, edges), side="right")]
         values /= sum(each.sum() for _, each in kept)
-        return cls(edges_at(scores, every_cut), np.clip(values, margin, 1 - margin))
+        return cls(edges, np.clip(values, margin, 1 - margin))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from calib.calibrators.isotonic import Tally, interpolate
+from calib.calibrators.isotonic import LinearMap, Tally, joined
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest, platt_targets
 from calib.numerics import Floats, Ints
 from calib.parameters import param
@@ -134,16 +134,8 @@ NEGLIGIBLE = 1e-20
 """A model this much less likely than the best one changes no digit of the average."""
 
 
-@dataclass(frozen=True, eq=False)
-class NearIsotonicMap:
-    """Straight lines between ``values`` at increasing ``knots``, constant beyond them; values need not rise.
-
-    ``n_models`` counts the models that are averaged.
-    """
-
-    knots: Floats
-    values: Floats
-    n_models: int
+class NearIsotonicMap(LinearMap):
+    """An average of near-isotonic fits, whose values need not rise."""
 
     @classmethod
     def fit(
@@ -183,13 +175,8 @@ class NearIsotonicMap:
         average = np.zeros(len(every_start))
         for chance, (starts, values) in zip(chances / chances.sum(), models, strict=True):
             average += chance * values[np.searchsorted(starts, every_start, side="right") - 1]
-        # A step is flat from its first score to its last, and a line leads to the next.
-        ends = np.append(every_start[1:], len(tally.scores)) - 1
-        knots, kept = np.unique(tally.scores[np.stack([every_start, ends], axis=1)], return_index=True)
-        return cls(knots, np.clip(np.repeat(average, 2)[kept], margin, 1 - margin), len(models))
-
-    def apply(self, log_odds: Floats) -> Floats:
-        return interpolate(log_odds, self.knots, self.values)
+        knots, values = joined(tally.scores, every_start, average)
+        return cls(knots, np.clip(values, margin, 1 - margin))
 
 
 def bic(tally: Tally, starts: Ints, values: Floats) -> float:

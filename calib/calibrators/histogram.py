@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from calib.calibrators.one_vs_rest import Bools, Map
-from calib.calibrators.step_maps import StepMap, StepMapCalibrator, edges_at, smoothed_histograms
+from calib.calibrators.step_maps import StepMap, StepMapCalibrator, smoothed_histograms
 from calib.numerics import Floats
 
 
@@ -26,10 +26,9 @@ class HistogramMap(StepMap):
         weights : (m,) how much each counts, above zero; 1 if None.
         margin : least distance of the values from 0 and 1.
         """
-        scores, models = smoothed_histograms(log_odds, positives, weights)
-        best = max(models, key=lambda model: float(model.evidence.max()))
+        best = max(smoothed_histograms(log_odds, positives, weights), key=lambda model: float(model.evidence.max()))
         values = best.values[best.evidence.argmax()]
-        return cls(edges_at(scores, best.cuts), np.clip(values, margin, 1 - margin))
+        return cls(best.edges, np.clip(values, margin, 1 - margin))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -36,22 +36,29 @@ class Tally:
                 scores, *(np.bincount(found, each, len(scores)) + 0.0 for each in (weights, weights * positives))
             )
         # Sorting scores alone is quicker, and one class against the rest has few positives to look up.
-        scores, counts = np.sort(log_odds), np.ones(len(log_odds))
-        first = np.append(True, scores[1:] > scores[:-1])
-        if not first.all():
-            starts = np.flatnonzero(first)
-            scores, counts = scores[starts], np.diff(starts, append=len(scores)) + 0.0
-        held = np.zeros(len(scores))
-        np.add.at(held, np.searchsorted(scores, log_odds[positives]), 1.0)
+        scores, n = np.sort(log_odds), len(log_odds)
+        starts = np.flatnonzero(np.append(True, scores[1:] > scores[:-1]))
+        scores, counts, held = scores[starts], np.empty(len(starts)), np.zeros(len(starts))
+        np.subtract(starts[1:], starts[:-1], out=counts[:-1])
+        counts[-1] = n - starts[-1]
+        places, times = np.unique(np.searchsorted(scores, log_odds[positives]), return_counts=True)
+        held[places] = times
         return cls(scores, counts, held)
 
 
 @dataclass(frozen=True, eq=False)
-class IsotonicMap:
+class LinearMap:
     """Straight lines between ``values`` at increasing ``knots``, constant beyond them."""
 
     knots: Floats
     values: Floats
+
+    def apply(self, log_odds: Floats) -> Floats:
+        return interpolate(log_odds, self.knots, self.values)
+
+
+class IsotonicMap(LinearMap):
+    """Lines between the steps of an isotonic regression, or between their middles."""
 
     @classmethod
     def fit(
@@ -76,27 +83,32 @@ class IsotonicMap:
         """
         from scipy.optimize import isotonic_regression
 
-        tally = Tally.of(log_odds, positives, weights)
-        # Neighbours of one frequency, as most negatives of one class against the rest are, stay together.
-        frequency = tally.positives / tally.counts
-        first = np.flatnonzero(np.append(True, frequency[1:] != frequency[:-1]))
-        fit = isotonic_regression(frequency[first], weights=np.add.reduceat(tally.counts, first)).x
+        if weights is None:
+            scores, each = np.sort(log_odds), None
+        else:
+            order = np.argsort(log_odds)
+            scores, each, each_positive = log_odds[order], weights[order], (weights * positives)[order]
+        # A run of negatives between two positives, as most of one class against the rest are, has one value.
+        of_positives = np.unique(log_odds[positives])
+        ends = [np.searchsorted(scores, of_positives, side) for side in ("left", "right")]
+        starts = np.unique(np.concatenate([[0], *ends]))
+        starts = starts[starts < len(scores)]
+        if each is None:
+            counts = np.diff(starts, append=len(scores)) + 0.0
+            held = np.bincount(np.searchsorted(scores[starts], log_odds[positives]), minlength=len(starts)) + 0.0
+        else:
+            counts, held = np.add.reduceat(each, starts), np.add.reduceat(each_positive, starts)
+        fit = isotonic_regression(held / counts, weights=counts).x
         rises = np.append(True, fit[1:] > fit[:-1] + (ROUNDING if centred else 0.0))
-        starts, values = first[rises], fit[rises]
-        stops = np.append(starts[1:], len(tally.scores)) - 1
+        starts, values = starts[rises], fit[rises]
         if centred:
-            knots = _middles(tally, starts, stops)
-        else:  # the two ends of each step, which are one knot where it holds a single score
-            ends = np.stack([tally.scores[starts], tally.scores[stops]], axis=1)
-            knots, kept = np.unique(ends, return_index=True)
-            values = np.repeat(values, 2)[kept]
+            knots = _middles(scores, each, starts)
+        else:
+            knots, values = joined(scores, starts, values)
         # Least squares commutes with a linear change of the targets.
-        n_positive, n = float(tally.positives.sum()), float(tally.counts.sum())
-        low, high = platt_targets(n_positive, n - n_positive) if platt_correction else (0.0, 1.0)
+        n_positive = float(held.sum())
+        low, high = platt_targets(n_positive, float(counts.sum()) - n_positive) if platt_correction else (0.0, 1.0)
         return cls(knots, np.clip(low + (high - low) * values, margin, 1 - margin))
-
-    def apply(self, log_odds: Floats) -> Floats:
-        return interpolate(log_odds, self.knots, self.values)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -133,13 +145,27 @@ class IsotonicCalibration(OneVsRest):
         return IsotonicMap.fit(log_odds, positives, weights, **options, margin=self.margin_)
 
 
-def _middles(tally: Tally, starts: Ints, stops: Ints) -> Floats:
+def joined(scores: Floats, starts: Ints, values: Floats) -> tuple[Floats, Floats]:
+    """Knots and values of steps that are flat from their first score to their last, with a line to the next.
+
+    Parameters
+    ----------
+    scores : increasing; starts : position of the first score of each step.
+    """
+    stops = np.append(starts[1:], len(scores)) - 1
+    knots, kept = np.unique(scores[np.stack([starts, stops], axis=1)], return_index=True)
+    return knots, np.repeat(values, 2)[kept]
+
+
+def _middles(scores: Floats, weights: Floats | None, starts: Ints) -> Floats:
     """Log-odds of the mean probability of the pairs of each step, strictly increasing."""
-    chances = (np.add.reduceat(sigmoid(sign * tally.scores) * tally.counts, starts) for sign in (1, -1))
+    chances = (
+        np.add.reduceat(sigmoid(sign * scores) * (1.0 if weights is None else weights), starts) for sign in (1, -1)
+    )
     with np.errstate(divide="ignore"):
         positive, negative = (np.log(chance) for chance in chances)
     # Rounding, and probabilities that underflow, may lead out of the step.
-    return np.clip(positive - negative, tally.scores[starts], tally.scores[stops])
+    return np.clip(positive - negative, scores[starts], scores[np.append(starts[1:], len(scores)) - 1])
 
 
 def interpolate(points: Floats, knots: Floats, values: Floats) -> Floats:

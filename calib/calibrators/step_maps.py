@@ -9,7 +9,7 @@ import numpy as np
 
 from calib.calibrators.isotonic import Tally
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
-from calib.numerics import Floats, Ints, edges_at_or_below, sigmoid, softplus
+from calib.numerics import Floats, Ints, edges_at_or_below, softplus
 
 N_BINS = (5, 7, 10, 14, 20, 28, 40, 56, 80, 112, 160, 224)
 """Numbers of bins of the smoothed histograms."""
@@ -65,21 +65,29 @@ class SmoothedHistograms:
 
     Attributes
     ----------
-    cuts : (n_bins - 1,) increasing positions at which the different scores are cut.
+    edges : (n_bins - 1,) increasing inner edges, in log-odds.
     evidence : (n_strengths,) log marginal likelihood of the labels, in nats.
     values : (n_strengths, n_bins) posterior means.
     """
 
-    cuts: Ints
+    edges: Floats
     evidence: Floats
     values: Floats
 
 
 def shares_below(tally: Tally) -> Floats:
     """Mean of the share of all positives and of that of all negatives below each score, (m,), rising from 0."""
-    negatives = tally.counts - tally.positives
-    below, other = (np.cumsum(each) - each for each in (tally.positives, negatives))
-    return (below / tally.positives.sum() + other / negatives.sum()) / 2
+    shares = _share_below(tally.positives)
+    shares += _share_below(tally.counts - tally.positives)
+    shares /= 2
+    return shares
+
+
+def _share_below(counts: Floats) -> Floats:
+    below = np.cumsum(counts)
+    below -= counts
+    below /= counts.sum()
+    return below
 
 
 def even_cuts(shares: Floats, n_parts: int) -> Ints:
@@ -95,10 +103,8 @@ def even_cuts(shares: Floats, n_parts: int) -> Ints:
     return cuts[cuts < len(shares)]
 
 
-def smoothed_histograms(
-    log_odds: Floats, positives: Bools, weights: Floats | None = None
-) -> tuple[Floats, list[SmoothedHistograms]]:
-    """The different scores in order, and histograms of :data:`N_BINS` bins with like shares of both outcomes.
+def smoothed_histograms(log_odds: Floats, positives: Bools, weights: Floats | None = None) -> list[SmoothedHistograms]:
+    """Histograms of :data:`N_BINS` bins with like shares of both outcomes.
 
     A cut is the first score below which the mean of the share of all positives and that of all negatives is at least a
     multiple of 1 / n_bins. A bin of n pairs has the prior Beta(S m, S (1 - m)), m the model's mean probability in the
@@ -110,20 +116,21 @@ def smoothed_histograms(
     log_odds, positives : (n,) pairs with both outcomes.
     weights : (n,) how much each counts, above zero; 1 if None.
     """
-    from scipy.special import betaln
+    from scipy.special import betaln, expit
 
     tally = Tally.of(log_odds, positives, weights)
     shares = shares_below(tally)
-    model, rest = (sigmoid(sign * tally.scores) * tally.counts for sign in (1, -1))
+    cuts = [even_cuts(shares, n_bins) for n_bins in N_BINS]
+    finest = np.unique(np.concatenate([[0], *cuts]))
+    sums = [np.add.reduceat(each, finest) for each in (tally.counts, tally.positives)]
+    sums += [np.add.reduceat(expit(sign * tally.scores) * tally.counts, finest) for sign in (1, -1)]
     strengths = np.array(STRENGTHS)[:, None]
     models = []
-    for n_bins in N_BINS:
-        starts = np.append(0, even_cuts(shares, n_bins))
-        counts, ones, one, zero = (
-            np.add.reduceat(each, starts) for each in (tally.counts, tally.positives, model, rest)
-        )
-        alpha, beta = (strengths * np.clip(each / counts, SMALLEST_MEAN, 1.0) for each in (one, zero))
+    for each in cuts:
+        starts = np.searchsorted(finest, np.append(0, each))
+        counts, ones, one, zero = (np.add.reduceat(part, starts) for part in sums)
+        alpha, beta = (strengths * np.clip(mean / counts, SMALLEST_MEAN, 1.0) for mean in (one, zero))
         evidence = betaln(alpha + ones, beta + (counts - ones)) - betaln(alpha, beta)
         values = (alpha + ones) / (alpha + beta + counts)
-        models.append(SmoothedHistograms(starts[1:], evidence.sum(axis=1), values))
-    return tally.scores, models
+        models.append(SmoothedHistograms(edges_at(tally.scores, each), evidence.sum(axis=1), values))
+    return models
