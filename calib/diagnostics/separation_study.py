@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from calib.base import Progress, silent
-from calib.calibrators.geometric import MAPS, Geometric, apply_success_map, fit_success_map
+from calib.calibrators.geometric import MAPS, Geometric, fit_success_map
 from calib.calibrators.geometric.reductions import REDUCTIONS
 from calib.calibrators.geometric.search import TrainingSet, nearest
+from calib.calibrators.geometric.success_map import SuccessMap
 from calib.data import Predictions
 from calib.diagnostics.reliability import default_bins
 from calib.diagnostics.separation import (
@@ -63,7 +64,7 @@ class SeparationStudy:
     test, learned : separations of the test rows, and of the calibration rows that maps are learned from.
     sides, rates, histogram : of the test rows.
     grid : (POINTS,) separations at which maps are drawn: all that test rows have.
-    states : what each of ``MAPS`` learned, between the ``limits`` of the calibration rows.
+    maps : each of ``MAPS``, learned between the ``limits`` of the calibration rows.
     listed : of each of ``WAYS`` the first rows with their separations, at most ``LISTED``.
     """
 
@@ -73,13 +74,13 @@ class SeparationStudy:
     rates: SuccessRates
     histogram: SeparationHistogram
     grid: Floats
-    states: dict[str, dict[str, Any]]
+    maps: dict[str, SuccessMap]
     limits: tuple[float, float]
     listed: dict[str, tuple[Ints, Floats]]
 
     def map_at(self, name: str, separation: Floats) -> Floats:
         """Success rate that a map gives separations."""
-        return apply_success_map(self.states[name], np.clip(separation, *self.limits))
+        return self.maps[name].apply(np.clip(separation, *self.limits))
 
 
 def study_separations(kind: str, seconds: float, *, data: Arrays) -> SeparationStudy:

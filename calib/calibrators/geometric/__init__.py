@@ -20,7 +20,7 @@ from calib.calibrators.geometric.reductions import (
 )
 from calib.calibrators.geometric.search import DISTANCES, TrainingSet, nearest
 from calib.calibrators.geometric.search import exact as nearest_planes
-from calib.calibrators.geometric.success_map import MAPS, apply_success_map, fit_success_map
+from calib.calibrators.geometric.success_map import MAPS, fit_success_map
 from calib.calibrators.logistic import fit_logistic
 from calib.canonical import Scale
 from calib.errors import CalibrationError
@@ -31,7 +31,6 @@ __all__ = [
     "MAPS",
     "Geometric",
     "TrainingSet",
-    "apply_success_map",
     "exact_separation",
     "fast_separation",
     "fit_success_map",
@@ -106,7 +105,9 @@ class Geometric(Calibrator):
     distance: str = param("l2", choices=DISTANCES, help="How the distance of two inputs is measured.")
     exact: bool = param(False, help="The largest zone instead of a lower bound of it: slower, and for l2 alone.")
     map: str = param(
-        "isotonic", choices=MAPS, help="How the signal becomes a confidence: a free monotone map, or a logistic curve."
+        "isotonic",
+        choices=tuple(MAPS),
+        help="How the signal becomes a confidence: a free monotone map, or a logistic curve.",
     )
     signal: str = param(
         "separation",
@@ -208,7 +209,7 @@ class Geometric(Calibrator):
             )
         self.limits_ = [float(finite.min()), float(finite.max())]
         self.slopes_ = self._fit_slopes(separation, log_odds, right)
-        self.map_ = fit_success_map(self.map, self._blend(separation, log_odds), right)
+        self.map_ = dict(vars(fit_success_map(self.map, self._blend(separation, log_odds), right)))
         confidence = self.confidence_at(separation, log_odds)
         self.certain_, self.hopeless_ = (int(np.count_nonzero(confidence == end)) for end in (1, 0))
 
@@ -260,7 +261,7 @@ class Geometric(Calibrator):
 
     def confidence_at(self, separation: Floats, log_odds: Floats) -> Floats:
         """Confidence at separations, shape (n,), and log-odds of the predicted class, which "combined" looks at too."""
-        return apply_success_map(self.map_, self._blend(separation, log_odds))
+        return MAPS[self.map](**self.map_).apply(self._blend(separation, log_odds))
 
     def _signals(self, logits: Floats, features: Any, progress: Progress) -> tuple[Floats, Floats]:
         """Separation of each row, +-inf included, and the log-odds of its predicted class, both (n,)."""

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from calib.calibrators.isotonic import IsotonicMap
 from calib.calibrators.logistic import fit_logistic
-from calib.numerics import Floats, sigmoid
+from calib.calibrators.one_vs_rest import Bools
+from calib.calibrators.platt import PlattMap
+from calib.numerics import Floats
 
-MAPS = ("isotonic", "sigmoid")
+SuccessMap = IsotonicMap | PlattMap
+
+MAPS: dict[str, type[SuccessMap]] = {"isotonic": IsotonicMap, "sigmoid": PlattMap}
 
 
-def fit_success_map(kind: str, signal: Floats, right: npt.NDArray[np.bool_]) -> dict[str, Any]:
+def fit_success_map(kind: str, signal: Floats, right: Bools) -> SuccessMap:
     """Learn the success rate as a function that does not fall as the signal rises.
 
     Rows of equal signal count together, by their number.
@@ -24,26 +25,13 @@ def fit_success_map(kind: str, signal: Floats, right: npt.NDArray[np.bool_]) -> 
     kind : "isotonic", linear between its steps and constant beyond them; or "sigmoid", a logistic curve.
     signal : (n,) finite values.
     right : (n,) whether the prediction was right.
-
-    Returns
-    -------
-    dict
-        What :func:`apply_success_map` needs, as arrays and numbers.
     """
     if kind == "isotonic":
-        return dict(vars(IsotonicMap.fit(signal, right)))
-    slope, intercept = 0.0, 0.0
+        return IsotonicMap.fit(signal, right)
     if right.any() and not right.all():
         slopes, intercept, _ = fit_logistic(signal[None], right.astype(float))
-        slope = float(slopes[0])
-    if slope <= 0:  # nothing to tell right from wrong by, or worse: the rate alone, with Laplace's two rows
-        rate = (right.sum() + 1) / (len(right) + 2)
-        slope, intercept = 0.0, float(np.log(rate) - np.log1p(-rate))
-    return {"slope": slope, "intercept": intercept}
-
-
-def apply_success_map(state: dict[str, Any], signal: Floats) -> Floats:
-    """Success rate at some values of the signal, of any shape; NumPy alone."""
-    if "knots" in state:
-        return IsotonicMap(**state).apply(signal)
-    return sigmoid(state["slope"] * signal + state["intercept"])
+        if slopes[0] > 0:
+            return PlattMap(float(slopes[0]), float(intercept))
+    # Nothing to tell right from wrong by, or worse: the rate alone, with Laplace's two rows.
+    rate = (right.sum() + 1) / (len(right) + 2)
+    return PlattMap(0.0, float(np.log(rate) - np.log1p(-rate)))
