@@ -157,7 +157,7 @@ def check_probs(calibrator: Any, probs: Floats, logits: Floats) -> None:
     promised = calibrator.promises(logits.shape[1])
     if not (np.all(probs >= 0) and np.all(probs <= 1 + 1e-9) and probs.dtype == np.float64):  # NaN is neither
         raise unusable("its probabilities do not lie between 0 and 1")
-    if "rows sum to one" in promised and not np.allclose(probs.sum(axis=1), 1, atol=1e-6):
+    if "rows sum to one" in promised and not np.allclose(probs.sum(axis=1), 1, rtol=0, atol=ROUNDING):
         raise unusable("its probabilities do not sum to one")
     if "keeps accuracy" in promised and not np.array_equal(argmax_with_ties(probs, logits), np.argmax(logits, axis=1)):
         raise unusable("it changes predictions, which this method never does")

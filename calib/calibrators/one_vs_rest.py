@@ -216,7 +216,8 @@ class OneVsRest(Calibrator):
         for each in self.maps_:
             arrays = [] if each is None else [np.ravel(v) for v in vars(each).values() if isinstance(v, np.ndarray)]
             probs = _applied(each, np.concatenate([FAR_AND_NEAR, *arrays]))  # at each knot or edge, among others
-            if not ((probs >= 0) & (probs <= 1)).all() or not all(np.isfinite(array).all() for array in arrays):
+            usable = all(array.dtype == np.float64 and np.isfinite(array).all() for array in arrays)
+            if not (usable and ((probs >= 0) & (probs <= 1)).all()):
                 raise unusable("one of maps_ does not give probabilities")
 
     def _restored(self, learned: Any) -> Map | None:
