@@ -26,12 +26,6 @@ from calib.numerics import Floats, Ints
 if TYPE_CHECKING:
     from calib.calibrators.gpcalib import GPCalib
 
-FLAT = 0.01
-"""Gradient per unit of a parameter, relative to the objective, above which the optimiser stopped without arriving."""
-
-WORTHWHILE = 0.01
-"""Gain in nats of a fresh start below which no other is made."""
-
 
 def maximise(
     value_and_gradient: Callable[[Floats], tuple[float, Floats]],
@@ -42,9 +36,8 @@ def maximise(
 ) -> tuple[Floats, Floats, bool, str]:
     """L-BFGS-B with the reference's tight tolerance: stopping early moves the calibration error visibly.
 
-    The long memory (40 pairs, with some thirty parameters) halves the number of iterations. After one wild step
-    of a line search that memory misleads, and the optimiser stops on a slope; it then starts afresh from there. Where
-    the objective overflows the parameters are those of the last iteration before.
+    The long memory (40 pairs, with some thirty parameters) halves the number of iterations. Where the objective
+    overflows the parameters are those of the last iteration before.
 
     Parameters
     ----------
@@ -71,24 +64,16 @@ def maximise(
             last = np.array(intermediate_result.x)
         progress(min(len(trace) - 1, max_iter), max_iter, trace[-1])
 
-    while True:
-        done, before = len(trace) - 1, trace[-1]
-        result = minimize(
-            loss,
-            last,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=bounds,
-            callback=after_iteration,
-            options={"maxiter": max_iter - done, "maxfun": 20 * max_iter, "ftol": 2.2e-9, "maxcor": 40},
-        )
-        ending = _ending(result, len(trace) - 1)
-        if not np.isfinite(result.fun):
-            return last, np.array(trace), *ending
-        last = result.x
-        flat = float(np.abs(result.jac).max()) <= FLAT * max(1.0, abs(trace[-1]))
-        if flat or len(trace) > max_iter or trace[-1] < before + WORTHWHILE:
-            return last, np.array(trace), *ending
+    result = minimize(
+        loss,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        callback=after_iteration,
+        options={"maxiter": max_iter, "maxfun": 20 * max_iter, "ftol": 2.2e-9, "maxcor": 40},
+    )
+    return last, np.array(trace), *_ending(result, len(trace) - 1)
 
 
 def _ending(result: OptimizeResult, n_iter: int) -> tuple[bool, str]:
@@ -105,9 +90,6 @@ def _ending(result: OptimizeResult, n_iter: int) -> tuple[bool, str]:
 MOST_ROWS = 50_000
 """More calibration rows than this no longer move a function with ten inducing inputs; they are subsampled."""
 
-REFINEMENT = 4
-"""How much finer the grid of the second attempt is, where the first was too coarse."""
-
 TOO_STEEP = "the latent function became steeper than its grid can follow"
 
 
@@ -121,7 +103,6 @@ class LatentFit:
     likelihood : second-order expansion of the likelihood of all rows; its range is that of the kernel inputs.
     trace : (n_iter + 1,) the objective in nats, at the start and after each iteration.
     converged, message : whether the optimiser finished, and why it stopped in words.
-    resolved : whether the grid can follow the function; where it cannot, the fit counts as not converged.
     n_rows : calibration rows used.
     """
 
@@ -130,7 +111,6 @@ class LatentFit:
     trace: Floats
     converged: bool
     message: str
-    resolved: bool
     n_rows: int
 
 
@@ -170,8 +150,8 @@ def fit_latent_gp(
     grid = training_grid(logits, space, earlier)
     earlier = earlier and earlier.onto(grid.low, grid.high)
 
-    def attempt(grid: Grid, most_rows: int, on_gpu: bool) -> LatentFit:
-        rows = _sample(len(logits), most_rows, seed)
+    def optimise(on_gpu: bool) -> LatentFit:
+        rows = _sample(len(logits), MOST_ROWS, seed)
         statistics = grid_statistics(logits[rows], labels[rows], space, grid)
         if on_gpu:
             statistics = replace(statistics, sums=OnGPU(statistics.sums), squares=OnGPU(statistics.squares))
@@ -180,19 +160,11 @@ def fit_latent_gp(
             objective, objective.start, objective.bounds, params.max_iter, progress
         )
         posterior = at = objective.parametrisation.posterior(vector)
-        resolved = _resolved(posterior, grid, trace)
-        if not resolved:
+        if not _resolved(posterior, grid, trace):
             converged, message = False, TOO_STEEP
             # Expanded at the prior mean with hardly any variance: here it would be an expansion of the grid's faults.
             at = replace(posterior, q_mean=np.zeros_like(posterior.q_mean), variance=1e-6)
-        n_rows = len(labels[rows])
-        return LatentFit(posterior, objective.expansion(at), trace, converged, message, resolved, n_rows)
-
-    def optimise(on_gpu: bool) -> LatentFit:
-        fit = attempt(grid, MOST_ROWS, on_gpu)
-        if fit.resolved:
-            return fit
-        return attempt(replace(grid, size=REFINEMENT * grid.size), MOST_ROWS // REFINEMENT, on_gpu)
+        return LatentFit(posterior, objective.expansion(at), trace, converged, message, len(labels[rows]))
 
     return run(optimise, params.device, logits.shape)
 

@@ -30,30 +30,6 @@ def test_the_objective_rises_and_progress_is_told_of_each_step(overconfident):
     assert np.array_equal(result.trace[1:], [s[2] for s in seen])
 
 
-@pytest.mark.long
-def test_an_optimiser_that_stops_on_a_slope_starts_afresh(monkeypatch, overconfident):
-    """L-BFGS can be misled by its own memory and call a few iterations converged; here the first run always is."""
-    whole = fit(*overconfident)
-    minimize, runs = training.minimize, []
-
-    def misled(*args, options, **kwargs):
-        first = not runs
-        result = minimize(*args, options=options | ({"maxiter": 3} if first else {}), **kwargs)
-        runs.append(result.nit)
-        if first:
-            result.success, result.status = True, 0
-        return result
-
-    monkeypatch.setattr(training, "minimize", misled)
-    result = fit(*overconfident)
-    assert len(runs) == 2
-    assert runs[0] == 3
-    assert result.trace[3] < whole.trace[-1] - 1.0
-    assert result.trace[-1] > whole.trace[-1] - 0.1
-    assert result.message == f"converged after {sum(runs)} iterations"
-    assert len(result.trace) == sum(runs) + 1
-
-
 def test_an_objective_that_overflows_ends_the_fit_where_it_still_was_a_number(monkeypatch, overconfident):
     minimize, runs = training.minimize, []
 
