@@ -1,19 +1,17 @@
-"""Penalised changes of temperature scaling whose strength folds choose, and affine maps of log-probabilities."""
+"""Penalised affine maps of log-probabilities that start from temperature scaling, and the matrix of one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from copy import copy
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import NEEDS_CLASSES, POSITIVE, Calibrator, Progress, silent
-from calib.calibrators._folds import FOLD_TOLERANCE, Predict, choose_strength
-from calib.calibrators.minimisation import MAX_STEPS, UNFINISHED, Found, minimise_convex
-from calib.calibrators.temperature import TemperatureScaling
+from calib.base import Progress, silent
+from calib.calibrators._folds import PenalisedScaling
+from calib.calibrators.minimisation import MAX_STEPS, Found, minimise_convex
 from calib.errors import CalibrationError
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, log_softmax, row_maxima, softmax
 
@@ -32,69 +30,6 @@ Minimum = Callable[[float, float, Progress], Found]
 It starts where the last search ended. Weights are (n_classes, n_classes + 1), a matrix and behind it the bias, or
 (n_classes, 2), its diagonal and the bias.
 """
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class PenalisedScaling(Calibrator):
-    """Base of methods that change temperature scaling by weights with a penalty."""
-
-    traits: ClassVar[frozenset[str]] = Calibrator.traits | {POSITIVE, NEEDS_CLASSES}
-
-    choice_note_ = ""
-    device_note_ = ""
-
-    # -- what subclasses write -------------------------------------------------------------------------
-
-    def _begin(self, logits: Floats, labels: Ints, weights: Floats) -> Any:
-        """Learn what does not depend on the penalty; returns what :meth:`_finish` needs of these rows."""
-        raise TypeError(f"{type(self).__name__} has no _begin")
-
-    def _finish(
-        self, problem: Any, strength: float | None, tolerance: float = 1e-7, progress: Progress = silent
-    ) -> None:
-        """Learn the weights at a strength of the penalty; None leaves temperature scaling."""
-        raise TypeError(f"{type(self).__name__} has no _finish")
-
-    # --------------------------------------------------------------------------------------------------
-
-    def notes(self) -> list[str]:
-        unfinished = "" if self.converged_ else UNFINISHED
-        return [note for note in (unfinished, *self.start_notes_, self.device_note_, self.choice_note_) if note]
-
-    def _scale(self, logits: Floats, labels: Ints, weights: Floats) -> None:
-        """Learn temperature scaling."""
-        scaled = TemperatureScaling(device="cpu")
-        scaled._fit(logits, labels, weights=weights, progress=silent)
-        self.temperature_, self.start_notes_ = scaled.temperature_, scaled.notes()
-        self.n_iter_, self.converged_ = 0, True
-
-    def _choose(
-        self,
-        strengths: Sequence[float],
-        logits: Floats,
-        labels: Ints,
-        weights: Floats,
-        clusters: npt.NDArray[Any] | None,
-        progress: Progress,
-    ) -> float | None:
-        """The penalty that folds choose, None for temperature scaling; stored with what is to be said of it."""
-
-        def start(*rows: Any) -> Any:
-            fold = copy(self)
-            problem = fold._begin(*rows)
-
-            def at(strength: float | None) -> Predict:
-                fold._finish(problem, strength, FOLD_TOLERANCE)
-                return fold._predict
-
-            return at
-
-        seed = self.random_state
-        choice = choose_strength(
-            strengths, start, logits, labels, weights, clusters=clusters, random_state=seed, progress=progress
-        )
-        self.penalty_, self.choice_note_ = choice.strength or 0.0, choice.note
-        return choice.strength
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.base import KEEPS_ACCURACY, KEEPS_HALF, KEEPS_RANKING, Progress, silent
-from calib.calibrators._multinomial import PenalisedScaling
+from calib.calibrators._folds import PenalisedScaling
 from calib.calibrators.minimisation import Found, minimise_convex
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
 from calib.parameters import unusable

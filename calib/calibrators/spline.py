@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.base import POSITIVE, Progress
-from calib.calibrators._folds import FEWEST, FOLDS, fold_of_rows
+from calib.calibrators._folds import FEWEST, FOLDS, deal, row_units
 from calib.calibrators.isotonic import Tally
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
 from calib.calibrators.step_maps import even_cuts, shares_below
@@ -240,7 +240,7 @@ class SplineCalibration(OneVsRest):
         clusters: npt.NDArray[Any] | None = None,
     ) -> None:
         held = slice(None) if weights is None else weights > 0
-        folds = fold_of_rows(logits[held], None if clusters is None else clusters[held], random_state=self.random_state)
+        folds = deal(row_units(logits[held], None if clusters is None else clusters[held]), self.random_state)
         n = len(folds) if weights is None else float(weights.sum())
         self.by_folds_ = n >= FEWEST and len(np.unique(folds)) == FOLDS
         self._folds = folds

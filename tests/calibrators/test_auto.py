@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import calib
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, NEEDS_CLASSES, POSITIVE, ROWS_SUM_TO_ONE
 from calib.calibrators import auto
-from calib.calibrators._folds import fold_of_rows
+from calib.calibrators._folds import deal, row_units
 from calib.calibrators._model_weights import N_DRAWS, pseudo_bma_weights, stacking_weights
 from calib.calibrators.auto import ALONE, PSEUDO_BMA, SMALLEST_WEIGHT, STACKING, candidates
 from calib.errors import CalibrationError
@@ -156,7 +156,7 @@ def test_the_weights_are_those_of_the_folds(cheap, monkeypatch, stacked_from, ru
     monkeypatch.setattr(auto, "STACKED_FROM", stacked_from)
     logits, labels = simulate(30, 3)
     fitted = calib.calibrator("auto", random_state=4).fit(logits, labels)
-    folds = fold_of_rows(logits, random_state=4, n_folds=3)
+    folds = deal(row_units(logits), 4, 3)
     values = np.column_stack([outside_predictions(logits, labels, folds, name) for name in CHEAP])
     expected = stacking_weights(values) if rule == STACKING else pseudo_bma_weights(values, random_state=4)
     expected = np.where(expected < SMALLEST_WEIGHT, 0, expected)
@@ -235,7 +235,7 @@ def test_clusters_stay_whole_and_weights_reach_the_likelihoods(cheap, monkeypatc
         inside = np.isin(np.arange(60), rows)
         assert 0 < inside.sum() < 60
         assert not set(clusters[inside]) & set(clusters[~inside])
-    folds = fold_of_rows(logits, clusters, n_folds=3)
+    folds = deal(row_units(logits, clusters), 0, 3)
     values = np.column_stack(
         [outside_predictions(logits, labels, folds, name, clusters=clusters, weights=weights) for name in CHEAP]
     )

@@ -8,10 +8,14 @@ import pytest
 import calib
 from calib.base import silent
 from calib.calibrators import _folds
-from calib.calibrators._folds import FEWEST, FOLDS, choose_strength, fold_of_rows, row_units, standard_error
+from calib.calibrators._folds import FEWEST, FOLDS, PenalisedScaling, deal, row_units, standard_error
 from calib.errors import FitCancelled
 from calib.numerics import softmax
 from tests.conftest import simulate
+
+
+def fold_of_rows(logits, clusters=None, random_state=0):
+    return deal(row_units(logits, clusters), random_state)
 
 
 def test_folds_are_as_large_and_leave_the_classes_to_chance():
@@ -74,66 +78,76 @@ def test_the_standard_error_is_that_of_a_mean_and_of_cluster_means():
     assert standard_error(np.repeat(values, 3), np.repeat(np.arange(60), 3)) == pytest.approx(standard_error(values))
 
 
-def powers(fitted_to: list[int] | None = None):
-    """Fits that divide logits by the strength whatever the rows are, and by 1 in place of temperature scaling."""
+class Powers(PenalisedScaling):
+    """softmax(logits / strength); what it is fitted to goes to ``fitted_to``."""
 
-    def start(logits, labels, weights):
-        if fitted_to is not None:
-            fitted_to.append(len(labels))
-        return lambda strength: lambda held: softmax(held / (1 if strength is None else strength))
+    def __init__(self, fitted_to=None):
+        super().__init__()
+        self.fitted_to = [] if fitted_to is None else fitted_to
 
-    return start
+    def _begin(self, logits, labels, weights):
+        self.fitted_to.append(labels)
+
+    def _finish(self, problem, strength, tolerance=0.0, progress=silent):
+        self.strength = 1 if strength is None else strength
+
+    def _predict(self, logits):
+        return softmax(logits / self.strength)
 
 
-def chosen(strengths, logits, labels, *, start=None, weights=None, clusters=None, progress=silent):
-    weights = np.ones(len(labels)) if weights is None else weights
-    return choose_strength(strengths, start or powers(), logits, labels, weights, clusters=clusters, progress=progress)
+def chosen(strengths, logits, labels, *, fitted_to=None, weights=None, clusters=None, progress=silent):
+    weights, made = np.ones(len(labels)) if weights is None else weights, Powers(fitted_to)
+    assert (made._choose(strengths, logits, labels, weights, clusters, progress) or 0) == made.penalty_
+    return made
 
 
 def test_the_strength_of_least_held_out_loss_is_chosen_and_the_search_ends_behind_it():
     logits, labels = simulate(500, 3, scale=2.0)
-    steps, sizes = [], []
+    steps, fitted_to = [], []
     choice = chosen(
         [8.0, 4.0, 2.0, 1.0, 0.5, 0.25],
         logits,
         labels,
-        start=powers(sizes),
+        fitted_to=fitted_to,
         progress=lambda *step: steps.append(step),
     )
-    assert choice.strength == 2.0
-    assert sizes == [400] * FOLDS
+    assert choice.penalty_ == 2.0
+    assert [len(rows) for rows in fitted_to] == [400] * FOLDS
     assert [number for number, _, _ in steps] == list(range(1, 6 * FOLDS + 1))  # 0.25 is not tried
     rows = np.arange(500)
     loss = {t: -np.log(softmax(logits / t)[rows, labels]) for t in (1.0, 2.0)}
     difference = loss[1.0] - loss[2.0]
-    assert (choice.gain, choice.error) == pytest.approx((difference.mean(), difference.std(ddof=1) / np.sqrt(500)))
-    assert choice.note.startswith("The penalty is 2: ")
-    assert (
-        f"{choice.gain:.4f} nats lower than temperature scaling has, with a standard error of {choice.error:.4f}."
-        in choice.note
+    assert (choice.gain_, choice.gain_error_) == pytest.approx(
+        (difference.mean(), difference.std(ddof=1) / np.sqrt(500))
     )
+    assert choice.choice_note_.startswith("The penalty is 2: ")
+    numbers = f"{choice.gain_:.4f} nats lower than temperature scaling has, with a standard error of "
+    assert f"{numbers}{choice.gain_error_:.4f}." in choice.choice_note_
 
 
 def test_temperature_is_kept_within_the_standard_error_which_copies_of_rows_do_not_lower():
     logits, labels = simulate(60, 3, scale=1.0, seed=3)
     choice = chosen([1.02], logits, labels)
-    assert choice.strength is None
-    assert 0 < choice.gain <= choice.error
-    assert f"{choice.gain:.4f} nats lower than it has, with a standard error of {choice.error:.4f}." in choice.note
+    assert choice.penalty_ == 0
+    assert 0 < choice.gain_ <= choice.gain_error_
+    assert (
+        f"{choice.gain_:.4f} nats lower than it has, with a standard error of {choice.gain_error_:.4f}."
+        in choice.choice_note_
+    )
     copies = np.repeat(np.arange(60), 50)
     weighed = chosen([1.02], logits, labels, weights=np.full(60, 50.0))
     copied = chosen([1.02], logits[copies], labels[copies])
-    assert (weighed.gain, weighed.error) == pytest.approx((choice.gain, choice.error))
-    assert (copied.gain, copied.error) == pytest.approx((choice.gain, choice.error))
+    assert (weighed.gain_, weighed.gain_error_) == pytest.approx((choice.gain_, choice.gain_error_))
+    assert (copied.gain_, copied.gain_error_) == pytest.approx((choice.gain_, choice.gain_error_))
 
 
 def test_too_few_rows_or_clusters_choose_nothing():
     logits, labels = simulate(FEWEST, 3)
-    assert chosen([1.0], logits[1:], labels[1:]).error == 0
+    assert chosen([1.0], logits[1:], labels[1:]).gain_error_ == 0
     choice = chosen([1.0], logits, labels, clusters=np.arange(FEWEST) % (FOLDS - 1))
-    assert choice.strength is None
-    assert f"{FEWEST} rows, and {FOLDS} different rows or clusters" in choice.note
-    assert chosen([1.1], logits, labels).error > 0
+    assert choice.penalty_ == 0
+    assert f"{FEWEST} rows, and {FOLDS} different rows or clusters" in choice.choice_note_
+    assert chosen([1.1], logits, labels).gain_error_ > 0
 
 
 def test_of_very_many_outputs_some_rows_choose(monkeypatch):
@@ -141,19 +155,14 @@ def test_of_very_many_outputs_some_rows_choose(monkeypatch):
     clusters = np.arange(600) // 3
     monkeypatch.setattr(_folds, "MOST_ENTRIES", 900)
     drawn = []
-
-    def start(train, of_train, weights):
-        drawn.append(np.bincount(of_train, minlength=3))
-        return powers()(train, of_train, weights)
-
-    assert chosen([2.0], logits, labels, start=start).strength == 2.0
+    assert chosen([2.0], logits, labels, fitted_to=drawn).penalty_ == 2.0
     assert len(drawn) == FOLDS
-    for counts in drawn:  # half of the rows, four fifths of these; classes as they come
-        assert counts.sum() == 240
-        np.testing.assert_allclose(counts, 0.4 * np.bincount(labels), atol=25)
+    for rows in drawn:  # half of the rows, four fifths of these; classes as they come
+        assert len(rows) == 240
+        np.testing.assert_allclose(np.bincount(rows, minlength=3), 0.4 * np.bincount(labels), atol=25)
     drawn.clear()
-    chosen([2.0], logits, labels, start=start, clusters=clusters)
-    assert {counts.sum() % 3 for counts in drawn} == {0}
+    chosen([2.0], logits, labels, fitted_to=drawn, clusters=clusters)
+    assert {len(rows) % 3 for rows in drawn} == {0}
 
 
 def test_progress_can_cancel():

@@ -13,7 +13,7 @@ from scipy.special import log_softmax, softmax
 import calib
 from calib.base import Calibrator
 from calib.calibrators import _multinomial
-from calib.calibrators._folds import FOLDS, fold_of_rows
+from calib.calibrators._folds import FOLDS, deal, row_units
 from calib.calibrators._multinomial import AffineScaling, MatrixProblem
 from calib.calibrators.dirichlet import PENALTIES, DirichletCalibration
 from calib.calibrators.structured_matrix import StructuredMatrixScaling
@@ -226,7 +226,7 @@ def test_with_one_class_alone_temperature_scaling_is_left(name):
 def test_folds_choose_what_refits_by_hand_do():
     logits, labels, _ = bent(400)
     fitted = DirichletCalibration().fit(logits, labels)
-    folds = fold_of_rows(logits)
+    folds = deal(row_units(logits), 0)
 
     def held_out(fit) -> np.ndarray:
         losses = np.zeros(len(labels))
