@@ -220,7 +220,8 @@ class TopK:
                     (self.indices < 0) | (self.indices >= self.n_classes)
                 ).any(axis=1),
                 "an index twice": (np.diff(np.sort(self.indices, axis=1), axis=1) == 0).any(axis=1),
-                "a rest larger than the other classes can have": finite & (rest > most + _slack(rest)),
+                "a rest larger than the other classes can have, as a logsumexp of all logits is": finite
+                & (rest > most + _slack(rest)),
             }
             if labels is not None:
                 own, place = self.label_logit, self.places(labels)

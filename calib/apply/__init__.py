@@ -427,7 +427,9 @@ def probabilities_file(
                 import pyarrow as pa
                 import pyarrow.parquet as pq
 
-                schema = pa.schema([(name, pa.from_numpy_dtype(np.dtype(dtype))) for name in class_names])
+                alike = len(set(class_names)) < n_classes
+                names = [f"p_{k}" for k in range(n_classes)] if alike else class_names
+                schema = pa.schema([(name, pa.from_numpy_dtype(np.dtype(dtype))) for name in names])
                 # Dictionaries of probabilities would be as long as the column.
                 with pq.ParquetWriter(file, schema, use_dictionary=False, write_statistics=False) as writer:
                     columns = lambda probs: [*np.ascontiguousarray(probs.T, dtype)]  # noqa: E731

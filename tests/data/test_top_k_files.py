@@ -126,8 +126,8 @@ def test_a_rest_over_all_classes_is_refused_with_the_likely_cause():
     held["rest"] = np.logaddexp(np.logaddexp.reduce(held["values"].astype(float), axis=1), held["rest"])
     del held["label_logit"]
     found = inspect(npz(held))
-    assert [(f.code, "logsumexp of the other logits" in f.action) for f in found.findings if f.level == "error"] == [
-        ("top_k_rest", True)
+    assert [(f.code, "logsumexp of all logits" in f.reason) for f in found.findings if f.level == "error"] == [
+        ("mostly_missing", True)
     ]
 
 

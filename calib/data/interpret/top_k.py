@@ -69,7 +69,6 @@ def read_top_k(contents: Contents, labels: Contents | None, name: str, report: R
     outputs = _outputs(contents, report)
     truth, unknown = _labels(labels or contents, labels is not None, outputs, report)
     dropped = {**outputs.faults(np.where(unknown, -1, truth)), "a label of no class": unknown}
-    _check_rest(dropped, outputs)
     keep = rows_to_keep(dropped, report)
     beside = _beside(contents, keep, report)
     outputs, truth = outputs[keep], truth[keep]
@@ -114,7 +113,7 @@ def _outputs(contents: Contents, report: Report) -> TopK:
         return TopK.from_arrays(values, classes, rest, n_classes, own, check_rows=False)
     except CalibrationError as error:
         raise InvalidUpload(
-            "top_k_shape", f"{contents.name}: {error}", "Save one number for each row as rest and as label_logit."
+            "top_k_shape", f"{contents.name}: {error}", "Save rest and label_logit as (rows,)."
         ) from error
 
 
@@ -185,18 +184,6 @@ def _labels(contents: Contents, apart: bool, outputs: TopK, report: Report) -> t
         )
     unknown = ~((array >= 0) & (array < outputs.n_classes))
     return np.where(unknown, 0, array).astype(np.int64), unknown
-
-
-def _check_rest(dropped: dict[str, Bools], outputs: TopK) -> None:
-    """Say the likely cause where most rows have a rest that is impossible."""
-    impossible = next(int(rows.sum()) for reason, rows in dropped.items() if "rest" in reason)
-    if 2 * impossible > len(outputs):
-        raise InvalidUpload(
-            "top_k_rest",
-            f"In {impossible:,} of {len(outputs):,} rows rest is larger than the other {outputs.n_others:,} classes "
-            "can have, none of which is above the smallest value.",
-            "Save the logsumexp of the other logits alone, not of all, and as many classes as the model has.",
-        )
 
 
 def _beside(contents: Contents, keep: Bools, report: Report) -> dict[str, Any]:
