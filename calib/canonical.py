@@ -6,8 +6,7 @@ Loading does the same in place on whole uploads and reports findings; a test hol
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -204,99 +203,3 @@ def exact_zeros(logits: Floats, floor: float | None) -> npt.NDArray[np.bool_]:
         return np.zeros(logits.shape, dtype=bool)
     zeros: npt.NDArray[np.bool_] = logits == logits.dtype.type(np.log(floor))
     return zeros
-
-
-LEAST_ROWS = 5
-"""Fewer inputs are never called a mistake of units: they may be odd ones."""
-TIMES = 10
-"""How many times beyond the sizes known the usual input must lie; 255 tells bytes from pixels in 0..1."""
-
-FARTHER = 20
-"""How many times a mean must lie beyond the usual input; means of skewed columns lie far beyond it too."""
-
-
-@dataclass(frozen=True)
-class Scale:
-    """What the usual inputs of a set look like; the size of an input is its largest absolute number.
-
-    Attributes
-    ----------
-    low, high : medians of the least and of the largest number of an input.
-    small, middle, large : 5 %, 50 % and 95 % quantiles of the sizes.
-    """
-
-    low: float
-    high: float
-    small: float
-    middle: float
-    large: float
-
-    @classmethod
-    def from_features(cls, features: Any) -> Self | None:
-        """The scale of (n, ...) inputs; None where none has one, as inputs of zeros alone and NaN do not."""
-        array = np.asarray(features)
-        if array.ndim < 2 or array.dtype.kind not in "fiub" or not array.size:
-            return None
-        axes = tuple(range(1, array.ndim))
-        low, high = (end(axis=axes).astype(np.float64) for end in (array.min, array.max))
-        sizes = np.maximum(-low, high)
-        known = np.isfinite(sizes) & (sizes > 0)
-        if known.sum() < LEAST_ROWS:
-            return None
-        quantiles = np.quantile(sizes[known], (0.05, 0.5, 0.95))
-        return cls(*(float(v) for v in (np.median(low[known]), np.median(high[known]), *quantiles)))
-
-    def state(self) -> dict[str, float]:
-        """Its numbers by name."""
-        return asdict(self)
-
-    def differs(self, others: list[Scale]) -> bool:
-        """Whether its usual input is far smaller, or far larger, than nearly all of each of the others."""
-        smaller = all(TIMES * self.middle < other.small for other in others)
-        return bool(others) and (smaller or all(self.middle > TIMES * other.large for other in others))
-
-    def against(self, other: Scale, whose: str) -> str:
-        """The first half of a sentence: both ranges and what probably happened; ``whose`` names the other set."""
-        return (
-            f"A usual row of features runs from {self.low:.3g} to {self.high:.3g}, but one of {whose} from "
-            f"{other.low:.3g} to {other.high:.3g}; one was probably divided by 255 or standardised (pixels in 0..255 "
-            "against 0..1) and the other was not"
-        )
-
-
-def check_standardisation(mean: Any, scale: Any) -> None:
-    """Refuse what no features can be standardised with.
-
-    Raises
-    ------
-    CalibrationError
-        Unless both are None, or arrays of finite numbers of one shape, the scale above zero.
-    """
-    if mean is None and scale is None:
-        return
-    arrays = [array for array in (mean, scale) if isinstance(array, np.ndarray) and array.dtype.kind == "f"]
-    if len(arrays) < 2 or mean.shape != scale.shape or not (np.isfinite(arrays).all() and (scale > 0).all()):
-        raise CalibrationError(
-            "Features are standardised with a finite mean and a finite scale above zero for each of their numbers; "
-            "these are not."
-        )
-
-
-def check_against_mean(features: Any, mean: Floats) -> None:
-    """Refuse inputs far nearer to 0 than the mean that they are standardised with.
-
-    They would become almost one input, which can lie among the others. Inputs far too large stay so, and the
-    calibrator itself refuses them.
-
-    Raises
-    ------
-    CalibrationError
-        With both sizes and what probably happened.
-    """
-    scale, largest = Scale.from_features(features), float(np.abs(mean).max())
-    if scale and FARTHER * scale.middle < largest:
-        raise CalibrationError(
-            f"A usual row of features runs from {scale.low:.3g} to {scale.high:.3g}, but a column of the training "
-            f"set has a mean of {largest:.3g} in size; these were probably divided by 255 or standardised "
-            "already, so give them as they were in the calibration data."
-        )

@@ -17,12 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.base import Calibrator
+from calib.calibrators.feature_scale import check_against_mean, check_standardisation
 from calib.canonical import (
     KINDS,
     ONE_COLUMN,
     Kind,
-    check_against_mean,
-    check_standardisation,
     check_values,
     class_order,
     standardise,

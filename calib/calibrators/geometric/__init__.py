@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.base import EQUIVARIANT, KEEPS_ACCURACY, NEEDS_CLASSES, Calibrator, Progress, silent
+from calib.calibrators.feature_scale import Scale
 from calib.calibrators.geometric.reductions import (
     LARGEST_FACTOR,
     MOST_NUMBERS,
@@ -22,7 +23,6 @@ from calib.calibrators.geometric.search import DISTANCES, TrainingSet, nearest
 from calib.calibrators.geometric.search import exact as nearest_planes
 from calib.calibrators.geometric.success_map import MAPS, fit_success_map
 from calib.calibrators.logistic import fit_logistic
-from calib.canonical import Scale
 from calib.errors import CalibrationError
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, block_rows, blocks, one_vs_rest_log_odds
 from calib.parameters import param, unusable
@@ -192,7 +192,7 @@ class Geometric(Calibrator):
         self.reduced_ = reduced.state()
         self.given_, self.carried_ = list(training.features.shape), list(reduced.train_features.shape)
         scales = {"training": Scale.from_features(train_features), "calibration": Scale.from_features(features)}
-        self.scales_ = {name: scale.state() for name, scale in scales.items() if scale}
+        self.scales_ = {name: dict(vars(scale)) for name, scale in scales.items() if scale}
 
         separation, log_odds = self._signals(logits, features, progress)
         right = np.argmax(logits, axis=1) == labels
