@@ -131,9 +131,10 @@ def class_numbers(labels: Any, n: int, name: str) -> Ints:
     return array
 
 
-@dataclass(frozen=True, eq=False)
 class Separations:
     """What the training set has around each of n inputs: F is its rows of the predicted class, O are all others.
+
+    It begins as for inputs of which nothing is known yet.
 
     Attributes
     ----------
@@ -143,19 +144,9 @@ class Separations:
     deciding_same_row, deciding_other_row : (n,) the pair x', x'' that the exact value comes from; -1 where no pair is.
     """
 
-    same: Floats
-    other: Floats
-    same_row: Ints
-    other_row: Ints
-    exact: Floats
-    deciding_same_row: Ints
-    deciding_other_row: Ints
-
-    @classmethod
-    def unknown(cls, n: int) -> Separations:
-        """As for n inputs of which nothing is known yet."""
-        infinite, nowhere = np.full((3, n), np.inf), np.full((4, n), -1)
-        return cls(infinite[0], infinite[1], nowhere[0], nowhere[1], infinite[2], nowhere[2], nowhere[3])
+    def __init__(self, n: int) -> None:
+        self.same, self.other, self.exact = np.full((3, n), np.inf)
+        self.same_row, self.other_row, self.deciding_same_row, self.deciding_other_row = np.full((4, n), -1)
 
     @property
     def fast(self) -> Floats:
@@ -181,7 +172,7 @@ def nearest(training: TrainingSet, features: Floats, predicted: Ints, distance: 
     """
     if distance not in DISTANCES:
         raise CalibrationError(f"distance={distance!r} is not one of {', '.join(DISTANCES)}.")
-    result = Separations.unknown(len(features))
+    result = Separations(len(features))
     if distance == "l2":
         for rows, same_rows, least in _distance_blocks(training, features, predicted):
             _record_nearest(result, training, features, rows, same_rows, least)
@@ -293,7 +284,7 @@ def exact(training: TrainingSet, features: Floats, predicted: Ints) -> Separatio
     3. those left are screened by the x' nearest to x;
     4. whole maxima are taken in order of these bounds, until no bound lies below the best.
     """
-    result = Separations.unknown(len(features))
+    result = Separations(len(features))
     for rows, same_rows, least in _distance_blocks(training, features, predicted):
         same = least[:, same_rows]
         _record_nearest(result, training, features, rows, same_rows, least)

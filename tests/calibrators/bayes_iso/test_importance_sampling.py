@@ -67,14 +67,10 @@ def test_thousands_of_ranks_do_not_underflow(rng):
     assert 1 <= 1 / np.sum(weights**2) < 50
 
 
-def unbounded_prior(m: int) -> tuple[np.ndarray, np.ndarray]:
-    return np.zeros(m), np.ones(m)
-
-
 @pytest.mark.parametrize(("m", "means"), [(1, [1 / 2]), (2, [3 / 8, 5 / 8]), (3, [5 / 16, 1 / 2, 11 / 16])])
 def test_means_in_closed_form(m, means):
     """Of two ranks, either is first: E c_1 = (1/2 + 1/4) / 2; of three, by the same recursion."""
-    maps = sample_maps(200_000, unbounded_prior(m), np.random.default_rng(0))
+    maps = sample_maps(200_000, (np.zeros(m), np.ones(m)), np.random.default_rng(0))
     np.testing.assert_allclose(maps.mean(axis=0), means, atol=5 * 0.3 / np.sqrt(200_000))
 
 

@@ -89,22 +89,6 @@ def test_the_isotonic_map_is_that_of_the_separation(small, exact):
     np.testing.assert_allclose(made.predict_confidence(other_logits, others), expected.predict(seen), atol=1e-9)
 
 
-def test_a_repeated_row_counts_as_often_as_it_is_there(small):
-    extras, logits, labels = small
-    twice = np.concatenate([np.arange(400), np.repeat(np.arange(7), 40)])
-    again = {**extras, "features": extras["features"][twice]}
-    separation = fast_separation(
-        extras["train_features"], extras["train_labels"], extras["features"], logits.argmax(axis=1)
-    )
-    weights = np.bincount(twice, minlength=400)
-    right = (logits.argmax(axis=1) == labels).astype(float)
-    expected = IsotonicRegression(out_of_bounds="clip").fit(separation, right, sample_weight=weights)
-    made = Geometric().fit(logits[twice], labels[twice], **again)
-    np.testing.assert_allclose(
-        made.predict_confidence(logits, extras["features"]), expected.predict(separation), atol=1e-9
-    )
-
-
 @pytest.mark.parametrize("signal", ["separation", "combined"])
 def test_the_sigmoid_map_is_a_logistic_regression(small, signal):
     extras, logits, labels = small
