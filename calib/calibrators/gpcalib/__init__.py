@@ -248,10 +248,7 @@ class GPCalib(Calibrator):
 
     def _check_unchanged(self) -> None:
         """Raise CalibrationError for parameters changed after the fit; how to predict may be changed."""
-        fitted_as = dict(self.fitted_as_)
-        if self.prediction == "draws":
-            fitted_as["n_draws"] = len(self.shift_draws_)
-        for name, value in fitted_as.items():
+        for name, value in self.fitted_as_.items():
             if getattr(self, name) != value:
                 raise CalibrationError(
                     f"{name}={getattr(self, name)!r} was set after the fit, which had {name}={value!r}; "

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
+from scipy.optimize import Bounds
 
 from calib.calibrators.gpcalib.interpolation import N_FEATURES, SHORTEST, chebyshev
 from calib.calibrators.gpcalib.moments import Gram, Moments
@@ -98,8 +99,7 @@ class Objective:
     inducing_inputs : (m,) where they start. With a diagonal S their order matters: the first take up what
         the later ones then need not, so the inputs that decide most belong first.
     space : "logits" or "probs"; sets where the kernel parameters start and their bounds. The grid must resolve the
-        lengthscale, hence its lower bound, which stays where the grid is refined: a finer one is there to follow the
-        same functions, not wilder ones.
+        lengthscale, hence its lower bound.
     covariance : "diagonal" or "full" latent covariance of a row's classes.
     variational : "diagonal" or "full" S.
     earlier : likelihood of earlier calibration rows, on the range of the grid.
@@ -140,8 +140,7 @@ class Objective:
             q_sqrt=np.eye(m) if full else np.ones(m),
         )
         self.start = self.parametrisation.vector(start)
-        self.bounds: list[tuple[float | None, float | None]] = [(None, LARGEST_VARIANCE)]
-        self.bounds += [(None, None)] * (len(self.start) - 1)
+        self.bounds = Bounds(ub=[LARGEST_VARIANCE, *[np.inf] * (len(self.start) - 1)])
         self._rows = slice(0, grid.size)
         self._earlier = slice(grid.size, None)
         self._inputs = grid.nodes if earlier is None else np.concatenate([grid.nodes, earlier.points])

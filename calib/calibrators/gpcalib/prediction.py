@@ -1,8 +1,4 @@
-"""Calibrated probabilities from functions on a grid, in NumPy alone.
-
-Every function takes the kernel inputs ``t`` and prior means ``mu`` of a block of rows, both (n, n_classes),
-and returns (n, n_classes) probabilities. None depends on the other rows of the block.
-"""
+"""Calibrated probabilities from functions on a grid, in NumPy alone; no row depends on the others of its block."""
 
 from __future__ import annotations
 
@@ -22,63 +18,54 @@ NEGLIGIBLE_NOISE = 1e-4
 def predict(
     way: str, t: Floats, mu: Floats, table: LatentTable, noise_variance: float, n_draws: int, seed: int
 ) -> Floats:
-    """Probabilities in one of the ways below: "mean", "delta", "draws" or "mc".
+    """Probabilities of a block of rows, shape (n, n_classes).
 
     Parameters
     ----------
+    way : "mean" (softmax of the posterior mean, the paper's "mean approximation"), "delta", "mc" or "draws".
+    t, mu : (n, n_classes) kernel inputs and prior means.
     table : the latent function on its grid.
     noise_variance : of the white noise, which ``table`` leaves out.
     n_draws, seed : of "mc"; the functions of "draws" are in the table.
     """
-    if way == "mean":
-        return predict_mean(t, mu, table.grid, table.shift)
     if way == "draws":
         probs = predict_draws(t, mu, table.grid, table.draws)
         return add_white_noise(probs, noise_variance) if noise_variance > NEGLIGIBLE_NOISE else probs
-    variance = table.variance + noise_variance
-    if way == "delta":
-        return predict_delta(t, mu, table.grid, table.shift, variance)
-    return predict_monte_carlo(t, mu, table.grid, table.shift, variance, n_draws, seed)
+    stencil = table.grid.stencil(t)
+    latents = mu + stencil.interpolate(table.shift)
+    if way == "mean":
+        return softmax(latents)
+    variance = np.maximum(stencil.interpolate(table.variance + noise_variance), 0.0)
+    return predict_delta(latents, variance) if way == "delta" else predict_monte_carlo(latents, variance, n_draws, seed)
 
 
-def predict_mean(t: Floats, mu: Floats, grid: Grid, shift: Floats) -> Floats:
-    """Softmax of the posterior mean (the paper's "mean approximation")."""
-    return softmax(mu + grid.interpolate(shift, t))
-
-
-def predict_delta(t: Floats, mu: Floats, grid: Grid, shift: Floats, variance: Floats) -> Floats:
+def predict_delta(latents: Floats, variance: Floats) -> Floats:
     """Expected softmax under independent Gaussian latents, to second order in their variance.
 
     With s the softmax of the mean, ``d^2 log s_k / d g_k^2`` leads to ``p_k ~ s_k exp(v_k (1 - 2 s_k) / 2)``.
     That grows with v without end, where the expected probability levels off: from ``v = -log s`` on (or
     ``-log(1 - s)``) it is governed by the latents that take the whole probability, and v counts no further.
     """
-    latents = mu + grid.interpolate(shift, t)
-    probs = softmax(latents)
     level = softplus(np.abs(one_vs_rest_log_odds(latents)))  # also where 1 - s has no digits left
-    spread = np.clip(grid.interpolate(variance, t), 0.0, level)
-    return softmax(latents + spread * (0.5 - probs))
+    return softmax(latents + np.minimum(variance, level) * (0.5 - softmax(latents)))
 
 
-def predict_monte_carlo(
-    t: Floats, mu: Floats, grid: Grid, shift: Floats, variance: Floats, n_draws: int, seed: int
-) -> Floats:
+def predict_monte_carlo(latents: Floats, variance: Floats, n_draws: int, seed: int) -> Floats:
     """Average softmax over independent Gaussian latents.
 
     All rows see the same (n_draws, n_classes) standard normals: the answer does not depend on the batch and
     memory does not grow with the number of draws.
     """
     generator = np.random.default_rng(seed)
-    mean = mu + grid.interpolate(shift, t)
-    sd = np.sqrt(np.maximum(grid.interpolate(variance, t), 0.0))
-    total = np.zeros_like(mean)
+    sd = np.sqrt(variance)
+    total = np.zeros_like(latents)
     for _ in range(n_draws):
-        total += softmax(mean + sd * generator.standard_normal(mean.shape[1]))
+        total += softmax(latents + sd * generator.standard_normal(latents.shape[1]))
     return total / n_draws
 
 
 def predict_draws(t: Floats, mu: Floats, grid: Grid, shift_draws: Floats) -> Floats:
-    """Average softmax over whole functions drawn from the joint posterior.
+    """Average softmax over whole functions drawn from the joint posterior; ``t`` and ``mu`` as in :func:`predict`.
 
     With ``Z_nq`` the normaliser of row n under draw q and ``r_n(t) = sum_q exp(a_q(t)) / Z_nq``, the average
     is ``exp(mu_nk) r_n(t_nk)``: two matrix products on the grid instead of n * n_classes * n_draws exponentials.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import OptimizeResult, minimize
+from scipy.optimize import Bounds, OptimizeResult, minimize
 
 from calib.base import Progress
 from calib.calibrators.backend import Ran, run, tensorflow
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def maximise(
     value_and_gradient: Callable[[Floats], tuple[float, Floats]],
     start: Floats,
-    bounds: list[tuple[float | None, float | None]],
+    bounds: Bounds,
     max_iter: int,
     progress: Progress,
 ) -> tuple[Floats, Floats, bool, str]:

@@ -19,7 +19,7 @@ from calib.calibrators.gpcalib.posterior import (
     monotone_shifts,
     tabulate,
 )
-from calib.calibrators.gpcalib.prediction import predict_draws, predict_mean
+from calib.calibrators.gpcalib.prediction import predict_draws
 from calib.errors import CalibrationError
 from calib.numerics import log_softmax, softmax
 
@@ -128,7 +128,7 @@ def test_beyond_the_ends_the_function_goes_on_with_slope_one():
     far = np.array([-1e3, -50.0, -4.0, 4.0, 50.0, 1e3])
     np.testing.assert_allclose(grid.interpolate(shift, far), shift[[0, 0, 0, -1, -1, -1]], rtol=1e-14)
     logits = np.array([[1e3, np.nextafter(1e3, 0), -1e3], [-900.0, -1e3, -950.0]])
-    for probs in (predict_mean(logits, logits, grid, shift), predict_draws(logits, logits, grid, shift[None])):
+    for probs in (softmax(logits + grid.interpolate(shift, logits)), predict_draws(logits, logits, grid, shift[None])):
         keep_predicted(probs, logits)
         assert (probs.argmax(axis=1) == 0).all()
         assert np.allclose(probs.sum(axis=1), 1.0)
@@ -140,7 +140,7 @@ def test_the_last_bit_moves_no_probability_and_no_ordered_row():
     logits[:200, 1] = logits[:200, 0] * (1.0 + 1e-15 * generator.normal(size=200))
     grid = Grid(-10.0, 10.0, 2048, order=1)
     shift = monotone_shifts(-0.98 * grid.nodes, grid, "logits")
-    probs = predict_mean(logits, logits, grid, shift)
+    probs = softmax(logits + grid.interpolate(shift, logits))
     kept = probs.copy()
     keep_predicted(kept, logits)
     assert np.abs(kept - probs).max() < 1e-12
@@ -184,9 +184,8 @@ def test_ties_of_the_raw_logits_stay_ties():
         lambda c: c.set_params(monotone=False),
         lambda c: c.set_params(inputs="probs"),
         lambda c: c.set_params(covariance="full"),
-        lambda c: c.set_params(n_draws=16),
     ],
-    ids=["monotone", "inputs", "covariance", "n_draws"],
+    ids=["monotone", "inputs", "covariance"],
 )
 def test_what_was_set_after_the_fit_is_refused_not_ignored(change: Callable[[GPCalib], GPCalib]):
     posterior, low, high = unruly(0, "logits")
@@ -223,7 +222,7 @@ def test_log_softmax_and_softmax_agree_on_the_order_of_probability_inputs():
     table = tabulate(posterior, low, high, "probs", n_draws=8, seed=0, monotone=True)
     logits = np.array([[0.0, -800.0, -801.0], [-1e3, -1e3 - 1e-9, -2e3]])
     for probs in (
-        predict_mean(softmax(logits), log_softmax(logits), table.grid, table.shift),
+        softmax(log_softmax(logits) + table.grid.interpolate(table.shift, softmax(logits))),
         predict_draws(softmax(logits), log_softmax(logits), table.grid, table.draws),
     ):
         assert (probs.argmax(axis=1) == 0).all()

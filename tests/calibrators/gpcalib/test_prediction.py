@@ -11,14 +11,16 @@ from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.posterior import STEEP, Posterior, draw_shifts, monotone_shifts, tabulate
 from calib.calibrators.gpcalib.prediction import (
     add_white_noise,
+    predict,
     predict_delta,
     predict_draws,
-    predict_mean,
     predict_monte_carlo,
 )
 from calib.numerics import log_softmax, softmax
 from tests.calibrators.gpcalib import naive
 from tests.conftest import simulate
+
+WAYS = ("draws", "mean", "delta", "mc")
 
 
 @pytest.fixture(scope="module")
@@ -36,23 +38,27 @@ def table(posterior, logits, **changes):
     return tabulate(posterior, logits.min(), logits.max(), "logits", **options)
 
 
+def by(way, logits, table):
+    return predict(way, logits, logits, table, noise_variance=0.0, n_draws=16, seed=0)
+
+
 def test_mean_is_the_softmax_of_the_posterior_mean(logits, posterior):
     made = table(posterior, logits)
     exact = softmax(np.array([z + posterior.shift(z) for z in logits]))
-    assert np.abs(predict_mean(logits, logits, made.grid, made.shift) - exact).max() < 1e-5
+    assert np.abs(by("mean", logits, made) - exact).max() < 1e-5
 
 
 def test_draws_equal_their_own_softmax_average(logits, posterior):
     """The matrix-product form is an identity, not an approximation of the average over the same draws."""
     made = table(posterior, logits)
     naive_average = np.mean([softmax(logits + made.grid.interpolate(draw, logits)) for draw in made.draws], axis=0)
-    assert np.abs(predict_draws(logits, logits, made.grid, made.draws) - naive_average).max() < 1e-3
+    assert np.abs(by("draws", logits, made) - naive_average).max() < 1e-3
 
 
 def test_draws_approach_joint_monte_carlo(logits, posterior, rng):
     """Against plain Monte Carlo from each row's full covariance, by its own standard error."""
     made = table(posterior, logits)
-    probs = predict_draws(logits, logits, made.grid, made.draws)
+    probs = by("draws", logits, made)
     for z, p in zip(logits[:15], probs, strict=False):
         root = np.linalg.cholesky(posterior.covariance(z) + 1e-9 * np.eye(len(z)))
         samples = softmax(z + posterior.shift(z) + rng.normal(size=(20_000, len(z))) @ root.T)
@@ -62,11 +68,10 @@ def test_draws_approach_joint_monte_carlo(logits, posterior, rng):
 
 def test_delta_and_mc_approach_diagonal_monte_carlo(logits, posterior, rng):
     made = table(posterior, logits)
-    small = 0.1 * made.variance
-    delta = predict_delta(logits, logits, made.grid, made.shift, small)
-    sampled = predict_monte_carlo(logits, logits, made.grid, made.shift, small, 4096, 0)
     mean = logits + made.grid.interpolate(made.shift, logits)
-    sd = np.sqrt(made.grid.interpolate(small, logits))
+    small = made.grid.interpolate(0.1 * made.variance, logits)
+    sd = np.sqrt(small)
+    delta, sampled = predict_delta(mean, small), predict_monte_carlo(mean, small, 4096, 0)
     exact = np.mean([softmax(mean + sd * rng.normal(size=mean.shape)) for _ in range(4000)], axis=0)
     assert np.abs(sampled - exact).max() < 0.01
     assert np.abs(delta - exact).max() < 0.01
@@ -77,10 +82,9 @@ def test_delta_and_mc_approach_diagonal_monte_carlo(logits, posterior, rng):
 def test_delta_levels_off_where_the_expected_probability_does(variance, rng):
     """A class far below the others, and so uncertain that it overtakes them in some functions."""
     logits = np.array([[-1.0, -0.5, -36.0], [-0.1, -3.0, -8.0], [-0.5, -1.0, -5.0]])
-    grid = Grid(-40.0, 0.0, 401)
-    spread = np.where(grid.nodes < -4.0, variance, 0.01)
-    delta = predict_delta(logits, logits, grid, np.zeros(401), spread)
-    sd = np.sqrt(np.where(logits < -4.0, variance, 0.01))
+    spread = np.where(logits < -4.0, variance, 0.01)
+    delta = predict_delta(logits, spread)
+    sd = np.sqrt(spread)
     exact = np.array(
         [softmax(z + s * rng.normal(size=(20_000, 3))).mean(axis=0) for z, s in zip(logits, sd, strict=True)]
     )
@@ -92,8 +96,7 @@ def test_delta_is_smooth_where_a_probability_rounds_to_one():
     """There 1 - p has no digits left, and the level must not be taken from it."""
     gaps = np.linspace(34.0, 37.0, 3001)
     logits = np.stack([0 * gaps, -gaps, -gaps - 5], axis=1)
-    grid = Grid(-70.0, 10.0, 401)
-    probs = predict_delta(logits, logits, grid, np.zeros(401), np.full(401, 60.0))
+    probs = predict_delta(logits, np.full_like(logits, 60.0))
     assert np.abs(np.diff(np.log(probs), axis=0)).max() < 0.01
 
 
@@ -114,8 +117,8 @@ def test_draws_are_no_wider_than_the_objective_can_tell():
     two = posterior.covariance(np.array([-9.5, -0.5]))
     assert np.std(high - low) == pytest.approx(np.sqrt(two[0, 0] + two[1, 1] - 2 * two[0, 1]), rel=0.1)
     logits = np.array([[-0.3, -1.4, -40.0, -60.0]])  # the last two are 30 below, and were never right
-    mean = predict_mean(logits, logits, made.grid, made.shift)
-    assert np.abs(predict_draws(logits, logits, made.grid, made.draws) - mean).max() < 0.02
+    mean = by("mean", logits, made)
+    assert np.abs(by("draws", logits, made) - mean).max() < 0.02
 
 
 def test_white_noise_acts_like_noise_on_every_latent(rng):
@@ -134,15 +137,9 @@ def test_white_noise_keeps_the_ranking(variance, seed):
 
 def test_no_row_depends_on_the_others(logits, posterior):
     made = table(posterior, logits)
-    ways = {
-        "draws": lambda z: predict_draws(z, z, made.grid, made.draws),
-        "mean": lambda z: predict_mean(z, z, made.grid, made.shift),
-        "delta": lambda z: predict_delta(z, z, made.grid, made.shift, made.variance),
-        "mc": lambda z: predict_monte_carlo(z, z, made.grid, made.shift, made.variance, 16, 0),
-    }
-    for name, predict in ways.items():
-        alone = np.concatenate([predict(row[None]) for row in logits])
-        assert np.abs(predict(logits) - alone).max() < 1e-12, name
+    for way in WAYS:
+        alone = np.concatenate([by(way, row[None], made) for row in logits])
+        assert np.abs(by(way, logits, made) - alone).max() < 1e-12, way
 
 
 def test_draws_have_the_posterior_moments(posterior):
@@ -164,12 +161,8 @@ def test_far_from_the_data_the_mean_returns_to_the_prior(logits, posterior):
 def test_large_logits_give_finite_rows(posterior, logits, rng):
     made = table(posterior, logits)
     extreme = rng.choice([-1e3, 0.0, 1e3], size=(40, 8))
-    for probs in (
-        predict_draws(extreme, extreme, made.grid, made.draws),
-        predict_mean(extreme, extreme, made.grid, made.shift),
-        predict_delta(extreme, extreme, made.grid, made.shift, made.variance),
-        predict_monte_carlo(extreme, extreme, made.grid, made.shift, made.variance, 8, 0),
-    ):
+    for way in WAYS:
+        probs = by(way, extreme, made)
         assert np.isfinite(probs).all()
         assert np.allclose(probs.sum(axis=1), 1.0)
 
@@ -186,7 +179,7 @@ def test_monotone_functions_keep_every_predicted_class(seed, space, roughness):
     logits[:, 1] = logits[:, 0] + generator.choice([1e-4, -1e-4, 1e-2], size=200)
     inputs = logits if space == "logits" else softmax(logits)
     prior = logits if space == "logits" else log_softmax(logits)
-    for probs in (predict_draws(inputs, prior, grid, rising), predict_mean(inputs, prior, grid, rising[0])):
+    for probs in (predict_draws(inputs, prior, grid, rising), softmax(prior + grid.interpolate(rising[0], inputs))):
         assert (probs.argmax(axis=1) == logits.argmax(axis=1)).all()
 
 
