@@ -6,25 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.base import (
-    EQUIVARIANT,
-    KEEPS_ACCURACY,
-    KEEPS_HALF,
-    KEEPS_RANKING,
-    NEEDS_CLASSES,
-    POSITIVE,
-    ROWS_SUM_TO_ONE,
-    Calibrator,
-    Progress,
-    silent,
-)
+from calib.base import NEEDS_CLASSES, Calibrator, Progress, silent
 from calib.calibrators.temperature import BOUND, TemperatureScaling
 from calib.numerics import Floats, Ints, blocks, softmax
 
 _COARSE = np.linspace(-3.0, 3.0, 25)  # log-temperatures of the first search, from that of temperature scaling
 _SAMPLE = 1_000_000  # logits that this search reads at each of them
-_PASSES = 12  # about how often the second search reads all logits
 _MAX_NEWTON = 100
+_PASSES = 12  # about how often the second search reads all logits
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -40,19 +29,13 @@ class EnsembleTemperatureScaling(Calibrator):
     coarse search over part of the rows finds the deepest one, and L-BFGS its lowest point.
     """
 
-    # The uniform distribution is over all classes, so it needs them all.
-    traits = frozenset(
-        {ROWS_SUM_TO_ONE, EQUIVARIANT, POSITIVE, KEEPS_HALF, KEEPS_ACCURACY, KEEPS_RANKING, NEEDS_CLASSES}
-    )
+    traits = TemperatureScaling.traits | {NEEDS_CLASSES}  # the uniform distribution is over all classes
 
     def notes(self) -> list[str]:
-        if self.weight_ < 1e-6:
-            plain = (
-                "The uniform distribution has no weight, so this is temperature scaling with "
-                f"T = {self.temperature_:.3g}."
-            )
-            return [plain, *self.temperature_notes_]
-        return list(self.temperature_notes_)
+        plain = (
+            f"The uniform distribution has no weight, so this is temperature scaling with T = {self.temperature_:.3g}."
+        )
+        return [*([plain] if self.weight_ < 1e-6 else []), *self.temperature_notes_]
 
     def _fit(self, logits: Floats, labels: Ints, *, progress: Progress) -> None:
         from scipy.optimize import minimize
