@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.polynomial.chebyshev import chebpts1, chebvander
@@ -112,6 +113,15 @@ class Stencil:
             # The first nodes of the last row end len(weights) before its end, so no shift leaves the array.
             flat[step : step + n * self.size] += np.bincount(cells, (mass * weight).ravel(), minlength=n * self.size)
         return flat[: n * self.size].reshape(n, self.size)
+
+    def sparse(self, mass: Floats) -> Any:
+        """The array of :meth:`collect` as a SciPy sparse array."""
+        from scipy.sparse import csr_array
+
+        columns = self.first[..., None] + np.arange(len(self.weights))
+        rows = np.broadcast_to(np.arange(len(mass))[:, None, None], columns.shape)
+        values = mass[..., None] * np.stack(self.weights, axis=-1)
+        return csr_array((values.ravel(), (rows.ravel(), columns.ravel())), shape=(len(mass), self.size))
 
     def _in_rows(self) -> Ints:
         return self.first + (np.arange(len(self.first)) * self.size)[:, None]

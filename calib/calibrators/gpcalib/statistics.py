@@ -199,7 +199,7 @@ def grid_statistics(logits: Floats, labels: Ints, space: str, grid: Grid) -> Gri
         stencil = grid.stencil(inputs)
         for matrix, masses in ((sums, mass), (squares, mass * mass)):
             if thin:
-                matrix.append(sparse.csr_array(stencil.collect(masses)))
+                matrix.append(stencil.sparse(masses))
             else:
                 matrix[block] = stencil.collect(masses)
         label = np.argmax(order == labels[block, None], axis=1)[:, None]

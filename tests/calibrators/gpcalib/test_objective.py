@@ -186,6 +186,7 @@ def test_collecting_is_the_transpose_of_interpolating(order, rng):
     for m in (mass, other):
         collected = grid.stencil(inputs).collect(m)
         assert np.allclose(collected @ values, (m * grid.interpolate(values, inputs)).sum(axis=1))
+        assert np.allclose(grid.stencil(inputs).sparse(m).toarray(), collected, rtol=0, atol=1e-14)
 
 
 @ORDERS
