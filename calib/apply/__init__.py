@@ -75,12 +75,14 @@ class Part:
     n_rows : rows in it.
     columns : of the outputs in a table; empty for an array.
     n_outputs : numbers in a row of outputs.
+    row_bytes : bytes of a row in memory, of tables with all other columns.
     """
 
     path: Path
     n_rows: int
     columns: tuple[str, ...]
     n_outputs: int
+    row_bytes: int
 
     @classmethod
     def from_path(cls, path: Path, report: Report, separate_labels: bool, infer: bool) -> Part:
@@ -99,11 +101,12 @@ class Part:
             contents = contents_of(found, name, file, size, Allowance(), report)
             n_rows, *shape = contents.arrays[0].shape or (0,)
             if not contents.tabular:
-                return cls(path, n_rows, (), prod(shape))
+                width, itemsize = prod(shape), np.dtype(contents.arrays[0].dtype).itemsize
+                return cls(path, n_rows, (), width, width * itemsize)
             if infer:
                 infer_columns(contents, report, separate_labels)
             columns = check_there(contents, report.choices.outputs)
-            return cls(path, n_rows, columns, len(columns))
+            return cls(path, n_rows, columns, len(columns), 8 * len(contents.names))
 
     def blocks(self, columns: tuple[str, ...] | None = None) -> Iterator[Any]:
         """All rows in order, as arrays or as Arrow tables of these columns (None for all)."""
@@ -179,8 +182,8 @@ def sample_rows(
     Parameters
     ----------
     source : a .npy file, a Parquet table, or a folder of Parquet tables that belong together.
-    n_rows : how many rows to draw, without replacement. They are fewer where the file has fewer, and where their
-        outputs would take more memory than ``CALIB_DATA_MB``; a finding says how many were drawn.
+    n_rows : how many rows to draw, without replacement. They are fewer where the file has fewer, and where they
+        would take more memory than ``CALIB_DATA_MB``; a finding says how many were drawn.
     labels : their file, or an array of them, unless they are a column of the table.
     choices : how the file is read, as for :func:`calib.load`.
     random_state : seed of the draw.
@@ -216,7 +219,7 @@ def sample_rows(
         parts = parts_of(source, report, separate_labels=labels is not None)
         total = sum(part.n_rows for part in parts)
         all_labels = _all_labels(labels, parts, total, source.name, report)
-        most = max(1, MAX_BYTES // max(1, 8 * parts[0].n_outputs))
+        most = max(1, MAX_BYTES // max(1, parts[0].row_bytes))
         drawn = _draw(total, min(int(n_rows), total, most), random_state)
         taken, start = [], 0
         for block in (block for part in parts for block in part.blocks()):
@@ -329,7 +332,8 @@ def predict_file(
     ------
     CalibrationError
         For outputs that the calibrator does not know, values that cannot be (with the rows of their block, and the
-        number of the first row with NaN, from 1), or a disk without room. Parts that were completed before stay.
+        number of the first row with NaN or infinity, from 1), or a disk without room. Parts that were completed before
+        stay.
     DataError
         If the file cannot be read.
     """
@@ -381,8 +385,10 @@ def _predict_part(
                 raise
             except CalibrationError as error:
                 rows = f"{part.path.name}, rows {done + 1:,} to {done + len(block):,} of {part.n_rows:,}"
-                bad = np.isnan(block.reshape(len(block), -1)).any(axis=1)
-                named = f" Row {done + int(bad.argmax()) + 1:,} is the first." if bad.any() else ""
+                # Minus infinity may be the logarithm of a zero.
+                good = block.reshape(len(block), -1) < np.inf if block.dtype.kind == "f" else np.ones((1, 1), bool)
+                first_bad = done + int(good.all(axis=1).argmin()) + 1
+                named = "" if good.all() else f" Row {first_bad:,} is the first."
                 raise CalibrationError(f"{rows}: {error}{named}") from None
             write(probs[:, first:])
             kind = exported.kind  # the first block has shown what the outputs are

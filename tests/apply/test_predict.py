@@ -83,6 +83,7 @@ def test_columns_are_taken_by_the_names_of_the_classes(tmp_path, overconfident):
     ("kind", "value", "said"),
     [
         ("logits", np.nan, r"plain\.npy, rows 112 to 148 of 400: 2 of 37 rows hold NaN.*Row 124 is the first"),
+        ("logits", np.inf, "2 of 37 rows hold NaN.*Row 124 is the first"),
         ("probabilities", 1.5, r"plain\.npy, rows 112 to 148 of 400.*Probabilities are expected"),
         ("log_probabilities", 0.5, "rows 112 to 148.*never positive"),
     ],
@@ -114,6 +115,8 @@ def test_what_cannot_be_done_is_a_sentence(tmp_path, overconfident, monkeypatch)
     made, path = exported("temperature", logits, labels), write(tmp_path / "plain.npy", logits[:, :3])
     with pytest.raises(CalibrationError, match="3 columns; 4 classes"):
         predict_file(made, path, tmp_path / "out.npy")
+    with pytest.raises(CalibrationError, match="must be numbers"):
+        predict_file(made, write(tmp_path / "texts.npy", logits.astype(str)), tmp_path / "out.npy")
     with pytest.raises(CalibrationError, match="in blocks of rows only"):
         predict_file(made, path, tmp_path / "out.csv")
     with pytest.raises(CalibrationError, match="dtype is one of"):

@@ -97,7 +97,7 @@ def test_labels_mean_what_all_of_them_say(tmp_path, data, named):
 
 
 def test_a_sample_takes_no_more_than_is_read_at_once(tmp_path, files, monkeypatch):
-    monkeypatch.setattr("calib.apply.MAX_BYTES", 3200)
+    monkeypatch.setattr("calib.apply.MAX_BYTES", 1600)
     assert len(sample_rows(files[0], 400, labels=files[1])) == 100
 
 
