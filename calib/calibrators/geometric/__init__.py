@@ -240,10 +240,9 @@ class Geometric(Calibrator):
         shape = self.reduced_["shape"]
         if not 0 < prod(shape) <= MOST_NUMBERS:  # before any row of that size is made
             raise unusable("reduced_ names no shape of a row of features")
-        confidence = np.append(
-            self.predict_confidence(logits[-3:], np.zeros((3, *shape), np.float32)),
-            self.confidence_at(np.array(self.limits_), np.zeros(2)),
-        )
+        points = np.append(self.limits_, self.map_.get("knots", []))
+        mapped = MAPS[self.map](**self.map_).apply(points)
+        confidence = np.append(mapped, self.predict_confidence(logits[-3:], np.zeros((3, *shape), np.float32)))
         if not ((confidence >= 0) & (confidence <= 1)).all():  # also false of NaN
             raise unusable("its confidence does not lie between 0 and 1")
 

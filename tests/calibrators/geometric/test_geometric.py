@@ -440,6 +440,7 @@ FORGED = {
     "components": lambda state: state["reduced_"].update(components=1e300 * state["reduced_"]["components"]),
     "mean": lambda state: state["reduced_"].update(mean=np.zeros((2, 3))),
     "map": lambda state: state["map_"].update(values=np.append(state["map_"]["values"][:-1], 1.5)),
+    "knots": lambda state: state["map_"]["knots"].put(1, np.nan),
     "slopes": lambda state: state.update(slopes_=[np.nan, 0.0]),
     "scales": lambda state: state["scales_"]["training"].update(small="x"),
     "counts": lambda state: state.update(certain_="x"),
