@@ -15,13 +15,10 @@ import numpy.typing as npt
 LARGEST = 1e100
 """Largest size of a logit and of a learned number, unless declared otherwise: a product of three is finite."""
 
-_FEW_EDGES = 32
-"""Up to so many inner edges, comparing with each is faster than a look-up."""
-
 _FEW_COLUMNS = 8
 
-_CELLS = 65_536
-"""Cells in which edges are looked up; their table stays in the processor's cache."""
+_MOST_CELLS = 65_536
+"""Most cells in which edges are looked up; their table stays in the processor's cache."""
 
 CACHED_ENTRIES = 65_536
 """Blocks of about this many numbers stay in the processor's cache from one operation to the next."""
@@ -184,17 +181,14 @@ def _log_odds_of_rows(logits: Floats, log_odds: Floats) -> None:
 
 def bin_index(values: Floats, edges: Floats) -> Ints:
     """Number of the bin of each value, in [0, len(edges) - 1)."""
-    if len(edges) - 2 > _FEW_EDGES:
-        return edges_at_or_below(values, edges[1:-1])
-    return _edges_below(values, edges[1:-1])
+    return edges_at_or_below(values, edges[1:-1])
 
 
 def edges_at_or_below(values: Floats, edges: Floats) -> Ints:
     """How many edges are at or below each value, as ``np.searchsorted(edges, values, side="right")`` counts them.
 
-    Of many values, each is first put into one of many cells of equal width, which a product finds. Most cells hold at
-    most one edge: the table of the cells says how many edges are below, and one comparison settles that one. Values in
-    the other cells are searched for. Cells are found by a function that never falls, so rounding changes no count.
+    Many values are put into cells of equal width, most of which hold at most one edge; values in the other cells are
+    searched for. Cells are found by a function that never falls, so rounding changes no count.
 
     Parameters
     ----------
@@ -205,42 +199,28 @@ def edges_at_or_below(values: Floats, edges: Floats) -> Ints:
     -------
     Integers of the shape of ``values``.
     """
-    n_cells = min(_CELLS, values.size // 4)
+    n_cells = min(64 * len(edges), _MOST_CELLS)
     span = float(edges[-1]) - float(edges[0]) if len(edges) > 1 else 0.0
-    width = span / max(n_cells, 1)
-    if n_cells < _CELLS // 64 or not np.finfo(np.float64).tiny ** 0.5 < width < np.inf:
+    if values.size < n_cells or not SMALLEST_UNIT < span < 1 / SMALLEST_UNIT:
         return np.searchsorted(edges, values, side="right")
-    low, high = float(edges[0]) - width, float(edges[-1]) + width
+    low, scale = float(edges[0]), n_cells / span
 
     def cells(some: Floats) -> Ints:
-        cell = np.clip(some, low, high)
-        cell -= low
-        cell *= 1 / width
-        return cell.astype(np.int32)
+        return np.clip(np.subtract(some, low, dtype=np.float64) * scale, -1.0, n_cells + 1.0).astype(np.int32) + 1
 
-    n_inside = np.bincount(cells(edges), minlength=n_cells + 4)
+    n_inside = np.bincount(cells(edges), minlength=n_cells + 3)
     n_below = np.cumsum(n_inside) - n_inside
-    first_inside = np.append(edges, np.inf)[n_below]
-    first_inside[n_inside > 1] = np.nan
+    only_edge = np.append(edges, np.inf)[n_below]
+    only_edge[n_inside > 1] = np.nan
     flat = values.reshape(-1)
     counts = np.empty(flat.size, dtype=np.intp)
     for block in blocks(flat.size):
         cell = cells(flat[block])
-        count = np.take(n_below, cell, out=counts[block], mode="clip")
-        edge = np.take(first_inside, cell, mode="clip")
+        edge, count = only_edge[cell], np.take(n_below, cell, out=counts[block], mode="clip")
         count += flat[block] >= edge
-        several = np.flatnonzero(np.isnan(edge))
-        count[several] = np.searchsorted(edges, flat[block][several], side="right")
-        np.minimum(count, len(edges), out=count)  # infinite values
-    return counts.reshape(values.shape)
-
-
-def _edges_below(values: Floats, edges: Floats) -> Ints:
-    """How many edges are at or below each value, one edge at a time: passes that the processor vectorises."""
-    count = np.zeros(values.shape, dtype=np.uint8)
-    for edge in edges:
-        count += values >= edge
-    return count.astype(np.intp)
+        others = np.flatnonzero(np.isnan(edge))
+        count[others] = np.searchsorted(edges, flat[block][others], side="right")
+    return np.minimum(counts, len(edges), out=counts).reshape(values.shape)  # infinite values come to one more
 
 
 def unit_rows(shape: tuple[int, ...]) -> Ints:
