@@ -11,18 +11,15 @@ import numpy.typing as npt
 
 from calib.base import Progress, silent
 from calib.calibrators._folds import PenalisedScaling
-from calib.calibrators.minimisation import MAX_STEPS, Found, minimise_convex
+from calib.calibrators.minimisation import Found, minimise_convex
 from calib.errors import CalibrationError
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, log_softmax, row_maxima, softmax
 
 MATRIX_CLASSES = 2000
-"""Largest number of classes for which a matrix is fitted: 1 GB."""
+"""Largest number of classes for which a matrix is fitted: its search takes 1 GB."""
 
 MATRIX_WORK = 20_000_000_000
-"""Largest rows times squared classes: 4 s a step."""
-
-_BYTES = 250  # memory that L-BFGS takes for each weight
-_WORK_A_SECOND = 5e9  # rows times squared classes in one pass, by one core
+"""Largest rows times squared classes: 4 s a step, of up to 500."""
 
 Minimum = Callable[[float, float, Progress], Found]
 """Weights of least loss at a strength of the penalty, to a tolerance; the steps taken, and whether they converged.
@@ -194,14 +191,10 @@ class MatrixProblem:
 
 def check_matrix(n: int, n_classes: int) -> None:
     """Raise :class:`~calib.base.CalibrationError` where a matrix would take too much memory or time."""
-    if n_classes > MATRIX_CLASSES:
+    if n_classes > MATRIX_CLASSES or n * n_classes**2 > MATRIX_WORK:
+        many = n_classes > MATRIX_CLASSES
+        limit = f"{MATRIX_CLASSES:,} classes" if many else f"{MATRIX_WORK // n_classes**2:,} rows of so many classes"
         raise CalibrationError(
-            f"A matrix of {n_classes:,} x {n_classes:,} weights needs about {_BYTES * n_classes**2 / 1e9:.0f} GB "
-            f"to fit, and is offered up to {MATRIX_CLASSES:,} classes; choose structured_vector."
-        )
-    if n * n_classes**2 > MATRIX_WORK:
-        raise CalibrationError(
-            f"Fitting a matrix of {n_classes:,} x {n_classes:,} weights on {n:,} rows takes about "
-            f"{n * n_classes**2 / _WORK_A_SECOND:.0f} s for each of up to {MAX_STEPS} steps; choose "
-            f"structured_vector, or at most {MATRIX_WORK // n_classes**2:,} rows."
+            f"A matrix of {n_classes:,} x {n_classes:,} weights takes too much memory or time to fit to {n:,} rows. It "
+            f"is offered up to {limit}; choose structured_vector for more."
         )

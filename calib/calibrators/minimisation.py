@@ -94,7 +94,8 @@ def minimise_convex(
     start: Floats,
     progress: Progress,
     *,
-    lower: Floats | None = None,
+    unit: Floats | float = 1.0,
+    lower: float | None = None,
     tolerance: float = 1e-7,
 ) -> Found:
     """Where a smooth convex function is least, by L-BFGS.
@@ -104,8 +105,10 @@ def minimise_convex(
     objective : value and gradient, (m,), at (m,) numbers.
     start : (m,) numbers.
     progress : called after each step with its number, :data:`MAX_STEPS` and the value.
-    lower : (m,) least numbers; none without.
-    tolerance : largest entry of the gradient at which the search ends; at its square it also ends on the value.
+    unit : of the numbers in the search; best where the loss is about as steep in each of them.
+    lower : the least that any number may be.
+    tolerance : largest entry of the gradient at which the search ends, by the unit; at its square it also ends on the
+        value.
     """
     from scipy.optimize import minimize
 
@@ -118,11 +121,16 @@ def minimise_convex(
         progress(steps, MAX_STEPS, float(intermediate_result.fun))
 
     options = {"maxiter": MAX_STEPS, "maxfun": 10 * MAX_STEPS, "ftol": tolerance**2, "gtol": tolerance}
-    bounds = None if lower is None else [(low, None) for low in lower]
+    bounds = None if lower is None else [(low, None) for low in np.broadcast_to(lower / unit, start.shape)]
+
+    def in_units(values: Floats) -> tuple[float, Floats]:
+        value, gradient = held[0](unit * values)
+        return value, unit * gradient
+
     try:
         result = minimize(
-            lambda at: held[0](at),
-            start,
+            in_units,
+            start / unit,
             jac=True,
             method="L-BFGS-B",
             bounds=bounds,
@@ -132,4 +140,4 @@ def minimise_convex(
     finally:
         held.clear()
     # Where the line search finds no better point, a convex function is at its minimum to rounding.
-    return result.x, steps, bool(np.isfinite(result.fun) and result.status != 1)
+    return unit * result.x, steps, bool(np.isfinite(result.fun) and result.status != 1)

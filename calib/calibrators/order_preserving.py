@@ -143,13 +143,13 @@ class GapProblem:
 
     def minimum(self, strength: float, tolerance: float = 1e-7, progress: Progress = silent) -> Found:
         """The weights, (n_classes - 1,), from where the last search ended."""
-        unit = (self._curvature + 2 * strength / len(self._curvature)) ** -0.5
-
-        def objective(values: Floats) -> tuple[float, Floats]:
-            value, gradient = self.value(1 + unit * values, strength)
-            return value, unit * gradient
-
-        start, lower = (self._last - 1) / unit, (LEAST_WEIGHT - 1) / unit
-        values, n_iter, converged = minimise_convex(objective, start, progress, lower=lower, tolerance=tolerance)
-        self._last = np.maximum(1 + unit * values, LEAST_WEIGHT)
+        found, n_iter, converged = minimise_convex(
+            lambda weights: self.value(weights, strength),
+            self._last,
+            progress,
+            unit=(self._curvature + 2 * strength / len(self._curvature)) ** -0.5,
+            lower=LEAST_WEIGHT,
+            tolerance=tolerance,
+        )
+        self._last = np.maximum(found, LEAST_WEIGHT)
         return self._last, n_iter, converged

@@ -72,16 +72,15 @@ class VectorProblem:
             # The last step squares the error that is left.
             self._last, n_iter, converged = newton(with_curvature, self._last, tolerance**0.5, progress)
             return self._last.reshape(2, k).T, n_iter, converged
-        # In this unit the penalty is half the squared length, so that no direction is steeper than the data make it.
-        unit = (2 * penalty) ** -0.5
 
         def objective(values: Floats) -> tuple[float, Floats]:
-            value, by_scale, by_bias = loss(1 + unit * values[:k], unit * values[k:])
-            gradient = unit * np.concatenate([by_scale, by_bias])
-            return value + 0.5 * float(values @ values), gradient + values
+            value, by_scale, by_bias = loss(1 + values[:k], values[k:])
+            gradient = np.concatenate([by_scale, by_bias])
+            return value + penalty * float(values @ values), gradient + 2 * penalty * values
 
-        found, n_iter, converged = minimise_convex(objective, self._last / unit, progress, tolerance=tolerance)
-        self._last = unit * found
+        # In this unit the penalty is half the squared length, so that no direction is steeper than the data make it.
+        unit = (2 * penalty) ** -0.5
+        self._last, n_iter, converged = minimise_convex(objective, self._last, progress, unit=unit, tolerance=tolerance)
         return self._last.reshape(2, k).T, n_iter, converged
 
 
