@@ -42,11 +42,8 @@ SAMPLED_ROWS = 50_000
 MANY_ROWS = 200_000
 """The app and the command line fit on a sample of more calibration rows than these, unless all are asked for."""
 
-READ = ("npy", "parquet")
-"""Formats whose rows can be read one after the other."""
-
 ENDINGS = (".npy", ".parquet")
-"""Files that can be written in blocks of rows."""
+"""Files that are read and written in blocks of rows."""
 
 DTYPES = ("float64", "float32")
 """Of what is written; float32 is right to 6e-8 of a probability and takes half the room."""
@@ -90,7 +87,7 @@ class Part:
         with ExitStack() as stack:
             name, file = open_file(path, stack)
             found = sniff(name, file)
-            if found not in READ:
+            if f".{found}" not in ENDINGS:
                 raise InvalidUpload(
                     "not_in_blocks",
                     f"{name} holds {found}, which cannot be read in blocks of rows.",
@@ -353,13 +350,14 @@ def predict_file(
             target.mkdir(exist_ok=True)
             targets = [target / part.path.name for part in parts]
         jobs = [(calibrator, part, to, kind, dtype) for part, to in zip(parts, targets, strict=True)]
-        futures = [] if client is None else [client.submit(_on_a_worker, *job, pure=False) for job in jobs]
         done, total = 0, sum(part.n_rows for part in parts)
-        for job in jobs if client is None else []:
-            done += _predict_part(*job, progress, done, total)
-        for future in futures:
-            done += future.result()
-            progress("calibrated", done, total)
+        if client is None:
+            for job in jobs:
+                done += _predict_part(*job, progress, done, total)
+        else:
+            for future in [client.submit(_on_a_worker, *job, pure=False) for job in jobs]:
+                done += future.result()
+                progress("calibrated", done, total)
     return done
 
 
