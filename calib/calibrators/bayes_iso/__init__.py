@@ -72,7 +72,6 @@ class BayesIsoMap:
         cls,
         log_odds: Floats,
         positives: Bools,
-        weights: Floats | None = None,
         *,
         scheme: str = "knots",
         bounds: str = "pav",
@@ -85,7 +84,6 @@ class BayesIsoMap:
         Parameters
         ----------
         log_odds, positives : (m,) pairs with both outcomes.
-        weights : None; maps are weighted by the likelihood of whole labels.
         scheme, bounds, n_maps, random_state : see :class:`BayesIso`.
         margin : least distance of the values from 0 and 1.
         """
