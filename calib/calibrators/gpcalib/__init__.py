@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -35,7 +34,7 @@ from calib.calibrators.gpcalib.statistics import (
 )
 from calib.errors import CalibrationError, missing_package
 from calib.hardware import DEVICES
-from calib.numerics import LARGEST, PREDICTED_ENTRIES, Floats, Ints, blocks
+from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks
 from calib.parameters import param, unusable
 
 FIXED = ("inputs", "covariance", "monotone")
@@ -126,20 +125,16 @@ class GPCalib(Calibrator):
         Raises
         ------
         CalibrationError
-            If the number of classes or ``inputs`` is not that of the fit, or an array is not usable.
+            If the number of classes or a parameter of the fit was changed, or an array is not usable.
         """
         if not self.fitted:
             return self.fit(logits, labels, progress=progress)
         self.check_params()
+        self._check_unchanged()
         given = as_array(logits)
         refuse_probabilities(given)
         rows = self._hook_input(self._check_fitted_input(given))
         labels = check_labels(labels, rows.shape)
-        if self.inputs != (fitted_with := self.fitted_as_["inputs"]):
-            raise CalibrationError(
-                f"The calibrator was fitted with inputs={fitted_with!r}; to use inputs={self.inputs!r}, fit it on all "
-                "rows."
-            )
         if not len(rows):
             raise CalibrationError("There are no rows to learn from; give at least one.")
         longer = copy(self)
@@ -257,31 +252,12 @@ class GPCalib(Calibrator):
 
     def _try_state(self, logits: Floats) -> None:
         super()._try_state(logits)
-        state = self.get_state()
-        root = "mm" if np.ndim(state.get("q_sqrt_", 0.0)) == 2 else "m"
-        _check_arrays(state, variance_="", lengthscale_="", inducing_inputs_="m", q_mean_="m", q_sqrt_=root)
-        _check_arrays(state, grid_="g", shift_mean_="g", shift_variance_="g", shift_draws_="dg", noise_variance_="")
-        earlier = state.get("quadratic_likelihood_")
-        _check_arrays(earlier, low="", high="", constant="", slope="p", curvature="pp", variance_slope="p")
-        if set(self.fitted_as_) != set(FIXED):
-            raise unusable("fitted_as_ is incomplete")
-
-
-def _check_arrays(values: Any, **shapes: str) -> None:
-    """Refuse values that are no float64 arrays of finite numbers, or whose sizes do not belong together.
-
-    Parameters
-    ----------
-    values : arrays by name.
-    **shapes : for each name a letter for each dimension, none for a number; equal letters stand for equal sizes.
-    """
-    sizes: dict[str, int] = {}
-    for name, letters in shapes.items():
-        array = values.get(name) if isinstance(values, Mapping) else None
-        if not isinstance(array, (float, np.ndarray)) or np.asarray(array).dtype != np.float64:
-            raise unusable(f"{name} must be numbers")
-        if np.ndim(array) != len(letters) or not np.size(array) or not (np.abs(array) <= LARGEST).all():
-            raise unusable(f"{name} must be finite numbers in {len(letters)} dimensions")
-        for letter, size in zip(letters, np.shape(array), strict=True):
-            if sizes.setdefault(letter, size) != size:
-                raise unusable(f"{name} has the shape {np.shape(array)}, which does not belong to the others")
+        earlier = QuadraticLikelihood(**self.quadratic_likelihood_)
+        functions = self.shift_mean_, self.shift_variance_, *self.shift_draws_
+        kernel = self.variance_, self.lengthscale_, self.noise_variance_
+        posterior = self.inducing_inputs_, self.q_mean_, self.q_sqrt_
+        learned = *functions, *kernel, *posterior, *vars(earlier.onto(earlier.low, earlier.high)).values()
+        if not all(np.isfinite(numbers).all() for numbers in learned):
+            raise unusable("not all numbers that it learned are finite")
+        if any(function.shape != self.grid_.shape for function in functions) or set(self.fitted_as_) != set(FIXED):
+            raise unusable("its latent functions are not on one grid, or fitted_as_ is incomplete")
