@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE, Calibrator, Progress
 from calib.calibrators.top_class import filled_in_proportion, top_log_odds
-from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, one_vs_rest_log_odds, sigmoid, softmax
+from calib.numerics import Floats, Ints, one_vs_rest_log_odds, sigmoid, softmax
 from calib.parameters import param, unusable
 
 Bools = npt.NDArray[np.bool_]
@@ -112,11 +112,6 @@ class OneVsRest(Calibrator):
                 f"The weights of {self.n_rows_:,} rows sum to {self.weight_:.3g}. Penalties and Platt's targets count "
                 "them as so many rows; if they are not counts, scale them to a mean of one."
             )
-        if self.fallback_rows_:
-            notes.append(
-                f"In {self.fallback_rows_:,} of {self.n_rows_:,} calibration rows every class was mapped to zero; "
-                "such rows keep the probabilities from before the map."
-            )
         if self.unmapped_classes_:
             notes.append(self._why_unmapped())
         if ROWS_SUM_TO_ONE not in self.promises(self.n_classes_):
@@ -178,7 +173,6 @@ class OneVsRest(Calibrator):
         self.unmapped_classes_ = self.maps_.count(None)
         if self.unmapped_classes_ and n_maps > 1 and not self.scales_first:
             self.temperature_ = best_temperature(logits, labels, weights)
-        self.fallback_rows_ = self._count_fallbacks(logits)
 
     def _predict(self, logits: Floats) -> Floats:
         logits = self._scaled(logits)
@@ -188,7 +182,7 @@ class OneVsRest(Calibrator):
         if self.n_classes_ == 2:
             return probs
         total = probs.sum(axis=1, keepdims=True)
-        empty = _sums_to_zero(total)
+        empty = total[:, 0] < np.finfo(float).tiny  # a division by less would lose all digits
         if empty.any():
             probs[empty], total[empty] = softmax(logits[empty]), 1.0
         if self.normalize:
@@ -286,20 +280,6 @@ class OneVsRest(Calibrator):
             probs[:, unmapped] = softmax(logits if self.scales_first else logits / self.temperature_)[:, unmapped]
         return probs
 
-    def _count_fallbacks(self, logits: Floats) -> int:
-        """How many rows are mapped to zero; of most rows the likeliest class alone says that they are not."""
-        if self.n_classes_ == 2 or self.classes == "top":
-            return 0
-        found = 0
-        for rows in blocks(len(logits), logits.shape[1], MEMORY_ENTRIES):
-            scaled = self._scaled(logits[rows])
-            top, highest = np.argmax(scaled, axis=1), top_log_odds(scaled)
-            value = np.empty(len(scaled))
-            for k in np.unique(top):
-                value[top == k] = _applied(self._map_of(k), highest[top == k])
-            found += int(_sums_to_zero(self._mapped(scaled[_sums_to_zero(value)]).sum(axis=1)).sum())
-        return found
-
 
 def with_other_sharing(calibrator: Calibrator) -> OneVsRest | None:
     """An unfitted copy with shared maps in place of class-wise ones, or the other way round.
@@ -339,8 +319,3 @@ def best_temperature(logits: Floats, labels: Ints, weights: Floats | None = None
 
 def _applied(learned: Map | None, log_odds: Floats) -> Floats:
     return sigmoid(log_odds) if learned is None else learned.apply(log_odds)
-
-
-def _sums_to_zero(total: Floats) -> Bools:
-    # Below the smallest normal number a division by the sum would lose all digits.
-    return np.ravel(total) < np.finfo(float).tiny

@@ -118,7 +118,7 @@ def test_normalising_divides_by_the_row_sum():
 
 
 @pytest.mark.parametrize("normalize", [True, False])
-def test_rows_that_sum_to_zero_keep_the_raw_probabilities_and_are_counted(normalize):
+def test_rows_that_sum_to_zero_keep_the_raw_probabilities(normalize):
     logits, labels = data()
     logits[:4] = [0.1, 0.2, 0.3]  # no class has more than half
     calibrator = Step(normalize=normalize).fit(logits, labels)
@@ -127,21 +127,6 @@ def test_rows_that_sum_to_zero_keep_the_raw_probabilities_and_are_counted(normal
     probs = calibrator.predict_proba(logits)
     np.testing.assert_allclose(probs[empty], softmax(logits)[empty])
     assert set(np.unique(probs[~empty])) == {0.0, 1.0}
-    assert calibrator.fallback_rows_ == empty.sum()
-    assert f"{empty.sum()} of 60" in calibrator.notes()[0]
-    calibrator.predict_proba(logits[empty])
-    assert calibrator.fallback_rows_ == empty.sum()
-
-
-def test_rows_are_counted_by_all_their_classes():
-    """Each class has a map of its own; where that of the likeliest gives nothing, another's may."""
-    logits = np.log([[0.7, 0.2, 0.1], [0.45, 0.35, 0.2], [0.1, 0.6, 0.3], [0.1, 0.2, 0.7]])
-    calibrator = Step(share_classes=False).fit(logits, np.arange(4) % 3)
-    assert calibrator.fallback_rows_ == 1  # the second: no class has more than half
-    for least, expected in ((0.0, 2), (-2.0, 1)):  # now the first too; then class 2 is given the second row
-        calibrator.maps_[0], calibrator.maps_[2] = Jump(9.0), Jump(least)
-        sums = [sum(calibrator.class_map(row, k)[k] for k in range(3)) for row in one_vs_rest_log_odds(logits)]
-        assert calibrator._count_fallbacks(logits) == sums.count(0.0) == expected
 
 
 def test_a_class_absent_from_class_wise_maps_keeps_what_temperature_gives_it():

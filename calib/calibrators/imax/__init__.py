@@ -162,7 +162,6 @@ class IMaxBinning(StepMapCalibrator):
             source = self._source().fit(logits, labels, progress=progress)
             self.source_notes_ = source.notes()
             self._take_over(source.predict_proba(logits), logits, labels)
-            self.fallback_rows_ = self._count_fallbacks(logits)
 
     def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
         return IMaxMap.fit(
