@@ -378,7 +378,7 @@ def _predict_part(
     with probabilities_file(target, part.n_rows, names, dtype) as write:
         for block in part.outputs():
             try:
-                probs = exported.calibrate(exported.in_class_order(block, part.columns), kind)
+                write(exported.calibrate(exported.in_class_order(block, part.columns), kind)[:, first:])
             except AmbiguousOutputs:
                 raise
             except CalibrationError as error:
@@ -388,7 +388,6 @@ def _predict_part(
                 first_bad = done + int(good.all(axis=1).argmin()) + 1
                 named = "" if good.all() else f" Row {first_bad:,} is the first."
                 raise CalibrationError(f"{rows}: {error}{named}") from None
-            write(probs[:, first:])
             kind = exported.kind  # the first block has shown what the outputs are
             done += len(block)
             progress("calibrated", before + done, total)
