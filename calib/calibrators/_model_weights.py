@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.numerics import Floats, blocks
+from calib.numerics import Floats, softmax
 
 N_DRAWS = 1000
 """Draws of the Bayesian bootstrap."""
-
-_DRAWN_ENTRIES = 4_000_000  # random numbers at a time
 
 
 def stacking_weights(log_likelihoods: Floats, importance: Floats | None = None) -> Floats:
@@ -73,14 +71,10 @@ def pseudo_bma_weights(log_likelihoods: Floats, *, random_state: int = 0) -> Flo
     -------
     (m,) weights from 0 upwards with the sum 1.
     """
-    n, m = log_likelihoods.shape
+    n = len(log_likelihoods)
     values = log_likelihoods[np.lexsort(log_likelihoods.T[::-1])]
     values = values - values.mean(axis=0).max()  # the same for all members, so that it cancels
     generator = np.random.default_rng(random_state)
-    total = np.zeros(m)
-    for draws in blocks(N_DRAWS, n, _DRAWN_ENTRIES):
-        shares = generator.standard_exponential((draws.stop - draws.start, n))
-        sums = n * (shares @ values) / shares.sum(axis=1, keepdims=True)
-        sums = np.exp(sums - sums.max(axis=1, keepdims=True))
-        total += (sums / sums.sum(axis=1, keepdims=True)).sum(axis=0)
-    return total / total.sum()
+    draws = (generator.standard_exponential(n) for _ in range(N_DRAWS))
+    sums = np.array([n * (shares @ values) / shares.sum() for shares in draws])
+    return softmax(sums).mean(axis=0)

@@ -165,7 +165,29 @@ class AutoCalibration(Calibrator):
         self.judged_: list[dict[str, Any]] = []
         self.remarks_: list[str] = []
         extras = {"weights": weights, "clusters": clusters}
-        fits = _Fits(logits, labels, extras, self.random_state, progress, len(names) * (N_FOLDS + 1))
+        done, total = 0, len(names) * (N_FOLDS + 1)
+
+        def report(*of_member: float) -> None:
+            progress(done, total, np.nan)
+
+        def fit(name: str, rows: Any = slice(None)) -> Calibrator:
+            nonlocal done
+            made = calibrator(name, random_state=self.random_state)
+            taken = {key: array[rows] for key, array in extras.items() if key in made.takes and array is not None}
+            made.fit(logits[rows], labels[rows], progress=report, **taken)
+            done += 1
+            report()
+            return made
+
+        def out_of_fold(name: str, folds: Ints) -> Floats:
+            """Log-probability of each row's label by the fit to the other folds, (n,)."""
+            probs = np.empty(len(folds))
+            for fold in range(N_FOLDS):
+                inside = np.flatnonzero(folds == fold)
+                predicted = fit(name, folds != fold).predict_proba(logits[inside])
+                probs[inside] = predicted[np.arange(len(inside)), labels[inside]]
+            return np.log(np.maximum(probs, _SMALLEST))
+
         units = row_units(logits, clusters)
         if self.n_rows_ < FEWEST_ROWS or units.max() + 1 < FEWEST_UNITS:
             self.rule_, shares = ALONE, {names[0]: 1.0}
@@ -174,13 +196,13 @@ class AutoCalibration(Calibrator):
             outside: dict[str, Floats] = {}
             for name in names:
                 try:
-                    outside[name] = fits.out_of_fold(name, folds)
+                    outside[name] = out_of_fold(name, folds)
                 except (CalibrationError, ArithmeticError, np.linalg.LinAlgError) as error:
                     self.remarks_.append(f"{METHODS[name].title} was left out: {reason(error)}")
             if not outside:
                 raise CalibrationError(" ".join(["No method could be fitted to these rows.", *self.remarks_]))
             shares = self._weigh(outside, weights, None if clusters is None else units)
-        fitted = {name: fits.of_rows(name, slice(None)) for name in shares}
+        fitted = {name: fit(name) for name in shares}
         self.weights_ = np.array(list(shares.values()))
         self.members_: list[dict[str, Any]] = [
             {"method": name, "params": made.get_params(), "state": made.get_state()} for name, made in fitted.items()
@@ -246,37 +268,3 @@ def _alike(outside: Mapping[str, Floats]) -> dict[str, list[str]]:
         gap = {first: np.abs(np.exp(values) - np.exp(outside[first])).max() for first in groups}
         groups.setdefault(next((first for first in gap if gap[first] <= SAME_MAP), name), []).append(name)
     return groups
-
-
-@dataclass
-class _Fits:
-    """Fits members at their defaults to some of the rows, and counts the fits; ``total`` is how many there can be."""
-
-    logits: Floats
-    labels: Ints
-    extras: Mapping[str, Any]
-    random_state: int
-    progress: Progress
-    total: int
-    done: int = 0
-
-    def of_rows(self, name: str, rows: Any) -> Calibrator:
-        """A method fitted to these rows."""
-        unfitted = calibrator(name, random_state=self.random_state)
-        extras = {key: array[rows] for key, array in self.extras.items() if key in unfitted.takes and array is not None}
-        fitted = unfitted.fit(self.logits[rows], self.labels[rows], progress=self._report, **extras)
-        self.done += 1
-        self._report()
-        return fitted
-
-    def out_of_fold(self, name: str, folds: Ints) -> Floats:
-        """Log-probability of each row's label by the fit to the other folds, (n,)."""
-        probs = np.empty(len(folds))
-        for fold in range(N_FOLDS):
-            inside = np.flatnonzero(folds == fold)
-            predicted = self.of_rows(name, folds != fold).predict_proba(self.logits[inside])
-            probs[inside] = predicted[np.arange(len(inside)), self.labels[inside]]
-        return np.log(np.maximum(probs, _SMALLEST))
-
-    def _report(self, *of_member: float) -> None:
-        self.progress(self.done, self.total, np.nan)

@@ -200,11 +200,8 @@ class Loss:
             first += weighted.sum(axis=0)
             squares += np.einsum("nk,nk->k", weighted[:, :k], logits)
             curvature -= weighted.T @ both
-        of_scale, of_bias = np.arange(k), np.arange(k, 2 * k)
-        curvature[of_scale, of_scale] += squares
-        curvature[of_scale, of_bias] += first[:k]
-        curvature[of_bias, of_scale] += first[:k]
-        curvature[of_bias, of_bias] += first[k:]
+        mixed = np.diag(first[:k])
+        curvature += np.block([[np.diag(squares), mixed], [mixed, np.diag(first[k:])]])
         gradient = first - np.concatenate([self._own, self._counts])
         return value / self._total, gradient / self._total, curvature / self._total
 
