@@ -53,8 +53,8 @@ class GPCalib(Calibrator):
 
     Wenger, Kjellstrom and Triebel, Non-Parametric Calibration for Classification, AISTATS 2020, sections 3
     and S2. The prior mean says that the model is calibrated already: ``mu(z) = z``, or ``mu(p) = ln p`` with the
-    kernel on the probabilities. A fit runs in NumPy and SciPy, on a GPU in TensorFlow; prediction is NumPy on a grid of
-    a few hundred nodes. ``prediction`` may be chosen after the fit.
+    kernel on the probabilities. A fit runs in NumPy and SciPy, its matrix products on a GPU in TensorFlow; prediction
+    is NumPy on a grid of a few hundred nodes. ``prediction`` may be chosen after the fit.
 
     A constant added to all logits changes nothing. One that differs from row to row does, and so does the unit of the
     logits, since the paper's prior mean is the logit itself and its lengthscale 10; with ``inputs="probs"`` rows may be
