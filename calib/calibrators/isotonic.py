@@ -182,15 +182,8 @@ def interpolate(points: Floats, knots: Floats, values: Floats) -> Floats:
     """
     if len(knots) == 1:
         return np.full(np.shape(points), values[0])
-    points = np.minimum(np.maximum(points, knots[0]), knots[-1])
     left = edges_at_or_below(points, knots[1:-1])
-    right = left + 1
-    start, stop, first = values[left], values[right], knots[left]
-    points -= first
-    points /= knots[right] - first
-    # At the end of the last segment the sum below may miss the last value by a rounding error.
-    reached = points == 1.0
-    points *= stop - start
-    points += start
-    points = np.minimum(np.maximum(points, np.minimum(start, stop)), np.maximum(start, stop))
-    return np.where(reached, stop, points)
+    start, stop, first = values[left], values[left + 1], knots[left]
+    share = np.clip((points - first) / (knots[left + 1] - first), 0.0, 1.0)
+    between = np.clip(start + share * (stop - start), np.minimum(start, stop), np.maximum(start, stop))
+    return np.where(share == 1.0, stop, between)  # rounding may miss the last value

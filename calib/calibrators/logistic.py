@@ -63,10 +63,8 @@ def targets_of(
     """Targets of a regression, (m,): 0 and 1, or Platt's where that is wanted or the pairs are separable."""
     if not (platt_correction or separable(log_odds, positives)):
         return positives
-    total, positive = (
-        (positives.size, positives.sum()) if weights is None else (weights.sum(), weights[positives].sum())
-    )
-    low, high = platt_targets(float(positive), float(total - positive))
+    each = np.ones(len(positives)) if weights is None else weights
+    low, high = platt_targets(float(each[positives].sum()), float(each[~positives].sum()))
     return np.where(positives, high, low)
 
 
