@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds, OptimizeResult, minimize
@@ -22,9 +22,6 @@ from calib.calibrators.gpcalib.statistics import (
 )
 from calib.formatting import plural
 from calib.numerics import Floats, Ints
-
-if TYPE_CHECKING:
-    from calib.calibrators.gpcalib import GPCalib
 
 
 def maximise(
@@ -134,7 +131,7 @@ class OnGPU:
 
 
 def fit_latent_gp(
-    logits: Floats, labels: Ints, params: GPCalib, earlier: QuadraticLikelihood | None, progress: Progress
+    logits: Floats, labels: Ints, params: Any, earlier: QuadraticLikelihood | None, progress: Progress
 ) -> Ran[LatentFit]:
     """Fit the latent function by L-BFGS.
 
