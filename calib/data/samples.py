@@ -258,7 +258,8 @@ _SAMPLES = (
         "simulated-tokens",
         "Next tokens, simulated",
         "The 20 largest of 8000 logits for 1200 simulated next tokens, the log-sum of the others, the label's logit.",
-        "How often the label is outside the 20: in 19\u00a0% of the rows, where the model says 6.5\u00a0%. Fits learn it.",
+        "How often the label is outside the 20: in 19\u00a0% of the rows, where the model says 6.5\u00a0%. Fits learn "
+        "it.",
         1200,
         8000,
         simulated=True,
