@@ -339,7 +339,13 @@ def said_of_kind(data: Any) -> str:
             f"{left_out} learn from the outputs of all classes and are left out: these data hold the largest of "
             f"{data.n_classes:,}. The others see each row sorted, with one more column for all other classes together."
         )
-    kept = listed([method.title for method in methods if KEEPS_HALF in method.cls.traits and NEEDS_CLASSES not in method.cls.traits])
+    kept = listed(
+        [
+            method.title
+            for method in methods
+            if KEEPS_HALF in method.cls.traits and NEEDS_CLASSES not in method.cls.traits
+        ]
+    )
     return (
         f"{left_out} learn from the outputs of all classes and are left out: these data hold one "
         f"confidence for each answer. {kept} leave a confidence of 0.5 where it is."

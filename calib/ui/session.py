@@ -216,9 +216,7 @@ class OpenSession(Visitor):
         self.kept_bytes, self.waiting, self.carried = {}, {}, {}
 
 
-def _split(
-    data: Predictions, part: float | None, seed: int, most: int | None
-) -> tuple[Predictions, Predictions, str]:
+def _split(data: Predictions, part: float | None, seed: int, most: int | None) -> tuple[Predictions, Predictions, str]:
     """Both parts, with their large arrays in memory that all workers map, and what was drawn of the first."""
     calibration, test = data.split(part, random_state=seed)
     calibration, drawn = fewer_rows(calibration, most, seed)
