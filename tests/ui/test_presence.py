@@ -109,7 +109,7 @@ def test_a_session_that_is_over_holds_nothing_even_if_it_is_still_referred_to(le
     queue = Queue(done="done", runs="done")
     upload = Upload({"source": ("mine.npz", io.BytesIO())})
     visit = presence.Visit("id", partial(release.release_session, left, Reading(upload=upload), queue, True))
-    presence._release(visit)
+    presence._release([visit])
     assert memory.open_data.holders() == []
     assert not vars(left)
     assert not upload.files
@@ -152,6 +152,23 @@ def test_only_who_has_not_come_back_is_closed(monkeypatch, active, left_again, c
     assert released.wait(60 if closed else 0) == closed
     assert ("id" in presence._left) == left_again
     presence._left.clear()
+
+
+def test_a_hundred_who_leave_together_are_released_by_one_thread_that_collects_a_few_times(monkeypatch) -> None:
+    released, collected, left, gone = [], [], threading.Event(), threading.Event()
+    server = Server()
+    monkeypatch.setattr(presence.runtime, "get_instance", lambda: server)
+    monkeypatch.setattr(presence, "collect", lambda nobody_there: collected.append(nobody_there))
+    visits = [presence.Visit(f"left-{n}", partial(released.append, n)) for n in range(100)]
+    visits = [presence.Visit("first", lambda: left.wait(60)), *visits, presence.Visit("last", gone.set)]
+    presence._left.update({visit.session_id: visit for visit in visits})
+    for visit in visits:
+        presence._close(visit)
+    left.set()
+    assert gone.wait(60)
+    assert released == list(range(100))
+    assert sum(thread.name == "calib-release" for thread in threading.enumerate()) == 1
+    assert len(collected) <= 4  # before and after the pause, for the first and for all others
 
 
 def test_parts_refresh_less_often_the_more_visitors_there_are(monkeypatch) -> None:
