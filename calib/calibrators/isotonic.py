@@ -36,11 +36,12 @@ class Tally:
                 scores, *(np.bincount(found, each, len(scores)) + 0.0 for each in (weights, weights * positives))
             )
         # Sorting scores alone is quicker, and one class against the rest has few positives to look up.
-        scores, n = np.sort(log_odds), len(log_odds)
-        starts = np.flatnonzero(np.append(True, scores[1:] > scores[:-1]))
-        scores, counts, held = scores[starts], np.empty(len(starts)), np.zeros(len(starts))
-        np.subtract(starts[1:], starts[:-1], out=counts[:-1])
-        counts[-1] = n - starts[-1]
+        scores, counts = np.sort(log_odds), np.ones(len(log_odds))
+        differ = scores[1:] > scores[:-1]
+        if not differ.all():
+            starts = np.flatnonzero(np.append(True, differ))
+            scores, counts = scores[starts], np.diff(starts, append=len(scores)) + 0.0
+        held = np.zeros(len(scores))
         places, times = np.unique(np.searchsorted(scores, log_odds[positives]), return_counts=True)
         held[places] = times
         return cls(scores, counts, held)
