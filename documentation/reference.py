@@ -26,4 +26,9 @@ def pages() -> dict[str, str]:
 def _page(name: str) -> str:
     package = import_module(name)
     names = [public for public in package.__all__ if not isinstance(getattr(package, public), ModuleType)]
-    return "\n\n".join([f"# {name}", markdown(package.__doc__ or ""), *(f"::: {name}.{public}" for public in names)])
+    return "\n\n".join([f"# {name}", markdown(package.__doc__ or ""), *(f"::: {_place(name, each)}" for each in names)])
+
+
+def _place(package: str, name: str) -> str:
+    """Where a public name is documented: ``calib.calibrator`` is a stub for type checkers, and a function elsewhere."""
+    return "calib.registry.calibrator" if (package, name) == ("calib", "calibrator") else f"{package}.{name}"

@@ -36,6 +36,8 @@ from calib.export.runtime import ExportedCalibrator
 from calib.export.seen import AmbiguousOutputs
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, block_rows, blocks
 
+__all__ = ["fewer_rows", "predict_file", "sample_rows"]
+
 SAMPLED_ROWS = 50_000
 """Rows to fit on where there are very many."""
 
