@@ -32,10 +32,10 @@ def test_every_page_opens(path: str, answers: OpenSession) -> None:
     assert clean(app), (app.exception, app.error)
 
 
-def test_fit_says_what_is_left_out_and_that_weights_are_not_used(answers: OpenSession) -> None:
+def test_fit_says_what_is_left_out_and_which_methods_learn_from_weights(answers: OpenSession) -> None:
     app = open_page("pages/1_Fit.py", answers)
     assert "Vector" in said(app) and "all classes" in said(app)
-    assert "weights" in said(app) and "can learn from them" in said(app)
+    assert "weights" in said(app) and "Auto learn from them; the other methods" in said(app)
     offered = next(each.options for each in app.button_group if "Platt" in str(each.options))
     assert "Vector" not in str(offered) and "Geometric" not in str(offered)
 

@@ -31,3 +31,7 @@ def test_a_sample_is_fitted_on_and_said_and_can_be_changed() -> None:
     rows = next(each for each in app.number_input if each.label == "Rows to fit on")
     rows.set_value(50_000).run()
     assert session.split_key == before
+    next(each for each in app.number_input if each.label == "Rows to fit on").set_value(210_000).run()
+    app.slider[0].set_value(48).run()  # fewer rows than were asked for
+    assert not app.exception
+    assert len(session.calibration) == len(session.data) - len(session.test) < 210_000

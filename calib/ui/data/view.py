@@ -271,7 +271,8 @@ def split_controls(session: OpenSession) -> None:
     if (whole := len(data) - len(session.test)) > MANY_ROWS:
         left.number_input(
             "Rows to fit on", 1000, whole, drawn_with(most, len(session.calibration)), 1000, key=most,
-            help="A sample fits as well: an error of about one in so many rows is all that it adds.",
+            help="Fewer rows are fitted faster. Each number that a method learns costs about 1 / (2 x rows) nats: "
+            "0.00001 with 50,000 rows.",
             on_change=change,
         )  # fmt: skip
     if session.drawn:

@@ -108,7 +108,11 @@ def choose_and_start(session: OpenSession) -> None:
         st.warning(few, icon=":material/warning:")
     if data.weights is not None:
         able = listed([METHODS[name].title for name in methods_that_take("weights")])
-        st.caption(f"These rows have weights. {able} can learn from them, once their meaning is confirmed on Data.")
+        st.caption(
+            f"These rows have weights. {able} can learn from them, once their meaning is confirmed on Data."
+            if data.confirmed_weights is None
+            else f"These rows have weights. {able} learn from them; the other methods count all rows alike."
+        )
     button = st.container()  # its parameters stand below the fits
     job_list(session)
     st.header("What they do, and their parameters")
