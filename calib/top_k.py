@@ -16,7 +16,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from calib.arrays import as_array, check_labels, check_logits
+from calib.arrays import as_array, check_labels, check_logits, check_of_rows
 from calib.base import LEARNS_NOTHING, NEEDS_CLASSES, Calibrator
 from calib.errors import CalibrationError
 from calib.formatting import plural
@@ -282,7 +282,7 @@ def as_places(calibrator: Calibrator, logits: Any, labels: Any) -> tuple[Any, An
     return _columns_of(calibrator, logits), logits.places(check_labels(labels, logits.shape))
 
 
-def rest_shift(columns: Floats, places: Ints) -> float:
+def rest_shift(columns: Floats, places: Ints, weights: Floats | None = None) -> float:
     """What to add to the last column, the log-sum of the other classes, to calibrate them.
 
     The c of greatest likelihood of ``softmax((z + c e) / T)``, where e is 1 in the last column, together with T: with
@@ -294,11 +294,14 @@ def rest_shift(columns: Floats, places: Ints) -> float:
     ----------
     columns : (n, k + 1) of :meth:`TopK.columns`; a part of very many rows is enough.
     places : (n,) columns of the labels.
+    weights : (n,) how much each row counts; 1 if None.
     """
     from scipy.optimize import minimize
 
-    rows = slice(None, None, 1 + len(columns) // SHIFT_ROWS)
+    counted = np.arange(len(places)) if weights is None else np.flatnonzero(weights)
+    rows = counted[:: 1 + len(counted) // SHIFT_ROWS]
     logits, places = columns[rows] - columns[rows].max(axis=1, keepdims=True), places[rows]
+    shares = np.full(len(rows), 1 / len(rows)) if weights is None else weights[rows] / weights[rows].sum()
     unit, at = logit_unit(logits), np.arange(len(places))
 
     def loss(point: Floats) -> tuple[float, Floats]:
@@ -306,11 +309,13 @@ def rest_shift(columns: Floats, places: Ints) -> float:
         shifted[:, -1] += point[1] * unit
         log_probs = log_softmax(inverse * shifted)
         probs = np.exp(log_probs)
-        by_inverse = np.mean(np.einsum("nk,nk->n", probs, shifted) - shifted[at, places])
-        by_shift = inverse * np.mean(probs[:, -1] - (places == shifted.shape[1] - 1))
-        return -float(log_probs[at, places].mean()), np.array([by_inverse * inverse, by_shift * unit])
+        by_inverse = shares @ (np.einsum("nk,nk->n", probs, shifted) - shifted[at, places])
+        by_shift = inverse * (shares @ (probs[:, -1] - (places == shifted.shape[1] - 1)))
+        return -float(shares @ log_probs[at, places]), np.array([by_inverse * inverse, by_shift * unit])
 
-    found = minimize(loss, [np.log(unit), 0.0], jac=True, method="L-BFGS-B", bounds=[(-5.0, 5.0), (-20.0, 20.0)])
+    found = minimize(
+        loss, [np.log(unit), 0.0], jac=True, method="L-BFGS-B", bounds=[(-5.0, 5.0), (-20.0, 20.0)], tol=1e-12
+    )
     return float(found.x[1] * unit)
 
 
@@ -354,7 +359,9 @@ def fit_top_k(calibrator: AnyCalibrator, logits: Any, labels: Any, **options: An
     check_takes_top_k(calibrator)
     places = logits.places(check_labels(labels, logits.shape))
     learns = logits.n_others and LEARNS_NOTHING not in calibrator.traits
-    shift = rest_shift(logits.columns(), places) if learns else 0.0
+    weights = options.get("weights")
+    weights = None if weights is None else check_of_rows("weights", weights, len(places))
+    shift = rest_shift(logits.columns(), places, weights) if learns else 0.0
     calibrator.fit(logits.columns(shift), places, **options)
     calibrator.rest_shift_ = shift  # type: ignore[attr-defined]
     return calibrator

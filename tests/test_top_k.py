@@ -265,3 +265,15 @@ def test_the_command_line_compares_fits_and_applies(tmp_path, monkeypatch, capsy
     assert Path("calibrated.npz").exists()
     assert main(["fit", "outputs.npz", "--method", "vector", "--out", "vector.npz"]) == 1
     assert "all classes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["temperature", "isotonic", "platt"])
+def test_whole_number_weights_are_repeated_rows_also_for_the_other_classes(name):
+    logits, labels = simulated()
+    outputs, times = TopK.from_matrix(logits, 4, labels), np.arange(N) % 3
+    repeated = np.repeat(np.arange(N), times)
+    weighted = fit_top_k(calib.calibrator(name), outputs, labels, weights=times)
+    expected = fit_top_k(calib.calibrator(name), outputs[repeated], labels[repeated])
+    said, other = predict_top_k(weighted, outputs), predict_top_k(expected, outputs)
+    np.testing.assert_allclose(said.values, other.values, atol=1e-5)
+    np.testing.assert_allclose(said.rest, other.rest, atol=1e-5)

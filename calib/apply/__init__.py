@@ -35,6 +35,7 @@ from calib.errors import CalibrationError, Finding
 from calib.export.runtime import ExportedCalibrator
 from calib.export.seen import AmbiguousOutputs
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, block_rows, blocks
+from calib.parameters import number_fault
 
 __all__ = ["fewer_rows", "predict_file", "sample_rows"]
 
@@ -241,6 +242,8 @@ def fewer_rows(data: Predictions, n_rows: int | None = None, random_state: int =
     n_rows : how many rows at most; None takes 50,000 of more than 200,000 rows, and all of fewer.
     random_state : seed of the draw.
     """
+    if n_rows is not None and (fault := number_fault(n_rows, True, 1, None)):
+        raise CalibrationError(f"n_rows={n_rows!r} {fault}.")
     many = len(data) > MANY_ROWS
     n_drawn = n_rows if n_rows is not None else SAMPLED_ROWS if many else len(data)
     if n_drawn >= len(data):
@@ -346,9 +349,10 @@ def predict_file(
     with findings_as_error(report):
         check_choices(report.choices)
         parts, targets = parts_of(source, report), [target]
+        if target.resolve() == source.resolve():
+            own = "folder" if source.is_dir() else "file"
+            raise CalibrationError(f"The results need a {own} of their own, or they would overwrite the outputs.")
         if source.is_dir():
-            if target.resolve() == source.resolve():
-                raise CalibrationError("The results need a folder of their own, or they would overwrite the outputs.")
             target.mkdir(exist_ok=True)
             targets = [target / part.path.name for part in parts]
         jobs = [(calibrator, part, to, kind, dtype) for part, to in zip(parts, targets, strict=True)]

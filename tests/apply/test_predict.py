@@ -223,3 +223,12 @@ def test_the_command_says_what_is_wrong(tmp_path, overconfident, folder, capsys,
     monkeypatch.setattr("calib.cli.apply.MAX_BYTES", 1000)
     assert run("apply", saved, source, "--out", tmp_path / "o.npz") == 1
     assert "written in blocks of rows" in capsys.readouterr().err
+
+
+def test_a_file_is_not_written_over_itself(tmp_path, overconfident):
+    logits, labels = overconfident
+    fitted = calib.calibrator("temperature").fit(logits, labels)
+    np.save(tmp_path / "outputs.npy", logits)
+    with pytest.raises(CalibrationError, match="need a file of their own"):
+        predict_file(fitted, tmp_path / "outputs.npy", tmp_path / "outputs.npy")
+    np.testing.assert_array_equal(np.load(tmp_path / "outputs.npy"), logits)

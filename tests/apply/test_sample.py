@@ -191,3 +191,10 @@ def test_a_folder_is_fitted_and_its_scale_kept(tmp_path, data, capsys):
     assert run("apply", out, tmp_path / "parts", "--out", tmp_path / "out") == 0
     found = pd.concat(map(pd.read_parquet, sorted((tmp_path / "out").iterdir())))
     np.testing.assert_allclose(found, saved.calibrate(100 * softmax(logits)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("n_rows", [0, -3, 2.5, True, "5", float("nan")])
+def test_a_number_of_rows_that_is_none_is_refused(overconfident, n_rows):
+    data = calib.Predictions(*overconfident, tuple("abcd"))
+    with pytest.raises(calib.CalibrationError, match=r"n_rows=\S+ must"):
+        fewer_rows(data, n_rows)
