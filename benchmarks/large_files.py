@@ -17,7 +17,8 @@ import numpy as np
 
 from benchmarks.measure import Cost, cost_of, in_fresh_process, machine, markdown, megabytes
 from benchmarks.outputs import simulated
-from calib.apply import DTYPES, predict_file, sample_rows
+from calib.apply import predict_file, sample_rows
+from calib.apply.predict import DTYPES
 from calib.data import Choices
 from calib.export import runtime, writer
 from calib.numerics import Floats, Ints

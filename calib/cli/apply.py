@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from calib.apply import DTYPES, ENDINGS, has_blocks, predict_file
+from calib.apply import predict_file
+from calib.apply.parts import ENDINGS, has_blocks
+from calib.apply.predict import DTYPES
 from calib.canonical import KINDS
 from calib.cli import text
 from calib.cli.arguments import Parser, Target, command_parser, keep_inputs, load_options, refuse

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from calib.apply import MANY_ROWS, SAMPLED_ROWS, fewer_rows, has_blocks, sample_rows
+from calib.apply import fewer_rows, sample_rows
+from calib.apply.parts import has_blocks
+from calib.apply.sample import MANY_ROWS, SAMPLED_ROWS
 from calib.base import Calibrator
 from calib.canonical import Kind
 from calib.cli import text

@@ -10,7 +10,8 @@ import pytest
 
 import calib
 from calib import CalibrationError, DataError
-from calib.apply import predict_file, probabilities_file
+from calib.apply import predict_file
+from calib.apply.predict import probabilities_file
 from calib.cli import main
 from calib.export.runtime import ExportedCalibrator
 from calib.numerics import softmax
@@ -187,7 +188,7 @@ def test_parts_are_predicted_by_workers(tmp_path, overconfident, folder):
     distributed = pytest.importorskip("distributed")
     logits, labels = overconfident
     fitted = calib.calibrator("temperature").fit(logits, labels)
-    with distributed.Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None) as client:
+    with distributed.Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0") as client:
         assert predict_file(fitted, folder, tmp_path / "out", client=client) == 400
         results = map(written, sorted((tmp_path / "out").iterdir()))
         np.testing.assert_allclose(np.concatenate([*results]), fitted.predict_proba(logits), rtol=1e-12)
@@ -223,6 +224,32 @@ def test_the_command_says_what_is_wrong(tmp_path, overconfident, folder, capsys,
     monkeypatch.setattr("calib.cli.apply.MAX_BYTES", 1000)
     assert run("apply", saved, source, "--out", tmp_path / "o.npz") == 1
     assert "written in blocks of rows" in capsys.readouterr().err
+
+
+def test_a_target_that_cannot_be_written_is_refused_before_anything_is_predicted(tmp_path, overconfident, folder):
+    logits, labels = overconfident
+    fitted, source = calib.calibrator("temperature").fit(logits, labels), write(tmp_path / "plain.npy", logits)
+    (tmp_path / "folder.npy").mkdir()
+    for outputs, target, said in [
+        (source, tmp_path / "none" / "out.npy", "The folder none, where out.npy is to be written, does not exist"),
+        (folder, tmp_path / "none" / "out", "The folder none, where out is to be written, does not exist"),
+        (source, tmp_path / "folder.npy", "folder.npy is a folder, but the results of a file are a file"),
+        (folder, source, "plain.npy is a file, but the results of a folder are a folder"),
+        (logits, tmp_path / "out.npy", "source must be the path of a file or a folder; got ndarray"),
+        (source, None, "target must be the path of a file or a folder; got NoneType"),
+    ]:
+        with pytest.raises(CalibrationError, match=said):
+            predict_file(fitted, outputs, target)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "said"), [(np.float64(3), "single value"), (np.empty(0), "0 rows"), (np.empty((0, 4)), "0 rows")]
+)
+def test_a_file_without_rows_is_refused(tmp_path, overconfident, outputs, said):
+    fitted = calib.calibrator("temperature").fit(*overconfident)
+    with pytest.raises(DataError, match=said):
+        predict_file(fitted, write(tmp_path / "plain.npy", outputs), tmp_path / "out.npy")
+    assert os.listdir(tmp_path) == ["plain.npy"]
 
 
 def test_a_file_is_not_written_over_itself(tmp_path, overconfident):

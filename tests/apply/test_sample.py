@@ -97,7 +97,7 @@ def test_labels_mean_what_all_of_them_say(tmp_path, data, named):
 
 
 def test_a_sample_takes_no_more_than_is_read_at_once(tmp_path, files, monkeypatch):
-    monkeypatch.setattr("calib.apply.MAX_BYTES", 1600)
+    monkeypatch.setattr("calib.apply.sample.MAX_BYTES", 1600)
     assert len(sample_rows(files[0], 400, labels=files[1])) == 100
 
 
@@ -123,20 +123,42 @@ def test_what_needs_all_rows_is_refused(tmp_path, files):
         sample_rows(files[0], labels=files[1], choices=Choices(row_shift=1))
     with pytest.raises(DataError, match="outputs alone"):
         sample_rows(files[0])
-    with pytest.raises(CalibrationError, match="1 or more"):
-        sample_rows(files[0], 0, labels=files[1])
+    with pytest.raises(CalibrationError, match="source must be the path"):
+        sample_rows(np.load(files[0]), labels=files[1])
+    for n_rows in (0, True, "5", None):
+        with pytest.raises(CalibrationError, match=r"n_rows=\S+ must"):
+            sample_rows(files[0], n_rows, labels=files[1])
     labels = np.load(files[1]).astype(float)
     labels[::2] = np.nan
     with pytest.raises(DataError, match="no label"):
         sample_rows(files[0], labels=labels)
 
 
+@pytest.mark.parametrize("column", ["id", "label", "logit_0"])
+def test_parts_whose_types_do_not_go_together_are_refused(tmp_path, data, column):
+    logits, labels = data
+    for i, rows in enumerate([slice(0, 250), slice(250, 500)]):
+        write(tmp_path / f"{i}.parquet", logits[rows], labels[rows])
+    second = pd.read_parquet(tmp_path / "1.parquet")
+    second.assign(**{column: [f"text {i}" for i in range(250)]}).to_parquet(tmp_path / "1.parquet")
+    with pytest.raises(DataError, match=rf"cannot be read as one table \(.*{column} has incompatible types"):
+        sample_rows(tmp_path, 120)
+
+
+@pytest.mark.parametrize("seed", [-1, 0.5, "0", None])
+def test_a_seed_that_is_none_is_refused(files, overconfident, seed):
+    with pytest.raises(CalibrationError, match=r"random_state=\S+ must"):
+        sample_rows(files[0], 10, labels=files[1], random_state=seed)
+    with pytest.raises(CalibrationError, match=r"random_state=\S+ must"):
+        fewer_rows(calib.Predictions(*overconfident, tuple("abcd")), 10, seed)
+
+
 def test_fewer_rows_only_of_very_many(monkeypatch):
     logits, labels = simulate(300, 3)
     data = calib.load({"logits": logits, "labels": labels})
     assert fewer_rows(data) == (data, "") and fewer_rows(data, 300) == (data, "")
-    monkeypatch.setattr("calib.apply.MANY_ROWS", 200)
-    monkeypatch.setattr("calib.apply.SAMPLED_ROWS", 50)
+    monkeypatch.setattr("calib.apply.sample.MANY_ROWS", 200)
+    monkeypatch.setattr("calib.apply.sample.SAMPLED_ROWS", 50)
     few, said = fewer_rows(data)
     assert len(few) == 50 and "50 of the 300 calibration rows were drawn at random (seed 0)" in said
     assert len(fewer_rows(data, 250)[0]) == 250
@@ -146,8 +168,8 @@ def test_fewer_rows_only_of_very_many(monkeypatch):
 
 
 def test_the_command_says_that_it_draws_rows(tmp_path, files, capsys, monkeypatch):
-    monkeypatch.setattr("calib.apply.MANY_ROWS", 200)
-    monkeypatch.setattr("calib.apply.SAMPLED_ROWS", 60)
+    monkeypatch.setattr("calib.apply.sample.MANY_ROWS", 200)
+    monkeypatch.setattr("calib.apply.sample.SAMPLED_ROWS", 60)
     out = tmp_path / "c.npz"
     given = ("fit", files[0], "--labels", files[1], "--method", "temperature", "--out", out)
     for more, n in [((), 60), (("--rows", "90"), 90), (("--rows", "all"), 250)]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from calib.apply import MANY_ROWS, SAMPLED_ROWS
+from calib.apply.sample import MANY_ROWS, SAMPLED_ROWS
 from calib.canonical import KINDS
 from calib.data import DataError, Finding, Predictions
 from calib.data.checks.report import rounded

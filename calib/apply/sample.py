@@ -1,0 +1,165 @@
+"""Random rows to fit on: of a file of any size, or of a data set with very many calibration rows."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from calib.apply.parts import Part, Progress, as_path, joined, no_progress, parts_of
+from calib.data import Choices, Predictions, load
+from calib.data.checks.report import InvalidUpload, Report
+from calib.data.formats.base import Allowance, Array
+from calib.data.formats.detect import open_source
+from calib.data.interpret.families import class_names
+from calib.data.interpret.label_values import decode_labels
+from calib.data.interpret.reading import check_rows, check_there, infer_label, read_any
+from calib.data.limits import MAX_BYTES
+from calib.data.load import check_choices, findings_as_error
+from calib.errors import CalibrationError, Finding
+from calib.numerics import Ints
+from calib.parameters import number_fault, shown
+
+SAMPLED_ROWS = 50_000
+"""Rows to fit on where there are very many."""
+
+MANY_ROWS = 200_000
+"""The app and the command line fit on a sample of more calibration rows than these, unless all are asked for."""
+
+
+def sample_rows(
+    source: str | Path,
+    n_rows: int = SAMPLED_ROWS,
+    *,
+    labels: Any = None,
+    choices: Choices | None = None,
+    random_state: int = 0,
+    progress: Progress = no_progress,
+) -> Predictions:
+    """Random rows of a file of any size, with their labels, as :func:`calib.load` reads a file of these rows alone.
+
+    The file is read once, in blocks. What the labels mean is decided by those of all rows.
+
+    Parameters
+    ----------
+    source : a .npy file, a Parquet table, or a folder of Parquet tables that belong together.
+    n_rows : how many rows to draw, without replacement. They are fewer where the file has fewer, and where they
+        would take more memory than ``CALIB_DATA_MB``; a finding says how many were drawn.
+    labels : their file, or an array of them, unless they are a column of the table.
+    choices : how the file is read, as for :func:`calib.load`.
+    random_state : seed of the draw.
+    progress : ``progress("read", rows done, rows in all)``.
+
+    Raises
+    ------
+    CalibrationError
+        If an argument cannot be, such as a negative number of rows.
+    DataError
+        If the file cannot be used, such as NaN in the rows drawn, labels of no class, or outputs and labels of
+        different lengths; a row that is named is counted among those drawn.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> generator = np.random.default_rng(0)
+    >>> file, labels = Path(tempfile.mkdtemp()) / "big.npy", generator.integers(0, 3, size=1000)
+    >>> np.save(file, generator.normal(size=(1000, 3)))
+    >>> data = sample_rows(file, 50, labels=labels)
+    >>> data.logits.shape, data.labels.shape
+    ((50, 3), (50,))
+    """
+    _check_whole("n_rows", n_rows, 1)
+    _check_whole("random_state", random_state, 0)
+    report, source = Report(choices or Choices()), as_path(source, "source")
+    with findings_as_error(report):
+        check_choices(report.choices)
+        if report.choices.row_shift or report.choices.transposed:
+            raise InvalidUpload(
+                "not_in_blocks",
+                "row_shift and transposed need all rows at once.",
+                "Save the file that way, or fewer rows.",
+            )
+        parts = parts_of(source, report, separate_labels=labels is not None)
+        total = sum(part.n_rows for part in parts)
+        all_labels = _all_labels(labels, parts, total, source.name, report)
+        most = max(1, MAX_BYTES // max(1, parts[0].row_bytes))
+        drawn = _draw(total, min(n_rows, total, most), random_state)
+        taken, start = [], 0
+        for block in (block for part in parts for block in part.blocks()):
+            within = drawn[slice(*np.searchsorted(drawn, [start, start + len(block)]))] - start
+            taken.append(block[within] if isinstance(block, np.ndarray) else block.take(within))
+            start += len(block)
+            progress("read", start, total)
+        whole = joined(taken, source.name) if parts[0].columns else np.concatenate(taken)
+    data = _loaded(whole, None if labels is None else all_labels[drawn], report.choices)
+    if len(drawn) < total:
+        said = f"{len(drawn):,} of the {total:,} rows of {source.name} were drawn at random (seed {random_state})."
+        data = replace(data, findings=(*data.findings, Finding("info", "sampled", said)))
+    return replace(data, name=source.stem)
+
+
+def fewer_rows(data: Predictions, n_rows: int | None = None, random_state: int = 0) -> tuple[Predictions, str]:
+    """Random calibration rows to fit on, and a sentence that says so; all rows and "" where none are left out.
+
+    Parameters
+    ----------
+    n_rows : how many rows at most; None takes 50,000 of more than 200,000 rows, and all of fewer.
+    random_state : seed of the draw.
+    """
+    if n_rows is None:
+        n_rows = SAMPLED_ROWS if len(data) > MANY_ROWS else len(data)
+    _check_whole("n_rows", n_rows, 1)
+    _check_whole("random_state", random_state, 0)
+    if n_rows >= len(data):
+        return data, ""
+    said = f"{n_rows:,} of the {len(data):,} calibration rows were drawn at random (seed {random_state}) to fit on."
+    return data.take(_draw(len(data), n_rows, random_state)), said
+
+
+def _check_whole(name: str, value: Any, low: int) -> None:
+    if fault := number_fault(value, True, low, None):
+        raise CalibrationError(f"{name}={shown(value)} {fault}.")
+
+
+def _draw(n_rows: int, n_drawn: int, random_state: int) -> Ints:
+    """Increasing numbers of different rows."""
+    return np.sort(np.random.default_rng(random_state).choice(n_rows, n_drawn, replace=False, shuffle=False))
+
+
+def _all_labels(labels: Any, parts: list[Part], n_rows: int, name: str, report: Report) -> Any:
+    """The labels of all rows as they stand, with their meaning decided in the report: a sample may miss a class.
+
+    None where a table has a column for each class, which needs no decision.
+    """
+    columns, chosen = parts[0].columns, report.choices.labels
+    what = Path(labels).name if isinstance(labels, (str, Path)) else f"The labels of {name}"
+    if labels is None:
+        if not columns:
+            raise InvalidUpload("no_labels", f"{name} holds outputs alone.", "Give the file of the labels.")
+        if not isinstance(chosen, str):
+            return None
+        labels = joined([block for part in parts for block in part.blocks((chosen,))], name)
+    with ExitStack() as stack:
+        source = {"labels": labels} if isinstance(labels, np.ndarray) else labels
+        contents = open_source(source, Allowance(), report, stack)
+        chosen = chosen or infer_label(contents)
+        check_there(contents, chosen)
+        raw = read_any(contents, chosen)
+    check_rows(range(n_rows), len(raw) if raw.ndim else 0, name, what)  # type: ignore[arg-type]
+    if report.choices.kind != "pairs":
+        names = class_names(columns) if columns else None
+        decode_labels(raw, max(parts[0].n_outputs, 2), names, what, report, may_miss=True)
+    return raw
+
+
+def _loaded(rows: Any, labels: Array | None, choices: Choices) -> Predictions:
+    """The rows that were drawn, an array or an Arrow table, as a data set; ``labels`` unless they lie in the table."""
+    if isinstance(rows, np.ndarray):
+        arrays = {"outputs": rows, "labels": labels}
+        return load(arrays, choices=replace(choices, outputs="outputs", labels="labels"))
+    if labels is None:
+        return load(rows, choices=choices)
+    return load(rows, labels={"labels": labels}, choices=replace(choices, labels="labels"))
