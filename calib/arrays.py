@@ -127,7 +127,8 @@ def check_of_rows(name: str, values: Any, n: int) -> npt.NDArray[Any]:
     if array.dtype.kind not in "fiub" or not (np.isfinite(array) & (array >= 0)).all() or not array.any():
         raise CalibrationError("weights must be finite numbers from 0 upwards, and not all of them 0.")
     array = array.astype(np.float64, copy=False)
-    return array / array.max() if array.max() > LARGEST else array  # whose sum would be infinite; only ratios matter
+    # Beyond these bounds sums and their inverses are infinite, and ratios are all that counts.
+    return array if 1 / LARGEST <= array.max() <= LARGEST else array / array.max()
 
 
 TAKE_WEIGHTS = (

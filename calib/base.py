@@ -11,7 +11,7 @@ import numpy as np
 
 from calib.arrays import as_array, check_extras, check_labels, check_logits, refuse_probabilities
 from calib.errors import CalibrationError, missing_package
-from calib.formatting import Displayed
+from calib.formatting import Displayed, number
 from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, argmax_with_ties, blocks, less_row_maxima
 from calib.parameters import check_declared, check_learned, check_names, check_probs, parameter_names, unknown_parameter
 from calib.parameters import param as param
@@ -29,6 +29,9 @@ KEEPS_HALF = "equal outputs of two classes stay equal"
 NEEDS_CLASSES = "learns from the outputs of all classes"
 MINDS_OFFSETS = "a constant added to a row matters"
 LEARNS_NOTHING = "learns nothing"
+
+MANY_TIMES = 10
+"""Weights that sum to more than so many times their number are pointed out."""
 
 
 def silent(step: int, total: int, value: float) -> None:
@@ -61,6 +64,8 @@ class Calibrator(Displayed):
     takes: ClassVar[frozenset[str]] = frozenset()
     """Arrays beyond logits and labels that ``fit`` uses where given; read from the signature of ``_fit``."""
 
+    weights_note_ = ""
+
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         named = [p for p in signature(cls._fit).parameters.values() if p.kind is Parameter.KEYWORD_ONLY]
@@ -77,8 +82,11 @@ class Calibrator(Displayed):
         raise TypeError(f"{type(self).__name__} has no _predict")
 
     def notes(self) -> list[str]:
-        """Sentences about the finished fit that a person should read, most important first."""
-        return []
+        """Sentences about the finished fit that a person should read, most important first.
+
+        Here the one about weights, for methods to which their sum matters: they add ``super().notes()`` to their own.
+        """
+        return [self.weights_note_] if self.weights_note_ else []
 
     def promises(self, n_classes: int) -> frozenset[str]:
         """What this configuration guarantees for ``n_classes`` classes; the contract test holds it to each."""
@@ -103,7 +111,8 @@ class Calibrator(Displayed):
             :func:`calib.logits` makes them of probabilities.
         labels : (n,) integers in [0, n_classes).
         progress : called as ``progress(step, total, value)``; may raise :class:`FitCancelled`.
-        **extras : arrays of the rows that the method needs or takes, such as ``weights``.
+        **extras : arrays of the rows that the method needs or takes. ``weights`` says for how many rows each counts: a
+            weight of 2 is the row given twice, and one of 0 leaves it out.
 
         Raises
         ------
@@ -117,9 +126,14 @@ class Calibrator(Displayed):
         logits = self._hook_input(given)
         labels = check_labels(labels, logits.shape)
         extras = check_extras(type(self), extras, len(labels))
+        weighing = ""
+        if "weights" in extras and not extras["weights"].all():
+            held, weighing = extras["weights"] > 0, " with a weight above 0"
+            logits, labels = logits[held], labels[held]
+            extras = {name: array[held] for name, array in extras.items()}
         if len(labels) < self.min_rows:
             raise CalibrationError(
-                f"The calibration set has {len(labels)} row{'' if len(labels) == 1 else 's'}; "
+                f"The calibration set has {len(labels)} row{'' if len(labels) == 1 else 's'}{weighing}; "
                 f"{type(self).__name__} needs at least {self.min_rows}."
             )
         fitted = type(self)(**self.get_params())
@@ -130,6 +144,8 @@ class Calibrator(Displayed):
 
     def _fit_checked(self, logits: Floats, labels: Ints, progress: Progress, extras: dict[str, Any]) -> None:
         self.n_classes_ = logits.shape[1]
+        if "weights" in extras and (note := _weights_note(extras["weights"])):
+            self.weights_note_ = note
         try:
             self._fit(logits, labels, progress=progress, **extras)
         except ModuleNotFoundError as error:
@@ -243,3 +259,14 @@ class Calibrator(Displayed):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(self._changed())})"
+
+
+def _weights_note(weights: Floats) -> str:
+    """A sentence where the weights sum to fewer rows than there are, or to far more; else empty."""
+    n, total = len(weights), float(weights.sum())
+    if 0.99 * n <= total <= MANY_TIMES * n:
+        return ""
+    return (
+        f"The weights of {n:,} rows sum to {number(total)} and count as so many rows, where penalties, smoothing and the "
+        "least number of rows are concerned; if they are not counts, scale them to a mean of one."
+    )

@@ -74,13 +74,12 @@ def deal(units: Ints, random_state: int, n_folds: int = FOLDS) -> Ints:
     return dealt[units]
 
 
-def standard_error(values: Floats, clusters: npt.NDArray[Any] | None = None) -> float:
-    """Standard error of a mean over rows, (n,), of which those of a cluster may depend on each other."""
-    sums = values - values.mean()
-    if clusters is not None:
-        sums = np.bincount(np.unique(clusters, return_inverse=True)[1].ravel(), weights=sums)
+def standard_error(values: Floats, weights: Floats, units: Ints) -> float:
+    """Standard error of a weighted mean over rows, all (n,), of which those of a unit may depend on each other."""
+    away = weights * (values - np.average(values, weights=weights))
+    sums = np.bincount(np.unique(units, return_inverse=True)[1], away)
     m = len(sums)
-    return float(np.sqrt(sums @ sums * m / (m - 1)) / len(values))
+    return float(np.sqrt(sums @ sums * m / (m - 1)) / weights.sum())
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -108,7 +107,8 @@ class PenalisedScaling(Calibrator):
 
     def notes(self) -> list[str]:
         unfinished = "" if self.converged_ else UNFINISHED
-        return [note for note in (unfinished, *self.start_notes_, self.device_note_, self.choice_note_) if note]
+        notes = (unfinished, *super().notes(), *self.start_notes_, self.device_note_, self.choice_note_)
+        return [note for note in notes if note]
 
     def _scale(self, logits: Floats, labels: Ints, weights: Floats) -> None:
         """Learn temperature scaling."""
@@ -190,8 +190,7 @@ class PenalisedScaling(Calibrator):
             if behind == PATIENCE:
                 break
         self.gain_ = mean(baseline - best)
-        error = standard_error(weights * (baseline - best - self.gain_), units)
-        self.gain_error_ = error * len(labels) / float(weights.sum())
+        self.gain_error_ = standard_error(baseline - best, weights, units)
         better = self.gain_ > self.gain_error_
         self.penalty_ = strengths[int(np.argmin(means))] if better else 0.0
         self.choice_note_ = (

@@ -10,7 +10,7 @@ N_DRAWS = 1000
 """Draws of the Bayesian bootstrap."""
 
 
-def stacking_weights(log_likelihoods: Floats, importance: Floats | None = None) -> Floats:
+def stacking_weights(log_likelihoods: Floats, counts: Floats | None = None) -> Floats:
     """Weights of the mixture of predictive distributions with the greatest out-of-fold log-likelihood.
 
     Yao, Vehtari, Simpson and Gelman, Using Stacking to Average Bayesian Predictive Distributions, Bayesian Analysis
@@ -20,7 +20,7 @@ def stacking_weights(log_likelihoods: Floats, importance: Floats | None = None) 
     Parameters
     ----------
     log_likelihoods : (n, m) log-probabilities of the labels by each of m members, of rows they were not fitted on.
-    importance : (n,) weights of the rows from 0 upwards; None for equal ones.
+    counts : (n,) how much each row counts, from 0 upwards; 1 if None.
 
     Returns
     -------
@@ -35,7 +35,7 @@ def stacking_weights(log_likelihoods: Floats, importance: Floats | None = None) 
     from scipy.optimize import minimize
 
     n, m = log_likelihoods.shape
-    share = np.full(n, 1 / n) if importance is None else importance / importance.sum()
+    share = np.full(n, 1 / n) if counts is None else counts / counts.sum()
     relative = np.maximum(np.exp(log_likelihoods - log_likelihoods.max(axis=1, keepdims=True)), 1e-100)
 
     def loss(weights: Floats) -> tuple[float, Floats]:
@@ -64,7 +64,7 @@ def pseudo_bma_weights(log_likelihoods: Floats, *, random_state: int = 0) -> Flo
 
     Parameters
     ----------
-    log_likelihoods : (n, m) log-probabilities of the labels by each member, or their sums by cluster.
+    log_likelihoods : (n, m) log-probabilities of the labels by each member, or their sums over rows drawn together.
     random_state : seed of the draws.
 
     Returns

@@ -112,8 +112,9 @@ class AutoCalibration(Calibrator):
     Members that give the same probabilities count as one, the simplest of them. Members with a weight below 1 % are
     left out, the others are fitted on all rows, and the prediction is the weighted mean of their probabilities.
 
-    Equal rows stay in one fold. So do those of a cluster, which counts as one where rows are counted and drawn. With
-    weights of rows only members that take them are tried, and the likelihoods are weighted as the fits are.
+    Equal rows stay in one fold and are drawn together. So do those of a cluster, which counts as one where rows are
+    counted. With weights of rows only members that take them are tried, and a row's likelihood counts as often as its
+    weight says.
     """
 
     keep_accuracy: bool = param(False, help="Take the mean of methods alone that change no predicted class.")
@@ -139,10 +140,11 @@ class AutoCalibration(Calibrator):
         units += f" in {plural(self.n_clusters_, 'cluster')}" if self.n_clusters_ else ""
         if self.rule_ == ALONE:
             least = f"from {FEWEST_ROWS} rows on, with {FEWEST_UNITS} different ones or clusters"
-            return [f"{shares}: methods are compared {least}, and there are {units}."]
+            return [*super().notes(), f"{shares}: methods are compared {least}, and there are {units}."]
         best = min(self.judged, key=lambda each: each.nll)
         mean = f"; the mean has {self.nll_:.4f}, a little too low since its weights were chosen there"
         return [
+            *super().notes(),
             f"Weights by {self.rule_}, from {N_FOLDS} folds of {units}: {shares}.",
             f"On rows outside its fit, {best.title} has the lowest NLL of {len(self.judged_)} methods, {best.nll:.4f} "
             f"(standard error {best.error:.4f}){mean if len(self.members_) > 1 else ''}.",
@@ -161,9 +163,14 @@ class AutoCalibration(Calibrator):
         clusters: npt.NDArray[Any] | None = None,
     ) -> None:
         names = candidates(logits.shape[1], self.keep_accuracy, weights is not None)
+        counts = np.ones(len(labels)) if weights is None else weights
         self.n_rows_, self.n_clusters_ = len(labels), 0 if clusters is None else len(np.unique(clusters))
         self.judged_: list[dict[str, Any]] = []
         self.remarks_: list[str] = []
+        unweighted = [name for name in candidates(logits.shape[1], self.keep_accuracy) if name not in names]
+        if unweighted:
+            titles = listed([METHODS[name].title for name in unweighted])
+            self.remarks_.append(f"Left out, as their fits cannot weigh rows: {titles}.")
         extras = {"weights": weights, "clusters": clusters}
         done, total = 0, len(names) * (N_FOLDS + 1)
 
@@ -189,7 +196,7 @@ class AutoCalibration(Calibrator):
             return np.log(np.maximum(probs, _SMALLEST))
 
         units = row_units(logits, clusters)
-        if self.n_rows_ < FEWEST_ROWS or units.max() + 1 < FEWEST_UNITS:
+        if counts.sum() < FEWEST_ROWS or units.max() + 1 < FEWEST_UNITS:
             self.rule_, shares = ALONE, {names[0]: 1.0}
         else:
             folds = deal(units, self.random_state, N_FOLDS)
@@ -201,7 +208,7 @@ class AutoCalibration(Calibrator):
                     self.remarks_.append(f"{METHODS[name].title} was left out: {reason(error)}")
             if not outside:
                 raise CalibrationError(" ".join(["No method could be fitted to these rows.", *self.remarks_]))
-            shares = self._weigh(outside, weights, None if clusters is None else units)
+            shares = self._weigh(outside, counts, units)
         fitted = {name: fit(name) for name in shares}
         self.weights_ = np.array(list(shares.values()))
         self.members_: list[dict[str, Any]] = [
@@ -209,32 +216,33 @@ class AutoCalibration(Calibrator):
         ]
         self.device_ = next((device_of(made) for made in fitted.values() if not on_cpu(made)), cpu_description())
 
-    def _weigh(self, outside: Mapping[str, Floats], weights: Floats | None, clusters: Ints | None) -> dict[str, float]:
-        """Members with their weights by their out-of-fold log-likelihoods; stores what these say of each."""
+    def _weigh(self, outside: Mapping[str, Floats], counts: Floats, units: Ints) -> dict[str, float]:
+        """Members with their weights by their out-of-fold log-likelihoods; stores what these say of each.
+
+        Parameters
+        ----------
+        outside : (n,) log-probabilities of the labels, by member.
+        counts : (n,) for how many rows each counts.
+        units : (n,) the same for rows that are drawn together.
+        """
         groups = _alike(outside)
         for titles in ([METHODS[name].title for name in group] for group in groups.values() if len(group) > 1):
             self.remarks_.append(f"{listed(titles)} give the same probabilities, and count as {titles[0]} alone.")
         values = np.column_stack([outside[name] for name in groups])
-        importance = np.ones(len(values)) if weights is None else weights / weights.mean()
-        # Equal rows that tell as much as these (Kish), and no more than there are clusters.
-        size = importance.sum() ** 2 / (importance @ importance)
-        if min(size, self.n_clusters_ or size) >= STACKED_FROM:
-            self.rule_, found = STACKING, stacking_weights(values, importance)
+        if (self.n_clusters_ or counts.sum()) >= STACKED_FROM:
+            self.rule_, found = STACKING, stacking_weights(values, counts)
         else:
-            summed = importance[:, None] * values
-            if clusters is not None:
-                summed = np.column_stack([np.bincount(clusters, column) for column in summed.T])
+            summed = np.column_stack([np.bincount(units, counts * column) for column in values.T])
             self.rule_, found = PSEUDO_BMA, pseudo_bma_weights(summed, random_state=self.random_state)
         found = np.where(found < SMALLEST_WEIGHT, 0.0, found)
         found /= found.sum()
         shares = {name: share for name, share in zip(groups, found.tolist(), strict=True) if share}
 
         def mean(losses: Floats) -> tuple[float, float]:
-            value = float(np.average(losses, weights=importance))
-            return value, standard_error(importance * (losses - value), clusters)
+            return float(np.average(losses, weights=counts)), standard_error(losses, counts, units)
 
         self.nll_, _ = mean(-np.log(np.exp(values) @ found))
-        best = max(outside.values(), key=lambda each: float(importance @ each))
+        best = max(outside.values(), key=lambda each: float(counts @ each))
         for name, each in outside.items():
             (nll, error), (behind, behind_error) = mean(-each), mean(best - each)
             numbers = {"nll": nll, "error": error, "behind": max(behind, 0.0), "behind_error": behind_error}

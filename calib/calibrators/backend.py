@@ -226,13 +226,3 @@ class Loss:
         odds = xp.exp(scores)
         total = xp.einsum("nk->n", odds)
         return float(xp.dot(weights, top[:, 0] + xp.log(total))), odds, total
-
-
-def counted(logits: Floats, labels: Ints, weights: Floats | None) -> tuple[Floats, Ints, Floats]:
-    """The rows that have a weight, and their weights, which are 1 where none are given."""
-    if weights is None:
-        return logits, labels, np.ones(len(labels))
-    if weights.all():
-        return logits, labels, weights
-    kept = weights > 0
-    return logits[kept], labels[kept], weights[kept]

@@ -82,16 +82,18 @@ def fit_logistic(
     ----------
     features : (d, m) array; d may be 0 for the intercept alone.
     targets : (m,) values in [0, 1], with a mean strictly between.
-    weights : (m,) how much each row counts; 1 if None.
+    weights : (m,) how much each row counts, of which ratios alone matter; 1 if None.
     start : (d + 1,) slopes and intercept to begin at, where they are better than the mean alone.
 
     Returns
     -------
     slopes : (d,) array
     intercept : float
-    loss : float, the summed cross-entropy in nats plus the prior's term.
+    loss : float, the cross-entropy in nats summed with weights of a mean of one, plus the prior's term.
     """
     d = len(features)
+    if weights is not None:
+        weights = weights / weights.mean()  # so that the prior and the end of the search mean the same on any scale
     mean = float(np.average(targets, weights=weights))
     centre = np.array([np.average(feature, weights=weights) for feature in features])
     spread = np.sqrt(_mean_squares(features, centre, weights))
@@ -100,7 +102,7 @@ def fit_logistic(
     at = of_mean if start is None else np.append(start[:d] * spread, start[d] + start[:d] @ centre)
     loss, gradient, curvature = _expand(at, features, targets, weights, centre, spread)
     entropy = -(mean * np.log(mean) + (1 - mean) * np.log1p(-mean))
-    if start is not None and loss > entropy * (len(targets) if weights is None else weights.sum()):
+    if start is not None and loss > entropy * len(targets):
         at = of_mean
         loss, gradient, curvature = _expand(at, features, targets, weights, centre, spread)
     for _ in range(_MAX_STEPS):
@@ -152,7 +154,7 @@ def _mean_squares(features: Floats, centre: Floats, weights: Floats | None) -> F
         np.sum((features[:, block] - centre[:, None]) ** 2 * (1.0 if weights is None else weights[block]), axis=1)
         for block in blocks(features.shape[1])
     ]
-    return np.sum(parts, axis=0) / (features.shape[1] if weights is None else weights.sum())
+    return np.sum(parts, axis=0) / features.shape[1]
 
 
 def _expand(

@@ -106,12 +106,7 @@ class OneVsRest(Calibrator):
         return frozenset(kept)
 
     def notes(self) -> list[str]:
-        notes = []
-        if self.weight_ < self.n_rows_:
-            notes.append(
-                f"The weights of {self.n_rows_:,} rows sum to {self.weight_:.3g}. Penalties and Platt's targets count "
-                "them as so many rows; if they are not counts, scale them to a mean of one."
-            )
+        notes = super().notes()
         if self.unmapped_classes_:
             notes.append(self._why_unmapped())
         if ROWS_SUM_TO_ONE not in self.promises(self.n_classes_):
@@ -146,9 +141,6 @@ class OneVsRest(Calibrator):
         return ", ".join(changed if n_classes == 2 and self.share_classes else [sharing, *changed])
 
     def _fit(self, logits: Floats, labels: Ints, *, progress: Progress, weights: Floats | None = None) -> None:
-        if weights is not None:
-            held = weights > 0
-            logits, labels, weights = logits[held], labels[held], weights[held]
         n_classes = logits.shape[1]
         self.n_rows_ = len(labels)
         self.temperature_ = 1.0
@@ -156,10 +148,10 @@ class OneVsRest(Calibrator):
             self.temperature_ = best_temperature(logits, labels, weights)
         log_odds, positives = self._pairs(self._scaled(logits), labels)
         n_columns = log_odds.shape[1]
-        self.weight_ = len(labels) if weights is None else float(weights.sum())
+        weight = len(labels) if weights is None else float(weights.sum())
         # The margin counts the pairs of all classes, also for class-wise maps, so that the classes of a row share about
         # one part in n of its mass. Weights may be on any scale, and no row is less than one.
-        self.margin_ = 1 / (n_columns * max(self.weight_, len(labels)) + 2)
+        self.margin_ = 1 / (n_columns * max(weight, len(labels)) + 2)
         if self.share_classes:
             log_odds, positives = log_odds.reshape(-1, 1), positives.reshape(-1, 1)
             weights_of_pairs = None if weights is None else np.repeat(weights, n_columns)

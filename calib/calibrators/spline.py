@@ -175,7 +175,7 @@ class Problem:
             if lower > loss:
                 break  # rounding is all that is left to gain
             at, gained, loss = trial, loss - lower, lower
-            if gained < 1e-10 * (1 + abs(loss)):
+            if gained <= 1e-10 * loss:
                 break
         return at
 
@@ -239,8 +239,7 @@ class SplineCalibration(OneVsRest):
         weights: Floats | None = None,
         clusters: npt.NDArray[Any] | None = None,
     ) -> None:
-        held = slice(None) if weights is None else weights > 0
-        folds = deal(row_units(logits[held], None if clusters is None else clusters[held]), self.random_state)
+        folds = deal(row_units(logits, clusters), self.random_state)
         n = len(folds) if weights is None else float(weights.sum())
         self.by_folds_ = n >= FEWEST and len(np.unique(folds)) == FOLDS
         self._folds = folds

@@ -9,7 +9,7 @@ import numpy as np
 
 from calib.base import Progress, silent
 from calib.calibrators._multinomial import AffineScaling, Minimum
-from calib.calibrators.backend import Loss, counted, run
+from calib.calibrators.backend import Loss, run
 from calib.calibrators.minimisation import Found, minimise_convex, newton
 from calib.calibrators.temperature import DEVICE_HELP
 from calib.hardware import DEVICES
@@ -18,6 +18,9 @@ from calib.parameters import param
 
 NEWTON_CLASSES = 50
 """Up to so many classes Newton's method is quicker than L-BFGS."""
+
+LEAST_PENALTY = 1e-12
+"""Penalty on the mean loss, which weights of more than about a trillion rows would not leave."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -42,7 +45,8 @@ class DiagonalScaling(AffineScaling):
     def _problem(self, scores: Floats, inputs: Floats, labels: Ints, weights: Floats, on_gpu: bool) -> Minimum:
         n_classes = inputs.shape[1]
         loss = Loss(inputs, labels, weights, on_gpu)
-        return VectorProblem(loss, n_classes, n_classes / float(weights.sum())).minimum
+        # Without any penalty what softmax cannot see would have no curvature.
+        return VectorProblem(loss, n_classes, max(n_classes / float(weights.sum()), LEAST_PENALTY)).minimum
 
 
 class VectorProblem:
@@ -103,7 +107,7 @@ class StructuredScaling(DiagonalScaling):
     """
 
     def _fit(self, logits: Floats, labels: Ints, *, progress: Progress, weights: Floats | None = None) -> None:
-        self._fit_at(1.0, *counted(logits, labels, weights), progress)
+        self._fit_at(1.0, logits, labels, np.ones(len(labels)) if weights is None else weights, progress)
 
     def _scores(self, logits: Floats) -> Floats:
         return smoothed_scores(logits, self.temperature_, self.n_rows_)

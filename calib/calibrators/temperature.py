@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from calib.base import KEEPS_ACCURACY, KEEPS_HALF, KEEPS_RANKING, POSITIVE, Calibrator, Progress
-from calib.calibrators.backend import Loss, counted, run
+from calib.calibrators.backend import Loss, run
 from calib.calibrators.minimisation import find_root
 from calib.hardware import DEVICES
 from calib.numerics import Floats, Ints, logit_unit, unit_rows
@@ -56,7 +56,7 @@ class TemperatureScaling(Calibrator):
         return [*([bound] if self.at_bound else []), *([self.device_note_] if self.device_note_ else [])]
 
     def _fit(self, logits: Floats, labels: Ints, *, progress: Progress, weights: Floats | None = None) -> None:
-        logits, labels, weights = counted(logits, labels, weights)
+        weights = np.ones(len(labels)) if weights is None else weights
         self.unit_ = logit_unit(logits[unit_rows(logits.shape)])
         all_correct = not logits[np.arange(len(labels)), labels].any()  # the largest logit of a row is 0
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from calib.base import Progress
-from calib.calibrators.backend import counted
 from calib.calibrators.structured_vector import DiagonalScaling
 from calib.numerics import Floats, Ints
 
@@ -43,7 +43,5 @@ class VectorScaling(DiagonalScaling):
         weights: Floats | None = None,
         clusters: npt.NDArray[Any] | None = None,
     ) -> None:
-        if clusters is not None and weights is not None:
-            clusters = clusters[weights > 0]
-        rows = counted(logits, labels, weights)
+        rows = logits, labels, np.ones(len(labels)) if weights is None else weights
         self._fit_at(self._choose(PENALTIES, *rows, clusters, progress), *rows, progress)

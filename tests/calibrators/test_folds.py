@@ -73,9 +73,11 @@ def test_clusters_of_one_row_are_rows():
 
 def test_the_standard_error_is_that_of_a_mean_and_of_cluster_means():
     values = np.random.default_rng(0).normal(size=60)
-    assert standard_error(values) == pytest.approx(values.std(ddof=1) / np.sqrt(60))
-    # Three copies of each row are no more rows.
-    assert standard_error(np.repeat(values, 3), np.repeat(np.arange(60), 3)) == pytest.approx(standard_error(values))
+    rows, expected = np.arange(60), pytest.approx(values.std(ddof=1) / np.sqrt(60))
+    assert standard_error(values, np.ones(60), rows) == expected
+    # Three copies of each row are no more rows, whether they are written or weighed.
+    assert standard_error(np.repeat(values, 3), np.ones(180), np.repeat(rows, 3)) == expected
+    assert standard_error(values, np.full(60, 3.0), rows) == expected
 
 
 class Powers(PenalisedScaling):

@@ -338,7 +338,7 @@ def test_weights_that_sum_to_one_leave_the_margin_of_rows_and_are_pointed_out():
     fitted = calib.calibrator("isotonic").fit(logits, labels, weights=np.full(60, 1 / 60))
     plain = calib.calibrator("isotonic").fit(logits, labels)
     np.testing.assert_allclose(fitted.predict_proba(logits), plain.predict_proba(logits), atol=1e-12)
-    assert "sum to 1." in fitted.notes()[0]
+    assert "sum to 1.00 and" in fitted.notes()[0]
     assert plain.notes() == []
 
 

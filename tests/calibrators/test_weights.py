@@ -1,0 +1,100 @@
+"""Weights of rows: a weight is how many rows a row stands for, for every method that takes them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import calib
+from calib.arrays import TAKE_WEIGHTS
+from calib.calibrators import auto
+from calib.errors import CalibrationError
+from calib.registry import METHODS
+
+MEANS = ("temperature",)
+"""Methods of a mean over the rows, to which the sum of the weights does not matter."""
+
+
+def drawn(n: int, n_classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Logits, and labels drawn from their probabilities at a temperature of 2."""
+    generator = np.random.default_rng(seed)
+    logits = 3 * generator.normal(size=(n, n_classes))
+    odds = np.exp(logits / 2)
+    cumulative = np.cumsum(odds / odds.sum(axis=1, keepdims=True), axis=1)
+    return logits, (generator.random((n, 1)) > cumulative[:, :-1]).sum(axis=1)
+
+
+def weighted(name: str, n_classes: int, weights: np.ndarray, **params: object) -> calib.Calibrator:
+    return calib.calibrator(name, **params).fit(*drawn(len(weights), n_classes), weights=weights)
+
+
+@pytest.fixture
+def members_that_weigh(monkeypatch):
+    """Only members that learn from weights are tried, also of rows without."""
+    monkeypatch.setattr(auto, "candidates", lambda *arguments: ["temperature", "platt", "structured_vector"])
+
+
+@pytest.mark.parametrize("name", TAKE_WEIGHTS)
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("most", [2, 12])
+def test_whole_weights_are_repeated_rows(name, n_classes, most, members_that_weigh):
+    logits, labels = drawn(300, n_classes)
+    times = np.random.default_rng(1).integers(0, most + 1, 300)
+    counted = calib.calibrator(name).fit(logits, labels, weights=times)
+    repeated = calib.calibrator(name).fit(np.repeat(logits, times, axis=0), np.repeat(labels, times))
+    np.testing.assert_allclose(counted.predict_proba(logits), repeated.predict_proba(logits), atol=2e-6)
+
+
+@pytest.mark.parametrize("name", sorted({*TAKE_WEIGHTS} - {*MEANS}))
+@pytest.mark.parametrize(("each", "total"), [(0.01, "3.00"), (1000.0, "300,000")])
+def test_weights_that_are_no_counts_are_pointed_out(name, each, total):
+    fitted = weighted(name, 3, np.full(300, each))
+    (note,) = [note for note in fitted.notes() if "mean of one" in note]
+    assert f"The weights of 300 rows sum to {total} and count as so many rows" in note
+    again = calib.calibrator(name).set_state(fitted.get_state())
+    assert note in again.notes()
+
+
+@pytest.mark.parametrize("name", TAKE_WEIGHTS)
+def test_weights_with_a_mean_of_about_one_are_not_pointed_out(name):
+    weights = np.random.default_rng(0).uniform(0.5, 1.5, 300)
+    fitted = weighted(name, 3, weights / weights.mean())
+    assert not any("mean of one" in note for note in fitted.notes())
+    assert not any("mean of one" in note for note in fitted.fit(*drawn(300, 3)).notes())
+
+
+@pytest.mark.parametrize("name", TAKE_WEIGHTS)
+@pytest.mark.parametrize("each", [1e-310, 1e-99, 1e99, 1e308])
+def test_weights_on_any_scale_end_in_probabilities(name, each):
+    fitted = weighted(name, 3, np.full(60, each))
+    np.testing.assert_allclose(fitted.predict_proba(drawn(60, 3)[0]).sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("name", ["temperature", "platt", "beta", "quadratic"])
+@pytest.mark.parametrize("each", [1e-6, 1e-12, 1e9])
+def test_likelihood_alone_knows_no_scale_of_the_weights(name, each):
+    """Platt's slope for weights of 1e-6 was where the search had begun."""
+    usual = weighted(name, 3, np.ones(300)).predict_proba(drawn(300, 3)[0])
+    scaled = weighted(name, 3, np.full(300, each)).predict_proba(drawn(300, 3)[0])
+    np.testing.assert_allclose(scaled, usual, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", TAKE_WEIGHTS)
+def test_rows_without_a_weight_are_no_rows(name):
+    logits, labels = drawn(300, 3)
+    held = np.arange(300) % 3 > 0
+    part = calib.calibrator(name).fit(logits[held], labels[held], weights=np.ones(200))
+    whole = calib.calibrator(name).fit(logits, labels, weights=held)
+    np.testing.assert_allclose(whole.predict_proba(logits), part.predict_proba(logits), atol=1e-12)
+    assert whole.notes() == part.notes()
+    with pytest.raises(CalibrationError, match=r"has 1 row with a weight above 0; .* needs at least 2"):
+        calib.calibrator(name).fit(logits, labels, weights=np.arange(300) == 0)
+
+
+def test_auto_names_the_members_whose_fits_cannot_weigh_rows():
+    fitted = weighted("auto", 3, np.random.default_rng(0).uniform(0.5, 1.5, 300))
+    (note,) = [note for note in fitted.notes() if note.startswith("Left out, as their fits cannot weigh rows: ")]
+    left_out = set(auto.candidates(3)) - {each.method for each in fitted.judged}
+    assert left_out
+    assert all(METHODS[name].title in note for name in left_out)
+    assert not any(note.startswith("Left out") for note in fitted.fit(*drawn(300, 3)).notes())
