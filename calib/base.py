@@ -267,6 +267,6 @@ def _weights_note(weights: Floats) -> str:
     if 0.99 * n <= total <= MANY_TIMES * n:
         return ""
     return (
-        f"The weights of {n:,} rows sum to {number(total)} and count as so many rows, where penalties, smoothing and the "
-        "least number of rows are concerned; if they are not counts, scale them to a mean of one."
+        f"The weights of {n:,} rows sum to {number(total)} and count as so many rows, where penalties, smoothing and "
+        "the least number of rows are concerned; if they are not counts, scale them to a mean of one."
     )

@@ -64,9 +64,12 @@ class DataError(ValueError):
     """
 
     def __init__(self, findings: Sequence[Finding]):
+        super().__init__(findings)  # pickle makes an error anew of these arguments
         self.findings = list(findings)
+
+    def __str__(self) -> str:
         first = next(finding for finding in self.findings if finding.level == "error")
-        super().__init__(f"{first.message} {first.action}".strip())
+        return f"{first.message} {first.action}".strip()
 
 
 class AmbiguousTable(DataError):
@@ -80,6 +83,7 @@ class AmbiguousTable(DataError):
 
     def __init__(self, findings: Sequence[Finding], readings: Sequence[Any]):
         super().__init__(findings)
+        self.args = findings, readings
         self.readings = tuple(readings)
 
 

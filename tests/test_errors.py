@@ -2,6 +2,7 @@
 
 import errno
 import os
+import pickle
 import sys
 from importlib.abc import MetaPathFinder
 from unittest.mock import Mock
@@ -12,7 +13,7 @@ import pytest
 import calib
 from calib.cli import main
 from calib.data import Predictions
-from calib.errors import missing_package, reason
+from calib.errors import AmbiguousTable, DataError, Finding, missing_package, reason
 
 
 @pytest.fixture
@@ -116,3 +117,15 @@ def test_no_path_reaches_the_notes_of_a_comparison(overconfident, monkeypatch):
     table = calib.compare({"platt": calib.calibrator("platt")}, *data.split(0.5))
     (note,) = set(table.loc[table["method"] == "platt", "note"])
     assert "No space left" in note and "srv" not in note
+
+
+@pytest.mark.parametrize("error", [DataError, AmbiguousTable])
+def test_an_error_about_data_survives_the_way_to_another_process(error):
+    """Unpickling took the letters of the message for findings."""
+    findings = [Finding("warning", "old", "It is old."), Finding("error", "empty", "It has 0 rows.", "Add rows.")]
+    raised = error(findings, *([["a reading"]] if error is AmbiguousTable else []))
+    copy = pickle.loads(pickle.dumps(raised))
+    assert type(copy) is error
+    assert str(copy) == str(raised) == "It has 0 rows. Add rows."
+    assert copy.findings == findings
+    assert getattr(copy, "readings", None) == getattr(raised, "readings", None)

@@ -17,7 +17,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import log_loss
-from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -239,6 +239,11 @@ def test_weights_reach_the_estimator_and_methods_that_take_them(named):
     with pytest.raises(CalibrationError, match=r"from 1 to 3.*temperature.*auto"):
         CalibratedModel(GaussianNB(), method="gpcalib").fit(X, y, sample_weight=weights)
     CalibratedModel(GaussianNB(), cv=2).fit(X, y, sample_weight=np.full(len(y), 2.0))  # all alike say nothing
+    # scikit-learn's own error named neither the fold nor what to change.
+    with pytest.raises(
+        CalibrationError, match=r"part of fold 3 of 3 holds no row of class .* with a weight above 0; use"
+    ):
+        CalibratedModel(GaussianNB(), cv=KFold(3)).fit(X, y, sample_weight=np.arange(len(y)) >= 2 * len(y) / 3)
 
 
 @pytest.mark.parametrize(

@@ -201,8 +201,8 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         return extras
 
-    def _splits(self, X: Any, y: Any, groups: Any) -> list[tuple[Any, Any]]:
-        """Train and test rows of each fold; every class is in every training part."""
+    def _splits(self, X: Any, y: Any, groups: Any, weights: Any) -> list[tuple[Any, Any]]:
+        """Train and test rows of each fold; every class with a weight has some in every training part."""
         classes = np.unique(y)
         if len(classes) < 2:
             raise CalibrationError(
@@ -213,11 +213,13 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if groups is not None and isinstance(folds, (int, np.integer)):
             folds = StratifiedGroupKFold(int(folds))
         splits = list(check_cv(folds, y, classifier=True).split(X, y, groups))
+        held = np.ones(len(y), bool) if weights is None else np.asarray(weights) > 0
         for number, (train, _) in enumerate(splits, 1):
-            if len(absent := np.setdiff1d(classes, np.asarray(y)[train])):
+            if len(absent := np.setdiff1d(y[held], y[train][held[train]])):
                 raise CalibrationError(
                     f"The training part of fold {number} of {len(splits)} holds no row of class "
-                    f"{shown(absent.tolist()[0])}; use other folds, or calibrate a FrozenEstimator on other rows."
+                    f"{shown(absent.tolist()[0])}{'' if held.all() else ' with a weight above 0'}; use other folds, or "
+                    "calibrate a FrozenEstimator on other rows."
                 )
         return splits
 
@@ -227,7 +229,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         ``cross_val_predict`` would number the labels, which an estimator with ``class_weight`` by label refuses.
         """
         outputs, tests = [], []
-        for train, test in self._splits(X, y, groups):
+        for train, test in self._splits(X, y, groups, fit_params.get("sample_weight")):
             of_train = _check_method_params(X, fit_params, indices=train)
             fold = clone(self.estimator).fit(_safe_indexing(X, train), y[train], **of_train)
             kind, of_test = _outputs(fold, _safe_indexing(X, test))
