@@ -232,7 +232,8 @@ class AutoCalibration(Calibrator):
         if (self.n_clusters_ or counts.sum()) >= STACKED_FROM:
             self.rule_, found = STACKING, stacking_weights(values, counts)
         else:
-            summed = np.column_stack([np.bincount(units, weights=counts * column) for column in values.T])
+            summed = counts[:, None] * values
+            summed = np.column_stack([np.bincount(units, column) for column in summed.T])
             self.rule_, found = PSEUDO_BMA, pseudo_bma_weights(summed, random_state=self.random_state)
         found = np.where(found < SMALLEST_WEIGHT, 0.0, found)
         found /= found.sum()
