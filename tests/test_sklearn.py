@@ -240,9 +240,7 @@ def test_weights_reach_the_estimator_and_methods_that_take_them(named):
         CalibratedModel(GaussianNB(), method="gpcalib").fit(X, y, sample_weight=weights)
     CalibratedModel(GaussianNB(), cv=2).fit(X, y, sample_weight=np.full(len(y), 2.0))  # all alike say nothing
     # scikit-learn's own error named neither the fold nor what to change.
-    with pytest.raises(
-        CalibrationError, match=r"fold 3 of 3 holds no row of class .* with a weight above 0; use"
-    ):
+    with pytest.raises(CalibrationError, match=r"fold 3 of 3 holds no row of class .* with a weight above 0; use"):
         CalibratedModel(GaussianNB(), cv=KFold(3)).fit(X, y, sample_weight=np.arange(len(y)) >= 2 * len(y) / 3)
 
 
