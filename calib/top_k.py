@@ -26,6 +26,9 @@ from calib.parameters import shown, unusable
 SHIFT_ROWS = 20_000
 """Rows from which a part of them says what to add to the column of the other classes."""
 
+FARTHEST = 20.0
+"""Units of logits that are added at most: where no label is among the other classes, likelihood alone has no bound."""
+
 TOLERANCE = 1e-3
 """Nats by which sums may miss what is possible; models compute in half precision, and add 100,000 terms."""
 
@@ -125,8 +128,8 @@ class TopK:
         """
         logits = check_logits(logits)
         n, n_classes = logits.shape
-        if not 1 <= k <= n_classes:
-            raise CalibrationError(f"k must lie from 1 to the {n_classes:,} classes; got {k}.")
+        if not isinstance(k, (int, np.integer)) or not 1 <= k <= n_classes:
+            raise CalibrationError(f"k must be a whole number from 1 to the {n_classes:,} classes; got {shown(k)}.")
         own = np.full(n, np.nan) if labels is None else logits[np.arange(n), check_labels(labels, logits.shape)]
         order = np.argsort(-logits, axis=1, kind="stable")
         values = np.take_along_axis(logits, order, axis=1)
@@ -137,6 +140,10 @@ class TopK:
         return len(self.values)
 
     def __getitem__(self, rows: Any) -> TopK:
+        if np.ndim(rows) == 0 and not isinstance(rows, slice):
+            raise CalibrationError(
+                f"Rows are taken by a slice or an array, a single one as outputs[5:6]; got outputs[{shown(rows)}]."
+            )
         return self.over(lambda array: array[rows])
 
     def __array__(self, *arguments: Any, **options: Any) -> NoReturn:
@@ -239,9 +246,13 @@ class TopK:
 
     def _check_arrays(self) -> None:
         values, indices = self.values, self.indices
-        if values.ndim != 2 or values.shape != indices.shape or not values.size:
+        if values.ndim != 2 or values.shape != indices.shape:
             raise CalibrationError(
                 f"values and indices must have one shape (n, k); got {values.shape} and {indices.shape}."
+            )
+        if not values.size:
+            raise CalibrationError(
+                f"values hold no number: their shape is {values.shape}. Give at least one row of at least one logit."
             )
         if values.dtype != np.float64 or indices.dtype.kind != "i":
             raise CalibrationError(f"indices must be integers and values numbers; got {indices.dtype}, {values.dtype}.")
@@ -285,10 +296,10 @@ def as_places(calibrator: Calibrator, logits: Any, labels: Any) -> tuple[Any, An
 def rest_shift(columns: Floats, places: Ints, weights: Floats | None = None) -> float:
     """What to add to the last column, the log-sum of the other classes, to calibrate them.
 
-    The c of greatest likelihood of ``softmax((z + c e) / T)``, where e is 1 in the last column, together with T: with
-    b = 1 / T, p the probabilities and y the label as 0 and 1, the mean NLL has the slopes::
+    The c of greatest likelihood of ``softmax((z + c e) / T)``, where e is 1 in the last column, together with T. In
+    b = 1 / T and d = c / T the mean NLL is convex; with the probabilities p and the label y as 0 and 1 its slopes are::
 
-        d/dc = b mean(p_rest - y_rest),    d/db = mean(E_p[z + c e] - (z + c e)_y)
+        d/db = mean(E_p[z] - z_y),    d/dd = mean(p_rest - y_rest)
 
     Parameters
     ----------
@@ -298,25 +309,27 @@ def rest_shift(columns: Floats, places: Ints, weights: Floats | None = None) -> 
     """
     from scipy.optimize import minimize
 
-    counted = np.arange(len(places)) if weights is None else np.flatnonzero(weights)
+    weights = np.ones(len(places)) if weights is None else weights
+    counted = np.flatnonzero(weights)
     rows = counted[:: 1 + len(counted) // SHIFT_ROWS]
-    logits, places = columns[rows] - columns[rows].max(axis=1, keepdims=True), places[rows]
-    shares = np.full(len(rows), 1 / len(rows)) if weights is None else weights[rows] / weights[rows].sum()
-    unit, at = logit_unit(logits), np.arange(len(places))
+    logits, places, shares = columns[rows], places[rows], weights[rows] / weights[rows].sum()
+    logits = logits - logits.max(axis=1, keepdims=True)
+    unit, labels = logit_unit(logits), (np.arange(len(rows)), places)
+    logits /= unit
 
-    def loss(point: Floats) -> tuple[float, Floats]:
-        inverse, shifted = np.exp(point[0]) / unit, logits.copy()
-        shifted[:, -1] += point[1] * unit
-        log_probs = log_softmax(inverse * shifted)
+    def loss(point: Floats) -> tuple[float, list[float]]:
+        inverse, shift = point
+        scores = inverse * logits
+        scores[:, -1] += shift
+        log_probs = log_softmax(scores)
         probs = np.exp(log_probs)
-        by_inverse = shares @ (np.einsum("nk,nk->n", probs, shifted) - shifted[at, places])
-        by_shift = inverse * (shares @ (probs[:, -1] - (places == shifted.shape[1] - 1)))
-        return -float(shares @ log_probs[at, places]), np.array([by_inverse * inverse, by_shift * unit])
+        by_inverse = shares @ (np.einsum("nk,nk->n", probs, logits) - logits[labels])
+        by_shift = shares @ (probs[:, -1] - (places == logits.shape[1] - 1))
+        return -float(shares @ log_probs[labels]), [by_inverse, by_shift]
 
-    found = minimize(
-        loss, [np.log(unit), 0.0], jac=True, method="L-BFGS-B", bounds=[(-5.0, 5.0), (-20.0, 20.0)], tol=1e-12
-    )
-    return float(found.x[1] * unit)
+    bounds = [(np.exp(-5.0), np.exp(5.0)), (None, None)]
+    inverse, shift = minimize(loss, [1.0, 0.0], jac=True, method="L-BFGS-B", bounds=bounds, tol=1e-12).x
+    return float(np.clip(shift / inverse, -FARTHEST, FARTHEST)) * unit
 
 
 def check_takes_top_k(calibrator: Calibrator) -> None:
@@ -354,6 +367,7 @@ def fit_top_k(calibrator: AnyCalibrator, logits: Any, labels: Any, **options: An
     >>> said.values.shape, said.rest.shape
     ((50, 5), (50,))
     """
+    _check_calibrator(calibrator)
     if not isinstance(logits, TopK):
         return calibrator.fit(logits, labels, **options)
     check_takes_top_k(calibrator)
@@ -380,6 +394,7 @@ def predict_top_k(calibrator: Calibrator, outputs: TopK) -> TopKProbs:
     CalibrationError
         If the outputs are something else, or hold another number of logits.
     """
+    _check_calibrator(calibrator)
     if not isinstance(outputs, TopK):
         raise CalibrationError(f"predict_top_k takes outputs as TopK, and predict_proba arrays; got {type(outputs)}.")
     logits = _columns_of(calibrator, outputs)
@@ -411,6 +426,14 @@ def said_of_labels(data: Any) -> str:
         "probability is that of all other classes together, times its share of these in the raw model"
     )
     return f"{said}; in {unknown:,}, whose label's logit is not known, an equal share." if unknown else f"{said}."
+
+
+def _check_calibrator(calibrator: Any) -> None:
+    if not isinstance(calibrator, Calibrator):
+        raise CalibrationError(
+            f"A calibrator as calib.calibrator makes it is needed; got {type(calibrator).__name__}. An exported one "
+            "predicts by its own method: exported.predict_top_k(outputs)."
+        )
 
 
 def _columns_of(calibrator: Calibrator, outputs: TopK) -> Floats:

@@ -18,9 +18,10 @@ from calib.data import Predictions
 from calib.data.predictions import as_outputs
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
+from calib.export.runtime import ExportedCalibrator
 from calib.numerics import softmax
 from calib.registry import METHODS, presets, said_of_kind
-from calib.top_k import TopK, fit_top_k, predict_top_k, said_of_labels
+from calib.top_k import TopK, fit_top_k, predict_top_k, rest_shift, said_of_labels
 
 N, K = 300, 12
 LIKE_ALL = ("identity", "temperature", "isotonic", "platt", "beta", "histogram", "imax", "spline", "gpcalib")
@@ -93,6 +94,15 @@ def test_the_other_classes_get_the_share_of_the_labels_that_are_theirs():
     fitted.rest_shift_ = 0.0
     without = Evaluation.from_calibrator(fitted, outputs, labels).row_nll.mean()
     assert best < nll < min(without, raw.row_nll.mean())
+
+
+def test_what_is_added_to_the_last_column_is_in_the_unit_of_the_logits():
+    """Shift and temperature of logits times a million are a million times as large, from the same few steps."""
+    logits, labels = simulated()
+    top = TopK.from_matrix(logits, 5)
+    columns, places = top.columns(), top.places(labels)
+    assert rest_shift(1e6 * columns, places) == pytest.approx(1e6 * rest_shift(columns, places), rel=1e-6)
+    assert rest_shift(1e-6 * columns, places) == pytest.approx(1e-6 * rest_shift(columns, places), rel=1e-6)
 
 
 def test_the_scores_of_the_raw_model_are_exact_where_the_logits_of_labels_are_known():
@@ -176,6 +186,7 @@ GOOD = {"values": [[4.0, 2.0]], "indices": [[7, 1]], "rest": [1.0], "n_classes":
         ({"values": [[np.nan, 2.0]]}, "finite"),
         ({"values": [["a", "b"]]}, "numbers"),
         ({"values": [4.0, 2.0]}, "shape"),
+        ({"values": np.empty((0, 2)), "indices": np.empty((0, 2), int), "rest": []}, r"hold no number.*\(0, 2\)"),
         ({"n_classes": 1}, "n_classes"),
         ({"n_classes": "five"}, "five"),
     ],
@@ -188,7 +199,7 @@ def test_rows_that_cannot_be_are_refused_in_words(changes, said):
 
 def test_what_is_no_top_k_is_refused_in_words():
     logits, labels = simulated()
-    for k in (0, K + 1):
+    for k in (0, K + 1, 2.5, "3", None):
         with pytest.raises(CalibrationError, match="from 1 to the 12"):
             TopK.from_matrix(logits, k)
     fitted = fit_top_k(calib.calibrator("temperature"), TopK.from_matrix(logits, 5), labels)
@@ -196,6 +207,13 @@ def test_what_is_no_top_k_is_refused_in_words():
         predict_top_k(fitted, TopK.from_matrix(logits, 3))
     with pytest.raises(CalibrationError, match="as TopK"):
         predict_top_k(fitted, logits)
+    with pytest.raises(CalibrationError, match=r"a single one as outputs\[5:6\]; got outputs\[5\]"):
+        predict_top_k(fitted, TopK.from_matrix(logits, 5)[5])
+    exported = ExportedCalibrator(fitted, "topk", class_names=tuple(map(str, range(K))))
+    with pytest.raises(CalibrationError, match="got ExportedCalibrator"):
+        predict_top_k(exported, TopK.from_matrix(logits, 5))
+    with pytest.raises(CalibrationError, match="got ExportedCalibrator"):
+        fit_top_k(exported, TopK.from_matrix(logits, 5), labels)
     with pytest.raises(CalibrationError, match="Labels"):
         fit_top_k(calib.calibrator("temperature"), TopK.from_matrix(logits, 5), labels + K)
 
