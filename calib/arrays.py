@@ -39,6 +39,14 @@ def as_array(values: Any, name: str = "values") -> npt.NDArray[Any]:
         raise CalibrationError(f"{type(values).__name__} cannot be read as an array: {error}") from error
 
 
+def as_numbers(values: Any, name: str) -> npt.NDArray[Any]:
+    """A NumPy array of real numbers, as :func:`as_array` makes it; anything else is refused."""
+    array = as_array(values, name)
+    if array.dtype.kind not in "fiu":
+        raise CalibrationError(f"{name} must be numbers; got dtype {array.dtype}.")
+    return array
+
+
 def logits(probs: Any) -> Floats:
     """Logits of probabilities, which every calibrator takes: ``fit(calib.logits(probs), labels)``.
 
@@ -61,7 +69,7 @@ def logits(probs: Any) -> Floats:
     >>> calib.logits([0.5, 0.5]).shape
     (2, 2)
     """
-    array = _numbers(as_array(probs), "Probabilities").astype(np.float64, copy=False)
+    array = as_numbers(probs, "probabilities").astype(np.float64, copy=False)
     if array.ndim == 1:
         array = np.stack([1.0 - array, array], axis=1)
     if array.ndim != 2 or array.shape[1] < 2:
@@ -92,10 +100,9 @@ def check_logits(values: Any) -> Floats:
 
     It is copied only where the dtype differs.
     """
-    array = as_array(values, "logits")
+    array = as_numbers(values, "logits").astype(np.float64, copy=False)
     if array.ndim != 2 or array.shape[1] < 2:
         raise CalibrationError(f"Logits must have shape (n, n_classes) with at least 2 classes; got {array.shape}.")
-    array = _numbers(array, "Logits").astype(np.float64, copy=False)
     if array.size and not (array.min() >= -LARGEST and array.max() <= LARGEST):  # NaN is neither
         bad = int((~(np.abs(array) <= LARGEST)).any(axis=1).sum())
         beyond = f", or values beyond {LARGEST:g}" if np.isfinite(array).all(axis=1).sum() > len(array) - bad else ""
@@ -154,9 +161,3 @@ def check_extras(method: type[Any], given: dict[str, Any], n: int) -> dict[str, 
         wanted += f" and, where known, {' and '.join(sorted(method.takes))}" if method.takes else ""
         raise CalibrationError(f"{method.__name__} takes {wanted}, but was given {sorted(given)}.")
     return {name: check_of_rows(name, array, n) if name in method.takes else array for name, array in given.items()}
-
-
-def _numbers(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
-    if array.dtype.kind not in "fiu":
-        raise CalibrationError(f"{name} must be numbers; got dtype {array.dtype}.")
-    return array

@@ -151,32 +151,26 @@ def one_vs_rest_log_odds(logits: Floats) -> Floats:
         return np.stack([-difference, difference], axis=1)
     log_odds = np.empty(logits.shape, dtype=np.result_type(logits.dtype, np.float32))
     for rows in blocks(n, n_classes):
-        _log_odds_of_rows(logits[rows], log_odds[rows])
+        log_odds[rows] = _log_odds_of_rows(logits[rows].astype(log_odds.dtype, copy=False))
     return log_odds
 
 
-def _log_odds_of_rows(logits: Floats, log_odds: Floats) -> None:
-    """Write the one-vs-rest log-odds of some rows to ``log_odds``."""
-    rows = np.arange(len(logits))
-    top = np.argmax(logits, axis=1)
-    np.subtract(logits, logits[rows, top][:, None], out=log_odds)
-    others = np.exp(log_odds)
-    others[rows, top] = 0.0
+def _log_odds_of_rows(logits: Floats) -> Floats:
+    top = np.arange(len(logits)), np.argmax(logits, axis=1)
+    below = logits - logits[top][:, None]
+    below[top] = -np.inf
+    others = np.exp(below)
     rest = others.sum(axis=1)
     with np.errstate(divide="ignore"):
         highest = -np.log(rest)
-    lost = np.flatnonzero(rest < np.finfo(rest.dtype).tiny ** 0.5)  # terms so small lose their digits, or vanish
-    if lost.size:
-        below = log_odds[lost]
-        below[np.arange(len(lost)), top[lost]] = -np.inf
-        highest[lost] = -logsumexp(below, axis=1)
+    lost = rest < np.finfo(rest.dtype).tiny ** 0.5  # terms so small lose their digits, or vanish
+    if lost.any():
+        highest[lost] = -logsumexp(below[lost], axis=1)
     # For k != top the sum over the others holds the maximum itself (1), so nothing cancels.
-    np.subtract(rest[:, None], others, out=others)
-    np.maximum(others, 0.0, out=others)
-    log_odds -= np.log1p(others, out=others)
+    log_odds = below - np.log1p(np.maximum(rest[:, None] - others, 0.0))
     # Tied or nearly tied maxima may come out in the other order by a rounding error; the maximum stays on top.
-    log_odds[rows, top] = -np.inf
-    log_odds[rows, top] = np.maximum(highest, log_odds.max(axis=1))
+    log_odds[top] = np.maximum(highest, log_odds.max(axis=1))
+    return log_odds
 
 
 def bin_index(values: Floats, edges: Floats) -> Ints:

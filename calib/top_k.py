@@ -16,7 +16,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from calib.arrays import as_array, check_labels, check_logits, check_of_rows
+from calib.arrays import as_numbers, check_labels, check_logits, check_of_rows
 from calib.base import LEARNS_NOTHING, NEEDS_CLASSES, Calibrator
 from calib.errors import CalibrationError
 from calib.formatting import plural
@@ -89,7 +89,7 @@ class TopK:
         CalibrationError
             If the arrays do not fit together, or a row cannot be what it says.
         """
-        values, indices = _numbers(values, "values"), _numbers(indices, "indices")
+        values, indices = as_numbers(values, "values"), as_numbers(indices, "indices")
         n, k = (*values.shape, 0, 0)[:2]
         if k == n_classes:
             rest = np.full(n, -np.inf)
@@ -98,8 +98,8 @@ class TopK:
         outputs = cls(
             values.astype(np.float64, copy=False),
             indices.astype(np.int64) if indices.dtype.kind == "u" else indices,
-            _numbers(rest, "rest").astype(np.float64),
-            np.full(n, np.nan) if label_logit is None else _numbers(label_logit, "label_logit").astype(np.float64),
+            as_numbers(rest, "rest").astype(np.float64),
+            np.full(n, np.nan) if label_logit is None else as_numbers(label_logit, "label_logit").astype(np.float64),
             n_classes,
         )
         outputs._check_arrays()
@@ -442,13 +442,6 @@ def _columns_of(calibrator: Calibrator, outputs: TopK) -> Floats:
     if not isinstance(shift, float) or not np.isfinite(shift):
         raise unusable(f"rest_shift_={shown(shift)} must be a number")
     return outputs.columns(shift)
-
-
-def _numbers(given: Any, name: str) -> npt.NDArray[Any]:
-    array = as_array(given)
-    if array.dtype.kind not in "fiu":
-        raise CalibrationError(f"{name} must be an array of numbers; got {array.dtype}.")
-    return array
 
 
 def _slack(values: Floats) -> Floats:
