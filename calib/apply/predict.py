@@ -69,6 +69,11 @@ def predict_file(
     source, target = as_path(source, "source"), as_path(target, "target")
     if isinstance(calibrator, Calibrator):
         calibrator = ExportedCalibrator(calibrator, kind or "logits")
+    if not isinstance(calibrator, ExportedCalibrator):
+        raise CalibrationError(
+            f"A fitted calibrator is needed; got {type(calibrator).__name__}. A saved one is loaded first: "
+            "calib.runtime.load(path)."
+        )
     calibrator.check_kind(kind)
     if dtype not in DTYPES:
         raise CalibrationError(f"dtype is one of {', '.join(DTYPES)}; got {dtype!r}.")

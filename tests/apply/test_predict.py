@@ -226,7 +226,7 @@ def test_the_command_says_what_is_wrong(tmp_path, overconfident, folder, capsys,
     assert "written in blocks of rows" in capsys.readouterr().err
 
 
-def test_a_target_that_cannot_be_written_is_refused_before_anything_is_predicted(tmp_path, overconfident, folder):
+def test_arguments_that_cannot_be_are_refused_before_anything_is_predicted(tmp_path, overconfident, folder):
     logits, labels = overconfident
     fitted, source = calib.calibrator("temperature").fit(logits, labels), write(tmp_path / "plain.npy", logits)
     (tmp_path / "folder.npy").mkdir()
@@ -240,6 +240,8 @@ def test_a_target_that_cannot_be_written_is_refused_before_anything_is_predicted
     ]:
         with pytest.raises(CalibrationError, match=said):
             predict_file(fitted, outputs, target)
+    with pytest.raises(CalibrationError, match=r"got str\. A saved one is loaded first"):
+        predict_file("calibrator.npz", source, tmp_path / "out.npy")
 
 
 @pytest.mark.parametrize(
