@@ -134,11 +134,10 @@ def _predict_part(
     with probabilities_file(target, part.n_rows, names, dtype) as write:
         for block in part.outputs():
             try:
-                probs = exported.calibrate(exported.in_class_order(block, part.columns), kind)
+                write(exported.calibrate(exported.in_class_order(block, part.columns), kind)[:, first:])
             except CalibrationError as error:
                 rows = f"{part.path.name}, rows {done + 1:,} to {done + len(block):,} of {part.n_rows:,}"
                 raise CalibrationError(f"{rows}: {error}{_first_bad_row(block, done)}") from None
-            write(probs[:, first:])
             kind = exported.kind  # the first block has shown what the outputs are
             done += len(block)
             count(len(block))
