@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 import calib
-from calib.export.record_files import digest, npz_of
+from calib.export.record_files import digest
 from calib.export.runtime import ExportedCalibrator, to_record
+from calib.records import npz_of
 
 Node = tuple[Any, Any]
 """A place in nested dicts and lists: the dict or list, and the key or index in it."""

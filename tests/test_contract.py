@@ -20,8 +20,8 @@ import calib
 from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, MINDS_OFFSETS, POSITIVE, ROWS_SUM_TO_ONE, Calibrator
 from calib.decisions import HAND_OVER, AnswerAbove, CostMatrix, EventCut, PredictionSets, conformal_sets
 from calib.errors import CalibrationError, FitCancelled
-from calib.export.record_files import flatten, unflatten
 from calib.export.runtime import ExportedCalibrator, from_record, to_record
+from calib.records import flatten, unflatten
 from calib.registry import registry_name
 from tests.forged_records import forged
 

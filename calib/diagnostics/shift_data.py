@@ -27,9 +27,10 @@ from calib.data.options import Source
 from calib.errors import CalibrationError
 from calib.evaluation.evaluation import Evaluation, row_arrays
 from calib.evaluation.view import view_of
-from calib.export.record_files import ARRAY, unpack
+from calib.export.record_files import unpack
 from calib.export.runtime import ExportedCalibrator, from_fields
 from calib.metrics.confidence import check_range
+from calib.records import ARRAY
 from calib.registry import METHODS, calibrator
 
 _INFERRED = ("class_order", "labels_unmatched")

@@ -12,9 +12,9 @@ import numpy as np
 from calib.base import Calibrator, Progress
 from calib.errors import CalibrationError
 from calib.export.predict_script import beside
-from calib.export.record_files import npz_of
 from calib.formatting import safe_table
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
+from calib.records import npz_of
 from calib.top_k import TopK, predict_top_k
 
 CSV_ENTRIES = 200_000

@@ -11,9 +11,9 @@ from calib.decisions.conformal import PredictionSets
 from calib.decisions.rules import AnyRule, rule_from_state, rule_state
 from calib.decisions.stored import check_array
 from calib.errors import CalibrationError
-from calib.export.record_files import flatten, unflatten
 from calib.numerics import Floats
 from calib.parameters import unusable
+from calib.records import flatten, unflatten
 
 BASE_RATE, DECISION, SETS = "base_rate", "decision", "sets"
 

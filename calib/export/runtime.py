@@ -33,21 +33,11 @@ from calib.decisions.rules import HAND_OVER, HANDED_OVER, AnswerAbove, AnyRule
 from calib.errors import CalibrationError
 from calib.export import decisions
 from calib.export.decisions import DECISION, SETS, check_decisions, held
-from calib.export.record_files import (
-    FORMAT,
-    damage_in_words,
-    flatten,
-    pack,
-    read_bundle,
-    read_file,
-    read_pair,
-    unflatten,
-    unpack,
-    without_arrays,
-)
+from calib.export.record_files import FORMAT, damage_in_words, pack, read_bundle, read_file, read_pair, unpack
 from calib.export.seen import Seen, check_alike
 from calib.numerics import Floats, Ints
 from calib.parameters import number_fault, shown
+from calib.records import flatten, unflatten, without_arrays
 from calib.registry import calibrator as make_calibrator
 from calib.registry import registry_name
 from calib.top_k import TopK, TopKProbs, predict_top_k

@@ -13,14 +13,14 @@ import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from functools import cache
 from math import prod
-from types import NoneType, UnionType
-from typing import Any, BinaryIO, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, BinaryIO
 
 import numpy as np
 
-ARRAY, FILE = "$array", "$file"
+from calib.records import ARRAY, BadRecord, TypedReader, checked
+
+FILE = "$file"
 HEADER = struct.Struct("<8sQQ")
 """What a message begins with: its mark, and the place and the length of its JSON."""
 MARK = b"calib\0\0\1"
@@ -35,7 +35,7 @@ TEXT = re.compile(re.escape(np.dtype("U1").str[:2]) + r"[1-9][0-9]{0,7}")
 MAX_CODE_POINT = 0x10FFFF
 
 
-class BadMessage(Exception):
+class BadMessage(BadRecord):
     """Bytes that are no message, or not one of the expected type."""
 
 
@@ -58,9 +58,9 @@ def plain_array(array: np.ndarray) -> np.ndarray:
 
 def array_type(code: Any, shape: Any) -> tuple[np.dtype[Any], int]:
     """The type of an array that :func:`plain_array` can have given, and its number of bytes; else BadMessage."""
-    _checked(code, type(code) is str and (code in NUMBERS or TEXT.fullmatch(code)))
-    _checked(shape, type(shape) is list and len(shape) <= MAX_DIMENSIONS)
-    _checked(shape, all(type(n) is int and n >= 0 for n in shape))
+    checked(code, type(code) is str and (code in NUMBERS or TEXT.fullmatch(code)))
+    checked(shape, type(shape) is list and len(shape) <= MAX_DIMENSIONS)
+    checked(shape, all(type(n) is int and n >= 0 for n in shape))
     dtype = np.dtype(code)
     return dtype, dtype.itemsize * prod(shape)
 
@@ -68,9 +68,9 @@ def array_type(code: Any, shape: Any) -> tuple[np.dtype[Any], int]:
 def array_of(content: np.ndarray, dtype: np.dtype[Any], shape: Sequence[int]) -> np.ndarray:
     """The array of which these are the bytes, without a copy; BadMessage where they are no such values."""
     if dtype.kind == "b":  # NumPy takes every byte of a boolean for 0 or 1
-        _checked(dtype, not content.size or content.max() <= 1)
+        checked(dtype, not content.size or content.max() <= 1)
     if dtype.kind == "U":  # and every four of a text for a character
-        _checked(dtype, not content.size or content.view(np.uint32).max() <= MAX_CODE_POINT)
+        checked(dtype, not content.size or content.view(np.uint32).max() <= MAX_CODE_POINT)
     return content.view(dtype).reshape(shape)
 
 
@@ -154,103 +154,36 @@ def read_message(content: memoryview, expected: Any, files: Sequence[BinaryIO] =
         raise BadMessage(f"{type(error).__name__}: {error}") from error
 
 
-def from_plain(plain: Any, expected: Any) -> Any:
-    """What JSON gave as a value of an expected type, which holds no arrays; BadMessage where it is none."""
-    try:
-        return _Reader(memoryview(b""), ()).value(plain, expected)
-    except BadMessage:
-        raise
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
-        raise BadMessage(f"{type(error).__name__}: {error}") from error
+class _Reader(TypedReader):
+    """Arrays are parts of the message, and files are open; neither may stand where plain values are expected."""
 
-
-class _Reader:
     def __init__(self, content: memoryview, files: Sequence[BinaryIO]):
+        super().__init__({})
         self._content = content
         self._files = files
 
     def value(self, plain: Any, expected: Any) -> Any:
         """One value of a type, from what JSON gave."""
-        origin, arguments = get_origin(expected), get_args(expected)
-        if alias := getattr(origin or expected, "__value__", None):  # npt.NDArray with Python 3.12 and NumPy 2.5
-            origin = get_origin(alias) or alias
         if isinstance(plain, dict) and FILE in plain:
             return self._file(plain)
-        if origin in (Union, UnionType):
-            return self._one_of(plain, arguments)
-        if expected is Any or expected is object:
-            return self._plain(plain, list if expected is Any else tuple)
-        if origin is Literal:
-            return _checked(plain, any(plain == choice and type(plain) is type(choice) for choice in arguments))
-        if expected in (None, NoneType):
-            return _checked(plain, plain is None)
-        if expected is float:
-            return float(_checked(plain, type(plain) in (int, float)))
-        if expected in (bool, int, str):
-            return _checked(plain, type(plain) is expected)
-        if (origin or expected) is np.ndarray:
-            return self._array(plain)
-        if is_dataclass(expected):
-            return self._dataclass(plain, expected)
-        if origin is tuple:
-            return self._tuple(plain, arguments)
-        if origin in (list, Sequence):
-            return [self.value(item, arguments[0]) for item in _checked(plain, type(plain) is list)]
-        if origin in (dict, Mapping):
-            items = _checked(plain, type(plain) is dict).items()
-            return {key: self.value(item, arguments[1]) for key, item in items}
-        raise BadMessage(f"Nothing is read as {expected}.")
+        return super().value(plain, expected)
 
-    def _one_of(self, plain: Any, alternatives: tuple[Any, ...]) -> Any:
-        for alternative in alternatives:
-            try:
-                return self.value(plain, alternative)
-            except BadMessage:
-                continue
-        raise BadMessage("It is none of the types that are expected.")
-
-    def _plain(self, plain: Any, sequence: type) -> Any:
-        if isinstance(plain, list):
-            return sequence(self._plain(item, sequence) for item in plain)
+    def anything(self, plain: Any, sequence: type) -> Any:
+        """Nested dicts and sequences, without arrays."""
         if isinstance(plain, dict):
-            if ARRAY in plain or FILE in plain:
-                raise BadMessage("An array or a file stands where plain values are expected.")
-            return {key: self._plain(item, sequence) for key, item in plain.items()}
-        return plain
+            checked(plain, ARRAY not in plain and FILE not in plain)
+        return super().anything(plain, sequence)
 
-    def _dataclass(self, plain: Any, expected: Any) -> Any:
-        hints = _hints(expected)
-        if set(_checked(plain, type(plain) is dict)) != set(hints):
-            raise BadMessage(f"These are not the fields of {expected.__name__}.")
-        return expected(**{name: self.value(plain[name], hint) for name, hint in hints.items()})
-
-    def _tuple(self, plain: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-        _checked(plain, type(plain) is list)
-        if len(arguments) == 2 and arguments[1] is Ellipsis:
-            return tuple(self.value(item, arguments[0]) for item in plain)
-        return tuple(self.value(item, argument) for item, argument in zip(plain, arguments, strict=True))
-
-    def _array(self, plain: Any) -> np.ndarray:
-        _checked(plain, type(plain) is dict and set(plain) == {ARRAY})
+    def array(self, plain: Any) -> np.ndarray:
+        """The array of a part of the message."""
+        checked(plain, type(plain) is dict and set(plain) == {ARRAY})
         code, shape, start = plain[ARRAY]
         dtype, size = array_type(code, shape)
-        _checked(start, type(start) is int and start >= HEADER.size and start % ALIGNED == 0)
-        _checked(start, start + size <= len(self._content))
+        checked(start, type(start) is int and start >= HEADER.size and start % ALIGNED == 0)
+        checked(start, start + size <= len(self._content))
         return array_of(np.frombuffer(self._content[start : start + size], np.uint8), dtype, shape)
 
     def _file(self, plain: dict[str, Any]) -> tuple[str, BinaryIO]:
-        number, name = _checked(plain, set(plain) == {FILE})[FILE]
-        _checked(number, type(number) is int and 0 <= number < len(self._files) and type(name) is str)
+        number, name = checked(plain, set(plain) == {FILE})[FILE]
+        checked(number, type(number) is int and 0 <= number < len(self._files) and type(name) is str)
         return name, self._files[number]
-
-
-@cache
-def _hints(expected: type) -> dict[str, Any]:
-    hints = get_type_hints(expected)
-    return {f.name: hints[f.name] for f in fields(expected)}
-
-
-def _checked(value: Any, holds: Any) -> Any:
-    if not holds:
-        raise BadMessage(f"{str(value)[:80]!r} was not expected.")
-    return value

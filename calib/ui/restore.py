@@ -16,9 +16,9 @@ from calib.diagnostics.judgement import Judgement
 from calib.errors import CalibrationError
 from calib.evaluation.studies import STUDIES, pool_arrays
 from calib.export.decisions import check_decisions
-from calib.export.record_files import flatten
 from calib.formatting import listed, plural
-from calib.jobs import FitSpec, Job, TaskSpec
+from calib.engine import FitSpec, Job, TaskSpec
+from calib.records import flatten
 from calib.registry import calibrator, extras_for
 from calib.ui import fits
 from calib.ui.server.memory import admit

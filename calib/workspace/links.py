@@ -15,10 +15,11 @@ from calib.decisions.rules import AnyRule
 from calib.errors import CalibrationError, Finding
 from calib.evaluation.studies import STUDIES
 from calib.export.decisions import DECISION, SETS, from_fields, to_fields
-from calib.export.record_files import flatten, pack, unpack
+from calib.export.record_files import pack, unpack
 from calib.formatting import listed, plural
-from calib.isolation.codec import BadMessage, from_plain
 from calib.jobs import FitSpec, Job, TaskSpec
+from calib.records import BadRecord as BadMessage
+from calib.records import flatten, unflatten
 from calib.workspace.content import MAX_RECORD, sealed, unsealed
 from calib.workspace.files import CONTENT, Damaged, Items, Kind, Unreadable, in_words
 
@@ -189,7 +190,7 @@ def from_json(content: bytes) -> Entry:
             fields["decisions"] = []
         elif written != FORMAT:
             raise Damaged("What is kept under this link was written by another version of this program.")
-        entry: Entry = from_plain(fields, Entry)
+        entry: Entry = unflatten(fields, {}, Entry)
         if any(kind not in CONTENT for kind, _ in entry.former):
             raise ValueError("A link leads to no other link.")
         return entry

@@ -23,10 +23,11 @@ from calib.data.scales import Scale
 from calib.diagnostics.judgement import from_state, state_of
 from calib.errors import CalibrationError
 from calib.evaluation.studies import STUDIES
-from calib.export.record_files import flatten, unflatten
-from calib.isolation.codec import BadMessage, from_plain
 from calib.jobs import FitSpec, Job, TaskSpec
 from calib.jobs.tasks import Fitted
+from calib.records import BadRecord as BadMessage
+from calib.records import flatten, unflatten
+from calib.records import unflatten as typed
 from calib.registry import calibrator
 from calib.top_k import TopK
 from calib.workspace.content import read_content, write_content
@@ -163,7 +164,7 @@ def get_data(items: Items, sha256: str) -> Predictions | None:
         return None
     with _removed_if_damaged(items, "data", sha256):
         record, arrays = read_content(path)
-        about: DataRecord = from_plain(record, DataRecord)
+        about: DataRecord = typed(record, {}, DataRecord)
         if about.kind == "topk":
             held = {name.removeprefix(TOP_K): arrays.pop(name) for name in list(arrays) if name.startswith(TOP_K)}
             return _with_top_k(about, TopK(**held, n_classes=len(about.class_names)), arrays, sha256)
@@ -219,7 +220,7 @@ def get_study(items: Items, kind: str, spec: TaskSpec) -> Job | None:
         return None
     with _removed_if_damaged(items, "studies", spec.key):
         record, arrays = read_content(path)
-        table = table_from(from_plain(record["columns"], list[Mapping[str, Any]]), arrays)
+        table = table_from(typed(record["columns"], {}, list[Mapping[str, Any]]), arrays)
         if tuple(table.columns) != STUDIES[kind].columns:
             raise Damaged("The stored study has other columns than this version gives it.")
         return _done(spec, record, table)
@@ -252,7 +253,7 @@ def _costs(job: Job) -> dict[str, Any]:
 
 def _done(spec: FitSpec | TaskSpec, record: dict[str, Any], result: Any) -> Job:
     done = Job(spec.key, spec, state="done", fraction=1.0, result=result)
-    return replace(done, **vars(from_plain(record["costs"], Costs)))
+    return replace(done, **vars(typed(record["costs"], {}, Costs)))
 
 
 def _check_arrays(about: DataRecord, arrays: Mapping[str, np.ndarray]) -> None:

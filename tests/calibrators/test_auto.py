@@ -14,8 +14,8 @@ from calib.calibrators._folds import deal, row_units
 from calib.calibrators._model_weights import N_DRAWS, pseudo_bma_weights, stacking_weights
 from calib.calibrators.auto import ALONE, PSEUDO_BMA, SMALLEST_WEIGHT, STACKING, candidates
 from calib.errors import CalibrationError
-from calib.export.record_files import flatten, unflatten
 from calib.export.runtime import ExportedCalibrator, from_record, to_record
+from calib.records import flatten, unflatten
 from calib.registry import METHODS, extras_for
 from tests.conftest import simulate
 

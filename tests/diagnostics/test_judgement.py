@@ -25,9 +25,9 @@ from calib.diagnostics.judgement import (
 )
 from calib.evaluation import Evaluation
 from calib.evaluation.scores import resample_scores
-from calib.export.record_files import flatten, unflatten
-from calib.jobs.tasks import Fitted
+from calib.engine import Fitted
 from calib.metrics.bootstrap import Resamples
+from calib.records import flatten, unflatten
 from calib.registry import METHODS
 from tests.conftest import simulate
 from tests.test_contract import fitted, inputs

@@ -11,26 +11,13 @@ import zipfile
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import calib
+from calib import records
 from calib.errors import CalibrationError
 from calib.export import record_files
-from calib.export.record_files import (
-    FORMAT,
-    LARGEST,
-    MAX_DIRECTORY,
-    digest,
-    flatten,
-    holds_arrays,
-    npz_of,
-    pack,
-    read_bundle,
-    read_pair,
-    unflatten,
-    unpack,
-)
+from calib.export.record_files import FORMAT, digest, holds_arrays, pack, read_bundle, read_pair, unpack
+from calib.records import LARGEST, MAX_DEPTH, MAX_DIRECTORY
 
 FIELDS = {"method": "isotonic", "floor": 1e-6, "class_names": ["a", "ü"], "state": {"maps_": [{"$array": "maps_/0"}]}}
 ARRAYS = {
@@ -94,7 +81,7 @@ def test_a_newer_format_says_so():
         unpack(json.dumps({"format": FORMAT + 1}), b"")
 
 
-DEEP = '{"format": 2, "metadata": ' + "[" * record_files.MAX_DEPTH + "]" * record_files.MAX_DEPTH + "}"
+DEEP = '{"format": 2, "metadata": ' + "[" * MAX_DEPTH + "]" * MAX_DEPTH + "}"
 
 
 @pytest.mark.parametrize(
@@ -133,11 +120,11 @@ def test_arrays_with_too_large_a_directory_are_refused():
 
 
 def test_arrays_that_unpack_to_too_much_are_refused_before_any_is_read(monkeypatch):
-    monkeypatch.setattr(record_files, "LARGEST", 1000)
+    monkeypatch.setattr(records, "LARGEST", 1000)
     fine, large = (archive_of({"a.npy": npy(np.zeros(n))}, zipfile.ZIP_DEFLATED) for n in (100, 1000))
     assert len(large) < 1000
     assert unpack(sealed(fine), fine)[1]["a"].shape == (100,)
-    monkeypatch.setattr(record_files, "open_member", lambda *_: pytest.fail("a member was opened"))
+    monkeypatch.setattr(records, "_read_array", lambda *_: pytest.fail("a member was opened"))
     with pytest.raises(CalibrationError, match="more than 1 GB"):
         unpack(sealed(large), large)
 
@@ -154,13 +141,13 @@ def declared(shape: str, dtype: str = "<f8") -> bytes:
 def test_a_shape_that_is_not_that_of_the_numbers_takes_no_memory(monkeypatch, given):
     fine, false = (archive_of({"a.npy": content}) for content in (declared("(2,)"), declared(*np.atleast_1d(given))))
     assert unpack(sealed(fine), fine)[1]["a"].shape == (2,)
-    monkeypatch.setattr(record_files, "bytearray", lambda: pytest.fail("memory was taken"), raising=False)
+    monkeypatch.setattr(records, "bytearray", lambda: pytest.fail("memory was taken"), raising=False)
     with pytest.raises(CalibrationError, match="export the calibrator again"):
         unpack(sealed(false), false)
 
 
 @pytest.mark.parametrize(
-    ("name", "npz", "most"), [("c.npz", None, LARGEST), ("c.json", NO_ARRAYS, record_files.MAX_RECORD)]
+    ("name", "npz", "most"), [("c.npz", None, LARGEST), ("c.json", NO_ARRAYS, record_files.MAX_TEXT)]
 )
 def test_a_file_that_is_too_large_is_not_read(tmp_path, monkeypatch, name, npz, most):
     monkeypatch.setattr("pathlib.Path.read_bytes", lambda path: b"{}")
@@ -179,7 +166,7 @@ def test_half_of_a_character_is_refused_in_a_sentence():
 
 def test_a_json_that_is_too_large_is_neither_written_nor_parsed(monkeypatch):
     text, npz = pack(FIELDS, ARRAYS)
-    monkeypatch.setattr(record_files, "MAX_RECORD", len(text.encode()))
+    monkeypatch.setattr(record_files, "MAX_TEXT", len(text.encode()))
     assert pack(FIELDS, ARRAYS) == (text, npz)
     with pytest.raises(CalibrationError, match="more than an export holds"):
         pack({**FIELDS, "more": 1}, ARRAYS)
@@ -312,77 +299,3 @@ def test_damaged_bundles_are_refused_in_a_sentence(bundle):
         read_bundle(path)
     with pytest.raises(CalibrationError, match="not found"):
         read_bundle(path.with_name("other.zip"))
-
-
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
-ARRAYS_FLAT_STATE = st.sampled_from(
-    [
-        np.arange(3),
-        np.array([], dtype=np.float32),
-        np.zeros((2, 0)),
-        np.array([True, False]),
-        np.array(["a/b", ""]),
-        np.array(1.5),
-        np.array([np.nan, np.inf, -0.0]),
-    ]
-)
-STATES = st.dictionaries(
-    st.text(max_size=4),
-    st.recursive(
-        SCALARS | ARRAYS_FLAT_STATE,
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
-        max_leaves=8,
-    ),
-    max_size=4,
-)
-
-
-def same(a: object, b: object) -> bool:
-    if isinstance(a, np.ndarray):
-        return isinstance(b, np.ndarray) and a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
-    if isinstance(a, dict):
-        return isinstance(b, dict) and list(a) == list(b) and all(same(a[k], b[k]) for k in a)
-    if isinstance(a, list):
-        return isinstance(b, list) and len(a) == len(b) and all(map(same, a, b))
-    return type(a) is type(b) and a == b
-
-
-@given(STATES)
-def test_round_trip_through_json_is_exact(state):
-    outline, arrays = flatten(state)
-    assert same(unflatten(json.loads(json.dumps(outline)), arrays), state)
-
-
-def test_round_trip_through_npz_with_slashes_in_names():
-    state = {
-        "maps_": [{"knots": np.arange(3.0)}, {"knots": np.empty(0)}],
-        "a/b": {"c": np.ones(2)},
-        "a": {"b/c": np.zeros(1)},
-    }
-    outline, arrays = flatten(state)
-    assert {"maps_/0/knots", "maps_/1/knots"} < set(arrays)
-    assert len(arrays) == 4
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
-    buffer.seek(0)
-    with np.load(buffer, allow_pickle=False) as file:
-        assert same(unflatten(outline, dict(file)), state)
-
-
-def test_numpy_scalars_become_python_scalars():
-    outline, _ = flatten({"a": np.float64(0.1), "b": np.int32(3), "c": np.bool_(True)})
-    assert outline == {"a": 0.1, "b": 3, "c": True}
-    assert [type(v) for v in outline.values()] == [float, int, bool]
-
-
-@pytest.mark.parametrize("bad", [object(), {1: 2}, np.array([None]), {"$array": "x"}, 1j])
-def test_what_is_not_plain_is_refused(bad):
-    with pytest.raises(CalibrationError):
-        flatten({"x_": bad})
-
-
-def test_an_npz_holds_what_it_is_given_and_no_objects():
-    with np.load(io.BytesIO(npz_of(ARRAYS)), allow_pickle=False) as file:
-        assert set(file.files) == set(ARRAYS)
-    with pytest.raises(TypeError, match="odd"):
-        npz_of({**ARRAYS, "odd": np.array([None])})

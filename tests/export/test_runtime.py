@@ -226,7 +226,7 @@ def test_what_cannot_be_exported_says_why(fitted):
         ExportedCalibrator(fitted, kind="odds")
     with pytest.raises(CalibrationError, match="have 2 classes"):
         ExportedCalibrator(fitted, kind="binary_log_odds")
-    with pytest.raises(CalibrationError, match="cannot be exported"):
+    with pytest.raises(CalibrationError, match="cannot be written"):
         ExportedCalibrator(fitted, metadata={"x": object()})
 
 

@@ -18,9 +18,9 @@ import pytest
 from calib.base import EQUIVARIANT, GIVES_UNCERTAINTY, KEEPS_ACCURACY, KEEPS_RANKING
 from calib.calibrators.gpcalib import GPCalib, training
 from calib.errors import CalibrationError
-from calib.export.record_files import flatten, unflatten
 from calib.metrics import nll
 from calib.numerics import softmax
+from calib.records import flatten, unflatten
 from tests.conftest import ROOT, SHARED, simulate
 from tests.test_contract import check_probs, hard_rows, sample
 

@@ -19,9 +19,9 @@ from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.gpcalib.interpolation import chebyshev_points
 from calib.calibrators.gpcalib.statistics import N_POINTS, QuadraticLikelihood
 from calib.errors import CalibrationError, FitCancelled
-from calib.export.record_files import flatten
 from calib.metrics import nll
 from calib.numerics import softmax
+from calib.records import flatten
 from tests.calibrators.gpcalib import naive
 from tests.calibrators.gpcalib.test_objective import objective_of
 from tests.conftest import SHARED, simulate

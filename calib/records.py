@@ -1,0 +1,303 @@
+"""The one way a record is written down: JSON for structure and text, an npz for arrays, and the type a reader expects.
+
+Nothing is unpickled, nothing in the bytes chooses a class or a function, and sizes are checked before memory is taken.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from functools import cache
+from math import prod
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+from numpy.lib import format as npy_format
+
+from calib.errors import CalibrationError
+
+LARGEST = 2**30
+"""Bytes of unpacked arrays (1 GiB); a fitted calibrator has megabytes, with a training set a hundred."""
+MAX_TEXT = 2**25
+"""Characters of a record's JSON (32 MiB); that of 10,000 classes has about one million."""
+MAX_DIRECTORY = 2**25
+"""Bytes of the directory of the arrays (32 MiB): five for each of 80,000 classes."""
+MAX_DEPTH = 32
+"""Lists and dictionaries inside each other; a calibrator has five."""
+CHUNK = 2**20
+"""Bytes of an array that are unpacked at a time."""
+PLAIN = "biufUS"
+"""Kinds of arrays in a record: numbers, booleans and text."""
+ARRAY = "$array"
+"""A JSON object with this one key stands for the array of that name."""
+COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""What NumPy writes. LZMA would let the file choose the size of its dictionary, up to 4 GB."""
+
+
+class BadRecord(ValueError):
+    """Bytes that are no record, or not one of the expected type."""
+
+
+def flatten(value: Any, path: str = "") -> tuple[Any, dict[str, np.ndarray]]:
+    """Split nested values into what JSON can hold and the arrays.
+
+    Parameters
+    ----------
+    value : dataclasses, dicts with string keys, lists, tuples (which become lists), arrays of numbers, booleans or
+        text, Python and NumPy scalars, strings and None, nested at will.
+    path : name of the value; an array's name is the path of keys to it, joined by ``/`` (a ``/`` inside a
+        key is written ``~1`` and ``~`` is written ``~0``, as in JSON pointers).
+
+    Returns
+    -------
+    outline : the value with every array replaced by ``{"$array": name}``; JSON can hold it.
+    arrays : the arrays by name.
+
+    Raises
+    ------
+    CalibrationError
+        For anything else: a file that needs no unpickling can only hold plain things.
+    """
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind not in PLAIN:
+            raise CalibrationError(f"{path or 'The value'} is an array of {value.dtype}, which cannot be written.")
+        return {ARRAY: path}, {path: value}
+    if is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name) for field in fields(value)}
+    if isinstance(value, Mapping):
+        items = {_text_key(key, path): item for key, item in value.items()}
+        if ARRAY in items:
+            raise CalibrationError(f"{path or 'The value'} has the key {ARRAY!r}, which is reserved.")
+    elif isinstance(value, (list, tuple)):
+        items = {str(i): item for i, item in enumerate(value)}
+    else:
+        return plain_scalar(value, path), {}
+    outlines, arrays = {}, {}
+    for key, item in items.items():
+        name = key.replace("~", "~0").replace("/", "~1")
+        outlines[key], inner = flatten(item, f"{path}/{name}" if path else name)
+        arrays.update(inner)
+    return (outlines if isinstance(value, Mapping) else list(outlines.values())), arrays
+
+
+def unflatten(outline: Any, arrays: Mapping[str, np.ndarray], expected: Any = Any) -> Any:
+    """Undo :func:`flatten`.
+
+    Parameters
+    ----------
+    expected : a type, as annotations write it: dataclasses, tuples, lists, mappings with text keys, literals, unions,
+        arrays, scalars; Any stands for everything that :func:`flatten` gives, and object for the same with tuples in
+        place of lists.
+
+    Raises
+    ------
+    BadRecord
+        For anything that was not written for this type.
+    """
+    return TypedReader(arrays).read(outline, expected)
+
+
+def parse(text: str) -> Any:
+    """What a JSON text of a record holds; BadRecord where it is none, too long, or nested too deeply."""
+    if len(text) > MAX_TEXT:
+        raise BadRecord(f"The text has {len(text) / 1e6:,.0f} million characters.")
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadRecord("The text is no JSON.") from error
+    if _deeper(found, MAX_DEPTH):
+        raise BadRecord("Lists and dictionaries are nested too deeply.")
+    return found
+
+
+def npz_of(arrays: Mapping[str, np.ndarray], compress: bool = True) -> bytes:
+    """An npz of arrays that hold no Python objects, which only a pickle could keep; equal arrays, equal bytes.
+
+    NumPy refuses such arrays itself from 2.1 on; before, it takes its option ``allow_pickle`` for an array's name.
+    """
+    if objects := [name for name, array in arrays.items() if array.dtype.hasobject]:
+        raise TypeError(f"{', '.join(objects)} hold Python objects, which are not written")
+    buffer = io.BytesIO()
+    write: Any = np.savez_compressed if compress else np.savez
+    write(buffer, **arrays)
+    return buffer.getvalue()
+
+
+class _Bounded(io.BytesIO):
+    """Bytes of which no more than a directory is read at once; ``zipfile`` takes ten times as much for it."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        """The next bytes."""
+        if size is not None and size > MAX_DIRECTORY:
+            raise BadRecord(f"The directory of the arrays has {size:,} bytes, where {MAX_DIRECTORY:,} are plenty.")
+        return super().read(size)
+
+
+def open_npz(npz: bytes) -> zipfile.ZipFile:
+    """The archive of arrays; raises what ``zipfile`` raises, or BadRecord where its directory is too large."""
+    return zipfile.ZipFile(_Bounded(npz))
+
+
+def arrays_of(npz: bytes) -> dict[str, np.ndarray]:
+    """Undo :func:`npz_of`.
+
+    Raises
+    ------
+    BadRecord
+        If two arrays share a name, or one is not what it declares.
+    CalibrationError
+        If they unpack to more than any record's do.
+    Exception
+        What ``zipfile`` and NumPy raise on bytes that are no such archive.
+    """
+    with open_npz(npz) as archive:
+        members = archive.infolist()
+        if sum(member.file_size for member in members) > LARGEST:
+            raise CalibrationError("The arrays unpack to more than 1 GB, which no calibrator's do.")
+        if len({member.filename for member in members}) < len(members):
+            raise BadRecord("Two arrays have one name.")
+        return {member.filename.removesuffix(".npy"): _read_array(archive, member) for member in members}
+
+
+def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
+    # np.load would read a member that is no array whole, whatever it unpacks to, and take the memory for any shape.
+    if member.compress_type not in COMPRESSIONS:
+        raise BadRecord(f"Compression {member.compress_type} is none that NumPy writes.")
+    with archive.open(member) as stream:
+        version = npy_format.read_magic(stream)
+        read = npy_format.read_array_header_1_0 if version == (1, 0) else npy_format.read_array_header_2_0
+        shape, fortran_order, dtype = read(stream)
+        size = member.file_size - stream.tell()
+        if dtype.kind not in PLAIN or prod(shape) * dtype.itemsize != size:
+            raise BadRecord("The shape is not that of what the array holds.")
+        content = bytearray()
+        while part := stream.read(min(CHUNK, size - len(content))):
+            content += part
+    if len(content) != size:
+        raise BadRecord("The array is cut off.")
+    return np.frombuffer(content, dtype).reshape(shape, order="F" if fortran_order else "C")
+
+
+def without_arrays(value: Any) -> Any:
+    """The value with every array as a nested list and every tuple as a list: what JSON can hold by itself."""
+    outline, arrays = flatten(value)
+    return unflatten(outline, {name: array.tolist() for name, array in arrays.items()})
+
+
+def plain_scalar(value: Any, path: str = "") -> Any:
+    """A Python scalar for a Python or NumPy one; :class:`CalibrationError` for anything else."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise CalibrationError(f"{path or 'The value'} is a {type(value).__name__}, which cannot be written.")
+
+
+def _text_key(key: Any, path: str) -> str:
+    if not isinstance(key, str):
+        raise CalibrationError(f"{path or 'The value'} has the key {key!r}; records have text as keys.")
+    return key
+
+
+def _deeper(value: Any, than: int) -> bool:
+    """Whether lists and dicts lie further inside each other than so many."""
+    if not isinstance(value, (dict, list)):
+        return False
+    return than == 0 or any(_deeper(item, than - 1) for item in (value.values() if isinstance(value, dict) else value))
+
+
+class TypedReader:
+    """Makes values of expected types of what JSON gave; arrays are found by the name that stands for them."""
+
+    def __init__(self, arrays: Mapping[str, np.ndarray]):
+        self._arrays = arrays
+
+    def read(self, plain: Any, expected: Any) -> Any:
+        """One value of a type; BadRecord where it is none."""
+        try:
+            return self.value(plain, expected)
+        except BadRecord:
+            raise
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+            raise BadRecord(f"{type(error).__name__}: {error}") from error
+
+    def value(self, plain: Any, expected: Any) -> Any:
+        """:meth:`read` for one of the parts, which may raise more."""
+        origin, arguments = get_origin(expected), get_args(expected)
+        if alias := getattr(origin or expected, "__value__", None):  # npt.NDArray with Python 3.12 and NumPy 2.5
+            origin = get_origin(alias) or alias
+        if origin in (Union, UnionType):
+            return self._one_of(plain, arguments)
+        if expected is Any or expected is object:
+            return self.anything(plain, list if expected is Any else tuple)
+        if origin is Literal:
+            return checked(plain, any(plain == choice and type(plain) is type(choice) for choice in arguments))
+        if expected in (None, NoneType):
+            return checked(plain, plain is None)
+        if expected is float:
+            return float(checked(plain, type(plain) in (int, float)))
+        if expected in (bool, int, str):
+            return checked(plain, type(plain) is expected)
+        if (origin or expected) is np.ndarray:
+            return self.array(plain)
+        if is_dataclass(expected):
+            return self._dataclass(plain, expected)
+        if origin is tuple:
+            return self._tuple(plain, arguments)
+        if origin in (list, Sequence):
+            return [self.value(item, arguments[0]) for item in checked(plain, type(plain) is list)]
+        if origin in (dict, Mapping):
+            items = checked(plain, type(plain) is dict).items()
+            return {key: self.value(item, arguments[1]) for key, item in items}
+        raise BadRecord(f"Nothing is read as {expected}.")
+
+    def array(self, plain: Any) -> np.ndarray:
+        """The array that a JSON object stands for."""
+        return self._arrays[checked(plain, type(plain) is dict and set(plain) == {ARRAY})[ARRAY]]
+
+    def anything(self, plain: Any, sequence: type) -> Any:
+        """Nested dicts and sequences, with arrays."""
+        if isinstance(plain, list):
+            return sequence(self.anything(item, sequence) for item in plain)
+        if isinstance(plain, dict):
+            if ARRAY in plain:
+                return self.array(plain)
+            return {key: self.anything(item, sequence) for key, item in plain.items()}
+        return plain
+
+    def _one_of(self, plain: Any, alternatives: tuple[Any, ...]) -> Any:
+        for alternative in alternatives:
+            try:
+                return self.value(plain, alternative)
+            except BadRecord:
+                continue
+        raise BadRecord("It is none of the types that are expected.")
+
+    def _dataclass(self, plain: Any, expected: Any) -> Any:
+        hints = _hints(expected)
+        if set(checked(plain, type(plain) is dict)) != set(hints):
+            raise BadRecord(f"These are not the fields of {expected.__name__}.")
+        return expected(**{name: self.value(plain[name], hint) for name, hint in hints.items()})
+
+    def _tuple(self, plain: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        checked(plain, type(plain) is list)
+        if len(arguments) == 2 and arguments[1] is Ellipsis:
+            return tuple(self.value(item, arguments[0]) for item in plain)
+        return tuple(self.value(item, argument) for item, argument in zip(plain, arguments, strict=True))
+
+
+@cache
+def _hints(expected: type) -> dict[str, Any]:
+    hints = get_type_hints(expected)
+    return {field.name: hints[field.name] for field in fields(expected)}
+
+
+def checked(value: Any, holds: Any) -> Any:
+    """The value, where something holds; BadRecord elsewhere."""
+    if not holds:
+        raise BadRecord(f"{str(value)[:80]!r} was not expected.")
+    return value

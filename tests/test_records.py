@@ -1,0 +1,222 @@
+"""Records: a round trip is exact, and forged bytes are refused before memory is taken."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calib import records
+from calib.errors import CalibrationError
+from calib.records import BadRecord, arrays_of, flatten, npz_of, parse, unflatten
+
+SOME = {"a": np.arange(3), "b/c": np.array(["ü"])}
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
+ARRAYS_FLAT_STATE = st.sampled_from(
+    [
+        np.arange(3),
+        np.array([], dtype=np.float32),
+        np.zeros((2, 0)),
+        np.array([True, False]),
+        np.array(["a/b", ""]),
+        np.array(1.5),
+        np.array([np.nan, np.inf, -0.0]),
+    ]
+)
+STATES = st.dictionaries(
+    st.text(max_size=4),
+    st.recursive(
+        SCALARS | ARRAYS_FLAT_STATE,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+        max_leaves=8,
+    ),
+    max_size=4,
+)
+
+
+def same(a: object, b: object) -> bool:
+    if isinstance(a, np.ndarray):
+        return isinstance(b, np.ndarray) and a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    if isinstance(a, dict):
+        return isinstance(b, dict) and list(a) == list(b) and all(same(a[k], b[k]) for k in a)
+    if isinstance(a, list):
+        return isinstance(b, list) and len(a) == len(b) and all(map(same, a, b))
+    return type(a) is type(b) and a == b
+
+
+@given(STATES)
+def test_round_trip_through_json_is_exact(state):
+    outline, arrays = flatten(state)
+    assert same(unflatten(parse(json.dumps(outline)), arrays), state)
+
+
+@given(st.dictionaries(st.text(max_size=4), ARRAYS_FLAT_STATE, max_size=4), st.booleans())
+def test_round_trip_through_npz_is_exact(arrays, compress):
+    assert same(arrays_of(npz_of(arrays, compress)), arrays)
+
+
+def test_round_trip_through_npz_with_slashes_in_names():
+    state = {
+        "maps_": [{"knots": np.arange(3.0)}, {"knots": np.empty(0)}],
+        "a/b": {"c": np.ones(2)},
+        "a": {"b/c": np.zeros(1)},
+    }
+    outline, arrays = flatten(state)
+    assert {"maps_/0/knots", "maps_/1/knots"} < set(arrays)
+    assert len(arrays) == 4
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    buffer.seek(0)
+    with np.load(buffer, allow_pickle=False) as file:
+        assert same(unflatten(outline, dict(file)), state)
+
+
+def test_numpy_scalars_become_python_scalars():
+    outline, _ = flatten({"a": np.float64(0.1), "b": np.int32(3), "c": np.bool_(True)})
+    assert outline == {"a": 0.1, "b": 3, "c": True}
+    assert [type(v) for v in outline.values()] == [float, int, bool]
+
+
+@pytest.mark.parametrize("bad", [object(), {1: 2}, np.array([None]), {"$array": "x"}, 1j])
+def test_what_is_not_plain_is_refused(bad):
+    with pytest.raises(CalibrationError):
+        flatten({"x_": bad})
+
+
+def test_an_npz_holds_what_it_is_given_and_no_objects():
+    with np.load(io.BytesIO(npz_of(SOME)), allow_pickle=False) as file:
+        assert set(file.files) == set(SOME)
+    with pytest.raises(TypeError, match="odd"):
+        npz_of({**SOME, "odd": np.array([None])})
+
+
+@dataclass(frozen=True)
+class Part:
+    kind: Literal["one", "two"]
+    values: npt.NDArray[np.float64] | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Whole:
+    name: str
+    parts: tuple[Part, ...]
+    share: float | None = None
+    pair: tuple[int, bool] = (1, True)
+
+
+WHOLE = Whole("w", (Part("one", np.arange(3.0), {"deep": [np.ones(2), {"n": 1}]}), Part("two")), 1.0)
+
+
+def test_dataclasses_come_back_as_the_types_that_the_reader_expects():
+    outline, arrays = flatten(WHOLE)
+    back = unflatten(parse(json.dumps(outline)), arrays_of(npz_of(arrays)), Whole)
+    assert (back.name, back.share, back.pair, back.parts[1]) == (WHOLE.name, 1.0, (1, True), Part("two"))
+    np.testing.assert_array_equal(back.parts[0].values, np.arange(3.0))
+    np.testing.assert_array_equal(back.parts[0].more["deep"][0], np.ones(2))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": 1},
+        {"parts": {}},
+        {"parts": [{"kind": "three", "values": None, "more": {}}]},
+        {"parts": [{"kind": "one", "values": None}]},
+        {"parts": [{"kind": "one", "values": [1.0], "more": {}}]},
+        {"parts": [{"kind": "one", "values": {"$array": "gone"}, "more": {}}]},
+        {"parts": [{"kind": "one", "values": None, "more": {"x": {"$array": []}}}]},
+        {"share": "1"},
+        {"share": True},
+        {"pair": [1, True, 2]},
+        {"pair": [True, True]},
+        {"more": 1},
+    ],
+)
+def test_what_was_not_written_for_a_type_is_refused(change):
+    outline, arrays = flatten(WHOLE)
+    with pytest.raises(BadRecord):
+        unflatten({**outline, **change}, arrays, Whole)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "[" * 33 + "]" * 33])
+def test_a_text_that_is_no_record_is_refused(text):
+    with pytest.raises(BadRecord):
+        parse(text)
+
+
+def test_a_text_that_is_too_long_is_not_parsed(monkeypatch):
+    monkeypatch.setattr(records, "MAX_TEXT", 10)
+    monkeypatch.setattr(json, "loads", lambda text: pytest.fail("it was parsed"))
+    with pytest.raises(BadRecord, match="characters"):
+        parse("[" + " " * 10 + "]")
+
+
+def archive_of(*members: tuple[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in members:
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def npy(dtype: str, shape: str, content: bytes = bytes(16)) -> bytes:
+    """An npy with this content, whatever it declares."""
+    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + content
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape"),
+    [
+        ("<f8", "(1000000000000,)"), ("<f8", "(1,)"), ("<f8", "(-2,)"), ("<f8", "(4,)"), ("|O", "(2,)"),
+        ("<M8[ns]", "(2,)"), ("<f8", "(2, 10000000000)"),
+    ],
+)  # fmt: skip
+def test_an_array_that_is_not_what_it_declares_takes_no_memory(monkeypatch, dtype, shape):
+    assert arrays_of(archive_of(("a.npy", npy("<f8", "(2,)"))))["a"].shape == (2,)
+    monkeypatch.setattr(records, "bytearray", lambda: pytest.fail("memory was taken"), raising=False)
+    with pytest.raises(BadRecord, match="shape"):
+        arrays_of(archive_of(("a.npy", npy(dtype, shape))))
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_an_array_that_is_there_twice_is_refused():
+    member = ("a.npy", npy("<f8", "(2,)"))
+    with pytest.raises(BadRecord, match="one name"):
+        arrays_of(archive_of(member, member))
+
+
+def test_arrays_that_are_cut_or_changed_are_refused():
+    npz = npz_of({"a": np.arange(100.0)}, compress=False)
+    for end in (0, 10, 100, len(npz) // 2, len(npz) - 1):
+        with pytest.raises((BadRecord, zipfile.BadZipFile)):
+            arrays_of(npz[:end])
+    for place in range(200, 900, 50):
+        with pytest.raises((BadRecord, zipfile.BadZipFile)):
+            arrays_of(npz[:place] + bytes([npz[place] ^ 1]) + npz[place + 1 :])
+
+
+def test_a_directory_that_is_too_large_is_refused_before_it_is_read(monkeypatch):
+    npz = npz_of({f"{name:040}": np.zeros(1) for name in range(100)})
+    assert len(arrays_of(npz)) == 100
+    monkeypatch.setattr(records, "MAX_DIRECTORY", 5000)
+    with pytest.raises(BadRecord, match="directory"):
+        arrays_of(npz)
+
+
+def test_arrays_that_unpack_to_too_much_are_refused_before_any_is_read(monkeypatch):
+    npz = npz_of({"a": np.zeros(1000)})
+    monkeypatch.setattr(records, "LARGEST", 1000)
+    monkeypatch.setattr(records, "_read_array", lambda *_: pytest.fail("a member was opened"))
+    with pytest.raises(CalibrationError, match="more than 1 GB"):
+        arrays_of(npz)
