@@ -20,21 +20,12 @@ class BBQMap(StepMap):
     """An average of histograms: steps itself, between the edges of all of them."""
 
     @classmethod
-    def fit(
-        cls,
-        log_odds: Floats,
-        positives: Bools,
-        weights: Floats | None = None,
-        *,
-        tempering: float = 1.0,
-        margin: float = 0.0,
-    ) -> Self:
+    def fit(cls, log_odds: Floats, positives: Bools, *, tempering: float = 1.0, margin: float = 0.0) -> Self:
         """Histograms weighted by their marginal likelihood.
 
         Parameters
         ----------
         log_odds, positives : (m,) pairs with both outcomes.
-        weights : None; histograms are weighted by the likelihood of whole labels.
         tempering : factor of the log-likelihoods, below one where pairs are not independent.
         margin : least distance of the values from 0 and 1.
         """

@@ -138,21 +138,12 @@ class NearIsotonicMap(LinearMap):
     """An average of near-isotonic fits, whose values need not rise."""
 
     @classmethod
-    def fit(
-        cls,
-        log_odds: Floats,
-        positives: Bools,
-        weights: Floats | None = None,
-        *,
-        platt_correction: bool = False,
-        margin: float = 0.0,
-    ) -> Self:
+    def fit(cls, log_odds: Floats, positives: Bools, *, platt_correction: bool = False, margin: float = 0.0) -> Self:
         """The average over the path of near-isotonic regression.
 
         Parameters
         ----------
         log_odds, positives : (m,) pairs with both outcomes.
-        weights : None; the criterion counts whole pairs.
         platt_correction : whether Platt's smoothed targets take the place of 0 and 1.
         margin : least distance of the values from 0 and 1.
         """

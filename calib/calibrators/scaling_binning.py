@@ -19,13 +19,12 @@ class ScalingBinningMap(StepMap):
     """Means of a logistic curve in bins that hold equally many pairs."""
 
     @classmethod
-    def fit(cls, log_odds: Floats, positives: Bools, weights: Floats | None = None, *, n_bins: int = 15) -> Self:
+    def fit(cls, log_odds: Floats, positives: Bools, *, n_bins: int = 15) -> Self:
         """Fit the curve and average it in bins.
 
         Parameters
         ----------
         log_odds, positives : (m,) pairs with both outcomes.
-        weights : None; bins hold equally many whole pairs.
         n_bins : number of bins.
         """
         curve = PlattMap.fit(log_odds, positives)

@@ -36,13 +36,12 @@ class VennAbersMap:
     high: Floats
 
     @classmethod
-    def fit(cls, log_odds: Floats, positives: Bools, weights: Floats | None = None) -> Self:
+    def fit(cls, log_odds: Floats, positives: Bools) -> Self:
         """Tabulate both isotonic fits.
 
         Parameters
         ----------
         log_odds, positives : (m,) pairs with both outcomes.
-        weights : None; validity is of whole, exchangeable rows.
         """
         tally = Tally.of(log_odds, positives)
         if len(tally.scores) > MOST_SCORES:

@@ -30,7 +30,6 @@ class IMaxMap(StepMap):
         cls,
         log_odds: Floats,
         positives: Bools,
-        weights: Floats | None = None,
         *,
         n_bins: int = 15,
         scheme: str = "imax",
@@ -45,7 +44,6 @@ class IMaxMap(StepMap):
         Parameters
         ----------
         log_odds, positives : (m,) pairs with both outcomes.
-        weights : None; the bound counts whole pairs.
         n_bins, scheme, monotone, scaled_model, random_state : see :class:`IMaxBinning`.
         empirical : whether bins are represented by their frequencies, in place of the model's mean probabilities.
         margin : least distance of frequencies from 0 and 1.
