@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from calib.base import POSITIVE
-from calib.calibrators.logistic import LogisticCurves, fit_rising, targets_of
+from calib.calibrators.logistic import LogisticCurves, fit_logistic, targets_of
 from calib.calibrators.one_vs_rest import Bools, Map
 from calib.numerics import Floats, blocks, sigmoid, softplus
 
@@ -31,7 +31,7 @@ class BetaMap:
         weights : (m,) how much each counts; 1 if None.
         """
         targets = targets_of(log_odds, positives, weights)
-        (a, b), c = fit_rising(_logarithms(log_odds), targets, weights, np.array([1.0, 1.0, 0.0]))
+        (a, b), c = fit_logistic(_logarithms(log_odds), targets, weights, rising=True)
         return cls(float(a), float(b), c)
 
     def apply(self, log_odds: Floats) -> Floats:

@@ -7,16 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.base import Progress
+from calib.calibrators.minimisation import newton
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest, platt_targets
 from calib.numerics import Floats, Ints, blocks
 
 PRIOR_SD = 1000.0
 """A Gaussian prior of this standard deviation on each slope, per standard deviation of its feature."""
 
-NOTHING = 1e-11
-"""Gain of a step, per nat of the loss, that a pass over the rows would not show."""
-
-_MAX_STEPS = 100
+TOLERANCE = 1e-6
+"""The search ends where a step promises less than the square of this, in nats of a row."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -69,114 +68,59 @@ def targets_of(
 
 
 def fit_logistic(
-    features: Floats, targets: Floats | Bools, weights: Floats | None = None, start: Floats | None = None
-) -> tuple[Floats, float, float]:
+    features: Floats, targets: Floats | Bools, weights: Floats | None = None, rising: bool = False
+) -> tuple[Floats, float]:
     """Slopes and intercept that minimise the cross-entropy of ``sigmoid(slopes @ features + intercept)``.
 
-    Newton's method with step halving: the loss is convex, and with one to three unknowns it takes five to ten
-    passes over the data, whatever the scale of the features. scikit-learn's LogisticRegression takes no soft
-    targets without doubling the rows. The weak prior only matters on separable data, where the slope would
-    grow without end.
+    By Newton's method, which takes five to ten passes over the data, whatever the scale of the features. scikit-learn's
+    LogisticRegression takes no soft targets without doubling the rows. The weak prior only matters on separable data,
+    where the slope would grow without end.
 
     Parameters
     ----------
     features : (d, m) array; d may be 0 for the intercept alone.
     targets : (m,) values in [0, 1], with a mean strictly between.
     weights : (m,) how much each row counts, of which ratios alone matter; 1 if None.
-    start : (d + 1,) slopes and intercept to begin at, where they are better than the mean alone.
+    rising : whether no slope may be negative.
 
     Returns
     -------
     slopes : (d,) array
     intercept : float
-    loss : float, the cross-entropy in nats summed with weights of a mean of one, plus the prior's term.
     """
-    d = len(features)
-    if weights is not None:
-        weights = weights / weights.mean()  # so that the prior and the end of the search mean the same on any scale
-    mean = float(np.average(targets, weights=weights))
-    centre = np.array([np.average(feature, weights=weights) for feature in features])
+    d, m = features.shape
+    weights = np.full(m, 1 / m) if weights is None else weights / weights.sum()
+    mean = float(weights @ targets)
+    centre = features @ weights
     spread = np.sqrt(_mean_squares(features, centre, weights))
     spread[spread == 0] = 1.0
-    of_mean = np.append(np.zeros(d), np.log(mean / (1 - mean)))
-    at = of_mean if start is None else np.append(start[:d] * spread, start[d] + start[:d] @ centre)
-    loss, gradient, curvature = _expand(at, features, targets, weights, centre, spread)
-    entropy = -(mean * np.log(mean) + (1 - mean) * np.log1p(-mean))
-    if start is not None and loss > entropy * len(targets):
-        at = of_mean
-        loss, gradient, curvature = _expand(at, features, targets, weights, centre, spread)
-    for _ in range(_MAX_STEPS):
-        direction = -np.linalg.solve(curvature, gradient)
-        promised = -float(gradient @ direction)
-        if promised < NOTHING * (1 + loss):
-            at = at + direction  # what the step gains is lost in the rounding of the sum
-            break
-        size = 1.0
-        while True:
-            trial = at + size * direction
-            expansion = _expand(trial, features, targets, weights, centre, spread)
-            if expansion[0] <= loss - 1e-4 * size * promised or size < 1e-6:
-                break
-            size /= 2
-        if expansion[0] > loss:
-            break  # rounding is all that is left to gain
-        at, (loss, gradient, curvature) = trial, expansion
+    prior = np.append(np.full(d, PRIOR_SD**-2 / m), 0.0)
+
+    def objective(at: Floats) -> tuple[float, Floats, Floats]:
+        """Mean loss, its gradient and curvature at some coefficients of the standardised features, in one pass."""
+        loss, gradient, curvature = 0.5 * float(prior @ at**2), prior * at, np.diag(prior)
+        for block in blocks(m):
+            target, weight = targets[block], weights[block]
+            design = np.ones((d + 1, len(target)))
+            np.subtract(features[:, block], centre[:, None], out=design[:d])
+            design[:d] /= spread[:, None]
+            score = at @ design
+            small = np.exp(-np.abs(score))
+            larger = 1.0 / (1.0 + small)
+            smaller = small * larger
+            loss += float(np.sum(weight * (np.maximum(score, 0.0) + np.log1p(small) - target * score)))
+            gradient = gradient + design @ (weight * (np.where(score >= 0, larger, smaller) - target))
+            curvature = curvature + (design * (weight * smaller * larger)) @ design.T
+        return loss, gradient, curvature
+
+    start = np.append(np.zeros(d), np.log(mean / (1 - mean)))
+    lowest = np.append(np.full(d, 0.0 if rising else -np.inf), -np.inf)
+    at, _, _ = newton(objective, start, TOLERANCE, lowest=lowest)
     slopes = at[:d] / spread
-    return slopes, float(at[d] - slopes @ centre), loss
+    return slopes, float(at[d] - slopes @ centre)
 
 
-def fit_rising(
-    features: Floats, targets: Floats | Bools, weights: Floats | None = None, start: Floats | None = None
-) -> tuple[Floats, float]:
-    """Slopes of zero or more and the intercept that minimise the cross-entropy; of one or two features.
-
-    Where a slope comes out negative the minimum lies where one of them is zero, or both.
-
-    Parameters
-    ----------
-    features : (2, m) or (1, m) array; the others as in :func:`fit_logistic`.
-    """
-    slopes, intercept, _ = fit_logistic(features, targets, weights, start)
-    if (slopes >= 0).all():
-        return slopes, intercept
-    slopes, (_, intercept, least) = np.zeros(len(features)), fit_logistic(features[:0], targets, weights)
-    for kept in range(len(features)):
-        slope, at_zero, loss = fit_logistic(features[kept : kept + 1], targets, weights)
-        if slope[0] >= 0 and loss <= least:
-            slopes, intercept, least = np.zeros(len(features)), at_zero, loss
-            slopes[kept] = slope[0]
-    return slopes, intercept
-
-
-def _mean_squares(features: Floats, centre: Floats, weights: Floats | None) -> Floats:
+def _mean_squares(features: Floats, centre: Floats, weights: Floats) -> Floats:
     """Mean square of each feature around its centre, without an array of their size."""
-    parts = [
-        np.sum((features[:, block] - centre[:, None]) ** 2 * (1.0 if weights is None else weights[block]), axis=1)
-        for block in blocks(features.shape[1])
-    ]
-    return np.sum(parts, axis=0) / features.shape[1]
-
-
-def _expand(
-    at: Floats, features: Floats, targets: Floats | Bools, weights: Floats | None, centre: Floats, spread: Floats
-) -> tuple[float, Floats, Floats]:
-    """Loss, gradient and curvature at some coefficients of the standardised features, in one pass."""
-    d = len(features)
-    prior = np.append(np.full(d, PRIOR_SD**-2), 0.0)
-    loss = 0.5 * float(prior @ at**2)
-    gradient = prior * at
-    curvature = np.diag(prior + np.append(np.zeros(d), 1e-12))
-    for block in blocks(len(targets)):
-        target, weight = targets[block], 1.0 if weights is None else weights[block]
-        design = np.ones((d + 1, len(target)))
-        np.subtract(features[:, block], centre[:, None], out=design[:d])
-        design[:d] /= spread[:, None]
-        score = at @ design
-        small = np.exp(-np.abs(score))
-        larger = 1.0 / (1.0 + small)
-        smaller = small * larger
-        losses = np.maximum(score, 0.0) + np.log1p(small) - target * score
-        loss += float(np.sum(weight * losses))
-        gradient = gradient + design @ (weight * (np.where(score >= 0, larger, smaller) - target))
-        curvature += (design * (weight * smaller * larger)) @ design.T
-    return loss, gradient, curvature
+    parts = [(features[:, block] - centre[:, None]) ** 2 @ weights[block] for block in blocks(features.shape[1])]
+    return np.sum(parts, axis=0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calib.base import Progress
+from calib.base import Progress, silent
 from calib.numerics import Floats
 
 if TYPE_CHECKING:
@@ -61,31 +61,45 @@ def find_root(falling: Callable[[float], tuple[float, float]], low: float, high:
 
 
 def newton(
-    objective: Callable[[Floats], tuple[float, Floats, Floats]], start: Floats, tolerance: float, progress: Progress
+    objective: Callable[[Floats], tuple[float, Floats, Floats]],
+    start: Floats,
+    tolerance: float,
+    progress: Progress = silent,
+    lowest: Floats | float = -np.inf,
 ) -> Found:
-    """Where a smooth convex function of few numbers is least, by Newton's method with step halving.
+    """Where a smooth convex function of few numbers is least, by projected Newton steps with step halving.
+
+    Bertsekas, Projected Newton Methods for Optimization Problems with Simple Constraints, 1982.
 
     Parameters
     ----------
     objective : value, gradient (m,) and second derivatives (m, m) at (m,) numbers.
     start : (m,) numbers.
-    tolerance : the search ends after a step that promises to lower the value by its square.
+    tolerance : the search ends after a step that promises to lower the value by less than its square, or does; of a
+        value beyond 1 by less than that share.
     progress : called after each other step with its number, :data:`MAX_STEPS` and the value.
+    lowest : the least that each number may be, (m,) or one for all.
     """
     at, (value, gradient, curvature) = start, objective(start)
     for number in range(1, MAX_STEPS + 1):
-        step = np.linalg.solve(curvature, gradient)
-        promised, size = float(gradient @ step), 1.0
-        if promised < tolerance**2:
-            return at - step, number, True
-        lower = objective(at - step)
-        while not lower[0] <= value - 1e-4 * size * promised:
+        free = (at > lowest) | (gradient < 0)
+        step, size = np.zeros(len(at)), 1.0
+        step[free] = np.linalg.solve(curvature[np.ix_(free, free)], gradient[free])
+        trial, nothing = np.maximum(at - step, lowest), tolerance**2 * max(1.0, abs(value))
+        if float(gradient @ step) < nothing:
+            return trial, number, True
+        lower = objective(trial)
+        while not lower[0] <= value - 1e-4 * float(gradient @ (at - trial)):
             size /= 2
             if size < SHORTEST_STEP:
                 return at, number, True  # rounding is all that is left to gain
-            lower = objective(at - size * step)
-        at, (value, gradient, curvature) = at - size * step, lower
+            trial = np.maximum(at - size * step, lowest)
+            lower = objective(trial)
+        gained = value - lower[0]
+        at, (value, gradient, curvature) = trial, lower
         progress(number, MAX_STEPS, value)
+        if gained < nothing:
+            return at, number, True
     return at, MAX_STEPS, False
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-import numpy as np
-
 from calib.base import POSITIVE
-from calib.calibrators.logistic import LogisticCurves, fit_rising, targets_of
+from calib.calibrators.logistic import LogisticCurves, fit_logistic, targets_of
 from calib.calibrators.one_vs_rest import Bools, Map
 from calib.numerics import Floats, sigmoid
 from calib.parameters import param
@@ -43,7 +41,7 @@ class PlattMap:
         """
         targets = targets_of(log_odds, positives, weights, platt_correction)
         score = sigmoid(log_odds) if of_score else log_odds
-        slopes, intercept = fit_rising(score[None], targets, weights, np.array([1.0, 0.0]))
+        slopes, intercept = fit_logistic(score[None], targets, weights, rising=True)
         return cls(float(slopes[0]), intercept, of_score)
 
     def apply(self, log_odds: Floats) -> Floats:

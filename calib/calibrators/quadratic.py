@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from calib.calibrators.logistic import LogisticCurves, fit_logistic, fit_rising, targets_of
+from calib.calibrators.logistic import LogisticCurves, fit_logistic, targets_of
 from calib.calibrators.one_vs_rest import Bools, Map
 from calib.numerics import Floats, sigmoid
 
@@ -38,15 +38,14 @@ class QuadraticMap:
         low, high, centre = float(log_odds.min()), float(log_odds.max()), float(log_odds.mean())
         width = (high - low) or 1.0
         around = (log_odds - centre) / width  # squares of the scores themselves could be infinite
-        features, identity = np.stack([around, around**2]), np.array([width, 0.0, centre])
-        (slope, curvature), intercept, _ = fit_logistic(features, targets, weights, identity)
+        (slope, curvature), intercept = fit_logistic(np.stack([around, around**2]), targets, weights)
         first, last = (slope + 2 * curvature * (end - centre) / width for end in (low, high))
         at_low = intercept + slope * (low - centre) / width + curvature * ((low - centre) / width) ** 2
         intercept = at_low + first / 2
         if min(first, last) < 0:
             # Any slope that is zero or more at both ends is a sum of two such slopes, each zero at one end.
             halves = np.stack(_halves((log_odds - low) / width))
-            (first, last), intercept = fit_rising(halves, targets, weights)
+            (first, last), intercept = fit_logistic(halves, targets, weights, rising=True)
         return cls(low, high, float(intercept), float(first) / width, float(last) / width)
 
     def apply(self, log_odds: Floats) -> Floats:

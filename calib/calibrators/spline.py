@@ -11,6 +11,7 @@ import numpy.typing as npt
 from calib.base import POSITIVE, Progress
 from calib.calibrators._folds import FEWEST, FOLDS, deal, row_units
 from calib.calibrators.isotonic import Tally
+from calib.calibrators.minimisation import newton
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
 from calib.calibrators.step_maps import even_cuts, shares_below
 from calib.numerics import Floats, Ints, edges_at_or_below, sigmoid, softplus
@@ -40,7 +41,8 @@ CLOSEST = 1e-9
 LINE = 1e-3
 """Slopes that differ by a smaller share of the largest are called those of a straight line."""
 
-_MAX_STEPS = 100
+TOLERANCE = 1e-6
+"""The search ends where a step promises less than the square of this, in nats of a pair."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,38 +148,19 @@ class Problem:
         )
 
     def fitted(self, counts: Floats, positives: Floats, strength: float, start: Floats) -> Floats:
-        """Coefficients of the least loss plus penalty with no negative slope, by projected Newton steps.
+        """Coefficients of the least loss plus penalty with no negative slope."""
+        total, penalty = counts.sum(), strength * self.roughness + self.ridge
 
-        Bertsekas, Projected Newton Methods for Optimization Problems with Simple Constraints, 1982.
-        """
-        penalty = strength * self.roughness + self.ridge
-        lowest = np.append(-np.inf, np.zeros(len(start) - 1))
-
-        def objective(at: Floats) -> float:
-            score, off = self.design @ at, at - self.identity
-            return float(counts @ softplus(score) - positives @ score + 0.5 * off @ penalty @ off)
-
-        at, loss = start, objective(start)
-        for _ in range(_MAX_STEPS):
-            chance = sigmoid(self.design @ at)
-            gradient = self.design.T @ (counts * chance - positives) + penalty @ (at - self.identity)
+        def objective(at: Floats) -> tuple[float, Floats, Floats]:
+            score, away = self.design @ at, penalty @ (at - self.identity)
+            chance = sigmoid(score)
+            value = counts @ softplus(score) - positives @ score + 0.5 * (at - self.identity) @ away
+            gradient = self.design.T @ (counts * chance - positives) + away
             curvature = (self.design.T * (counts * chance * (1 - chance))) @ self.design + penalty
-            free = (at > lowest) | (gradient < 0)
-            step = np.zeros(len(at))
-            step[free] = np.linalg.solve(curvature[np.ix_(free, free)], gradient[free])
-            size = 1.0
-            while True:
-                trial = np.maximum(at - size * step, lowest)
-                promised, lower = float(gradient @ (at - trial)), objective(trial)
-                if lower <= loss - 1e-4 * promised or size < 1e-6:
-                    break
-                size /= 2
-            if lower > loss:
-                break  # rounding is all that is left to gain
-            at, gained, loss = trial, loss - lower, lower
-            if gained <= 1e-10 * loss:
-                break
-        return at
+            return float(value) / total, gradient / total, curvature / total
+
+        lowest = np.append(-np.inf, np.zeros(len(start) - 1))
+        return newton(objective, start, TOLERANCE, lowest=lowest)[0]
 
 
 def _best_strength(problem: Problem, pool_of: Ints, positives: Bools, weights: Floats | None, folds: Ints) -> float:

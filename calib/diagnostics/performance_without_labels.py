@@ -161,7 +161,7 @@ def _recalibration(said: Floats, came: Floats, clusters: Any) -> tuple[Floats, F
     score = log_odds_of(said, CLIP)
     if 3 * min(came.sum(), len(came) - came.sum()) < FEW_JUDGED or np.ptp(score) < 1e-9:
         return None
-    slopes, intercept, _ = fit_logistic(score[None], came)
+    slopes, intercept = fit_logistic(score[None], came)
     chance = sigmoid(intercept + slopes[0] * score)
     design = np.column_stack([np.ones(len(score)), score])
     inverse = np.linalg.inv((design * (chance * (1.0 - chance))[:, None]).T @ design)

@@ -295,7 +295,7 @@ def slope_of(probs: Floats, outcomes: Any) -> Interval:
     score, came = log_odds_of(probs, CLIP), np.asarray(outcomes, dtype=float)
     if not 0.0 < came.mean() < 1.0 or np.ptp(score) < 1e-9:
         return UNKNOWN
-    (slope,), intercept, _ = fit_logistic(score[None], came)
+    (slope,), intercept = fit_logistic(score[None], came)
     chance = sigmoid(intercept + slope * score)
     weight = chance * (1.0 - chance)
     centred = score - np.average(score, weights=weight)

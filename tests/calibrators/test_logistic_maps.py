@@ -34,7 +34,7 @@ def cross_entropy(targets, probs):
 def test_regression_is_scikit_learns():
     log_odds, positives = binary(500, digits=9)
     features = np.stack([log_odds, np.sin(log_odds)])
-    slopes, intercept, _ = fit_logistic(features, positives.astype(float))
+    slopes, intercept = fit_logistic(features, positives.astype(float))
     reference = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(features.T, positives)
     np.testing.assert_allclose(slopes, reference.coef_[0], rtol=1e-4)
     assert intercept == pytest.approx(reference.intercept_[0], rel=1e-4)
@@ -43,18 +43,17 @@ def test_regression_is_scikit_learns():
 def test_regression_on_soft_targets_is_at_the_minimum():
     log_odds, positives = binary(500, digits=9)
     targets = np.where(positives, 0.9, 0.2)
-    slopes, intercept, loss = fit_logistic(log_odds[None], targets)
+    slopes, intercept = fit_logistic(log_odds[None], targets)
     solution = minimize(
         lambda w: cross_entropy(targets, expit(w[0] * log_odds + w[1])), [1.0, 0.0], method="Nelder-Mead", tol=1e-10
     )
     np.testing.assert_allclose([slopes[0], intercept], solution.x, rtol=1e-4)
-    assert loss == pytest.approx(solution.fun, rel=1e-6)
 
 
 def test_regression_with_weights_is_scikit_learns():
     log_odds, positives = binary(500, digits=9)
     weights = np.random.default_rng(0).uniform(0.5, 3, 500)
-    slopes, intercept, _ = fit_logistic(log_odds[None], positives.astype(float), weights)
+    slopes, intercept = fit_logistic(log_odds[None], positives.astype(float), weights)
     reference = LogisticRegression(C=np.inf, tol=1e-12).fit(log_odds[:, None], positives, sample_weight=weights)
     assert slopes[0] == pytest.approx(reference.coef_[0, 0], rel=1e-6)
     assert intercept == pytest.approx(reference.intercept_[0], rel=1e-6)
@@ -62,28 +61,28 @@ def test_regression_with_weights_is_scikit_learns():
 
 def test_regression_recovers_a_known_line():
     log_odds, positives = binary(200_000, digits=9)
-    (slope,), intercept, _ = fit_logistic(log_odds[None], positives.astype(float))
+    (slope,), intercept = fit_logistic(log_odds[None], positives.astype(float))
     assert slope == pytest.approx(0.6, abs=0.01)
     assert intercept == pytest.approx(-0.4, abs=0.02)
 
 
 def test_regression_without_features_is_the_mean():
-    _, intercept, _ = fit_logistic(np.empty((0, 4)), np.array([1.0, 0.0, 0.0, 0.0]))
+    _, intercept = fit_logistic(np.empty((0, 4)), np.array([1.0, 0.0, 0.0, 0.0]))
     assert expit(intercept) == pytest.approx(0.25)
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_regression_does_not_care_for_the_scale(scale):
     log_odds, positives = binary(500, digits=9)
-    plain, intercept, _ = fit_logistic(log_odds[None], positives.astype(float))
-    scaled, same_intercept, _ = fit_logistic(scale * log_odds[None] + 7 * scale, positives.astype(float))
+    plain, intercept = fit_logistic(log_odds[None], positives.astype(float))
+    scaled, same_intercept = fit_logistic(scale * log_odds[None] + 7 * scale, positives.astype(float))
     assert scaled[0] * scale == pytest.approx(plain[0], rel=1e-8)
     assert same_intercept == pytest.approx(intercept - 7 * plain[0], rel=1e-8)
 
 
 def test_separable_data_end_finite():
     x = np.linspace(-1, 1, 20)
-    slopes, intercept, _ = fit_logistic(x[None], (x > 0).astype(float))
+    slopes, intercept = fit_logistic(x[None], (x > 0).astype(float))
     assert 10 < slopes[0] * x.std() < 10 * PRIOR_SD
     assert intercept == pytest.approx(0, abs=1e-6)
 

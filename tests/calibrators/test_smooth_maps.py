@@ -70,7 +70,7 @@ def test_quadratic_with_its_slope_held_up_is_the_best_that_rises(seed):
         constraints={"type": "ineq", "fun": lambda w: ends @ w},
         options={"ftol": 1e-12, "maxiter": 1000},
     )
-    free, _, _ = fit_logistic(np.stack([log_odds, log_odds**2]), labels.astype(float))
+    free, _ = fit_logistic(np.stack([log_odds, log_odds**2]), labels.astype(float))
     assert (ends[:, 1:] @ free).min() < 0  # so that something has to be held up
     probs = learned(QuadraticScaling(), log_odds, labels, log_odds)
     assert loss_of(np.log(probs) - np.log1p(-probs), labels) == pytest.approx(reference.fun, rel=1e-5)

@@ -290,7 +290,7 @@ class Geometric(Calibrator):
         """Weights of the clipped separation and the log-odds in what is mapped."""
         if self.signal == "separation" or right.all() or not right.any():
             return [1.0, 0.0]
-        slopes, _, _ = fit_logistic(np.stack([self._bounded(separation), log_odds]), right.astype(float))
+        slopes, _ = fit_logistic(np.stack([self._bounded(separation), log_odds]), right.astype(float))
         return [float(slope) for slope in slopes]
 
     def _bounded(self, separation: Floats) -> Floats:

@@ -29,7 +29,7 @@ def fit_success_map(kind: str, signal: Floats, right: Bools) -> SuccessMap:
     if kind == "isotonic":
         return IsotonicMap.fit(signal, right)
     if right.any() and not right.all():
-        slopes, intercept, _ = fit_logistic(signal[None], right.astype(float))
+        slopes, intercept = fit_logistic(signal[None], right.astype(float))
         if slopes[0] > 0:
             return PlattMap(float(slopes[0]), float(intercept))
     # Nothing to tell right from wrong by, or worse: the rate alone, with Laplace's two rows.
