@@ -112,8 +112,7 @@ class MatrixProblem:
 
     L-BFGS is given other weights, in which the loss is about as steep in all directions: of each class along the
     eigenvectors of the inputs' second moments, in which rows count by how uncertain they are, in units of one over the
-    root of the curvature that is expected there. Where the diagonal has a penalty of its own, it is given weights of
-    its own beside these, which add to it.
+    root of the curvature that is expected there.
 
     Parameters
     ----------
@@ -130,16 +129,15 @@ class MatrixProblem:
         self._scores, self._labels = scores, labels
         self._design = np.column_stack([inputs, np.ones(n)])
         self._last = np.zeros((n_classes, n_classes + 1))
-        self._off_diagonal, self._diagonal = off_diagonal, diagonal
+        self._off_diagonal = off_diagonal
         self._penalty = np.full(self._last.shape, off_diagonal)
         np.fill_diagonal(self._penalty, diagonal)
         self._penalty[:, -1] = bias
-        moments, curvature, self._of_diagonal = np.zeros((n_classes + 1,) * 2), np.zeros(n_classes), np.zeros(n_classes)
+        moments, curvature = np.zeros((n_classes + 1,) * 2), np.zeros(n_classes)
         for rows in blocks(n, n_classes, MEMORY_ENTRIES):
             probs, design = softmax(scores[rows]), self._design[rows]
             variances = probs * (1 - probs)
             curvature += variances.sum(axis=0) / n
-            self._of_diagonal += np.einsum("nk,nk->k", variances, inputs[rows] ** 2) / n
             moments += (design * variances.sum(axis=1)[:, None]).T @ design
         # In units in which a penalty on the bias is that on other weights.
         self._units = np.append(np.ones(n_classes), np.sqrt(off_diagonal / bias))
@@ -170,20 +168,15 @@ class MatrixProblem:
         """The weights of least value, from where the last search ended."""
         shape, along = self._last.shape, self._axes * self._units[:, None]
         unit = (self._curvature + 2 * strength * self._off_diagonal) ** -0.5
-        own = (self._of_diagonal + 2 * strength * self._diagonal) ** -0.5
-        own = own[: 0 if self._diagonal == self._off_diagonal else None]
-        diagonal = np.arange(len(own))
 
         def weights(values: Floats) -> Floats:
-            made = (unit * values[: unit.size].reshape(shape)) @ along.T
-            made[diagonal, diagonal] += own * values[unit.size :]
-            return made
+            return (unit * values.reshape(shape)) @ along.T
 
         def objective(values: Floats) -> tuple[float, Floats]:
             value, gradient = self.value(weights(values), strength)
-            return value, np.concatenate([(unit * (gradient @ along)).ravel(), own * gradient[diagonal, diagonal]])
+            return value, (unit * (gradient @ along)).ravel()
 
-        start = np.concatenate([((self._last / self._units) @ self._axes / unit).ravel(), np.zeros(len(own))])
+        start = ((self._last / self._units) @ self._axes / unit).ravel()
         values, n_iter, converged = minimise_convex(objective, start, progress, tolerance=tolerance)
         self._last = weights(values)
         return self._last, n_iter, converged
