@@ -64,4 +64,4 @@ if __name__ == "__main__":
         body()
 else:
     without_data()
-    app = st.App(__file__, middleware=guard.middleware(), lifespan=guard.open_browser)
+    app = st.App(__file__, middleware=guard.middleware(), lifespan=guard.lifespan)

@@ -15,8 +15,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from calib.cli.app import RETURNS_MEMORY
-
 ROOT = Path(__file__).resolve().parents[1]
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -29,7 +27,7 @@ def server(folder: Path, root: Path = ROOT, **environment: str) -> Iterator[tupl
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless=true", f"--server.port={port}"]
-    given = {"CALIB_WORKSPACE": str(folder / "workspace"), **RETURNS_MEMORY, **environment}
+    given = {"CALIB_WORKSPACE": str(folder / "workspace"), **environment}
     with open(folder / "log", "wb") as log:
         process = subprocess.Popen(command, cwd=root, env=os.environ | given, stdout=log, stderr=log)
         try:

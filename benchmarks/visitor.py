@@ -42,7 +42,6 @@ class Visitor:
     Attributes
     ----------
     url : of the server, such as ``http://127.0.0.1:8501``.
-    forwarded_for : the address that a proxy says the visitor has; none without a proxy.
     runs : all runs so far.
     troubles : exceptions, error boxes and failed runs.
     elements : what the page shows, by place.
@@ -50,7 +49,6 @@ class Visitor:
     """
 
     url: str
-    forwarded_for: str = ""
     runs: list[Run] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
     elements: dict[tuple[int, ...], Element] = field(default_factory=dict)
@@ -69,7 +67,7 @@ class Visitor:
         """Open the first page."""
         self._xsrf = await asyncio.to_thread(self._cookie)
         address = f"{self.url.replace('http', 'ws', 1)}/_stcore/stream"
-        headers = {"Cookie": f"_streamlit_xsrf={self._xsrf}", **self._proxied}
+        headers = {"Cookie": f"_streamlit_xsrf={self._xsrf}"}
         self._line = await connect(
             address, origin=self.url, subprotocols=["streamlit", self._xsrf], additional_headers=headers,
             max_size=None, open_timeout=PATIENCE, ping_timeout=None,
@@ -161,6 +159,19 @@ class Visitor:
             self.elements = {place: element for place, element in self.elements.items() if place in shown}
             self._fragments = {place: name for place, name in self._fragments.items() if place in shown}
         self._look_for_trouble(what)
+
+    async def send(self, message: BackMsg) -> None:
+        """Send any message."""
+        assert self._line is not None
+        await self._line.send(message.SerializeToString())
+
+    def head_of_an_upload(self, nbytes: int) -> bytes:
+        """The beginning of a request that uploads so many bytes, up to its body."""
+        return (
+            f"PUT /_stcore/upload_file/{self._session}/{uuid.uuid4()} HTTP/1.1\r\nHost: {urlsplit(self.url).netloc}\r\n"
+            f"Content-Type: multipart/form-data; boundary=x\r\nContent-Length: {nbytes}\r\n"
+            f"Cookie: _streamlit_xsrf={self._xsrf}\r\nX-Xsrftoken: {self._xsrf}\r\n\r\n"
+        ).encode()
 
     async def put(self, content: bytes) -> int:
         """Send a file to the endpoint without giving it to a page; the status of the answer."""
@@ -264,10 +275,6 @@ class Visitor:
             elif kind == "alert" and element.alert.format == element.alert.ERROR:
                 self.troubles.append(f"{what}: {element.alert.body}")
 
-    @property
-    def _proxied(self) -> dict[str, str]:
-        return {"X-Forwarded-For": self.forwarded_for} if self.forwarded_for else {}
-
     def _cookie(self) -> str:
         """The token against requests of other sites, as a page load brings it."""
         line = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=PATIENCE)
@@ -289,7 +296,6 @@ class Visitor:
             "Content-Type": f"multipart/form-data; boundary={mark}",
             "Cookie": f"_streamlit_xsrf={self._xsrf}",
             "X-Xsrftoken": self._xsrf,
-            **self._proxied,
         }
         line.request("PUT", path, b"".join([head.encode(), content, f"\r\n--{mark}--\r\n".encode()]), headers)
         answer = line.getresponse()

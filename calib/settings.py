@@ -5,12 +5,11 @@ from __future__ import annotations
 import difflib
 import os
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from calib.errors import reason
-from calib.hardware import memory_bytes
 
 FILE = "calib.toml"
 PREFIX = "CALIB_"
@@ -30,14 +29,14 @@ class Setting:
     ----------
     name : of its environment variable; without the prefix and in small letters, its entry in the file.
     meaning : in a few words, for the documentation; it names the unit of a number.
-    default : what holds where nothing is set: text, a number, or what finds the number out on this machine.
+    default : what holds where nothing is set: text or a number.
     otherwise : the default in words, where the value itself would not tell.
     whole : whether a number counts things.
     """
 
     name: str
     meaning: str
-    default: str | float | Callable[[], float]
+    default: str | float
     otherwise: str = ""
     whole: bool = False
 
@@ -45,11 +44,6 @@ class Setting:
     def default_text(self) -> str:
         """The default for people."""
         return self.otherwise or (self.default if isinstance(self.default, str) else f"{self.default:,}")
-
-
-def half_of_the_memory() -> float:
-    """GB of half of the memory that this process may use."""
-    return memory_bytes() / 2e9
 
 
 DECLARED = (
@@ -62,13 +56,7 @@ DECLARED = (
     ),
     Setting("CALIB_WORKSPACE_GB", "GB that it holds; what was unused for longest goes first", 10),
     Setting("CALIB_WORKSPACE_DAYS", "days without use after which anything in it goes, while a server runs", 30),
-    Setting(
-        "CALIB_MEMORY_GB",
-        "GB of memory for the data of all open sessions; an upload beyond it is asked to wait",
-        half_of_the_memory,
-        "half of the machine's, or of the container's",
-    ),
-    Setting("CALIB_SESSION_GB", "GB of that for one visitor's data, fits and figures", 2),
+    Setting("CALIB_SESSION_GB", "GB of memory for one visitor's data, fits and figures", 2),
     Setting(
         "CALIB_UPLOADS_GB",
         "GB of the temporary folder for the uploaded files of all open pages; one visitor's may take as much as "
@@ -188,4 +176,4 @@ def _entries(path: Path) -> dict[str, str]:
 
 def _default(declared: Setting) -> float:
     assert not isinstance(declared.default, str)
-    return float(declared.default() if callable(declared.default) else declared.default)
+    return float(declared.default)

@@ -12,7 +12,7 @@ import threading
 import time
 import urllib.request
 import webbrowser
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,9 +30,6 @@ from calib.settings import studio
 
 WHAT = "open the app in the browser"
 
-RETURNS_MEMORY = {"PYTHONMALLOC": "malloc", "MALLOC_ARENA_MAX": "2"}
-"""Small things go to the C library, in two arenas: it returns every free page when visitors have left, and Python's own
-allocator only runs of 1 MB in which nothing is left. They hold from the start of an interpreter on."""
 _STARTING, _ENDING = 180.0, 30.0
 """Seconds that the app may take to answer, and to end; then it is taken for stuck."""
 
@@ -62,13 +59,12 @@ def run(arguments: Sequence[str]) -> int:
     headless = ["--server.headless=true"] if given.no_browser else []
     file, port = str(studio() / "app.py"), f"--server.port={given.port}"
     command = [sys.executable, "-m", "streamlit", "run", file, port, *headless, *more]
-    environment = RETURNS_MEMORY | os.environ
     if given.attached:
-        return _attached(command, environment)
+        return _attached(command)
     if os.name != "posix":  # there a process cannot take another's place
-        return subprocess.call(command, env=environment)
+        return subprocess.call(command)
     sys.stdout.flush()
-    os.execve(command[0], command, environment)
+    os.execv(command[0], command)
 
 
 def _need_streamlit() -> None:
@@ -76,9 +72,9 @@ def _need_streamlit() -> None:
         raise ModuleNotFoundError("No module named 'streamlit'", name="streamlit")
 
 
-def _attached(command: Sequence[str], environment: Mapping[str, str]) -> int:
+def _attached(command: Sequence[str]) -> int:
     """Serve until standard input ends, as it does when the program at its other end has, however that came about."""
-    with subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL) as server:
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL) as server:
         threading.Thread(target=_end_with_input, args=(server,), daemon=True).start()
         return server.wait()
 

@@ -59,8 +59,8 @@ LIBRARIES = (
 START_SECONDS = 120.0
 """Until a reader has started; the first one waits for the libraries to be loaded."""
 SAVE_ANEW = "Save it anew, as npz or csv, and give that."
-MOST_WAITING = 50
-"""Files that may wait for a reader."""
+MOST_WAITING = 10
+"""Files of one owner that may wait for a reader."""
 CPU_SECONDS, CPU_SECONDS_PER_MB, MOST_CPU_SECONDS = 4, 2, 120
 """Of a reader: for any file, for each MB more, and at most. A spreadsheet of 20 MB takes some 15 s."""
 TEXT_COPIES = 6
@@ -182,7 +182,7 @@ class Readers:
 
     Attributes
     ----------
-    owner : says on whose behalf a file is read, so that nobody takes all readers; empty for nobody in particular.
+    owner : says on whose behalf a file is read, so that everybody has a turn; empty for nobody in particular.
     """
 
     def __init__(self, most: int, modules: tuple[str, ...] = (*OURS, *LIBRARIES)):
@@ -200,22 +200,19 @@ class Readers:
     def turn(self, owner: str) -> Iterator[None]:
         """Wait until this owner may have a file read: whoever has fewest read now is first, then who came first.
 
-        Of several readers one is always left to others.
-
         Raises
         ------
         DataError
-            If too many wait.
+            If too many of the owner's files wait.
         """
         mine = _Turn(owner)
         with self._changed:
-            if len(self._waiting) >= MOST_WAITING:
-                raise _error(
-                    "server_full", f"{MOST_WAITING} files wait to be read on this server.", "Try again in a minute."
-                )
+            if owner and [turn.owner for turn in self._waiting].count(owner) >= MOST_WAITING:
+                waiting = f"{MOST_WAITING} of your files wait to be read."
+                raise _error("too_many_files", waiting, "Try again in a minute.")
             self._waiting.append(mine)
             try:
-                self._changed.wait_for(lambda: self._next() is mine)
+                self._changed.wait_for(lambda: len(self._reading) < self._most and self._next() is mine)
                 self._reading.append(mine)
             finally:
                 self._waiting.remove(mine)
@@ -227,13 +224,10 @@ class Readers:
                 self._reading.remove(mine)
                 self._changed.notify_all()
 
-    def _next(self) -> _Turn | None:
-        if len(self._reading) >= self._most:
-            return None
-        taken = [turn.owner for turn in self._reading]
-        allowed = max(1, self._most - 1)
-        free = [turn for turn in self._waiting if not turn.owner or taken.count(turn.owner) < allowed]
-        return min(free, key=lambda turn: taken.count(turn.owner), default=None)
+    def _next(self) -> _Turn:
+        """Of those who wait, the one whose owner has fewest files read now."""
+        owners = [turn.owner for turn in self._reading]
+        return min(self._waiting, key=lambda turn: owners.count(turn.owner))
 
     def read(self, task: Callable[..., Any], limits: Limits, descriptors: list[int]) -> int | None:
         """Let a reader do a task.

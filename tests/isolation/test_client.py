@@ -167,36 +167,49 @@ def _children(pid: int) -> list[str]:
         return []
 
 
-def test_one_owner_leaves_a_reader_to_others_and_who_has_fewest_is_first():
-    own = Readers(3, ())
+def test_whoever_has_fewest_files_read_is_next_and_nobody_fills_the_queue(monkeypatch):
+    monkeypatch.setattr(client, "MOST_WAITING", 3)
+    own = Readers(2, ())
     order: list[str] = []
-    hold = threading.Event()
+    refused: list[str] = []
+    go_on = threading.Semaphore(0)
 
-    def read(owner: str, wait: bool) -> None:
-        with own.turn(owner):
-            order.append(owner)
-            if wait:
-                hold.wait(300)
+    def read(owner: str) -> None:
+        try:
+            with own.turn(owner):
+                order.append(owner)
+                go_on.acquire()
+        except DataError as error:
+            refused.append(error.findings[0].code)
 
-    greedy = [threading.Thread(target=read, args=("greedy", True)) for _ in range(5)]
-    for thread in greedy:
+    threads = [threading.Thread(target=read, args=(owner,)) for owner in ("greedy",) * 5]
+    for n, thread in enumerate(threads):
         thread.start()
-    wait_until(lambda: len(own._waiting) == 3 and len(order) == 2)
-    other = threading.Thread(target=read, args=("other", False))
+        wait_until(lambda n=n: len(order) + len(own._waiting) == n + 1)
+    assert order == ["greedy", "greedy"], "no reader is idle while a file waits"
+    read("greedy")
+    assert refused == ["too_many_files"]
+    other = threading.Thread(target=read, args=("other",))
     other.start()
-    other.join(300)
-    assert order == ["greedy", "greedy", "other"]
-    hold.set()
-    for thread in greedy:
-        thread.join()
+    wait_until(lambda: len(own._waiting) == 4)
+    go_on.release()
+    wait_until(lambda: len(order) == 3)
+    assert order[2] == "other", "who has no file read is before three that came earlier"
+    for _ in range(5):
+        go_on.release()
+    for thread in (*threads, other):
+        thread.join(300)
     assert order.count("greedy") == 5
-    assert not own._waiting
-    assert not own._reading
+    assert not own._waiting and not own._reading
 
 
-def test_too_many_that_wait_are_refused(monkeypatch):
+def test_many_files_of_nobody_in_particular_wait(monkeypatch):
     monkeypatch.setattr(client, "MOST_WAITING", 0)
-    assert code_of(misbehaving.well, ()) == "server_full"
+    own = Readers(1, ())
+    with own.turn(""):
+        pass
+    with pytest.raises(DataError, match="0 of your files wait"), own.turn("somebody"):
+        pass
 
 
 @pytest.mark.parametrize("name", ["clinic-tumours.csv", "wine-forest.xlsx", "digits-forest.npz"])

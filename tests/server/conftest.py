@@ -20,8 +20,15 @@ class Served:
     """A server that runs: where it listens, and the file that takes all it and its workers write."""
 
     port: int
-    pid: int
+    process: subprocess.Popen[bytes]
     log: Path
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def running(self) -> bool:
+        return self.process.poll() is None
 
     @property
     def url(self) -> str:
@@ -76,7 +83,7 @@ def serve(log: Path, path: str = "", **environment: str) -> Iterator[Served]:
     port = free_port()
     process = start_app(port, log, path, **environment)
     try:
-        yield Served(port, process.pid, log)
+        yield Served(port, process, log)
     finally:
         process.terminate()
         process.wait(timeout=300)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+import socket
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from benchmarks.many_people import Size, fitted, measure, outputs, table
+from benchmarks.many_people import SAMPLE, Size, come_and_go, fitted, measure, outputs, table
 from benchmarks.process_tree import family, server
 from benchmarks.visitor import Visitor
 from tests.conftest import wait_until
+from tests.server.conftest import Served, serve
 
 SMALL = Size(people=2, rows=300, n_classes=3, think=0.2, after=1.0, methods=("Temperature", "Isotonic"))
 RECONNECT_SECONDS = "12"
@@ -26,7 +31,6 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int
     folder = tmp_path_factory.mktemp("server")
     environment = {
         "STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL": RECONNECT_SECONDS,
-        "STREAMLIT_SERVER_ADDRESS": "127.0.0.1",  # where a proxy on the same machine is believed
         "CALIB_SESSION_GB": "0.08",
         "CALIB_UPLOADS_GB": "0.2",
     }
@@ -77,27 +81,25 @@ def test_the_same_bytes_share_a_fit_and_nobody_sees_anything_else_of_anybody(run
 
 
 async def upload_what_nobody_reads(url: str, pid: int) -> None:
-    one, another_tab, elsewhere = Visitor(url, "192.0.2.1"), Visitor(url, "192.0.2.1"), Visitor(url, "192.0.2.2")
-    first = Visitor(url, "192.0.2.3")  # for whom the server loads what it needs to read and show an upload
+    one, another = Visitor(url), Visitor(url)
+    first = Visitor(url)  # for whom the server loads what it needs to read and show an upload
     await first.arrive()
     await first.upload("upload/main", "first.npz", outputs(SMALL, 4))
     await first.leave()
-    for visitor in (one, another_tab, elsewhere):
+    for visitor in (one, another):
         await visitor.arrive()
     before, content = high_water(pid), bytes(30_000_000)
     kept = 0
-    # 0.08 GB of one visitor, and 0.1 GB of their address
-    for visitor, room in ((one, 2), (another_tab, 1), (elsewhere, 2)):
+    for visitor in (one, another):  # 0.08 GB of each
         for _ in range(3):
             assert await visitor.put(content) == 204
-        kept += room
+        kept += 2
         assert sum(size >= len(content) for size in nameless(pid)) == kept
     await one.upload("upload/main", "mine.npz", content)
     assert len(one.troubles) == 1 and "80 MB" in one.troubles[0]
     assert high_water(pid) - before < 60_000_000
-    for visitor in (one, another_tab, elsewhere):
+    for visitor in (one, another):
         await visitor.leave()
-    await asyncio.to_thread(wait_until, lambda: not sum(nameless(pid)))
 
 
 def high_water(pid: int) -> int:
@@ -119,24 +121,74 @@ def test_uploads_take_disk_and_no_memory_and_nobody_takes_all_of_it(running: tup
     asyncio.run(upload_what_nobody_reads(*running))
 
 
-async def come_and_leave(url: str) -> None:
-    async with visit(url, "short.npz", 3):
-        pass
-
-
-def workers(pid: int) -> list[int]:
-    """Processes below one that fit; what reads uploads stays."""
-    commands = {each: Path(f"/proc/{each}/cmdline") for each in family(pid)}
-    return [each for each, path in commands.items() if path.exists() and b"calib.jobs.worker" in path.read_bytes()]
+async def leave_files_behind(url: str, pid: int) -> None:
+    visitor, next_one = Visitor(url), Visitor(url)
+    await visitor.arrive()
+    assert await visitor.put(bytes(30_000_000)) == 204
+    await visitor.leave()
+    await asyncio.sleep(float(RECONNECT_SECONDS))
+    while sum(nameless(pid)):  # Streamlit drops sessions that have ended when another ends
+        await next_one.arrive()
+        await next_one.leave()
+        await asyncio.sleep(5)
 
 
 @pytest.mark.long
-def test_when_all_have_left_their_workers_end(running: tuple[str, int]) -> None:
-    url, pid = running
-    asyncio.run(come_and_leave(url))
-    assert workers(pid)
-    wait_until(lambda: not workers(pid))
-    asyncio.run(come_and_leave(url))  # and others start for the next
+def test_files_of_who_has_left_are_gone_after_a_while(running: tuple[str, int]) -> None:
+    asyncio.run(asyncio.wait_for(leave_files_behind(*running), 600))
+
+
+async def look_while_others_come_and_go(url: str, pid: int) -> None:
+    here = Visitor(url)
+    await here.arrive()
+    await here.click(f"sample/{SAMPLE}")
+    await come_and_go(url, 10)
+    before = threads(pid)
+    seconds = await come_and_go(url, 100, here)
+    assert len(seconds) > 1 and not here.troubles
+    assert threads(pid) < before + 20
+    await here.leave()
+
+
+def threads(pid: int) -> int:
+    return len(list(Path(f"/proc/{pid}/task").iterdir()))
+
+
+def test_a_hundred_who_come_and_go_leave_nothing_behind_and_hold_up_nobody(running: tuple[str, int]) -> None:
+    asyncio.run(look_while_others_come_and_go(*running))
+
+
+async def ask_to_clear_the_cache(url: str, pid: int) -> None:
+    async with visit(url, "mine.npz", 5) as visitor:
+        done, processes = cost(visitor), len(family(pid))
+        await visitor.send(BackMsg(clear_cache=True))
+        await visitor.go("Reliability")
+        await visitor.go("Fit")
+        assert cost(visitor) == done and not visitor.troubles
+        assert len(family(pid)) == processes
+
+
+def test_no_visitor_can_clear_what_the_server_keeps(running: tuple[str, int]) -> None:
+    asyncio.run(ask_to_clear_the_cache(*running))
+
+
+async def stop_during_an_upload(served: Served) -> None:
+    visitor = Visitor(served.url)
+    await visitor.arrive()
+    with socket.create_connection(("127.0.0.1", served.port)) as line:
+        line.sendall(
+            visitor.head_of_an_upload(10**6) + b'--x\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n'
+        )
+        line.sendall(b"\r\n" + bytes(1000))
+        await asyncio.to_thread(wait_until, lambda: sum(nameless(served.pid)))
+        os.kill(served.pid, signal.SIGTERM)
+        await asyncio.to_thread(wait_until, lambda: not served.running())
+    await visitor.leave()
+
+
+def test_an_upload_that_never_ends_does_not_keep_the_server(tmp_path: Path) -> None:
+    with serve(tmp_path / "log") as served:
+        asyncio.run(stop_during_an_upload(served))
 
 
 @pytest.mark.long

@@ -233,17 +233,17 @@ def test_every_limit_that_a_visitor_can_meet_is_shown():
         ("Your fits that wait for a worker", "CALIB_WAITING"),
     ):
         assert shown[what].partition(", and")[0] == SETTINGS[name].default_text
-    assert shown["Your data, fits and figures in memory"].startswith("2,000 MB, and ")
+    assert shown["Your data, fits and figures in memory"] == "2,000 MB"
 
 
 def test_what_is_shown_is_what_holds(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(limits, "MAX_ROWS", 4321)
     monkeypatch.setattr(limits, "MAX_BYTES", 16_000_000)
-    monkeypatch.setenv("CALIB_MEMORY_GB", "77")
+    monkeypatch.setenv("CALIB_UPLOADS_GB", "77")
     line, shown = shown_limits()
     assert "at most 16 MB, 4,321 rows and 100,000 classes" in line
     assert shown["All arrays of an upload"] == "16 MB, such as 2,000 rows of 1,000 classes in float64"
-    assert shown["Your data, fits and figures in memory"] == "2,000 MB, and 77 GB of all visitors"
+    assert shown["Your uploaded files on disk"] == "2,000 MB, and 77 GB of all visitors"
 
 
 def test_it_says_what_is_kept_and_for_how_long(monkeypatch: pytest.MonkeyPatch):

@@ -21,7 +21,7 @@ def test_the_browser_is_opened_where_there_is_a_screen(headless: bool, monkeypat
     monkeypatch.setattr(guard.webbrowser, "open", opened.put)
 
     async def start() -> None:
-        async with guard.open_browser(None):
+        async with guard.lifespan(None):
             pass
 
     asyncio.run(start())

@@ -44,7 +44,6 @@ class Server:
         self._monkeypatch.setattr(link, "keeper", lambda: keeper)
         self._monkeypatch.setattr("calib.ui.link.keeper", lambda: keeper)
         self._monkeypatch.setattr("calib.ui.restore.keeper", lambda: keeper)
-        self._monkeypatch.setattr("calib.ui.release.keeper", lambda: keeper)
 
     def written(self) -> None:
         """Wait until everything handed over is on disk."""
@@ -316,15 +315,13 @@ def test_large_data_leave_the_memory_once_they_are_on_disk_and_are_shared(server
 def test_a_link_waits_while_the_server_has_no_room(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     token = open_page("app.py", uploaded()).query_params["w"]
     server.written()
-    monkeypatch.setenv("CALIB_MEMORY_GB", "0.000001")
-    memory.open_data.clear()
-    other = uploaded("other.npz", 2)
-    memory.admit(other, "another")
+    most = memory.MOST_OF_ONE
+    monkeypatch.setattr(memory, "MOST_OF_ONE", 1000)
     app = follow(token)
     assert not app.exception
-    assert "other visitors' data take" in said(app)
+    assert "you would hold" in said(app)
     assert app.query_params["w"] == token
-    monkeypatch.delenv("CALIB_MEMORY_GB")
+    monkeypatch.setattr(memory, "MOST_OF_ONE", most)
     assert SESSION in follow(token).session_state
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
@@ -14,11 +12,8 @@ from calib.jobs import FitQueue
 from calib.ui import session as ui_session
 from calib.ui.server import memory
 from calib.ui.server.memory import nbytes
-from calib.ui.server.shares import network
 from calib.ui.session import OpenSession, keep
 from tests.ui.conftest import fit, open_page
-
-HERE, THERE = "192.0.2.1", "192.0.2.2"
 
 
 def session(tenths: int) -> OpenSession:
@@ -27,66 +22,24 @@ def session(tenths: int) -> OpenSession:
     return OpenSession.from_data(Predictions(logits, np.arange(len(logits)) % 2, ("0", "1"), sha256=str(tenths)))
 
 
-@pytest.fixture(autouse=True)
-def seven_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    memory.open_data.clear()
-    monkeypatch.setenv("CALIB_MEMORY_GB", "0.007")
-    monkeypatch.setenv("CALIB_ADDRESS_SHARE", "1")
-
-
-def test_one_too_many_is_refused_with_numbers_and_fits_once_another_has_left() -> None:
-    first = session(10)  # 2 x (1 + 0.5) MB, labels included
-    memory.admit(first, HERE)
-    with pytest.raises(DataError, match=r"need 6,000,\d+ bytes, .* take 3,000,\d+ bytes of the 7,000,000"):
-        memory.admit(session(20), HERE)
-    memory.admit(session(10), HERE)
-    del first
-    gc.collect()
-    memory.admit(session(20), HERE)
-
-
-def test_other_data_take_the_place_of_the_visitors_own() -> None:
-    first = session(10)
-    memory.admit(first, HERE)
-    memory.admit(session(20), HERE, leaving=first)
-
-
-def test_who_is_alone_may_take_what_one_visitor_may() -> None:
-    memory.admit(session(80), HERE)
-
-
-def test_one_visitor_may_not_take_more_than_their_share(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_visitor_may_not_hold_more_than_there_is_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "MOST_OF_ONE", 4_000_000)
-    memory.admit(session(13), HERE)
-    with pytest.raises(DataError, match=r"need 4,200,\d+ bytes of memory, .* may take 4,000,000"):
-        memory.admit(session(14), HERE)
+    memory.admit(session(13))  # 2 x (1.3 + 0.65) MB, labels included
+    with pytest.raises(DataError, match=r"would hold 4,200,\d+ bytes of memory, .* may hold 4,000,000"):
+        memory.admit(session(14))
 
 
-def test_many_tabs_of_one_address_leave_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CALIB_ADDRESS_SHARE", "0.5")
-    first = session(10)
-    memory.admit(first, HERE)
-    with pytest.raises(DataError) as refused:
-        memory.admit(session(5), HERE)
-    assert refused.value.findings[0].code == "address_full"
-    memory.admit(session(10), THERE)
-    memory.admit(session(10), HERE, leaving=first)
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        ("192.0.2.1", "::ffff:192.0.2.1", True),
-        ("127.0.0.1", "::1", True),
-        ("::ffff:127.0.0.1", "::1", True),
-        ("2001:db8::1", "2001:db8::ffff:1", True),
-        ("2001:db8::1", "2001:db8:0:1::1", False),
-        ("192.0.2.1", "192.0.2.2", False),
-        (None, "", True),
-    ],
-)
-def test_what_counts_as_one_address(one: str | None, other: str, same: bool) -> None:
-    assert (network(one) == network(other)) is same
+def test_what_is_held_beside_the_data_counts_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "MOST_OF_ONE", 4_000_000)
+    opened = session(10)
+    memory.admit(opened, np.zeros(100_000))
+    for name in ("built", "kept", "evaluated_of_splits"):
+        held = session(10)
+        getattr(held, name)["one"] = {"of many": np.zeros(200_000)}
+        with pytest.raises(DataError, match="would hold"):
+            memory.admit(held)
+    with pytest.raises(DataError, match="would hold"):
+        memory.admit(opened, np.zeros(200_000))
 
 
 def test_figures_count_and_the_oldest_make_way(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import pickle
+import weakref
 from datetime import UTC, datetime
 
 import numpy as np
@@ -16,6 +18,8 @@ from calib.export import provenance, writer
 from calib.formatting import listed
 from calib.numerics import softmax
 from calib.registry import METHODS
+from calib.ui.server import memory, uploads
+from calib.ui.server.memory import nbytes
 from calib.ui.session import EXPORTED, OpenSession
 from tests.conftest import simulate
 from tests.ui.conftest import charts, clean, click, npz, open_page, said, table, unfold
@@ -87,6 +91,28 @@ def test_without_data_an_exported_calibrator_can_still_be_checked(exported, rows
     app = unfold(app, "monitoring/plan")
     assert clean(app)
     assert len(table(app, "interval of")) > 1
+
+
+def test_new_rows_count_among_what_the_visitor_holds(exported, rows, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = give(open_page(PAGE), exported)
+    monkeypatch.setattr(memory, "MOST_OF_ONE", 20_000)  # the calibrator fits in, and 600 rows do not
+    app = give_rows(app, "new.npz", rows)
+    assert not app.exception
+    assert "you would hold" in app.error[0].value
+    assert not charts(app)
+    monkeypatch.undo()
+    assert len(charts(app.run())) == 3
+
+
+def test_what_was_made_of_new_rows_goes_with_the_file(exported, rows) -> None:
+    app = give_rows(give(open_page(PAGE), exported), "new.npz", rows)
+    (stored,) = [stored for stored in uploads._stored.values() if stored.key == "monitoring/new-data"]
+    assert nbytes(stored.made) > 600 * 8
+    gone = weakref.ref(stored)
+    del stored
+    app.file_uploader(key="monitoring/new-data").set_value([]).run()
+    gc.collect()
+    assert gone() is None
 
 
 def test_a_fit_to_be_checked_is_one_click_away(sample_to_read: OpenSession) -> None:

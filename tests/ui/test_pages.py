@@ -181,7 +181,7 @@ def errors(app: AppTest) -> list[str]:
 @pytest.mark.parametrize(
     ("name", "value", "sentence"),
     [
-        ("CALIB_MEMORY_GB", "plenty", "CALIB_MEMORY_GB='plenty' must be a positive number; unset it for half of the"),
+        ("CALIB_SESSION_GB", "plenty", "CALIB_SESSION_GB='plenty' must be a positive number; unset it for 2."),
         ("CALIB_ROWS", "2.5", "CALIB_ROWS='2.5' must be a whole number above 0; unset it for 10,000,000."),
         (
             "CALIB_UPLOAD_MB",

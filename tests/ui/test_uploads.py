@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
 from calib.ui.server import uploads
-from calib.ui.server.uploads import Receive, Scope, Send, StoredUpload, take_in
+from calib.ui.server.uploads import Receive, Scope, Send, take_in
 
 BEGUN = b'--x\r\nContent-Disposition: form-data; name="f"; filename="a.csv"\r\n\r\n' + b"1,2\n" * 1000
 WHOLE = BEGUN + b"\r\n--x--\r\n"
@@ -19,18 +20,21 @@ WHOLE = BEGUN + b"\r\n--x--\r\n"
 
 @pytest.fixture(autouse=True)
 def nobody_else() -> Iterator[None]:
-    uploads.claims.clear()
+    uploads._claims.clear()
     uploads._stored.clear()
     gc.disable()  # nothing here may wait for the collector
     yield
     gc.enable()
-    uploads.claims.clear()
+    uploads._claims.clear()
     uploads._stored.clear()
 
 
-def upload(*messages: dict[str, Any], nbytes: int = 900_000, status: int = 204) -> list[dict[str, Any]]:
+def upload(
+    *messages: dict[str, Any], file: str = "file", status: int = 204, **more_headers: str
+) -> list[dict[str, Any]]:
     """Send messages to the endpoint; what it answers, with an app that reads all and answers with a status."""
-    headers = [(b"content-length", b"%d" % nbytes), (b"content-type", b"multipart/form-data; boundary=x")]
+    named = {"content-length": "900000", "content-type": "multipart/form-data; boundary=x"} | more_headers
+    headers = [(name.encode(), value.encode()) for name, value in named.items()]
     scope = {"type": "http", "method": "PUT", "path": "/", "headers": headers, "client": ("192.0.2.1", 1)}
     coming, answered = iter(messages), []
 
@@ -41,10 +45,11 @@ def upload(*messages: dict[str, Any], nbytes: int = 900_000, status: int = 204) 
         answered.append(message)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await receive()
+        async with Request(scope, receive).form() as form:  # as Streamlit does
+            assert [(value.filename, value.size) for value in form.values()] == [(uploads.ON_DISK, 0)]
         await send({"type": "http.response.start", "status": status, "headers": []})
 
-    asyncio.run(take_in(app, scope, receive, send, "session", "file"))
+    asyncio.run(take_in(app, scope, receive, send, "session", file))
     return answered
 
 
@@ -57,35 +62,63 @@ GONE = {"type": "http.disconnect"}
 
 def test_one_that_is_given_up_counts_no_more() -> None:
     assert upload(part(BEGUN, more=True), GONE) == []
-    assert uploads.claims.holders() == [] and not uploads._stored
+    assert not uploads._claims and not uploads._stored
 
 
-def test_one_that_streamlit_refuses_counts_no_more() -> None:
-    assert [message["status"] for message in upload(part(WHOLE), status=400)] == [400]
-    assert uploads.claims.holders() == [] and not uploads._stored
-
-
-def test_one_that_finds_no_room_may_be_given_up_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_finds_no_room_is_read_and_kept_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uploads, "MOST_OF_ONE", 1)
+    assert [message["status"] for message in upload(part(WHOLE))] == [204]
     upload(part(BEGUN, more=True), GONE)
-    assert uploads.claims.holders() == []
+    assert not uploads._claims and not uploads._stored
+
+
+def test_a_session_has_room_for_so_much_and_no_name_is_used_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploads, "MOST_OF_ONE", 2 * uploads.LEAST)
+    for file in ("one", "one", "two", "three"):
+        upload(part(WHOLE), file=file)
+    assert [file for _, file in uploads._stored] == ["one", "two"]
+    assert sum(claim.nbytes for claim in uploads._claims) == uploads.MOST_OF_ONE
+
+
+def test_all_sessions_together_have_room_for_so_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CALIB_UPLOADS_GB", "0.017")
+    for file in ("one", "two"):
+        upload(part(WHOLE), file=file)
+    assert len(uploads._stored) == 1
+
+
+@pytest.mark.parametrize("headers", [{"transfer-encoding": "chunked"}, {"content-length": ""}])
+def test_one_that_says_no_size_is_refused_unread(headers: dict[str, str]) -> None:
+    assert [message.get("status") for message in upload(**headers)] == [411, None]
+
+
+@pytest.mark.parametrize(
+    "body", [b"nothing", b"--x--\r\n", BEGUN.replace(b'; filename="a.csv"', b"") + b"\r\n--x--\r\n"]
+)
+def test_what_is_no_file_is_kept_nowhere(body: bytes) -> None:
+    with pytest.raises(HTTPException) as refused:
+        upload(part(body))
+    assert refused.value.status_code == 400
+    assert not uploads._claims and not uploads._stored
 
 
 def test_one_that_arrives_counts_until_it_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     upload(part(WHOLE))
-    (claim,) = uploads.claims.holders()
-    assert claim.nbytes == uploads.LEAST
-    uploads._stored["session", "file"].key = "upload/main"
-    del claim
-    monkeypatch.setattr(uploads, "_session_id", lambda: "session")
-    monkeypatch.setattr(uploads, "_shown", lambda key: [SimpleNamespace(file_id="file")])
+    stored = uploads._stored["session", "file"]
+    assert stored.filename == "a.csv" and stored.read() == b"1,2\n" * 1000
+    stored.key = "upload/main"
+    monkeypatch.setattr(uploads, "session_id", lambda: "session")
+    monkeypatch.setattr(uploads, "_shown", lambda key: ["file"])
     uploads.forget_unshown()
-    assert len(uploads.claims.holders()) == 1
+    assert uploads._stored
 
-    def taken_away_meanwhile(key: str) -> list[StoredUpload]:
+    def taken_away_meanwhile(key: str) -> list[str]:
         uploads._stored.clear()
         return []
 
     monkeypatch.setattr(uploads, "_shown", taken_away_meanwhile)
     uploads.forget_unshown()
-    assert uploads.claims.holders() == []
+    assert not uploads._stored
+    assert [claim.nbytes for claim in uploads._claims] == [uploads.LEAST], "who still reads it has it on disk"
+    del stored
+    assert not uploads._claims

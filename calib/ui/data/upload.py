@@ -23,7 +23,6 @@ from calib.ui.data import roles
 from calib.ui.link import private
 from calib.ui.restore import open_data
 from calib.ui.server.memory import MOST_OF_ONE, admit
-from calib.ui.server.shares import visitor_address
 from calib.ui.server.uploads import LARGEST, StoredUpload, uploader
 from calib.ui.session import FROM_THE_TOP, REJECTED, OpenSession, Reading, Upload, find_session
 from calib.ui.text import add_notice
@@ -63,7 +62,7 @@ def _kept() -> str:
 
 def _limits() -> dict[str, str]:
     store = keeper()
-    memory, uploads = limit("CALIB_MEMORY_GB"), limit("CALIB_UPLOADS_GB")
+    uploads = limit("CALIB_UPLOADS_GB")
     waiting, all_waiting = limit("CALIB_WAITING"), limit("CALIB_WAITING_IN_ALL")
     rows = limits.MAX_BYTES // ROW_OF_1000
     return {
@@ -73,8 +72,7 @@ def _limits() -> dict[str, str]:
         "Rows": f"{limits.MAX_ROWS:,}",
         "Classes": f"{limits.MAX_CLASSES:,}",
         "Arrays or columns in a file": f"{limits.MAX_ARRAYS:,}",
-        "Your data, fits and figures in memory": f"{megabytes(MOST_OF_ONE)}, and {megabytes(int(memory * 1e9))} of all "
-        "visitors",
+        "Your data, fits and figures in memory": megabytes(MOST_OF_ONE),
         "Your uploaded files on disk": f"{megabytes(MOST_OF_ONE)}, and {megabytes(int(uploads * 1e9))} of all visitors",
         "Your fits that wait for a worker": f"{waiting:,.0f}, and {all_waiting:,.0f} of all visitors",
         "What is kept on disk": "nothing"
@@ -199,7 +197,7 @@ def take(reading: Reading) -> None:
         st.session_state[REJECTED] = replace(reading, inspection=refused)
         return
     roles.remember(reading)
-    admit(opened, visitor_address(), leaving=find_session())
+    admit(opened)
     open_data(opened)
     fits.queue().warm_up()
 

@@ -29,8 +29,9 @@ from calib.ui.data.view import chosen_fix, show_finding
 from calib.ui.export.view import described
 from calib.ui.fits import shown_fits
 from calib.ui.progress import fit_here
+from calib.ui.server.memory import admit
 from calib.ui.server.uploads import StoredUpload, uploader, uploaders
-from calib.ui.session import OpenSession, Reading
+from calib.ui.session import OpenSession, Reading, find_visitor
 from calib.ui.text import literal, show_notes
 
 UPLOADED = "an exported calibrator"
@@ -87,13 +88,11 @@ def _uploaded() -> Subject | None:
     if not files:
         return None
     key = " ".join(file.file_id for file in files)
-    kept = st.session_state.get("monitoring/uploaded")
-    if kept is None or kept[0] != key:
-        kept = st.session_state["monitoring/uploaded"] = (
-            key,
-            read_uploaded([(file.filename, file) for file in files], isolate=APART),
-        )
-    exported: ExportedCalibrator = kept[1]
+    if files[0].made is None or files[0].made[0] != key:
+        made = key, read_uploaded([(file.filename, file) for file in files], isolate=APART)
+        admit(find_visitor(), made)
+        files[0].made = made
+    exported: ExportedCalibrator = files[0].made[1]
     before, n_before = recorded_scores(exported.metadata)
     title, sha256 = METHODS[exported.method].title, exported.metadata.get("data_sha256")
     look, known = method_style(exported.method), str(sha256 or "")
@@ -121,20 +120,20 @@ class NewData:
     ----------
     key : tells the files, the choices and the calibrator from all others.
     mark : tells the files from others.
-    source : name and open file of the outputs.
+    main : the file of the outputs, which holds what was made of it.
     options : the other files, and choices made by hand or by clicking a finding's fix.
     labelled : False where the visitor says that the rows have no labels; None leaves it to the file.
     """
 
     key: tuple[Any, ...]
     mark: tuple[str, ...]
-    source: tuple[str, Any]
+    main: StoredUpload
     options: LoadOptions
     labelled: bool | None = None
 
     def read(self, exported: ExportedCalibrator) -> NewRows:
         """Read the rows for a calibrator."""
-        return read_new_rows(exported, self.source, self.options, self.labelled)
+        return read_new_rows(exported, (self.main.filename, self.main), self.options, self.labelled)
 
 
 def choose_new_data(subject: Subject) -> NewData | None:
@@ -163,7 +162,7 @@ def choose_new_data(subject: Subject) -> NewData | None:
     sources: dict[str, Any] = {role: (file.filename, file) for role, file in files.items()}
     options = LoadOptions(**sources, choices=choices, isolate=APART)
     labelled = False if without else None
-    return NewData((subject.key, mark, choices, labelled), mark, (main.filename, main), options, labelled)
+    return NewData((subject.key, mark, choices, labelled), mark, main, options, labelled)
 
 
 def show_noticed(new: NewRows, given: NewData, unread: bool) -> None:

@@ -29,10 +29,11 @@ from calib.plots.reliability_frame import common_limits
 from calib.ui import widgets
 from calib.ui.fits import ready
 from calib.ui.monitoring.upload import NewData, Subject, read_with, show_noticed
+from calib.ui.server.memory import admit
+from calib.ui.session import find_visitor
 from calib.ui.text import interval_cell, literal
 from calib.ui.widgets import HALF, draw_table, show_table
 
-RESULT = "monitoring/result"
 OPENING = 2
 """Sentences: whether it is calibrated now, and what changed since it was judged."""
 DIAGRAM_PIXELS, BENEATH_PIXELS = 320, 115
@@ -64,17 +65,25 @@ class Checked:
 
 
 def checked(subject: Subject, given: NewData) -> Checked | None:
-    """Read the new rows and judge the calibrator on them, once; of the rows only scores are kept.
+    """Read the new rows and judge the calibrator on them, once; of the rows only scores are kept, as long as the file.
 
     None where the files cannot be read; the findings, which are shown in any case, say why.
+
+    Raises
+    ------
+    DataError
+        If with the rows, or their scores, the visitor would hold too much.
     """
-    kept = st.session_state.get(RESULT)
-    if kept is None or kept[0] != given.key:
+    if given.main.made is None or given.main.made[0] != given.key:
+        given.main.made = None
         with st.spinner("Reading…"):
             new = given.read(subject.exported)
+        admit(find_visitor(), new)
         told = replace(new, data=None, inspection=replace(new.inspection, predictions=None))  # rows are let go
-        kept = st.session_state[RESULT] = given.key, told, _judged(subject, given, new)
-    _, told, result = kept
+        made = given.key, told, _judged(subject, given, new)
+        admit(find_visitor(), made)
+        given.main.made = made
+    _, told, result = given.main.made
     show_noticed(told, given, unread=result is None)
     return cast("Checked | None", result)
 

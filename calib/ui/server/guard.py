@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import logging
+import signal
 import threading
 import webbrowser
 from collections.abc import AsyncIterator, MutableMapping
@@ -11,12 +14,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import streamlit as st
+import uvicorn
 from google.protobuf.message import DecodeError
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.web.server.server_util import get_url
 
+from calib.ui.server.presence import connection
 from calib.ui.server.uploads import Asgi, Receive, Scope, Send, take_in
 
 OPEN = {"health", "host-config", "stream", "upload_file"}
@@ -27,6 +32,10 @@ SENT_BY_PAGES = {"rerun_script", "stop_script", "file_urls_request", "app_heartb
 as ``clear_cache``, or on the machine."""
 CLOSED = {"auth", "oauth2callback", "component"}
 """Addresses of logins and of components, of which there are none."""
+COLLECT_SECONDS = 60
+"""Between two collections, each of which takes some 0.2 s in which nothing else runs."""
+SHUTDOWN_SECONDS = 5
+"""After which requests that have not ended are given up when the server ends; Docker waits for 10."""
 
 
 def middleware() -> list[Middleware]:
@@ -35,12 +44,25 @@ def middleware() -> list[Middleware]:
 
 
 @asynccontextmanager
-async def open_browser(app: Any) -> AsyncIterator[None]:
-    """Once the app is served, show it to whoever started it, as Streamlit does with a script that has no ``st.App``."""
+async def lifespan(app: Any) -> AsyncIterator[None]:
+    """Around the time in which the app is served: open the browser, collect garbage, let nobody hold up the end."""
+    # Streamlit has no option for this; the server is found as the one that takes the signal.
+    server = getattr(signal.getsignal(signal.SIGTERM), "__self__", None)
+    if isinstance(server, uvicorn.Server):
+        server.config.timeout_graceful_shutdown = SHUTDOWN_SECONDS
     if not st.get_option("server.headless"):
         address = get_url(st.get_option("browser.serverAddress"))
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    collecting = asyncio.create_task(_collect())
     yield
+    collecting.cancel()
+
+
+async def _collect() -> None:
+    """Free what only refers to itself, as ended sessions do, whose uploaded files go with them."""
+    while True:
+        await asyncio.sleep(COLLECT_SECONDS)
+        gc.collect()
 
 
 class Guard:
@@ -58,14 +80,7 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or hand on to Streamlit."""
         if scope["type"] == "websocket":
-            origin = _header(scope, b"origin")
-            if origin is None or urlsplit(origin).netloc == _header(scope, b"host"):
-                return await self._app(scope, _of_pages(receive), send)
-            if not _allowed(origin):
-                logging.getLogger("calib").warning("a page with a disallowed Origin asked to connect and was refused")
-                return await send({"type": "websocket.close", "code": 1008})
-            headers = [(name, value) for name, value in scope["headers"] if name != b"origin"]
-            return await self._app({**scope, "headers": headers}, _of_pages(receive), send)
+            return await self._connect(scope, receive, send)
         if scope["type"] == "http":
             match _below_the_base(scope["path"]):
                 case ["_stcore", "upload_file", session, file_id] if scope["method"] == "PUT":
@@ -75,6 +90,17 @@ class Guard:
                 case [name, *_] if name in CLOSED:
                     return await PlainTextResponse("Not found", 404)(scope, receive, send)
         await self._app(scope, receive, send)
+
+    async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a page connect that the app itself has served, or whose origin was configured."""
+        origin = _header(scope, b"origin")
+        if origin is not None and urlsplit(origin).netloc != _header(scope, b"host"):
+            if not _allowed(origin):
+                logging.getLogger("calib").warning("a page with a disallowed Origin asked to connect and was refused")
+                return await send({"type": "websocket.close", "code": 1008})
+            scope = {**scope, "headers": [(name, value) for name, value in scope["headers"] if name != b"origin"]}
+        with connection():
+            await self._app(scope, _of_pages(receive), send)
 
 
 def _of_pages(receive: Receive) -> Receive:

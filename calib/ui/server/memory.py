@@ -1,11 +1,7 @@
-"""Memory of the server: returned when it is free, counted by visitor, and limited; the package says why."""
+"""What one visitor may hold in memory, and how much that is."""
 
 from __future__ import annotations
 
-import ctypes
-import gc
-from contextlib import suppress
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,15 +9,6 @@ import numpy as np
 from calib.data import DataError, Finding
 from calib.data.limits import megabytes
 from calib.settings import limit
-from calib.ui.server.shares import Holder, Shares
-
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
-"""As in glibc's malloc.h; other C libraries are left alone."""
-LARGE = 1 << 20
-"""Bytes from which an array is mapped by itself, so that it goes back to the machine when freed."""
-SPARE = 16 << 20
-"""Free bytes that the end of an arena keeps: to get them anew takes as long as to compute what goes into them."""
-ARENAS = 2
 
 MOST_OF_ONE = int(limit("CALIB_SESSION_GB") * 1e9)
 """Bytes that one visitor may hold."""
@@ -29,60 +16,26 @@ _DEEPEST = 8
 _WITHOUT_ARRAYS = (int, float, complex, bool, type(None), type)
 
 
-@cache
-def prepare_allocator() -> None:
-    """Set up the C library and the collector, once, before anybody has data."""
-    with suppress(AttributeError, OSError):
-        library = ctypes.CDLL(None)
-        library.mallopt(M_MMAP_THRESHOLD, LARGE)
-        library.mallopt(M_TRIM_THRESHOLD, SPARE)
-        library.mallopt(M_ARENA_MAX, ARENAS)
-    gc.freeze()
-
-
-def collect(nobody_there: bool) -> None:
-    """Free what only refers to itself, and return free memory to the machine.
+def admit(*held: Any, leaving: Any = None) -> None:
+    """Refuse what would make one visitor hold too much; called before anything large is kept for a visitor.
 
     Parameters
     ----------
-    nobody_there : then what is left is the program itself, which need not be looked through again. Python collects
-        when there is a quarter more than last time, so that the less counts as there, the sooner figures go.
-    """
-    gc.unfreeze()
-    gc.collect()
-    if nobody_there:
-        gc.freeze()
-    with suppress(AttributeError, OSError):
-        ctypes.CDLL(None).malloc_trim(0)
-
-
-open_data: Shares[Any] = Shares()
-"""What visitors have open."""
-
-
-def admit(holder: Holder, address: str, leaving: Holder | None = None) -> None:
-    """Count a visitor's data among the open ones; they are forgotten by themselves when nothing refers to them.
-
-    Parameters
-    ----------
-    holder : with its data and split.
-    address : of the visitor; see :func:`calib.ui.server.shares.visitor_address`.
-    leaving : what the visitor had open so far, whose place it takes.
+    *held : all that the visitor would hold: the session with its data, split, fits, figures and files, and the rows and
+        results of the Monitoring page while that is open.
+    leaving : not counted, for it makes room.
 
     Raises
     ------
     DataError
-        If it would take more memory than one visitor may, or all together, or those at one address, more than the
-        server allows.
+        If it is more than ``CALIB_SESSION_GB``.
     """
-    asked = holder.nbytes
+    asked = nbytes(*held)
     if asked > MOST_OF_ONE:
-        raise DataError([Finding("error", "server_full", (
-            f"These data with their split need {megabytes(asked)} of memory, and one visitor may take "
+        raise DataError([Finding("error", "session_full", (
+            f"With these data you would hold {megabytes(asked)} of memory, and one visitor may hold "
             f"{megabytes(MOST_OF_ONE)} of this server's."
         ), "Upload fewer rows: 20,000 are plenty to calibrate.")])  # fmt: skip
-    most = limit("CALIB_MEMORY_GB") * 1e9
-    open_data.admit(holder, address, most, leaving, what="These data need", things="data")
 
 
 def nbytes(*things: Any) -> int:
