@@ -165,6 +165,7 @@ def table_of_visits(times: int, after: float, folder: Path) -> str:
         here = Visitor(url)
         await here.arrive()
         await here.click(f"sample/{SAMPLE}")
+        await here.go("Reliability")  # once its worker has started, and what it needs is loaded
         here.runs.clear()
         meanwhile = await come_and_go(url, times, here)
         here.runs.clear()

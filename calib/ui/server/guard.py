@@ -8,7 +8,7 @@ import logging
 import signal
 import threading
 import webbrowser
-from collections.abc import AsyncIterator, MutableMapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,13 +16,15 @@ from urllib.parse import urlsplit
 import streamlit as st
 import uvicorn
 from google.protobuf.message import DecodeError
+from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.web.server.server_util import get_url
 
 from calib.ui.server.presence import connection
-from calib.ui.server.uploads import Asgi, Receive, Scope, Send, take_in
+from calib.ui.server.uploads import take_in
 
 OPEN = {"health", "host-config", "stream", "upload_file"}
 """Of Streamlit's own addresses, those that its pages ask for. The others tell of all visitors (metrics), run the app
@@ -74,7 +76,7 @@ class Guard:
     of ``server.corsAllowedOrigins``; Streamlit is handed none that it would look up.
     """
 
-    def __init__(self, app: Asgi):
+    def __init__(self, app: ASGIApp):
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -93,8 +95,9 @@ class Guard:
 
     async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a page connect that the app itself has served, or whose origin was configured."""
-        origin = _header(scope, b"origin")
-        if origin is not None and urlsplit(origin).netloc != _header(scope, b"host"):
+        headers = Headers(scope=scope)
+        origin = headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc != headers.get("host"):
             if not _allowed(origin):
                 logging.getLogger("calib").warning("a page with a disallowed Origin asked to connect and was refused")
                 return await send({"type": "websocket.close", "code": 1008})
@@ -106,7 +109,7 @@ class Guard:
 def _of_pages(receive: Receive) -> Receive:
     """The messages of a WebSocket without those that no page sends; they are dropped."""
 
-    async def received() -> MutableMapping[str, Any]:
+    async def received() -> Message:
         while True:
             message = await receive()
             if message["type"] != "websocket.receive" or _sent_by_a_page(message.get("bytes") or b""):
@@ -129,16 +132,8 @@ def _allowed(origin: str) -> bool:
     return origin in st.get_option("server.corsAllowedOrigins") or not st.get_option("server.enableCORS")
 
 
-def _header(scope: Scope, wanted: bytes) -> str | None:
-    return next((value.decode("latin-1") for name, value in scope["headers"] if name == wanted), None)
-
-
-def _base() -> str:
-    return str(st.get_option("server.baseUrlPath")).strip("/")
-
-
 def _below_the_base(path: str) -> list[str]:
     """The parts of an address, without those of the path that the app is served under."""
-    base, parts = _base(), [part for part in path.split("/") if part]
-    above = base.split("/") if base else []
+    parts = [part for part in path.split("/") if part]
+    above = [part for part in str(st.get_option("server.baseUrlPath")).split("/") if part]
     return parts[len(above) :] if parts[: len(above)] == above else parts

@@ -11,18 +11,19 @@ from __future__ import annotations
 import io
 import os
 import tempfile
-from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 from weakref import WeakSet
 
 import streamlit as st
 from starlette.datastructures import Headers, UploadFile
 from starlette.exceptions import HTTPException
-from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.formparsers import MultiPartParser
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import runtime
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
@@ -31,10 +32,6 @@ from calib.settings import limit
 from calib.ui.server.memory import MOST_OF_ONE
 from calib.ui.server.presence import session_id
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 Place = tuple[str, str]
 """A session and one of its files, by Streamlit's names."""
 
@@ -44,8 +41,6 @@ SURROUNDINGS = 1 << 20
 """Bytes that a form may have beside its file."""
 LEAST = 16_000_000
 """Bytes that a file counts at least: it takes one of the files that a process may have open."""
-BAD_REQUEST, LENGTH_REQUIRED, TOO_LARGE, NO_SPACE = 400, 411, 413, 507
-"""Statuses of HTTP."""
 ON_DISK = "on disk"
 """What Streamlit knows every file as that this server took in."""
 STAND_IN = f'--x\r\nContent-Disposition: form-data; name="file"; filename="{ON_DISK}"\r\n\r\n\r\n--x--\r\n'.encode()
@@ -153,7 +148,7 @@ def _has_room(claim: Claim) -> bool:
     return own + claim.nbytes <= MOST_OF_ONE and everybodys + claim.nbytes <= limit("CALIB_UPLOADS_GB") * 1e9
 
 
-async def take_in(app: Asgi, scope: Scope, receive: Receive, send: Send, session: str, file_id: str) -> None:
+async def take_in(app: ASGIApp, scope: Scope, receive: Receive, send: Send, session: str, file_id: str) -> None:
     """Answer an upload: let Streamlit check and note it, and keep its bytes on disk.
 
     What says no size, or is larger than a file may be, is refused before any of it is read. What there is no room for
@@ -163,14 +158,16 @@ async def take_in(app: Asgi, scope: Scope, receive: Receive, send: Send, session
     headers = Headers(scope=scope)
     announced = headers.get("content-length", "")
     if not announced.isdecimal() or "transfer-encoding" in headers:  # in chunks any number of bytes may come
-        refusal = PlainTextResponse("An upload must say its size, in Content-Length alone.", LENGTH_REQUIRED)
+        refusal = PlainTextResponse("An upload must say its size, in Content-Length alone.", HTTPStatus.LENGTH_REQUIRED)
         return await refusal(scope, receive, send)
     if int(announced) > LARGEST * 2**20 + SURROUNDINGS:
-        refusal = PlainTextResponse(f"A file may have {LARGEST:,} MB of 2^20 bytes.", TOO_LARGE)
+        refusal = PlainTextResponse(
+            f"A file may have {LARGEST:,} MB of 2^20 bytes.", HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+        )
         return await refusal(scope, receive, send)
     place, claim = (session, file_id), Claim(session, max(int(announced), LEAST))
 
-    async def emptied() -> MutableMapping[str, Any]:
+    async def emptied() -> Message:
         """Called once Streamlit has checked the token and the session."""
         request = Request(scope, receive)
         if place not in _arriving and place not in _stored and _has_room(claim):
@@ -191,7 +188,7 @@ async def take_in(app: Asgi, scope: Scope, receive: Receive, send: Send, session
         if place not in _stored:
             _claims.discard(claim)  # at once: what failed may live on in a traceback
         if runtime.exists() and not runtime.get_instance().is_active_session(session):  # it ended meanwhile
-            runtime.get_instance().uploaded_file_mgr.remove_file(session, file_id)
+            _stored.pop(place, None)
         forget_ended()
 
 
@@ -207,13 +204,12 @@ async def _read(request: Request, file_id: str, claim: Claim) -> StoredUpload:
     parser.spool_max_size = 1  # all of it on disk
     try:
         form = await parser.parse()
-    except MultiPartException as error:
-        raise HTTPException(BAD_REQUEST, "An upload is a form with one file.") from error
     except OSError as error:
-        raise HTTPException(NO_SPACE, "The server has no room for this file now. Try again in some minutes.") from error
+        no_room = "The server has no room for this file now. Try again in some minutes."
+        raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, no_room) from error
     file = next(iter(form.values()), None)
     if not isinstance(file, UploadFile):
-        raise HTTPException(BAD_REQUEST, "An upload is a form with one file.")
+        raise HTTPException(HTTPStatus.BAD_REQUEST, "An upload is a form with one file.")
     with file.file:
         file.file.flush()
         return StoredUpload(file_id, file.filename or "", os.dup(file.file.fileno()), claim)
