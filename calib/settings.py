@@ -63,12 +63,6 @@ DECLARED = (
         "`CALIB_SESSION_GB`",
         8,
     ),
-    Setting(
-        "CALIB_ADDRESS_SHARE",
-        "share of memory, uploaded files, waiting fits and the workspace that visitors of one address may take where "
-        "others are there",
-        0.5,
-    ),
     Setting("CALIB_WAITING", "fits and studies of one visitor that may wait for a worker", 60, whole=True),
     Setting("CALIB_WAITING_IN_ALL", "fits and studies of all visitors that may wait", 500, whole=True),
     Setting("CALIB_SCHEDULER", "address of a Dask scheduler on whose workers fits run", "", "worker processes here"),

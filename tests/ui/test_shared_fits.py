@@ -18,7 +18,7 @@ class Queue:
         self.specs: dict[str, FitSpec] = {}
         self.owners: dict[str, set[str]] = {}
 
-    def submit(self, spec: FitSpec, logits: object, labels: object, extras: object, owner: str, address: str) -> str:
+    def submit(self, spec: FitSpec, logits: object, labels: object, extras: object, owner: str) -> str:
         self.state[spec.key], self.specs[spec.key] = "running", spec
         self.owners.setdefault(spec.key, set()).add(owner)
         return spec.key

@@ -16,14 +16,13 @@ _DEEPEST = 8
 _WITHOUT_ARRAYS = (int, float, complex, bool, type(None), type)
 
 
-def admit(*held: Any, leaving: Any = None) -> None:
+def admit(*held: Any) -> None:
     """Refuse what would make one visitor hold too much; called before anything large is kept for a visitor.
 
     Parameters
     ----------
     *held : all that the visitor would hold: the session with its data, split, fits, figures and files, and the rows and
         results of the Monitoring page while that is open.
-    leaving : not counted, for it makes room.
 
     Raises
     ------
