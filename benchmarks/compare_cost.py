@@ -26,7 +26,7 @@ from calib.data.predictions import Predictions
 from calib.evaluation import Evaluation
 from calib.evaluation.compare import compare, compare_evaluations
 from calib.evaluation.comparison_table import verdict
-from calib.jobs import FitQueue, FitSpec
+from calib.engine import Engine, FitSpec
 from calib.registry import calibrator, presets
 
 LARGE, QUICK = (50_000, 1000), (500, 20)
@@ -43,7 +43,7 @@ LARGE_METHODS = ("temperature", "isotonic", "imax", "vector", "bbq", "scaling_bi
 def comparison(data: Predictions, methods: list[str], rows: int) -> str:
     """Fit in workers, judge and compare; what each part took."""
     calibration, test = data.split(rows, random_state=0)
-    queue, start = FitQueue(), time.monotonic()
+    queue, start = Engine(), time.monotonic()
     keys = [queue.submit(FitSpec(name, {}, "benchmark"), calibration.logits, calibration.labels) for name in methods]
     while any(job.active for job in queue.snapshot(keys)):
         time.sleep(0.1)

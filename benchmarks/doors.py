@@ -24,13 +24,14 @@ from benchmarks.originals import ENDINGS, originals
 from calib.canonical import KINDS
 from calib.data import Choices, DataError, Inspection, Predictions, inspect, load, read_features, read_outputs
 from calib.data.options import WEIGHT_KINDS
+from calib.decisions import AnswerAbove
 from calib.diagnostics.shift_data import read_uploaded
+from calib.engine import FitSpec
 from calib.errors import CalibrationError
 from calib.export import runtime
 from calib.export.record_files import digest
-from calib.workspace.content import sealed as seal
-from calib.workspace.files import Damaged
-from calib.workspace.links import Entry, KeptSpec, KeptStudy, entry_id, from_json, to_json
+from calib.records import flatten, parse, unflatten
+from calib.store import Damaged, Decided, Entry, Study, link_name
 
 SECONDS, BYTES = 5.0, 2**30
 """Processor time that one input may take, and memory it may hold above an idle process."""
@@ -218,13 +219,13 @@ def arrays(name: str, content: bytes, choices: Choices) -> None:
 def link(name: str, content: bytes, choices: Choices) -> None:
     """What a link says, and the entry that it leads to."""
     token = content.decode("utf-8", "replace")
-    if (found := entry_id(token)) is not None and len(found) != 64:
+    if (found := link_name(token)) is not None and len(found) != 64:
         raise Broken("link: id", repr(found))
-    with suppress(ValueError, TypeError, AttributeError, RecursionError):
-        fields = json.loads(content)
-        fields.pop("sha256", None)
-        content = seal(fields)
-    in_words(lambda: [study.spec() for study in from_json(content).studies])
+    with suppress(ValueError):
+        entry: Entry = unflatten(parse(token), {}, Entry)
+        entry.contents()
+        for decided in entry.decisions.values():
+            in_words(decided.rules)
 
 
 def sealed(text: bytes, arrays: bytes) -> bytes:
@@ -269,10 +270,11 @@ def seeds() -> dict[str, bytes]:
                 shown = f"upload{''.join(Path(name).suffixes)}"
                 found[f"{form} as {door} {role}"] = packed(content, door, shown)
     text, content = exported()
-    spec = KeptSpec("k", "isotonic", {"normalize": True}, "d", "Isotonic")
-    study = KeptStudy("splits", "k", ([["Isotonic", "isotonic", {}]], 100, 10, 0), "d", "Repeat on 10 splits")
-    found_by_link = ("v", "d" * 64, None, "n", (("info", "c", "t", "a"),), {"kind": "logits"}, 0.5)
-    entry = to_json(Entry(*found_by_link, specs=(spec,), studies=(study,), former=(("fits", "e" * 64),)))
+    spec = FitSpec("isotonic", {"normalize": True}, "d", "Isotonic")
+    study = Study(([["Isotonic", "isotonic", {}]], 100, 10, 0), "d", "Repeat on 10 splits")
+    decided = Decided.from_rules(AnswerAbove(threshold=0.9), None)
+    about = {"name": "n", "choices": {"kind": "logits"}, "part": 0.5, "decisions": {spec.key: decided}}
+    entry = json.dumps(flatten(Entry("v", "d" * 64, fits=(spec,), studies={"splits": study}, **about))[0]).encode()
     return found | {
         "record": packed(text.encode(), "record"),
         "record's arrays": packed(content, "record's arrays"),

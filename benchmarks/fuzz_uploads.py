@@ -26,8 +26,9 @@ INSTRUMENTED = [
     "calib.canonical",
     "calib.export.runtime",
     "calib.export.record_files",
+    "calib.records",
     "calib.diagnostics.shift_data",
-    "calib.workspace",
+    "calib.store",
 ]
 
 IN_C = (b"PAR1", b"\x89HDF", b"ARROW1", b"\xff\xff\xff\xff")

@@ -55,6 +55,17 @@ class FitCancelled(Exception):
     """Raised by a callback to stop a fit."""
 
 
+class UnexpectedError(Exception):
+    """Something went wrong in another process that was not meant for people; ``trace`` is its traceback."""
+
+    def __init__(self, text: str, trace: str):
+        super().__init__(text, trace)  # pickle makes an error anew of these arguments
+        self.trace = trace
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 class DataError(ValueError):
     """An upload that cannot be used.
 

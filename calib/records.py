@@ -50,7 +50,7 @@ def flatten(value: Any, path: str = "") -> tuple[Any, dict[str, np.ndarray]]:
     value : dataclasses, dicts with string keys, lists, tuples (which become lists), arrays of numbers, booleans or
         text, Python and NumPy scalars, strings and None, nested at will.
     path : name of the value; an array's name is the path of keys to it, joined by ``/`` (a ``/`` inside a
-        key is written ``~1`` and ``~`` is written ``~0``, as in JSON pointers).
+        key is written ``~1`` and ``~`` is written ``~0``, as in JSON pointers, and what ends names in an npz ``~2``).
 
     Returns
     -------
@@ -78,7 +78,7 @@ def flatten(value: Any, path: str = "") -> tuple[Any, dict[str, np.ndarray]]:
         return plain_scalar(value, path), {}
     outlines, arrays = {}, {}
     for key, item in items.items():
-        name = key.replace("~", "~0").replace("/", "~1")
+        name = key.replace("~", "~0").replace("/", "~1").replace("\0", "~2")
         outlines[key], inner = flatten(item, f"{path}/{name}" if path else name)
         arrays.update(inner)
     return (outlines if isinstance(value, Mapping) else list(outlines.values())), arrays

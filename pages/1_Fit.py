@@ -7,7 +7,7 @@ import streamlit as st
 from calib.data.checks.features import leak
 from calib.formatting import escape_markdown, plural
 from calib.ui.fit.view import choose_and_start
-from calib.ui.shell import open_session, page, trouble_with_the_cluster
+from calib.ui.shell import open_session, page
 
 
 def body() -> None:
@@ -17,7 +17,6 @@ def body() -> None:
         f"Calibrators learn from **{plural(len(session.calibration), 'calibration row')}** and are judged on "
         f"**{plural(len(session.test), 'test row')}** they have not seen. Fits go on while you look at other pages."
     )
-    trouble_with_the_cluster()
     if warning := leak(session.data.findings):
         st.warning(escape_markdown(warning), icon=":material/warning:")
     choose_and_start(session)

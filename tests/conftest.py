@@ -23,7 +23,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from calib.jobs import FitQueue, Job
+from calib.engine import Engine, Job
 
 # The same examples in every run, and no deadline: a busy machine is no failure. `make test-long` takes more of them;
 # HYPOTHESIS_PROFILE=default searches anew.
@@ -81,7 +81,7 @@ def minute_of_cpu() -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
-def finished(queue: FitQueue, keys: Iterable[str]) -> list[Job]:
+def finished(queue: Engine, keys: Iterable[str]) -> list[Job]:
     """What became of jobs, once none of them waits or runs."""
     keys = list(keys)
     wait_until(lambda: not any(job.active for job in queue.snapshot(keys)))

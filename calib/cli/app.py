@@ -206,17 +206,17 @@ def open_app(
 
 
 def _kept(rows: Predictions, folder: Path) -> str:
-    """Store a data set in a workspace as the app does; the token of the link that leads to it."""
-    from calib.workspace import Entry, Items, new_token  # no command needs it
-    from calib.workspace.links import Entries, plain_findings, token_name
-    from calib.workspace.store import put_data
+    """Store a data set as the app does; the token of the link that leads to it."""
+    from calib.store import Entry, new_link, plain_findings  # no command needs it
+    from calib.store.contents import put_data
+    from calib.store.index import Store
 
-    rows, token = rows.identified(), new_token()
+    rows, (token, name) = rows.identified(), new_link()
     entry = Entry(visitor=uuid4().hex, data=rows.sha256, name=rows.name, findings=plain_findings(rows.findings))
     try:
-        items = Items(folder)
-        put_data(items, rows)
-        Entries(items).write(token_name(token), entry)
+        store = Store(folder)
+        store.put_link(name, entry, entry.contents())
+        put_data(store, rows)
     except OSError as error:
         raise _no_room(error) from error
     return token

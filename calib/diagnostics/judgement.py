@@ -17,11 +17,12 @@ from calib.data.event import Event
 from calib.data.predictions import Predictions
 from calib.diagnostics.reliability import ReliabilityCurve, default_bins, reliability_curve
 from calib.diagnostics.smooth_reliability import binned_consistency
+from calib.engine.specs import Fitted
+from calib.engine.worker import fit_calibrator, fit_small
 from calib.evaluation import Evaluation
 from calib.evaluation.bootstrap import ResampledScores
 from calib.evaluation.scores import resample_scores
 from calib.evaluation.view import PAIRS, TOP_LABEL, VIEWPOINTS, View, view_of
-from calib.jobs.tasks import Fitted, fit_calibrator, fit_small
 from calib.metrics.confidence import Bools
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
 from calib.registry import calibrator

@@ -15,6 +15,7 @@ from calib.base import Calibrator, Progress
 from calib.data.event import Event
 from calib.data.predictions import Predictions
 from calib.data.split import split_rows
+from calib.engine.worker import Parts, in_parts
 from calib.evaluation.compare import with_baseline
 from calib.evaluation.learning_curve import (
     Drawn,
@@ -26,7 +27,6 @@ from calib.evaluation.learning_curve import (
     size_curve,
 )
 from calib.evaluation.repeated_splits import Steps, join_splits, one_split, repeated_splits, split_seeds
-from calib.jobs.tasks import Parts, in_parts
 from calib.registry import calibrator, titles_of
 
 if TYPE_CHECKING:

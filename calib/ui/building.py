@@ -12,13 +12,11 @@ from typing import Any
 
 import streamlit as st
 
-from calib.jobs import TaskSpec
-from calib.jobs.protocol import Data
+from calib.engine import Data, TaskSpec
 from calib.ui import fits, widgets
 from calib.ui.progress import job_of, progress, stop
 from calib.ui.ready import awaited
 from calib.ui.server.presence import refresh_interval
-from calib.ui.server.shares import visitor_address
 from calib.ui.session import OpenSession, current_session
 
 
@@ -85,7 +83,7 @@ def _begin(kind: str, spec: TaskSpec, task: FileTask) -> None:
     session = current_session()
     with fits.refusal_noted():
         data = Data(f"{spec.key} of {spec.title}", task.given())
-        fits.queue().submit_data(spec, data, session.visitor, visitor_address())
+        fits.queue().submit_data(spec, data, session.visitor)
         session.studies[kind] = spec
 
 

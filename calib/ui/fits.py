@@ -25,27 +25,23 @@ from calib.diagnostics.judgement import (
 )
 from calib.diagnostics.reliability import ReliabilityCurve
 from calib.diagnostics.subgroups import too_extreme
+from calib.engine import NO_DATA, Data, Engine, FitSpec, Job, TaskSpec
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
 from calib.evaluation.bootstrap import ResampledScores
 from calib.formatting import listed
 from calib.hardware import cpu_description, device_of, gpu_present
-from calib.jobs import FitQueue, FitSpec, Job, TaskSpec
-from calib.jobs.dask import executor_from_settings
-from calib.jobs.protocol import Data
-from calib.jobs.scheduling import QueueLimits
-from calib.jobs.spec import NO_DATA
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools
 from calib.numerics import Floats
 from calib.plots.style import Style, method_style
 from calib.registry import METHODS, OFFERED, calibrator, extras_for, is_top_k, title_of
+from calib.settings import limit, text
+from calib.store import keep_fit
 from calib.top_k import fit_top_k
 from calib.ui.ready import asked, awaited
-from calib.ui.server.shares import visitor_address
 from calib.ui.session import OpenSession, current_session, find_session, find_visitor, keep
 from calib.ui.text import add_notice
-from calib.workspace import keep_fit
 
 T = TypeVar("T")
 
@@ -96,10 +92,15 @@ class ShownFit:
 
 
 @cache
-def queue() -> FitQueue:
-    """The one queue of this server; all visitors share its workers and its store of finished fits."""
-    limits = QueueLimits.from_settings()
-    return FitQueue(executor_from_settings(), fit=fit_method_and_judge, on_done=keep_fit, limits=limits)
+def queue() -> Engine:
+    """The one engine of this server; all visitors share its workers and its finished fits."""
+    return Engine(
+        text("CALIB_SCHEDULER"),
+        fit=fit_method_and_judge,
+        on_done=keep_fit,
+        most_waiting=int(limit("CALIB_WAITING")),
+        most_in_all=int(limit("CALIB_WAITING_IN_ALL")),
+    )
 
 
 def submit(method: str, params: dict[str, Any]) -> None:
@@ -124,7 +125,7 @@ def submit(method: str, params: dict[str, Any]) -> None:
 
 def ask(spec: FitSpec | TaskSpec, logits: Any, labels: Any, extras: dict[str, Any]) -> None:
     """Queue a fit or a study for this visitor; raises QueueFull where too much waits."""
-    queue().submit(spec, logits, labels, extras, owner=current_session().visitor, address=visitor_address())
+    queue().submit(spec, logits, labels, extras, owner=current_session().visitor)
 
 
 def cancel(key: str) -> None:
@@ -137,7 +138,7 @@ def cancel(key: str) -> None:
 def retry(key: str) -> None:
     """Start a failed or cancelled fit again; where too much waits the page says so."""
     with refusal_noted():
-        queue().retry(key, owner=current_session().visitor, address=visitor_address())
+        queue().retry(key, owner=current_session().visitor)
 
 
 @contextmanager

@@ -5,12 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.formatting import escape_markdown, listed
+from calib.store import NotDeleted, Standing, counted
 from calib.ui import fits, link
 from calib.ui.link import ARRIVED, LINK, PARAMETER, PRIVATE, find_link, private, remember
 from calib.ui.server.presence import refresh_interval
 from calib.ui.session import find_session
 from calib.ui.text import add_notice
-from calib.workspace import NotDeleted, Standing, counted
 
 SWITCH = "link/private"
 
@@ -91,7 +91,7 @@ def _switched() -> None:
 def _standing() -> Standing:
     """How far what is open is kept."""
     store, current = link.keeper(), find_link()
-    return Standing() if store is None or current is None else store.standing(current.name, current.contents)
+    return Standing() if store is None or current is None else store.standing(current.name)
 
 
 def _state() -> None:

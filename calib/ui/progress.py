@@ -7,12 +7,11 @@ from typing import Any
 
 import streamlit as st
 
+from calib.engine import Job, QueueFull, TaskSpec
 from calib.errors import CalibrationError
 from calib.evaluation.studies import pool_arrays
 from calib.formatting import escape_markdown, listed, number, plural
 from calib.hardware import device_of
-from calib.jobs import Job, TaskSpec
-from calib.jobs.scheduling import QueueFull
 from calib.registry import METHODS, presets
 from calib.ui import fits
 from calib.ui.fits import ShownFit

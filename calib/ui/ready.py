@@ -12,9 +12,9 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from calib.errors import CalibrationError
+from calib.engine import WorkerDied
+from calib.errors import CalibrationError, UnexpectedError
 from calib.formatting import escape_markdown
-from calib.jobs.local import UnexpectedError, WorkerDied
 from calib.ui.session import Visitor
 
 SAY_AFTER = 0.3

@@ -17,11 +17,10 @@ from calib.data import Choices, Inspection, Predictions
 from calib.decisions.conformal import PredictionSets
 from calib.decisions.rules import AnyRule
 from calib.diagnostics.judgement import Judgement
+from calib.engine import FitSpec, TaskSpec, on_disk
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
 from calib.evaluation.view import View, Viewpoint, view_of
-from calib.jobs import FitSpec, TaskSpec
-from calib.jobs.shared import share
 from calib.top_k import TopK
 from calib.ui.server.memory import MOST_OF_ONE, nbytes
 
@@ -159,7 +158,7 @@ class OpenSession(Visitor):
         """Open data with a split; ``part`` None is the split that came with them, or half where none did."""
         part = _usual_part(data, part)
         if data.train_features is not None:
-            data = replace(data, train_features=share(data.train_features))
+            data = replace(data, train_features=on_disk(data.train_features))
         calibration, test, drawn = _split(data, part, seed, most)
         return cls(data, calibration, test, part, seed, most, drawn, **about)
 
@@ -217,16 +216,16 @@ class OpenSession(Visitor):
 
 
 def _split(data: Predictions, part: float | None, seed: int, most: int | None) -> tuple[Predictions, Predictions, str]:
-    """Both parts, with their large arrays in memory that all workers map, and what was drawn of the first."""
+    """Both parts, with their large arrays in files that all workers map, and what was drawn of the first."""
     calibration, test = data.split(part, random_state=seed)
     calibration, drawn = fewer_rows(calibration, most, seed)
     return _shared(calibration), _shared(test), drawn
 
 
 def _shared(part: Predictions) -> Predictions:
-    features = None if part.features is None else share(part.features)
+    features = None if part.features is None else on_disk(part.features)
     logits: Any = part.logits  # a matrix, or the arrays of a top k
-    shared: Any = logits.over(share) if isinstance(logits, TopK) else share(logits)
+    shared: Any = logits.over(on_disk) if isinstance(logits, TopK) else on_disk(logits)
     return replace(part, logits=shared, features=features)
 
 

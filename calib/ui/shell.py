@@ -15,11 +15,11 @@ from calib import settings
 from calib.data import DataError
 from calib.data.load import APART
 from calib.diagnostics.judgement import judge
+from calib.engine.worker import import_modules
 from calib.errors import CalibrationError
 from calib.evaluation.view import TOP_LABEL, Viewpoint
 from calib.formatting import escape_markdown, plural
 from calib.isolation.logs import trace, without_data
-from calib.jobs.tasks import import_modules
 from calib.plots.style import COLORS, PAGES, text_color
 from calib.ui import fits, link
 from calib.ui.keeping import trouble
@@ -181,24 +181,10 @@ def _menu(session: OpenSession | None) -> None:
             if session is not None:
                 fits_at_the_foot(session)
                 st.caption(f":material/dataset: {literal(session.data.name)}")
-            # The line looks again by itself while a cluster is being connected to.
-            st.fragment(_where_fits_run, run_every=1.0 if fits.queue().place().connecting else None)()
-
-
-def _where_fits_run() -> None:
-    place = fits.queue().place()
-    if place.cluster:
-        st.caption(f":material/lan: {escape_markdown(place.cluster[0].upper() + place.cluster[1:])}")
-    else:
-        st.caption(f":material/memory: {fits.device_description()}")
-    if place.trouble:
-        st.caption(f":material/warning: {escape_markdown(place.trouble)}")
-
-
-def trouble_with_the_cluster() -> None:
-    """Say on a page why fits do not run where they should; nothing where they do."""
-    if trouble := fits.queue().place().trouble:
-        st.warning(escape_markdown(trouble), icon=":material/lan:")
+            if cluster := fits.queue().cluster:
+                st.caption(f":material/lan: Cluster at {escape_markdown(cluster)}")
+            else:
+                st.caption(f":material/memory: {fits.device_description()}")
 
 
 def _look_at(session: OpenSession, viewpoint: Viewpoint) -> None:

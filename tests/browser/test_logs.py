@@ -92,7 +92,7 @@ def upload(page: Page, path: Path) -> None:
 
 def workers_of(served: Served) -> list[int]:
     listed = subprocess.run(["ps", "--ppid", str(served.pid), "-o", "pid=,args="], capture_output=True, text=True)
-    return [int(line.split()[0]) for line in listed.stdout.splitlines() if "calib.jobs.worker" in line]
+    return [int(line.split()[0]) for line in listed.stdout.splitlines() if "calib.engine.host" in line]
 
 
 def test_the_log_holds_nothing_of_what_was_uploaded(breaking: Served, browser: Browser, tmp_path: Path) -> None:

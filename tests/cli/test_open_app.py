@@ -21,8 +21,7 @@ import calib
 from calib.cli.app import _answers, _free_port, _kept, _running
 from calib.data.load import predictions_of
 from calib.errors import CalibrationError
-from calib.workspace import Configuration, Keeper
-from calib.workspace.links import plain_findings, token_name
+from calib.store import Configuration, Keeper, link_name, plain_findings
 from tests.conftest import ROOT, simulate, wait_until
 
 LOGITS, LABELS = simulate(n=200, n_classes=3)
@@ -97,8 +96,8 @@ def test_the_link_leads_to_the_data_with_their_name_and_findings(tmp_path):
     token = _kept(part, tmp_path)
     store = Keeper(Configuration(tmp_path))
     try:
-        entry = store.recall(token_name(token))
-        kept = store.data(entry)
+        entry = store.recall(link_name(token))
+        kept = store.data(entry.data)
     finally:
         store.close()
     np.testing.assert_array_equal(kept.logits, part.logits)
@@ -154,7 +153,7 @@ def test_a_temporary_folder_that_takes_nothing_is_said(monkeypatch, tmp_path):
     with pytest.raises(CalibrationError, match="TMPDIR"):
         calib.open_app(LOGITS, LABELS)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr("calib.workspace.store.put_data", full_disk)
+    monkeypatch.setattr("calib.store.contents.put_data", full_disk)
     with pytest.raises(CalibrationError, match="No space left"):
         calib.open_app(LOGITS, LABELS)
     assert not list(tmp_path.iterdir())

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import calib
 from calib.base import silent
 from calib.data.predictions import Predictions
+from calib.engine import Engine, FitSpec, Job, TaskSpec
 from calib.evaluation.learning_curve import size_curve
 from calib.evaluation.repeated_splits import repeated_splits
 from calib.evaluation.studies import (
@@ -32,8 +33,6 @@ from calib.evaluation.studies import (
     size_task,
     together,
 )
-from calib.jobs import FitQueue, FitSpec, Job, TaskSpec
-from calib.jobs.executor import LocalExecutor
 from tests.conftest import simulate, wait_until
 
 METHODS = (("Temperature", "temperature", {}), ("wrong", "gpcalib", {"n_inducing": -1}))
@@ -41,9 +40,9 @@ METHODS = (("Temperature", "temperature", {}), ("wrong", "gpcalib", {"n_inducing
 
 @pytest.fixture(scope="module")
 def queue():
-    executor = LocalExecutor(n_fast=1)
-    yield FitQueue(executor)
-    executor.shutdown()
+    made = Engine()
+    yield made
+    made.shutdown()
 
 
 @pytest.fixture(scope="module")
@@ -53,12 +52,12 @@ def data() -> Predictions:
     return Predictions(logits, labels, tuple("abcd"), sha256="for the queue", given_split=given)
 
 
-def submit(queue: FitQueue, data: Predictions, function, *arguments) -> str:
+def submit(queue: Engine, data: Predictions, function, *arguments) -> str:
     spec = TaskSpec(function, arguments, data.sha256, "A study")
     return queue.submit(spec, data.logits, data.labels, pool_arrays(data))
 
 
-def wait(queue: FitQueue, key: str, until=lambda job: not job.active) -> Job:
+def wait(queue: Engine, key: str, until=lambda job: not job.active) -> Job:
     return wait_until(lambda: next((job for job in queue.snapshot([key]) if until(job)), None))
 
 

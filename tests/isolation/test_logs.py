@@ -6,17 +6,15 @@ import os
 import pickle
 import subprocess
 import sys
-from concurrent.futures import Future
-from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
-from calib.errors import CalibrationError
+from calib.engine import FitSpec, Job, WorkerDied
+from calib.engine.engine import _ending
+from calib.engine.worker import run
+from calib.errors import CalibrationError, UnexpectedError
 from calib.isolation.logs import trace
-from calib.jobs import FitSpec, Job
-from calib.jobs.local import UnexpectedError, WorkerDied
-from calib.jobs.protocol import Failure, Run
-from calib.jobs.queue import ending
 from tests.conftest import ROOT
 
 CANARY = "canary-7391"
@@ -49,12 +47,14 @@ def task(word: str, *, data: object, callback: object) -> None:
     fails(word)
 
 
-def test_what_a_worker_tells_for_the_log_has_no_messages() -> None:
-    reply = Run(lambda progress: None, lambda: False)(pickle.dumps((task, (CANARY,))), {})
-    assert isinstance(reply, Failure)
-    assert CANARY in reply.text  # for the page of whom it belongs to
-    assert CANARY not in reply.trace
-    assert "KeyError" in reply.trace and "in fails" in reply.trace
+def test_what_a_worker_tells_for_the_log_has_no_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("distributed.get_worker", Mock())
+    monkeypatch.setattr("distributed.utils.sync", Mock())
+    told = run(pickle.dumps((task, (CANARY,))), {}, "a task", "a topic")
+    assert isinstance(told, UnexpectedError)
+    assert CANARY in str(told)  # for the page of whom it belongs to
+    assert CANARY not in told.trace
+    assert "KeyError" in told.trace and "in fails" in told.trace
 
 
 @pytest.mark.parametrize(
@@ -68,9 +68,7 @@ def test_what_a_worker_tells_for_the_log_has_no_messages() -> None:
 )
 def test_a_fit_that_fails_says_why_to_its_owner_and_where_to_the_log(error, kept, caplog) -> None:
     job = Job("key", FitSpec("temperature", {}, label=f"Temperature for {CANARY}"))
-    future: Future[Any] = Future()
-    future.set_exception(error)
-    assert CANARY in ending(job, future)["message"]
+    assert CANARY in _ending(job, None, error)["message"]
     assert CANARY not in caplog.text
     assert kept in caplog.text and ("temperature" in caplog.text) is bool(kept)
 

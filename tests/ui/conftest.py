@@ -24,7 +24,7 @@ from calib.calibrators.identity import Identity
 from calib.data import Predictions
 from calib.data.samples import load_sample
 from calib.diagnostics.judgement import arrays_to_judge, both_parts
-from calib.jobs import FitQueue, FitSpec
+from calib.engine import Engine, FitSpec
 from calib.registry import calibrator, extras_for, title_of
 from calib.reporting import html_of_fits
 from calib.ui import fits
@@ -62,7 +62,7 @@ def open_page(path: str, session: OpenSession | None = None) -> AppTest:
     return app.switch_page(path).run() if path != "app.py" else app.run()
 
 
-def fit(queue: FitQueue, session: OpenSession, *wanted: str | tuple[str, dict[str, Any]]) -> OpenSession:
+def fit(queue: Engine, session: OpenSession, *wanted: str | tuple[str, dict[str, Any]]) -> OpenSession:
     """The session with these methods, or methods with parameters, fitted by the worker processes."""
     part = session.calibration
     for method, params in ((each, {}) if isinstance(each, str) else each for each in wanted):
@@ -77,7 +77,7 @@ def fit(queue: FitQueue, session: OpenSession, *wanted: str | tuple[str, dict[st
     return session
 
 
-def wait(queue: FitQueue, session: OpenSession) -> None:
+def wait(queue: Engine, session: OpenSession) -> None:
     """Until no fit of the session runs."""
     finished(queue, session.specs)
 
@@ -215,7 +215,7 @@ def _remember(answers: dict[bytes, bytes], key: bytes, done: Future[Any]) -> Non
 
 
 @pytest.fixture(scope="session")
-def queue() -> Iterator[FitQueue]:
+def queue() -> Iterator[Engine]:
     """The server's queue, ended with the tests."""
     made = fits.queue()
     yield made
@@ -223,12 +223,12 @@ def queue() -> Iterator[FitQueue]:
 
 
 @pytest.fixture
-def with_sample(queue: FitQueue) -> OpenSession:
+def with_sample(queue: Engine) -> OpenSession:
     return OpenSession.from_data(load_sample(SAMPLE), sample=SAMPLE)
 
 
 @pytest.fixture(scope="session")
-def shared(queue: FitQueue) -> tuple[OpenSession, OpenSession]:
+def shared(queue: Engine) -> tuple[OpenSession, OpenSession]:
     """A sample open without and with fits; what one page has computed is there for the next."""
     bare, fitted = (OpenSession.from_data(load_sample(SAMPLE), sample=SAMPLE) for _ in range(2))
     return bare, fit(queue, fitted, *FITTED)

@@ -23,8 +23,7 @@ from calib.active_learning import (
 from calib.active_learning.results import LABELS
 from calib.data import Finding, Predictions
 from calib.data.samples import load_sample
-from calib.jobs import FitQueue, Job, TaskSpec
-from calib.jobs.scheduling import QueueLimits
+from calib.engine import Engine, Job, TaskSpec
 from calib.ui.active_learning import state as active_runs
 from calib.ui.active_learning.state import Rows, Run, Wanted, fitting_sizes, round_down, seconds_left
 from calib.ui.session import SESSION, OpenSession
@@ -75,7 +74,7 @@ def start(app: AppTest) -> AppTest:
     return app.button(key="active/start").click().run()
 
 
-def test_without_features_it_says_what_to_upload_and_the_sample_is_one_click_away(queue: FitQueue) -> None:
+def test_without_features_it_says_what_to_upload_and_the_sample_is_one_click_away(queue: Engine) -> None:
     app = open_page(PAGE, OpenSession.from_data(load_sample("breast-cancer-bayes"), sample="breast-cancer-bayes"))
     assert "these data hold no features to train on" in said(app)
     assert not app.selectbox and not charts(app)
@@ -84,7 +83,7 @@ def test_without_features_it_says_what_to_upload_and_the_sample_is_one_click_awa
     assert "Pool: 250 rows, the training set that came with the data" in said(app)
 
 
-def test_before_a_run_it_says_which_rows_are_which_and_offers_sizes_that_fit(queue: FitQueue) -> None:
+def test_before_a_run_it_says_which_rows_are_which_and_offers_sizes_that_fit(queue: Engine) -> None:
     app = open_page(PAGE, OpenSession.from_data(features_of()))
     words = said(app)
     assert "Pool: 120 rows, the training set" in words and "Judged on 300 rows, all rows of the data" in words
@@ -97,7 +96,7 @@ def test_before_a_run_it_says_which_rows_are_which_and_offers_sizes_that_fit(que
     assert not charts(app)
 
 
-def test_without_a_training_set_the_calibration_part_is_the_pool(queue: FitQueue) -> None:
+def test_without_a_training_set_the_calibration_part_is_the_pool(queue: Engine) -> None:
     session = OpenSession.from_data(features_of(pool=False, name="no pool"))
     words = said(open_page(PAGE, session))
     assert "Pool: 150 rows, the calibration part of the split" in words
@@ -110,7 +109,7 @@ def test_without_a_training_set_the_calibration_part_is_the_pool(queue: FitQueue
     assert rows_of[0] != rows_of[1]
 
 
-def test_a_run_ends_with_what_the_library_finds(queue: FitQueue) -> None:
+def test_a_run_ends_with_what_the_library_finds(queue: Engine) -> None:
     data = features_of(name="a run")
     app = start(quick(open_page(PAGE, OpenSession.from_data(data)), 3))
     assert not app.exception and not app.error
@@ -135,7 +134,7 @@ def test_a_run_ends_with_what_the_library_finds(queue: FitQueue) -> None:
     assert not any(str(button.key) == "active/cancel" for button in app.button)
 
 
-def test_more_shuffles_pay_for_the_new_ones_alone_and_settings_that_return_for_none(queue: FitQueue) -> None:
+def test_more_shuffles_pay_for_the_new_ones_alone_and_settings_that_return_for_none(queue: Engine) -> None:
     session = OpenSession.from_data(features_of(name="more"))
     app = finish(start(quick(open_page(PAGE, session))))
     before = {spec.key for spec in session.studies.values()}
@@ -188,7 +187,7 @@ def test_settings_left_out_change_nothing(arm: str) -> None:
     assert repr(simulate(Plan(**used), arm, pool)) == repr(simulate(Plan(**settings), arm, pool))
 
 
-def test_active_calibration_is_offered_with_gpcalib_alone(queue: FitQueue) -> None:
+def test_active_calibration_is_offered_with_gpcalib_alone(queue: Engine) -> None:
     app = quick(open_page(PAGE, OpenSession.from_data(features_of())))
     assert group(app, "active/arms").value == ["plain", "set_points"]
     assert "led by the uncertainty of a latent function, which only GPcalib has" in said(app)
@@ -207,7 +206,7 @@ def test_a_classifier_whose_package_is_missing_is_named_and_not_offered(monkeypa
     assert "needs the package" not in said(app)
 
 
-def test_all_can_be_cancelled_at_once_and_what_is_done_stays(queue: FitQueue) -> None:
+def test_all_can_be_cancelled_at_once_and_what_is_done_stays(queue: Engine) -> None:
     session = OpenSession.from_data(features_of(name="cancelled"))
     app = open_page(PAGE, session)
     app.number_input(key="active/shuffles").set_value(20)
@@ -223,8 +222,8 @@ def test_all_can_be_cancelled_at_once_and_what_is_done_stays(queue: FitQueue) ->
 
 
 @pytest.mark.long
-def test_a_full_line_starts_what_it_can(queue: FitQueue, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "_limits", QueueLimits(2, 500))
+def test_a_full_line_starts_what_it_can(queue: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue, "_most_waiting", 2)
     session = OpenSession.from_data(features_of(name="full"))
     app = start(quick(open_page(PAGE, session), 5))
     assert "of 10 simulations were started" in said(app)
@@ -233,7 +232,7 @@ def test_a_full_line_starts_what_it_can(queue: FitQueue, monkeypatch: pytest.Mon
     assert "more simulations" in finish(app).button(key="active/start").label
 
 
-def test_simulations_that_fail_are_named_with_the_reason_and_can_be_tried_again(queue: FitQueue) -> None:
+def test_simulations_that_fail_are_named_with_the_reason_and_can_be_tried_again(queue: Engine) -> None:
     data = features_of(name="failing")
     assert data.features is not None
     broken = data.features.copy()
@@ -250,7 +249,7 @@ def test_simulations_that_fail_are_named_with_the_reason_and_can_be_tried_again(
     assert "contains NaN" in app.warning[0].value
 
 
-def test_pictures_are_chosen_and_differences_shown(queue: FitQueue) -> None:
+def test_pictures_are_chosen_and_differences_shown(queue: Engine) -> None:
     app = finish(start(quick(open_page(PAGE, OpenSession.from_data(features_of(name="a run"))), 3)))
     group(app, "active/measures").set_value(["error", "over", "nll"]).run()
     assert len(charts(app)) == 3
@@ -261,7 +260,7 @@ def test_pictures_are_chosen_and_differences_shown(queue: FitQueue) -> None:
     assert table["Labels asked"][0] == 0
 
 
-def test_a_budget_of_zero_is_a_single_round(queue: FitQueue) -> None:
+def test_a_budget_of_zero_is_a_single_round(queue: Engine) -> None:
     app = quick(open_page(PAGE, OpenSession.from_data(features_of(name="zero"))))
     number(app, "budget").set_value(0).run()
     finish(start(app))
@@ -310,7 +309,7 @@ def test_round_numbers() -> None:
     ]
 
 
-def test_features_that_were_left_out_are_not_called_missing(queue: FitQueue) -> None:
+def test_features_that_were_left_out_are_not_called_missing(queue: Engine) -> None:
     left_out = Finding(
         "warning", "features_not_finite", "1 row of 300 holds NaN.", "Leave it out.", left_out="features"
     )
@@ -320,7 +319,7 @@ def test_features_that_were_left_out_are_not_called_missing(queue: FitQueue) -> 
     assert "these data hold no features" not in said(app)
 
 
-def test_the_table_to_take_counts_shuffles_as_the_page_does_and_names_the_settings(queue: FitQueue) -> None:
+def test_the_table_to_take_counts_shuffles_as_the_page_does_and_names_the_settings(queue: Engine) -> None:
     app = quick(open_page(PAGE, OpenSession.from_data(features_of(name="taken"))))
     number(app, "budget").set_value(40).run()
     unfold(finish(start(app)), *FOLDED)

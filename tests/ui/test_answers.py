@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from calib.export.calibrated import Rows, to_csv, to_npz
-from calib.jobs import FitQueue
+from calib.engine import Engine
 from calib.registry import calibrator
 from calib.ui.session import OpenSession
 from tests.test_pairs import pairs
@@ -18,7 +18,7 @@ from tests.ui.conftest import PAGES, clean, fit, one_of, open_page, said, unfold
 
 
 @pytest.fixture(scope="module")
-def answers(queue: FitQueue) -> OpenSession:
+def answers(queue: Engine) -> OpenSession:
     """Four answers to each question, with weights that were explained."""
     n = 400
     about = {"clusters": np.array([f"question {i // 4}" for i in range(n)]), "weights": 1.0 + np.arange(n) % 3}

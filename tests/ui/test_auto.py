@@ -7,7 +7,7 @@ import numpy as np
 from calib.calibrators.auto import Judged, in_words
 from calib.data import Predictions
 from calib.formatting import for_terminal
-from calib.jobs import FitQueue
+from calib.engine import Engine
 from calib.plots import alt_text, figure_data
 from calib.plots.forest import member_rows
 from calib.ui.session import OpenSession
@@ -41,7 +41,7 @@ def test_the_figure_has_a_row_per_member_with_its_interval() -> None:
     assert set(figure_data(fig)["weight"].dropna()) == {0.7, 0.3, 0.0}
 
 
-def test_a_fit_shows_its_weights_and_what_the_folds_said(queue: FitQueue) -> None:
+def test_a_fit_shows_its_weights_and_what_the_folds_said(queue: Engine) -> None:
     logits, labels = simulate(60, 2)
     clustered = Predictions(logits, labels, ("a", "b"), sha256="auto", clusters=np.repeat(np.arange(20), 3).astype(str))
     session = fit(queue, OpenSession.from_data(clustered), "auto")
@@ -58,7 +58,7 @@ def test_a_fit_shows_its_weights_and_what_the_folds_said(queue: FitQueue) -> Non
     assert list(table["method"]) == [each.title for each in fitted.judged]
 
 
-def test_too_few_rows_are_said_and_nothing_is_drawn(queue: FitQueue) -> None:
+def test_too_few_rows_are_said_and_nothing_is_drawn(queue: Engine) -> None:
     few = Predictions(*simulate(24, 2), ("a", "b"), sha256="auto, few")
     app = open_page(PAGE, fit(queue, OpenSession.from_data(few), "auto"))
     assert clean(app)

@@ -10,7 +10,7 @@ from calib.calibrators.imax import IMaxBinning
 from calib.diagnostics import binning
 from calib.diagnostics.binning import binning_picture
 from calib.formatting import percent
-from calib.jobs import FitQueue, FitSpec
+from calib.engine import Engine, FitSpec
 from calib.plots.style import method_style
 from calib.ui.binning.view import own_bins
 from calib.ui.fits import ShownFit
@@ -72,7 +72,7 @@ def test_one_class_is_shown_without_ranks(sample_to_read: OpenSession) -> None:
     assert clean(app)
 
 
-def test_a_fitted_binning_is_shown_with_its_own_bins(queue: FitQueue, with_sample: OpenSession) -> None:
+def test_a_fitted_binning_is_shown_with_its_own_bins(queue: Engine, with_sample: OpenSession) -> None:
     part = with_sample.calibration
     for params in ({"n_bins": 6}, {"n_bins": 5, "share_classes": False}):
         spec = FitSpec("imax", params, data_key=with_sample.split_key)

@@ -23,7 +23,7 @@ from calib.evaluation.learning_curve import labels_needed, size_curve
 from calib.evaluation.recommendation import Recommendation, recommend
 from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
 from calib.formatting import brief, number, percent
-from calib.jobs import FitQueue
+from calib.engine import Engine
 from calib.plots.style import method_style
 from calib.registry import METHODS, calibrator, title_of
 from calib.ui.compare.kept import ENTRIES, MOST_ENTRIES
@@ -36,7 +36,7 @@ from tests.ui.conftest import FITTED, charts, clean, fit, group, open_page, open
 PAGE = "pages/2_Compare.py"
 
 
-def finish(app: AppTest, queue: FitQueue, session: OpenSession, kind: str) -> AppTest:
+def finish(app: AppTest, queue: Engine, session: OpenSession, kind: str) -> AppTest:
     """Wait for a study and draw the page again."""
     key = session.studies[kind].key
     (job,) = finished(queue, [key])
@@ -184,7 +184,7 @@ def test_scores_are_numbers_that_sort(with_fits: OpenSession) -> None:
 
 
 def test_a_fit_that_failed_is_named_with_its_reason(
-    queue: FitQueue, with_fits: OpenSession, monkeypatch: pytest.MonkeyPatch
+    queue: Engine, with_fits: OpenSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jobs = queue.snapshot(with_fits.specs)
     failed = replace(jobs[0], state="failed", message="it did not converge", result=None)
@@ -209,7 +209,7 @@ def test_draws_of_fewer_rows_cost_less_and_of_all_rows_there_is_one() -> None:
     assert fits_on_all_rows([25, 50, 100]) == (11 + 4.75) / 2
 
 
-def test_repeated_splits_on_demand(queue: FitQueue, with_fits: OpenSession) -> None:
+def test_repeated_splits_on_demand(queue: Engine, with_fits: OpenSession) -> None:
     app = folded(with_fits, "splits")
     assert not with_fits.studies
     only(app, with_fits, "splits", "temperature")
@@ -227,7 +227,7 @@ def test_repeated_splits_on_demand(queue: FitQueue, with_fits: OpenSession) -> N
     assert shown["NLL"].to_numpy() == pytest.approx(expected.to_numpy())
 
 
-def test_label_sizes_on_demand_with_an_answer(queue: FitQueue, with_fits: OpenSession) -> None:
+def test_label_sizes_on_demand_with_an_answer(queue: Engine, with_fits: OpenSession) -> None:
     app = only(folded(with_fits, "sizes"), with_fits, "sizes", "temperature")
     app.button(key="study/sizes/start").click().run()
     finish(app, queue, with_fits, "sizes")
@@ -239,7 +239,7 @@ def test_label_sizes_on_demand_with_an_answer(queue: FitQueue, with_fits: OpenSe
     assert labels_needed(curve, "Temperature", tolerance=0.05).sentence in said(app)
 
 
-def test_a_study_can_be_cancelled_and_goes_with_its_data(queue: FitQueue, with_fits: OpenSession) -> None:
+def test_a_study_can_be_cancelled_and_goes_with_its_data(queue: Engine, with_fits: OpenSession) -> None:
     app = folded(with_fits, "splits")
     app.button_group(key="compare/splits/number").set_value(50).run()
     app.button(key="study/splits/start").click().run()
@@ -318,7 +318,7 @@ def methods(app: AppTest) -> list[str]:
     return app.dataframe[0].value["method"].tolist()
 
 
-def test_counterparts_come_and_go(queue: FitQueue, with_sample: OpenSession) -> None:
+def test_counterparts_come_and_go(queue: Engine, with_sample: OpenSession) -> None:
     session = fit(queue, with_sample, "temperature", "platt", ("beta", {"share_classes": False}))
     asked = list(session.specs)
     app = folded(session, "scores", "maps")
@@ -352,12 +352,12 @@ def test_counterparts_come_and_go(queue: FitQueue, with_sample: OpenSession) -> 
     assert len(methods(app)) == 4
 
 
-def test_it_is_offered_only_where_there_is_something_to_share(queue: FitQueue, with_sample: OpenSession) -> None:
+def test_it_is_offered_only_where_there_is_something_to_share(queue: Engine, with_sample: OpenSession) -> None:
     session = fit(queue, with_sample, "temperature")
     assert "compare/sharing" not in [toggle.key for toggle in folded(session, "maps").toggle]
 
 
-def test_two_classes_share_one_map(queue: FitQueue) -> None:
+def test_two_classes_share_one_map(queue: Engine) -> None:
     logits, labels = simulate(n=300, n_classes=2)
     session = OpenSession.from_data(
         Predictions(logits, labels, ("no", "yes"), sha256="two classes, made for this test")

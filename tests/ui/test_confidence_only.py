@@ -15,7 +15,7 @@ from calib.data.checks.report import Report
 from calib.data.samples import load_sample
 from calib.evaluation import Evaluation
 from calib.export.calibrated import Rows, to_csv, to_npz
-from calib.jobs import FitQueue
+from calib.engine import Engine
 from calib.plots.style import method_style
 from calib.registry import calibrator, extras_for, presets
 from calib.ui.fits import ShownFit
@@ -26,17 +26,17 @@ FITTED = ("temperature", "geometric")
 
 
 @pytest.fixture
-def with_geometric(queue: FitQueue, with_sample: OpenSession) -> OpenSession:
+def with_geometric(queue: Engine, with_sample: OpenSession) -> OpenSession:
     return fit(queue, with_sample, *FITTED)
 
 
 @pytest.fixture
-def geometric_alone(queue: FitQueue, with_sample: OpenSession) -> OpenSession:
+def geometric_alone(queue: Engine, with_sample: OpenSession) -> OpenSession:
     return fit(queue, with_sample, "geometric")
 
 
 @pytest.mark.parametrize("path", one_of(PAGES, "pages/6_Over_underconfidence.py"))
-def test_every_page_draws_beside_others_and_alone(path: str, queue: FitQueue, with_geometric: OpenSession) -> None:
+def test_every_page_draws_beside_others_and_alone(path: str, queue: Engine, with_geometric: OpenSession) -> None:
     assert clean(open_page(path, with_geometric))
     alone = fit(queue, OpenSession.from_data(with_geometric.data, sample=SAMPLE), "geometric")
     assert clean(open_page(path, alone))
@@ -49,7 +49,7 @@ def test_every_page_draws_beside_others_and_alone(path: str, queue: FitQueue, wi
         "pages/7_Calibration_maps.py",
     ),
 )
-def test_two_classes_make_no_map_of_a_confidence(path: str, queue: FitQueue) -> None:
+def test_two_classes_make_no_map_of_a_confidence(path: str, queue: Engine) -> None:
     opened = fit(queue, OpenSession.from_data(load_sample("odd-digits-adaboost")), "geometric", "platt")
     app = open_page(path, opened)
     assert clean(app)

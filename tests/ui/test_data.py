@@ -15,10 +15,10 @@ from calib.data import limits
 from calib.data.samples import SAMPLES
 from calib.formatting import percent
 from calib.settings import SETTINGS
+from calib.store import Configuration
 from calib.ui.data import upload as limits_view
 from calib.ui.data.upload import LARGEST
 from calib.ui.session import SESSION, OpenSession
-from calib.workspace import Configuration
 from tests.conftest import simulate
 from tests.ui.conftest import SAMPLE, click, facts, npz, open_page, said, upload_file
 

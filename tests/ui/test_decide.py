@@ -17,7 +17,7 @@ from calib.decisions.shifted_decision import cut_at_rate
 from calib.diagnostics.risk_coverage import answerable, risk_coverage
 from calib.evaluation import evaluate
 from calib.formatting import class_in_words, number, percent, round_percent
-from calib.jobs import FitQueue
+from calib.engine import Engine
 from calib.numerics import softmax
 from calib.ui import fits
 from calib.ui.decide.another_rate import filled
@@ -265,7 +265,7 @@ def test_costs_that_look_swapped_are_pointed_out_and_empty_cells_named(sample_to
     assert "digit 4" in app.warning[0].value and "digit 7" in app.warning[0].value
 
 
-def test_of_many_classes_the_errors_that_do_not_cost_1_are_listed(queue: FitQueue) -> None:
+def test_of_many_classes_the_errors_that_do_not_cost_1_are_listed(queue: Engine) -> None:
     session = OpenSession.from_data(load_sample("simulated-100"))
     app = by_costs(session)
     assert clean(app)

@@ -31,7 +31,7 @@ from calib.export.model_card import WITHOUT_CALIB
 from calib.export.pyfunc import _load_pyfunc
 from calib.export.runtime import ExportedCalibrator
 from calib.formatting import number, signed
-from calib.jobs import FitQueue
+from calib.engine import Engine
 from calib.numerics import softmax
 from calib.plots.style import method_style
 from calib.registry import calibrator
@@ -221,7 +221,7 @@ def test_what_takes_seconds_is_built_on_request_and_stays_until_the_fits_change(
 @pytest.mark.long
 @pytest.mark.parametrize(("sample", "table"), [("clinic-tumours", "panel"), ("simulated-answers", "answers")])
 def test_the_report_is_one_of_the_data_unless_a_comparison_is_asked_for(
-    queue: FitQueue, sample: str, table: str
+    queue: Engine, sample: str, table: str
 ) -> None:
     session = fit(queue, OpenSession.from_data(load_sample(sample), sample=sample), "platt")
     app = open_page("pages/5_Export.py", session)
@@ -237,7 +237,7 @@ def test_the_report_is_one_of_the_data_unless_a_comparison_is_asked_for(
 
 
 @pytest.mark.long
-def test_a_file_is_built_while_one_looks_elsewhere(queue: FitQueue, with_fits: OpenSession) -> None:
+def test_a_file_is_built_while_one_looks_elsewhere(queue: Engine, with_fits: OpenSession) -> None:
     app = open_page("pages/2_Compare.py", with_fits)
     app.button(key="compare/report/build").click().run()
     (spec,) = with_fits.studies.values()
@@ -249,7 +249,7 @@ def test_a_file_is_built_while_one_looks_elsewhere(queue: FitQueue, with_fits: O
 
 
 @pytest.mark.long
-def test_building_a_file_can_be_stopped_and_tried_again(queue: FitQueue, with_fits: OpenSession) -> None:
+def test_building_a_file_can_be_stopped_and_tried_again(queue: Engine, with_fits: OpenSession) -> None:
     app = open_page("pages/2_Compare.py", with_fits)
     app.button(key="compare/report/build").click().run()
     (spec,) = with_fits.studies.values()
@@ -278,7 +278,7 @@ def test_files_are_offered_in_one_way_only() -> None:
 
 
 @pytest.fixture
-def shown(queue: FitQueue, with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch):
+def shown(queue: Engine, with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch):
     """The table of the fits, the fits, and the Compare page that has drawn itself of them."""
     app = open_page("pages/2_Compare.py", fit(queue, with_sample, "temperature", "isotonic"))
     assert not app.exception

@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib import hardware
-from calib.jobs import FitQueue
+from calib.engine import Engine
 from calib.registry import METHODS
 from calib.ui import fits
 from calib.ui.fit import view as parameters
@@ -22,12 +22,12 @@ from tests.conftest import simulate
 from tests.ui.conftest import fit, group, open_page, opened, said, twice, unfold
 
 
-def add(session: OpenSession, queue: FitQueue, n_bins: int) -> str:
+def add(session: OpenSession, queue: Engine, n_bins: int) -> str:
     return list(fit(queue, session, ("imax", {"n_bins": n_bins})).specs)[-1]
 
 
 def test_the_others_keep_their_marker_and_dash(
-    with_sample: OpenSession, queue: FitQueue, three: list[str], monkeypatch: pytest.MonkeyPatch
+    with_sample: OpenSession, queue: Engine, three: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened(monkeypatch, with_sample)
     before = {one.key: one.style for one in fits.shown_fits(with_sample)}
@@ -49,7 +49,7 @@ def pills(app: AppTest):
 
 
 def test_a_fit_in_the_place_of_a_removed_one_is_chosen(
-    with_sample: OpenSession, queue: FitQueue, three: list[str]
+    with_sample: OpenSession, queue: Engine, three: list[str]
 ) -> None:
     app = open_page("pages/6_Over_underconfidence.py", with_sample)
     pills(app).set_value(three[:2]).run()
@@ -62,7 +62,7 @@ def test_a_fit_in_the_place_of_a_removed_one_is_chosen(
 
 
 @pytest.fixture
-def three(with_sample: OpenSession, queue: FitQueue) -> list[str]:
+def three(with_sample: OpenSession, queue: Engine) -> list[str]:
     """Keys of three finished fits."""
     return [add(with_sample, queue, n_bins) for n_bins in (10, 20, 30)]
 
@@ -80,7 +80,7 @@ PAGES = [
     ("path", "key"), [PAGES[0], *(pytest.param(*page, marks=pytest.mark.long) for page in PAGES[1:])]
 )
 def test_what_was_left_out_stays_out_when_a_fit_finishes(
-    with_sample: OpenSession, queue: FitQueue, three: list[str], path: str, key: str
+    with_sample: OpenSession, queue: Engine, three: list[str], path: str, key: str
 ) -> None:
     question = key.rpartition("/")[0]
     app = unfold(open_page(path, with_sample), question)
@@ -96,7 +96,7 @@ def test_what_was_left_out_stays_out_when_a_fit_finishes(
 
 
 def test_a_click_on_a_page_drawn_before_the_fit_finished_counts(
-    with_sample: OpenSession, queue: FitQueue, three: list[str]
+    with_sample: OpenSession, queue: Engine, three: list[str]
 ) -> None:
     app = open_page("pages/6_Over_underconfidence.py", with_sample)
     new = add(with_sample, queue, 40)
@@ -104,7 +104,7 @@ def test_a_click_on_a_page_drawn_before_the_fit_finished_counts(
     assert set(group(app, "confidence/methods").value) == {RAW, three[0], new}
 
 
-def test_a_method_left_out_returns_left_out(with_sample: OpenSession, queue: FitQueue, three: list[str]) -> None:
+def test_a_method_left_out_returns_left_out(with_sample: OpenSession, queue: Engine, three: list[str]) -> None:
     app = open_page("pages/6_Over_underconfidence.py", with_sample)
     group(app, "confidence/methods").set_value([RAW, three[0], three[2]]).run()
     removed = with_sample.specs.pop(three[1])
@@ -114,7 +114,7 @@ def test_a_method_left_out_returns_left_out(with_sample: OpenSession, queue: Fit
     assert set(group(app, "confidence/methods").value) == {RAW, three[0], three[2]}
 
 
-def test_the_method_looked_at_closely_stays(with_sample: OpenSession, queue: FitQueue, three: list[str]) -> None:
+def test_the_method_looked_at_closely_stays(with_sample: OpenSession, queue: Engine, three: list[str]) -> None:
     app = open_page("pages/6_Over_underconfidence.py", with_sample)
     shown = group(app, "confidence/closer").value
     chosen = next(key for key in three if key != shown)
@@ -129,7 +129,7 @@ def test_the_method_looked_at_closely_stays(with_sample: OpenSession, queue: Fit
 
 
 def test_the_calibrator_to_export_stays_once_it_is_chosen(
-    with_sample: OpenSession, queue: FitQueue, three: list[str]
+    with_sample: OpenSession, queue: Engine, three: list[str]
 ) -> None:
     app = open_page("pages/5_Export.py", with_sample)
     chosen = next(key for key in three if key != app.selectbox(key="export/calibrator").value)
@@ -222,7 +222,7 @@ def test_what_was_used_is_on_each_result(with_fits: OpenSession) -> None:
 
 
 def test_the_same_fit_elsewhere_takes_the_place_of_the_first(
-    queue: FitQueue, with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch
+    queue: Engine, with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened(monkeypatch, with_sample)
     for chosen in ({}, {"device": "cpu"}, {"device": "cpu", "n_inducing": 5}):
@@ -233,7 +233,7 @@ def test_the_same_fit_elsewhere_takes_the_place_of_the_first(
 
 
 def test_fits_of_another_split_are_named_and_fitted_again_in_one_click(
-    queue: FitQueue, with_sample: OpenSession, three: list[str]
+    queue: Engine, with_sample: OpenSession, three: list[str]
 ) -> None:
     before = [(spec.method, spec.params) for spec in with_sample.specs.values()]
     with_sample.split(0.3, 7)
@@ -260,7 +260,7 @@ def test_what_is_recommended_is_fitted_and_compared_in_one_click(
 
 
 @pytest.mark.parametrize("n_rows", [300, 999, 1000])
-def test_nothing_is_recommended_that_the_page_warns_of(queue: FitQueue, n_rows: int) -> None:
+def test_nothing_is_recommended_that_the_page_warns_of(queue: Engine, n_rows: int) -> None:
     session = twice(*simulate(n_rows))
     app = open_page("pages/1_Fit.py", session)
     assert not app.warning

@@ -17,7 +17,7 @@ from calib.data.samples import load_sample
 from calib.diagnostics.separation import Explanation, PrincipalPlane, Sides, Timed, explain
 from calib.diagnostics.separation_study import WAYS, ExplainedInput, SeparationCosts, Tradeoff, listed
 from calib.formatting import percent
-from calib.jobs import FitQueue
+from calib.engine import Engine
 from calib.metrics.bootstrap import Interval
 from calib.ui.geometry import state as geometry_study
 from calib.ui.geometry import text as geometry_words
@@ -50,7 +50,7 @@ def with_numbers(n: int = 200, n_classes: int = 3, d: int = 4, dtype: type = np.
     )  # fmt: skip
 
 
-def test_without_features_one_line_says_so_and_the_sample_is_one_click_away(queue: FitQueue) -> None:
+def test_without_features_one_line_says_so_and_the_sample_is_one_click_away(queue: Engine) -> None:
     app = open_page(PAGE, OpenSession.from_data(load_sample("breast-cancer-bayes"), sample="breast-cancer-bayes"))
     assert "these data hold no features, train_features and train_labels" in said(app)
     assert not charts(app)
@@ -103,7 +103,7 @@ def test_the_chosen_input_is_explained_in_two_pictures(sample_to_read: OpenSessi
     assert "250 training inputs on two principal components" in alternatives(app)
 
 
-def test_a_fit_says_its_confidence_and_is_not_offered_again(queue: FitQueue, with_sample: OpenSession) -> None:
+def test_a_fit_says_its_confidence_and_is_not_offered_again(queue: Engine, with_sample: OpenSession) -> None:
     app = opened(fit(queue, with_sample, "geometric"))
     assert "Confidence of the fitted calibrators in this prediction: Geometric" in said(app)
     assert "turns this into a calibrator" not in said(app)
@@ -111,7 +111,7 @@ def test_a_fit_says_its_confidence_and_is_not_offered_again(queue: FitQueue, wit
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_rows_of_numbers_are_shown_as_numbers(queue: FitQueue, dtype: type, n_classes: int) -> None:
+def test_rows_of_numbers_are_shown_as_numbers(queue: Engine, dtype: type, n_classes: int) -> None:
     app = opened(OpenSession.from_data(with_numbers(n_classes=n_classes, dtype=dtype)))
     assert len(charts(app)) == 4
     assert not app.get("image")
@@ -120,13 +120,13 @@ def test_rows_of_numbers_are_shown_as_numbers(queue: FitQueue, dtype: type, n_cl
     assert "PCA" in {option.content if hasattr(option, "content") else str(option) for option in offered}
 
 
-def test_two_classes_with_images(queue: FitQueue) -> None:
+def test_two_classes_with_images(queue: Engine) -> None:
     app = opened(OpenSession.from_data(load_sample("odd-digits-adaboost"), sample="odd-digits-adaboost"))
     assert "well inside their predicted class" in said(app)
     assert len(charts(app)) == 4
 
 
-def test_a_predicted_class_absent_from_training_has_no_finite_separation(queue: FitQueue) -> None:
+def test_a_predicted_class_absent_from_training_has_no_finite_separation(queue: Engine) -> None:
     data = with_numbers()
     assert data.train_labels is not None
     lacking = replace(data, train_labels=np.where(data.train_labels == 2, 1, data.train_labels), sha256="lacking")
@@ -138,7 +138,7 @@ def test_a_predicted_class_absent_from_training_has_no_finite_separation(queue: 
     assert "separation is −∞" in said(opened(OpenSession.from_data(only)))
 
 
-def test_the_tradeoff_is_measured_on_request_and_can_be_stopped(queue: FitQueue) -> None:
+def test_the_tradeoff_is_measured_on_request_and_can_be_stopped(queue: Engine) -> None:
     session = OpenSession.from_data(with_numbers())
     app = opened(session)
     names = group(app, "geometry/reductions")
@@ -158,7 +158,7 @@ def test_the_tradeoff_is_measured_on_request_and_can_be_stopped(queue: FitQueue)
     assert app.button(key="geometry/measure")
 
 
-def test_what_takes_too_long_is_left_out_and_said(queue: FitQueue, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_takes_too_long_is_left_out_and_said(queue: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(geometry_study, "SECONDS", 0.0)
     app = opened(OpenSession.from_data(with_numbers(n=400)))
     assert "this is a random draw of 64 of 200 test rows and 64 of 200 calibration rows" in said(app)

@@ -8,7 +8,7 @@ from queue import SimpleQueue
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from calib.jobs import FitQueue
+from calib.engine import Engine
 from calib.ui import fits
 from calib.ui.server import guard
 
@@ -55,6 +55,6 @@ def test_messages_that_no_page_sends_are_dropped() -> None:
     assert handed_on == ["stop_script", "app_heartbeat"]
 
 
-def test_the_queue_outlives_the_cache_of_streamlit(queue: FitQueue) -> None:
+def test_the_queue_outlives_the_cache_of_streamlit(queue: Engine) -> None:
     guard.st.cache_resource.clear()
     assert fits.queue() is queue

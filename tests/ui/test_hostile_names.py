@@ -20,7 +20,7 @@ from calib.data.event import Event
 from calib.data.interpret.roles import ColumnRole
 from calib.data.predictions import Predictions
 from calib.export import writer
-from calib.jobs import FitQueue
+from calib.engine import Engine
 from calib.ui.session import OpenSession
 from calib.ui.text import literal
 from tests.conftest import ROOT, simulate
@@ -55,12 +55,12 @@ def everything(n: int, n_classes: int) -> Predictions:
 
 
 @pytest.fixture(scope="module")
-def hostile(queue: FitQueue) -> OpenSession:
+def hostile(queue: Engine) -> OpenSession:
     return fit(queue, OpenSession.from_data(everything(400, 4)), "temperature", "isotonic")
 
 
 @pytest.fixture(scope="module")
-def with_event(queue: FitQueue) -> OpenSession:
+def with_event(queue: Engine) -> OpenSession:
     return fit(queue, OpenSession.from_data(everything(400, 2)), "temperature", "isotonic")
 
 

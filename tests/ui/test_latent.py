@@ -15,7 +15,7 @@ from calib.data import Predictions
 from calib.data.samples import load_sample
 from calib.diagnostics.latent_effect import ConfidenceEffect, effect_curve
 from calib.formatting import listed
-from calib.jobs import FitQueue
+from calib.engine import Engine
 from calib.ui.latent.text import against_others, against_temperature, becomes, collapsed, finding, least_sure, level
 from calib.ui.session import OpenSession
 from tests.conftest import finished, simulate
@@ -42,7 +42,7 @@ def alternatives(app: AppTest) -> str:
 
 
 @pytest.fixture(scope="module")
-def several(queue: FitQueue) -> OpenSession:
+def several(queue: Engine) -> OpenSession:
     plain, probs = ("gpcalib", QUICK), ("gpcalib", {**QUICK, "inputs": "probs"})
     return fit(queue, sample("simulated-100"), ("temperature", {}), plain, probs)
 
@@ -60,7 +60,7 @@ def test_one_fit_says_its_finding_first_and_follows_a_confidence(fits_to_read: O
     assert len(charts(unfold(app, *FOLDED))) == 3
 
 
-def test_the_fit_it_lacks_is_one_click_away(queue: FitQueue) -> None:
+def test_the_fit_it_lacks_is_one_click_away(queue: Engine) -> None:
     session = sample("digits-cnn")
     app = open_page(PAGE, session)
     assert "no GPcalib fit is finished yet" in said(app)
@@ -91,7 +91,7 @@ def test_probability_space_keeps_the_page_whole(fits_to_read: OpenSession) -> No
     said(app)
 
 
-def test_without_temperature_nothing_is_compared_with_it(queue: FitQueue) -> None:
+def test_without_temperature_nothing_is_compared_with_it(queue: Engine) -> None:
     app = open_page(PAGE, fit(queue, sample("digits-cnn"), ("gpcalib", QUICK)))
     assert "Temperature" not in said(app)
     assert '"name":"temperature"' not in alternatives(app).replace(" ", "")
@@ -142,7 +142,7 @@ def awkward() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     [pytest.param(name, marks=[pytest.mark.long] * (name != "constant logits")) for name in awkward()],
 )
 @pytest.mark.parametrize("inputs", ["logits", pytest.param("probs", marks=pytest.mark.long)])
-def test_awkward_data_are_drawn(queue: FitQueue, name: str, inputs: str) -> None:
+def test_awkward_data_are_drawn(queue: Engine, name: str, inputs: str) -> None:
     logits, labels = awkward()[name]
     names = tuple(f"c{k}" for k in range(logits.shape[1]))
     session = OpenSession.from_data(Predictions(logits, labels, names, sha256=name))
@@ -154,7 +154,7 @@ def test_awkward_data_are_drawn(queue: FitQueue, name: str, inputs: str) -> None
     said(app)
 
 
-def test_a_collapsed_fit_says_so_and_gives_no_certainty(queue: FitQueue) -> None:
+def test_a_collapsed_fit_says_so_and_gives_no_certainty(queue: Engine) -> None:
     app = open_page(PAGE, fit(queue, sample("odd-digits-adaboost"), ("gpcalib", {})))
     assert "its kernel variance went to 0" in app.markdown[0].value
     assert "uncertainty is unknown" in app.markdown[0].value

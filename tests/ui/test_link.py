@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import io
 import shutil
-import sys
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -15,51 +16,71 @@ from streamlit.testing.v1 import AppTest
 
 from calib.data import inspect
 from calib.decisions import AnswerAbove
-from calib.diagnostics.judgement import fit_method_and_judge
-from calib.jobs import FitQueue, FitSpec
-from calib.jobs.executor import Executor
-from calib.ui import fits, link, restore
+from calib.engine import Engine, FitSpec
+from calib.store import Configuration, Keeper, link_name
+from calib.store.index import Store
+from calib.ui import fits, restore
 from calib.ui.server import memory
 from calib.ui.session import SESSION, VIEWPOINT, Carried, OpenSession, Reading
-from calib.workspace import Configuration, Keeper, entry_id
 from tests.conftest import ROOT, finished, simulate, wait_until
 from tests.ui.conftest import SAMPLE, group, npz, open_page, said
 
 
 class Server:
-    """What a server process holds: its queue and its keeper; starting anew forgets both, and keeps the workers."""
+    """What a server process holds: its engine and its keeper; starting anew forgets both, and keeps the workers."""
 
-    def __init__(self, root: Path, executor: Executor, monkeypatch: pytest.MonkeyPatch):
-        self.root, self._executor, self._monkeypatch = root, executor, monkeypatch
-        monkeypatch.setattr(FitQueue, "warm_up", lambda queue: None)  # no fit here waits for imports
-        monkeypatch.setattr(link, "visitor_address", str)  # AppTest has no connection
-        self.started: list[tuple[FitQueue, Keeper]] = []
+    def __init__(self, root: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch):
+        self.root, self.engine, self._monkeypatch = root, engine, monkeypatch
+        monkeypatch.setattr(Engine, "warm_up", lambda engine: None)  # no fit here waits for imports
+        monkeypatch.setattr("calib.store.saving.AGAIN", 0.0)
+        self.started: list[Keeper] = []
         self.start()
 
     def start(self) -> None:
-        keeper = Keeper(Configuration(self.root), pause=lambda failures: 0.01)
-        queue = FitQueue(self._executor, fit=fit_method_and_judge, on_done=keeper.keep_fit)
-        self.started.append((queue, keeper))
-        self._monkeypatch.setattr(fits, "queue", lambda: queue)
-        self._monkeypatch.setattr(link, "keeper", lambda: keeper)
+        self.forget()
+        keeper = Keeper(Configuration(self.root))
+        self.started.append(keeper)
+        self._monkeypatch.setattr(self.engine, "_on_done", keeper.keep_fit)
         self._monkeypatch.setattr("calib.ui.link.keeper", lambda: keeper)
         self._monkeypatch.setattr("calib.ui.restore.keeper", lambda: keeper)
 
+    def forget(self) -> None:
+        """Forget all fits, as a process that ended."""
+        for job in self.engine.snapshot():
+            self.engine.cancel(job.key)
+        self.engine._tasks.clear()
+
     def written(self) -> None:
-        """Wait until everything handed over is on disk."""
-        keeper = self.started[-1][1]
-        for queue in (keeper._small, keeper._large):
-            queue.put("the end", int).result(timeout=300)
+        """Wait until everything handed over is on disk, or failed to be."""
+        keeper = self.started[-1]
+        wait_until(lambda: not any(link.saving for link in list(keeper._links.values())))
+
+    def names(self, kind: str) -> set[str]:
+        """The keys of what is stored of a kind."""
+        return {key for found, key in stored(self.root) if found == kind}
+
+    def change(self, statement: str, *values: object) -> None:
+        """Change the index as an accident would."""
+        with closing(sqlite3.connect(self.root / "index.sqlite")) as db, db:
+            db.execute(statement, values)
 
 
 @pytest.fixture
-def server(queue: FitQueue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    made = Server(tmp_path / "workspace", queue._executor, monkeypatch)
+def server(queue: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    made = Server(tmp_path / "workspace", queue, monkeypatch)
     yield made
-    for each, keeper in made.started:
-        for job in each.snapshot():
-            each.cancel(job.key)
+    made.forget()
+    for keeper in made.started:
         keeper.close()
+
+
+def stored(root: Path) -> set[tuple[str, str]]:
+    """Kind and key of all that is stored."""
+    if not (root / "index.sqlite").exists():
+        return set()
+    with closing(sqlite3.connect(root / "index.sqlite")) as db:
+        found = set(db.execute("SELECT kind, key FROM records WHERE record IS NOT NULL"))
+    return found | {("array", path.name) for path in (root / "arrays").glob("*")}
 
 
 def uploaded(name: str = "mine.npz", seed: int = 1, rows: int = 300) -> OpenSession:
@@ -91,15 +112,16 @@ def follow(token: str, page: str = "app.py") -> AppTest:
     return app
 
 
-def files(root: Path) -> set[str]:
-    return {path.parent.name for path in root.rglob("*") if path.is_file() and path.name != "lock"}
+def kinds(server: Server) -> set[str]:
+    """Of what something is stored."""
+    return {kind for kind, _ in stored(server.root)}
 
 
-def test_nothing_is_kept_before_data_are_open(server: Server, tmp_path: Path) -> None:
+def test_nothing_is_kept_before_data_are_open(server: Server) -> None:
     app = open_page("app.py")
     server.written()
     assert "w" not in app.query_params
-    assert not files(tmp_path)
+    assert not kinds(server)
 
 
 def test_a_link_brings_back_data_split_fits_and_settings_after_a_restart(server: Server) -> None:
@@ -108,7 +130,7 @@ def test_a_link_brings_back_data_split_fits_and_settings_after_a_restart(server:
     submit(session, "temperature")
     submit(session, "isotonic", share_classes=False)
     finish(session)
-    decided = next(iter(session.specs))
+    decided, before = next(iter(session.specs)), fits.queue().snapshot(session.specs)
     session.carried[decided] = Carried(AnswerAbove(threshold=0.9, chosen="by hand"))
     app = open_page("app.py", session)
     token = app.query_params["w"]
@@ -128,7 +150,7 @@ def test_a_link_brings_back_data_split_fits_and_settings_after_a_restart(server:
     assert back.data.sha256 == session.data.sha256
     assert [(f.level, f.message) for f in back.data.findings] == [(f.level, f.message) for f in session.data.findings]
     assert again.session_state["fit/methods"] == ["temperature", "beta"]
-    jobs, before = fits.queue().snapshot(back.specs), server.started[0][0].snapshot(session.specs)
+    jobs = fits.queue().snapshot(back.specs)
     assert [job.state for job in jobs] == ["done", "done"]
     for now, then in zip(jobs, before, strict=True):
         assert (now.key, now.seconds) == (then.key, then.seconds)
@@ -218,15 +240,14 @@ def test_a_refresh_while_a_fit_runs_follows_the_same_fit(server: Server) -> None
     finish(back)
 
 
-def test_a_damaged_fit_and_one_that_was_removed_are_told_apart(server: Server, tmp_path: Path) -> None:
+def test_a_damaged_fit_and_one_that_was_removed_are_told_apart(server: Server) -> None:
     session = uploaded()
     damaged, removed = submit(session, "temperature"), submit(session, "vector")
     finish(session)
     token = open_page("app.py", session).query_params["w"]
     server.written()
-    record = tmp_path / "workspace" / "fits" / damaged
-    record.write_bytes(record.read_bytes()[:-20])
-    server.started[0][1]._items.remove("fits", removed)
+    server.change("UPDATE records SET record = replace(record, '1', '2') WHERE key = ?", damaged)
+    server.change("DELETE FROM records WHERE key = ?", removed)
     server.start()
     again = follow(token, "pages/1_Fit.py")
     assert restore.DAMAGED in said(again)
@@ -234,27 +255,28 @@ def test_a_damaged_fit_and_one_that_was_removed_are_told_apart(server: Server, t
 
 
 @pytest.mark.long
-def test_damaged_data_are_said_and_the_next_upload_stores_them_anew(server: Server, tmp_path: Path) -> None:
-    session = uploaded()
+def test_damaged_data_are_said_and_the_next_upload_stores_them_anew(server: Server) -> None:
+    session = uploaded(rows=50_000)
     token = open_page("app.py", session).query_params["w"]
     server.written()
-    file = tmp_path / "workspace" / "data" / session.data.sha256
+    server.start()
+    (file,) = (server.root / "arrays").iterdir()
     content = bytearray(file.read_bytes())
     content[-1] ^= 1
     file.write_bytes(content)
     again = follow(token)
     assert not again.exception
-    assert "damaged on disk" in " ".join(element.value for element in (*again.warning, *again.error, *again.info))
+    assert "damaged on disk" in said(again)
     assert "w" not in again.query_params
-    token = open_page("app.py", uploaded()).query_params["w"]
+    token = open_page("app.py", uploaded(rows=50_000)).query_params["w"]
     server.written()
     assert SESSION in follow(token).session_state
 
 
-def test_a_sample_comes_back_without_a_copy(server: Server, with_sample: OpenSession, tmp_path: Path) -> None:
+def test_a_sample_comes_back_without_a_copy(server: Server, with_sample: OpenSession) -> None:
     token = open_page("app.py", with_sample).query_params["w"]
     server.written()
-    assert files(tmp_path) == {"links"}
+    assert kinds(server) == {"link"}
     assert follow(token).session_state[SESSION].sample == SAMPLE
 
 
@@ -281,10 +303,10 @@ def test_other_data_get_another_link_and_the_first_still_leads_to_the_first(serv
     assert names == ["first", "second"]
 
 
-def test_the_same_bytes_are_stored_once_and_names_stay_with_their_owner(server: Server, tmp_path: Path) -> None:
+def test_the_same_bytes_are_stored_once_and_names_stay_with_their_owner(server: Server) -> None:
     mine, theirs = (open_page("app.py", uploaded(name)).query_params["w"] for name in ("mine.npz", "secret.npz"))
     server.written()
-    assert len(list((tmp_path / "workspace" / "data").iterdir())) == 1
+    assert len(server.names("data")) == 1
     assert "secret" not in said(follow(mine))
     # One deletes: the other's data stay.
     app = follow(theirs)
@@ -309,41 +331,42 @@ def test_large_data_leave_the_memory_once_they_are_on_disk_and_are_shared(server
         assert not session.data.logits.flags.writeable
         np.testing.assert_array_equal(session.data.logits, before)
     assert [session.data.name for session in sessions] == ["0", "1"]
-    assert len(list((server.root / "data").iterdir())) == 1
+    assert len(server.names("array")) == 1
 
 
-def test_a_link_waits_while_the_server_has_no_room(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_to_more_than_a_visitor_may_hold_stays_in_the_address(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     token = open_page("app.py", uploaded()).query_params["w"]
     server.written()
-    most = memory.MOST_OF_ONE
-    monkeypatch.setattr(memory, "MOST_OF_ONE", 1000)
-    app = follow(token)
-    assert not app.exception
-    assert "you would hold" in said(app)
-    assert app.query_params["w"] == token
-    monkeypatch.setattr(memory, "MOST_OF_ONE", most)
+    with monkeypatch.context() as small:
+        small.setattr("calib.ui.server.memory.MOST_OF_ONE", 1000)
+        app = follow(token)
+        assert not app.exception
+        assert "one visitor may hold" in said(app)
+        assert app.query_params["w"] == token
     assert SESSION in follow(token).session_state
 
 
-def test_deleting_leaves_no_file_and_nothing_open(server: Server, tmp_path: Path) -> None:
-    app = open_page("app.py", uploaded("first.npz", 1))
+def test_deleting_leaves_no_file_and_nothing_open(server: Server) -> None:
+    app = open_page("app.py", uploaded("first.npz", 1, rows=50_000))
     session = app.session_state[SESSION] = uploaded("second.npz", 2)
     submit(session, "temperature")
     finish(session)
     app.run()
     server.written()
-    assert files(tmp_path) - {"links"} != set()
+    assert kinds(server) == {"data", "fit", "link", "array"}
     app.button("link/delete").click().run()
     assert not app.exception
     server.written()
-    assert not files(tmp_path)
+    assert not kinds(server)
     assert SESSION not in app.session_state
     assert not fits.queue().snapshot()
     app.run()
     assert "w" not in app.query_params
 
 
-def test_private_mode_removes_what_was_written_and_writes_nothing(server: Server, tmp_path: Path) -> None:
+def test_private_mode_removes_what_was_written_and_writes_nothing(server: Server) -> None:
     session = uploaded()
     app = open_page("app.py", session)
     token = app.query_params["w"]
@@ -357,7 +380,7 @@ def test_private_mode_removes_what_was_written_and_writes_nothing(server: Server
     app.session_state[SESSION] = uploaded("other.npz", 3)
     app.run()
     server.written()
-    assert not files(tmp_path)
+    assert not kinds(server)
     assert "private mode was chosen" in said(follow(token))
     app.toggle("link/private").set_value(False).run()
     server.written()
@@ -389,12 +412,12 @@ def test_back_leads_to_the_data_that_were_open_before(server: Server) -> None:
 
 def test_back_to_data_that_are_gone_says_so_and_stops_nothing(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     app = open_page("app.py", uploaded())
-    gone, keeper = app.query_params["w"], server.started[-1][1]
+    gone, keeper = app.query_params["w"], server.started[-1]
     second = uploaded("other.npz", 3)
     app.session_state[SESSION] = second
     app.run()
     server.written()
-    keeper.forget(entry_id(gone))
+    keeper.forget(link_name(gone))
     stopped = []
     monkeypatch.setattr(fits, "stop", lambda session, why="": stopped.append(session))
     app.query_params["w"] = gone
@@ -403,30 +426,27 @@ def test_back_to_data_that_are_gone_says_so_and_stops_nothing(server: Server, mo
     assert "could not be opened again. Nothing is kept under this link" in said(app)
 
 
-def test_nothing_is_written_while_nothing_changes(server: Server, tmp_path: Path) -> None:
+def test_nothing_is_written_while_nothing_changes(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     app = open_page("pages/1_Fit.py", uploaded())
     server.written()
-    (file,) = (tmp_path / "workspace" / "links").iterdir()
-    assert file.stem == entry_id(app.query_params["w"])
-    before = file.stat().st_ino
+    assert server.names("link") == {link_name(app.query_params["w"])}
+    for name in ("put", "put_link"):
+        monkeypatch.setattr(Store, name, lambda *_: pytest.fail("something was written"))
     app.run()
     app.switch_page("pages/3_Reliability.py").run()
     server.written()
-    assert file.stat().st_ino == before
+    assert "Saved." in said(app.switch_page("app.py").run())
 
 
 def broken(*args: object, **options: object) -> None:
-    raise OSError(errno.ENOSPC, "No space left on device", "/srv/workspace/making/0")
-
-
-KEEPER = sys.modules["calib.workspace.keeper"]
+    raise OSError(errno.ENOSPC, "No space left on device", "/srv/workspace/arrays/0")
 
 
 def test_a_full_disk_is_said_without_its_place_and_saving_goes_on_by_itself(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as full:
-        full.setattr(KEEPER, "put_data", broken)
+        full.setattr("calib.store.saving.put_data", broken)
         app = open_page("app.py", uploaded())
         server.written()
         app.run()
@@ -436,10 +456,9 @@ def test_a_full_disk_is_said_without_its_place_and_saving_goes_on_by_itself(
         assert "Saved." not in said(app)
         app.switch_page("pages/3_Reliability.py").run()
         assert "Not kept on disk" in said(app)  # on every page, until it is
-    session = app.session_state[SESSION]
-    wait_until(lambda: (server.root / "data" / session.data.sha256).exists())
-    server.written()
     app.switch_page("app.py").run()
+    server.written()
+    app.run()
     assert "Not kept on disk" not in said(app)
     assert "Saved." in said(app)
 
@@ -451,7 +470,7 @@ def test_a_fit_that_was_not_kept_is_never_called_saved(
     session = uploaded()
     app = None if before else open_page("app.py", session)
     with monkeypatch.context() as full:
-        full.setattr(KEEPER, "put_fit", broken)
+        full.setattr("calib.store.saving.put_job", broken)
         key = submit(session, "temperature")
         if app is not None:
             app.run()  # the link leads to it before it is done
@@ -485,7 +504,7 @@ def test_deleting_on_a_disk_that_cannot_be_written_says_so_and_can_be_done_again
     token = app.query_params["w"]
     server.written()
     with monkeypatch.context() as disk:
-        disk.setattr("calib.workspace.files.Items.remove", read_only)
+        disk.setattr("calib.store.index._delete", read_only)
         app.button("link/delete").click().run()
         assert not app.exception
         assert "were deleted" not in said(app)
@@ -502,7 +521,7 @@ def test_deleting_on_a_disk_that_cannot_be_written_says_so_and_can_be_done_again
     assert "were deleted" in said(app)
     assert "w" not in app.query_params
     server.written()
-    assert not files(server.root)
+    assert not kinds(server)
     assert "Nothing is kept" in said(follow(token))
 
 
@@ -513,24 +532,42 @@ def test_what_was_deleted_in_another_window_is_not_written_again(server: Server)
     mine.button("link/delete").click().run()
     other.run()
     server.written()
-    assert not files(server.root)
+    assert not kinds(server)
     assert "deleted in another window" in said(other)
     assert "Saved." not in said(other)
 
 
-def test_a_workspace_that_vanished_is_written_anew(server: Server) -> None:
+def test_what_was_deleted_on_one_of_two_servers_is_not_written_again_by_the_other(server: Server) -> None:
     session = uploaded()
+    app = open_page("app.py", session)
+    token = app.query_params["w"]
+    server.written()
+    other = Keeper(Configuration(server.root))  # another process on the same folder
+    other.forget(link_name(token))
+    other.close()
+    submit(session, "temperature")
+    finish(session)
+    app.run()
+    server.written()
+    assert not kinds(server)
+    assert "deleted in another window" in said(app.run())
+    server.start()
+    assert "Nothing is kept under this link" in said(follow(token))
+
+
+def test_a_workspace_that_vanished_is_written_anew(server: Server) -> None:
+    session = uploaded(rows=50_000)
     app = open_page("app.py", session)
     submit(session, "temperature")
     finish(session)
     app.run()
     server.written()
-    before = {path.name for path in server.root.rglob("*") if path.is_file()}
-    assert len(before) == 4  # the data, the fit, the link and the lock
+    before = stored(server.root)
+    assert sorted(kind for kind, _ in before) == ["array", "data", "fit", "link"]
     shutil.rmtree(server.root)
     app.run()
     server.written()
-    assert {path.name for path in server.root.rglob("*") if path.is_file()} == before
+    assert stored(server.root) == before
     assert "Saved." in said(app.run())
 
 
@@ -538,7 +575,7 @@ def test_a_link_that_cannot_be_read_now_stays_in_the_address(server: Server, mon
     token = open_page("app.py", uploaded()).query_params["w"]
     server.written()
     with monkeypatch.context() as disk:
-        disk.setattr("calib.workspace.files.open", broken, raising=False)
+        disk.setattr(Store, "_opened", broken)
         app = follow(token)
         assert not app.exception
         assert SESSION not in app.session_state
@@ -547,16 +584,17 @@ def test_a_link_that_cannot_be_read_now_stays_in_the_address(server: Server, mon
     assert SESSION in follow(token).session_state
 
 
-def test_a_link_counts_to_its_address_which_nobody_can_read(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    def owner(address: str, *earlier: str) -> str:
-        monkeypatch.setattr(link, "visitor_address", lambda: address)
-        return link._owner(link.Link("token", "name", uploaded(), earlier=earlier))
-
-    assert owner("203.0.113.7") == owner("203.0.113.7", "first") != owner("203.0.113.8")
-    assert set(owner("203.0.113.7")) <= set("0123456789abcdef")
-    assert (owner(""), owner("", "first", "second")) == ("name", "first")
-    monkeypatch.setattr(link, "visitor_address", lambda: "203.0.113.7")
-    token = open_page("app.py", uploaded()).query_params["w"]
+def test_an_index_that_is_damaged_makes_way_for_a_new_one(server: Server) -> None:
+    session = uploaded()
+    app = open_page("app.py", session)
     server.written()
-    entry = server.started[-1][1].recall(entry_id(token))
-    assert entry.owner == owner("203.0.113.7")
+    server.started[-1].close()
+    (server.root / "index.sqlite").write_bytes(b"no index" * 1000)
+    server.start()
+    app.run()  # finds the damage
+    app.run()
+    server.written()
+    assert "Saved." in said(app.run())
+    assert list(server.root.glob("index.damaged*"))
+    server.start()
+    assert SESSION in follow(app.query_params["w"]).session_state

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from calib.data import Event
 from calib.data.samples import load_sample
-from calib.jobs import FitQueue
+from calib.engine import Engine
 from calib.registry import METHODS
 from calib.ui.maps.view import CORRECTABLE
 from calib.ui.session import OpenSession
@@ -35,7 +35,7 @@ def opened(session: OpenSession) -> AppTest:
 
 
 @pytest.fixture(scope="module")
-def binary(queue: FitQueue) -> OpenSession:
+def binary(queue: Engine) -> OpenSession:
     session = OpenSession.from_data(load_sample(BINARY).take(np.arange(1000)), sample=BINARY)
     wanted: list[tuple[str, dict[str, Any]]] = [("temperature", {}), *BOTH, ("bayes_iso", QUICK)]
     wanted += [("enir", {})] * ("enir" in METHODS)
@@ -81,7 +81,7 @@ def test_every_view_of_both_classes(binary: OpenSession, place: str, target: int
     assert "nan" not in said(app).lower().split()
 
 
-def test_the_button_asks_for_the_missing_twins(queue: FitQueue) -> None:
+def test_the_button_asks_for_the_missing_twins(queue: Engine) -> None:
     session = OpenSession.from_data(load_sample("breast-cancer-bayes"), sample="breast-cancer-bayes")
     app = opened(session)
     app.button(key="maps/correct").click().run()

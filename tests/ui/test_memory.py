@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 import pytest
 
 from calib.data import DataError, Predictions
-from calib.jobs import FitQueue
+from calib.engine import Engine
 from calib.ui import session as ui_session
 from calib.ui.server import memory
 from calib.ui.server.memory import nbytes
@@ -58,7 +58,7 @@ def test_figures_count_and_the_oldest_make_way(monkeypatch: pytest.MonkeyPatch) 
     assert not now.kept_bytes
 
 
-def test_judgements_of_closed_splits_count_and_are_there_again(queue: FitQueue, with_sample: OpenSession) -> None:
+def test_judgements_of_closed_splits_count_and_are_there_again(queue: Engine, with_sample: OpenSession) -> None:
     open_page("pages/2_Compare.py", fit(queue, with_sample, "temperature"))
     judged = dict(with_sample.evaluated)
     with_sample.split(0.3, 1)

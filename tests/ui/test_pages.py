@@ -24,16 +24,15 @@ from streamlit.testing.v1 import AppTest
 
 from calib.data import Predictions
 from calib.data.samples import SAMPLES
+from calib.diagnostics.judgement import fit_method_and_judge
+from calib.engine import Engine
 from calib.formatting import escape_markdown
-from calib.jobs import FitQueue
-from calib.jobs.dask import DaskExecutor
-from calib.jobs.executor import Executor, LocalExecutor, Place
 from calib.registry import METHODS, calibrator, title_of, titles_of
 from calib.ui import fits
 from calib.ui.progress import about
 from calib.ui.session import SESSION, OpenSession
 from calib.ui.widgets import DESK, PHONE, SAID
-from tests.conftest import simulate, wait_until
+from tests.conftest import finished, simulate
 from tests.ui.conftest import PAGES, SAMPLE, charts, clean, facts, one_of, open_page, said, twice, unfold
 from tests.ui.rendered import texts
 
@@ -204,48 +203,33 @@ def test_nothing_is_drawn_until_it_is_corrected(page, name, value, sentence, mon
 
 
 FIT = "pages/1_Fit.py"
-ELSEWHERE = "The scheduler at tcp://a:8786 cannot be reached; fits run on this machine meanwhile."
 
 
-def test_a_cluster_is_named_in_the_menu(queue: FitQueue, with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(queue, "place", lambda: Place("cluster of 2 workers"))
+def test_a_cluster_is_named_in_the_menu(with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Engine, "cluster", "tcp://a:8786")
     app = open_page(FIT, with_sample)
     captions = [str(caption.value) for caption in app.sidebar.caption]
-    assert ":material/lan: Cluster of 2 workers" in captions
+    assert f":material/lan: Cluster at {escape_markdown('tcp://a:8786')}" in captions
     assert not any(caption.startswith(":material/memory:") for caption in captions)
-    assert not any("scheduler" in str(warning.value) for warning in app.warning)
 
 
-def test_this_machine_is_named_where_there_is_no_cluster(queue: FitQueue, with_sample: OpenSession):
+def test_this_machine_is_named_where_there_is_no_cluster(with_sample: OpenSession) -> None:
     app = open_page(FIT, with_sample)
     assert any(str(caption.value).startswith(":material/memory: ") for caption in app.sidebar.caption)
-    assert not any("scheduler" in str(warning.value) for warning in app.warning)
 
 
-def test_trouble_is_said_in_the_menu_and_on_the_fit_page(
-    queue: FitQueue, with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(queue, "place", lambda: Place(trouble=ELSEWHERE))
-    app = open_page(FIT, with_sample)
-    captions = [str(caption.value) for caption in app.sidebar.caption]
-    assert f":material/warning: {escape_markdown(ELSEWHERE)}" in captions
-    assert any(caption.startswith(":material/memory: ") for caption in captions)
-    assert escape_markdown(ELSEWHERE) in [str(warning.value) for warning in app.warning]
-
-
-def test_a_page_does_not_wait_for_a_scheduler(with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch):
-    pytest.importorskip("distributed")
-
-    def local() -> Executor:
-        return LocalExecutor(n_fast=1)
-
-    queue = FitQueue(DaskExecutor("tcp://127.0.0.1:1", local=local))
+def test_a_fit_without_its_scheduler_fails_in_a_sentence(
+    with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = Engine("tcp://127.0.0.1:1", fit=fit_method_and_judge)
     monkeypatch.setattr(fits, "queue", lambda: queue)
     app = open_page(FIT, with_sample)
-    wait_until(lambda: not queue.place().connecting)
+    app.session_state["fit/methods"] = ["temperature"]
+    app.run().button("fit/start").click().run()
+    (job,) = finished(queue, with_sample.specs)
     app.run()
-    assert not app.exception
-    assert escape_markdown("127.0.0.1:1 cannot be reached") in str(app.warning[0].value)
+    assert not app.exception and app.button(f"Try again/{job.key}")
+    assert job.message == "The scheduler at tcp://127.0.0.1:1 cannot be reached. Start it, then try again."
     queue.shutdown()
 
 

@@ -8,7 +8,7 @@ from calib.calibrators.order_preserving import OrderPreservingScaling
 from calib.data.samples import load_sample
 from calib.diagnostics.rank_reliability import of_rows
 from calib.formatting import percent
-from calib.jobs import FitQueue
+from calib.engine import Engine
 from calib.ui.session import OpenSession
 from tests.ui.conftest import charts, clean, click, fit, open_page, said
 
@@ -16,7 +16,7 @@ PAGE = "pages/13_Ranks.py"
 
 
 @pytest.fixture
-def session(queue: FitQueue) -> OpenSession:
+def session(queue: Engine) -> OpenSession:
     return fit(queue, OpenSession.from_data(load_sample("digits-cnn")), "temperature", "order_preserving")
 
 
@@ -31,7 +31,7 @@ def test_it_opens_with_the_ranks_of_order_preserving_scaling(session: OpenSessio
     assert f"{int(found.off.sum())} with Order-preserving" in said(app)
 
 
-def test_without_such_a_fit_it_shows_the_raw_model_and_offers_one(queue: FitQueue):
+def test_without_such_a_fit_it_shows_the_raw_model_and_offers_one(queue: Engine):
     app = open_page(PAGE, OpenSession.from_data(load_sample("digits-cnn")))
     assert clean(app)
     assert "rank 1 of Uncalibrated" in said(app)
@@ -40,7 +40,7 @@ def test_without_such_a_fit_it_shows_the_raw_model_and_offers_one(queue: FitQueu
     assert clean(app)
 
 
-def test_two_classes_are_sent_to_reliability(queue: FitQueue):
+def test_two_classes_are_sent_to_reliability(queue: Engine):
     app = open_page(PAGE, OpenSession.from_data(load_sample("clinic-tumours")))
     assert clean(app)
     assert "order-preserving scaling is temperature scaling" in said(app)

@@ -21,9 +21,9 @@ from calib.diagnostics.subgroups import gaps_by_group
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
 from calib.export import writer
-from calib.jobs import FitQueue
-from calib.jobs.local import WorkerDied
-from calib.jobs.tasks import Fitted
+from calib.engine import Engine
+from calib.engine import WorkerDied
+from calib.engine import Fitted
 from calib.registry import calibrator
 from calib.ui import fits, ready, widgets
 from calib.ui.ready import awaited
@@ -84,7 +84,7 @@ def all_unfolded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def many_rows(queue: FitQueue) -> OpenSession:
+def many_rows(queue: Engine) -> OpenSession:
     """A session of many rows with all that pages ask for, and fits."""
     logits, labels = simulate(2 * N, 3)
     generator = np.random.default_rng(0)
@@ -127,7 +127,7 @@ def test_new_rows_are_judged_without_computing_here(
 
 @pytest.mark.long
 def test_new_rows_are_judged_elsewhere_without_open_data_too(
-    queue: FitQueue, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+    queue: Engine, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     logits, labels = simulate(N, 3)
     arrays, text = writer.to_npz_json(calibrator("temperature").fit(logits, labels), {"class_names": ("a", "b", "c")})
@@ -141,7 +141,7 @@ def test_new_rows_are_judged_elsewhere_without_open_data_too(
 
 
 def test_a_fit_that_came_without_a_judgement_is_judged_by_a_worker(
-    queue: FitQueue, with_sample: OpenSession, nothing_over_rows: None, monkeypatch: pytest.MonkeyPatch
+    queue: Engine, with_sample: OpenSession, nothing_over_rows: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = fit(queue, with_sample, "temperature")
     (job,) = queue.snapshot(session.specs)

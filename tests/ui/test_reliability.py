@@ -15,7 +15,7 @@ from calib.data.event import Event
 from calib.data.samples import load_sample
 from calib.diagnostics.reliability import default_bins
 from calib.formatting import brief, percent, with_interval
-from calib.jobs import FitQueue
+from calib.engine import Engine
 from calib.numerics import softmax
 from calib.registry import METHODS
 from calib.ui import fits
@@ -142,7 +142,7 @@ def test_the_gap_view_has_bins_whatever_the_curve(fits_to_read: OpenSession) -> 
 
 
 @pytest.fixture(scope="module")
-def loans(queue: FitQueue) -> OpenSession:
+def loans(queue: Engine) -> OpenSession:
     return fit(queue, OpenSession.from_data(load_sample("simulated-loans")), "temperature", "platt")
 
 
@@ -190,7 +190,7 @@ def test_there_is_no_panel_of_ten_classes(sample_to_read: OpenSession, loans: Op
     assert not offered(sample_to_read)
 
 
-def test_the_panel_counts_the_zeros_and_ones_of_the_upload(tmp_path: Path, queue: FitQueue) -> None:
+def test_the_panel_counts_the_zeros_and_ones_of_the_upload(tmp_path: Path, queue: Engine) -> None:
     rng = np.random.default_rng(0)
     risk = rng.beta(0.5, 1.5, 800).round(2)
     event = (rng.random(800) < np.clip(risk, 0.05, 0.95)).astype(int)

@@ -5,29 +5,27 @@ Studies of the Compare page come back by the visitor's link; one that was cut sh
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib.decisions import AnswerAbove
+from calib.engine import Engine, Job, TaskSpec
 from calib.evaluation.comparison_table import verdict
 from calib.evaluation.learning_curve import labels_needed
 from calib.evaluation.repeated_splits import summarise_splits
 from calib.evaluation.studies import SIZES, SPLITS, STUDIES
 from calib.formatting import listed
-from calib.jobs import FitQueue, Job, TaskSpec
 from calib.ui import fits, restore
 from calib.ui.session import SESSION, Carried, OpenSession
 from tests.conftest import finished, simulate
 from tests.ui.conftest import SAMPLE, fit, npz, open_page, said, unfold
 from tests.ui.test_fit import add
-from tests.ui.test_link import Server, files, finish, follow, server, submit, uploaded  # noqa: F401 - the fixture
+from tests.ui.test_link import Server, finish, follow, kinds, server, submit, uploaded  # noqa: F401 - the fixture
 
 
 @pytest.fixture
-def two_fits(with_sample: OpenSession, queue: FitQueue) -> OpenSession:
+def two_fits(with_sample: OpenSession, queue: Engine) -> OpenSession:
     """Bayes-Iso takes half a second, so that a study of it is still running when it is looked at."""
     add(with_sample, queue, 10)
     return fit(queue, with_sample, "bayes_iso")
@@ -47,7 +45,7 @@ def other_rows(scale: float = 1.0) -> bytes:
     return npz(logits=logits * scale, labels=labels)
 
 
-def test_what_is_stopped_is_named(queue: FitQueue, two_fits: OpenSession) -> None:
+def test_what_is_stopped_is_named(queue: Engine, two_fits: OpenSession) -> None:
     app = unfold(open_page("pages/2_Compare.py", two_fits), "compare/splits")
     app.button_group(key="compare/splits/number").set_value(50).run()
     app.button(key="study/splits/start").click().run()
@@ -64,7 +62,7 @@ def test_what_is_stopped_is_named(queue: FitQueue, two_fits: OpenSession) -> Non
     assert not told(app)
 
 
-def test_a_split_that_is_changed_says_what_it_stops(queue: FitQueue, two_fits: OpenSession) -> None:
+def test_a_split_that_is_changed_says_what_it_stops(queue: Engine, two_fits: OpenSession) -> None:
     app = unfold(open_page("pages/2_Compare.py", two_fits), "compare/sizes")
     app.button(key="study/sizes/start").click().run()
     app.switch_page("app.py").run()
@@ -73,7 +71,7 @@ def test_a_split_that_is_changed_says_what_it_stops(queue: FitQueue, two_fits: O
     assert "Stopped, because the split was changed: Try 6 sizes" in told(app)
 
 
-def test_a_sample_opened_again_has_its_fits_and_its_split(queue: FitQueue, two_fits: OpenSession) -> None:
+def test_a_sample_opened_again_has_its_fits_and_its_split(queue: Engine, two_fits: OpenSession) -> None:
     two_fits.split(0.3, 7)
     two_fits.split(0.5, 0)
     keys = list(two_fits.specs)
@@ -89,7 +87,7 @@ def test_a_sample_opened_again_has_its_fits_and_its_split(queue: FitQueue, two_f
     assert [job.state for job in fits.queue().snapshot(keys)] == ["done", "done"]
 
 
-def test_the_same_data_opened_once_more_go_on(queue: FitQueue, two_fits: OpenSession) -> None:
+def test_the_same_data_opened_once_more_go_on(queue: Engine, two_fits: OpenSession) -> None:
     app = unfold(open_page("pages/2_Compare.py", two_fits), "compare/splits")
     app.button_group(key="compare/splits/number").set_value(50).run()
     app.button(key="study/splits/start").click().run()
@@ -105,7 +103,7 @@ def test_the_same_data_opened_once_more_go_on(queue: FitQueue, two_fits: OpenSes
 
 
 @pytest.mark.parametrize("restarted", [pytest.param(False, marks=pytest.mark.long), True])
-def test_an_upload_opened_again_has_its_fits(server: Server, restarted: bool, tmp_path: Path) -> None:  # noqa: F811
+def test_an_upload_opened_again_has_its_fits(server: Server, restarted: bool) -> None:  # noqa: F811
     app = open_page("app.py")
     app.file_uploader(key="upload/main").upload("mine.npz", other_rows()).run()
     app.slider[0].set_value(30).run()
@@ -235,14 +233,12 @@ def test_a_study_that_was_cut_short_says_so_and_can_be_run_again(server: Server,
 def test_a_damaged_study_and_one_that_was_removed_are_told_apart(
     server: Server,  # noqa: F811
     fitted: OpenSession,
-    tmp_path: Path,
 ) -> None:
     app, done = with_studies(fitted)
     app.run()
     server.written()
-    record = tmp_path / "workspace" / "studies" / done[SPLITS].key
-    record.write_bytes(record.read_bytes()[:-20])
-    server.started[0][1]._items.remove("studies", done[SIZES].key)
+    server.change("UPDATE records SET arrays = substr(arrays, 1, 200) WHERE key = ?", done[SPLITS].key)
+    server.change("DELETE FROM records WHERE key = ?", done[SIZES].key)
     server.start()
     again = unfold(follow(app.query_params["w"], PAGE), *FOLDED)
     assert not again.exception
@@ -259,21 +255,21 @@ def test_what_is_no_table_is_left_out(server: Server, fitted: OpenSession) -> No
     assert not follow(app.query_params["w"]).session_state[SESSION].studies
 
 
-def test_deleting_and_private_mode_leave_no_study(server: Server, fitted: OpenSession, tmp_path: Path) -> None:  # noqa: F811
+def test_deleting_and_private_mode_leave_no_study(server: Server, fitted: OpenSession) -> None:  # noqa: F811
     app, done = with_studies(fitted)
     server.written()
-    assert {path.name for path in (tmp_path / "workspace" / "studies").iterdir()} == {job.key for job in done.values()}
+    assert server.names("study") == {job.key for job in done.values()}
     app.switch_page("app.py").run()
     app.toggle("link/private").set_value(True).run()
     server.written()
-    assert not files(tmp_path)
+    assert not kinds(server)
     app.toggle("link/private").set_value(False).run()
     server.written()
     app.run()
-    assert len(list((tmp_path / "workspace" / "studies").iterdir())) == 2
+    assert len(server.names("study")) == 2
     app.button("link/delete").click().run()
     server.written()
-    assert not files(tmp_path)
+    assert not kinds(server)
     assert not fits.queue().snapshot()
 
 

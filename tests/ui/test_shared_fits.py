@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from calib.jobs import FitSpec, Job
+from calib.engine import FitSpec, Job
 from calib.ui import fits
 from calib.ui.session import OpenSession
 from tests.ui.conftest import opened

@@ -12,10 +12,9 @@ from streamlit.testing.v1 import AppTest
 
 import calib
 from calib.data import Choices, Predictions, load
-from calib.jobs import FitQueue
+from calib.engine import Engine
 from calib.ui.restore import entry_of, reopen
 from calib.ui.session import SESSION, OpenSession
-from calib.workspace import keeper
 from tests.conftest import two_scores
 from tests.ui.conftest import clean, click, facts, group, open_page, said, table, upload_file
 
@@ -79,13 +78,13 @@ def test_clusters_are_counted(binary: OpenSession) -> None:
     assert "40 values of" in said(open_page("app.py", binary))
 
 
-def test_a_sample_keeps_its_swapped_event(queue: FitQueue) -> None:
+def test_a_sample_keeps_its_swapped_event(queue: Engine) -> None:
     app = open_page("app.py")
     app.button(key="sample/simulated-binary").click().run()
     app.button(key="data/swap").click().run()
     session = app.session_state[SESSION]
     entry = entry_of(session, {})
-    again, _ = reopen(keeper(), entry)
+    again, _ = reopen(None, entry)
     assert (again.data.sha256, again.split_key) == (session.data.sha256, session.split_key)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,12 +10,10 @@ import pytest
 import calib
 from calib.base import NEEDS_CLASSES
 from calib.data import Predictions
-from calib.jobs import FitQueue
+from calib.engine import Engine
 from calib.registry import METHODS
 from calib.top_k import TopK
 from calib.ui.session import SESSION, OpenSession
-from calib.workspace.files import Damaged, Items
-from calib.workspace.store import get_data, put_data
 from tests.ui.conftest import PAGES, clean, facts, fit, open_page, said, upload_file
 
 NEED_ALL = ("Decide", "Over_under", "Calibration_maps", "Latent_GP", "IMax", "Monitoring", "Ranks")
@@ -60,7 +57,7 @@ def test_the_sample_opens_in_one_click_and_says_that_it_is_simulated():
 
 
 @pytest.mark.long
-def test_every_page_works_or_says_why_not(queue: FitQueue, session: OpenSession):
+def test_every_page_works_or_says_why_not(queue: Engine, session: OpenSession):
     fit(queue, session, "temperature", "isotonic", "imax")
     for path in PAGES:
         app = open_page(path, session)
@@ -83,22 +80,7 @@ def test_the_fit_page_offers_the_methods_that_can_and_says_which_cannot(session:
     assert "hold the largest of 2,000" in text
 
 
-def test_compare_says_what_counts_for_labels_outside(queue: FitQueue, session: OpenSession):
+def test_compare_says_what_counts_for_labels_outside(queue: Engine, session: OpenSession):
     fit(queue, session, "temperature")
     text = said(open_page("pages/2_Compare.py", session))
     assert "the label is not among the 30 largest logits" in text
-
-
-def test_stored_data_come_back_as_they_were(data: Predictions, tmp_path):
-    items = Items(tmp_path)
-    put_data(items, data)
-    back = get_data(items, data.sha256)
-    assert back is not None and isinstance(back.logits, TopK)
-    assert calib.load(("again.npz", a_file())).sha256 == back.sha256
-    for name, array in data.logits.arrays().items():
-        assert np.array_equal(back.logits.arrays()[name], array), name
-    wrong = replace(data.logits, indices=data.logits.indices + 2000)
-    broken = Predictions(wrong, data.labels, data.class_names, "topk")
-    put_data(items, broken.identified())
-    with pytest.raises(Damaged):
-        get_data(items, broken.identified().sha256)

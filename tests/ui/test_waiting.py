@@ -2,56 +2,38 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future
+from collections.abc import Iterator
+from typing import Any
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib.jobs import FitQueue, FitSpec
-from calib.jobs.executor import HERE, Place
-from calib.jobs.scheduling import QueueLimits
+from calib.engine import Engine, FitSpec
 from calib.ui import fits
 from calib.ui.session import OpenSession
 from tests.ui.conftest import open_page
 
 
-class Busy:
-    """An executor all of whose workers are busy: tasks wait, in the order asked, but for what pages draw."""
-
-    def __init__(self) -> None:
-        self.futures: list[Future] = []
-
-    def submit(self, function, /, *args, data, lane, on_progress, owners) -> Future:
-        asked: Future = Future()
-        if lane == "view":
-            asked.set_result(function(*args, data=data.arrays, callback=None))
-        else:
-            self.futures.append(asked)
-        return asked
-
-    def set_owners(self, future, owners) -> None: ...
-
-    def before(self, future) -> list[Future]:
-        return self.futures[: self.futures.index(future)]
-
-    def cancel(self, future) -> None:
-        self.futures.remove(future)
-        future.cancel()
-
-    def place(self) -> Place:
-        return HERE
-
-
 @pytest.fixture
-def queue(monkeypatch: pytest.MonkeyPatch) -> FitQueue:
-    made = FitQueue(Busy(), limits=QueueLimits(per_owner=2, in_total=4))
+def queue(monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
+    """An engine in which fits wait for ever, in the order asked, and what pages draw is computed."""
+    made = Engine(most_waiting=2, most_in_all=4)
+    follow = made._follow
+
+    def follow_pages(task: Any) -> None:
+        if task.job is None:
+            follow(task)
+
+    monkeypatch.setattr(made, "_follow", follow_pages)
     monkeypatch.setattr(fits, "queue", lambda: made)
-    return made
+    yield made
+    made.shutdown()
 
 
-def ask_others(queue: FitQueue, *methods: str) -> None:
+def ask_others(queue: Engine, *methods: str) -> None:
     for method in methods:
-        queue.submit(FitSpec(method, {}, "theirs"), [[0.0, 1.0]], [0], owner="somebody else")
+        queue.submit(FitSpec(method, {}, "theirs"), np.array([[0.0, 1.0]]), np.zeros(1), owner="somebody else")
 
 
 def start(session: OpenSession, *methods: str) -> AppTest:
@@ -65,19 +47,19 @@ def said(app: AppTest) -> list[str]:
     return [element.proto.text for element in app.get("progress")]
 
 
-def test_a_waiting_fit_says_what_comes_first_and_the_menu_counts_it(queue: FitQueue, with_sample: OpenSession) -> None:
+def test_a_waiting_fit_says_what_comes_first_and_the_menu_counts_it(queue: Engine, with_sample: OpenSession) -> None:
     ask_others(queue, "temperature", "isotonic")
     app = start(with_sample, "platt", "beta")
     assert not app.exception
     assert said(app) == [
-        "Waiting: 2 fits of others come first.",
-        "Waiting: 1 fit of your own and 2 of others come first.",
+        "Waiting: 2 of others come first.",
+        "Waiting: 1 of your own and 2 of others come first.",
         "2 waiting · 0%",
     ]
 
 
 def test_a_fit_that_a_page_lacks_is_followed_in_one_place_and_can_be_stopped_there(
-    queue: FitQueue, with_sample: OpenSession
+    queue: Engine, with_sample: OpenSession
 ) -> None:
     app = open_page("pages/8_Latent_GP.py", with_sample)
     app.button("fit-here/gpcalib").click().run()
@@ -88,7 +70,7 @@ def test_a_fit_that_a_page_lacks_is_followed_in_one_place_and_can_be_stopped_the
     assert app.button(f"Try again/{key}")
 
 
-def test_what_another_split_stops_can_be_fitted_again_on_it(queue: FitQueue, with_sample: OpenSession) -> None:
+def test_what_another_split_stops_can_be_fitted_again_on_it(queue: Engine, with_sample: OpenSession) -> None:
     app = start(with_sample, "platt", "beta")
     stopped = list(with_sample.specs)
     app.switch_page("app.py").run()
@@ -100,7 +82,7 @@ def test_what_another_split_stops_can_be_fitted_again_on_it(queue: FitQueue, wit
     assert not any(job.active for job in queue.snapshot(stopped))
 
 
-def test_what_there_is_no_room_for_is_named_in_one_sentence(queue: FitQueue, with_sample: OpenSession) -> None:
+def test_what_there_is_no_room_for_is_named_in_one_sentence(queue: Engine, with_sample: OpenSession) -> None:
     app = start(with_sample, "platt", "beta", "isotonic", "temperature")
     assert not app.exception
     assert len(with_sample.specs) == 2
@@ -111,13 +93,13 @@ def test_what_there_is_no_room_for_is_named_in_one_sentence(queue: FitQueue, wit
     )
 
 
-def test_trying_again_when_the_line_is_full_is_refused_in_words(queue: FitQueue, with_sample: OpenSession) -> None:
+def test_trying_again_when_the_line_is_full_is_refused_in_words(queue: Engine, with_sample: OpenSession) -> None:
     app = start(with_sample, "platt")
     (key,) = with_sample.specs
     fits.queue().cancel(key)
     ask_others(queue, "temperature", "isotonic")
-    queue.submit(FitSpec("platt", {}, "others"), [[0.0, 1.0]], [0], owner="a third")
-    queue.submit(FitSpec("beta", {}, "others"), [[0.0, 1.0]], [0], owner="a third")
+    queue.submit(FitSpec("platt", {}, "others"), np.array([[0.0, 1.0]]), np.zeros(1), owner="a third")
+    queue.submit(FitSpec("beta", {}, "others"), np.array([[0.0, 1.0]]), np.zeros(1), owner="a third")
     app.run()
     app.button(f"Try again/{key}").click().run()
     assert not app.exception

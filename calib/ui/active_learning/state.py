@@ -16,10 +16,9 @@ from calib.active_learning import ARMS, CLASSIFIERS, Plan, pool_from_predictions
 from calib.active_learning.simulation import pool_arrays, run_arm
 from calib.data import Predictions
 from calib.data.samples import SAMPLES
+from calib.engine import Job, QueueFull, TaskSpec
 from calib.errors import CalibrationError
 from calib.formatting import escape_markdown, plural
-from calib.jobs import Job, TaskSpec
-from calib.jobs.scheduling import QueueFull
 from calib.registry import METHODS
 from calib.ui import fits, progress
 from calib.ui.data.upload import open_sample

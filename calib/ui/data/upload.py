@@ -18,6 +18,7 @@ from calib.data.samples import SAMPLES, Sample, load_sample
 from calib.data.scales import SCALES, in_words
 from calib.formatting import plural
 from calib.settings import limit
+from calib.store import keeper
 from calib.ui import fits
 from calib.ui.data import roles
 from calib.ui.link import private
@@ -27,7 +28,6 @@ from calib.ui.server.uploads import LARGEST, StoredUpload, uploader
 from calib.ui.session import FROM_THE_TOP, REJECTED, OpenSession, Reading, Upload, find_session
 from calib.ui.text import add_notice
 from calib.ui.widgets import draw_table
-from calib.workspace import keeper
 
 ROW_OF_1000 = 8 * 1000
 """Bytes of a row of 1,000 classes in float64."""

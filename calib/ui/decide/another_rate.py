@@ -17,9 +17,9 @@ from calib.decisions.prior_shift import NewRate
 from calib.decisions.rules import CostMatrix, EventCut
 from calib.decisions.shifted_decision import ShiftedClasses, ShiftedDecision, cut_at_rate, decision_at_rate
 from calib.diagnostics.judged_decisions import classes_shifted, rates_of_rows
+from calib.engine import Data
 from calib.errors import CalibrationError
 from calib.formatting import class_in_words, number, percent, plural, with_interval
-from calib.jobs.protocol import Data
 from calib.numerics import Floats
 from calib.ui import widgets
 from calib.ui.compare.answer import choose_one

@@ -18,9 +18,9 @@ from calib.diagnostics.risk_coverage import (
     order_qualities,
     risk_coverage,
 )
+from calib.engine import Data
 from calib.evaluation.comparison_table import NEGLIGIBLE
 from calib.formatting import listed, number, percent, plural, round_percent, signed, with_interval
-from calib.jobs.protocol import Data
 from calib.plots.decisions import answerable_chart, risk_diagram
 from calib.ui import widgets
 from calib.ui.compare.answer import ANSWER_COSTS, choose_one

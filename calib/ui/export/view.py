@@ -16,6 +16,7 @@ from calib.data.load import APART
 from calib.data.options import FORMATS
 from calib.decisions.conformal import PredictionSets
 from calib.decisions.rules import AnyRule
+from calib.engine import Data
 from calib.errors import CalibrationError
 from calib.export import provenance, writer
 from calib.export.bundle import check_mlflow
@@ -25,7 +26,6 @@ from calib.export.runtime import ExportedCalibrator
 from calib.export.seen import AmbiguousOutputs, seen_of_parts
 from calib.export.sql import check_sql
 from calib.formatting import escape_markdown, plural
-from calib.jobs.protocol import Data
 from calib.registry import is_pairs, is_top_k
 from calib.ui.building import FileTask, at_once, on_request
 from calib.ui.data.view import show_finding

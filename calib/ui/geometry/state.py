@@ -31,10 +31,9 @@ from calib.diagnostics.separation_study import (
     study_separations,
     subsets,
 )
-from calib.errors import CalibrationError
+from calib.engine import Data, WorkerDied
+from calib.errors import CalibrationError, UnexpectedError
 from calib.evaluation import Evaluation
-from calib.jobs.local import UnexpectedError, WorkerDied
-from calib.jobs.protocol import Data
 from calib.numerics import Ints
 from calib.plots.geometry import Neighbour
 from calib.plots.geometry_success import SuccessMap
@@ -222,7 +221,7 @@ class Measuring:
         data = Data(f"{self.test.sha256} reductions", {"calibration": self.calibration, "test": self.test})
         owner = current_session().visitor
         self.futures = {
-            setting: queue().compute(measured_of_rows, *setting, data=data, owner=owner, lane="study")
+            setting: queue().compute(measured_of_rows, *setting, data=data, owner=owner, kind="study")
             for setting in self.missing(names)
         }
         self.asked, self.trouble = len(self.futures), ""

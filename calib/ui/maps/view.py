@@ -15,8 +15,8 @@ from calib.data.samples import true_map
 from calib.diagnostics.calibration_maps import has_class_map, posterior_map, venn_abers_pair
 from calib.diagnostics.class_rows import END, ClassRows, JudgedMap, Place, class_rows, judged_map, map_values
 from calib.diagnostics.judgement import both_parts
+from calib.engine import Data
 from calib.formatting import class_in_words, listed, plural
-from calib.jobs.protocol import Data
 from calib.numerics import Floats, sigmoid
 from calib.plots.annotations import short_names
 from calib.plots.axes import Scale

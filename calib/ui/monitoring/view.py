@@ -18,10 +18,10 @@ from calib.diagnostics.performance_without_labels import sentences
 from calib.diagnostics.sequential_tests import SequentialTests, default_size, tests_over_time, weekly_lines
 from calib.diagnostics.shift import FEW, SAME_DATA, CalibrationShift, off, verdict
 from calib.diagnostics.shift_data import NewRows
+from calib.engine import Data
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, Evaluation
 from calib.formatting import escape_markdown, percent, plural, signed
-from calib.jobs.protocol import Data
 from calib.metrics.bootstrap import Interval
 from calib.plots.monitoring import e_value_chart, o_e_chart
 from calib.plots.reliability import confidence_drift, reliability_diagram

@@ -21,10 +21,10 @@ from calib.diagnostics.group_panels import (
     recalibrated_by_group,
 )
 from calib.diagnostics.subgroups import LEAST_ROWS, GroupGaps, Subgroups, folded, subgroups
+from calib.engine import Data
 from calib.evaluation.evaluation import row_arrays
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import class_in_words, listed, number, percent, plural, signed, with_interval
-from calib.jobs.protocol import Data
 from calib.numerics import Ints
 from calib.plots.forest import forest
 from calib.plots.over_under import per_class_chart

@@ -1,0 +1,18 @@
+"""Work outside the server's process: fits, studies, files and what pages compute, on Dask workers."""
+
+from calib.engine.engine import Engine, QueueFull, WorkerDied
+from calib.engine.shared import on_disk
+from calib.engine.specs import NO_DATA, Data, FitSpec, Fitted, Job, TaskSpec
+
+__all__ = [
+    "NO_DATA",
+    "Data",
+    "Engine",
+    "FitSpec",
+    "Fitted",
+    "Job",
+    "QueueFull",
+    "TaskSpec",
+    "WorkerDied",
+    "on_disk",
+]

@@ -1,0 +1,467 @@
+"""The engine: what is asked for is computed once by a worker, followed from every page, cancelled and tried again."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import pickle
+import threading
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import CancelledError, Future
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import uuid4
+
+from calib.engine.clusters import Cluster
+from calib.engine.specs import NO_DATA, Data, FitSpec, Fitted, Job, Kind, TaskSpec
+from calib.engine.worker import cancel, fit_calibrator, fit_small, parts_of, plainly, run
+from calib.errors import CalibrationError, FitCancelled, UnexpectedError, reason
+from calib.isolation.logs import trace
+from calib.registry import METHODS
+
+log = logging.getLogger("calib.engine")
+
+URGENCY: dict[Kind, int] = {"page": 4, "file": 3, "fast": 2, "slow": 1, "study": 0}
+MOST_TURNS = 1_000_000
+"""Tasks of one visitor never are so many that they come behind those of a lower urgency."""
+GRACE = 1.0
+"""Seconds that a cancelled task has to stop by itself before its worker is ended."""
+MOST_LOST = 3
+"""How often a task is handed over anew after a loss that was no fault of its own, such as its scheduler's end."""
+
+
+class WorkerDied(Exception):
+    """A worker ended in the middle of a task, and so did the one that tried again; the text is part of a sentence."""
+
+
+class QueueFull(CalibrationError):
+    """Nothing more may wait; the text gives the limit and what to do."""
+
+
+@dataclass(eq=False)
+class _Task:
+    """Something asked for.
+
+    Attributes
+    ----------
+    kind, function, arguments, data : what is to be done.
+    owners : who wants it.
+    job : what pages are told; None of what a page itself waits for.
+    priority : a worker takes the highest first.
+    name : of its parts on the workers, before their numbers.
+    future : takes the result.
+    parts, cluster : what was handed over, and to whom.
+    steps : done and planned, of each part.
+    started : by the monotonic clock; 0 while it waits.
+    begun : how often each part was started by a worker.
+    """
+
+    kind: Kind
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    data: Data
+    owners: set[str]
+    job: Job | None = None
+    priority: int = 0
+    name: str = field(default_factory=lambda: uuid4().hex)
+    future: Future[Any] = field(default_factory=Future)
+    parts: list[Any] = field(default_factory=list)
+    cluster: Cluster | None = None
+    steps: list[tuple[int, int]] = field(default_factory=list)
+    started: float = 0.0
+    begun: Counter[str] = field(default_factory=Counter)
+    cancelled: bool = False
+
+
+class Engine:
+    """Fits and other tasks on workers, keyed by content. Safe to call from many threads; no call waits for a task.
+
+    Owners are the visitors of a server. A fit that several of them want is computed once, and none of them ends it for
+    the others. They take turns: of an owner who has three tasks already, the next comes behind the third of the others.
+
+    Parameters
+    ----------
+    address : of the scheduler of a Dask cluster on which fits and studies run; without one they run on workers of
+        this machine, as what pages wait for always does.
+    fit : the task of a :class:`FitSpec`, called as ``fit(method, params, data=..., callback=...)``.
+    on_done : called with each job that is done, before anybody sees that it is, so that it can be stored first.
+    most_waiting, most_in_all : tasks that may wait, of one owner and of all.
+    max_finished : how many finished fits are kept; the one looked at least recently goes first.
+    python_path : folders from which workers import functions, beside the one that holds ``calib``.
+    """
+
+    def __init__(
+        self,
+        address: str = "",
+        *,
+        fit: Callable[..., Any] = fit_calibrator,
+        on_done: Callable[[Job], None] | None = None,
+        most_waiting: int = 60,
+        most_in_all: int = 500,
+        max_finished: int = 256,
+        python_path: Sequence[str] = (),
+    ):
+        topic = f"calib-{uuid4().hex}"
+        self._topic, self._fit, self._on_done = topic, fit, on_done
+        self._most_waiting, self._most_in_all, self._max_finished = most_waiting, most_in_all, max_finished
+        self._here = Cluster("", topic, self._report, python_path)
+        self._for_fits = Cluster(address, topic, self._report) if address else self._here
+        self._tasks: OrderedDict[str, _Task] = OrderedDict()  # those with a job, by its key
+        self._going: dict[str, _Task] = {}  # all that wait and run, by name
+        self._lock = threading.RLock()
+        self._closed = False
+        atexit.register(self.shutdown)
+
+    def submit(
+        self,
+        spec: FitSpec | TaskSpec,
+        logits: Any,
+        labels: Any,
+        extras: Mapping[str, Any] | None = None,
+        owner: str = "",
+    ) -> str:
+        """Have a fit done for an owner and return its key; one that waits, runs or is done is not asked for again.
+
+        A failed or cancelled fit starts again. ``extras`` holds the arrays the method ``needs``, or what else a task is
+        given. The arrays are not copied and must not change until the fit is finished.
+
+        Raises
+        ------
+        QueueFull
+            If too many tasks wait already.
+        """
+        return self.submit_data(spec, _data(spec, logits, labels, extras), owner)
+
+    def submit_data(self, spec: FitSpec | TaskSpec, data: Data, owner: str = "") -> str:
+        """:meth:`submit` with all that a task is given under one key: arrays, and whatever else can be pickled."""
+        with self._lock:
+            task = self._tasks.get(spec.key)
+            if task is None or task.job is None or task.job.state in ("failed", "cancelled"):
+                self._ask(spec, data, owner)
+            else:
+                task.owners.add(owner)
+        return spec.key
+
+    def compute(
+        self, function: Callable[..., Any], *arguments: Any, data: Data = NO_DATA, owner: str = "", kind: Kind = "page"
+    ) -> Future[Any]:
+        """Have something computed for a page, which never waits behind a fit; the caller keeps the result.
+
+        Parameters
+        ----------
+        function : called by a worker as ``function(*arguments)``, with ``data=...`` where there are arrays; found by
+            module and name.
+        data : large arrays that many such calls share.
+        kind : another one for what takes seconds.
+        """
+        task = _Task(kind, plainly, (function, *arguments), data, {owner})
+        self._start(task, owner)
+        return task.future
+
+    def give_up(self, future: Future[Any]) -> None:
+        """Stop what :meth:`compute` began."""
+        with self._lock:
+            for task in [task for task in self._going.values() if task.future is future]:
+                self._cancel(task)
+
+    def warm_up(self) -> None:
+        """Import in the background what fast fits need, so that the first ones do not wait; costs nothing again."""
+        methods = tuple(name for name, method in METHODS.items() if method.fast and not method.needs)
+        self._start(_Task("fast", fit_small, (methods,), NO_DATA, set()), "")
+
+    def snapshot(self, keys: Iterable[str] | None = None, owner: str = "") -> list[Job]:
+        """The jobs of these keys in this order (all if None) as an owner is told of them; unknown keys are left out."""
+        with self._lock:
+            wanted = list(self._tasks) if keys is None else [key for key in keys if key in self._tasks]
+            for key in wanted if keys is not None else ():
+                self._tasks.move_to_end(key)
+            return [self._now(self._tasks[key], owner) for key in wanted]
+
+    @property
+    def cluster(self) -> str:
+        """Address of the scheduler of the cluster on which fits run; nothing where they run on this machine."""
+        return self._for_fits.address
+
+    def cancel(self, key: str) -> None:
+        """Stop a fit, whoever wants it: it counts as cancelled at once, and its worker stops or is ended after it."""
+        with self._lock:
+            task = self._tasks.get(key)
+            if task is not None and task.job is not None and task.job.active:
+                task.job = replace(self._now(task), state="cancelled", message="Cancelled.")
+                self._cancel(task)
+
+    def leave(self, key: str, owner: str) -> bool:
+        """Whether others want a fit that this owner wants no more; if not, and it waits or runs, it is cancelled."""
+        with self._lock:
+            task = self._tasks.get(key)
+            if task is None:
+                return False
+            task.owners.discard(owner)
+            if not task.owners:
+                self.cancel(key)
+            return bool(task.owners)
+
+    def retry(self, key: str, owner: str = "") -> None:
+        """Start a failed or cancelled fit again, on the data it was given; raises as :meth:`submit` does."""
+        with self._lock:
+            task = self._tasks.get(key)
+            if task is not None and task.job is not None:
+                self.submit_data(task.job.spec, task.data, owner)
+
+    def adopt(
+        self, job: Job, logits: Any = (), labels: Any = (), extras: Mapping[str, Any] | None = None, owner: str = ""
+    ) -> None:
+        """Take in a job for an owner as it stood when an earlier process ended, unless one of its key is here.
+
+        One that is not done can be tried again on the arrays given.
+        """
+        with self._lock:
+            if job.key not in self._tasks:
+                data = NO_DATA if job.state == "done" else _data(job.spec, logits, labels, extras)
+                self._tasks[job.key] = _Task("fast", plainly, (), data, set(), job)
+                self._drop_oldest()
+            self._tasks[job.key].owners.add(owner)
+
+    def forget(self, key: str, owner: str = "") -> None:
+        """Drop a fit and its result, unless others want it; cancels it first if it waits or runs."""
+        with self._lock:
+            if not self.leave(key, owner):
+                self._tasks.pop(key, None)
+
+    def shutdown(self) -> None:
+        """End the workers of this machine and leave a cluster as it was; runs by itself when the interpreter exits."""
+        self._closed = True
+        atexit.unregister(self.shutdown)
+        for cluster in {self._for_fits, self._here}:
+            cluster.close()
+
+    def _ask(self, spec: FitSpec | TaskSpec, data: Data, owner: str) -> None:
+        waiting = [task for task in self._going.values() if task.job is not None and task.job.state == "queued"]
+        own = sum(owner in task.owners for task in waiting)
+        if own >= self._most_waiting:
+            raise QueueFull(
+                f"{own} fits and studies of yours are waiting, and a visitor may have {self._most_waiting}. "
+                "Cancel some, or start the rest when these are done."
+            )
+        if len(waiting) >= self._most_in_all:
+            raise QueueFull(
+                f"{len(waiting)} fits and studies of all visitors are waiting, and this server takes "
+                f"{self._most_in_all}. Try again in some minutes."
+            )
+        if isinstance(spec, TaskSpec):
+            task = _Task(spec.kind, spec.function, spec.arguments, data, {owner})
+        else:
+            kind: Kind = "fast" if spec.fast(data.arrays["logits"].size) else "slow"
+            task = _Task(kind, self._fit, (spec.method, dict(spec.params)), data, {owner})
+        task.job = Job(spec.key, spec)
+        if (before := self._tasks.pop(spec.key, None)) is not None:
+            task.owners |= before.owners
+        self._tasks[spec.key] = task
+        self._start(task, owner)
+
+    def _start(self, task: _Task, owner: str) -> None:
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("The workers have been shut down.")
+            turn = sum(owner in other.owners for other in self._going.values())
+            task.priority = URGENCY[task.kind] * MOST_TURNS - turn
+            self._going[task.name] = task
+        threading.Thread(target=self._follow, args=(task,), name="calib-task", daemon=True).start()
+
+    def _follow(self, task: _Task) -> None:
+        """Hand a task over, wait for its end and tell of it."""
+        value: Any = None
+        error: BaseException | None = None
+        try:
+            value = self._result(task)
+        except Exception as raised:
+            error = CancelledError() if task.cancelled or isinstance(raised, FitCancelled) else raised
+        if task.job is not None:
+            self._settle(task, value, error)
+        with self._lock:
+            del self._going[task.name]
+        if error is None:
+            task.future.set_result(value)
+        else:
+            task.future.set_exception(error)
+
+    def _result(self, task: _Task) -> Any:
+        from distributed import as_completed
+        from distributed.scheduler import KilledWorker
+
+        # What pages wait for stays here: the workers of a cluster may all be at fits, and have no plotly.
+        cluster = task.cluster = self._here if task.kind in ("page", "file") else self._for_fits
+        parts = parts_of(task.function, task.arguments, task.data.arrays)
+        calls = [pickle.dumps((parts.function, arguments), protocol=5) for arguments in parts.arguments]
+        own = {} if cluster.address else {"resources": {task.kind: 1}}
+        for attempt in range(1 + MOST_LOST):
+            if task.cancelled:
+                raise FitCancelled
+            client, given, task.steps = cluster.client(), cluster.given(task.data), [(0, n) for n in parts.steps]
+            names = [f"{task.name}/{number}" for number in range(len(calls))]
+            task.parts = [
+                client.submit(
+                    run, call, given, name, self._topic,
+                    key=f"{name}/{attempt}", pure=False, priority=task.priority, **own,
+                )
+                for name, call in zip(names, calls, strict=True)
+            ]  # fmt: skip
+            try:
+                for part in as_completed(task.parts, loop=client.loop) if len(task.parts) > 1 else ():
+                    _value(part.result())  # whatever ends one part early ends all
+                return parts.join([_value(part.result()) for part in task.parts])
+            except KilledWorker as error:
+                if task.begun[error.task.rpartition("/")[0]] < 2:
+                    continue  # it only waited at workers that ended with what others asked for
+                cause = "its process was ended twice, most likely because the machine ran out of memory"
+                raise WorkerDied(cause) from error
+            except ModuleNotFoundError as error:
+                raise CalibrationError(
+                    f"The workers of the cluster have no {error.name}: install calib with all it needs there too."
+                ) from error
+            except (CancelledError, OSError):
+                if task.cancelled or self._closed:
+                    raise FitCancelled from None
+            finally:
+                client.cancel([part for part in task.parts if not part.done()])
+        raise WorkerDied(f"the workers lost it {1 + MOST_LOST} times")
+
+    def _report(self, event: tuple[float, dict[str, Any]]) -> None:
+        """Take in how far a part of a task is; called by Dask's thread."""
+        said = event[1]
+        name, _, number = said["task"].rpartition("/")
+        with self._lock:
+            task = self._going.get(name)
+            if task is None:
+                return
+            task.started = task.started or time.monotonic()
+            task.begun[said["task"]] += not said["step"]
+            if task.job is None or not task.job.active:
+                return
+            if task.job.state == "queued":
+                task.job = replace(task.job, state="running", message="Starting.")
+            if said["total"]:
+                task.steps[int(number)] = said["step"], task.steps[int(number)][1] or said["total"]
+                step, total = (sum(each) for each in zip(*task.steps, strict=True))
+                # The last hundredth is the end itself, which may come before or after ``total``.
+                fraction = max(task.job.fraction, min(step / total, 0.99))
+                message = f"Step {step} of {total}." if step <= total else f"Step {step}."
+                about = {"step": step, "total": total, "value": said["loss"], "message": message}
+                task.job = replace(task.job, fraction=fraction, **about)
+
+    def _settle(self, task: _Task, value: Any, error: BaseException | None) -> None:
+        """Tell how a job ended."""
+        with self._lock:
+            job = self._now(task)
+        if job.state == "cancelled":
+            return
+        changes = _ending(job, value, error)
+        if changes["state"] == "done" and self._on_done is not None:
+            try:
+                self._on_done(replace(job, **changes))
+            except Exception as failed:  # such as a full disk: it is done all the same
+                log.error("what is done could not be stored\n%s", trace(failed))
+        with self._lock:
+            if changes["state"] == "done":
+                task.data = NO_DATA
+            task.job = replace(job, **changes)
+            self._drop_oldest()
+
+    def _cancel(self, task: _Task) -> None:
+        task.cancelled = True
+        threading.Thread(target=self._stop, args=(task,), name="calib-cancel", daemon=True).start()
+
+    def _stop(self, task: _Task) -> None:
+        """Have the workers of a cancelled task stop, at their next callback or by ending them where they are ours."""
+        while not task.parts and task.name in self._going:
+            time.sleep(0.02)  # it is just being handed over
+        going = [part for part in task.parts if not part.done()]
+        try:
+            if not going or task.cluster is None:
+                return
+            client = going[0].client
+            at = {str(key): worker for worker, keys in client.processing().items() for key in keys}
+            at = {part.key: at[part.key] for part in going if part.key in at}
+            for key, worker in at.items():
+                # Not waited for: a worker answers nothing while its task holds Python's lock.
+                told = client.run, cancel, key.rpartition("/")[0], worker
+                threading.Thread(target=_tell, args=told, name="calib-tell", daemon=True).start()
+            deadline = time.monotonic() + GRACE
+            while task.started and time.monotonic() < deadline and not all(part.done() for part in going):
+                time.sleep(0.02)
+            stubborn = {at[part.key] for part in going if task.started and part.key in at and not part.done()}
+            client.cancel(going)
+            if stubborn and not task.cluster.address:
+                client.restart_workers(list(stubborn), timeout=20, raise_for_error=False)
+        except Exception as error:  # a connection that is being lost raises whatever its parts make it raise
+            log.warning("a cancelled task could not be stopped (%s)", type(error).__name__)
+
+    def _now(self, task: _Task, owner: str = "") -> Job:
+        assert task.job is not None
+        if task.job.state == "running":
+            return replace(task.job, seconds=time.monotonic() - task.started)
+        return replace(task.job, message=self._position(task, owner)) if task.job.state == "queued" else task.job
+
+    def _position(self, task: _Task, owner: str) -> str:
+        """What waits before a task, in words."""
+        waiting = [each for each in self._going.values() if each.kind == task.kind and not each.started]
+        place = waiting.index(task) if task in waiting else 0
+        first = [each for at, each in enumerate(waiting) if (-each.priority, at) < (-task.priority, place)]
+        own = sum(owner in each.owners for each in first)
+        counts = [f"{own} of your own"] * (own > 0) + [f"{len(first) - own} of others"] * (len(first) > own)
+        if not counts:
+            return "Waiting: next to start."
+        return f"Waiting: {' and '.join(counts)} {'comes' if len(first) == 1 else 'come'} first."
+
+    def _drop_oldest(self) -> None:
+        finished = [key for key, task in self._tasks.items() if task.job is not None and not task.job.active]
+        for key in finished[: max(0, len(finished) - self._max_finished)]:
+            del self._tasks[key]
+
+
+def _data(spec: FitSpec | TaskSpec, logits: Any, labels: Any, extras: Mapping[str, Any] | None) -> Data:
+    """The arrays of a task under a key; methods that need the same arrays share one transfer of them."""
+    arrays = {"logits": logits, "labels": labels, **(extras or {})}
+    return Data(f"{spec.data_key} {sorted(arrays)}", arrays)
+
+
+def _tell(run_there: Callable[..., Any], function: Callable[..., Any], task: str, worker: str) -> None:
+    with suppress(Exception):  # whatever is wrong with the worker, it is ended
+        run_there(function, task, workers=[worker], wait=False)
+
+
+def _value(outcome: bytes | Exception) -> Any:
+    """What a task gave; raises what it raised."""
+    if isinstance(outcome, Exception):
+        raise outcome
+    return pickle.loads(outcome)
+
+
+def _ending(job: Job, value: Any, error: BaseException | None) -> dict[str, Any]:
+    """What the end of a task changes in its job."""
+    is_fit = isinstance(job.spec, FitSpec)
+    others = "; the other methods are not affected" if is_fit else ""
+    # For the log, since titles and messages may name what belongs to somebody.
+    name = job.spec.method if isinstance(job.spec, FitSpec) else job.spec.function.__name__
+    if error is None:
+        own = {}
+        if isinstance(value, Fitted) and value.seconds == value.seconds:
+            own = {"seconds": value.seconds, "cpu_seconds": value.cpu_seconds}
+        message = f"{'Fitted' if is_fit else 'Done'} in {own.get('seconds', job.seconds):.1f} s."
+        return {"state": "done", "fraction": 1.0, "step": job.total, "message": message, "result": value, **own}
+    if isinstance(error, CancelledError):
+        return {"state": "cancelled", "message": "Cancelled."}
+    if isinstance(error, CalibrationError):
+        return {"state": "failed", "message": str(error)}
+    if isinstance(error, WorkerDied):
+        log.error("%s was stopped: %s", name, error)
+        return {
+            "state": "failed",
+            "message": f"{job.spec.title} was stopped: {error}{others}. Try fewer rows, then retry.",
+        }
+    text = str(error) if isinstance(error, UnexpectedError) else f"{type(error).__name__}: {reason(error)}"
+    log.error("%s failed\n%s", name, error.trace if isinstance(error, UnexpectedError) else trace(error))
+    return {"state": "failed", "message": f"{job.spec.title} failed unexpectedly: {text}{others}."}

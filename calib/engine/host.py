@@ -1,0 +1,93 @@
+"""The workers of this machine: ``python -m calib.engine.host FOLDER GIGABYTES``, started by the engine.
+
+The scheduler and its workers live beside the server, not in it, and end with it: when the server's end of the pipe
+closes, however the server ended, all processes are ended and the folder of shared arrays is removed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import shutil
+import signal
+import sys
+from typing import Any
+
+import dask
+from distributed import Nanny, Scheduler, Security, SpecCluster
+
+from calib.engine.clusters import PLACES
+
+SETTINGS: dict[str, Any] = {
+    "distributed.scheduler.allowed-failures": 1,  # a task whose worker died is tried once more
+    "distributed.scheduler.worker-ttl": None,  # nor is a worker lost that holds Python's lock for minutes
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+    "distributed.worker.memory.target": False,
+    "distributed.worker.memory.spill": False,
+    "distributed.worker.memory.pause": False,
+    "distributed.worker.memory.terminate": 0.95,
+    "distributed.admin.tick.limit": "1 h",  # methods hold Python's lock for long, and need not be told so
+}
+ENVIRONMENT = {
+    # One thread a worker: fits are small, and a second thread slows them and the pages.
+    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"),
+    **dict.fromkeys(("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"), "1"),
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+    "TF_FORCE_GPU_ALLOW_GROWTH": "true",
+}
+
+
+async def serve(folder: str, gigabytes: float) -> None:
+    """Start all, say where on standard output, and wait until standard input closes."""
+    said = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # a print, in Python or in C, goes to the log and not into the pipe
+    security = Security.temporary()  # others on this machine must not send tasks, which are code
+    common: dict[str, Any] = {
+        "host": "127.0.0.1",
+        "dashboard_address": "127.0.0.1:0",
+        "nthreads": 1,
+        "memory_limit": f"{gigabytes}GB",
+        "env": ENVIRONMENT,
+        "preload": ["calib.engine.worker"],
+        "local_directory": folder,
+        "dashboard": False,
+        "security": security,
+        "silence_logs": logging.CRITICAL,
+    }
+    workers = {
+        f"worker {place}": {"cls": Nanny, "options": {**common, "resources": dict.fromkeys(kinds, 1)}}
+        for place, kinds in enumerate(PLACES)
+    }
+    options = {
+        "host": "127.0.0.1",
+        "port": 0,
+        "dashboard": False,
+        "dashboard_address": "127.0.0.1:0",
+        "security": security,
+    }
+    async with SpecCluster(
+        workers, {"cls": Scheduler, "options": options},
+        asynchronous=True, security=security, silence_logs=logging.CRITICAL,
+    ) as cluster:  # fmt: skip
+        keys = {name: getattr(security, name) for name in ("tls_ca_file", "tls_client_key", "tls_client_cert")}
+        print(json.dumps({"address": cluster.scheduler_address, "security": keys}), file=said, flush=True)
+        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.buffer.read)
+
+
+def main() -> None:
+    """Run until the server is gone."""
+    folder, gigabytes = sys.argv[1], float(sys.argv[2])
+    try:
+        with dask.config.set(SETTINGS):
+            asyncio.run(serve(folder, gigabytes))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+            os.killpg(0, signal.SIGKILL)  # nothing else ends a worker whose task holds Python's lock
+
+
+if __name__ == "__main__":
+    main()

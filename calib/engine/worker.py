@@ -1,0 +1,171 @@
+"""What runs on a worker: one task at a time, with its progress told and its cancellation heard."""
+
+from __future__ import annotations
+
+import math
+import os
+import pickle
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any, TypeVar
+
+import numpy as np
+
+from calib.base import Calibrator, Progress
+from calib.engine.shared import dumps
+from calib.errors import CalibrationError, FitCancelled, UnexpectedError, reason
+from calib.hardware import cpu_description
+from calib.isolation.logs import quiet_start, trace, without_data
+from calib.registry import calibrator
+from calib.top_k import fit_top_k
+
+Task = TypeVar("Task", bound=Callable[..., Any])
+
+PROGRESS_INTERVAL = 0.05
+"""Seconds between two reports of a task; pages look once or twice a second."""
+
+_cancelled: set[str] = set()
+"""Names of tasks that are to stop."""
+_one_at_a_time = threading.Lock()  # fits expect a process of their own; a worker of a cluster may have many threads
+
+
+def run(call: bytes, given: bytes | Mapping[str, Any], task: str, topic: str) -> bytes | Exception:
+    """Run a pickled ``(function, args)`` as ``function(*args, data=..., callback=...)``.
+
+    Parameters
+    ----------
+    given : arrays by name, pickled by :func:`calib.engine.shared.dumps` or as they are.
+    task : its name, by which it can be cancelled.
+    topic : under which the scheduler passes on how far it is.
+
+    Returns
+    -------
+    The pickled value, or why there is none: returned and not raised, since Dask would log it.
+    """
+    from distributed import get_worker
+    from distributed.utils import sync
+
+    worker, last = get_worker(), 0.0
+
+    def callback(step: int, total: int, value: float) -> None:
+        nonlocal last
+        if task in _cancelled:
+            raise FitCancelled
+        if total and time.monotonic() - last >= PROGRESS_INTERVAL:
+            last = time.monotonic()
+            worker.log_event(topic, {"task": task, "step": int(step), "total": int(total), "loss": float(value)})
+
+    with _one_at_a_time:
+        # Waited for, since a task that holds Python's lock from its start on would keep it here.
+        begun = {"task": task, "step": 0, "total": 0, "loss": math.nan}
+        sync(worker.loop, worker.scheduler.log_event, topic=topic, msg=begun)
+        try:
+            callback(0, 0, math.nan)
+            function, args = pickle.loads(call)
+            arrays = pickle.loads(given) if isinstance(given, bytes) else given
+            return dumps(function(*args, data=arrays, callback=callback))
+        except FitCancelled:
+            return FitCancelled()
+        except CalibrationError as error:
+            return CalibrationError(str(error))
+        except BaseException as error:  # the worker must live on whatever one method does
+            return UnexpectedError(f"{type(error).__name__}: {reason(error)}", trace(error))
+        finally:
+            _cancelled.discard(task)
+
+
+async def cancel(task: str) -> None:
+    """Have a task of this worker stop at its next callback."""
+    _cancelled.add(task)
+
+
+def dask_setup(worker: Any) -> None:
+    """Prepare a worker of this machine; Dask calls it when the worker starts.
+
+    Fits give way to pages: what a page waits for is computed at the server's own priority.
+    """
+    quiet_start()
+    without_data()
+    if hasattr(os, "nice") and "page" not in worker.state.total_resources:
+        os.nice(10)
+
+
+def plainly(function: Callable[..., Any], *arguments: Any, data: Mapping[str, Any], callback: Progress) -> Any:
+    """Call a function that reports no progress, with ``data`` where there is any."""
+    return function(*arguments, data=data) if data else function(*arguments)
+
+
+def fit_calibrator(
+    method: str, params: Mapping[str, Any], *, data: Mapping[str, Any], callback: Progress
+) -> Calibrator:
+    """Fit a registered method on ``data``: ``logits``, ``labels`` and the arrays the method needs."""
+    _fit_small(method)
+    fitted = fit_top_k(calibrator(method, **params), **data, progress=callback)
+    if not hasattr(fitted, "device_"):
+        setattr(fitted, "device_", cpu_description())  # noqa: B010 - of this worker: the app may be on another machine
+    return fitted
+
+
+def fit_small(methods: tuple[str, ...], *, data: Mapping[str, Any], callback: Progress) -> None:
+    """Fit methods on a handful of rows, so that whatever they import is there before a person waits for it."""
+    for name in methods:
+        _fit_small(name)
+
+
+@cache  # once for each process
+def _fit_small(name: str) -> None:
+    generator = np.random.default_rng(0)
+    logits, labels = generator.normal(size=(60, 3)), np.arange(60) % 3
+    features = generator.normal(size=(60, 4))
+    more: dict[str, Any] = {"features": features, "train_features": features, "train_labels": labels}
+    with suppress(Exception):  # a method that cannot be fitted says so when it is asked for
+        unfitted = calibrator(name)
+        unfitted.fit(logits, labels, **{array: more[array] for array in unfitted.needs})
+
+
+def import_modules(*names: str) -> None:
+    """Import modules, so that nobody waits for it later; whoever needs one that is missing says so then."""
+    for name in names:
+        with suppress(ImportError):
+            import_module(name)
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """How a task is divided among workers.
+
+    Attributes
+    ----------
+    function : does one part, called as ``function(*arguments, data=..., callback=...)``; found by module and name.
+    arguments : of each part.
+    steps : so many steps each part reports.
+    join : makes the task's result of those of its parts, in their order. Whoever calls the task itself gets the same.
+    """
+
+    function: Callable[..., Any]
+    arguments: Sequence[tuple[Any, ...]]
+    steps: Sequence[int]
+    join: Callable[[list[Any]], Any]
+
+
+def in_parts(divide: Callable[..., Parts]) -> Callable[[Task], Task]:
+    """Mark a task as one that ``divide(*arguments, data=...)`` divides, given the task's own arguments and arrays."""
+
+    def mark(task: Task) -> Task:
+        task.divide = divide  # type: ignore[attr-defined]
+        return task
+
+    return mark
+
+
+def parts_of(function: Callable[..., Any], arguments: tuple[Any, ...], data: Mapping[str, Any]) -> Parts:
+    """The parts of a task; one that is not marked is a single part."""
+    if not hasattr(function, "divide"):
+        return Parts(function, [arguments], [0], lambda results: results[0])
+    parts: Parts = function.divide(*arguments, data=data)
+    return parts

@@ -1,0 +1,207 @@
+"""Data, fits, studies and open sessions as records, and back."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from calib.data import Finding, Predictions
+from calib.decisions.conformal import PredictionSets
+from calib.decisions.rules import AnyRule, rule_from_state, rule_state
+from calib.diagnostics.judgement import from_state, state_of
+from calib.engine import FitSpec, Fitted, Job, TaskSpec
+from calib.evaluation.studies import STUDIES
+from calib.records import flatten
+from calib.registry import calibrator
+from calib.store.index import Content, Store
+
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study asked for, of one of the kinds in :data:`calib.evaluation.studies.STUDIES`."""
+
+    arguments: tuple[Any, ...]
+    data_key: str
+    title: str
+
+    def spec(self, kind: str) -> TaskSpec:
+        """What computes it."""
+        return TaskSpec(STUDIES[kind].function, self.arguments, self.data_key, self.title)
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What the files of a fit decide: its rule and its prediction sets, as states."""
+
+    decision: Any = None
+    sets: Any = None
+
+    @classmethod
+    def from_rules(cls, decision: AnyRule | None, sets: PredictionSets | None) -> Decided:
+        """The states of a rule and of sets."""
+        return cls(rule_state(decision), None if sets is None else sets.as_state())
+
+    def rules(self) -> tuple[AnyRule | None, PredictionSets | None]:
+        """The rule and the sets again; CalibrationError where nobody can have written them so."""
+        return rule_from_state(self.decision), PredictionSets.from_state(self.sets)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a link leads to: one person's data set with everything decided about it.
+
+    Attributes
+    ----------
+    visitor : tells the person from others who want the same fits.
+    data : hash of the stored data; empty where a sample is open.
+    sample : name of the sample, or None.
+    name : how pages call the data set.
+    findings : what was noticed while loading.
+    choices : what was decided by hand about the upload.
+    part, seed, most : the split, and the calibration rows to fit on at most.
+    fits : fits asked for, on this split and others.
+    studies : studies asked for on the split, by kind.
+    ended : state and message of each fit and study that ended, by key; the others were never finished.
+    decisions : what the files of fits on the split decide, by key of the fit.
+    settings : what was chosen on the pages, by widget.
+    earlier : links of data that were open before in the same tab; they are deleted together.
+    """
+
+    visitor: str
+    data: str = ""
+    sample: str | None = None
+    name: str = ""
+    findings: tuple[Finding, ...] = ()
+    choices: Mapping[str, Any] = field(default_factory=dict)
+    part: float | None = None
+    seed: int = 0
+    most: int | None = None
+    fits: tuple[FitSpec, ...] = ()
+    studies: Mapping[str, Study] = field(default_factory=dict)
+    ended: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    decisions: Mapping[str, Decided] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    earlier: tuple[str, ...] = ()
+
+    def contents(self) -> set[Content]:
+        """The records that it leads to."""
+        contents: set[Content] = {("fit", spec.key) for spec in self.fits}
+        contents |= {("study", study.spec(kind).key) for kind, study in self.studies.items() if kind in STUDIES}
+        return contents | ({("data", self.data)} if self.data else set())
+
+
+def new_link() -> tuple[str, str]:
+    """The token of a new link, 256 random bits as 43 characters that a URL may hold, and the link's name."""
+    token = secrets.token_urlsafe(32)
+    return token, _name(token)
+
+
+def link_name(token: object) -> str | None:
+    """The name under which a link is stored; None for anything that cannot be a token.
+
+    It is a hash, so that the folder holds no secret, and how long a look-up takes says nothing about tokens that exist.
+    """
+    return _name(token) if isinstance(token, str) and _TOKEN.fullmatch(token) else None
+
+
+def _name(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def plain_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Findings as an entry holds them: without what could be done about the files, which are not stored."""
+    return tuple(replace(finding, fix={}, readings={}) for finding in findings)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A fit or study that is done: how long it took, what it said, and its result."""
+
+    seconds: float
+    cpu_seconds: float
+    message: str
+    result: Mapping[str, Any]
+
+    def job(self, spec: FitSpec | TaskSpec, result: Any) -> Job:
+        """The job again."""
+        costs: dict[str, Any] = {"seconds": self.seconds, "cpu_seconds": self.cpu_seconds, "message": self.message}
+        return Job(spec.key, spec, state="done", fraction=1.0, result=result, **costs)
+
+
+def content_of(job: Job) -> Content:
+    """The record of a fit or study."""
+    return ("fit" if isinstance(job.spec, FitSpec) else "study"), job.key
+
+
+def get_entry(store: Store, link: str) -> Entry | None:
+    """What a link leads to, or None if nothing is stored under it; raises as :meth:`Store.get` does."""
+    return store.get("link", link, Entry, lambda entry: entry)
+
+
+def put_data(store: Store, data: Predictions) -> None:
+    """Store a data set under its hash.
+
+    Its name and findings are not part of its content: another person may have given the same bytes another name.
+    """
+    store.put("data", data.sha256, replace(data, name="", findings=()))
+
+
+def nbytes_of(data: Predictions) -> int:
+    """Bytes of its arrays."""
+    return sum(array.nbytes for array in flatten(data)[1].values())
+
+
+def get_data(store: Store, sha256: str) -> Predictions | None:
+    """A stored data set, its large arrays mapped from disk, or None; raises as :meth:`Store.get` does."""
+
+    def checked(data: Predictions) -> Predictions:
+        data.check()
+        if data.sha256 != sha256:
+            raise ValueError("It is another data set.")
+        return data
+
+    return store.get("data", sha256, Predictions, checked)
+
+
+def put_job(store: Store, job: Job) -> None:
+    """Store a fit with its judgement, or the table of a study, under its key once it is done."""
+    if isinstance(job.spec, FitSpec):
+        assert job.calibrator is not None
+        job.calibrator.check_state()
+        judgement = None if job.judgement is None else state_of(job.judgement)
+        result = {"calibrator": job.calibrator.get_state(), "judgement": judgement}
+    else:
+        columns = {name: column.to_numpy() for name, column in job.result.items()}
+        result = {name: values if values.dtype.kind in "biuf" else values.tolist() for name, values in columns.items()}
+    store.put(*content_of(job), Finished(job.seconds, job.cpu_seconds, job.message, result))
+
+
+def get_fit(store: Store, spec: FitSpec) -> Job | None:
+    """The job of a stored fit, or None; raises as :meth:`Store.get` does."""
+
+    def fitted(stored: Finished) -> Job:
+        made = calibrator(spec.method, **spec.params)
+        made.set_state(stored.result["calibrator"])
+        judgement = stored.result["judgement"]
+        return stored.job(spec, Fitted(made, None if judgement is None else from_state(judgement)))
+
+    return store.get("fit", spec.key, Finished, fitted)
+
+
+def get_study(store: Store, kind: str, spec: TaskSpec) -> Job | None:
+    """The job of a stored study of this kind, or None; raises as :meth:`Store.get` does."""
+
+    def table(stored: Finished) -> Job:
+        import pandas as pd
+
+        if tuple(stored.result) != STUDIES[kind].columns:
+            raise ValueError("These are not the columns of the study.")
+        return stored.job(spec, pd.DataFrame(dict(stored.result)))
+
+    return store.get("study", spec.key, Finished, table)

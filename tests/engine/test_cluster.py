@@ -1,0 +1,92 @@
+"""Fits on somebody's scheduler with two workers: the same numbers, cancel, data sent once, and what dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+from importlib import import_module
+
+import distributed
+import pytest
+
+import calib
+from calib.engine import Engine, FitSpec
+from tests.conftest import finished, wait_until
+from tests.engine.conftest import running, slow_methods
+
+cluster_processes = import_module("cluster_processes")
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cluster")
+    with cluster_processes.scheduler(folder) as address, cluster_processes.workers(folder, address):
+        yield address
+
+
+@pytest.fixture(scope="module")
+def engine(address):
+    engine = Engine(address, fit=slow_methods.fit)
+    yield engine
+    engine.shutdown()
+
+
+def test_a_fit_gives_what_the_library_gives(submit, wait, data):
+    job = wait(submit("temperature"))
+    assert job.state == "done", job.message
+    assert job.calibrator.temperature_ == calib.calibrator("temperature").fit(*data).temperature_
+
+
+def test_cancel_of_fits_that_run_and_wait(submit, wait, engine, tmp_path):
+    two = [submit("steps", n=10**6 + n) for n in range(2)]
+    for key in two:
+        wait(key, running)
+    waiting = submit("writes", file=str(tmp_path / "runs"))
+    for key in [waiting, *two]:
+        engine.cancel(key)
+    assert [job.state for job in engine.snapshot([waiting, *two])] == ["cancelled"] * 3
+    # The workers stopped too: two tasks that need one each are done though the cancelled ones would take hours.
+    assert [wait(submit("steps", n=2 + n)).state for n in range(2)] == ["done", "done"]
+    assert not (tmp_path / "runs").exists()
+
+
+def test_data_go_to_the_cluster_once(engine, overconfident, monkeypatch):
+    sent = []
+    scatter = distributed.Client.scatter
+    monkeypatch.setattr(distributed.Client, "scatter", lambda *args, **more: sent.append(1) or scatter(*args, **more))
+    keys = [engine.submit(FitSpec("temperature", {"random_state": n}, "once"), *overconfident) for n in range(4)]
+    assert [job.state for job in finished(engine, keys)] == ["done"] * 4
+    assert sent == [1]
+
+
+def test_one_worker_killed_changes_nothing_but_the_time(submit, wait, tmp_path):
+    file = tmp_path / "pids"
+    wait(key := submit("writes_pid", file=str(file), n=200), running)
+    os.kill(int(file.read_text()), signal.SIGKILL)
+    assert wait(key).state == "done"
+    assert len(set(file.read_text().split())) == 2
+
+
+def test_a_scheduler_that_comes_back_at_its_address_is_found_again(tmp_path, data):
+    with cluster_processes.scheduler(tmp_path) as address, cluster_processes.workers(tmp_path, address, 1):
+        engine = Engine(address, fit=slow_methods.fit)
+        key = engine.submit(FitSpec("steps", {"n": 300}, "data"), *data)
+        wait_until(lambda: running(engine.snapshot([key])[0]))
+    port = int(address.rpartition(":")[2])
+    with cluster_processes.scheduler(tmp_path, port) as again, cluster_processes.workers(tmp_path, again, 1):
+        (job,) = finished(engine, [key])
+        assert job.state == "done" or "cannot be reached" in job.message
+        engine.retry(key)
+        assert finished(engine, [key])[0].state == "done"
+    engine.shutdown()
+
+
+def test_without_its_scheduler_a_fit_says_so_in_a_sentence(data):
+    engine = Engine("tcp://127.0.0.1:1")
+    (job,) = finished(engine, [engine.submit(FitSpec("identity", {}, "data"), *data)])
+    assert (job.state, job.message) == (
+        "failed",
+        "The scheduler at tcp://127.0.0.1:1 cannot be reached. Start it, then try again.",
+    )
+    engine.shutdown()

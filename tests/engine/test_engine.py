@@ -1,0 +1,536 @@
+"""Fits on workers of this machine: followed, cancelled, tried again; and what is left when things end."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+import slow_methods
+from distributed import Client, Security
+
+import calib
+from calib.engine import Data, Engine, FitSpec, Job, QueueFull, TaskSpec, on_disk
+from calib.engine.shared import LARGE, folder
+from tests.conftest import ROOT, finished, wait_until
+from tests.engine.conftest import HERE, running
+
+SLOW_WORKERS = 2
+linux = pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
+
+
+def lines(file: Path, count: int = 1) -> list[str]:
+    """What tasks wrote into a file, once there are so many lines."""
+    return wait_until(lambda: file.exists() and len(found := file.read_text().split()) >= count and found)
+
+
+def workers(engine: Engine) -> set[int]:
+    """Processes of all workers, once none of them is just being replaced."""
+    client = engine._here.client()
+
+    def all_of_them() -> set[int]:
+        try:
+            found = set(client.run(os.getpid, on_error="ignore").values())
+        except Exception:  # one that is leaving
+            return set()
+        return found if len(found) == 4 else set()
+
+    return wait_until(all_of_them)
+
+
+# What is asked for
+
+
+def test_a_fit_gives_what_the_library_gives(submit, wait, data):
+    job = wait(submit("temperature"))
+    assert (job.state, job.fraction) == ("done", 1.0)
+    assert job.calibrator.temperature_ == calib.calibrator("temperature").fit(*data).temperature_
+    assert re.fullmatch(r"Fitted in \d+\.\d s\.", job.message)
+
+
+def test_progress_never_goes_back_and_moves(submit, wait):
+    seen = []
+    wait(submit("steps"), lambda job: seen.append(job) or not job.active)
+    fractions = [job.fraction for job in seen]
+    assert fractions == sorted(fractions) and len(set(fractions)) > 5 and fractions[-1] == 1.0
+    states = [job.state for job in seen]
+    assert states == sorted(states, key=["queued", "running", "done"].index)
+    halfway = next(job for job in seen if job.step)
+    assert (halfway.total, halfway.value, halfway.message) == (100, 1.0 / halfway.step, f"Step {halfway.step} of 100.")
+
+
+def test_the_same_fit_is_not_paid_twice_whoever_asks_for_it(submit, wait, engine, tmp_path):
+    file, keys = tmp_path / "runs", []
+    threads = [threading.Thread(target=lambda: keys.append(submit("writes", file=str(file)))) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    done = wait(keys[0])
+    assert submit("writes", file=str(file)) == keys[0]
+    assert engine.snapshot([keys[0]]) == [done]
+    assert len(keys) == 20 and len(set(keys)) == 1
+    assert lines(file) == ["run"]
+
+
+def test_each_fit_gets_its_own_data(engine, wait, data):
+    logits, labels = data[0], (data[0].argmax(1) + data[1] // 2) % 3
+    keys = [
+        engine.submit(FitSpec("temperature", {}, f"scaled {scale}"), logits * scale, labels) for scale in (1.0, 2.0)
+    ]
+    one, two = (wait(key).calibrator.temperature_ for key in keys)
+    assert two == pytest.approx(2 * one, rel=1e-4)
+
+
+def test_one_failure_is_a_sentence_and_the_others_go_on(submit, wait):
+    jobs = [wait(submit(method)) for method in ("refuses", "breaks", "exits", "prints", "temperature")]
+    assert [job.state for job in jobs] == ["failed"] * 3 + ["done"] * 2
+    assert jobs[0].message == "Only 3 rows; use at least 10."
+    assert jobs[1].message == (
+        "breaks failed unexpectedly: ZeroDivisionError: first line of a file; the other methods are not affected."
+    )
+    assert "SystemExit: 3" in jobs[2].message
+    assert not any("\n" in job.message or "Traceback" in job.message for job in jobs)
+    assert "no parameter 'no_such'" in wait(submit("temperature", no_such=1)).message
+    assert "no calibrator 'nothing'" in wait(submit("nothing")).message
+
+
+def test_the_log_has_the_traceback_without_messages(submit, wait, caplog):
+    with caplog.at_level(logging.ERROR, "calib"):
+        wait(submit("breaks"))
+    assert "breaks failed\nTraceback" in caplog.text and "slow_methods.py" in caplog.text
+    assert caplog.text.endswith("\nZeroDivisionError\n")
+
+
+def test_a_job_is_stored_before_anybody_sees_that_it_is_done(data, monkeypatch):
+    seen = []
+    engine = Engine(on_done=lambda job: seen.append((job, engine.snapshot([job.key])[0].state)))
+    monkeypatch.setattr(engine, "_result", lambda task: "what it gave")
+    key = engine.submit(FitSpec("identity", {}, "data"), *data)
+    (job,) = finished(engine, [key])
+    assert seen == [(job, "queued")] and job.result == "what it gave"
+
+
+def test_what_cannot_be_stored_is_done_all_the_same(data, monkeypatch, caplog):
+    def full(job: Job) -> None:
+        raise OSError("no space left")
+
+    engine = Engine(on_done=full)
+    monkeypatch.setattr(engine, "_result", lambda task: "what it gave")
+    (job,) = finished(engine, [engine.submit(FitSpec("identity", {}, "data"), *data)])
+    assert (job.state, job.result) == ("done", "what it gave")
+    wait_until(lambda: not engine._going)
+
+
+# Cancelling, and what follows
+
+
+def test_cancel_of_a_fit_that_listens_keeps_its_worker(submit, wait, engine):
+    before = workers(engine)
+    wait(key := submit("steps", n=10**6), running)
+    engine.cancel(key)
+    (job,) = engine.snapshot([key])
+    assert (job.state, job.message, job.calibrator) == ("cancelled", "Cancelled.", None)
+    wait_until(lambda: not engine._going)
+    assert workers(engine) == before
+
+
+@pytest.mark.parametrize("method", ["deaf", "locked"])
+def test_the_worker_of_a_cancelled_fit_that_does_not_listen_is_replaced(submit, wait, engine, method):
+    before = workers(engine)
+    wait(key := submit(method), lambda job: job.state == "running")
+    engine.cancel(key)
+    assert engine.snapshot([key])[0].state == "cancelled"
+    wait_until(lambda: not engine._going)
+    wait_until(lambda: len(before & workers(engine)) == 3, seconds=60)
+    keys = [submit("steps", n=n) for n in range(2, 6)]
+    assert [wait(each).state for each in keys] == ["done"] * 4
+
+
+def test_cancel_of_a_fit_that_waits_is_immediate_and_it_never_runs(submit, wait, engine, tmp_path):
+    busy = [submit("steps", n=10**6 + n) for n in range(SLOW_WORKERS)]
+    for key in busy:
+        wait(key, running)
+    waiting = submit("writes", file=str(tmp_path / "runs"))
+    engine.cancel(waiting)
+    assert engine.snapshot([waiting])[0].state == "cancelled"
+    for key in busy:
+        engine.cancel(key)
+    assert [wait(submit("steps", n=2 + n)).state for n in range(3)] == ["done"] * 3
+    assert not (tmp_path / "runs").exists()
+
+
+def test_cancel_right_after_submit(submit, wait, engine, tmp_path):
+    keys = [submit("writes", file=str(tmp_path / "runs"), n=1000 + n) for n in range(10)]
+    for key in keys:
+        engine.cancel(key)
+    wait_until(lambda: not engine._going)
+    assert {job.state for job in engine.snapshot(keys)} == {"cancelled"}
+    assert wait(submit("steps", n=2)).state == "done"
+
+
+def test_what_is_still_being_cancelled_starts_anew_when_it_is_asked_for_again(submit, wait, engine):
+    wait(key := submit("steps", n=20, seconds=0.05), running)  # far from its next callback, at which it stops
+    engine.cancel(key)
+    engine.retry(key)
+    assert wait(key).state == "done"
+    engine.retry(key)
+    assert engine.snapshot([key])[0].state == "done"
+
+
+def test_what_a_page_gave_up_is_stopped(engine):
+    future = engine.compute(slow_methods.deaf_page, kind="file")
+    wait_until(lambda: any(task.started for task in engine._going.values()))
+    engine.give_up(future)
+    wait_until(future.done)
+    assert future.exception() is not None
+    assert engine.compute(sum, [1, 2], kind="file").result(timeout=300) == 3
+    engine.give_up(future)  # changes nothing
+
+
+def test_forget(submit, wait, engine):
+    done, long = submit("steps", n=2), submit("steps", n=10**6)
+    wait(done)
+    wait(long, running)
+    for key in (done, long, "never heard of"):
+        engine.forget(key)
+    assert engine.snapshot([done, long]) == []
+    assert wait(submit("steps", n=3)).state == "done"
+
+
+def test_a_fit_that_two_want_ends_only_with_the_last_who_leaves(submit, wait, engine):
+    wait(key := submit("steps", owner="a", n=10**6), running)
+    submit("steps", owner="b", n=10**6)
+    assert engine.leave(key, "b")
+    assert engine.snapshot([key])[0].state == "running"
+    assert not engine.leave(key, "a")
+    assert wait(key).state == "cancelled"
+    assert not engine.leave("never heard of", "a")
+
+
+def test_what_is_adopted_is_there_without_a_fit_or_tried_again_on_its_data(engine, wait, data):
+    result = calib.calibrator("identity").fit(*data)
+    done = Job("of an earlier visit", FitSpec("identity", {}, "earlier"), "done", result=result)
+    spec = FitSpec("temperature", {}, "earlier")
+    engine.adopt(done, owner="a")
+    engine.adopt(Job(spec.key, spec, "cancelled"), *data, owner="a")
+    assert engine.snapshot([done.key]) == [done]
+    engine.retry(spec.key, "a")
+    assert wait(spec.key).calibrator.temperature_ == calib.calibrator("temperature").fit(*data).temperature_
+
+
+# Who waits for whom
+
+
+@pytest.fixture
+def nobody_works(monkeypatch):
+    """Engines whose tasks wait for ever."""
+    monkeypatch.setattr(Engine, "_follow", lambda self, task: None)
+
+
+def ask(engine, owner, n):
+    return engine.submit(FitSpec("steps", {"n": n}, "data"), np.zeros((2, 2)), np.zeros(2), owner=owner)
+
+
+@pytest.mark.usefixtures("nobody_works")
+def test_no_more_may_wait_than_there_is_room_for():
+    engine = Engine(most_waiting=2, most_in_all=3)
+    keys = [ask(engine, "a", n) for n in range(2)]
+    with pytest.raises(QueueFull, match=r"^2 fits and studies of yours are waiting, and a visitor may have 2\. Cancel"):
+        ask(engine, "a", 3)
+    assert ask(engine, "a", 1) == keys[1], "it waits already"
+    ask(engine, "b", 4)
+    with pytest.raises(QueueFull, match=r"^3 fits and studies of all visitors are waiting, and this server takes 3\."):
+        ask(engine, "c", 5)
+    assert len(engine.snapshot()) == 3, "what is refused leaves nothing behind"
+    engine.cancel(keys[0])
+    ask(engine, "c", 5)
+    with pytest.raises(QueueFull):
+        engine.retry(keys[0], "a")
+
+
+@pytest.mark.usefixtures("nobody_works")
+def test_owners_take_turns_and_each_is_told_what_comes_before():
+    engine = Engine()
+    a, b = [ask(engine, "a", n) for n in range(3)], [ask(engine, "b", n) for n in (10, 11)]
+
+    def message(key, owner):
+        return engine.snapshot([key], owner)[0].message
+
+    # The order is a0 b0 a1 b1 a2.
+    assert message(a[0], "a") == "Waiting: next to start."
+    assert message(b[0], "b") == "Waiting: 1 of others comes first."
+    assert message(a[1], "a") == "Waiting: 1 of your own and 1 of others come first."
+    assert message(b[1], "b") == "Waiting: 1 of your own and 2 of others come first."
+    assert message(a[2], "a") == "Waiting: 2 of your own and 2 of others come first."
+    assert message(a[2], "c") == "Waiting: 4 of others come first."
+
+
+@pytest.mark.usefixtures("nobody_works")
+def test_a_cancelled_fit_comes_before_nobody():
+    engine = Engine()
+    first, second = (ask(engine, "a", n) for n in range(2))
+    engine.cancel(first)
+    assert engine.snapshot([second], "a")[0].message == "Waiting: next to start."
+
+
+def test_finished_fits_are_kept_up_to_a_bound(data, monkeypatch):
+    engine, keys = Engine(max_finished=2), []
+    monkeypatch.setattr(engine, "_result", lambda task: None)
+    for seed in range(4):
+        keys.append(engine.submit(FitSpec("identity", {"random_state": seed}, "data"), *data))
+        finished(engine, [keys[-1], keys[0]])  # somebody still looks at the first
+    wait_until(lambda: not engine._going)
+    assert [job.key for job in engine.snapshot(keys)] == [keys[0], keys[3]]
+
+
+def test_one_fit_of_another_does_not_wait_behind_thirty(submit, wait, engine):
+    busy = [submit("steps", owner="a", n=10**6 + n) for n in range(SLOW_WORKERS)]
+    for key in busy:
+        wait(key, running)
+    many = [submit("steps", owner="a", n=n) for n in range(20, 50)]
+    one = submit("steps", owner="b", n=5)
+    wait_until(lambda: all(task.parts for task in engine._going.values()))  # handed over
+    for key in busy:
+        engine.cancel(key)
+    assert wait(one).state == "done"
+    assert sum(job.state == "done" for job in engine.snapshot(many)) <= 2 * SLOW_WORKERS
+
+
+def test_fast_fits_and_pages_do_not_wait_for_slow_fits_nor_one_slow_fit_for_another(submit, wait, engine):
+    wait(slow := submit("deaf"), running)
+    several = [submit("steps", n=n) for n in range(2, 6)]
+    assert [wait(key).state for key in several] == ["done"] * 4
+    wait(another := submit("deaf", seconds=3000), running)
+    waiting = submit("steps", n=7)
+    fast = [submit("temperature", random_state=n) for n in range(4)]
+    assert [wait(key).state for key in fast] == ["done"] * 4
+    assert engine.compute(sum, [1, 2, 3]).result(timeout=300) == 6
+    states = [job.state for job in engine.snapshot([slow, another, waiting])]
+    assert states == ["running", "running", "queued"]
+
+
+# Workers that end
+
+
+def test_a_fit_whose_worker_was_killed_is_done_by_another(submit, wait, tmp_path):
+    wait(key := submit("writes_pid", file=str(tmp_path / "pids"), n=100), running)
+    os.kill(int(lines(tmp_path / "pids")[0]), signal.SIGKILL)
+    assert wait(key).state == "done"
+    assert len(set(lines(tmp_path / "pids", 2))) == 2
+
+
+def test_a_fit_that_ends_two_workers_is_a_sentence_and_takes_no_other_along(submit, wait, caplog):
+    keys = [submit("steps", n=100 + n) for n in range(6)]
+    bad = submit("dies", owner="another")  # it comes early
+    with caplog.at_level(logging.ERROR, "calib"):
+        job = wait(bad)
+    assert (job.state, job.message) == (
+        "failed",
+        "dies was stopped: its process was ended twice, most likely because the machine ran out of memory; "
+        "the other methods are not affected. Try fewer rows, then retry.",
+    )
+    assert "dies was stopped: its process was ended twice" in caplog.text
+    assert [wait(key).state for key in keys] == ["done"] * 6
+
+
+def test_fits_that_wait_outlive_workers_that_are_ended_for_others(submit, wait, engine):
+    deaf = [submit("deaf", seconds=3000 + n) for n in range(3 * SLOW_WORKERS)]
+    waiting = [submit("steps", n=2 + n) for n in range(4)]
+    for key in deaf:
+        wait(key, running)
+        engine.cancel(key)
+    assert [wait(key).state for key in waiting] == ["done"] * 4
+
+
+def test_a_host_that_is_killed_is_started_again(submit, wait, engine):
+    assert wait(submit("steps", n=2)).state == "done"
+    host = engine._here._process.pid
+    wait(runs := submit("steps", n=300), running)
+    os.kill(host, signal.SIGKILL)
+    assert wait(runs).state == "done"
+    assert wait(submit("temperature")).state == "done"
+    assert engine.compute(sum, [1, 2]).result(timeout=300) == 3
+    assert engine._here._process.pid != host
+
+
+# Studies in parts
+
+
+def test_parts_of_a_study_report_as_one_and_one_that_is_lost_starts_again(engine, wait, data, tmp_path):
+    file, seen = tmp_path / "parts", []
+    key = engine.submit(TaskSpec(slow_methods.study, (str(file), 60), "a study"), *data)
+    wait(key, running)
+    os.kill(int(lines(file)[0].partition(":")[2]), signal.SIGKILL)
+    job = wait(key, lambda job: seen.append(job) or not job.active)
+    assert (job.state, job.result) == ("done", [(part, data[1].sum()) for part in range(4)])
+    assert sorted({line.partition(":")[0] for line in lines(file)}) == list("0123")
+    assert len(lines(file)) == 5, "only the one that was lost started again"
+    assert [job.fraction for job in seen] == sorted(job.fraction for job in seen)
+    assert {job.total for job in seen if job.step and job.active} == {240}
+
+
+def test_cancel_of_a_study_ends_all_of_its_parts(engine, wait, data, tmp_path):
+    file = tmp_path / "parts"
+    key = engine.submit(TaskSpec(slow_methods.study, (str(file), 10**6), "cancelled study"), *data)
+    wait(key, running)
+    engine.cancel(key)
+    assert engine.snapshot([key])[0].state == "cancelled"
+    wait_until(lambda: not engine._going)
+    short = engine.submit(TaskSpec(slow_methods.study, (str(tmp_path / "short"), 2), "short study"), *data)
+    assert wait(short).state == "done"
+    assert len(lines(file)) < 4
+
+
+# Arrays
+
+
+@pytest.fixture
+def array(rng) -> np.ndarray:
+    return rng.normal(size=(LARGE // 64, 9))
+
+
+def test_workers_map_large_arrays_and_are_sent_the_rest(engine, array):
+    mapped = on_disk(array)
+    arrays = {
+        "whole": mapped,
+        "part": mapped[100:-100],
+        "turned": mapped.T,
+        "every other": mapped[::2],
+        "one": mapped[3, 4, ...],
+        "fortran": on_disk(np.asfortranarray(array)),
+        "integers": on_disk(np.arange(LARGE, dtype=">i4")),
+        "own": array,
+        "number": np.array(3.0),
+        "nothing": array[:0],
+    }
+    told = engine.compute(slow_methods.where, data=Data("arrays", arrays)).result(timeout=300)
+    lie_in_files = ("whole", "part", "integers")
+    assert told == {name: (float(np.sum(each)), name in lie_in_files) for name, each in arrays.items()}
+    back = engine.compute(slow_methods.give_back, data=Data("arrays", arrays)).result(timeout=300)
+    for name, each in arrays.items():
+        np.testing.assert_array_equal(back[name], each)
+        assert slow_methods.is_mapped(back[name]) == (name in lie_in_files)
+
+
+def test_an_array_in_a_file_is_read_only_and_the_file_goes_with_it(array):
+    before = set(folder().iterdir())
+    mapped = on_disk(array)
+    assert on_disk(mapped) is mapped and on_disk(array[:10]) is not None
+    with pytest.raises(ValueError, match="read-only"):
+        mapped[0] = 1.0
+    (file,) = set(folder().iterdir()) - before
+    part = mapped[5:]
+    del mapped
+    assert file.exists()
+    np.testing.assert_array_equal(part, array[5:])
+    del part
+    assert not file.exists()
+
+
+# What is left when things end, and who may come near
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; a zombie does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+APP = """
+    import json, os, sys, time
+    import numpy as np
+    sys.path.append({here!r})
+    import slow_methods
+    from calib.engine import Engine, FitSpec, on_disk
+
+    engine = Engine(fit=slow_methods.fit, python_path=[{here!r}])
+    kept = on_disk(np.zeros((1 << 18, 8)))
+    keys = [engine.submit(FitSpec(method, {{}}, "data"), kept, np.zeros(1 << 18)) for method in ("deaf", "locked")]
+    while not all(job.state == "running" for job in engine.snapshot(keys)):
+        time.sleep(0.01)
+    print(engine._here._process.pid, flush=True)
+    {end}
+"""
+
+
+def family(pid: int) -> list[int]:
+    """Processes below one, and itself."""
+    children = " ".join(file.read_text() for file in Path(f"/proc/{pid}/task").glob("*/children")).split()
+    return [pid, *(each for child in children for each in family(int(child)))]
+
+
+@linux
+@pytest.mark.parametrize("end", ["sys.exit(0)", "raise ValueError", "engine.shutdown()", "time.sleep(3600)"])
+def test_nothing_of_the_workers_stays(end, tmp_path):
+    app = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(APP).format(here=HERE, end="sys.stdin.readline(); " + end)],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    try:
+        processes = family(int(app.stdout.readline()))
+        assert len(processes) >= 5 and list(tmp_path.iterdir())
+        app.stdin.write("\n")
+        app.stdin.flush()
+        if "sleep" in end:
+            app.send_signal(signal.SIGKILL)
+        app.wait(timeout=300)
+    finally:
+        app.kill()
+        app.communicate()
+    wait_until(lambda: not any(map(alive, processes)), seconds=60)
+    wait_until(lambda: not list(tmp_path.iterdir()), seconds=60)
+
+
+def test_shutdown_cancels_and_refuses(data, wait):
+    engine = Engine(fit=slow_methods.fit, python_path=[HERE])
+    keys = [engine.submit(FitSpec(method, {}, "data"), *data) for method in ("deaf", "steps")]
+    wait(keys[0], running, of=engine)
+    engine.shutdown()
+    finished(engine, keys)
+    assert engine.snapshot(keys)[0].state == "cancelled"
+    with pytest.raises(RuntimeError, match="shut down"):
+        engine.submit(FitSpec("steps", {"n": 7}, "data"), *data)
+    engine.shutdown()
+
+
+def test_who_has_no_certificate_of_ours_cannot_send_a_task(engine):
+    client = engine._here.client()
+    addresses = [client.scheduler.address, *client.scheduler_info()["workers"]]
+    for address in addresses:
+        host, port = address.removeprefix("tls://").rsplit(":", 1)
+        assert address.startswith("tls://") and host == "127.0.0.1"
+        for to, security in ((f"tcp://{host}:{port}", None), (address, Security.temporary())):
+            with pytest.raises(OSError):
+                Client(to, security=security, timeout=2, set_as_default=False)
+
+
+@linux
+def test_workers_listen_to_this_machine_alone(engine):
+    processes = family(engine._here._process.pid)
+    sockets = {
+        os.readlink(link) for pid in processes for link in Path(f"/proc/{pid}/fd").iterdir() if link.is_symlink()
+    }
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            _, local, _, state, *_, inode = line.split()[:10]
+            if state == "0A" and f"socket:[{inode}]" in sockets:
+                assert local.startswith("0100007F:"), local
+
+
+def test_the_server_loads_nothing_heavy_for_it():
+    heavy = "{'tensorflow', 'streamlit', 'scipy', 'pandas', 'distributed'}"
+    code = f"import sys, calib.engine; print({heavy} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

@@ -1,0 +1,74 @@
+"""A store of the test's own, and something to keep in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import calib
+from calib.data import Predictions
+from calib.data.samples import load_sample
+from calib.engine import FitSpec, Job
+from calib.registry import extras_for
+from calib.store import Configuration, Content, Entry, Keeper, saving
+from calib.store.index import Store
+from tests.conftest import wait_until
+
+
+def name_of(number: int) -> str:
+    """A link's name."""
+    return f"{number:064x}"
+
+
+def link_to(store: Store, number: int, *contents: Content, **about: object) -> str:
+    """Store a link that leads to these; its name."""
+    entry = Entry(f"visitor {number}", **about)  # type: ignore[arg-type]
+    store.put_link(name_of(number), entry, contents)
+    return name_of(number)
+
+
+def fit(method: str, data: Predictions) -> Job:
+    """A fit that is done."""
+    spec = FitSpec(method, {}, data_key=data.sha256)
+    made = calib.calibrator(method)
+    made.fit(data.logits, data.labels, **extras_for(made, data))
+    return Job(spec.key, spec, state="done", seconds=1.5, cpu_seconds=1.25, message="Fitted.", result=made)
+
+
+@pytest.fixture(scope="session")
+def sample() -> Predictions:
+    return load_sample("digits-cnn")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path)
+
+
+@pytest.fixture
+def keeper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Keeper]:
+    monkeypatch.setattr(saving, "AGAIN", 0.0)
+    made = Keeper(Configuration(tmp_path))
+    settled(made)
+    yield made
+    made.close()
+
+
+def settled(keeper: Keeper) -> None:
+    """Wait until everything handed over is stored, or failed to be."""
+    wait_until(lambda: not any(link.saving for link in list(keeper._links.values())))
+    keeper._pool.submit(int).result()
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Lets days pass for the index."""
+    now = [1e9]
+    monkeypatch.setattr("calib.store.index.time.time", lambda: now[0])
+
+    def pass_days(days: float) -> None:
+        now[0] += days * 86_400
+
+    return pass_days

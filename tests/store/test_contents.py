@@ -1,0 +1,264 @@
+"""Data, fits, studies and entries come back as they were; what was damaged or forged is refused and removed."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import calib
+from calib.base import silent
+from calib.data import Predictions
+from calib.data.predictions import as_outputs
+from calib.decisions import AnswerAbove
+from calib.diagnostics.judgement import judge
+from calib.engine import FitSpec, Fitted, Job, TaskSpec
+from calib.evaluation.studies import SIZES, SPLITS, STUDIES
+from calib.registry import METHODS
+from calib.store import Damaged, Decided, Entry, Study, link_name, new_link, plain_findings
+from calib.store.contents import content_of, get_data, get_entry, get_fit, get_study, put_data, put_job
+from calib.store.index import Store, _digest
+from calib.top_k import TopK
+from tests.store.conftest import fit, link_to, name_of
+
+
+def stored(store: Store, data: Predictions) -> Predictions:
+    link_to(store, 1, ("data", data.sha256))
+    put_data(store, data)
+    back = get_data(store, data.sha256)
+    assert back is not None
+    return back
+
+
+def assert_same(back: object, value: object, name: str = "") -> None:
+    """Dataclasses with arrays are equal."""
+    if isinstance(value, np.ndarray):
+        assert isinstance(back, np.ndarray) and back.dtype == value.dtype, name
+        np.testing.assert_array_equal(back, value, name)
+    elif hasattr(value, "__dataclass_fields__"):
+        for field in value.__dataclass_fields__:
+            assert_same(getattr(back, field), getattr(value, field), field)
+    else:
+        assert back == value, name
+
+
+def test_data_come_back_exactly_without_name_and_findings(store: Store, sample: Predictions) -> None:
+    assert_same(stored(store, sample), replace(sample, name="", findings=()))
+    large = replace(sample.take(np.arange(2000) % len(sample)), name="", findings=())
+    large = replace(large, features=np.ones((2000, 100)))  # 1.6 MB: a file of its own
+    back = stored(store, large)
+    assert_same(back, large)
+    assert type(back.features) is np.ndarray and not back.features.flags.writeable
+
+
+def test_a_top_k_comes_back_and_one_that_is_none_is_refused(store: Store) -> None:
+    generator = np.random.default_rng(0)
+    values = -np.sort(-generator.normal(size=(40, 5)), axis=1)
+    indices = np.stack([generator.permutation(1000)[:5] for _ in range(40)])
+    outputs = TopK.from_arrays(values, indices, np.full(40, 2.0), 1000)
+    names = tuple(map(str, range(1000)))
+    data = Predictions(as_outputs(outputs), indices[:, 0].copy(), names, "topk").identified()
+    assert_same(stored(store, data), replace(data, name=""))
+    wrong = replace(data, logits=replace(outputs, indices=indices + 2000), sha256="").identified()
+    with pytest.raises(Damaged):
+        stored(store, wrong)
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "identity"])
+def test_a_fit_comes_back_with_the_same_predictions_and_notes(store: Store, sample: Predictions, method: str) -> None:
+    data = sample.take(np.arange(200))
+    job = fit(method, data)
+    link_to(store, 1, content_of(job))
+    put_job(store, job)
+    back = get_fit(store, job.spec)
+    assert back is not None
+    assert (back.key, back.state, back.seconds, back.cpu_seconds) == (job.key, "done", 1.5, 1.25)
+    now, then = back.calibrator, job.calibrator
+    np.testing.assert_array_equal(
+        now.predict_confidence(data.logits, data.features), then.predict_confidence(data.logits, data.features)
+    )
+    assert now.notes() == then.notes()
+    assert now.get_params() == then.get_params()
+
+
+def test_a_judgement_comes_back_with_its_fit(store: Store, sample: Predictions) -> None:
+    calibration, test = sample.split(0.5)
+    job = fit("temperature", calibration)
+    link_to(store, 1, content_of(job))
+    before = judge(job.result, test)
+    put_job(store, replace(job, result=Fitted(job.result, before)))
+    after = get_fit(store, job.spec).judgement
+    assert after.resampled["top-label"].intervals() == before.resampled["top-label"].intervals()
+    np.testing.assert_array_equal(after.evaluation.row_nll, before.evaluation.row_nll)
+    np.testing.assert_array_equal(after.curves["top-label"].bin_of_row, before.curves["top-label"].bin_of_row)
+
+
+@pytest.mark.parametrize("changes", [{"temperature_": -1.0}, {"temperature_": "1"}, {"n_classes_": 1}])
+def test_a_fit_that_cannot_have_been_made_is_neither_stored_nor_given_back(
+    store: Store, sample: Predictions, changes: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = fit("temperature", sample.take(np.arange(200)))
+    link_to(store, 1, content_of(job))
+    vars(job.calibrator).update(changes)
+    with pytest.raises(calib.CalibrationError, match="cannot be used"):
+        put_job(store, job)
+    assert get_fit(store, job.spec) is None
+    with monkeypatch.context() as another_writer:
+        another_writer.setattr("calib.base.Calibrator.check_state", lambda made: None)
+        put_job(store, job)
+    with pytest.raises(Damaged, match=r"^[^\n]+\.$"):
+        get_fit(store, job.spec)
+    assert get_fit(store, job.spec) is None
+
+
+def study(kind: str, data: Predictions) -> Job:
+    """A study that is done; one method fails without features, which gives NaN and notes."""
+    methods = [("Temperature", "temperature", {}), ("Geometric", "geometric", {})]
+    arguments = {SPLITS: (methods, 100, 2, 0), SIZES: (methods, 0.5, 0, 2, 0)}[kind]
+    function = STUDIES[kind].function
+    table = function(*arguments, data={"logits": data.logits, "labels": data.labels}, callback=silent)
+    assert table["value"].isna().any()
+    spec = TaskSpec(function, arguments, data.sha256, "A study")
+    return Job(spec.key, spec, state="done", seconds=1.5, cpu_seconds=1.25, message="Done.", result=table)
+
+
+@pytest.mark.parametrize("kind", STUDIES)
+def test_a_study_comes_back_exactly_and_one_without_its_columns_does_not(
+    store: Store, sample: Predictions, kind: str
+) -> None:
+    job = study(kind, sample.take(np.arange(200)))
+    link_to(store, 1, content_of(job))
+    put_job(store, job)
+    back = get_study(store, kind, job.spec)
+    assert (back.key, back.state, back.seconds, back.cpu_seconds, back.message) == (job.key, "done", 1.5, 1.25, "Done.")
+    pd.testing.assert_frame_equal(back.result, job.result, check_exact=True)
+    put_job(store, replace(job, result=job.result.drop(columns="note")))
+    with pytest.raises(Damaged):
+        get_study(store, kind, job.spec)
+    assert get_study(store, kind, job.spec) is None
+
+
+def test_an_entry_comes_back(store: Store, sample: Predictions) -> None:
+    spec = FitSpec("isotonic", {"share_classes": False}, "split", "Isotonic")
+    entry = Entry(
+        "visitor", "d" * 64, None, "<b>mine</b>", plain_findings(sample.findings), {"kind": "logits"}, 0.3, 7, 1000,
+        (spec,), {SPLITS: Study(([["Isotonic", "isotonic", {}]], 100, 10, 0), "d", "Repeat")},
+        {spec.key: ("failed", "It failed.")}, {spec.key: Decided.from_rules(AnswerAbove(threshold=0.9), None)},
+        {"fit/methods": ["isotonic"]}, (name_of(2),),
+    )  # fmt: skip
+    store.put_link(name_of(1), entry, entry.contents())
+    back = get_entry(store, name_of(1))
+    assert back == entry
+    assert back.contents() == entry.contents() and len(entry.contents()) == 3
+    assert back.decisions[spec.key].rules()[0].threshold == 0.9
+
+
+def test_a_token_is_secret_and_its_name_says_nothing(store: Store, tmp_path: Path) -> None:
+    token, name = new_link()
+    assert len(token) == 43 and link_name(token) == name != token
+    store.put_link(name, Entry("v"), ())
+    assert not any(token.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+
+@given(st.one_of(st.none(), st.integers(), st.binary(), st.text(), st.text("./\\\0é", min_size=43, max_size=43)))
+def test_what_is_no_token_names_nothing(token: object) -> None:
+    assert link_name(token) is None
+
+
+def small(seed: int = 0, rows: int = 20) -> Predictions:
+    generator = np.random.default_rng(seed)
+    logits, labels = generator.normal(size=(rows, 10)), np.arange(rows) % 10
+    return Predictions(logits, labels, tuple("abcdefghij")).identified()
+
+
+def change(store: Store, statement: str, *values: object) -> None:
+    with closing(sqlite3.connect(store.root / "index.sqlite")) as db, db:
+        db.execute(statement, values)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE records SET record = replace(record, 'a', 'b') WHERE kind = 'data'",
+        "UPDATE records SET record = '' WHERE kind = 'data'",
+        "UPDATE records SET arrays = x'' WHERE kind = 'data'",
+        "UPDATE records SET arrays = substr(arrays, 1, length(arrays) - 1) WHERE kind = 'data'",
+        "UPDATE records SET sha256 = 'x' WHERE kind = 'data'",
+    ],
+)
+def test_a_record_that_was_changed_is_refused_removed_and_stored_anew(store: Store, statement: str) -> None:
+    data = small()
+    stored(store, data)
+    change(store, statement)
+    with pytest.raises(Damaged, match=r"^[^\n]+\.$"):
+        get_data(store, data.sha256)
+    assert get_data(store, data.sha256) is None
+    stored(store, data)
+
+
+@pytest.mark.parametrize("spoil", ["empty", "cut", "longer", "changed", "pickle", "gone"])
+def test_an_array_that_was_changed_is_refused_and_stored_anew(tmp_path: Path, spoil: str) -> None:
+    data = small(rows=20_000)
+    stored(Store(tmp_path), data)
+    (path,) = (tmp_path / "arrays").iterdir()
+    content = path.read_bytes()
+    last = content[:-1] + bytes([content[-1] ^ 7])
+    spoiled = {"empty": b"", "cut": content[:-1], "longer": content + b"\0", "changed": last, "pickle": b"\x80\x04N."}
+    if spoil == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(spoiled[spoil])
+    again = Store(tmp_path)
+    with pytest.raises(Damaged, match=r"^[^\n]+\.$"):
+        get_data(again, data.sha256)
+    assert get_data(again, data.sha256) is None
+    assert_same(stored(again, data), replace(data, name=""))
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        ("class_names", "0123456789"), ("class_names", [1] * 10), ("class_names", ["a"] * 9), ("kind", "pickle"),
+        ("scale", []), ("floor", "0"), ("weight_kind", True), ("more", 1), ("logits", {"$array": "gone"}),
+        ("event", {"column": "0", "name": "a", "reason": "b"}), ("labels", {"$array": "logits"}), ("labels", [0] * 20),
+        ("roles", [{"column": 1, "role": "outcome", "reason": "b"}]), ("sha256", "0" * 64),
+    ],
+)  # fmt: skip
+def test_a_record_of_something_else_is_refused(store: Store, where: str, value: object) -> None:
+    data = small()
+    stored(store, data)
+    with closing(sqlite3.connect(store.root / "index.sqlite")) as db:
+        ((text, npz),) = db.execute("SELECT record, arrays FROM records WHERE kind = 'data'")
+    for change_to in ({}, {where: value}):
+        forged = json.dumps(json.loads(text) | change_to)
+        change(store, "UPDATE records SET record = ?, sha256 = ? WHERE kind = 'data'", forged, _digest(forged, npz))
+        if not change_to:
+            assert get_data(store, data.sha256) is not None  # sealed anew alone, it is as good as before
+    with pytest.raises(Damaged):
+        get_data(store, data.sha256)
+
+
+COLUMNS = st.one_of(
+    st.lists(st.floats(), min_size=4, max_size=4),
+    st.lists(st.integers(-(2**63), 2**63 - 1), min_size=4, max_size=4),
+    st.lists(st.text(st.characters(exclude_categories=("Cs",)), max_size=8), min_size=4, max_size=4),
+)
+
+
+@settings(max_examples=30)
+@given(values=st.lists(COLUMNS, min_size=len(STUDIES[SPLITS].columns), max_size=len(STUDIES[SPLITS].columns)))
+def test_any_table_of_numbers_and_text_survives(tmp_path_factory: pytest.TempPathFactory, values) -> None:
+    table = pd.DataFrame(dict(zip(STUDIES[SPLITS].columns, values, strict=True)))
+    store, spec = Store(tmp_path_factory.mktemp("table")), TaskSpec(STUDIES[SPLITS].function, (), "d")
+    job = Job(spec.key, spec, state="done", result=table)
+    link_to(store, 1, content_of(job))
+    put_job(store, job)
+    pd.testing.assert_frame_equal(get_study(store, SPLITS, spec).result, table, check_exact=True)

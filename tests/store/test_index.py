@@ -1,0 +1,264 @@
+"""What the store deletes: by hand, by age and by room; what links share stays, and what was deleted is gone."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from calib.store import Content, Entry
+from calib.store.arrays import ABANDONED
+from calib.store.contents import get_entry
+from calib.store.index import Deleted, Store
+from tests.store.conftest import link_to, name_of
+
+MEGABYTE = 10**6
+FIT: Content = ("fit", "f")
+
+
+def put(store: Store, number: int, megabytes: float = 1.5, kind: str = "data") -> Content:
+    """Store so many bytes, alike only for equal numbers."""
+    array = np.full(int(megabytes * MEGABYTE), number, np.uint8)
+    store.put(kind, f"{number}", {"array": array})  # type: ignore[arg-type]
+    return kind, f"{number}"  # type: ignore[return-value]
+
+
+def data(number: int) -> Content:
+    return "data", f"{number}"
+
+
+def there(store: Store) -> set[str]:
+    """Keys of the data sets that are stored whole."""
+    found = set()
+    for number in range(10):
+        if store.get("data", f"{number}", dict[str, np.ndarray], lambda value: value["array"].sum()) is not None:
+            found.add(f"{number}")
+    return found
+
+
+def files(store: Store) -> int:
+    return len(list((store.root / "arrays").glob("*.npy")))
+
+
+def test_nothing_is_stored_that_no_link_leads_to(store: Store) -> None:
+    put(store, 1)
+    assert there(store) == set() and files(store) == 0
+    link_to(store, 1, data(1))
+    put(store, 1)
+    assert there(store) == {"1"} and files(store) == 1
+
+
+def test_equal_arrays_are_one_file(store: Store) -> None:
+    link_to(store, 1, data(1), FIT)
+    put(store, 1)
+    store.put(*FIT, {"array": np.full(int(1.5 * MEGABYTE), 1, np.uint8), "again": np.full((750_000, 2), 1, np.uint8)})
+    assert files(store) == 2  # another shape is another file
+    store.delete([name_of(1)])
+    assert files(store) == 0
+
+
+def test_deleting_takes_what_no_other_link_leads_to(store: Store) -> None:
+    link_to(store, 1, data(1), data(2))
+    link_to(store, 2, data(2))
+    put(store, 1)
+    put(store, 2)
+    store.delete([name_of(1)])
+    assert there(store) == {"2"} and files(store) == 1
+    assert get_entry(store, name_of(1)) is None and get_entry(store, name_of(2)) is not None
+    store.delete([name_of(1), name_of(2)])
+    assert there(store) == set() and files(store) == 0
+
+
+def test_what_a_link_led_to_before_is_deleted_with_it(store: Store) -> None:
+    link_to(store, 1, data(1))
+    put(store, 1)
+    link_to(store, 1, data(2))
+    put(store, 2)
+    store.delete([name_of(1)])
+    assert there(store) == set()
+
+
+def test_a_deleted_link_is_never_written_again_nor_what_it_led_to(store: Store) -> None:
+    link_to(store, 1, data(1))
+    other = Store(store.root)  # another server
+    assert other.missing(name_of(1), Entry("visitor 1"), [data(1)]) == {data(1)}
+    store.delete([name_of(1)])
+    with pytest.raises(Deleted):
+        other.missing(name_of(1), Entry("visitor 1"), [data(1)])
+    with pytest.raises(Deleted):
+        link_to(other, 1, data(1))
+    put(other, 1)
+    assert there(store) == set() and files(store) == 0
+
+
+def test_what_was_deleted_is_nowhere_in_the_folder(store: Store) -> None:
+    secret, large = (
+        np.frombuffer(b"a secret of somebody" * 100, np.uint8),
+        np.frombuffer(b"and more" * 250_000, np.uint8),
+    )
+    link_to(store, 1, FIT, name="the name of a file")
+    store.put(*FIT, {"small": secret, "large": large, "text": "what somebody wrote"})
+    words = (b"a secret of somebody", b"and more", b"what somebody wrote", b"the name of a file")
+    assert all(any(word in path.read_bytes() for path in store.root.rglob("*") if path.is_file()) for word in words)
+    store.delete([name_of(1)])
+    for path in store.root.rglob("*"):
+        assert not path.is_file() or not any(word in path.read_bytes() for word in words), path
+
+
+def test_an_array_that_vanished_is_missing(store: Store) -> None:
+    link_to(store, 1, data(1))
+    put(store, 1)
+    assert not store.missing(name_of(1), Entry("visitor 1"), [data(1)])
+    (path,) = (store.root / "arrays").iterdir()
+    path.unlink()
+    assert store.missing(name_of(1), Entry("visitor 1"), [data(1)]) == {data(1)}
+    put(store, 1)
+    assert there(store) == {"1"}
+
+
+def test_arrays_that_are_deleted_before_their_record_is_there_are_written_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link_to(store, 1, data(1), data(2))
+    transaction, other, left = store._transaction, Store(store.root), [2]
+
+    def swept_before() -> object:
+        if left[0]:
+            left[0] -= 1
+            other.sweep(10**9, 30)
+        return transaction()
+
+    monkeypatch.setattr(store, "_transaction", swept_before)
+    put(store, 1)
+    assert there(store) == {"1"} and not left[0]
+
+
+def test_what_could_not_be_read_again_is_not_written(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    link_to(store, 1, data(1))
+    monkeypatch.setattr("calib.store.index.MAX_TEXT", 1000)
+    with pytest.raises(ValueError, match="its description takes"):
+        store.put("data", "1", {"text": "x" * 1000})
+
+
+def test_what_was_unused_for_long_goes(store: Store, clock: Callable[[float], None]) -> None:
+    link_to(store, 1, data(1))
+    link_to(store, 2, data(1), data(2))
+    put(store, 1)
+    put(store, 2)
+    clock(20)
+    store.touch(name_of(1))
+    clock(20)
+    store.sweep(10**9, 30)
+    assert there(store) == {"1"} and files(store) == 1
+    assert get_entry(store, name_of(1)) is not None and get_entry(store, name_of(2)) is None
+    clock(31)
+    store.sweep(10**9, 30)
+    assert there(store) == set()
+
+
+def test_a_look_at_a_link_counts_as_use(store: Store, clock: Callable[[float], None]) -> None:
+    link_to(store, 1, data(1))
+    put(store, 1)
+    clock(20)
+    assert not store.missing(name_of(1), Entry("visitor 1"), [data(1)])
+    clock(20)
+    store.sweep(10**9, 30)
+    assert there(store) == {"1"}
+
+
+def test_the_longest_unused_makes_room_and_what_nobody_holds_first(
+    store: Store, clock: Callable[[float], None]
+) -> None:
+    for number in (1, 2, 3):
+        link_to(store, number, data(number))
+        put(store, number)
+        clock(1)
+    store.sweep(5 * MEGABYTE, 30)
+    assert there(store) == {"1", "2", "3"}
+    store.sweep(5 * MEGABYTE, 30, need=MEGABYTE)
+    assert there(store) == {"2", "3"} and files(store) == 2
+    with store._transaction() as db:
+        db.execute("DELETE FROM holds WHERE link = ?", (name_of(3),))
+    store.sweep(2 * MEGABYTE, 30)
+    assert there(store) == {"2"}  # the other was used later, and is nobody's
+
+
+def test_what_is_in_use_makes_no_room(store: Store, clock: Callable[[float], None]) -> None:
+    for number in (1, 2):
+        link_to(store, number, data(number))
+        put(store, number)
+    assert store.sweep(MEGABYTE, 30) > 3 * MEGABYTE
+    assert there(store) == {"1", "2"}
+    clock(0.1)
+    store.touch(name_of(1))
+    assert store.sweep(MEGABYTE, 30) > MEGABYTE
+    assert there(store) == {"1"}
+
+
+def test_a_shared_file_makes_room_once_nobody_needs_it(store: Store, clock: Callable[[float], None]) -> None:
+    for number, kind in ((1, "data"), (1, "fit"), (2, "data")):
+        link_to(store, number + 5 * (kind == "fit"), (kind, f"{number}"))  # type: ignore[arg-type]
+        put(store, number, kind=kind)
+        clock(1)
+    assert files(store) == 2
+    assert store.sweep(4 * MEGABYTE, 30) == pytest.approx(3 * MEGABYTE, rel=0.01)
+    assert there(store) == {"1", "2"}
+    assert store.sweep(2 * MEGABYTE, 30) == pytest.approx(1.5 * MEGABYTE, rel=0.01)
+    assert there(store) == {"2"} and files(store) == 1
+
+
+def test_files_of_dead_processes_go_by_their_age(store: Store) -> None:
+    link_to(store, 1, data(1))
+    put(store, 1)
+    parts = [store.root / "arrays" / "0.part", store.root / "1.part", store.root / "2.part-journal"]
+    for path in parts:
+        path.write_bytes(b"half")
+    store.sweep(10**9, 30)
+    assert all(path.exists() for path in parts)
+    for path in parts:
+        old = path.stat().st_mtime - ABANDONED
+        os.utime(path, (old, old))
+    store.sweep(10**9, 30)
+    assert not any(path.exists() for path in parts) and there(store) == {"1"}
+
+
+@pytest.mark.parametrize("content", [b"", b"no index" * 999, None], ids=["empty", "other bytes", "another program's"])
+def test_an_index_of_anything_else_is_set_aside(tmp_path: Path, content: bytes | None) -> None:
+    if content is None:
+        with sqlite3.connect(tmp_path / "index.sqlite") as db:
+            db.execute("CREATE TABLE records(a)")
+        db.close()
+    else:
+        (tmp_path / "index.sqlite").write_bytes(content)
+    store = Store(tmp_path)
+    with pytest.raises(OSError):
+        link_to(store, 1, data(1))
+    link_to(store, 1, data(1))
+    put(store, 1)
+    assert there(store) == {"1"} and len(list(tmp_path.glob("index.damaged*.sqlite"))) == 1
+
+
+def test_a_page_of_the_index_that_is_damaged_has_it_set_aside(store: Store) -> None:
+    link_to(store, 1, *(data(number) for number in range(1, 6)))
+    for number in range(1, 6):
+        put(store, number, 0.1)
+    path = store.root / "index.sqlite"
+    content = path.read_bytes()
+    path.write_bytes(content[:4096] + bytes(len(content) - 4096))
+    with pytest.raises(OSError):
+        link_to(store, 1, data(1))
+    link_to(store, 1, data(1))
+    put(store, 1)
+    assert there(store) == {"1"}
+
+
+def test_the_folder_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
+    store = Store(tmp_path / "new")
+    link_to(store, 1, data(1))
+    put(store, 1)
+    for path in (store.root, *store.root.rglob("*")):
+        assert not path.stat().st_mode & 0o077, path

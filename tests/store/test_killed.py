@@ -1,0 +1,131 @@
+"""Servers that are killed at any moment, two on one folder, and a disk that is full in truth."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from calib.engine import FitSpec
+from calib.store import Configuration, Entry, Keeper
+from calib.store.arrays import remove_if_abandoned
+from tests.conftest import ROOT
+from tests.store.conftest import settled
+from tests.store.writer import fitted, predictions, temperature_of
+
+WRITER = str(Path(__file__).with_name("writer.py"))
+
+
+def start(root: Path, seed: int) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, WRITER, str(root), str(seed)],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def killed(process: subprocess.Popen[str], seconds: float) -> list[list[str]]:
+    """What a process said was stored until it was killed, so long after its first word; its last line may be cut."""
+    assert process.stdout is not None
+    first = process.stdout.readline()
+    time.sleep(seconds)
+    process.kill()
+    said = [line.split() for line in (first + process.communicate()[0]).splitlines()]
+    return [each for each in said if len(each) == 3 and len(each[2]) == 64]
+
+
+def check(root: Path, said: list[list[str]]) -> None:
+    """Everything that was said to be stored is there, and all that is there is whole."""
+    keeper = Keeper(Configuration(root))
+    settled(keeper)
+    for kind, link, name in said:
+        entry = keeper.recall(link)
+        assert entry is not None and entry.data == name
+        if kind == "data":
+            data = keeper.data(name)
+            assert data is not None and data.__class__(data.logits, data.labels, data.class_names).identified()
+            assert np.isfinite(data.logits).all()
+        else:
+            job = keeper.finished(FitSpec("temperature", {}, data_key=name))
+            assert job is not None and job.calibrator.temperature_ == temperature_of(name)
+    keeper.close()
+
+
+@pytest.mark.parametrize("moments", [3, pytest.param(20, marks=pytest.mark.long)])
+def test_nothing_announced_is_lost_when_servers_are_killed(tmp_path: Path, moments: int) -> None:
+    chance = random.Random(0)
+    for moment in range(0, moments, 2):  # two at once on one folder
+        writers = [start(tmp_path, moment), start(tmp_path, moment + 1)]
+        said = [each for writer in writers for each in killed(writer, chance.random())]
+        assert said
+        check(tmp_path, said)
+    for path in (*tmp_path.glob("*.part*"), *tmp_path.glob("arrays/*.part")):
+        remove_if_abandoned(path, 0.0)
+    assert {path.suffix for path in (tmp_path / "arrays").iterdir()} == {".npy"}
+
+
+def test_two_servers_store_the_same_content_once(tmp_path: Path) -> None:
+    writers = [start(tmp_path, 1), start(tmp_path, 1)]
+    said = [killed(writer, 0.5) for writer in writers]
+    check(tmp_path, said[0] + said[1])
+    assert len(list(tmp_path.glob("index*.sqlite"))) == 1
+    held = {name for kind, _, name in said[0] + said[1] if kind == "data"}
+    assert len(list((tmp_path / "arrays").glob("*.npy"))) <= len(held) + 2
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 8 MB, where this process may mount one."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = shutil.which("mount") and subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(folder)], capture_output=True
+    )
+    if not mounted or mounted.returncode:
+        pytest.skip("this process may not mount a disk")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@pytest.mark.long
+def test_a_disk_filled_to_the_brim_loses_nothing_that_was_announced(
+    small_disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("calib.store.saving.AGAIN", 0.0)
+    chance, said = random.Random(0), []
+    keeper = Keeper(Configuration(small_disk / "store"))
+    for moment in range(30):
+        data = predictions(moment)
+        job, link = fitted(data), f"{moment:064d}"
+        filler = small_disk / "filler"
+        free = shutil.disk_usage(small_disk).free
+        with suppress(OSError):
+            filler.write_bytes(bytes(int(free * chance.random())))
+        keeper.keep(link, Entry("visitor", data.sha256, fits=(job.spec,)), data, [job])
+        settled(keeper)
+        standing = keeper.standing(link)
+        if standing.missing:
+            assert set(standing.reasons) <= {"the server's disk is full", "the server's folder cannot be written",
+                                             "the server's disk does not answer"}  # fmt: skip
+        filler.unlink(missing_ok=True)
+        settled(keeper)
+        if not keeper.standing(link).missing:
+            said += [["data", link, data.sha256], ["fit", link, data.sha256]]
+        check(small_disk / "store", said)
+        if len(said) > 4:
+            for _, old, _ in said[:2]:
+                with suppress(Exception):
+                    keeper.forget(old)
+            said = said[2:]
+    keeper.close()
