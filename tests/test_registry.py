@@ -11,8 +11,8 @@ import pytest
 
 import calib
 from calib.arrays import TAKE_WEIGHTS
+from calib.calibrators.backend import DEVICES
 from calib.errors import CalibrationError
-from calib.hardware import DEVICES
 from calib.registry import METHODS, extras_for, methods_that_take, missing_arrays, presets, short_of_rows
 from tests.conftest import ROOT, simulate
 

@@ -21,9 +21,9 @@ from calib.base import (
 )
 from calib.calibrators._folds import deal, row_units, standard_error
 from calib.calibrators._model_weights import pseudo_bma_weights, stacking_weights
+from calib.calibrators.backend import cpu_description, device_of, on_cpu
 from calib.errors import CalibrationError, reason
 from calib.formatting import listed, percent, plural
-from calib.hardware import cpu_description, device_of, on_cpu
 from calib.numerics import Floats, Ints
 from calib.parameters import param, unusable
 from calib.registry import METHODS, calibrator

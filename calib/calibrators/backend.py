@@ -7,15 +7,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from calib import hardware
-from calib.hardware import cpu_description
 from calib.numerics import Floats, Ints, blocks, row_maxima
 
 T = TypeVar("T")
+
+DEVICES = ("auto", "cpu", "gpu")
+"""What a person can ask for."""
+
+_CPU = "CPU"
+"""First word of the description of a processor; a GPU's is its name."""
 
 WORTH_A_GPU = 100_000_000
 """Logits from which ``device="auto"`` takes a GPU: NumPy takes a second for each pass, TensorFlow 6 s to start."""
@@ -28,6 +33,30 @@ OUT_OF_MEMORY = (
     "dst tensor is not init",
 )
 """How TensorFlow words it, in lower case; the last: a failed copy."""
+
+
+def cpu_description() -> str:
+    """The processor in words, with the cores that this process may use: "CPU (2 cores)"."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return f"{_CPU} ({cores} core{'s' if cores > 1 else ''})"
+
+
+def device_of(fitted: object) -> str:
+    """Where a calibrator was fitted, in words; a method that has no choice computes on the processor."""
+    return str(getattr(fitted, "device_", cpu_description()))
+
+
+def on_cpu(fitted: object) -> bool:
+    """Whether a calibrator was fitted on the processor."""
+    return device_of(fitted).partition(" ")[0] == _CPU
+
+
+def gpu_present(root: Path = Path("/")) -> bool:
+    """Whether the machine has an NVIDIA GPU and does not hide it from us; TensorFlow may yet lack its libraries."""
+    if (visible := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None and visible.strip()[:1] in ("", "-"):
+        return False
+    under_windows = root / "usr/lib/wsl/lib/libcuda.so.1"
+    return any(root.glob("dev/nvidia[0-9]*")) or under_windows.exists()
 
 
 @dataclass(frozen=True)
@@ -51,11 +80,11 @@ def wants_gpu(device: str, n_logits: int) -> bool:
 
     Parameters
     ----------
-    device : one of :data:`calib.hardware.DEVICES`.
+    device : one of :data:`DEVICES`.
     n_logits : rows times classes.
     """
     wanted = device == "gpu" or (device == "auto" and n_logits >= WORTH_A_GPU)
-    return wanted and hardware.gpu_present() and find_spec("tensorflow") is not None
+    return wanted and gpu_present() and find_spec("tensorflow") is not None
 
 
 def run(compute: Callable[[bool], T], device: str, shape: tuple[int, ...]) -> Ran[T]:
@@ -64,7 +93,7 @@ def run(compute: Callable[[bool], T], device: str, shape: tuple[int, ...]) -> Ra
     Parameters
     ----------
     compute : called with whether it is on a GPU, then inside ``tf.device``; a second call must start afresh.
-    device : one of :data:`calib.hardware.DEVICES`.
+    device : one of :data:`DEVICES`.
     shape : (n, n_classes) of the calibration set.
     """
     gpu = first_gpu() if wants_gpu(device, shape[0] * shape[1]) else None
@@ -87,7 +116,7 @@ def run(compute: Callable[[bool], T], device: str, shape: tuple[int, ...]) -> Ra
 
 def no_gpu_note() -> str:
     """What to say of a fit that should have run on a GPU and ran on the processor."""
-    if not hardware.gpu_present():
+    if not gpu_present():
         return f"No NVIDIA GPU was found, so the fit ran on the {cpu_description()}."
     if find_spec("tensorflow") is None:
         return (

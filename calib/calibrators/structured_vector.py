@@ -9,10 +9,9 @@ import numpy as np
 
 from calib.base import Progress, silent
 from calib.calibrators._multinomial import AffineScaling, Minimum
-from calib.calibrators.backend import Loss, run
+from calib.calibrators.backend import DEVICES, Loss, run
 from calib.calibrators.minimisation import Found, minimise_convex, newton
 from calib.calibrators.temperature import DEVICE_HELP
-from calib.hardware import DEVICES
 from calib.numerics import Floats, Ints, softmax
 from calib.parameters import param
 

@@ -8,9 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from calib.base import KEEPS_ACCURACY, KEEPS_HALF, KEEPS_RANKING, POSITIVE, Calibrator, Progress
-from calib.calibrators.backend import Loss, run
+from calib.calibrators.backend import DEVICES, Loss, run
 from calib.calibrators.minimisation import find_root
-from calib.hardware import DEVICES
 from calib.numerics import Floats, Ints, logit_unit, unit_rows
 from calib.parameters import param
 

@@ -16,7 +16,6 @@ from typing import Any
 from calib.engine.shared import dumps, folder
 from calib.engine.specs import Data, Kind
 from calib.errors import CalibrationError
-from calib.hardware import memory_bytes
 
 PROJECT = Path(__file__).resolve().parents[2]
 PLACES: tuple[tuple[Kind, ...], ...] = (("page",), ("file", "fast"), ("file", "fast", "slow"), ("slow", "study"))
@@ -126,3 +125,16 @@ class Cluster:
             if hasattr(os, "killpg"):
                 with suppress(ProcessLookupError):  # there is nobody left, as it should be
                     os.killpg(process.pid, signal.SIGKILL)
+
+
+def memory_bytes(root: Path = Path("/")) -> float:
+    """Bytes of memory that this process may use: the machine's, or those that its container is limited to."""
+    try:
+        machine = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):  # Windows
+        machine = 8e9
+    limits = [machine]
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):  # control groups of version 2 and 1
+        with suppress(OSError, ValueError):  # not there, or "max"
+            limits.append(float((root / "sys/fs/cgroup" / name).read_text()))
+    return min(limits)

@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from calib.base import Calibrator, Progress
+from calib.calibrators.backend import cpu_description
 from calib.engine.shared import dumps
 from calib.errors import CalibrationError, FitCancelled, UnexpectedError, reason
-from calib.hardware import cpu_description
 from calib.isolation.logs import quiet_start, trace, without_data
 from calib.registry import calibrator
 from calib.top_k import fit_top_k

@@ -14,12 +14,12 @@ import numpy as np
 
 import calib
 from calib.base import Calibrator, Progress, silent
+from calib.calibrators.backend import device_of
 from calib.data.scales import PLAIN, in_words
 from calib.errors import CalibrationError
 from calib.evaluation.view import view_of
 from calib.export.runtime import ExportedCalibrator
 from calib.export.seen import Seen
-from calib.hardware import device_of
 from calib.registry import METHODS, is_top_k
 from calib.top_k import as_places
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from calib.base import Calibrator
+from calib.calibrators.backend import device_of
 from calib.canonical import Kind
 from calib.data import Choices, Finding
 from calib.data.event import Event
@@ -23,7 +24,6 @@ from calib.evaluation.compare import BASELINE, Comparison
 from calib.evaluation.recommendation import Recommendation
 from calib.evaluation.view import View, view_of
 from calib.formatting import Displayed, listed, one_line, plural
-from calib.hardware import device_of
 from calib.parameters import written
 from calib.plots.style import Style, method_style
 from calib.registry import calibrator, registry_name

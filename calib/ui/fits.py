@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from calib.base import Calibrator
+from calib.calibrators.backend import cpu_description, device_of, gpu_present
 from calib.data import Predictions
 from calib.diagnostics.judgement import (
     GapCurve,
@@ -30,7 +31,6 @@ from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
 from calib.evaluation.bootstrap import ResampledScores
 from calib.formatting import listed
-from calib.hardware import cpu_description, device_of, gpu_present
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools
 from calib.numerics import Floats

@@ -7,11 +7,11 @@ from typing import Any
 
 import streamlit as st
 
+from calib.calibrators.backend import device_of
 from calib.engine import Job, QueueFull, TaskSpec
 from calib.errors import CalibrationError
 from calib.evaluation.studies import pool_arrays
 from calib.formatting import escape_markdown, listed, number, plural
-from calib.hardware import device_of
 from calib.registry import METHODS, presets
 from calib.ui import fits
 from calib.ui.fits import ShownFit

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from calib import hardware
 from calib.base import Calibrator
+from calib.calibrators import backend
 
 
 def binary(
@@ -31,7 +31,6 @@ def learned(calibrator: Calibrator, log_odds: np.ndarray, labels: np.ndarray, te
 @pytest.fixture
 def pretend_gpu(monkeypatch):
     """A machine that says it has a GPU; what is placed on it runs on the CPU, in TensorFlow."""
-    from calib.calibrators import backend
 
-    monkeypatch.setattr(hardware, "gpu_present", lambda: True)
+    monkeypatch.setattr(backend, "gpu_present", lambda: True)
     monkeypatch.setattr(backend, "first_gpu", lambda: ("/CPU:0", "Test GPU"))

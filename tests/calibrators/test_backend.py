@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +14,6 @@ from scipy.optimize import approx_fprime
 from scipy.special import log_softmax
 
 import calib
-from calib import hardware
 from calib.calibrators import backend
 from calib.calibrators.backend import Loss, run, wants_gpu
 from calib.errors import FitCancelled
@@ -99,7 +99,7 @@ def test_a_small_fit_stays_on_the_cpu_and_a_big_one_goes_to_the_gpu(name, preten
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_gpu_asked_for_and_missing_is_said(name, overconfident, monkeypatch):
-    monkeypatch.setattr(hardware, "gpu_present", lambda: False)
+    monkeypatch.setattr(backend, "gpu_present", lambda: False)
     fitted = calib.calibrator(name, device="gpu").fit(*overconfident)
     said = f"No NVIDIA GPU was found, so the fit ran on the {fitted.device_}."
     assert fitted.device_.startswith("CPU (")
@@ -119,22 +119,22 @@ def test_a_gpu_asked_for_and_missing_is_said(name, overconfident, monkeypatch):
     ],
 )
 def test_a_gpu_is_wanted_where_there_is_one_and_it_pays(present, device, n_logits, expected, monkeypatch):
-    monkeypatch.setattr(hardware, "gpu_present", lambda: present)
+    monkeypatch.setattr(backend, "gpu_present", lambda: present)
     assert wants_gpu(device, n_logits) is expected
 
 
 def test_without_tensorflow_no_gpu_is_wanted_and_this_is_said(monkeypatch):
-    monkeypatch.setattr(hardware, "gpu_present", lambda: True)
+    monkeypatch.setattr(backend, "gpu_present", lambda: True)
     monkeypatch.setattr(backend, "find_spec", lambda name: None)
     assert not wants_gpu("gpu", 1)
     assert "needs TensorFlow, which is not installed" in run(str, "gpu", SHAPE).note
 
 
 def test_a_gpu_that_tensorflow_cannot_use_is_said(monkeypatch):
-    monkeypatch.setattr(hardware, "gpu_present", lambda: True)
+    monkeypatch.setattr(backend, "gpu_present", lambda: True)
     monkeypatch.setattr(backend, "first_gpu", lambda: None)
     ran = run(str, "gpu", SHAPE)
-    assert (ran.result, ran.device) == ("False", hardware.cpu_description())
+    assert (ran.result, ran.device) == ("False", backend.cpu_description())
     assert ran.note.startswith("TensorFlow cannot use this machine's GPU")
 
 
@@ -200,3 +200,31 @@ def test_other_errors_are_not_tried_again(error, pretend_gpu):
     with pytest.raises(type(error())):
         run(compute, "gpu", SHAPE)
     assert tried == [True]
+
+
+def machine(root: Path, *files: str) -> Path:
+    for file in files:
+        (root / file).parent.mkdir(parents=True, exist_ok=True)
+        (root / file).touch()
+    return root
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ((), False),
+        (("dev/nvidiactl", "dev/nvidia-uvm"), False),  # the driver without a card
+        (("dev/nvidia0",), True),
+        (("dev/nvidia3",), True),  # a container may be given any one of them
+        (("usr/lib/wsl/lib/libcuda.so.1",), True),
+    ],
+)
+def test_a_gpu_is_known_by_its_files(files, expected, tmp_path, monkeypatch):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert backend.gpu_present(machine(tmp_path, *files)) is expected
+
+
+@pytest.mark.parametrize(("visible", "expected"), [("", False), ("-1", False), ("0", True), ("1,0", True)])
+def test_a_hidden_gpu_is_none(visible, expected, tmp_path, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert backend.gpu_present(machine(tmp_path, "dev/nvidia0")) is expected

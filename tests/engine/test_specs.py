@@ -9,14 +9,15 @@ from functools import partial
 import numpy as np
 import pytest
 
-from calib import hardware
+from calib.calibrators import backend
+from calib.calibrators.backend import device_of
 from calib.engine import FitSpec, worker
+from calib.engine.clusters import memory_bytes
 from calib.engine.worker import Parts, in_parts, parts_of
 from calib.errors import CalibrationError
 from calib.evaluation.studies import repeat_task, size_task
 from calib.export import runtime
 from calib.export.runtime import ExportedCalibrator
-from calib.hardware import device_of
 from tests.conftest import simulate
 
 
@@ -81,12 +82,12 @@ def test_another_device_is_another_fit_of_the_same_name():
     ],
 )
 def test_a_fit_that_starts_tensorflow_is_not_fast(spec, present, fast, monkeypatch):
-    monkeypatch.setattr(hardware, "gpu_present", lambda: present)
+    monkeypatch.setattr(backend, "gpu_present", lambda: present)
     assert spec.fast(10**9) is fast
 
 
 def test_few_logits_leave_the_gpu_alone_unless_it_is_asked_for(monkeypatch):
-    monkeypatch.setattr(hardware, "gpu_present", lambda: True)
+    monkeypatch.setattr(backend, "gpu_present", lambda: True)
     assert FitSpec("vector").fast(10_000)
     assert not FitSpec("vector", {"device": "gpu"}).fast(10_000)
     assert FitSpec("gpcalib").fast(10**6)
@@ -172,3 +173,16 @@ def test_what_cannot_be_studied_is_refused_before_it_is_parts_of():
     logits, labels = simulate(100)
     with pytest.raises(CalibrationError, match="1 draw shows no spread"):
         parts_of(size_task, (METHODS, 0.5, 0, 1, 1), {"logits": logits, "labels": labels})
+
+
+@pytest.mark.parametrize(("name", "text"), [("memory.max", "2000000\n"), ("memory/memory.limit_in_bytes", "2000000\n")])
+def test_a_container_has_the_memory_that_it_is_limited_to(name, text, tmp_path):
+    machine = memory_bytes(tmp_path)
+    assert machine > 1e8
+    limit = tmp_path / "sys/fs/cgroup" / name
+    limit.parent.mkdir(parents=True)
+    limit.write_text(text)
+    assert memory_bytes(tmp_path) == 2_000_000
+    for unlimited in ("max\n", "9223372036854771712\n"):
+        limit.write_text(unlimited)
+        assert memory_bytes(tmp_path) == machine

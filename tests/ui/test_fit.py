@@ -10,7 +10,7 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib import hardware
+from calib.calibrators import backend
 from calib.engine import Engine
 from calib.registry import METHODS
 from calib.ui import fits
@@ -140,7 +140,7 @@ def test_the_calibrator_to_export_stays_once_it_is_chosen(
 
 
 FIT = "pages/1_Fit.py"
-CPU = hardware.cpu_description()
+CPU = backend.cpu_description()
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from calib.base import (
     Progress,
     silent,
 )
+from calib.calibrators.backend import DEVICES
 from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.posterior import LatentTable, keep_predicted, tabulate
 from calib.calibrators.gpcalib.prediction import predict
@@ -33,7 +34,6 @@ from calib.calibrators.gpcalib.statistics import (
     logit_scale,
 )
 from calib.errors import CalibrationError, missing_package
-from calib.hardware import DEVICES
 from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks
 from calib.parameters import param, unusable
 

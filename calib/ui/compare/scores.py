@@ -11,6 +11,7 @@ import streamlit as st
 from pandas.io.formats.style import Styler
 
 from calib.base import Calibrator
+from calib.calibrators.backend import device_of
 from calib.calibrators.one_vs_rest import SHARING, with_other_sharing
 from calib.evaluation import SCORES
 from calib.evaluation.bootstrap import said_of_intervals
@@ -19,7 +20,6 @@ from calib.evaluation.score_definitions import EVENT_RATE
 from calib.evaluation.view import TOP_LABEL, View
 from calib.evaluation.weighted import said_of_weights, weighted_rows
 from calib.formatting import number, percent, plural
-from calib.hardware import device_of
 from calib.metrics.bootstrap import Interval
 from calib.registry import METHODS, title_of
 from calib.ui import widgets

@@ -9,13 +9,13 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from calib.calibrators.backend import on_cpu
 from calib.evaluation import SCORES
 from calib.evaluation.comparison_table import MARKS_SAID, verdict
 from calib.evaluation.learning_curve import SIZE_SCORES, choices_by_size, halved_sizes, labels_needed
 from calib.evaluation.repeated_splits import summarise_splits
 from calib.evaluation.studies import SIZES, SPLITS, repeat_task, size_task
 from calib.formatting import escape_markdown, listed, plural
-from calib.hardware import on_cpu
 from calib.plots.compare import score_dots, size_curves
 from calib.ui import progress, widgets
 from calib.ui.compare.scores import show_scores, styled_scores

@@ -9,9 +9,9 @@ from typing import Any
 import streamlit as st
 
 from calib.base import Calibrator
+from calib.calibrators.backend import DEVICES, cpu_description, gpu_present
 from calib.data import Predictions
 from calib.formatting import listed, plural
-from calib.hardware import DEVICES, cpu_description, gpu_present
 from calib.registry import METHODS, can_learn, methods_that_take, missing_arrays, said_of_kind, short_of_rows
 from calib.ui.link import page_link
 from calib.ui.menu import said_of_missing

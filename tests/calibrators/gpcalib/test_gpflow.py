@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from calib import hardware
 from calib.calibrators import backend
 from calib.calibrators.gpcalib import GPCalib, training
 from calib.calibrators.gpcalib.posterior import Posterior
@@ -44,7 +43,7 @@ def test_a_fit_on_a_gpu_ends_at_the_same_function(params, pretend_gpu):
     """Both stop where an iteration gains less than 2e-9 of the objective, not at the same parameters."""
     logits, labels = simulate(300, 4)
     here, there = (GPCalib(device=device, max_iter=150, **params).fit(logits, labels) for device in ("cpu", "gpu"))
-    assert (here.device_, there.device_) == (hardware.cpu_description(), "Test GPU")
+    assert (here.device_, there.device_) == (backend.cpu_description(), "Test GPU")
     assert there.objective_ == pytest.approx(here.objective_, abs=0.05)
     fresh, _ = simulate(500, 4, seed=1)
     np.testing.assert_allclose(there.predict_proba(fresh), here.predict_proba(fresh), atol=5e-3)

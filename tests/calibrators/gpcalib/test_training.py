@@ -67,8 +67,9 @@ def test_where_tensorflow_is_not_installed_a_fit_runs_on_the_cpu_and_says_so():
 import sys
 sys.modules["tensorflow"] = sys.modules["gpflow"] = sys.modules["tensorflow_probability"] = None
 import numpy as np
-from calib import calibrator, hardware
-hardware.gpu_present = lambda: True
+from calib import calibrator
+from calib.calibrators import backend
+backend.gpu_present = lambda: True
 logits = np.random.default_rng(0).normal(size=(80, 3))
 for device in ("auto", "gpu"):
     fitted = calibrator("gpcalib", device=device, max_iter=3).fit(logits[:60], logits[:60].argmax(axis=1))
