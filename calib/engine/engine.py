@@ -16,6 +16,7 @@ from typing import Any
 from uuid import uuid4
 
 from calib.engine.clusters import Cluster
+from calib.engine.shared import folder
 from calib.engine.specs import NO_DATA, Data, FitSpec, Fitted, Job, Kind, TaskSpec
 from calib.engine.worker import cancel, fit_calibrator, fit_small, parts_of, plainly, run
 from calib.errors import CalibrationError, FitCancelled, UnexpectedError, reason
@@ -29,6 +30,9 @@ MOST_TURNS = 1_000_000
 """Tasks of one visitor never are so many that they come behind those of a lower urgency."""
 GRACE = 1.0
 """Seconds that a cancelled task has to stop by itself before its worker is ended."""
+MOST_STARTS = 2
+"""How often a task starts before its workers' ends count as its own fault."""
+DIED = "its process was ended again and again, most likely because the machine ran out of memory"
 MOST_LOST = 3
 """How often a task is handed over anew after a loss that was no fault of its own, such as its scheduler's end."""
 
@@ -57,6 +61,7 @@ class _Task:
     steps : done and planned, of each part.
     started : by the monotonic clock; 0 while it waits.
     begun : how often each part was started by a worker.
+    cancelled, died : whether it is to stop, or ended too many workers.
     """
 
     kind: Kind
@@ -74,6 +79,7 @@ class _Task:
     started: float = 0.0
     begun: Counter[str] = field(default_factory=Counter)
     cancelled: bool = False
+    died: bool = False
 
 
 class Engine:
@@ -113,6 +119,7 @@ class Engine:
         self._going: dict[str, _Task] = {}  # all that wait and run, by name
         self._lock = threading.RLock()
         self._closed = False
+        folder()  # first, so that it is removed when the workers have ended
         atexit.register(self.shutdown)
 
     def submit(
@@ -279,6 +286,7 @@ class Engine:
             value = self._result(task)
         except Exception as raised:
             error = CancelledError() if task.cancelled or isinstance(raised, FitCancelled) else raised
+            error = WorkerDied(DIED) if task.died else error
         if task.job is not None:
             self._settle(task, value, error)
         with self._lock:
@@ -300,33 +308,36 @@ class Engine:
         for attempt in range(1 + MOST_LOST):
             if task.cancelled:
                 raise FitCancelled
-            client, given, task.steps = cluster.client(), cluster.given(task.data), [(0, n) for n in parts.steps]
+            client, task.steps, task.begun = cluster.client(), [(0, n) for n in parts.steps], Counter()
             names = [f"{task.name}/{number}" for number in range(len(calls))]
-            task.parts = [
-                client.submit(
-                    run, call, given, name, self._topic,
-                    key=f"{name}/{attempt}", pure=False, priority=task.priority, **own,
-                )
-                for name, call in zip(names, calls, strict=True)
-            ]  # fmt: skip
             try:
+                given = cluster.given(task.data)
+                task.parts = [
+                    client.submit(
+                        run, call, given, name, self._topic,
+                        key=f"{name}/{attempt}", pure=False, priority=task.priority, **own,
+                    )
+                    for name, call in zip(names, calls, strict=True)
+                ]  # fmt: skip
                 for part in as_completed(task.parts, loop=client.loop) if len(task.parts) > 1 else ():
                     _value(part.result())  # whatever ends one part early ends all
                 return parts.join([_value(part.result()) for part in task.parts])
-            except KilledWorker as error:
-                if task.begun[error.task.rpartition("/")[0]] < 2:
-                    continue  # it only waited at workers that ended with what others asked for
-                cause = "its process was ended twice, most likely because the machine ran out of memory"
-                raise WorkerDied(cause) from error
+            except KilledWorker as error:  # by the scheduler of a cluster
+                raise WorkerDied(DIED) from error
             except ModuleNotFoundError as error:
                 raise CalibrationError(
                     f"The workers of the cluster have no {error.name}: install calib with all it needs there too."
+                ) from error
+            except TimeoutError as error:
+                raise CalibrationError(
+                    f"The cluster at {cluster.address} has no workers. Start some, then try again."
                 ) from error
             except (CancelledError, OSError):
                 if task.cancelled or self._closed:
                     raise FitCancelled from None
             finally:
-                client.cancel([part for part in task.parts if not part.done()])
+                with suppress(Exception):  # a connection that is lost raises whatever its parts make it raise
+                    client.cancel([part for part in task.parts if not part.done()])
         raise WorkerDied(f"the workers lost it {1 + MOST_LOST} times")
 
     def _report(self, event: tuple[float, dict[str, Any]]) -> None:
@@ -338,7 +349,10 @@ class Engine:
             if task is None:
                 return
             task.started = task.started or time.monotonic()
-            task.begun[said["task"]] += not said["step"]
+            task.begun[said["task"]] += not said["total"]
+            if task.begun[said["task"]] > MOST_STARTS and not task.died:
+                task.died = True
+                self._cancel(task)
             if task.job is None or not task.job.active:
                 return
             if task.job.state == "queued":
@@ -365,9 +379,9 @@ class Engine:
             except Exception as failed:  # such as a full disk: it is done all the same
                 log.error("what is done could not be stored\n%s", trace(failed))
         with self._lock:
-            if changes["state"] == "done":
-                task.data = NO_DATA
-            task.job = replace(job, **changes)
+            if task.job is not None and task.job.state != "cancelled":
+                task.job = replace(job, **changes)
+                task.data = NO_DATA if changes["state"] == "done" else task.data
             self._drop_oldest()
 
     def _cancel(self, task: _Task) -> None:
@@ -407,7 +421,9 @@ class Engine:
 
     def _position(self, task: _Task, owner: str) -> str:
         """What waits before a task, in words."""
-        waiting = [each for each in self._going.values() if each.kind == task.kind and not each.started]
+        waiting = [
+            each for each in self._going.values() if each.kind == task.kind and not (each.started or each.cancelled)
+        ]
         place = waiting.index(task) if task in waiting else 0
         first = [each for at, each in enumerate(waiting) if (-each.priority, at) < (-task.priority, place)]
         own = sum(owner in each.owners for each in first)

@@ -1,7 +1,7 @@
 """The workers of this machine: ``python -m calib.engine.host FOLDER GIGABYTES``, started by the engine.
 
 The scheduler and its workers live beside the server, not in it, and end with it: when the server's end of the pipe
-closes, however the server ended, all processes are ended and the folder of shared arrays is removed.
+closes, all processes are ended, and the folder of shared arrays is removed where the server was killed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from distributed import Nanny, Scheduler, Security, SpecCluster
 from calib.engine.clusters import PLACES
 
 SETTINGS: dict[str, Any] = {
-    "distributed.scheduler.allowed-failures": 1,  # a task whose worker died is tried once more
+    # The engine counts how often a task starts; Dask would blame what only waits at a worker that ends.
+    "distributed.scheduler.allowed-failures": 1_000_000,
     "distributed.scheduler.worker-ttl": None,  # nor is a worker lost that holds Python's lock for minutes
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
@@ -79,12 +80,13 @@ async def serve(folder: str, gigabytes: float) -> None:
 
 def main() -> None:
     """Run until the server is gone."""
-    folder, gigabytes = sys.argv[1], float(sys.argv[2])
+    folder, gigabytes, server = sys.argv[1], float(sys.argv[2]), os.getppid()
     try:
         with dask.config.set(SETTINGS):
             asyncio.run(serve(folder, gigabytes))
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        if os.getppid() != server:  # it was killed, and removes nothing itself
+            shutil.rmtree(folder, ignore_errors=True)
         if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
             os.killpg(0, signal.SIGKILL)  # nothing else ends a worker whose task holds Python's lock
 
