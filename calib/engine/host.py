@@ -41,7 +41,7 @@ ENVIRONMENT = {
 }
 
 
-async def serve(folder: str, gigabytes: float) -> None:
+async def serve(gigabytes: float) -> None:
     """Start all, say where on standard output, and wait until standard input closes."""
     said = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # a print, in Python or in C, goes to the log and not into the pipe
@@ -53,7 +53,6 @@ async def serve(folder: str, gigabytes: float) -> None:
         "memory_limit": f"{gigabytes}GB",
         "env": ENVIRONMENT,
         "preload": ["calib.engine.worker"],
-        "local_directory": folder,
         "dashboard": False,
         "security": security,
         "silence_logs": logging.CRITICAL,
@@ -82,8 +81,8 @@ def main() -> None:
     """Run until the server is gone."""
     folder, gigabytes, server = sys.argv[1], float(sys.argv[2]), os.getppid()
     try:
-        with dask.config.set(SETTINGS):
-            asyncio.run(serve(folder, gigabytes))
+        with dask.config.set({**SETTINGS, "temporary-directory": folder}):
+            asyncio.run(serve(gigabytes))
     finally:
         if os.getppid() != server:  # it was killed, and removes nothing itself
             shutil.rmtree(folder, ignore_errors=True)
