@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import atexit
 import logging
+import os
 import pickle
+import signal
 import threading
 import time
 from collections import Counter, OrderedDict
@@ -33,6 +35,7 @@ GRACE = 1.0
 MOST_STARTS = 2
 """How often a task starts before its workers' ends count as its own fault."""
 DIED = "its process was ended again and again, most likely because the machine ran out of memory"
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 MOST_LOST = 3
 """How often a task is handed over anew after a loss that was no fault of its own, such as its scheduler's end."""
 
@@ -60,7 +63,7 @@ class _Task:
     parts, cluster : what was handed over, and to whom.
     steps : done and planned, of each part.
     started : by the monotonic clock; 0 while it waits.
-    begun : how often each part was started by a worker.
+    begun, at : how often each part was started, and by which worker the last time: its address and process.
     cancelled, died : whether it is to stop, or ended too many workers.
     """
 
@@ -78,6 +81,7 @@ class _Task:
     steps: list[tuple[int, int]] = field(default_factory=list)
     started: float = 0.0
     begun: Counter[str] = field(default_factory=Counter)
+    at: dict[str, tuple[str, int]] = field(default_factory=dict)
     cancelled: bool = False
     died: bool = False
 
@@ -291,6 +295,7 @@ class Engine:
             self._settle(task, value, error)
         with self._lock:
             del self._going[task.name]
+            task.parts = []  # or the workers would keep what they gave
         if error is None:
             task.future.set_result(value)
         else:
@@ -349,7 +354,9 @@ class Engine:
             if task is None:
                 return
             task.started = task.started or time.monotonic()
-            task.begun[said["task"]] += not said["total"]
+            if not said["total"]:
+                task.begun[said["task"]] += 1
+                task.at[said["task"]] = said["worker"], said["pid"]
             if task.begun[said["task"]] > MOST_STARTS and not task.died:
                 task.died = True
                 self._cancel(task)
@@ -392,24 +399,23 @@ class Engine:
         """Have the workers of a cancelled task stop, at their next callback or by ending them where they are ours."""
         while not task.parts and task.name in self._going:
             time.sleep(0.02)  # it is just being handed over
-        going = [part for part in task.parts if not part.done()]
+        going = {part.key.rpartition("/")[0]: part for part in task.parts if not part.done()}
+        if not going or task.cluster is None:
+            return
         try:
-            if not going or task.cluster is None:
-                return
-            client = going[0].client
-            at = {str(key): worker for worker, keys in client.processing().items() for key in keys}
-            at = {part.key: at[part.key] for part in going if part.key in at}
-            for key, worker in at.items():
+            client = task.parts[0].client
+            client.cancel([part for name, part in going.items() if name not in task.at])
+            for name in going.keys() & task.at.keys():
                 # Not waited for: a worker answers nothing while its task holds Python's lock.
-                told = client.run, cancel, key.rpartition("/")[0], worker
+                told = client.run, name, task.at[name][0]
                 threading.Thread(target=_tell, args=told, name="calib-tell", daemon=True).start()
             deadline = time.monotonic() + GRACE
-            while task.started and time.monotonic() < deadline and not all(part.done() for part in going):
+            while time.monotonic() < deadline and not all(part.done() for part in going.values()):
                 time.sleep(0.02)
-            stubborn = {at[part.key] for part in going if task.started and part.key in at and not part.done()}
-            client.cancel(going)
-            if stubborn and not task.cluster.address:
-                client.restart_workers(list(stubborn), timeout=20, raise_for_error=False)
+            stubborn = [task.at[name][1] for name, part in going.items() if name in task.at and not part.done()]
+            client.cancel(list(going.values()))
+            for pid in stubborn if not task.cluster.address else ():
+                os.kill(pid, KILL)  # Dask starts another
         except Exception as error:  # a connection that is being lost raises whatever its parts make it raise
             log.warning("a cancelled task could not be stopped (%s)", type(error).__name__)
 
@@ -444,9 +450,9 @@ def _data(spec: FitSpec | TaskSpec, logits: Any, labels: Any, extras: Mapping[st
     return Data(f"{spec.data_key} {sorted(arrays)}", arrays)
 
 
-def _tell(run_there: Callable[..., Any], function: Callable[..., Any], task: str, worker: str) -> None:
+def _tell(run_there: Callable[..., Any], task: str, worker: str) -> None:
     with suppress(Exception):  # whatever is wrong with the worker, it is ended
-        run_there(function, task, workers=[worker], wait=False)
+        run_there(cancel, task, workers=[worker], wait=False)
 
 
 def _value(outcome: bytes | Exception) -> Any:

@@ -62,7 +62,7 @@ def run(call: bytes, given: bytes | Mapping[str, Any], task: str, topic: str) ->
 
     with _one_at_a_time:
         # Waited for, since a task that holds Python's lock from its start on would keep it here.
-        begun = {"task": task, "step": 0, "total": 0, "loss": math.nan}
+        begun = {"task": task, "step": 0, "total": 0, "worker": worker.address, "pid": os.getpid()}
         sync(worker.loop, worker.scheduler.log_event, topic=topic, msg=begun)
         try:
             callback(0, 0, math.nan)
