@@ -23,10 +23,10 @@ import calib
 from benchmarks.measure import cost_of, in_checkout, in_fresh_process, machine, markdown, megabytes
 from benchmarks.outputs import simulated
 from calib.data.predictions import Predictions
+from calib.engine import Engine, FitSpec
 from calib.evaluation import Evaluation
 from calib.evaluation.compare import compare, compare_evaluations
 from calib.evaluation.comparison_table import verdict
-from calib.engine import Engine, FitSpec
 from calib.registry import calibrator, presets
 
 LARGE, QUICK = (50_000, 1000), (500, 20)

@@ -23,9 +23,9 @@ from calib.diagnostics.judgement import (
     state_of,
     views_of,
 )
+from calib.engine import Fitted
 from calib.evaluation import Evaluation
 from calib.evaluation.scores import resample_scores
-from calib.engine import Fitted
 from calib.metrics.bootstrap import Resamples
 from calib.records import flatten, unflatten
 from calib.registry import METHODS

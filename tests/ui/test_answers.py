@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.export.calibrated import Rows, to_csv, to_npz
 from calib.engine import Engine
+from calib.export.calibrated import Rows, to_csv, to_npz
 from calib.registry import calibrator
 from calib.ui.session import OpenSession
 from tests.test_pairs import pairs

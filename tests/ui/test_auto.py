@@ -6,8 +6,8 @@ import numpy as np
 
 from calib.calibrators.auto import Judged, in_words
 from calib.data import Predictions
-from calib.formatting import for_terminal
 from calib.engine import Engine
+from calib.formatting import for_terminal
 from calib.plots import alt_text, figure_data
 from calib.plots.forest import member_rows
 from calib.ui.session import OpenSession

@@ -9,8 +9,8 @@ from streamlit.testing.v1 import AppTest
 from calib.calibrators.imax import IMaxBinning
 from calib.diagnostics import binning
 from calib.diagnostics.binning import binning_picture
-from calib.formatting import percent
 from calib.engine import Engine, FitSpec
+from calib.formatting import percent
 from calib.plots.style import method_style
 from calib.ui.binning.view import own_bins
 from calib.ui.fits import ShownFit

@@ -17,13 +17,13 @@ from streamlit.testing.v1 import AppTest
 
 from calib.data.predictions import Predictions
 from calib.data.samples import load_sample
+from calib.engine import Engine
 from calib.evaluation.claims import Claims
 from calib.evaluation.comparison_table import verdict
 from calib.evaluation.learning_curve import labels_needed, size_curve
 from calib.evaluation.recommendation import Recommendation, recommend
 from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
 from calib.formatting import brief, number, percent
-from calib.engine import Engine
 from calib.plots.style import method_style
 from calib.registry import METHODS, calibrator, title_of
 from calib.ui.compare.kept import ENTRIES, MOST_ENTRIES

@@ -13,9 +13,9 @@ from calib.data import Choices
 from calib.data.checks.features import check_leak, row_hashes
 from calib.data.checks.report import Report
 from calib.data.samples import load_sample
+from calib.engine import Engine
 from calib.evaluation import Evaluation
 from calib.export.calibrated import Rows, to_csv, to_npz
-from calib.engine import Engine
 from calib.plots.style import method_style
 from calib.registry import calibrator, extras_for, presets
 from calib.ui.fits import ShownFit

@@ -15,9 +15,9 @@ from calib.data.samples import load_sample
 from calib.decisions import Costs, estimate_rate, shift_prior
 from calib.decisions.shifted_decision import cut_at_rate
 from calib.diagnostics.risk_coverage import answerable, risk_coverage
+from calib.engine import Engine
 from calib.evaluation import evaluate
 from calib.formatting import class_in_words, number, percent, round_percent
-from calib.engine import Engine
 from calib.numerics import softmax
 from calib.ui import fits
 from calib.ui.decide.another_rate import filled

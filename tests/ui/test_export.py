@@ -22,6 +22,7 @@ from streamlit.testing.v1 import AppTest
 
 from calib.cli import main
 from calib.data.samples import load_sample
+from calib.engine import Engine
 from calib.evaluation import Evaluation
 from calib.evaluation.claims import Claims
 from calib.evaluation.compare import compare_evaluations
@@ -31,7 +32,6 @@ from calib.export.model_card import WITHOUT_CALIB
 from calib.export.pyfunc import _load_pyfunc
 from calib.export.runtime import ExportedCalibrator
 from calib.formatting import number, signed
-from calib.engine import Engine
 from calib.numerics import softmax
 from calib.plots.style import method_style
 from calib.registry import calibrator
@@ -220,9 +220,7 @@ def test_what_takes_seconds_is_built_on_request_and_stays_until_the_fits_change(
 
 @pytest.mark.long
 @pytest.mark.parametrize(("sample", "table"), [("clinic-tumours", "panel"), ("simulated-answers", "answers")])
-def test_the_report_is_one_of_the_data_unless_a_comparison_is_asked_for(
-    queue: Engine, sample: str, table: str
-) -> None:
+def test_the_report_is_one_of_the_data_unless_a_comparison_is_asked_for(queue: Engine, sample: str, table: str) -> None:
     session = fit(queue, OpenSession.from_data(load_sample(sample), sample=sample), "platt")
     app = open_page("pages/5_Export.py", session)
     built(app, "export/report")

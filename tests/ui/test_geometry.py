@@ -16,8 +16,8 @@ from calib.data import Predictions
 from calib.data.samples import load_sample
 from calib.diagnostics.separation import Explanation, PrincipalPlane, Sides, Timed, explain
 from calib.diagnostics.separation_study import WAYS, ExplainedInput, SeparationCosts, Tradeoff, listed
-from calib.formatting import percent
 from calib.engine import Engine
+from calib.formatting import percent
 from calib.metrics.bootstrap import Interval
 from calib.ui.geometry import state as geometry_study
 from calib.ui.geometry import text as geometry_words

@@ -19,8 +19,8 @@ import calib
 from calib.data.event import Event
 from calib.data.interpret.roles import ColumnRole
 from calib.data.predictions import Predictions
-from calib.export import writer
 from calib.engine import Engine
+from calib.export import writer
 from calib.ui.session import OpenSession
 from calib.ui.text import literal
 from tests.conftest import ROOT, simulate

@@ -14,8 +14,8 @@ from streamlit.testing.v1 import AppTest
 from calib.data import Predictions
 from calib.data.samples import load_sample
 from calib.diagnostics.latent_effect import ConfidenceEffect, effect_curve
-from calib.formatting import listed
 from calib.engine import Engine
+from calib.formatting import listed
 from calib.ui.latent.text import against_others, against_temperature, becomes, collapsed, finding, least_sure, level
 from calib.ui.session import OpenSession
 from tests.conftest import finished, simulate

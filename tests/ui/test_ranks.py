@@ -7,8 +7,8 @@ import pytest
 from calib.calibrators.order_preserving import OrderPreservingScaling
 from calib.data.samples import load_sample
 from calib.diagnostics.rank_reliability import of_rows
-from calib.formatting import percent
 from calib.engine import Engine
+from calib.formatting import percent
 from calib.ui.session import OpenSession
 from tests.ui.conftest import charts, clean, click, fit, open_page, said
 

@@ -18,12 +18,10 @@ from calib.base import Calibrator
 from calib.data import Predictions
 from calib.diagnostics.reliability import reliability_curve
 from calib.diagnostics.subgroups import gaps_by_group
+from calib.engine import Engine, Fitted, WorkerDied
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
 from calib.export import writer
-from calib.engine import Engine
-from calib.engine import WorkerDied
-from calib.engine import Fitted
 from calib.registry import calibrator
 from calib.ui import fits, ready, widgets
 from calib.ui.ready import awaited

@@ -14,8 +14,8 @@ from calib import metrics
 from calib.data.event import Event
 from calib.data.samples import load_sample
 from calib.diagnostics.reliability import default_bins
-from calib.formatting import brief, percent, with_interval
 from calib.engine import Engine
+from calib.formatting import brief, percent, with_interval
 from calib.numerics import softmax
 from calib.registry import METHODS
 from calib.ui import fits
