@@ -277,7 +277,7 @@ class Engine:
         with self._lock:
             if self._closed:
                 raise RuntimeError("The workers have been shut down.")
-            turn = sum(owner in other.owners for other in self._going.values())
+            turn = sum(owner in other.owners for other in self._going.values() if other.kind == task.kind)
             task.priority = URGENCY[task.kind] * MOST_TURNS - turn
             self._going[task.name] = task
         threading.Thread(target=self._follow, args=(task,), name="calib-task", daemon=True).start()

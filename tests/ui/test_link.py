@@ -67,9 +67,11 @@ class Server:
 
 @pytest.fixture
 def server(queue: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    of_other_tests = dict(queue._tasks)
     made = Server(tmp_path / "workspace", queue, monkeypatch)
     yield made
     made.forget()
+    queue._tasks.update(of_other_tests)
     for keeper in made.started:
         keeper.close()
 

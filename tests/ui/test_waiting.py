@@ -52,7 +52,7 @@ def test_a_waiting_fit_says_what_comes_first_and_the_menu_counts_it(queue: Engin
     app = start(with_sample, "platt", "beta")
     assert not app.exception
     assert said(app) == [
-        "Waiting: 2 of others come first.",
+        "Waiting: 1 of others comes first.",
         "Waiting: 1 of your own and 2 of others come first.",
         "2 waiting · 0%",
     ]
