@@ -162,6 +162,7 @@ def test_cancel_of_a_fit_that_waits_is_immediate_and_it_never_runs(submit, wait,
     waiting = submit("writes", file=str(tmp_path / "runs"))
     engine.cancel(waiting)
     assert engine.snapshot([waiting])[0].state == "cancelled"
+    wait_until(lambda: len(engine._going) == len(busy))
     for key in busy:
         engine.cancel(key)
     assert [wait(submit("steps", n=2 + n)).state for n in range(3)] == ["done"] * 3
