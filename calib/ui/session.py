@@ -193,13 +193,6 @@ class OpenSession(Visitor):
         """The key of what is computed in the view that the visitor looks at."""
         return key if self.view.column is None else (self.view.key, key)
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the data, scores and figures; those mapped from disk take none."""
-        judged = self.on_all_rows, self.evaluated_of_splits
-        things = nbytes(self.data, self.calibration, self.test, judged, self.built)
-        return things + sum(self.kept_bytes.values())
-
     def split(self, part: float | None, seed: int, most: int | None = None) -> None:
         """Split the open data; only the fits that were asked for on this split are shown. Raises DataError."""
         part = _usual_part(self.data, part)
