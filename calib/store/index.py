@@ -211,7 +211,7 @@ class Store:
         """Delete what was unused for so many days, and the longest unused until so many bytes have room.
 
         Using a link counts as using all it leads to. What no link leads to goes first, and links go last; what is in
-        use makes no room. Several servers may do so on one folder.
+        use makes no room, and nothing goes for bytes that find none anyway. Several servers may do so on one folder.
 
         Returns
         -------
@@ -226,9 +226,16 @@ class Store:
             needed = Counter(sha256 for of_one in files.values() for sha256 in of_one)
             rows = db.execute(_USES).fetchall()
             total = sum(sizes.values()) + sum(nbytes for *_, nbytes in rows)
-            for kind, key, used, held, nbytes in sorted(rows, key=_order):
-                idle = now - used > IN_USE or not (held or kind == "link")
-                if now - used > max_days * DAY or (idle and total + need > max_bytes):
+            idle = {
+                (kind, key) for kind, key, used, held, _ in rows if now - used > IN_USE or not (held or kind == "link")
+            }
+            staying_files = {sha256 for content, of_one in files.items() if content not in idle for sha256 in of_one}
+            staying = sum(sizes[sha256] for sha256 in staying_files)
+            staying += sum(nbytes for kind, key, _, _, nbytes in rows if (kind, key) not in idle)
+            if staying + need > max_bytes:
+                need = 0
+            for kind, key, used, _, nbytes in sorted(rows, key=_order):
+                if now - used > max_days * DAY or ((kind, key) in idle and total + need > max_bytes):
                     going.add((kind, key))
                     total -= nbytes
                     for sha256 in files.get((kind, key), ()):

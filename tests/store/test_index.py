@@ -199,6 +199,21 @@ def test_what_is_in_use_makes_no_room(store: Store, clock: Callable[[float], Non
     assert there(store) == {"1"}
 
 
+def test_nothing_is_deleted_for_what_finds_no_room_anyway(store: Store, clock: Callable[[float], None]) -> None:
+    for number in (1, 2):
+        link_to(store, number, data(number))
+        put(store, number)
+    clock(0.1)
+    assert store.sweep(5 * MEGABYTE, 30, need=6 * MEGABYTE) > 3 * MEGABYTE  # more than fits when all is gone
+    assert there(store) == {"1", "2"}
+    store.touch(name_of(1))
+    store.sweep(5 * MEGABYTE, 30, need=4 * MEGABYTE)  # more than fits beside what is in use
+    assert there(store) == {"1", "2"}
+    assert get_entry(store, name_of(2)) is not None
+    store.sweep(5 * MEGABYTE, 30, need=3 * MEGABYTE)
+    assert there(store) == {"1"}
+
+
 def test_a_shared_file_makes_room_once_nobody_needs_it(store: Store, clock: Callable[[float], None]) -> None:
     for number, kind in ((1, "data"), (1, "fit"), (2, "data")):
         link_to(store, number + 5 * (kind == "fit"), (kind, f"{number}"))  # type: ignore[arg-type]
