@@ -36,8 +36,9 @@ log = logging.getLogger("calib.store")
 OFF = "off"
 AGAIN = 5.0
 """Seconds after which what failed is tried again, where somebody looks."""
-GONE = 60.0
-"""Seconds after which nobody looks any more: what could not be stored no longer stays in memory for them."""
+GONE = 300.0
+"""Seconds after which nobody looks any more: what could not be stored no longer stays in memory for them. A page in the
+background looks once a minute."""
 SWEEP_SECONDS = 3600.0
 """Between two looks at what is to be deleted, beside the one before a data set is stored."""
 DELETED = "it was deleted in another window"
@@ -132,6 +133,7 @@ class Keeper:
         self._pool = ThreadPoolExecutor(1, "calib-store")
         self._lock = threading.Lock()
         self._links: dict[str, _Link] = {}
+        self._dropped: set[str] = set()  # links that nobody looked at, and that are not stored whole
         self._timer: threading.Timer | None = None
         self._pool.submit(self._sweep_often)
 
@@ -152,14 +154,19 @@ class Keeper:
             link.entry, link.data, link.jobs, link.looked = entry, data, done, now
             for other in [other for other, left in self._links.items() if now - left.looked > GONE]:
                 del self._links[other]
+                self._dropped.add(other)
+            self._dropped.discard(name)
         self._look(name, link)
 
     def standing(self, name: str) -> Standing:
-        """What of a link is not stored, and why not; what failed is tried again where that is a while ago."""
+        """What of a link is not stored, and why not; what failed is tried again where that is a while ago.
+
+        Where nobody looked for long, the link is missing until it is handed over anew by :meth:`keep`.
+        """
         with self._lock:
-            link = self._links.get(name)
+            link, dropped = self._links.get(name), name in self._dropped
         if link is None:
-            return Standing()
+            return Standing(missing=(("link", name),) if dropped else ())
         link.looked = time.monotonic()
         self._look(name, link)
         reasons = {why for content, why in link.failures.items() if content in link.missing}
@@ -215,6 +222,7 @@ class Keeper:
         with self._lock:
             for gone in going:
                 self._links.pop(gone, None)
+                self._dropped.discard(gone)
 
     # -- reading ------------------------------------------------------------------------------------------
     # All of these raise Damaged for what is not as it was stored, and OSError where the disk does not give it.
@@ -250,6 +258,7 @@ class Keeper:
             link.missing = missing
             if not missing:  # all is stored, and need not stay in memory
                 self._links.pop(name, None)
+                self._dropped.discard(name)
             if not missing or (link.failures and time.monotonic() - link.failed < AGAIN):
                 return
             link.saving = True

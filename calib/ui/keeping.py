@@ -89,9 +89,14 @@ def _switched() -> None:
 
 
 def _standing() -> Standing:
-    """How far what is open is kept."""
+    """How far what is open is kept; what is missing is handed over anew, lest it was dropped while nobody looked."""
     store, current = link.keeper(), find_link()
-    return Standing() if store is None or current is None else store.standing(current.name)
+    if store is None or current is None:
+        return Standing()
+    standing = store.standing(current.name)
+    if standing.missing:
+        remember()
+    return standing
 
 
 def _state() -> None:

@@ -126,6 +126,29 @@ def test_what_nobody_looks_at_any_more_leaves_the_memory(keeper: Keeper, mine, m
     assert not keeper._links
 
 
+def test_what_was_dropped_is_not_called_saved_until_it_is(
+    keeper: Keeper, mine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, job, entry = mine
+    with monkeypatch.context() as disk:
+        disk.setattr(saving, "put_data", full)
+        keeper.keep(LINK, entry, data, [job])
+        settled(keeper)
+        disk.setattr(saving, "GONE", -1.0)
+        keeper.keep(name_of(2), Entry("another", sample="digits-cnn"))
+        settled(keeper)
+    assert keeper.standing(LINK).missing
+    assert keeper.standing(name_of(2)) == saving.Standing()
+    keeper.keep(LINK, entry, data, [job])
+    settled(keeper)
+    assert keeper.standing(LINK) == saving.Standing()
+    assert whole(keeper.configuration.root, LINK, data, job, entry)
+
+
+def test_a_page_in_the_background_is_not_dropped() -> None:
+    assert saving.GONE > 2 * 60  # browsers let its timers run once a minute
+
+
 def full(*given: object) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/srv/secret/place")
 
