@@ -3,9 +3,10 @@
 from calib.store.arrays import Damaged, in_words
 from calib.store.contents import Decided, Entry, Study, link_name, new_link, plain_findings
 from calib.store.index import Content
-from calib.store.saving import Configuration, Keeper, NotDeleted, Standing, counted, keep_fit, keeper
+from calib.store.saving import DELETED, Configuration, Keeper, NotDeleted, Standing, counted, keep_fit, keeper
 
 __all__ = [
+    "DELETED",
     "Configuration",
     "Content",
     "Damaged",

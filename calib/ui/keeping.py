@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.formatting import escape_markdown, listed
-from calib.store import NotDeleted, Standing, counted
+from calib.store import DELETED, NotDeleted, Standing, counted
 from calib.ui import fits, link
 from calib.ui.link import ARRIVED, LINK, PARAMETER, PRIVATE, find_link, private, remember
 from calib.ui.server.presence import refresh_interval
@@ -133,12 +133,14 @@ def _trouble() -> None:
         st.button("Delete again", key="link/delete/again", on_click=_delete_again)
     elif standing.reasons:
         what, why = counted(standing.missing) or "what is open", escape_markdown(listed(standing.reasons))
+        for_good = DELETED in standing.reasons
         st.warning(
-            f"Not kept on disk: {what}, because {why}. Saving is tried again by itself. "
+            f"Not kept on disk: {what}, because {why}. {'' if for_good else 'Saving is tried again by itself. '}"
             "Export what you need before you close this page.",
             icon=":material/cloud_off:",
         )
-        st.button("Save again now", key="link/save/again", on_click=_save_again)
+        if not for_good:
+            st.button("Save again now", key="link/save/again", on_click=_save_again)
 
 
 def _delete_again() -> None:

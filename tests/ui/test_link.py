@@ -535,7 +535,8 @@ def test_what_was_deleted_in_another_window_is_not_written_again(server: Server)
     other.run()
     server.written()
     assert not kinds(server)
-    assert "deleted in another window" in said(other)
+    assert "deleted in another window. Export what you need" in said(other)  # and no word of trying again
+    assert not any(button.key == "link/save/again" for button in other.button)
     assert "Saved." not in said(other)
 
 
