@@ -128,6 +128,8 @@ def remember() -> None:
     link = find_link()
     if link is not None and link.undeleted:
         return
+    if link is not None and link.session is not session and link.session.visitor == session.visitor:
+        link.session, link.mapped = session, False  # the same data, read once more
     if link is None or link.session is not session:
         before = () if link is None else (*link.earlier, link.name)
         link = st.session_state[LINK] = Link(*new_link(), session, earlier=before)

@@ -305,6 +305,23 @@ def test_other_data_get_another_link_and_the_first_still_leads_to_the_first(serv
     assert names == ["first", "second"]
 
 
+def test_the_same_data_read_once_more_keep_their_link(server: Server) -> None:
+    logits, labels = simulate(50_000, 4, seed=1)
+    app = open_page("app.py")
+    app.file_uploader(key="upload/main").upload("mine.npz", npz(logits=logits, labels=labels)).run()
+    first, token = app.session_state[SESSION], app.query_params["w"]
+    app.file_uploader(key="upload/main").upload("again.npz", npz(logits=logits, labels=labels)).run()
+    assert not app.exception
+    session = app.session_state[SESSION]
+    assert session is not first
+    assert app.query_params["w"] == token
+    server.written()
+    app.run()
+    assert server.names("link") == {link_name(token)}
+    assert memory.nbytes(session.data.logits) == 0  # read from the disk too
+    assert follow(token).session_state[SESSION].data.name == "again"
+
+
 def test_the_same_bytes_are_stored_once_and_names_stay_with_their_owner(server: Server) -> None:
     mine, theirs = (open_page("app.py", uploaded(name)).query_params["w"] for name in ("mine.npz", "secret.npz"))
     server.written()
