@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, TypeVar
@@ -37,7 +37,7 @@ from calib.numerics import Floats
 from calib.plots.style import Style, method_style
 from calib.registry import METHODS, OFFERED, calibrator, extras_for, is_top_k, title_of
 from calib.settings import limit, text
-from calib.store import keep_fit
+from calib.store import Damaged, keep_fit, keeper
 from calib.top_k import fit_top_k
 from calib.ui.ready import asked, awaited
 from calib.ui.session import OpenSession, current_session, find_session, find_visitor, keep
@@ -47,6 +47,7 @@ T = TypeVar("T")
 
 RAW, ALL_ROWS = "raw", "raw on all rows"
 MOST_NAMED = 5
+GONE = "Done before, but its result was removed to make room."
 REFUSED = "fits/refused"
 """Why something asked for does not wait, in Streamlit's session state until it is shown."""
 
@@ -205,7 +206,22 @@ def remove(key: str) -> None:
 def jobs() -> list[Job]:
     """The visitor's fits as they stand, in the order asked for; none where nothing is open."""
     session = find_session()
-    return queue().snapshot(session.specs, owner=session.visitor) if session is not None and session.specs else []
+    if session is None or not session.specs:
+        return []
+    found = queue().snapshot(session.specs, owner=session.visitor)
+    if len(found) == len(session.specs):
+        return found
+    for key in session.specs.keys() - {job.key for job in found}:
+        _find_again(session.specs[key], session)
+    return queue().snapshot(session.specs, owner=session.visitor)
+
+
+def _find_again(spec: FitSpec, session: OpenSession) -> None:
+    """Take in a fit that the queue dropped for those of others; where it is not stored, it can be tried again."""
+    store = keeper()
+    with suppress(Damaged, OSError, CalibrationError):  # such as a fit that this version cannot do
+        stored = None if store is None else store.finished(spec)
+        bring_back(stored or Job(spec.key, spec, state="failed", message=GONE), spec, session)
 
 
 def running() -> bool:

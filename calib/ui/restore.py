@@ -20,6 +20,7 @@ from calib.records import without_arrays
 from calib.registry import calibrator, extras_for
 from calib.store import Damaged, Decided, Entry, Keeper, Study, in_words, keeper, plain_findings
 from calib.ui import fits
+from calib.ui.fits import GONE
 from calib.ui.server.memory import admit
 from calib.ui.session import (
     EXPORTED,
@@ -34,7 +35,6 @@ from calib.ui.session import (
 from calib.ui.text import add_notice
 
 INTERRUPTED = "Interrupted: the app stopped before this was finished."
-GONE = "Done before, but its result was removed to make room."
 DAMAGED = "Done before, but its stored result was damaged on disk."
 EARLIER = "calib_earlier"
 

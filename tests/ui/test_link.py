@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 from calib.data import inspect
 from calib.decisions import AnswerAbove
-from calib.engine import Engine, FitSpec
+from calib.engine import Engine, FitSpec, Job
 from calib.store import Configuration, Keeper, link_name
 from calib.store.index import Store
 from calib.ui import fits, restore
@@ -43,6 +43,7 @@ class Server:
         self._monkeypatch.setattr(self.engine, "_on_done", keeper.keep_fit)
         self._monkeypatch.setattr("calib.ui.link.keeper", lambda: keeper)
         self._monkeypatch.setattr("calib.ui.restore.keeper", lambda: keeper)
+        self._monkeypatch.setattr("calib.ui.fits.keeper", lambda: keeper)
 
     def forget(self) -> None:
         """Forget all fits, as a process that ended."""
@@ -188,7 +189,8 @@ def test_a_fit_that_was_running_says_so_and_can_be_tried_again(server: Server) -
     session = uploaded()
     app = open_page("app.py", session)
     spec = FitSpec("temperature", {}, data_key=session.split_key)
-    session.specs[spec.key] = spec  # asked for, and the server died before it began
+    session.specs[spec.key] = spec
+    fits.queue().adopt(Job(spec.key, spec), owner=session.visitor)  # waits, and the server dies before it begins
     app.run()
     server.written()
     server.start()
@@ -229,6 +231,30 @@ def test_a_fit_that_this_version_cannot_do_is_left_out(server: Server) -> None:
     again = follow(app.query_params["w"])
     assert not again.exception
     assert list(again.session_state[SESSION].specs) == [kept]
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_fit_that_the_server_dropped_for_others_is_not_lost_from_the_page(server: Server, kept: bool) -> None:
+    session = uploaded()
+    app = open_page("pages/1_Fit.py", session)
+    key = submit(session, "temperature")
+    finish(session)
+    app.run()
+    server.written()
+    if not kept:
+        server.change("DELETE FROM records WHERE key = ?", key)
+    fits.queue().forget(key, owner=session.visitor)
+    app.run()
+    assert not app.exception
+    (job,) = fits.queue().snapshot([key])
+    if kept:
+        assert job.state == "done"
+        return
+    assert (job.state, job.message) == ("failed", restore.GONE)
+    app.button(f"Try again/{key}").click().run()
+    finish(session)
+    (job,) = fits.queue().snapshot([key])
+    assert job.state == "done"
 
 
 def test_a_refresh_while_a_fit_runs_follows_the_same_fit(server: Server) -> None:
