@@ -273,6 +273,30 @@ def test_deleting_and_private_mode_leave_no_study(server: Server, fitted: OpenSe
     assert not fits.queue().snapshot()
 
 
+def test_deleting_leaves_nothing_of_data_that_were_open_before(server: Server, fitted: OpenSession) -> None:  # noqa: F811
+    app, _ = with_studies(fitted)
+    cancelled = submit(fitted, "gpcalib")
+    fits.queue().cancel(cancelled)
+    app.switch_page("app.py").run()
+    first = app.query_params["w"]
+    app.file_uploader(key="upload/main").upload("other.npz", other_rows()).run()
+    second = opened(app)
+    submit(second, "temperature")
+    finish(second)
+    server.written()
+    app.query_params["w"] = first  # the browser's Back
+    app.run()
+    app.button(key="sample/simulated-binary").click().run()
+    # Opened again, and left once more.
+    app.file_uploader(key="upload/main").upload("again.npz", other_rows()).run()
+    assert opened(app).specs
+    app.button(key=f"sample/{SAMPLE}").click().run()
+    assert len(fits.queue().snapshot()) == 5
+    app.button("link/delete").click().run()
+    assert not app.exception
+    assert not fits.queue().snapshot()
+
+
 def test_data_opened_again_have_their_studies(server: Server, fitted: OpenSession) -> None:  # noqa: F811
     app, done = with_studies(fitted)
     app.switch_page("app.py").run()
