@@ -84,18 +84,31 @@ class IsotonicMap(LinearMap):
         """
         from scipy.optimize import isotonic_regression
 
-        tally = Tally.of(log_odds, positives, weights)
-        fit = isotonic_regression(tally.positives / tally.counts, weights=tally.counts).x
-        starts = np.flatnonzero(np.append(True, fit[1:] > fit[:-1] + (ROUNDING if centred else 0.0)))
-        values = fit[starts]
-        if centred:
-            knots = _middles(tally, starts)
+        if weights is None:
+            scores, each = np.sort(log_odds), None
         else:
-            knots, values = joined(tally.scores, starts, values)
+            order = np.argsort(log_odds)
+            scores, each, each_positive = log_odds[order], weights[order], (weights * positives)[order]
+        # A run of negatives between two positives, as most of one class against the rest are, has one value.
+        of_positives = np.unique(log_odds[positives])
+        ends = [np.searchsorted(scores, of_positives, side) for side in ("left", "right")]
+        starts = np.unique(np.concatenate([[0], *ends]))
+        starts = starts[starts < len(scores)]
+        if each is None:
+            counts = np.diff(starts, append=len(scores)) + 0.0
+            held = np.bincount(np.searchsorted(scores[starts], log_odds[positives]), minlength=len(starts)) + 0.0
+        else:
+            counts, held = np.add.reduceat(each, starts), np.add.reduceat(each_positive, starts)
+        fit = isotonic_regression(held / counts, weights=counts).x
+        rises = np.append(True, fit[1:] > fit[:-1] + (ROUNDING if centred else 0.0))
+        starts, values = starts[rises], fit[rises]
+        if centred:
+            knots = _middles(scores, each, starts)
+        else:
+            knots, values = joined(scores, starts, values)
         # Least squares commutes with a linear change of the targets.
-        n_positive = float(tally.positives.sum())
-        n_negative = float(tally.counts.sum()) - n_positive
-        low, high = platt_targets(n_positive, n_negative) if platt_correction else (0.0, 1.0)
+        n_positive = float(held.sum())
+        low, high = platt_targets(n_positive, float(counts.sum()) - n_positive) if platt_correction else (0.0, 1.0)
         return cls(knots, np.clip(low + (high - low) * values, margin, 1 - margin))
 
 
@@ -145,10 +158,11 @@ def joined(scores: Floats, starts: Ints, values: Floats) -> tuple[Floats, Floats
     return knots, np.repeat(values, 2)[kept]
 
 
-def _middles(tally: Tally, starts: Ints) -> Floats:
+def _middles(scores: Floats, weights: Floats | None, starts: Ints) -> Floats:
     """Log-odds of the mean probability of the pairs of each step, strictly increasing."""
-    scores = tally.scores
-    chances = (np.add.reduceat(sigmoid(sign * scores) * tally.counts, starts) for sign in (1, -1))
+    chances = (
+        np.add.reduceat(sigmoid(sign * scores) * (1.0 if weights is None else weights), starts) for sign in (1, -1)
+    )
     with np.errstate(divide="ignore"):
         positive, negative = (np.log(chance) for chance in chances)
     # Rounding, and probabilities that underflow, may lead out of the step.
