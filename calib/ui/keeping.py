@@ -6,7 +6,7 @@ import streamlit as st
 
 from calib.formatting import escape_markdown, listed
 from calib.store import DELETED, NotDeleted, Standing, counted
-from calib.ui import fits, link
+from calib.ui import fits, link, restore
 from calib.ui.link import ARRIVED, LINK, PARAMETER, PRIVATE, find_link, private, remember
 from calib.ui.server.presence import refresh_interval
 from calib.ui.session import find_session
@@ -31,6 +31,7 @@ def delete() -> None:
         return
     if (session := find_session()) is not None:
         fits.forget_all(session)
+    restore.forget_earlier()
     for key in list(st.session_state):
         # Uploaders keep what they show; without their marks they would be read again at once.
         if not str(key).startswith("upload/") and key not in (PRIVATE, ARRIVED):

@@ -106,7 +106,7 @@ def reopen(store: Keeper | None, entry: Entry) -> tuple[OpenSession | None, str]
     session, before = _session(entry, data), find_session()
     admit(session)
     if before is not None:
-        fits.stop(before, "other data were opened")
+        _leave(before)
     st.session_state[SESSION] = session
     unfinished = _bring_back(store, entry, session)
     fits.queue().warm_up()
@@ -193,6 +193,22 @@ def remember(entry: Entry) -> None:
     st.session_state.setdefault(EARLIER, {})[_content(entry)] = entry
 
 
+def forget_earlier() -> None:
+    """Drop the fits and studies on data that were open before in this tab, unless others want them."""
+    for entry in st.session_state.get(EARLIER, {}).values():
+        keys = [spec.key for spec in entry.fits]
+        keys += [study.spec(kind).key for kind, study in entry.studies.items() if kind in STUDIES]
+        for key in keys:
+            fits.queue().forget(key, owner=entry.visitor)
+
+
+def _leave(session: OpenSession) -> None:
+    """Stop what runs on data that make way for others, and keep in mind that they were open."""
+    fits.stop(session, "other data were opened")
+    jobs = fits.queue().snapshot(keys_of(session), owner=session.visitor)
+    remember(entry_of(session, {job.key: job for job in jobs}))
+
+
 def open_data(opened: OpenSession) -> None:
     """Replace what the visitor has open.
 
@@ -209,9 +225,7 @@ def open_data(opened: OpenSession) -> None:
         data = opened.data
         classes = "" if data.kind == "pairs" else f", {plural(data.n_classes, 'class', 'classes')}"
         add_notice(f"Now open: {shortened(data.name)}, {plural(len(data), 'row')}{classes}.")
-        fits.stop(before, "other data were opened")
-        jobs = fits.queue().snapshot(keys_of(before), owner=before.visitor)
-        remember(entry_of(before, {job.key: job for job in jobs}))
+        _leave(before)
     st.session_state[SESSION] = opened
     _open_again(opened)
 
@@ -229,6 +243,7 @@ def _open_again(opened: OpenSession) -> None:
     entry = st.session_state.get(EARLIER, {}).get(_content(entry_of(opened, {})))
     if entry is None or not (entry.fits or entry.studies):
         return
+    opened.visitor = entry.visitor  # or what was done before would be another's, and stay when this one's is deleted
     opened.split(entry.part, entry.seed, entry.most)
     _take_in(opened, entry)
     try:
