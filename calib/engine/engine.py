@@ -30,7 +30,7 @@ log = logging.getLogger("calib.engine")
 URGENCY: dict[Kind, int] = {"page": 4, "file": 3, "fast": 2, "slow": 1, "study": 0}
 MOST_TURNS = 1_000_000
 """Tasks of one visitor never are so many that they come behind those of a lower urgency."""
-GRACE = 1.0
+GRACE = 2.0
 """Seconds that a cancelled task has to stop by itself before its worker is ended."""
 MOST_STARTS = 2
 """How often a task starts before its workers' ends count as its own fault."""
@@ -124,6 +124,7 @@ class Engine:
         self._for_fits = Cluster(address, topic, self._report) if address else self._here
         self._tasks: OrderedDict[str, _Task] = OrderedDict()  # those with a job, by its key
         self._going: dict[str, _Task] = {}  # all that wait and run, by name
+        self._runs: dict[int, str] = {}  # the part that each worker process began last
         self._lock = threading.RLock()
         self._closed = False
         folder()  # first, so that it is removed when the workers have ended
@@ -360,6 +361,8 @@ class Engine:
         said = event[1]
         name, _, number = said["task"].rpartition("/")
         with self._lock:
+            if not said["total"]:
+                self._runs[said["pid"]] = said["task"]
             task = self._going.get(name)
             if task is None:
                 return
@@ -422,10 +425,11 @@ class Engine:
             deadline = time.monotonic() + GRACE
             while time.monotonic() < deadline and not all(part.done() for part in going.values()):
                 time.sleep(0.02)
-            stubborn = [task.at[name] for name, part in going.items() if name in task.at and not part.done()]
+            stubborn = [name for name, part in going.items() if name in task.at and not part.done()]
             client.cancel(list(going.values()))
-            for pid in stubborn if not task.cluster.address else ():
-                os.kill(pid, KILL)  # Dask starts another
+            for name in stubborn if not task.cluster.address else ():
+                if self._runs.get(task.at[name]) == name:  # or it has just ended, and its worker begun another
+                    os.kill(task.at[name], KILL)  # Dask starts a new one
         except Exception as error:  # a connection that is being lost raises whatever its parts make it raise
             log.warning("a cancelled task could not be stopped (%s)", type(error).__name__)
 
