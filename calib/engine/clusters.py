@@ -64,10 +64,11 @@ class Cluster:
                 self._client.subscribe_topic(self._topic, self._receive)
             return self._client
 
-    def given(self, data: Data, client: Any) -> Any:
+    def given(self, data: Data) -> Any:
         """The arrays of a task as they are sent: on this machine where they are; to a cluster once for each key."""
         if not self.address or not data.arrays:
             return dumps(dict(data.arrays))
+        client = self.client()
         with self._lock:
             future = self._scattered.pop(data.key, None)
             if future is None or future.status != "finished":

@@ -30,7 +30,7 @@ log = logging.getLogger("calib.engine")
 URGENCY: dict[Kind, int] = {"page": 4, "file": 3, "fast": 2, "slow": 1, "study": 0}
 MOST_TURNS = 1_000_000
 """Tasks of one visitor never are so many that they come behind those of a lower urgency."""
-GRACE = 2.0
+GRACE = 1.0
 """Seconds that a cancelled task has to stop by itself before its worker is ended."""
 MOST_STARTS = 2
 """How often a task starts before its workers' ends count as its own fault."""
@@ -63,9 +63,8 @@ class _Task:
     parts, cluster : what was handed over, and to whom.
     steps : done and planned, of each part.
     started : by the monotonic clock; 0 while it waits.
-    begun, at : how often each part was started, and by which process the last time.
-    cancelled, died, ended : whether it is to stop, ended too many workers, or is over.
-    stopping : the thread that has its parts stop.
+    begun, at : how often each part was started, and by which worker the last time: its address and process.
+    cancelled, died : whether it is to stop, or ended too many workers.
     """
 
     kind: Kind
@@ -82,11 +81,9 @@ class _Task:
     steps: list[tuple[int, int]] = field(default_factory=list)
     started: float = 0.0
     begun: Counter[str] = field(default_factory=Counter)
-    at: dict[str, int] = field(default_factory=dict)
+    at: dict[str, tuple[str, int]] = field(default_factory=dict)
     cancelled: bool = False
     died: bool = False
-    ended: bool = False
-    stopping: threading.Thread | None = None
 
 
 class Engine:
@@ -124,7 +121,6 @@ class Engine:
         self._for_fits = Cluster(address, topic, self._report) if address else self._here
         self._tasks: OrderedDict[str, _Task] = OrderedDict()  # those with a job, by its key
         self._going: dict[str, _Task] = {}  # all that wait and run, by name
-        self._runs: dict[int, str] = {}  # the part that each worker process began last
         self._lock = threading.RLock()
         self._closed = False
         folder()  # first, so that it is removed when the workers have ended
@@ -297,14 +293,9 @@ class Engine:
             error = WorkerDied(DIED) if task.died else error
         if task.job is not None:
             self._settle(task, value, error)
-        task.ended = True
-        if task.stopping is not None:
-            task.stopping.join()
         with self._lock:
             del self._going[task.name]
             task.parts = []  # or the workers would keep what they gave
-        if task.job is not None:
-            return
         if error is None:
             task.future.set_result(value)
         else:
@@ -312,7 +303,6 @@ class Engine:
 
     def _result(self, task: _Task) -> Any:
         from distributed import as_completed
-        from distributed.client import ClosedClientError
         from distributed.scheduler import KilledWorker
 
         # What pages wait for stays here: the workers of a cluster may all be at fits, and have no plotly.
@@ -323,11 +313,10 @@ class Engine:
         for attempt in range(1 + MOST_LOST):
             if task.cancelled:
                 raise FitCancelled
-            client, task.parts = cluster.client(), []
-            task.steps, task.begun = [(0, planned) for planned in parts.steps], Counter()
+            client, task.steps, task.begun = cluster.client(), [(0, n) for n in parts.steps], Counter()
             names = [f"{task.name}/{number}" for number in range(len(calls))]
             try:
-                given = cluster.given(task.data, client)
+                given = cluster.given(task.data)
                 task.parts = [
                     client.submit(
                         run, call, given, name, self._topic,
@@ -348,12 +337,12 @@ class Engine:
                 raise CalibrationError(
                     f"The cluster at {cluster.address} has no workers. Start some, then try again."
                 ) from error
-            except (CancelledError, ClosedClientError, OSError):  # a connection, or a file that is gone, is lost
+            except (CancelledError, OSError):
                 if task.cancelled or self._closed:
                     raise FitCancelled from None
             finally:
-                if task.parts and not task.cancelled:
-                    self._stop(task)
+                with suppress(Exception):  # a connection that is lost raises whatever its parts make it raise
+                    client.cancel([part for part in task.parts if not part.done()])
         raise WorkerDied(f"the workers lost it {1 + MOST_LOST} times")
 
     def _report(self, event: tuple[float, dict[str, Any]]) -> None:
@@ -361,15 +350,13 @@ class Engine:
         said = event[1]
         name, _, number = said["task"].rpartition("/")
         with self._lock:
-            if not said["total"]:
-                self._runs[said["pid"]] = said["task"]
             task = self._going.get(name)
             if task is None:
                 return
             task.started = task.started or time.monotonic()
             if not said["total"]:
                 task.begun[said["task"]] += 1
-                task.at[said["task"]] = said["pid"]
+                task.at[said["task"]] = said["worker"], said["pid"]
             if task.begun[said["task"]] > MOST_STARTS and not task.died:
                 task.died = True
                 self._cancel(task)
@@ -406,30 +393,29 @@ class Engine:
 
     def _cancel(self, task: _Task) -> None:
         task.cancelled = True
-        if task.stopping is None:
-            task.stopping = threading.Thread(target=self._stop, args=(task,), name="calib-cancel", daemon=True)
-            task.stopping.start()
+        threading.Thread(target=self._stop, args=(task,), name="calib-cancel", daemon=True).start()
 
     def _stop(self, task: _Task) -> None:
-        """Have all parts of a task stop, at their next callback or by ending their workers where these are ours."""
-        while not task.parts and not task.ended:
+        """Have the workers of a cancelled task stop, at their next callback or by ending them where they are ours."""
+        while not task.parts and task.name in self._going:
             time.sleep(0.02)  # it is just being handed over
         going = {part.key.rpartition("/")[0]: part for part in task.parts if not part.done()}
         if not going or task.cluster is None:
             return
         try:
-            client = next(iter(going.values())).client
-            # All workers are told, for a part may just be starting; and not waited for: one answers nothing while its
-            # task holds Python's lock.
-            threading.Thread(target=_tell, args=(client.run, list(going)), name="calib-tell", daemon=True).start()
+            client = task.parts[0].client
+            client.cancel([part for name, part in going.items() if name not in task.at])
+            for name in going.keys() & task.at.keys():
+                # Not waited for: a worker answers nothing while its task holds Python's lock.
+                told = client.run, name, task.at[name][0]
+                threading.Thread(target=_tell, args=told, name="calib-tell", daemon=True).start()
             deadline = time.monotonic() + GRACE
             while time.monotonic() < deadline and not all(part.done() for part in going.values()):
                 time.sleep(0.02)
-            stubborn = [name for name, part in going.items() if name in task.at and not part.done()]
+            stubborn = [task.at[name][1] for name, part in going.items() if name in task.at and not part.done()]
             client.cancel(list(going.values()))
-            for name in stubborn if not task.cluster.address else ():
-                if self._runs.get(task.at[name]) == name:  # or it has just ended, and its worker begun another
-                    os.kill(task.at[name], KILL)  # Dask starts a new one
+            for pid in stubborn if not task.cluster.address else ():
+                os.kill(pid, KILL)  # Dask starts another
         except Exception as error:  # a connection that is being lost raises whatever its parts make it raise
             log.warning("a cancelled task could not be stopped (%s)", type(error).__name__)
 
@@ -464,9 +450,9 @@ def _data(spec: FitSpec | TaskSpec, logits: Any, labels: Any, extras: Mapping[st
     return Data(f"{spec.data_key} {sorted(arrays)}", arrays)
 
 
-def _tell(run_there: Callable[..., Any], tasks: list[str]) -> None:
-    with suppress(Exception):  # whatever is wrong with a worker, it is ended
-        run_there(cancel, tasks, wait=False)
+def _tell(run_there: Callable[..., Any], task: str, worker: str) -> None:
+    with suppress(Exception):  # whatever is wrong with the worker, it is ended
+        run_there(cancel, task, workers=[worker], wait=False)
 
 
 def _value(outcome: bytes | Exception) -> Any:

@@ -62,15 +62,12 @@ def run(call: bytes, given: bytes | Mapping[str, Any], task: str, topic: str) ->
 
     with _one_at_a_time:
         # Waited for, since a task that holds Python's lock from its start on would keep it here.
-        begun = {"task": task, "step": 0, "total": 0, "pid": os.getpid()}
+        begun = {"task": task, "step": 0, "total": 0, "worker": worker.address, "pid": os.getpid()}
         sync(worker.loop, worker.scheduler.log_event, topic=topic, msg=begun)
         try:
             callback(0, 0, math.nan)
             function, args = pickle.loads(call)
-            try:
-                arrays = pickle.loads(given) if isinstance(given, bytes) else given
-            except FileNotFoundError as gone:  # deleted since the task was handed over, as data in private mode
-                return gone
+            arrays = pickle.loads(given) if isinstance(given, bytes) else given
             return dumps(function(*args, data=arrays, callback=callback))
         except FitCancelled:
             return FitCancelled()
@@ -82,9 +79,9 @@ def run(call: bytes, given: bytes | Mapping[str, Any], task: str, topic: str) ->
             _cancelled.discard(task)
 
 
-async def cancel(tasks: list[str]) -> None:
-    """Have tasks stop at their next callback, if this worker runs them or starts them later."""
-    _cancelled.update(tasks)
+async def cancel(task: str) -> None:
+    """Have a task of this worker stop at its next callback."""
+    _cancelled.add(task)
 
 
 def dask_setup(worker: Any) -> None:

@@ -92,20 +92,6 @@ BAD = {
 }
 
 
-def deaf_parts(file, *, data):
-    return Parts(deaf_part, [(file, part) for part in range(3)], [10] * 3, list)
-
-
-@in_parts(deaf_parts)
-def deaf_study(file, *, data, callback):
-    raise AssertionError("it is done in parts")
-
-
-def deaf_part(file, part, *, data, callback):
-    callback(1, 10, 0.0)
-    deaf(callback=callback)
-
-
 def deaf_page():
     time.sleep(3600)
 
@@ -113,10 +99,6 @@ def deaf_page():
 def where(*, data):
     """The sum of each array, and whether it lies in a file."""
     return {name: (float(np.sum(array)), is_mapped(array)) for name, array in data.items()}
-
-
-def total(*, data, callback):
-    return data["logits"].sum()
 
 
 def give_back(*, data):
