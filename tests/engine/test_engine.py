@@ -390,6 +390,18 @@ def test_cancel_of_a_study_ends_all_of_its_parts(engine, wait, data, tmp_path):
     assert len(lines(file)) < 4
 
 
+def test_a_task_whose_file_is_gone_when_it_starts_is_sent_its_arrays(engine, wait, array, tmp_path):
+    np.save(tmp_path / "stored.npy", array)
+    stored = np.load(tmp_path / "stored.npy", mmap_mode="r")
+    busy = engine.submit(TaskSpec(slow_methods.study, (str(tmp_path / "parts"), 40), "busy"), array, array[:, 0] > 0)
+    wait(busy, running)
+    waits = engine.submit(TaskSpec(slow_methods.total, (), "its file goes"), stored, array[:, 0])
+    wait_until(lambda: all(task.parts for task in engine._going.values()))
+    (tmp_path / "stored.npy").unlink()
+    job = wait(waits)
+    assert (job.state, job.result) == ("done", array.sum())
+
+
 # Arrays
 
 
