@@ -341,8 +341,9 @@ class Engine:
                 if task.cancelled or self._closed:
                     raise FitCancelled from None
             finally:
-                with suppress(Exception):  # a connection that is lost raises whatever its parts make it raise
-                    client.cancel([part for part in task.parts if not part.done()])
+                if not task.cancelled:  # else what runs is stopped, or its worker ended, before it is let go
+                    with suppress(Exception):  # a connection that is lost raises whatever its parts make it raise
+                        client.cancel([part for part in task.parts if not part.done()])
         raise WorkerDied(f"the workers lost it {1 + MOST_LOST} times")
 
     def _report(self, event: tuple[float, dict[str, Any]]) -> None:

@@ -92,6 +92,15 @@ BAD = {
 }
 
 
+def deaf_parts(*, data):
+    return Parts(deaf, [(), (), ()], [10] * 3, list)
+
+
+@in_parts(deaf_parts)
+def deaf_study(*, data, callback):
+    raise AssertionError("it is done in parts")
+
+
 def deaf_page():
     time.sleep(3600)
 

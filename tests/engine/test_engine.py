@@ -390,6 +390,14 @@ def test_cancel_of_a_study_ends_all_of_its_parts(engine, wait, data, tmp_path):
     assert len(lines(file)) < 4
 
 
+def test_cancel_of_a_study_that_does_not_listen_frees_its_worker(engine, wait, data, tmp_path):
+    key = engine.submit(TaskSpec(slow_methods.deaf_study, (), "deaf study"), *data)
+    wait(key, running)
+    engine.cancel(key)
+    short = engine.submit(TaskSpec(slow_methods.study, (str(tmp_path / "short"), 2), "after a deaf study"), *data)
+    assert wait(short).state == "done"
+
+
 def test_a_task_whose_file_is_gone_when_it_starts_is_sent_its_arrays(engine, wait, array, tmp_path):
     np.save(tmp_path / "stored.npy", array)
     stored = np.load(tmp_path / "stored.npy", mmap_mode="r")
