@@ -1,0 +1,61 @@
+"""No table of the forty is read as something that it is not; see :mod:`tests.data.corpus.forty`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from calib.data import inspect
+from tests.data.corpus.forty import Table, differs, judge, tables
+
+TABLES = list(tables())
+
+KNOWN = {
+    "elo_forecast": "a flag and two outputs pass for an outcome and its model",
+    "football_results": "classes that are abbreviated among the labels are taken in sorted order",
+    "melted_images": "a row for each class of an image is read as a pair of its own",
+    "stacked_models": "the rows of several models are pooled",
+    "survey_codes": "2 is taken for the event of 1 and 2, which nothing says",
+}
+"""Tables that are misread today, and how."""
+
+
+def marked(table: Table) -> object:
+    known = [pytest.mark.xfail(reason=KNOWN[table.name], strict=True)] if table.name in KNOWN else []
+    return pytest.param(table, id=table.name, marks=known)
+
+
+@pytest.mark.parametrize("table", [marked(table) for table in TABLES])
+def test_no_table_is_misread(table: Table) -> None:
+    verdict, said = judge(table)
+    assert verdict != "misread", said
+
+
+def test_the_tables_are_forty_and_the_same_in_every_run() -> None:
+    again = {table.name: table for table in tables()}
+    assert len(again) == len(TABLES) == 40
+    assert set(KNOWN) <= set(again)
+    for table in TABLES:
+        # A workbook holds the time at which it was written.
+        assert table.filename.endswith(".xlsx") or table.content == again[table.name].content, table.name
+
+
+def test_each_table_that_can_be_opened_says_what_it_holds() -> None:
+    for table in TABLES:
+        assert set(table.expected.split("/")) <= {"open", "ask", "refuse"}
+        assert table.truths or "refuse" in table.expected, table.name
+        assert not table.roles or table.truths, table.name
+
+
+def test_another_content_is_called_a_misreading() -> None:
+    table = next(table for table in TABLES if table.name == "azure_adult")
+    data = inspect((table.filename, table.content)).predictions
+    (truth,) = table.truths
+    inverted = replace(truth, probs=np.flip(truth.probs, axis=1))
+    assert not differs(data, table)
+    assert differs(data, replace(table, truths=(inverted,)))
+    assert judge(replace(table, truths=(inverted,)))[0] == "misread"
+    assert judge(replace(table, expected="ask"))[0] == "misread"
+    assert judge(replace(table, roles={"age": "cluster"}))[0] == "right but for a side role"
