@@ -13,10 +13,11 @@ import os
 import shutil
 import signal
 import sys
+import threading
 from typing import Any
 
 import dask
-from distributed import Nanny, Scheduler, Security, SpecCluster
+from distributed import Nanny, Scheduler, Security
 
 from calib.engine.clusters import PLACES
 
@@ -42,39 +43,44 @@ ENVIRONMENT = {
 
 
 async def serve(gigabytes: float) -> None:
-    """Start all, say where on standard output, and wait until standard input closes."""
+    """Start all, say where on standard output, and wait until standard input closes or a worker cannot be restarted."""
     said = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # a print, in Python or in C, goes to the log and not into the pipe
     security = Security.temporary()  # others on this machine must not send tasks, which are code
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     common: dict[str, Any] = {
         "host": "127.0.0.1",
-        "dashboard_address": "127.0.0.1:0",
-        "nthreads": 1,
-        "memory_limit": f"{gigabytes}GB",
-        "env": ENVIRONMENT,
-        "preload": ["calib.engine.worker"],
-        "dashboard": False,
-        "security": security,
-        "silence_logs": logging.CRITICAL,
-    }
-    workers = {
-        f"worker {place}": {"cls": Nanny, "options": {**common, "resources": dict.fromkeys(kinds, 1)}}
-        for place, kinds in enumerate(PLACES)
-    }
-    options = {
-        "host": "127.0.0.1",
-        "port": 0,
         "dashboard": False,
         "dashboard_address": "127.0.0.1:0",
         "security": security,
     }
-    async with SpecCluster(
-        workers, {"cls": Scheduler, "options": options},
-        asynchronous=True, security=security, silence_logs=logging.CRITICAL,
-    ) as cluster:  # fmt: skip
-        keys = {name: getattr(security, name) for name in ("tls_ca_file", "tls_client_key", "tls_client_cert")}
-        print(json.dumps({"address": cluster.scheduler_address, "security": keys}), file=said, flush=True)
-        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.buffer.read)
+    scheduler = await Scheduler(port=0, **common)
+    nannies = [
+        Nanny(
+            scheduler.address,
+            nthreads=1,
+            memory_limit=f"{gigabytes}GB",
+            resources=dict.fromkeys(kinds, 1),
+            env=ENVIRONMENT,
+            preload=["calib.engine.worker"],
+            silence_logs=logging.CRITICAL,
+            **common,
+        )
+        for kinds in PLACES
+    ]
+    await asyncio.gather(*nannies)
+    keys = {name: getattr(security, name) for name in ("tls_ca_file", "tls_client_key", "tls_client_cert")}
+    print(json.dumps({"address": scheduler.address, "security": keys}), file=said, flush=True)
+    loop, gone = asyncio.get_running_loop(), asyncio.Event()
+
+    def wait_for_server() -> None:
+        sys.stdin.buffer.read()
+        loop.call_soon_threadsafe(gone.set)
+
+    threading.Thread(target=wait_for_server, daemon=True).start()
+    # A nanny ends when the worker it starts anew does not come up: then all end, and the engine starts another host.
+    ends = [asyncio.ensure_future(end) for end in (gone.wait(), *(nanny.finished() for nanny in nannies))]
+    await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
 
 
 def main() -> None:

@@ -20,8 +20,14 @@ slow_methods = import_module("slow_methods")
 
 @pytest.fixture(scope="module")
 def engine() -> Iterator[Engine]:
-    """One for all tests of a file, since each worker that starts imports NumPy anew."""
+    """One for all tests of a file, since each worker that starts imports NumPy anew.
+
+    Dask's own clusters give up a worker that is not back after a time, which a busy machine exceeds; nothing here does.
+    """
     engine = Engine(fit=slow_methods.fit, python_path=[HERE])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DASK_DISTRIBUTED__DEPLOY__LOST_WORKER_TIMEOUT", "100 ms")
+        engine.compute(sum, [1, 2]).result(timeout=300)
     yield engine
     engine.shutdown()
 
