@@ -9,7 +9,7 @@ import pickle
 import signal
 import threading
 import time
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
@@ -20,7 +20,7 @@ from uuid import uuid4
 from calib.engine.clusters import Cluster
 from calib.engine.shared import folder
 from calib.engine.specs import NO_DATA, Data, FitSpec, Fitted, Job, Kind, TaskSpec
-from calib.engine.worker import cancel, fit_calibrator, fit_small, parts_of, plainly, run
+from calib.engine.worker import cancel, fit_calibrator, fit_small, plainly, run
 from calib.errors import CalibrationError, FitCancelled, UnexpectedError, reason
 from calib.isolation.logs import trace
 from calib.registry import METHODS
@@ -58,12 +58,11 @@ class _Task:
     owners : who wants it.
     job : what pages are told; None of what a page itself waits for.
     priority : a worker takes the highest first.
-    name : of its parts on the workers, before their numbers.
+    name : by which workers report about it.
     future : takes the result.
-    parts, cluster : what was handed over, and to whom.
-    steps : done and planned, of each part.
+    sent, cluster : Dask's future of it, and where it was sent.
     started : by the monotonic clock; 0 while it waits.
-    begun, at : how often each part was started, and by which worker the last time: its address and process.
+    begun, pid : how often it was begun, and by which process the last time.
     cancelled, died : whether it is to stop, or ended too many workers.
     """
 
@@ -76,12 +75,11 @@ class _Task:
     priority: int = 0
     name: str = field(default_factory=lambda: uuid4().hex)
     future: Future[Any] = field(default_factory=Future)
-    parts: list[Any] = field(default_factory=list)
+    sent: Any = None
     cluster: Cluster | None = None
-    steps: list[tuple[int, int]] = field(default_factory=list)
     started: float = 0.0
-    begun: Counter[str] = field(default_factory=Counter)
-    at: dict[str, tuple[str, int]] = field(default_factory=dict)
+    begun: int = 0
+    pid: int = 0
     cancelled: bool = False
     died: bool = False
 
@@ -295,38 +293,31 @@ class Engine:
             self._settle(task, value, error)
         with self._lock:
             del self._going[task.name]
-            task.parts = []  # or the workers would keep what they gave
+            task.sent = None  # or its worker would keep what it gave
         if error is None:
             task.future.set_result(value)
         else:
-            task.future.set_exception(error)
+            task.future.set_exception(error.with_traceback(None))  # whose frames hold all that was sent
 
     def _result(self, task: _Task) -> Any:
-        from distributed import as_completed
+        from distributed.client import ClosedClientError
         from distributed.scheduler import KilledWorker
 
         # What pages wait for stays here: the workers of a cluster may all be at fits, and have no plotly.
         cluster = task.cluster = self._here if task.kind in ("page", "file") else self._for_fits
-        parts = parts_of(task.function, task.arguments, task.data.arrays)
-        calls = [pickle.dumps((parts.function, arguments), protocol=5) for arguments in parts.arguments]
+        call = pickle.dumps((task.function, task.arguments), protocol=5)
         own = {} if cluster.address else {"resources": {task.kind: 1}}
         for attempt in range(1 + MOST_LOST):
             if task.cancelled:
                 raise FitCancelled
-            client, task.steps, task.begun = cluster.client(), [(0, n) for n in parts.steps], Counter()
-            names = [f"{task.name}/{number}" for number in range(len(calls))]
             try:
+                client, task.begun, task.pid = cluster.client(), 0, 0
                 given = cluster.given(task.data)
-                task.parts = [
-                    client.submit(
-                        run, call, given, name, self._topic,
-                        key=f"{name}/{attempt}", pure=False, priority=task.priority, **own,
-                    )
-                    for name, call in zip(names, calls, strict=True)
-                ]  # fmt: skip
-                for part in as_completed(task.parts, loop=client.loop) if len(task.parts) > 1 else ():
-                    _value(part.result())  # whatever ends one part early ends all
-                return parts.join([_value(part.result()) for part in task.parts])
+                task.sent = client.submit(
+                    run, call, given, task.name, self._topic,
+                    key=f"{task.name}/{attempt}", pure=False, priority=task.priority, **own,
+                )  # fmt: skip
+                return _value(task.sent.result())
             except KilledWorker as error:  # by the scheduler of a cluster
                 raise WorkerDied(DIED) from error
             except ModuleNotFoundError as error:
@@ -337,28 +328,22 @@ class Engine:
                 raise CalibrationError(
                     f"The cluster at {cluster.address} has no workers. Start some, then try again."
                 ) from error
-            except (CancelledError, OSError):
+            except (CancelledError, ClosedClientError, OSError):
                 if task.cancelled or self._closed:
                     raise FitCancelled from None
-            finally:
-                if not task.cancelled:  # else what runs is stopped, or its worker ended, before it is let go
-                    with suppress(Exception):  # a connection that is lost raises whatever its parts make it raise
-                        client.cancel([part for part in task.parts if not part.done()])
         raise WorkerDied(f"the workers lost it {1 + MOST_LOST} times")
 
     def _report(self, event: tuple[float, dict[str, Any]]) -> None:
         """Take in how far a part of a task is; called by Dask's thread."""
         said = event[1]
-        name, _, number = said["task"].rpartition("/")
         with self._lock:
-            task = self._going.get(name)
+            task = self._going.get(said["task"])
             if task is None:
                 return
             task.started = task.started or time.monotonic()
             if not said["total"]:
-                task.begun[said["task"]] += 1
-                task.at[said["task"]] = said["worker"], said["pid"]
-            if task.begun[said["task"]] > MOST_STARTS and not task.died:
+                task.begun, task.pid = task.begun + 1, said["pid"]
+            if task.begun > MOST_STARTS and not task.died:
                 task.died = True
                 self._cancel(task)
             if task.job is None or not task.job.active:
@@ -366,8 +351,7 @@ class Engine:
             if task.job.state == "queued":
                 task.job = replace(task.job, state="running", message="Starting.")
             if said["total"]:
-                task.steps[int(number)] = said["step"], task.steps[int(number)][1] or said["total"]
-                step, total = (sum(each) for each in zip(*task.steps, strict=True))
+                step, total = said["step"], said["total"]
                 # The last hundredth is the end itself, which may come before or after ``total``.
                 fraction = max(task.job.fraction, min(step / total, 0.99))
                 message = f"Step {step} of {total}." if step <= total else f"Step {step}."
@@ -397,27 +381,24 @@ class Engine:
         threading.Thread(target=self._stop, args=(task,), name="calib-cancel", daemon=True).start()
 
     def _stop(self, task: _Task) -> None:
-        """Have the workers of a cancelled task stop, at their next callback or by ending them where they are ours."""
-        while not task.parts and task.name in self._going:
+        """Have a cancelled task stop: before it starts, at its next callback, or with its worker where that is ours."""
+        while task.sent is None and task.name in self._going:
             time.sleep(0.02)  # it is just being handed over
-        going = {part.key.rpartition("/")[0]: part for part in task.parts if not part.done()}
-        if not going or task.cluster is None:
+        sent, cluster = task.sent, task.cluster
+        if sent is None or cluster is None:
             return
         try:
-            client = task.parts[0].client
-            client.cancel([part for name, part in going.items() if name not in task.at])
-            for name in going.keys() & task.at.keys():
-                # Not waited for: a worker answers nothing while its task holds Python's lock.
-                told = client.run, name, task.at[name][0]
-                threading.Thread(target=_tell, args=told, name="calib-tell", daemon=True).start()
+            if not task.begun:
+                sent.client.cancel([sent])
+            threading.Thread(target=_tell, args=(sent.client, task.name), name="calib-tell", daemon=True).start()
             deadline = time.monotonic() + GRACE
-            while time.monotonic() < deadline and not all(part.done() for part in going.values()):
+            while time.monotonic() < deadline and task.name in self._going:
                 time.sleep(0.02)
-            stubborn = [task.at[name][1] for name, part in going.items() if name in task.at and not part.done()]
-            client.cancel(list(going.values()))
-            for pid in stubborn if not task.cluster.address else ():
-                os.kill(pid, KILL)  # Dask starts another
-        except Exception as error:  # a connection that is being lost raises whatever its parts make it raise
+            ended = sent.done()
+            sent.client.cancel([sent])
+            if task.pid and not ended and not cluster.address:
+                os.kill(task.pid, KILL)  # Dask starts another
+        except Exception as error:  # a connection that is being lost raises whatever its tasks make it raise
             log.warning("a cancelled task could not be stopped (%s)", type(error).__name__)
 
     def _now(self, task: _Task, owner: str = "") -> Job:
@@ -451,9 +432,10 @@ def _data(spec: FitSpec | TaskSpec, logits: Any, labels: Any, extras: Mapping[st
     return Data(f"{spec.data_key} {sorted(arrays)}", arrays)
 
 
-def _tell(run_there: Callable[..., Any], task: str, worker: str) -> None:
-    with suppress(Exception):  # whatever is wrong with the worker, it is ended
-        run_there(cancel, task, workers=[worker], wait=False)
+def _tell(client: Any, task: str) -> None:
+    """Tell all workers, since it may just be starting; one whose task holds Python's lock answers late or never."""
+    with suppress(Exception):  # whatever is wrong with a worker, it is ended
+        client.run(cancel, task, wait=False)
 
 
 def _value(outcome: bytes | Exception) -> Any:

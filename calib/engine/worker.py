@@ -7,12 +7,11 @@ import os
 import pickle
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -23,8 +22,6 @@ from calib.errors import CalibrationError, FitCancelled, UnexpectedError, reason
 from calib.isolation.logs import quiet_start, trace, without_data
 from calib.registry import calibrator
 from calib.top_k import fit_top_k
-
-Task = TypeVar("Task", bound=Callable[..., Any])
 
 PROGRESS_INTERVAL = 0.05
 """Seconds between two reports of a task; pages look once or twice a second."""
@@ -62,7 +59,7 @@ def run(call: bytes, given: bytes | Mapping[str, Any], task: str, topic: str) ->
 
     with _one_at_a_time:
         # Waited for, since a task that holds Python's lock from its start on would keep it here.
-        begun = {"task": task, "step": 0, "total": 0, "worker": worker.address, "pid": os.getpid()}
+        begun = {"task": task, "step": 0, "total": 0, "pid": os.getpid()}
         sync(worker.loop, worker.scheduler.log_event, topic=topic, msg=begun)
         try:
             callback(0, 0, math.nan)
@@ -136,39 +133,3 @@ def import_modules(*names: str) -> None:
     for name in names:
         with suppress(ImportError):
             import_module(name)
-
-
-@dataclass(frozen=True, eq=False)
-class Parts:
-    """How a task is divided among workers.
-
-    Attributes
-    ----------
-    function : does one part, called as ``function(*arguments, data=..., callback=...)``; found by module and name.
-    arguments : of each part.
-    steps : so many steps each part reports.
-    join : makes the task's result of those of its parts, in their order. Whoever calls the task itself gets the same.
-    """
-
-    function: Callable[..., Any]
-    arguments: Sequence[tuple[Any, ...]]
-    steps: Sequence[int]
-    join: Callable[[list[Any]], Any]
-
-
-def in_parts(divide: Callable[..., Parts]) -> Callable[[Task], Task]:
-    """Mark a task as one that ``divide(*arguments, data=...)`` divides, given the task's own arguments and arrays."""
-
-    def mark(task: Task) -> Task:
-        task.divide = divide  # type: ignore[attr-defined]
-        return task
-
-    return mark
-
-
-def parts_of(function: Callable[..., Any], arguments: tuple[Any, ...], data: Mapping[str, Any]) -> Parts:
-    """The parts of a task; one that is not marked is a single part."""
-    if not hasattr(function, "divide"):
-        return Parts(function, [arguments], [0], lambda results: results[0])
-    parts: Parts = function.divide(*arguments, data=data)
-    return parts

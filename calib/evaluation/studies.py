@@ -1,6 +1,6 @@
 """Studies that fit many times: as workers run them, as tables that can be kept, and side by side for several data sets.
 
-A study is called with plain settings and arrays, its methods by registry name, and runs whole or in parts.
+A study is called with plain settings and arrays, its methods by registry name.
 """
 
 from __future__ import annotations
@@ -8,26 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from calib.base import Calibrator, Progress
 from calib.data.event import Event
 from calib.data.predictions import Predictions
-from calib.data.split import split_rows
-from calib.engine.worker import Parts, in_parts
-from calib.evaluation.compare import with_baseline
-from calib.evaluation.learning_curve import (
-    Drawn,
-    checked_sizes,
-    count_fits,
-    halved_sizes,
-    join_draws,
-    one_draw,
-    size_curve,
-)
-from calib.evaluation.repeated_splits import Steps, join_splits, one_split, repeated_splits, split_seeds
-from calib.registry import calibrator, titles_of
+from calib.evaluation.learning_curve import size_curve
+from calib.evaluation.repeated_splits import repeated_splits
+from calib.registry import calibrator
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,22 +36,6 @@ def pool_arrays(data: Predictions) -> dict[str, Any]:
     return {name: array for name in ARRAYS if (array := getattr(data, name)) is not None}
 
 
-def _splits(
-    methods: Methods,
-    part: int,
-    n_repeats: int,
-    random_state: int,
-    event: int | None = None,
-    *,
-    data: Mapping[str, Any],
-) -> Parts:
-    seeds = split_seeds(n_repeats, random_state)
-    n_fits = len(with_baseline(_made(methods)))
-    arguments = [(methods, part, split, seed, event) for split, seed in enumerate(seeds)]
-    return Parts(split_task, arguments, [n_fits] * n_repeats, join_splits)
-
-
-@in_parts(_splits)
 def repeat_task(
     methods: Methods,
     part: int,
@@ -88,40 +60,6 @@ def repeat_task(
     )
 
 
-def split_task(
-    methods: Methods,
-    part: int,
-    split: int,
-    seed: int,
-    event: int | None = None,
-    *,
-    data: Mapping[str, Any],
-    callback: Progress,
-) -> pd.DataFrame:
-    """One split of :func:`repeat_task`."""
-    made = _made(methods)
-    return one_split(made, _predictions(data, event), part, split, seed, Steps(len(with_baseline(made)), callback))
-
-
-def _draws(
-    methods: Methods,
-    part: float | None,
-    split_seed: int,
-    n_draws: int,
-    random_state: int,
-    event: int | None = None,
-    *,
-    data: Mapping[str, Any],
-) -> Parts:
-    n = len(split_rows(data["labels"], part, data.get("given_split"), split_seed, data.get("clusters"))[0])
-    made, sizes = _made(methods), checked_sizes(halved_sizes(n), n, n_draws)
-    arguments = [(methods, part, split_seed, draw, random_state, event) for draw in range(n_draws)]
-    titles = titles_of(with_baseline(made), data["logits"].shape[1])
-    join = partial(join_draws, titles, sizes, n=n, level=LEVEL)
-    return Parts(draw_task, arguments, [count_fits(made, sizes, n, draw) for draw in range(n_draws)], join)
-
-
-@in_parts(_draws)
 def size_task(
     methods: Methods,
     part: float | None,
@@ -143,26 +81,6 @@ def size_task(
         level=LEVEL,
         random_state=random_state,
         callback=callback,
-    )
-
-
-def draw_task(
-    methods: Methods,
-    part: float | None,
-    split_seed: int,
-    draw: int,
-    random_state: int,
-    event: int | None = None,
-    *,
-    data: Mapping[str, Any],
-    callback: Progress,
-) -> list[Drawn]:
-    """One draw of :func:`size_task`."""
-    calibration, test = _predictions(data, event).split(part, random_state=split_seed)
-    n, made = len(calibration), _made(methods)
-    sizes = halved_sizes(n)
-    return one_draw(
-        made, calibration, test, sizes, draw, random_state, Steps(count_fits(made, sizes, n, draw), callback)
     )
 
 

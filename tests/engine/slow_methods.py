@@ -9,7 +9,7 @@ import time
 import numpy as np
 
 from calib.calibrators.identity import Identity
-from calib.engine.worker import Parts, fit_calibrator, in_parts
+from calib.engine.worker import fit_calibrator
 from calib.errors import CalibrationError
 
 
@@ -71,19 +71,9 @@ def writes_pid(*, file, **params):
     writes(file=file, text=f"{os.getpid()}\n", **params)
 
 
-def parts_of_study(file, n, *, data):
-    """Four parts; the result is what each of them gave, in order."""
-    return Parts(part_of_study, [(file, n, part) for part in range(4)], [n] * 4, list)
-
-
-@in_parts(parts_of_study)
 def study(file, n, *, data, callback):
-    return [part_of_study(file, n, part, data=data, callback=callback) for part in range(4)]
-
-
-def part_of_study(file, n, part, *, data, callback):
-    writes(file=file, text=f"{part}:{os.getpid()}\n", n=n, callback=callback)
-    return part, int(data["labels"].sum())
+    writes(file=file, text=f"{os.getpid()}\n", n=n, callback=callback)
+    return int(data["labels"].sum())
 
 
 BAD = {
@@ -92,13 +82,8 @@ BAD = {
 }
 
 
-def deaf_parts(*, data):
-    return Parts(deaf, [(), (), ()], [10] * 3, list)
-
-
-@in_parts(deaf_parts)
 def deaf_study(*, data, callback):
-    raise AssertionError("it is done in parts")
+    deaf(callback=callback)
 
 
 def deaf_page():

@@ -43,7 +43,9 @@ def test_cancel_of_fits_that_run_and_wait(submit, wait, engine, tmp_path):
     for key in two:
         wait(key, running)
     waiting = submit("writes", file=str(tmp_path / "runs"))
-    for key in [waiting, *two]:
+    engine.cancel(waiting)
+    wait_until(lambda: len(engine._going) == 2)
+    for key in two:
         engine.cancel(key)
     assert [job.state for job in engine.snapshot([waiting, *two])] == ["cancelled"] * 3
     # The workers stopped too: two tasks that need one each are done though the cancelled ones would take hours.

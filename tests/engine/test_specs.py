@@ -1,10 +1,9 @@
-"""What can be asked for, its key, and the parts of a study."""
+"""What can be asked for, and its key."""
 
 from __future__ import annotations
 
 import dataclasses
 import pickle
-from functools import partial
 
 import numpy as np
 import pytest
@@ -13,8 +12,6 @@ from calib.calibrators import backend
 from calib.calibrators.backend import device_of
 from calib.engine import FitSpec, worker
 from calib.engine.clusters import memory_bytes
-from calib.engine.worker import Parts, in_parts, parts_of
-from calib.errors import CalibrationError
 from calib.evaluation.studies import repeat_task, size_task
 from calib.export import runtime
 from calib.export.runtime import ExportedCalibrator
@@ -110,69 +107,29 @@ def test_a_fit_names_the_processor_it_was_made_on_wherever_it_is_looked_at(monke
     assert device_of(exported.calibrator) == "CPU (64 cores)"
 
 
-def double(numbers, *, data):
-    return Parts(double_one, [(number,) for number in numbers], [1] * len(numbers), sum)
-
-
-@in_parts(double)
-def doubled(numbers, *, data, callback):
-    return sum(double_one(number, data=data, callback=callback) for number in numbers)
-
-
-def double_one(number, *, data, callback):
-    return number * data["by"]
-
-
-def test_parts_joined_are_the_whole():
-    data = {"by": 2}
-    parts = parts_of(doubled, ([1, 2, 3],), data)
-    made = [parts.function(*arguments, data=data, callback=None) for arguments in parts.arguments]
-    assert parts.join(made) == doubled([1, 2, 3], data=data, callback=None) == 12
-
-
-def test_an_unmarked_task_is_one_part():
-    parts = parts_of(double_one, (1,), {})
-    assert (parts.function, parts.arguments, parts.join([2])) == (double_one, [(1,)], 2)
-
-
 METHODS = [("temperature", "temperature", {}), ("isotonic", "isotonic", {})]
 
 
 @pytest.mark.parametrize(
-    ("task", "arguments", "n_parts"),
+    ("task", "arguments"),
     [
-        (repeat_task, (METHODS, 0.5, 3, 1), 3),
-        (repeat_task, (METHODS, 40, 2, 1), 2),
-        (size_task, (METHODS, 0.5, 0, 3, 1), 3),
-        (size_task, (METHODS, None, 0, 2, 1), 2),
-        (size_task, ([], None, 0, 2, 1), 2),
+        (repeat_task, (METHODS, 0.5, 3, 1)),
+        (repeat_task, (METHODS, 40, 2, 1)),
+        (size_task, (METHODS, 0.5, 0, 3, 1)),
+        (size_task, (METHODS, None, 0, 2, 1)),
+        (size_task, ([], None, 0, 2, 1)),
     ],
 )
-def test_studies_are_divided_into_parts_that_report_as_many_steps_as_planned(task, arguments, n_parts):
-    import pandas as pd
-
+def test_studies_report_as_many_steps_as_they_planned(task, arguments):
     logits, labels = simulate(200)
-    data = {"logits": logits, "labels": labels, "given_split": np.arange(200) < 90}
-    parts = parts_of(task, arguments, data)
-    assert len(parts.arguments) == len(parts.steps) == n_parts
-    made = []
-    for planned, part in zip(parts.steps, parts.arguments, strict=True):
-        seen: list[tuple[int, int]] = [(0, planned)]
-        made.append(parts.function(*part, data=data, callback=partial(remember, seen)))
-        assert seen[-1] == (planned, planned)
-    whole = task(*arguments, data=data, callback=lambda step, total, value: None)
-    tables = [table.drop(columns="fit_seconds", errors="ignore") for table in (parts.join(made), whole)]
-    pd.testing.assert_frame_equal(*tables, check_exact=True)
-
-
-def remember(seen, step, total, value):
-    seen.append((step, total))
-
-
-def test_what_cannot_be_studied_is_refused_before_it_is_parts_of():
-    logits, labels = simulate(100)
-    with pytest.raises(CalibrationError, match="1 draw shows no spread"):
-        parts_of(size_task, (METHODS, 0.5, 0, 1, 1), {"logits": logits, "labels": labels})
+    seen: list[tuple[int, int]] = []
+    task(
+        *arguments,
+        data={"logits": logits, "labels": labels, "given_split": np.arange(200) < 90},
+        callback=lambda step, total, value: seen.append((step, total)),
+    )
+    assert len({total for _, total in seen}) == 1
+    assert seen[-1][0] == seen[-1][1] and seen == sorted(seen)
 
 
 @pytest.mark.parametrize(("name", "text"), [("memory.max", "2000000\n"), ("memory/memory.limit_in_bytes", "2000000\n")])
