@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -42,6 +43,7 @@ class Cluster:
         self.address, self._topic, self._receive, self._python_path = address, topic, receive, python_path
         self._process: subprocess.Popen[bytes] | None = None
         self._client: Any = None
+        self._failed = 0.0  # when the last attempt to connect did, by the monotonic clock
         self._scattered: dict[str, Any] = {}
         self._lock = threading.Lock()
 
@@ -53,12 +55,16 @@ class Cluster:
         CalibrationError
             If it cannot be reached.
         """
+        asked = time.monotonic()
         with self._lock:
             if self._client is None or self._client.status != "running":
                 self._leave()
                 try:
+                    if self._failed > asked:  # while this caller waited
+                        raise TimeoutError
                     self._client = self._connected()
                 except Exception as error:  # transports have errors of their own
+                    self._failed = time.monotonic()
                     whose = f"The scheduler at {self.address}" if self.address else "The app's own scheduler"
                     raise CalibrationError(f"{whose} cannot be reached. Start it, then try again.") from error
                 self._client.subscribe_topic(self._topic, self._receive)

@@ -11,6 +11,7 @@ import pytest
 
 import calib
 from calib.engine import Engine, FitSpec
+from calib.engine.clusters import Cluster
 from tests.conftest import finished, wait_until
 from tests.engine.conftest import running, slow_methods
 
@@ -84,11 +85,15 @@ def test_a_scheduler_that_comes_back_at_its_address_is_found_again(tmp_path, dat
     engine.shutdown()
 
 
-def test_without_its_scheduler_a_fit_says_so_in_a_sentence(data):
+def test_without_its_scheduler_fits_say_so_in_a_sentence_and_do_not_wait_for_each_other(data, monkeypatch):
+    tried, connect = [], Cluster._connected
+    monkeypatch.setattr(Cluster, "_connected", lambda cluster: tried.append(1) or connect(cluster))
     engine = Engine("tcp://127.0.0.1:1")
-    (job,) = finished(engine, [engine.submit(FitSpec("identity", {}, "data"), *data)])
-    assert (job.state, job.message) == (
-        "failed",
-        "The scheduler at tcp://127.0.0.1:1 cannot be reached. Start it, then try again.",
-    )
+    keys = [engine.submit(FitSpec("identity", {}, f"data {number}"), *data) for number in range(6)]
+    for job in finished(engine, keys):
+        assert (job.state, job.message) == (
+            "failed",
+            "The scheduler at tcp://127.0.0.1:1 cannot be reached. Start it, then try again.",
+        )
+    assert len(tried) <= 2
     engine.shutdown()
