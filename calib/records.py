@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from math import prod
@@ -101,6 +101,32 @@ def unflatten(outline: Any, arrays: Mapping[str, np.ndarray], expected: Any = An
     return TypedReader(arrays).read(outline, expected)
 
 
+def check_named_once(outline: Any, names: Collection[str]) -> None:
+    """Refuse an outline that does not name each of some arrays once, as :func:`flatten` does.
+
+    What is made of a record then costs what its bytes allow: not a hundred thousand times one array, nor arrays that
+    are held and never used.
+
+    Raises
+    ------
+    CalibrationError
+        With the numbers of both.
+    """
+    named: list[Any] = []
+    todo = [outline]
+    while todo:
+        value = todo.pop()
+        if isinstance(value, dict) and ARRAY in value:
+            named.append(value[ARRAY])
+        elif isinstance(value, (dict, list)):
+            todo.extend(value.values() if isinstance(value, dict) else value)
+    if len(named) != len(names) or set(named) != set(names):
+        raise CalibrationError(
+            f"The record names {len(named):,} arrays and its npz holds {len(names):,}, of which each must be named "
+            "once; it was changed, or is cut off."
+        )
+
+
 def parse(text: str) -> Any:
     """What a JSON text of a record holds; BadRecord where it is none, too long, or nested too deeply."""
     if len(text) > MAX_TEXT:
@@ -158,6 +184,8 @@ def arrays_of(npz: bytes) -> dict[str, np.ndarray]:
         members = archive.infolist()
         if sum(member.file_size for member in members) > LARGEST:
             raise CalibrationError("The arrays unpack to more than 1 GB, which no calibrator's do.")
+        if others := [member.filename for member in members if not member.filename.endswith(".npy")]:
+            raise CalibrationError(f"The npz holds {others[0][:80]!r}, which is no array.")
         if len({member.filename for member in members}) < len(members):
             raise BadRecord("Two arrays have one name.")
         return {member.filename.removesuffix(".npy"): _read_array(archive, member) for member in members}

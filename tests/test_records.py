@@ -100,6 +100,14 @@ def test_an_npz_holds_what_it_is_given_and_no_objects():
         npz_of({**SOME, "odd": np.array([None])})
 
 
+def test_each_array_is_named_once():
+    outline, arrays = flatten({"a": [np.arange(2), {"b": np.zeros(3)}], "c": 1})
+    records.check_named_once(outline, arrays)
+    for changed in (outline | {"more": outline["a"][0]}, outline | {"a": []}, outline | {"c": {"$array": "c"}}):
+        with pytest.raises(CalibrationError, match="must be named once"):
+            records.check_named_once(changed, arrays)
+
+
 @dataclass(frozen=True)
 class Part:
     kind: Literal["one", "two"]

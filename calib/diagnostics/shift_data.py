@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import io
-import warnings
+import time
 import zipfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
@@ -15,22 +14,17 @@ import numpy.typing as npt
 
 from calib.canonical import KINDS
 from calib.data import Event, Finding, Inspection, LoadOptions, Predictions, inspect, read_features, read_rows
-from calib.data.checks.report import InvalidUpload
-from calib.data.formats.archives import open_zip, read_member
-from calib.data.formats.base import Allowance
-from calib.data.formats.detect import check_upload
-from calib.data.formats.numpy import NpzContents
 from calib.data.interpret.families import class_names
-from calib.data.limits import MAX_RECORD, megabytes
+from calib.data.limits import megabytes
 from calib.data.load import in_a_reader
 from calib.data.options import Source
-from calib.errors import CalibrationError
+from calib.errors import CalibrationError, DataError
 from calib.evaluation.evaluation import Evaluation, row_arrays
 from calib.evaluation.view import view_of
-from calib.export.record_files import unpack
+from calib.export.record_files import damage_in_words, decoded, is_bundle, unbundled, unpack
 from calib.export.runtime import ExportedCalibrator, from_fields
 from calib.metrics.confidence import check_range
-from calib.records import ARRAY
+from calib.records import ARRAY, LARGEST
 from calib.registry import METHODS, calibrator
 
 _INFERRED = ("class_order", "labels_unmatched")
@@ -224,10 +218,10 @@ def _few(names: list[str]) -> str:
     return f"{shown} and {len(names) - 3:,} more" if len(names) > 3 else shown
 
 
-_PLAIN = "biufU"
 _PICKLE = b"\x80"
 _HELD = "$held"
-_BUNDLED = ("calibrator.json", "calibrator.npz")
+MOST_SECONDS = 10.0
+"""Of processor time to make a calibrator of its record; one of 10,000 classes with a map each takes about two."""
 
 
 def read_uploaded(files: Sequence[tuple[str, BinaryIO]], isolate: bool = False) -> ExportedCalibrator:
@@ -236,28 +230,40 @@ def read_uploaded(files: Sequence[tuple[str, BinaryIO]], isolate: bool = False) 
     Parameters
     ----------
     files : (name, open binary file) of the npz and the json, or of a bundle, whose pickle is left alone.
-    isolate : whether they are read in a process of its own, as by :func:`calib.data.inspect`.
+    isolate : whether a process of its own reads them and tries the calibrator first, as by :func:`calib.data.inspect`.
 
     Raises
     ------
     CalibrationError
         In one sentence, whatever is wrong with the files.
     """
-    fields, arrays = in_a_reader(read_parts, tuple(files)) if isolate else read_parts(tuple(files))
-    with _in_one_sentence("The calibrator's record does not hold what it should"):
+    try:
+        fields, arrays = in_a_reader(read_parts, tuple(files)) if isolate else read_parts(tuple(files))
+    except DataError as error:  # the reader came to one of its limits
+        raise CalibrationError(f"{error.findings[0].message} Export the calibrator again.") from None
+    with damage_in_words():
         return from_fields(_marked(fields, _HELD, ARRAY), arrays)
 
 
 def read_parts(files: tuple[tuple[str, BinaryIO], ...]) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """The fields and the arrays of a calibrator's record, which fit its checksum; raises as :func:`read_uploaded`.
+    """The fields and the arrays of a record of which a calibrator can be made; raises as :func:`read_uploaded`.
 
     What stands for an array in the fields has another mark than in the record: messages between processes use that one.
     """
-    text, arrays = _parts(files)
-    _check_arrays(arrays)
-    with _in_one_sentence("The calibrator's record does not hold what it should"):
-        fields, held = unpack(text.decode("utf-8"), arrays)
-        return _marked(fields, ARRAY, _HELD), held
+    fields, arrays = unpack(*_parts(files))
+    for name, array in arrays.items():
+        if array.dtype.kind not in "biufU" or (array.dtype.kind == "f" and array.dtype.itemsize > 8):
+            raise CalibrationError(
+                f"The calibrator's array {name[:80]!r} holds {array.dtype}, which no export does; export it again."
+            )
+    started = time.process_time()
+    from_fields(fields, arrays)
+    if (seconds := time.process_time() - started) > MOST_SECONDS:
+        raise CalibrationError(
+            f"Making the calibrator of its files took {seconds:.0f} s of processor time, and no export takes more than "
+            f"{MOST_SECONDS:.0f}; they were probably changed, so export the calibrator again."
+        )
+    return _marked(fields, ARRAY, _HELD), arrays
 
 
 def _marked(value: Any, mark: str, other: str) -> Any:
@@ -267,85 +273,34 @@ def _marked(value: Any, mark: str, other: str) -> Any:
     return [_marked(item, mark, other) for item in value] if isinstance(value, list) else value
 
 
-def _parts(files: Sequence[tuple[str, BinaryIO]]) -> tuple[bytes, bytes]:
-    """The bytes of the json and of the npz."""
-    parts: dict[str, bytes] = {}
+def _parts(files: Sequence[tuple[str, BinaryIO]]) -> tuple[str, bytes]:
+    """The text of the json and the bytes of the npz."""
+    text: str | None = None
+    npz: bytes | None = None
     for name, file in files:
-        content = _content(name, file)
+        name, content = name[:80], _content(name[:80], file)
         if name.lower().endswith((".pkl", ".pickle")) or content.startswith(_PICKLE):
             raise CalibrationError(
                 f"{name} is a pickle, which can run code when it is read, so it is not; upload the calibrator's npz "
                 "and json, or its bundle."
             )
         if content.lstrip()[:1] == b"{":
-            parts["json"] = content
-        elif zipfile.is_zipfile(io.BytesIO(content)):
-            parts |= _of_archive(content)
-        else:
+            text = decoded(content)
+        elif not zipfile.is_zipfile(io.BytesIO(content)):
             raise CalibrationError(f"{name} is no part of an exported calibrator, which is an npz with its json.")
-    for kind, other in (("json", "npz"), ("npz", "json")):
-        if kind not in parts:
-            raise CalibrationError(f"The calibrator's {kind} is missing; upload it together with the {other}.")
-    if len(parts["json"]) > MAX_RECORD:
-        raise CalibrationError(
-            f"The calibrator's json has {megabytes(len(parts['json']))}; at most {megabytes(MAX_RECORD)} are read."
-        )
-    return parts["json"], parts["npz"]
+        elif is_bundle(content):
+            text, npz = unbundled(content, name)
+        else:
+            npz = content
+    if text is None or npz is None:
+        missing, other = ("json", "npz") if text is None else ("npz", "json")
+        raise CalibrationError(f"The calibrator's {missing} is missing; upload it together with the {other}.")
+    return text, npz
 
 
 def _content(name: str, file: BinaryIO) -> bytes:
     size = file.seek(0, io.SEEK_END)
-    with _in_one_sentence(name):
-        check_upload(size, name)
+    if size > LARGEST:
+        raise CalibrationError(f"{name} has {megabytes(size)}; no export has over {megabytes(LARGEST)}.")
     file.seek(0)
     return file.read()
-
-
-def _of_archive(content: bytes) -> dict[str, bytes]:
-    """An npz is itself; of a bundle, its two parts that are data."""
-    with _in_one_sentence("The bundle cannot be read"), open_zip(io.BytesIO(content)) as archive:
-        if not set(_BUNDLED) <= set(archive.namelist()):
-            return {"npz": content}
-        allowance = Allowance()
-        members = [archive.getinfo(part) for part in _BUNDLED]
-        for member in members:
-            allowance.take(member.file_size, f"{member.filename} in the bundle")
-        record, arrays = (read_member(archive, member) for member in members)
-        return {"json": record, "npz": arrays}
-
-
-def _check_arrays(content: bytes) -> None:
-    """Refuse arrays that are larger than they say, too large, or no plain numbers and text, before any is read."""
-    with _in_one_sentence("The calibrator's npz cannot be read"):
-        with open_zip(io.BytesIO(content)) as archive:
-            others = [name for name in archive.namelist() if not name.endswith(".npy")]
-        if others:
-            raise CalibrationError(
-                f"The calibrator's npz holds {others[0][:80]!r}, which is no array; export it again."
-            )
-        contents, allowance = NpzContents("the calibrator's npz", io.BytesIO(content), Allowance()), Allowance()
-        for array in contents.arrays:
-            dtype = np.dtype(array.dtype) if array.dtype != "object" else np.dtype(object)
-            if dtype.kind not in _PLAIN:
-                raise CalibrationError(
-                    f"The calibrator's array {array.name[:80]!r} holds {array.dtype[:80]}, not plain numbers or text; "
-                    "nothing in an upload is unpickled."
-                )
-            allowance.take(dtype.itemsize * int(np.prod(array.shape, dtype=object)), f"The array {array.name[:80]!r}")
-
-
-@contextmanager
-def _in_one_sentence(start: str) -> Iterator[None]:
-    """Whatever goes wrong with what others wrote becomes one sentence."""
-    try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            yield
-    except CalibrationError:
-        raise
-    except InvalidUpload as invalid:
-        raise CalibrationError(f"{invalid.finding.message} {invalid.finding.action}".strip()) from None
-    except (Exception, RecursionError, MemoryError) as error:
-        raise CalibrationError(
-            f"{start} ({type(error).__name__}); it was damaged or changed, so export the calibrator again."
-        ) from error

@@ -24,6 +24,9 @@ from calib.records import LARGEST, MAX_DIRECTORY, MAX_TEXT, BadRecord, arrays_of
 FORMAT = 3
 """Version of the record; raised when an older calib could not use all of a newer file, as decisions and sets (3)."""
 
+MAX_VALUES = 2**20
+"""Values in the JSON (one million): eleven for each of 80,000 classes."""
+
 _BUNDLED = ("calibrator.json", "calibrator.npz")
 
 DIRECTORY_SIZE = slice(-10, -6)
@@ -56,7 +59,7 @@ def pack(fields: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> tuple[s
     record["sha256"] = digest(record, npz)
     text = json.dumps(record, indent=1, ensure_ascii=False)
     try:
-        if len(text.encode()) > MAX_TEXT:
+        if len(text.encode()) > MAX_TEXT or n_values(text) > MAX_VALUES:
             raise _too_many(arrays)
     except UnicodeEncodeError as error:
         raise CalibrationError(
@@ -93,6 +96,10 @@ def _parsed(text: str) -> dict[str, Any]:
     """A record's fields, of which the format is known to be one."""
     if len(text) > MAX_TEXT:
         raise CalibrationError(f"The calibrator's JSON has {len(text) / 1e6:,.0f} MB, which no calibrator's has.")
+    if (most := n_values(text)) > MAX_VALUES:
+        raise CalibrationError(
+            f"The calibrator's JSON may hold {most:,} values, and no calibrator's has {MAX_VALUES:,}."
+        )
     try:
         record = parse(text)
         if isinstance(record, dict) and type(record.get("format")) is int:
@@ -100,6 +107,11 @@ def _parsed(text: str) -> dict[str, Any]:
     except BadRecord:
         pass
     raise CalibrationError("This is not a calibrator's record: its JSON is damaged or is of another program.")
+
+
+def n_values(text: str) -> int:
+    """Values that a JSON text can hold at most, counted before any is made: each may take 200 bytes."""
+    return 1 + sum(text.count(mark) for mark in "[{,")
 
 
 def _too_many(arrays: Mapping[str, np.ndarray]) -> CalibrationError:
@@ -149,7 +161,7 @@ def read_pair(path: Path) -> tuple[str, bytes]:
         If either is missing.
     """
     npz = read_file(_part(path, ".npz"))
-    return _decoded(read_file(_part(path, ".json"), npz)), npz
+    return decoded(read_file(_part(path, ".json"), npz)), npz
 
 
 def read_bundle(path: Path) -> tuple[str, bytes]:
@@ -161,19 +173,28 @@ def read_bundle(path: Path) -> tuple[str, bytes]:
         If there is no bundle, or what it holds is damaged, no calibrator, or larger than any is.
     """
     content = read_file(path)
+    if not is_bundle(content):
+        raise CalibrationError(
+            f"{path.name} is no bundle of an exported calibrator, which holds {' and '.join(_BUNDLED)}; choose the "
+            "zip that was exported."
+        )
+    return unbundled(content, path.name)
+
+
+def is_bundle(content: bytes) -> bool:
+    """Whether bytes are an archive with a record in it; raises as :func:`read_bundle` where they are no archive."""
     with damage_in_words(), open_zip(io.BytesIO(content)) as bundle:
-        if not set(_BUNDLED) <= set(bundle.namelist()):
-            raise CalibrationError(
-                f"{path.name} is no bundle of an exported calibrator, which holds {' and '.join(_BUNDLED)}; choose the "
-                "zip that was exported."
-            )
-        members = [bundle.getinfo(name) for name in _BUNDLED]
+        return set(_BUNDLED) <= set(bundle.namelist())
+
+
+def unbundled(content: bytes, name: str) -> tuple[str, bytes]:
+    """The text and the npz bytes of the record in the bytes of a bundle; raises as :func:`read_bundle`."""
+    with damage_in_words(), open_zip(io.BytesIO(content)) as bundle:
+        members = [bundle.getinfo(part) for part in _BUNDLED]
         if sum(member.file_size for member in members) > LARGEST:
-            raise CalibrationError(
-                f"The calibrator in {path.name} unpacks to more than 1 GB, which no calibrator does."
-            )
+            raise CalibrationError(f"The calibrator in {name} unpacks to more than 1 GB, which no calibrator does.")
         text, npz = (read_member(bundle, member) for member in members)
-    return _decoded(text), npz
+    return decoded(text), npz
 
 
 def read_file(path: Path, npz: bytes | None = None) -> bytes:
@@ -198,6 +219,7 @@ def _part(path: Path, suffix: str) -> Path:
     return path if path.suffix.lower() == suffix else path.with_suffix(suffix)
 
 
-def _decoded(content: bytes) -> str:
+def decoded(content: bytes) -> str:
+    """The text of a record's JSON."""
     # What is no text cannot have the record's checksum either, which says what to do.
     return content.decode("utf-8", "replace")

@@ -37,7 +37,7 @@ from calib.export.record_files import FORMAT, damage_in_words, pack, read_bundle
 from calib.export.seen import Seen, check_alike
 from calib.numerics import Floats, Ints
 from calib.parameters import number_fault, shown
-from calib.records import flatten, unflatten, without_arrays
+from calib.records import check_named_once, flatten, unflatten, without_arrays
 from calib.registry import calibrator as make_calibrator
 from calib.registry import registry_name
 from calib.top_k import TopK, TopKProbs, predict_top_k
@@ -421,12 +421,14 @@ def from_fields(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> Export
 
 
 def _made(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> ExportedCalibrator:
+    check_named_once(record, set(arrays) - {_MEAN, _SCALE})
     params = dict(record["params"])
     if params.get("scheme") == "equal_size":  # what I-Max's bins of equal width were called in earlier records
         params["scheme"] = "equal_width"
     fitted = make_calibrator(record["method"], **params)
-    fitted.set_state(unflatten(record["state"], arrays))
-    _check_class_names(fitted.n_classes_, record["class_names"], record["kind"])
+    state = unflatten(record["state"], arrays)
+    _check_class_names(state["n_classes_"], record["class_names"], record["kind"])
+    fitted.set_state(state)
     kind, floor = cast(Kind, record["kind"]), record["floor"]
     names, scale = tuple(record["class_names"]), record.get("scale")
     return ExportedCalibrator(

@@ -76,6 +76,18 @@ def test_the_checksum_is_that_of_the_sorted_json_and_the_arrays():
     assert json.loads(text)["sha256"] == expected
 
 
+def test_values_are_counted_before_any_is_made(monkeypatch):
+    monkeypatch.setattr(json, "loads", lambda *_: pytest.fail("it was parsed"))
+    with pytest.raises(CalibrationError, match=r"may hold 2,097,155 values"):
+        unpack(f"[{'[],' * record_files.MAX_VALUES}[]]", NO_ARRAYS)
+
+
+def test_nothing_is_packed_that_would_not_be_read(monkeypatch):
+    monkeypatch.setattr(record_files, "MAX_VALUES", 10)
+    with pytest.raises(CalibrationError, match="more than an export holds"):
+        pack({"more": list(range(20))}, {})
+
+
 def test_a_newer_format_says_so():
     with pytest.raises(CalibrationError, match=rf"format {FORMAT + 1};.*Update calib\.$"):
         unpack(json.dumps({"format": FORMAT + 1}), b"")
