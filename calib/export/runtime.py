@@ -443,11 +443,11 @@ def _are_named(n_columns: int, names: Sequence[Any], kind: Any) -> bool:
     return len(names) >= n_columns if kind == "topk" else len(names) == n_columns
 
 
-def _check_class_names(n_classes: int, class_names: Any, kind: Any) -> None:
+def _check_class_names(n_classes: Any, class_names: Any, kind: Any) -> None:
     # Names would be made up for a number without any, and anybody can write 10^12 into a json.
     names = class_names if isinstance(class_names, list) else []
     if not _are_named(n_classes, names, kind) or not all(isinstance(name, str) for name in names):
         raise CalibrationError(
-            f"The calibrator's record says {n_classes:,} classes and names {len(names):,}; an export names each one, "
-            "so it was damaged or changed: export the calibrator again."
+            f"The calibrator's record says {shown(n_classes)} classes and names {len(names):,}; an export names each "
+            "one, so it was damaged or changed: export the calibrator again."
         )
