@@ -15,7 +15,7 @@ import numpy.typing as npt
 from calib.canonical import KINDS
 from calib.data import Event, Finding, Inspection, LoadOptions, Predictions, inspect, read_features, read_rows
 from calib.data.interpret.families import class_names
-from calib.data.limits import megabytes
+from calib.data.limits import MAX_CLASSES, MAX_TOP_K_CLASSES, megabytes
 from calib.data.load import in_a_reader
 from calib.data.options import Source
 from calib.errors import CalibrationError, DataError
@@ -237,6 +237,10 @@ def read_uploaded(files: Sequence[tuple[str, BinaryIO]], isolate: bool = False) 
     CalibrationError
         In one sentence, whatever is wrong with the files.
     """
+    if len(files) > 2:
+        raise CalibrationError(
+            f"{len(files):,} files were given; give one calibrator: its npz and json, or its bundle."
+        )
     try:
         fields, arrays = in_a_reader(read_parts, tuple(files)) if isolate else read_parts(tuple(files))
     except DataError as error:  # the reader came to one of its limits
@@ -251,6 +255,9 @@ def read_parts(files: tuple[tuple[str, BinaryIO], ...]) -> tuple[dict[str, Any],
     What stands for an array in the fields has another mark than in the record: messages between processes use that one.
     """
     fields, arrays = unpack(*_parts(files))
+    most = MAX_TOP_K_CLASSES if fields.get("kind") == "topk" else MAX_CLASSES
+    if isinstance(names := fields.get("class_names"), list) and len(names) > most:
+        raise CalibrationError(f"The calibrator has {len(names):,} classes, and data of up to {most:,} are read.")
     for name, array in arrays.items():
         if array.dtype.kind not in "biufU" or (array.dtype.kind == "f" and array.dtype.itemsize > 8):
             raise CalibrationError(

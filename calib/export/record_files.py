@@ -24,8 +24,8 @@ from calib.records import LARGEST, MAX_DIRECTORY, MAX_TEXT, BadRecord, arrays_of
 FORMAT = 3
 """Version of the record; raised when an older calib could not use all of a newer file, as decisions and sets (3)."""
 
-MAX_VALUES = 2**20
-"""Values in the JSON (one million): eleven for each of 80,000 classes."""
+MAX_VALUES = 2**21
+"""Values in the JSON (two million): the names of a million classes, or eleven values for each of 80,000."""
 
 _BUNDLED = ("calibrator.json", "calibrator.npz")
 
@@ -102,9 +102,10 @@ def _parsed(text: str) -> dict[str, Any]:
         )
     try:
         record = parse(text)
+        json.dumps(record, ensure_ascii=False).encode()  # fails for half a two-part character, which nothing can show
         if isinstance(record, dict) and type(record.get("format")) is int:
             return record
-    except BadRecord:
+    except (BadRecord, UnicodeEncodeError):
         pass
     raise CalibrationError("This is not a calibrator's record: its JSON is damaged or is of another program.")
 
@@ -145,6 +146,11 @@ def damage_in_words() -> Iterator[None]:
         yield
     except CalibrationError:
         raise
+    except MemoryError as error:
+        raise CalibrationError(
+            "The calibrator's files unpack to more memory than a calibrator takes; they were probably changed, so "
+            "export the calibrator again."
+        ) from error
     except Exception as error:  # zipfile, NumPy and the methods raise many types on what they have not written
         raise CalibrationError(
             f"The calibrator's record does not hold what it should ({type(error).__name__}); it was damaged or "

@@ -83,6 +83,22 @@ def test_names_are_counted_before_anything_is_done_for_each(made, monkeypatch: p
     assert "names 4" in refused(files(made.npz, signed(json.loads(made.json) | {"state": state}, made.npz)))
 
 
+def test_classes_of_which_no_data_are_read(made, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("calib.diagnostics.shift_data.MAX_CLASSES", 3)
+    assert "4 classes, and data of up to 3 are read" in refused(files(made.npz, made.json))
+
+
+def test_many_files_are_no_calibrator(made) -> None:
+    given = files(made.npz, made.json) * 20
+    with pytest.raises(CalibrationError, match="40 files were given; give one calibrator"):
+        read_uploaded(given, isolate=True)
+
+
+def test_half_a_character_is_refused(made) -> None:
+    changed = json.loads(made.json) | {"class_names": ["a", "b", "c", "\ud800"]}
+    assert "not a calibrator's record" in refused(files(made.npz, signed(changed, made.npz)))
+
+
 @pytest.mark.parametrize("dtype", ["S3", "g"])
 def test_arrays_of_types_that_no_export_has(dtype: str) -> None:
     if np.dtype(dtype).itemsize == 8:
@@ -210,6 +226,7 @@ CHANGES = {
     "state is empty": {"state": {}},
     "no class count": {"state": {"temperature_": 1.0}},
     "a class count that is text": {"state": {"n_classes_": "4", "temperature_": 1.0}},
+    "a class count of a thousand digits": {"state": {"n_classes_": 10**1000, "temperature_": 1.0}},
     "a class count that is huge": {"state": {"n_classes_": 10**12, "temperature_": 1.0}, "class_names": []},
     "a negative class count": {"state": {"n_classes_": -4, "temperature_": 1.0}, "class_names": []},
     "a learned number missing": {"state": {"n_classes_": 4}},

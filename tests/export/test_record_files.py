@@ -78,7 +78,7 @@ def test_the_checksum_is_that_of_the_sorted_json_and_the_arrays():
 
 def test_values_are_counted_before_any_is_made(monkeypatch):
     monkeypatch.setattr(json, "loads", lambda *_: pytest.fail("it was parsed"))
-    with pytest.raises(CalibrationError, match=r"may hold 2,097,155 values"):
+    with pytest.raises(CalibrationError, match=r"may hold 4,194,307 values"):
         unpack(f"[{'[],' * record_files.MAX_VALUES}[]]", NO_ARRAYS)
 
 
