@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import fcntl
-import json
 import logging
 import os
 import shutil
@@ -18,17 +17,17 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from contextlib import ExitStack
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, get_type_hints
 
 from calib.errors import CalibrationError, DataError, Finding
-from calib.isolation.codec import BadMessage, read_message, write_message
+from calib.isolation.codec import RequestWriter, read_answer
 from calib.isolation.sandbox import Limits
-from calib.isolation.server import FAULT, STARTED, STATUS, outcome_type
+from calib.isolation.server import FAULT, STATUS, outcome_type
+from calib.records import BadRecord
 from calib.settings import limit
 
 log = logging.getLogger("calib.isolation")
@@ -59,8 +58,6 @@ LIBRARIES = (
 START_SECONDS = 120.0
 """Until a reader has started; the first one waits for the libraries to be loaded."""
 SAVE_ANEW = "Save it anew, as npz or csv, and give that."
-MOST_WAITING = 10
-"""Files of one owner that may wait for a reader."""
 CPU_SECONDS, CPU_SECONDS_PER_MB, MOST_CPU_SECONDS = 4, 2, 120
 """Of a reader: for any file, for each MB more, and at most. A spreadsheet of 20 MB takes some 15 s."""
 TEXT_COPIES = 6
@@ -75,9 +72,9 @@ def isolated(task: Callable[..., T], *arguments: Any) -> T:
 
     Parameters
     ----------
-    task : a function of a module, best one of :data:`OURS`, with annotations. A file is an
-        argument, or a field of one, as a pair of its name and an open binary file.
-    *arguments : its arguments in order; whatever :func:`calib.isolation.codec.write_message` takes.
+    task : a function of a module, best one of :data:`OURS`, with an annotation of what it returns.
+    *arguments : its arguments in order. A file is an argument, or a part of one, as a pair of its name and an open
+        binary file.
 
     Returns
     -------
@@ -91,26 +88,28 @@ def isolated(task: Callable[..., T], *arguments: Any) -> T:
         As the function raises it.
     """
     with ExitStack() as stack:
-        given = Files(stack)
-        request = _anonymous(stack, "request")
-        write_message(request.fileno(), arguments, given.number)
-        answer = _anonymous(stack, "answer")
-        limits = limits_for(given.size)
-        named = " and ".join(dict.fromkeys(given.names)) or "The file"
-        with READERS.turn(READERS.owner()):
-            status = READERS.read(task, limits, [request.fileno(), answer.fileno(), *given.descriptors])
+        files = Files(stack)
+        request, answer = (_anonymous(stack, name) for name in ("request", "answer"))
+        writer = RequestWriter(request, files.number)
+        writer.dump((task, arguments))
+        limits = limits_for(files.size)
+        writer.dump(limits)
+        request.seek(0)
+        asked = files.read_only(request)
+        named = " and ".join(dict.fromkeys(files.names)) or "The file"
+        with READERS.turns:
+            status = READERS.read([asked, answer.fileno(), *files.descriptors], wall_seconds(limits))
         if status != 0:
             raise _ended(status, named, limits)
         try:
-            expected = outcome_type(get_type_hints(task)["return"])
-            value, raised, fault = read_message(_sealed(answer), expected)
-        except (BadMessage, OSError, ValueError) as error:
+            value, raised, fault = read_answer(_sealed(answer), outcome_type(get_type_hints(task)["return"]))
+        except (BadRecord, OSError, ValueError) as error:
             log.warning("a reader's answer was refused (%s)", type(error).__name__)
             raise _error(
                 "damaged", f"{named} could not be read: the process that read it gave an invalid answer.", SAVE_ANEW
             ) from None
     if fault is not None:
-        log.error("a reader failed\n%s", fault.trace)
+        log.error("a reader failed\n%s", fault)
         raise _error("reader_failed", f"{named} could not be read, by a fault of this program.", SAVE_ANEW)
     if raised is not None:
         raise DataError(raised.findings) if raised.findings else CalibrationError(raised.sentence)
@@ -144,32 +143,29 @@ class Files:
         self.descriptors: list[int] = []
         self.size = 0
 
-    def number(self, value: Any) -> int | None:
-        """The number of a file by which the reader finds it; None for what is no file."""
-        if not (isinstance(value, tuple) and len(value) == 2 and hasattr(value[1], "read")):
-            return None
-        name, file = value
-        descriptor = self._read_only(file)
-        self._stack.callback(os.close, descriptor)
+    def number(self, name: str, file: BinaryIO) -> int:
+        """Take a file, and say by which number the reader finds it."""
+        descriptor = self.read_only(file)
         self.size += os.fstat(descriptor).st_size
         self.names.append(name)
         self.descriptors.append(descriptor)
         return len(self.descriptors) - 1
 
-    def _read_only(self, file: BinaryIO) -> int:
+    def read_only(self, file: BinaryIO) -> int:
+        """A descriptor by which a file cannot be written; on Linux it begins at the beginning."""
         try:
             number = file.fileno()
         except (AttributeError, OSError):  # it lies in memory
             copy = _anonymous(self._stack, "upload")
             file.seek(0)
             shutil.copyfileobj(file, copy, 1 << 20)
-            copy.flush()
-            number = copy.fileno()
-        else:
-            if file.writable():
-                file.flush()
-        # Opened anew it has a position of its own, too; elsewhere than on Linux the reader starts from the beginning.
-        return os.open(f"/proc/self/fd/{number}", os.O_RDONLY) if sys.platform == "linux" else os.dup(number)
+            file, number = copy, copy.fileno()
+        if file.writable():
+            file.flush()
+        linux = sys.platform == "linux"
+        descriptor = os.open(f"/proc/self/fd/{number}", os.O_RDONLY) if linux else os.dup(number)
+        self._stack.callback(os.close, descriptor)
+        return descriptor
 
 
 class Readers:
@@ -182,97 +178,55 @@ class Readers:
 
     Attributes
     ----------
-    owner : says on whose behalf a file is read, so that everybody has a turn; empty for nobody in particular.
+    turns : held while a file is read.
     """
 
     def __init__(self, most: int, modules: tuple[str, ...] = (*OURS, *LIBRARIES)):
-        self._most = most
+        self.turns = threading.BoundedSemaphore(most)
         self._modules = modules
-        self.owner: Callable[[], str] = str
-        self._changed = threading.Condition()
-        self._waiting: list[_Turn] = []
-        self._reading: list[_Turn] = []
         self._starting = threading.Lock()
         self._control: socket.socket | None = None
         self.process: subprocess.Popen[bytes] | None = None
 
-    @contextmanager
-    def turn(self, owner: str) -> Iterator[None]:
-        """Wait until this owner may have a file read: whoever has fewest read now is first, then who came first.
+    def read(self, descriptors: list[int], seconds: float) -> int | None:
+        """Have a reader made for a request.
 
-        Raises
-        ------
-        DataError
-            If too many of the owner's files wait.
-        """
-        mine = _Turn(owner)
-        with self._changed:
-            if owner and [turn.owner for turn in self._waiting].count(owner) >= MOST_WAITING:
-                waiting = f"{MOST_WAITING} of your files wait to be read."
-                raise _error("too_many_files", waiting, "Try again in a minute.")
-            self._waiting.append(mine)
-            try:
-                self._changed.wait_for(lambda: len(self._reading) < self._most and self._next() is mine)
-                self._reading.append(mine)
-            finally:
-                self._waiting.remove(mine)
-                self._changed.notify_all()
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._reading.remove(mine)
-                self._changed.notify_all()
-
-    def _next(self) -> _Turn:
-        """Of those who wait, the one whose owner has fewest files read now."""
-        owners = [turn.owner for turn in self._reading]
-        return min(self._waiting, key=lambda turn: owners.count(turn.owner))
-
-    def read(self, task: Callable[..., Any], limits: Limits, descriptors: list[int]) -> int | None:
-        """Let a reader do a task.
+        Parameters
+        ----------
+        descriptors : of the request, of an empty file for the answer, and of the files.
+        seconds : until it is ended.
 
         Returns
         -------
-        Its exit status, negative for a signal; None if it was still at it when its time was over.
+        Its exit status, negative for a signal; None if its time was over.
         """
         ours, theirs = socket.socketpair()
-        request = {"module": task.__module__, "function": task.__qualname__, "limits": asdict(limits)}
         with ours:
-            with theirs:
-                server = self._send(json.dumps(request).encode(), [theirs.fileno(), *descriptors])
+            with theirs, self._starting:
+                control = self._connected()
+                try:
+                    socket.send_fds(control, [b"r"], [theirs.fileno(), *descriptors])
+                except OSError:  # it has ended a moment ago
+                    return FAULT
             try:
                 ours.settimeout(START_SECONDS)
-                if ours.recv(1) != STARTED:
-                    return FAULT
-            except OSError:  # the fork server does not answer: the next file gets another one
+                ours.recv(1)
+            except TimeoutError:  # the fork server does not answer: the next file gets another one
                 with self._starting:
-                    if self.process is server:
+                    if control is self._control:
                         self.close()
                 return FAULT
             try:
-                ours.settimeout(wall_seconds(limits))
+                ours.settimeout(seconds)
                 status = ours.recv(STATUS.size)
             except TimeoutError:
                 return None  # closing the connection ends the reader
-            except OSError:
-                return FAULT
-        return int(STATUS.unpack(status)[0]) if len(status) == STATUS.size else FAULT
+        return int(STATUS.unpack(status)[0]) if status else FAULT
 
     def start(self) -> None:
         """Start the fork server, so that nobody has to wait for it."""
         with self._starting:
             self._connected()
-
-    def _send(self, request: bytes, descriptors: list[int]) -> subprocess.Popen[bytes] | None:
-        """Hand a request to the fork server, and say to which."""
-        with self._starting:
-            try:
-                socket.send_fds(self._connected(), [request], descriptors)
-            except OSError:  # it is gone
-                self.close()
-                socket.send_fds(self._connected(), [request], descriptors)
-            return self.process
 
     def _connected(self) -> socket.socket:
         if self._control is None or self.process is None or self.process.poll() is not None:
@@ -302,13 +256,6 @@ class Readers:
 def wall_seconds(limits: Limits) -> float:
     """Until a reader is ended, whatever it does: a sleeper uses no processor, and a busy machine gives little of it."""
     return 10.0 + 3.0 * limits.cpu_seconds
-
-
-@dataclass(eq=False)
-class _Turn:
-    """One owner's place among those who wait or read."""
-
-    owner: str
 
 
 READERS = Readers(int(limit("CALIB_READERS")))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import importlib
-import json
 import os
 import selectors
 import signal
@@ -18,11 +17,10 @@ import struct
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
-from mmap import ACCESS_READ, mmap
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
 from calib.errors import CalibrationError, DataError, Finding
-from calib.isolation.codec import read_message, write_message
+from calib.isolation.codec import RequestReader, write_answer
 from calib.isolation.logs import trace
 from calib.isolation.sandbox import Limits, readable_folders, restrict
 
@@ -30,7 +28,6 @@ STARTED = b"s"
 STATUS = struct.Struct("<i")
 """What the app is told of a reader: that it started, and how it ended, as ``os.waitstatus_to_exitcode`` says it."""
 MOST_FILES = 32
-MAX_REQUEST = 4096
 FAULT = 70
 """Exit status of a reader that could not even write what went wrong."""
 
@@ -43,96 +40,75 @@ class Raised:
     findings: tuple[Finding, ...]
 
 
-@dataclass(frozen=True)
-class Fault:
-    """An error of ours, with its traceback."""
-
-    trace: str
-
-
-Outcome = tuple[Any, Raised | None, Fault | None]
-"""What a reader hands back: the task's result, or why there is none."""
-
-
 def outcome_type(result: Any) -> Any:
-    """The type of the outcome of a task whose result has this type."""
-    return tuple.__class_getitem__((result | None, *get_args(Outcome)[1:]))
+    """The type of what a reader hands back: the task's result, an error for people, or the traceback of a fault."""
+    return tuple[result | None, Raised | None, str | None]
 
 
-class ForkServer:
-    """Makes readers, watches them, and tells the app how each ended.
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """A reader that runs.
 
-    Parameters
+    Attributes
     ----------
-    control : the connection on which the app asks; when it closes, everything ends.
+    connection : to who waits for it.
+    alive : one end of a pipe, whose other end the reader holds until it ends.
     """
 
-    def __init__(self, control: socket.socket):
-        self._control = control
-        self._folders = readable_folders()
-        self._readers: dict[int, socket.socket] = {}
-        self._selector = selectors.DefaultSelector()
+    pid: int
+    connection: socket.socket
+    alive: int
 
-    def serve(self) -> None:
-        """Work until the app closes the connection."""
-        ended, signalled = os.pipe()
-        for end in (ended, signalled):
-            os.set_blocking(end, False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.set_wakeup_fd(signalled, warn_on_full_buffer=False)
-        self._selector.register(self._control, selectors.EVENT_READ)
-        self._selector.register(ended, selectors.EVENT_READ)
-        while True:
-            for key, _ in self._selector.select():
-                if key.fileobj is self._control:
-                    if not self._take():
-                        return
-                elif key.fileobj == ended:
-                    with suppress(BlockingIOError):
-                        os.read(ended, 4096)
-                else:  # the app has hung up: nobody waits for this reader
-                    self._selector.unregister(key.fileobj)
-                    if key.data in self._readers:
-                        os.kill(key.data, signal.SIGKILL)
-            self._reap()
 
-    def _take(self) -> bool:
-        """Make a reader for one request; False when the app is gone."""
-        request, descriptors, _, _ = socket.recv_fds(self._control, MAX_REQUEST, MOST_FILES + 3)
-        if not request:
-            return False
-        connection = socket.socket(fileno=descriptors[0])
-        pid = os.fork()
-        if pid == 0:
-            _read_and_end(json.loads(request), descriptors[1:], self._folders)
-        for descriptor in descriptors[1:]:
-            os.close(descriptor)
-        self._readers[pid] = connection
-        self._selector.register(connection, selectors.EVENT_READ, pid)
-        with suppress(OSError):
-            connection.send(STARTED)
-        return True
-
-    def _reap(self) -> None:
-        while self._readers:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-            if not pid:
+def serve(control: socket.socket) -> None:
+    """Make readers and say how each ended, until the app closes the connection on which it asks for them."""
+    folders = readable_folders()
+    selector = selectors.DefaultSelector()
+    selector.register(control, selectors.EVENT_READ)
+    while True:
+        ended = set()
+        for key, _ in selector.select():
+            if key.data is not None:  # it has ended, or nobody waits for it any more
+                ended.add(key.data)
+                continue
+            request, descriptors, _, _ = socket.recv_fds(control, 1, MOST_FILES + 3)
+            if not request:
                 return
-            connection = self._readers.pop(pid)
-            with suppress(KeyError):
-                self._selector.unregister(connection)
+            reader = _start(descriptors, folders)
+            for end in (reader.connection, reader.alive):
+                selector.register(end, selectors.EVENT_READ, reader)
+        for reader in ended:
+            selector.unregister(reader.connection)
+            selector.unregister(reader.alive)
+            os.kill(reader.pid, signal.SIGKILL)
+            _, status = os.waitpid(reader.pid, 0)
             with suppress(OSError):
-                connection.send(STATUS.pack(os.waitstatus_to_exitcode(status)))
-            connection.close()
+                reader.connection.send(STATUS.pack(os.waitstatus_to_exitcode(status)))
+            reader.connection.close()
+            os.close(reader.alive)
 
 
-def _read_and_end(request: dict[str, Any], descriptors: list[int], folders: list[str]) -> None:
+def _start(descriptors: list[int], folders: list[str]) -> Reader:
+    """Make a reader of a connection, a request, an empty file for the answer, and files."""
+    alive, held = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        _read_and_end(descriptors[1:], held, folders)
+    for descriptor in (*descriptors[1:], held):
+        os.close(descriptor)
+    connection = socket.socket(fileno=descriptors[0])
+    with suppress(OSError):
+        connection.send(STARTED)
+    return Reader(pid, connection, alive)
+
+
+def _read_and_end(descriptors: list[int], held: int, folders: list[str]) -> None:
     """All that a reader does; it never returns."""
     status = FAULT
     try:
-        _let_go_of_all_but(descriptors)
-        given, answer, *files = descriptors
-        write_message(answer, _outcome(request, given, files, folders))
+        _let_go_of_all_but([*descriptors, held])
+        request, answer, *files = descriptors
+        write_answer(answer, _outcome(request, files, folders))
         status = 0
     finally:
         os._exit(status)
@@ -147,20 +123,15 @@ def _let_go_of_all_but(descriptors: list[int]) -> None:
     for kept in (*sorted(descriptors), 1 << 16):
         os.closerange(first, kept)
         first = kept + 1
-    signal.set_wakeup_fd(-1)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
-def _outcome(request: dict[str, Any], given: int, files: list[int], folders: list[str]) -> Outcome:
-    """What the task gives, or the error for people that it raises, or a fault of ours."""
+def _outcome(request: int, files: list[int], folders: list[str]) -> tuple[Any, Raised | None, str | None]:
+    """What the task gives, or the error for people that it raises, or the traceback of a fault of ours."""
     try:
-        task = getattr(importlib.import_module(request["module"]), request["function"])
-        hints = get_type_hints(task)
-        del hints["return"]
-        content = memoryview(mmap(given, 0, access=ACCESS_READ))
-        expected = tuple.__class_getitem__(tuple(hints.values()))
-        arguments = read_message(content, expected, [os.fdopen(file, "rb") for file in files])
-        restrict(Limits(**request["limits"]), folders)
+        with os.fdopen(request, "rb") as asked:
+            reader = RequestReader(asked, files)
+            (task, arguments), limits = reader.load(), reader.load()
+        restrict(limits, folders)
         return task(*arguments), None, None
     except DataError as error:
         return None, Raised(str(error), tuple(error.findings)), None
@@ -170,7 +141,7 @@ def _outcome(request: dict[str, Any], given: int, files: list[int], folders: lis
         reason, action = "There is not enough memory to read the file.", "Save fewer rows."
         return None, Raised(reason, (Finding("error", "too_large", reason, action),)), None
     except Exception as error:
-        return None, None, Fault(trace(error))
+        return None, None, trace(error)
 
 
 def missing_protections(folders: list[str]) -> str:
@@ -199,7 +170,7 @@ def main() -> None:
     gc.freeze()
     if missing := missing_protections(readable_folders()):
         print(f"calib: on this system readers of uploads are without {missing}.", file=sys.stderr)
-    ForkServer(control).serve()
+    serve(control)
 
 
 if __name__ == "__main__":

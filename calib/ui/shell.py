@@ -28,7 +28,6 @@ from calib.ui.menu import draw_menu, needs_all_classes, onward
 from calib.ui.progress import fits_at_the_foot, fits_under_way, not_started, offer_to_fit_again, refusal
 from calib.ui.progress import stop as stop_study
 from calib.ui.ready import waiting_line
-from calib.ui.server.presence import session_id
 from calib.ui.server.uploads import forget_unshown
 from calib.ui.session import FROM_THE_TOP, VIEWPOINT, OpenSession, find_session
 from calib.ui.text import literal, show_pending_notices
@@ -146,7 +145,6 @@ def _prepare() -> None:
     if APART:
         from calib.isolation.client import READERS  # its modules are those of POSIX
 
-        READERS.owner = session_id
         threading.Thread(target=READERS.start, name="calib-readers", daemon=True).start()
     threading.Thread(target=import_modules, args=IMPORTED, name="calib-imports", daemon=True).start()
     fits.queue().compute(import_modules, judge.__module__)

@@ -1,9 +1,10 @@
-"""Values survive the way to another process, and bytes that are no message are refused, whatever they are."""
+"""Values survive the way from a reader, and bytes that are no answer are refused, whatever they are."""
 
 from __future__ import annotations
 
+import io
+import json
 import os
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
@@ -15,20 +16,32 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from typing_extensions import TypeAliasType
 
-from calib.isolation.codec import HEADER, MARK, MAX_JSON, BadMessage, read_message, write_message
+from calib.data import Choices, LoadOptions
+from calib.errors import CalibrationError
+from calib.isolation.codec import (
+    ALIGNED,
+    HEADER,
+    MARK,
+    MAX_VALUES,
+    RequestReader,
+    RequestWriter,
+    read_answer,
+    write_answer,
+)
+from calib.records import MAX_TEXT, BadRecord
 
 
 def written(value: Any) -> bytes:
-    fd = os.memfd_create("message")
+    fd = os.memfd_create("answer")
     try:
-        write_message(fd, value)
+        write_answer(fd, value)
         return os.pread(fd, os.fstat(fd).st_size, 0)
     finally:
         os.close(fd)
 
 
 def there_and_back(value: Any, expected: Any) -> Any:
-    return read_message(memoryview(written(value)), expected)
+    return read_answer(memoryview(written(value)), expected)
 
 
 @dataclass(frozen=True)
@@ -99,7 +112,7 @@ def test_an_array_whose_type_is_called_by_an_alias(expected):
 
 @pytest.mark.parametrize("value", [np.array([object()]), np.array(["2020"], "M8[D]"), {1: 2}, {1, 2}, b"bytes"])
 def test_what_cannot_be_handed_over(value):
-    with pytest.raises(TypeError):
+    with pytest.raises((TypeError, CalibrationError)):
         written(value)
 
 
@@ -120,39 +133,75 @@ def test_what_cannot_be_handed_over(value):
         ({"name": "x"}, Inner),
         ({"name": "x", "level": "info", "changes": {}, "more": 1}, Inner),
         ([1], Inner),
-        ({"$array": ["O", [1], 64]}, np.ndarray),
-        ({"$array": ["<M8[D]", [1], 64]}, np.ndarray),
-        ({"$array": ["<f8", [-1], 64]}, np.ndarray),
-        ({"$array": ["<f8", [2**62, 2**62], 64]}, np.ndarray),
-        ({"$array": ["<f8", [1] * 9, 64]}, np.ndarray),
-        ({"$array": ["<f8", [True], 64]}, np.ndarray),
-        ({"$array": ["<f8", [0], 1]}, np.ndarray),
-        ({"$array": ["<f8", [0], 0]}, np.ndarray),
-        ({"$array": ["<f8", [1], 1 << 40]}, np.ndarray),
-        ({"$array": ["<U99999999999", [1], 64]}, np.ndarray),
-        ({"$array": ["<U-1", [1], 64]}, np.ndarray),
-        ({"$array": ["<U0", [10**10], 64]}, np.ndarray),  # of no letters, for which NumPy takes memory all the same
-        ({"$array": ["<f8"]}, np.ndarray),
-        ({"$array": 3}, object),
-        ({"$file": [0, "/etc/passwd"]}, object),
-        ({"$file": [0, "/etc/passwd"]}, str),
         (1, type),
         (1, open),
     ],
     ids=str,
 )
 def test_another_type_is_refused(value, expected):
-    with pytest.raises(BadMessage):
+    with pytest.raises(BadRecord):
         there_and_back(value, expected)
+
+
+def answer(outline: Any, declared: Any, content: bytes = bytes(64)) -> memoryview:
+    """An answer as a hostile reader may write it."""
+    text = json.dumps([outline, declared]).encode()
+    head = HEADER.pack(MARK, len(text)) + text
+    return memoryview(head + bytes(-len(head) % ALIGNED) + content)
+
+
+X, Y = {"$array": "x"}, {"$array": "y"}
+
+
+@pytest.mark.parametrize(
+    ("outline", "declared", "expected"),
+    [
+        (X, [["x", "O", [1]]], np.ndarray),
+        (X, [["x", "<M8[D]", [1]]], np.ndarray),
+        (X, [["x", "<f8", [-1]]], np.ndarray),
+        (X, [["x", "<f8", [2**62, 2**62]]], np.ndarray),
+        (X, [["x", "<f8", [0, 2**62, 2**62]]], np.ndarray),
+        (X, [["x", "<f8", [1] * 9]], np.ndarray),
+        (X, [["x", "<f8", [True]]], np.ndarray),
+        (X, [["x", "<f8", 1]], np.ndarray),
+        (X, [["x", "<f8", [9]]], np.ndarray),  # there are 64 bytes
+        (X, [["x", "<U99999999999", [1]]], np.ndarray),
+        (X, [["x", "<U-1", [1]]], np.ndarray),
+        (X, [["x", "<U0", [10**10]]], np.ndarray),  # of no letters, for which NumPy takes memory all the same
+        (X, [["x", "<f8"]], np.ndarray),
+        (X, [], np.ndarray),
+        (X, 3, np.ndarray),
+        (X, [[["x"], "<f8", [1]]], np.ndarray),
+        ({"$array": ["x"]}, [["x", "<f8", [1]]], np.ndarray),
+        ({**X, "more": 1}, [["x", "<f8", [1]]], np.ndarray),
+        (X, [["x", "<f8", [1]]], object),
+        ({"$array": 3}, [], object),
+        ([X, X], [["x", "<f8", [1]]], tuple[np.ndarray, ...]),  # it would cost twice what its bytes allow
+        ([X, Y], [["x", "<f8", [1]]], tuple[np.ndarray, ...]),
+        ([X], [["x", "<f8", [1]], ["y", "<f8", [1]]], tuple[np.ndarray, ...]),
+    ],
+    ids=str,
+)
+def test_an_array_that_is_none_is_refused(outline, declared, expected):
+    with pytest.raises(BadRecord):
+        read_answer(answer(outline, declared), expected)
+
+
+def test_such_an_answer_is_read_where_nothing_is_wrong_with_it():
+    one, other = read_answer(answer([X, Y], [["y", "<f8", [2]], ["x", "|i1", [3]]], bytes(200)), tuple[np.ndarray, ...])
+    assert (one.dtype, one.shape, other.dtype, other.shape) == (np.dtype("i1"), (3,), np.dtype("f8"), (2,))
 
 
 @pytest.mark.parametrize("dtype", ["?", "<U1"])
 def test_bytes_that_are_no_truth_value_and_no_character_are_refused(dtype):
     content = bytearray(written(np.zeros(4, dtype)))
-    start = -(-HEADER.size // 64) * 64
-    content[start : start + 4] = b"\xff\xff\xff\x7f"
-    with pytest.raises(BadMessage):
-        read_message(memoryview(content), np.ndarray)
+    content[-16:] = b"\xff\xff\xff\x7f" * 4
+    with pytest.raises(BadRecord):
+        read_answer(memoryview(content), np.ndarray)
+
+
+def header(text: bytes, length: int | None = None, mark: bytes = MARK) -> bytes:
+    return HEADER.pack(mark, len(text) if length is None else length) + text
 
 
 @pytest.mark.parametrize(
@@ -160,29 +209,31 @@ def test_bytes_that_are_no_truth_value_and_no_character_are_refused(dtype):
     [
         b"",
         b"short",
-        HEADER.pack(MARK, 24, 10) + b"{}",
-        HEADER.pack(MARK, 2**63, 2**63),
-        HEADER.pack(b"other\0\0\0", 24, 2) + b"{}",
-        HEADER.pack(MARK, 24, MAX_JSON + 1) + bytes(10),
-        HEADER.pack(MARK, 24, 4) + b"\xff\xfe{}",
-        HEADER.pack(MARK, 24, 200_000) + b"[" * 200_000,
-        HEADER.pack(MARK, 24, 5_000) + b"1" * 5_000,
+        header(b"[{}, []]", 10**6),
+        header(b"[{}, []]", 2**63),
+        header(b"[{}, []]", mark=b"other\0\0\0"),
+        header(b" " * MAX_TEXT + b"[1, []]"),
+        header(b"[[" + b"0," * MAX_VALUES + b"0], []]"),
+        header(b"\xff\xfe[]"),
+        header(b"[" * 200_000),
+        header(b"1" * 5_000),
+        header(b"{}"),
     ],
-    ids=range(9),
+    ids=range(11),
 )
-def test_what_is_no_message_is_refused(content):
-    with pytest.raises(BadMessage):
-        read_message(memoryview(content), object)
+def test_what_is_no_answer_is_refused(content):
+    with pytest.raises(BadRecord):
+        read_answer(memoryview(content), object)
 
 
 @given(st.lists(st.tuples(st.integers(0, 10**4), st.integers(0, 255)), min_size=1, max_size=6))
-def test_a_changed_message_is_refused_or_is_of_the_type(changes):
+def test_a_changed_answer_is_refused_or_is_of_the_type(changes):
     content = bytearray(written(outer()))
     for place, byte in changes:
         content[place % len(content)] = byte
     try:
-        back = read_message(memoryview(content), Outer)
-    except BadMessage:
+        back = read_answer(memoryview(content), Outer)
+    except BadRecord:
         return
     assert isinstance(back, Outer)
     assert back.values.dtype.kind in "biufU"
@@ -190,5 +241,19 @@ def test_a_changed_message_is_refused_or_is_of_the_type(changes):
     assert all(isinstance(inner, Inner) and isinstance(inner.changes, Mapping) for inner in back.inner)
 
 
-def test_the_header_has_the_size_that_readers_and_writers_know():
-    assert HEADER.size == 24 == struct.calcsize("<8sQQ")
+def test_a_request_takes_files_wherever_they_stand(tmp_path):
+    path = tmp_path / "labels.npy"
+    path.write_bytes(b"labels")
+    choices = Choices(class_names=("a", "\ud800"))
+    taken: list[tuple[str, Any]] = []
+    with path.open("rb") as file, io.BytesIO() as asked:
+        writer = RequestWriter(asked, lambda *named: taken.append(named) or len(taken) - 1)
+        writer.dump((np.load, (("a.npz", file), LoadOptions(labels=("b.npy", file), choices=choices))))
+        asked.seek(0)
+        reader = RequestReader(asked, [os.open(path, os.O_RDONLY) for _ in taken])
+        task, ((name, first), options) = reader.load()
+        with first, options.labels[1] as second:
+            assert (first.read(), second.read()) == (b"labels", b"labels")
+    assert task is np.load
+    assert (name, options.labels[0], options.choices) == ("a.npz", "b.npy", choices)
+    assert [name for name, _ in taken] == ["a.npz", "b.npy"]
