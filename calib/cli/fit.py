@@ -284,11 +284,9 @@ def _certify(made: Decided, judged: Judged[Guarantee, AnswerScores | None]) -> N
 def _hold_sets(made: Decided, judged: Judged[PredictionSets, SetScores]) -> None:
     """Prediction sets."""
     found, made.parts["sets"] = judged.found, judged.made
-    coverage, size, empty = with_interval(found.coverage), with_interval(found.mean_size), percent(found.empty.value)
+    coverage, size = with_interval(found.coverage), with_interval(found.mean_size)
     made.sentences.append(f"Prediction sets: {judged.made.said()}")
-    made.sentences.append(
-        f"{judged.said()} There the coverage is {coverage}, the mean size {size}, and {empty} are empty."
-    )
-    scores = {"coverage": found.coverage, "mean_size": found.mean_size, "empty": found.empty}
+    made.sentences.append(f"{judged.said()} There the coverage is {coverage} and the mean size {size}.")
+    scores = {"coverage": found.coverage, "mean_size": found.mean_size}
     quantiles = judged.made.quantiles
     made.fields["sets"] = {"alpha": judged.made.alpha, "quantiles": quantiles, "rows": len(found.size), **scores}

@@ -28,7 +28,7 @@ class ClassDecision:
     cost : mean cost of a row.
     handed_over : share of rows handed over.
     plain : mean cost of a row where the most probable class is acted on.
-    difference : ``cost - plain``, paired.
+    saved : ``plain - cost``, paired; above 0 the least expected cost is cheaper.
     changed : share of rows on which the two differ.
     """
 
@@ -37,7 +37,7 @@ class ClassDecision:
     cost: Interval
     handed_over: Interval
     plain: Interval
-    difference: Interval
+    saved: Interval
     changed: Interval
 
 
@@ -118,12 +118,12 @@ def judge_actions(
         mean.between(paid, bottom, top),
         mean.between((actions == HAND_OVER).astype(float), 0.0, 1.0),
         mean.between(before, bottom, top),
-        mean.difference(paid - before, top - bottom),
+        mean.difference(before - paid, top - bottom),
         mean.between((actions != predicted).astype(float), 0.0, 1.0),
     )
 
 
-def cost_change(
+def costs_saved(
     actions: Ints,
     before: Ints,
     labels: Ints,
@@ -133,7 +133,7 @@ def cost_change(
     level: float = 0.95,
     rates: Any = None,
 ) -> Interval:
-    """Mean cost of a row by some actions minus that by others on the same rows, paired; below 0 they are cheaper.
+    """What some actions save beside others on the same rows, on average and paired; below 0 they cost more.
 
     Parameters
     ----------
@@ -144,11 +144,11 @@ def cost_change(
     Examples
     --------
     >>> errors = CostMatrix(costs=np.array([[0.0, 1.0], [4.0, 0.0]]))
-    >>> cost_change(np.array([1, 1, 0]), np.array([0, 1, 0]), np.array([1, 1, 0]), errors).value
-    -1.3333333333333333
+    >>> costs_saved(np.array([1, 1, 0]), np.array([0, 1, 0]), np.array([1, 1, 0]), errors).value
+    1.3333333333333333
     """
     bottom, top = _range(rule)
-    less = _paid(rule, actions, labels) - _paid(rule, before, labels)
+    less = _paid(rule, before, labels) - _paid(rule, actions, labels)
     return _Means(labels, rates, weights, clusters, level).difference(less, top - bottom)
 
 

@@ -24,7 +24,7 @@ from calib.parameters import shown, unusable
 
 Score = Literal["lac", "aps", "raps"]
 SCORES: dict[str, str] = {
-    "lac": "LAC: 1 - p; the smallest sets on average, of which some may be empty",
+    "lac": "LAC: 1 - p; the smallest sets on average",
     "aps": "APS: cumulative probability; larger sets for difficult rows",
     "raps": "RAPS: APS with a penalty on long sets",
 }
@@ -76,7 +76,9 @@ def _mixed(state: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return state ^ (state >> np.uint64(31))
 
 
-def class_scores(probs: Floats, score: Score, u: Floats, k_reg: int = 2, penalty: float = 0.05) -> Floats:
+def class_scores(
+    probs: Floats, score: Score, u: Floats, k_reg: int = 2, penalty: float = 0.05, allow_empty: bool = False
+) -> Floats:
     """Scores of all classes, shape (n, n_classes), high where a class is strange for a row.
 
     - LAC: ``1 - p`` (Sadinle, Lei and Wasserman 2019).
@@ -90,9 +92,17 @@ def class_scores(probs: Floats, score: Score, u: Floats, k_reg: int = 2, penalty
     score : "lac", "aps" or "raps".
     u : (n,) numbers in [0, 1), as from :func:`row_uniforms`.
     k_reg, penalty : of RAPS.
+    allow_empty : whether the most probable class has its own score; by default its score is 0, the lowest that there
+        is, so that it is in every set.
     """
-    if score == "lac":
-        return 1.0 - probs
+    scores = 1.0 - probs if score == "lac" else _cumulative_scores(probs, score, u, k_reg, penalty)
+    if not allow_empty:
+        scores[np.arange(len(probs)), np.argmax(probs, axis=1)] = 0.0
+    return scores
+
+
+def _cumulative_scores(probs: Floats, score: Score, u: Floats, k_reg: int, penalty: float) -> Floats:
+    """Scores of APS and RAPS."""
     order = np.argsort(-probs, axis=1, kind="stable")
     in_order = np.take_along_axis(probs, order, axis=1)
     strange = np.cumsum(in_order, axis=1) - u[:, None] * in_order
@@ -117,6 +127,7 @@ class PredictionSets:
     n_rows : rows that the quantiles are of.
     k_reg, penalty : of RAPS.
     seed : of :func:`row_uniforms`, for APS and RAPS.
+    allow_empty : whether sets may be empty; see :func:`conformal_sets`.
     """
 
     alpha: float
@@ -127,6 +138,7 @@ class PredictionSets:
     k_reg: int = 2
     penalty: float = 0.05
     seed: int = 0
+    allow_empty: bool = False
 
     def __post_init__(self) -> None:
         check_number("alpha", self.alpha, 1e-9, 1 - 1e-9)
@@ -135,8 +147,11 @@ class PredictionSets:
         check_number("k_reg", self.k_reg, 0, whole=True)
         check_number("penalty", self.penalty, 0)
         check_number("seed", self.seed, 0, 2**63 - 1, whole=True)
-        if self.score not in SCORES or not isinstance(self.per_class, (bool, np.bool_)):
-            raise unusable(f"score={shown(self.score)} with per_class={shown(self.per_class)} is no way to make sets")
+        if self.score not in SCORES:
+            raise unusable(f"score={shown(self.score)} is no way to make sets")
+        for name in ("per_class", "allow_empty"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise unusable(f"{name}={shown(getattr(self, name))} must be True or False")
 
     @property
     def n_classes(self) -> int:
@@ -148,8 +163,13 @@ class PredictionSets:
         """Classes that are in every set, because too few rows were theirs to rule them out."""
         return np.flatnonzero(np.isinf(self.quantiles))
 
+    @property
+    def top_alone(self) -> bool:
+        """Whether the most probable class has the coverage asked for, so that every set is that class alone."""
+        return not self.allow_empty and not self.quantiles.any()
+
     def predict(self, probs: Any, logits: Floats | None = None, u: Floats | None = None) -> npt.NDArray[np.bool_]:
-        """Which classes are in the set of each row, shape (n, n_classes); a set may be empty.
+        """Which classes are in the set of each row, shape (n, n_classes).
 
         Parameters
         ----------
@@ -174,9 +194,12 @@ class PredictionSets:
         u = _numbers(self, len(probs), logits, u)
         inside = np.empty(probs.shape, dtype=bool)
         for rows in blocks(len(probs), self.n_classes, MEMORY_ENTRIES):
-            scores = class_scores(normalised(probs[rows]), self.score, u[rows], self.k_reg, self.penalty)
+            scores = self._scores(probs[rows], u[rows])
             np.less_equal(scores, self.quantiles + SLACK, out=inside[rows])
         return inside
+
+    def _scores(self, probs: Floats, u: Floats) -> Floats:
+        return class_scores(normalised(probs), self.score, u, self.k_reg, self.penalty, self.allow_empty)
 
     def said(self) -> str:
         """What they are, in a sentence."""
@@ -217,8 +240,12 @@ def conformal_sets(
     k_reg: int = 2,
     penalty: float = 0.05,
     random_state: int = 0,
+    allow_empty: bool = False,
 ) -> PredictionSets:
     """Quantiles of prediction sets from labelled rows that the calibrator was not fitted on.
+
+    The most probable class is in every set: its score counts as the lowest, on these rows and on new ones, so that the
+    promise holds as for any score. Where the accuracy is above 1 - alpha already, a set is that class alone.
 
     Parameters
     ----------
@@ -232,6 +259,8 @@ def conformal_sets(
     u : (n,) those numbers, where somebody has drawn them.
     k_reg, penalty : of RAPS.
     random_state : seed of those numbers.
+    allow_empty : give the most probable class the score of its own. Sets then have the coverage asked for and no more,
+        and are empty where every class is strange for a row.
 
     Raises
     ------
@@ -263,11 +292,12 @@ def conformal_sets(
         k_reg=k_reg,
         penalty=penalty,
         seed=random_state,
+        allow_empty=allow_empty,
     )
     u = _numbers(made, n, logits, u)
     of_label = np.empty(n)
     for rows in blocks(n, n_classes, MEMORY_ENTRIES):
-        scores = class_scores(normalised(probs[rows]), made.score, u[rows], k_reg, penalty)
+        scores = made._scores(probs[rows], u[rows])
         of_label[rows] = scores[np.arange(len(scores)), labels[rows]]
     if per_class:
         made.quantiles[:] = [_quantile(of_label[labels == k], alpha) for k in range(n_classes)]

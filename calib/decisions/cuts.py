@@ -36,7 +36,7 @@ class Decision:
     optimism : what a searched cut looks better by here than on new rows, in the unit of what was searched (recall,
         precision, or cost of a row), by the bootstrap (Efron and Tibshirani 1993, section 17.6); None otherwise.
     acts : (n,) whether each row is acted on.
-    tied : rows whose probability equals the cut. By capacity, the first of them in the order of the rows are acted on.
+    tied : rows whose probability equals the cut. By capacity, as many of them as there is room for are drawn at random.
     outcome : counts, shares and cost on these rows.
     """
 
@@ -76,8 +76,8 @@ def decide(
     costs : the cut is then :attr:`calib.decisions.outcomes.Costs.cut`.
     threshold : the cut itself.
     capacity : (cases, rows), so many cases that can be acted on of so many rows: the rows with the highest
-        probabilities, rounded down to whole rows; of equal probabilities those that come first. With weights, the share
-        is one of their sum.
+        probabilities, rounded down to whole rows; equal probabilities are drawn from. With weights, the share is one of
+        their sum.
     recall : the highest cut with at least this share of the events acted on.
     precision : the lowest cut with at least this share of events among the rows acted on.
     search : with costs alone, take the cut that costs least on these rows, which is unstable: prefer
@@ -85,7 +85,8 @@ def decide(
     weights, clusters : (n,) as in :func:`calib.metrics.net_benefit`.
     level : coverage of the intervals. Those of a searched cut and of a capacity are percentiles of bootstrap resamples;
         those of the outcome hold for the cut as it is, so that of a searched one is optimistic.
-    n_resamples, random_state : of the bootstrap.
+    n_resamples : of the bootstrap.
+    random_state : seed of the bootstrap, and of the draw among equal probabilities.
 
     Raises
     ------
@@ -118,7 +119,7 @@ def decide(
         goal = costs.of_kinds if costs is not None and basis == "least cost" else goals[basis]
         search_on = _Search(basis, goal, said, came, weight)
         cut, optimism = search_on.with_interval(Resamples(len(said), n_resamples, random_state, clusters), level)
-        acts = search_on.first_rows() if basis == "capacity" else said >= cut.value
+        acts = search_on.highest_rows(random_state) if basis == "capacity" else said >= cut.value
     outcome = outcome_of(acts, came, costs, weight, clusters, level)
     searched = basis in ("recall", "precision", "least cost")
     return Decision(cut, basis, searched, optimism, acts, int((said == cut.value).sum()), outcome)
@@ -171,9 +172,10 @@ class _Search:
             return interval, None
         return interval, float(np.nanmean(draws[:, 1])) * (-1.0 if self._basis == "least cost" else 1.0)
 
-    def first_rows(self) -> Bools:
-        """The rows that a capacity takes, ties in the order of the rows."""
-        order = np.argsort(-self._probs, kind="stable")
+    def highest_rows(self, random_state: int) -> Bools:
+        """The rows that a capacity takes; the order of the rows could tell their labels, so that ties are drawn."""
+        drawn = np.random.default_rng(random_state).permutation(len(self._probs))
+        order = np.lexsort((drawn, -self._probs))
         taken = np.cumsum(self._weights[order]) <= self._goal * self._weights.sum() * (1.0 + 1e-12)
         acts = np.zeros(len(order), dtype=bool)
         acts[order[taken]] = True

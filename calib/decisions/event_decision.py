@@ -1,8 +1,8 @@
-"""A cut on a calibrated probability judged beside today's cut and beside the same cut on the uncalibrated one."""
+"""A cut on a calibrated probability judged beside today's cut and beside what the raw model does for the same goal."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -18,8 +18,8 @@ from calib.metrics.proportions import check_event
 from calib.numerics import Ints
 
 Basis = Literal["costs", "threshold", "capacity", "recall", "precision"]
-FROM_ROWS = ("capacity", "recall", "precision")
-"""Ways to a cut that take it from rows; it is then judged on others."""
+SEARCHED = ("recall", "precision")
+"""Ways to a cut that need labels; it is then chosen on one half of the rows and judged on the other."""
 FEW_EVENTS = 20
 """Fewer rows with the event than this, or without it, say too little of a cut."""
 
@@ -55,30 +55,36 @@ class Goal:
 
 @dataclass(frozen=True, eq=False)
 class EventDecision:
-    """A cut and what it does on rows that did not choose it.
+    """A cut and what it does on rows whose labels did not choose it.
 
     Attributes
     ----------
     goal : what was asked for.
     cut : act where the calibrated probability is at least this.
-    n_decision, n_judgement : rows that the cut was chosen on, 0 where it was not taken from rows, and judged on.
+    cut_of_raw : the same of the uncalibrated probability: the same number for costs and a threshold, and its own for a
+        capacity, a recall or a precision; None where none reaches the precision, so that it acts on no row.
+    n_decision, n_judgement : rows whose labels the cut was chosen on, 0 where it needs none, and rows judged on.
     n_events : rows with the event among those judged on.
-    outcome, raw, today : of the cut, of the same number on the uncalibrated probability, and of today's cut on that.
+    tied, drawn : by capacity, rows with exactly the probability of the cut, and how many of them are acted on.
+    outcome, raw, today : of the cut, of the cut of the uncalibrated probability, and of today's cut on that.
     from_raw, from_today : what the cut changes, paired by row.
-    raw_cut : where the uncalibrated probability reaches the same calibrated one; None where that is not known.
+    recalibrated : where the uncalibrated probability reaches a cut that costs or the visitor gave; None elsewhere.
     """
 
     goal: Goal
     cut: Interval
+    cut_of_raw: Interval | None
     n_decision: int
     n_judgement: int
     n_events: int
+    tied: int
+    drawn: int
     outcome: Outcome
     raw: Outcome
     today: Outcome | None
     from_raw: Change
     from_today: Change | None
-    raw_cut: RecalibratedCut | None
+    recalibrated: RecalibratedCut | None
 
     @property
     def too_few(self) -> str:
@@ -93,11 +99,11 @@ class EventDecision:
         return ""
 
     @property
-    def saved(self) -> float:
+    def share_saved(self) -> float:
         """Part of today's cost that the cut saves on these rows; negative where it costs more, NaN without today's."""
         if self.from_today is None or self.today is None or self.today.cost is None or not self.today.cost.value:
             return float("nan")
-        return -self.from_today.cost.value / self.today.cost.value
+        return self.from_today.saved.value / self.today.cost.value
 
 
 def event_decision(
@@ -105,9 +111,11 @@ def event_decision(
 ) -> EventDecision:
     """Choose a cut and judge it on held-out rows.
 
-    A cut of least expected cost (Elkan 2001) and a given threshold need no rows and are judged on all. A capacity, a
-    recall and a precision are properties of rows: the cut is taken from one half and judged on the other, whole
-    clusters each, since a cut that was searched on rows looks better on these.
+    A cut of least expected cost (Elkan 2001) and a given threshold are the same number for both probabilities. For a
+    capacity, a recall or a precision each probability has the cut that reaches it, so that the raw model is judged by
+    what it is used for. A capacity takes that part of the rows with the highest probabilities, and draws among equal
+    ones. A recall and a precision need labels: the cuts are taken from one half of the rows and judged on the other,
+    whole clusters each, since a cut that was searched on rows looks better on these.
 
     Parameters
     ----------
@@ -128,37 +136,56 @@ def event_decision(
     >>> p = rng.uniform(0, 1, 2000)
     >>> y = rng.random(2000) < p
     >>> found = event_decision(p, p**2, y, Goal(costs=Costs(false_alarm=1, miss=4)))
-    >>> found.cut.value, found.from_raw.cost.high < 0  # the squares are too low, and miss events
+    >>> found.cut.value, found.from_raw.saved.low > 0  # the squares are too low, and miss events
     (0.2, True)
     """
     said, came = check_event(probs, labels)
     before, _ = check_event(raw, labels)
     judged: Ints = np.arange(len(said))
     chosen = judged[:0]
-    if goal.basis in FROM_ROWS:
+    if goal.basis in SEARCHED:
         chosen, judged = split_rows(came.astype(np.int64), 0.5, None, random_state, clusters)
     weight, cluster = (None if each is None else np.asarray(each) for each in (weights, clusters))
 
     def part(of: Any, at: Any) -> Any:
         return None if of is None else of[at]
 
-    cut = _cut(said[chosen], came[chosen], goal, part(weight, chosen), part(cluster, chosen))
-    held_out = came[judged], goal.costs, part(weight, judged), part(cluster, judged)
-    acts, same = said[judged] >= cut.value, before[judged] >= cut.value
+    about = part(weight, judged), part(cluster, judged)
+    tied = drawn = 0
+    if goal.basis == "capacity":
+        by_capacity = [
+            decide(each, came, capacity=(goal.value, 1), weights=weight, clusters=cluster, random_state=random_state)
+            for each in (said, before)
+        ]
+        (cut, cut_of_raw), (acts, acts_of_raw) = zip(*((one.cut, one.acts) for one in by_capacity), strict=True)
+        at_cut = said == cut.value
+        tied, drawn = int(at_cut.sum()), int((at_cut & acts).sum())
+    else:
+        rows = came[chosen], goal, part(weight, chosen), part(cluster, chosen)
+        cut, cut_of_raw = _cut(said[chosen], *rows), _cut_of_raw(before[chosen], *rows)
+        acts = said[judged] >= cut.value
+        acts_of_raw = before[judged] >= (np.inf if cut_of_raw is None else cut_of_raw.value)
+    held_out = came[judged], goal.costs, *about
     now = None if goal.today is None else before[judged] >= goal.today
-    labelled, _, *about = held_out
+    outcome, of_raw = outcome_of(acts, *held_out), outcome_of(acts_of_raw, *held_out)
+    if goal.basis == "capacity":  # how many are acted on was given
+        outcome, of_raw = (replace(one, acted=Interval(*[one.acted.value] * 3)) for one in (outcome, of_raw))
+    given = goal.basis in ("costs", "threshold")
     return EventDecision(
         goal,
         cut,
+        cut_of_raw,
         len(chosen),
         len(judged),
-        int(labelled.sum()),
-        outcome_of(acts, *held_out),
-        outcome_of(same, *held_out),
+        int(came[judged].sum()),
+        tied,
+        drawn,
+        outcome,
+        of_raw,
         None if now is None else outcome_of(now, *held_out),
-        change(acts, same, *held_out),
+        change(acts, acts_of_raw, *held_out),
         None if now is None else change(acts, now, *held_out),
-        _raw_cut(before[judged], labelled, cut.value, *about),
+        _recalibrated(before, came, cut.value, *about) if given else None,
     )
 
 
@@ -167,11 +194,22 @@ def _cut(probs: Any, labels: Any, goal: Goal, weights: Any, clusters: Any) -> In
         return Interval(*[goal.costs.cut] * 3)
     if goal.basis == "threshold":
         return Interval(*[goal.value] * 3)
-    wanted: Any = (goal.value, 1) if goal.basis == "capacity" else goal.value
-    return decide(probs, labels, **{goal.basis: wanted}, weights=weights, clusters=clusters).cut
+    if goal.basis == "recall":
+        return decide(probs, labels, recall=goal.value, weights=weights, clusters=clusters).cut
+    return decide(probs, labels, precision=goal.value, weights=weights, clusters=clusters).cut
 
 
-def _raw_cut(raw: Any, labels: Any, cut: float, weights: Any, clusters: Any) -> RecalibratedCut | None:
+def _cut_of_raw(raw: Any, labels: Any, goal: Goal, weights: Any, clusters: Any) -> Interval | None:
+    """None where no cut reaches the precision."""
+    try:
+        return _cut(raw, labels, goal, weights, clusters)
+    except CalibrationError:
+        if goal.basis != "precision":
+            raise
+        return None
+
+
+def _recalibrated(raw: Any, labels: Any, cut: float, weights: Any, clusters: Any) -> RecalibratedCut | None:
     """None where the outcome does not rise with the probability, or has one value alone."""
     if not 0.0 < cut < 1.0:
         return None

@@ -99,19 +99,19 @@ class Change:
     Attributes
     ----------
     changed : share of rows whose action changes.
-    newly_acted, no_longer_acted : its two parts.
-    cost : mean cost of a row by the new rule minus that by the old one; below 0 the new rule is cheaper.
+    newly_acted, no_longer_acted : its two parts, of 1,000 rows.
+    saved : mean cost of a row by the old rule minus that by the new one; above 0 the new rule is cheaper.
     """
 
     changed: Interval
     newly_acted: Interval
     no_longer_acted: Interval
-    cost: Interval
+    saved: Interval
 
     @property
     def settled(self) -> bool:
-        """Whether the interval of the difference in cost leaves out 0."""
-        return not self.cost.low <= 0.0 <= self.cost.high
+        """Whether the interval of what is saved leaves out 0."""
+        return not self.saved.low <= 0.0 <= self.saved.high
 
 
 def outcome_of(
@@ -178,8 +178,8 @@ def change(
     --------
     >>> raw, calibrated = np.array([0.3, 0.6, 0.9]), np.array([0.2, 0.4, 0.8])
     >>> found = change(calibrated >= 0.5, raw >= 0.5, [0, 0, 1], Costs(false_alarm=1, miss=1))
-    >>> found.changed.value, found.cost.value  # one false alarm of three rows less
-    (0.3333333333333333, -0.3333333333333333)
+    >>> found.changed.value, found.saved.value  # one false alarm of three rows less
+    (0.3333333333333333, 0.3333333333333333)
     """
     acted, came = _check_acts(acts, labels)
     old, _ = _check_acts(before, labels)
@@ -188,10 +188,10 @@ def change(
     groups = np.array([[0, 0, 0], [1, 1, 0], [1, 0, 1]]).repeat(2, axis=0)
     shares = _shares(cell, np.column_stack([np.eye(6)[:, 2:], groups]), rate, weights, clusters).with_rows_of([4])
     negative, miss, alarm, positive = costs.of_kinds
-    factors = [alarm - negative, positive - miss, negative - alarm, miss - positive, 0, 0, 0]
-    cost = Interval(*map(float, shares.combine(factors, shares.critical(level))))
+    factors = [negative - alarm, miss - positive, alarm - negative, positive - miss, 0, 0, 0]
+    saved = Interval(*map(float, shares.combine(factors, shares.critical(level))))
     changed, newly, no_longer = (shares.of_share(k, level) for k in (4, 5, 6))
-    return Change(changed, newly, no_longer, cost)
+    return Change(changed, _of_thousand(newly), _of_thousand(no_longer), saved)
 
 
 def check_threshold(threshold: Any) -> float:

@@ -28,10 +28,11 @@ class SetScores:
     ----------
     covered : (n,) whether the set holds the label.
     size : (n,) classes in the set.
-    coverage, empty, single : share of rows whose set holds the label, is empty, holds one class.
+    coverage, single : share of rows whose set holds the label, holds one class.
     mean_size : classes in a set on average.
     expected : within which the coverage on so many rows lies in 95 % of cases where rows are exchangeable: the central
-        range of a beta-binomial distribution. None per class and where rows come in clusters.
+        range of a beta-binomial distribution. None per class, where rows come in clusters, and where the most
+        probable class alone has the coverage asked for.
     class_rows, class_covered : (n_classes,) rows of each class, and how many of their sets hold it.
     class_low, class_high : (n_classes,) Wilson interval of each class's coverage.
     sizes : (n_classes + 1,) rows by the size of their set.
@@ -42,7 +43,6 @@ class SetScores:
     size: Ints
     coverage: Interval
     mean_size: Interval
-    empty: Interval
     single: Interval
     expected: tuple[float, float] | None
     class_rows: Ints
@@ -104,9 +104,8 @@ def judge_sets(calibrator: Any, sets: PredictionSets, data: Predictions, level: 
         size,
         share_of(covered, data.clusters, level),
         mean_of(size, data.clusters, level),
-        share_of(size == 0, data.clusters, level),
         share_of(size == 1, data.clusters, level),
-        None if sets.per_class or clustered else coverage_range(sets.n_rows, n, sets.alpha, level),
+        None if sets.per_class or clustered or sets.top_alone else coverage_range(sets.n_rows, n, sets.alpha, level),
         class_rows,
         class_covered,
         *wilson_interval(class_covered, class_rows, level),

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.decisions.class_costs import ClassDecision, check_classes, cost_change, judge_actions
+from calib.decisions.class_costs import ClassDecision, check_classes, costs_saved, judge_actions
 from calib.decisions.outcomes import Change, Costs, Outcome, change, outcome_of
 from calib.decisions.prior_shift import check_rates, shift_prior
 from calib.decisions.rules import CostMatrix
@@ -34,7 +34,7 @@ class ShiftedDecision:
     now : what ``cut_before`` leads to on the rows as they are.
     kept : what it would lead to at the new rate.
     moved : what ``cut`` would lead to there.
-    gain : ``moved`` beside ``kept`` at the new rate, paired by row.
+    change : from ``kept`` to ``moved`` at the new rate, paired by row.
     """
 
     old_rate: float
@@ -44,7 +44,7 @@ class ShiftedDecision:
     now: Outcome
     kept: Outcome
     moved: Outcome
-    gain: Change
+    change: Change
 
 
 def cut_at_rate(costs: Costs, old_rate: float, new_rate: float) -> float:
@@ -100,7 +100,7 @@ def decision_at_rate(
     >>> rng = np.random.default_rng(0)
     >>> p = rng.uniform(0, 1, 4000)
     >>> found = decision_at_rate(p, rng.random(4000) < p, Costs(false_alarm=1, miss=4), 0.5, 0.1)
-    >>> round(found.cut_before, 3), round(found.cut, 3), found.gain.cost.high < 0
+    >>> round(found.cut_before, 3), round(found.cut, 3), found.change.saved.low > 0
     (0.2, 0.692, True)
     """
     said, came = check_event(probs, labels)
@@ -109,8 +109,8 @@ def decision_at_rate(
     about = came, costs, weights, clusters, level
     now = outcome_of(before, *about)
     kept, moved = (outcome_of(acts, *about, rate=new_rate) for acts in (before, after))
-    gain = change(after, before, *about, rate=new_rate)
-    return ShiftedDecision(old_rate, new_rate, costs.cut, cut, now, kept, moved, gain)
+    changed = change(after, before, *about, rate=new_rate)
+    return ShiftedDecision(old_rate, new_rate, costs.cut, cut, now, kept, moved, changed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +123,7 @@ class ShiftedClasses:
     rule : costs that give the decisions for the new rates from the probabilities for the old ones.
     now : decisions as before on the rows as they are.
     kept, moved : decisions as before, and those for the new rates, as they would be at the new rates.
-    gain : mean cost of a row by ``moved`` minus that by ``kept``, paired.
+    saved : mean cost of a row by ``kept`` minus that by ``moved``, paired.
     changed : share of rows, at the new rates, whose decision changes.
     """
 
@@ -133,7 +133,7 @@ class ShiftedClasses:
     now: ClassDecision
     kept: ClassDecision
     moved: ClassDecision
-    gain: Interval
+    saved: Interval
     changed: Interval
 
 
@@ -198,6 +198,6 @@ def judge_shift(
     now = judge_actions(before, expected, usual, labels, rule, *about)
     kept = judge_actions(before, expected, usual, labels, rule, *about, new)
     moved = judge_actions(after, shifted, predicted, labels, rule, *about, new)
-    gain = cost_change(after, before, labels, rule, *about, new)
+    saved = costs_saved(after, before, labels, rule, *about, new)
     changed = judge_actions(after, shifted, before, labels, rule, *about, new).changed
-    return ShiftedClasses(old, new, rule.at_rates(old, new), now, kept, moved, gain, changed)
+    return ShiftedClasses(old, new, rule.at_rates(old, new), now, kept, moved, saved, changed)

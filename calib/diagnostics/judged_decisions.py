@@ -10,7 +10,7 @@ import numpy as np
 
 from calib.base import Calibrator
 from calib.data.predictions import Predictions
-from calib.decisions.class_costs import ClassDecision, check_classes, cost_change, judge_actions
+from calib.decisions.class_costs import ClassDecision, check_classes, costs_saved, judge_actions
 from calib.decisions.conformal import PredictionSets, Score
 from calib.decisions.judgement import AnswerScores, Judged, judge_answers, judged_answers
 from calib.decisions.prior_shift import NewRate, estimate_rate
@@ -49,14 +49,14 @@ class CostsBeside:
     Attributes
     ----------
     raw, method : of each; the raw model's own where no method is looked at.
-    change : mean cost of a row with the method minus that with the raw model, paired by row.
+    saved : mean cost of a row with the raw model minus that with the method, paired by row.
     moved : (k, 3) most probable class by the method, action (-1: handed over) and number of rows, the most first, of
         rows where the two differ.
     """
 
     raw: ClassDecision
     method: ClassDecision
-    change: Interval
+    saved: Interval
     moved: Ints
 
 
@@ -69,8 +69,8 @@ def costs_beside_raw(raw: Calibrator, fitted: Calibrator, rule: CostMatrix, *, d
     moved = after.actions != predicted
     pairs, rows = np.unique(np.column_stack([predicted, after.actions])[moved], axis=0, return_counts=True)
     order = np.argsort(-rows, kind="stable")
-    change = cost_change(after.actions, before.actions, test.labels, rule, **about)
-    return CostsBeside(before, after, change, np.column_stack([pairs, rows])[order])
+    saved = costs_saved(after.actions, before.actions, test.labels, rule, **about)
+    return CostsBeside(before, after, saved, np.column_stack([pairs, rows])[order])
 
 
 def _by_costs(fitted: Calibrator, rule: CostMatrix, test: Predictions) -> tuple[ClassDecision, Ints]:

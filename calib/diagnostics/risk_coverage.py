@@ -22,6 +22,9 @@ from calib.numerics import Floats, Ints
 
 MAX_STEPS = 256
 """Thresholds at which resampled curves are known."""
+ROUND_ERRORS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+USUAL = 0.5
+"""Share of the inputs to be answered where nobody has said yet which error is accepted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +158,17 @@ def answerable(curve: RiskCoverage, risk: float) -> Answerable:
         return Answerable(Interval(0.0, 0.0, high), float("nan"), 0)
     share = float(curve.coverage[entry])
     return Answerable(Interval(share, low, high), float(curve.threshold[entry]), int(curve.answered[entry]))
+
+
+def usual_error(curve: RiskCoverage) -> float:
+    """An error to begin with: the smallest of 0.1, 0.2, 0.5, 1, 2, ... 100 % at which half of the inputs can be answered.
+
+    Examples
+    --------
+    >>> usual_error(risk_coverage([0.9, 0.8, 0.7, 0.6, 0.5], [True, True, True, False, False]))
+    0.001
+    """
+    return next(error for error in ROUND_ERRORS if error == 1.0 or answerable(curve, error).coverage.value >= USUAL)
 
 
 def order_qualities(

@@ -102,9 +102,7 @@ def _decisions(exported: ExportedCalibrator) -> str:
         rows |= {"chosen by": exported.decision.chosen} if exported.decision.chosen else {}
         rows["actions"] = ", ".join(f"{number}: {name}" for number, name in names)
     if exported.sets is not None:
-        lines.append(
-            f"sets = calibrator.prediction_sets(outputs)  # (n, {exported.n_classes}) booleans; a set may be empty"
-        )
+        lines.append(f"sets = calibrator.prediction_sets(outputs)  # (n, {exported.n_classes}) booleans")
         rows["prediction sets"] = exported.sets.said()
         rows["coverage"] = (
             "of rows that are exchangeable with those of the quantiles, on average over rows and draws; not of each row"

@@ -189,7 +189,7 @@ class ExportedCalibrator:
     def prediction_sets(self, outputs: Any, kind: Kind | None = None) -> npt.NDArray[np.bool_]:
         """Which classes are in the set of each row, shape (n, n_classes), for a model's outputs as they were uploaded.
 
-        Sets may be empty. They hold the label with the probability that :attr:`sets` says, where rows are exchangeable
+        They hold the label with the probability that :attr:`sets` says, where rows are exchangeable
         with those that they were fitted on. ``kind`` is that of :meth:`to_logits`.
 
         Raises

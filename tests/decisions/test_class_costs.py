@@ -40,8 +40,8 @@ def test_equal_costs_of_all_errors_are_the_most_probable_class(rows):
     wrong = int((probs.argmax(axis=1) != labels).sum())
     low, high = wilson_interval(wrong, len(labels))
     assert found.cost == pytest.approx((wrong / len(labels), float(low), float(high)))
-    assert found.difference.value == 0.0 and found.difference.high == pytest.approx(-found.difference.low)
-    assert 0 < found.difference.high < 8 / len(labels)
+    assert found.saved.value == 0.0 and found.saved.high == pytest.approx(-found.saved.low)
+    assert 0 < found.saved.high < 8 / len(labels)
     assert found.expected == pytest.approx(1 - probs.max(axis=1).mean())
 
 
@@ -53,9 +53,9 @@ def test_costs_are_means_over_rows_with_weights(rows, rng):
     plain = [MATRIX[k, a] for k, a in zip(labels, probs.argmax(axis=1), strict=True)]
     assert found.cost.value == pytest.approx(np.average(paid, weights=weights))
     assert found.plain.value == pytest.approx(np.average(plain, weights=weights))
-    assert found.difference.value == pytest.approx(found.cost.value - found.plain.value)
+    assert found.saved.value == pytest.approx(found.plain.value - found.cost.value)
     assert found.handed_over.value == pytest.approx(np.average(found.actions < 0, weights=weights))
-    for interval in (found.cost, found.plain, found.difference, found.handed_over, found.changed):
+    for interval in (found.cost, found.plain, found.saved, found.handed_over, found.changed):
         assert interval.low < interval.value < interval.high
 
 
@@ -68,7 +68,7 @@ def test_the_intervals_hold_the_truth(rng):
     for _ in range(200):
         part = rng.integers(len(labels), size=300)
         found = decide_classes(probs[part], labels[part], CostMatrix(costs=MATRIX))
-        pairs = ((found.cost, whole.cost), (found.difference, whole.difference))
+        pairs = ((found.cost, whole.cost), (found.saved, whole.saved))
         held += [one.low <= true.value <= one.high for one, true in pairs]
     assert np.all((held >= 0.91 * 200) & (held <= 0.985 * 200)), held / 200
 

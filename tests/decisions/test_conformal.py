@@ -46,7 +46,8 @@ def test_sets_of_a_sample_are_those_of_a_naive_reference(score, per_class, rng):
     rows = rng.permutation(len(data))[:320]
     probs, labels = softmax(data.logits[rows].astype(float) / 3), data.labels[rows]
     u = rng.random(320)
-    made = conformal_sets(probs[:200], labels[:200], 0.15, score=score, per_class=per_class, u=u[:200])
+    options = {"score": score, "per_class": per_class, "allow_empty": True}
+    made = conformal_sets(probs[:200], labels[:200], 0.15, **options, u=u[:200])
     scores = [naive_score(p, y, score, v) for p, y, v in zip(probs[:200], labels, u, strict=False)]
     for k in range(10):
         own = [s for s, y in zip(scores, labels, strict=False) if not per_class or y == k]
@@ -75,9 +76,39 @@ def test_too_few_rows_give_full_sets_and_classes_without_rows_are_always_in():
     np.testing.assert_array_equal(mixed.predict([[0.0, 0.0, 1.0]]), [[False, True, True]])
 
 
-def test_sets_may_be_empty():
-    made = PredictionSets(alpha=0.1, quantiles=np.full(3, 0.4))
-    np.testing.assert_array_equal(made.predict([[0.5, 0.3, 0.2], [0.7, 0.2, 0.1]]).sum(axis=1), [0, 1])
+def test_sets_are_empty_only_where_that_is_asked_for():
+    probs = [[0.5, 0.3, 0.2], [0.7, 0.2, 0.1]]
+    for allowed, sizes in ((True, [0, 1]), (False, [1, 1])):
+        made = PredictionSets(alpha=0.1, quantiles=np.full(3, 0.4), allow_empty=allowed)
+        np.testing.assert_array_equal(made.predict(probs).sum(axis=1), sizes)
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_a_model_that_is_right_more_often_than_asked_for_gives_its_class_alone(score, rng):
+    # Of sets that may be empty, some were, although the most probable class alone has the coverage.
+    probs = np.where(np.eye(4)[rng.integers(0, 4, 3000)] > 0, 0.97, 0.01)
+    labels = np.array([rng.choice(4, p=p) for p in probs])
+    u = rng.random(3000)
+    made = conformal_sets(probs[:1000], labels[:1000], 0.1, score=score, u=u[:1000])
+    inside = made.predict(probs[1000:], u=u[1000:])
+    assert (inside.sum(axis=1) == 1).all()
+    assert inside[np.arange(2000), labels[1000:]].mean() > 0.95
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_coverage_is_kept_where_no_set_is_empty(score):
+    # Mean coverage over 300 draws: at least 1 - alpha, and within 1 / (n + 1) of it, as accuracy is below.
+    generator, found = np.random.default_rng(5), []
+    for _ in range(300):
+        probs = softmax(1.5 * generator.normal(size=(399, 5)))
+        labels = np.argmax(np.log(probs) + generator.gumbel(size=probs.shape), axis=1)
+        u = generator.random(399)
+        made = conformal_sets(probs[:99], labels[:99], 0.1, score=score, u=u[:99])
+        inside = made.predict(probs[99:], u=u[99:])
+        assert inside.any(axis=1).all()
+        found.append(inside[np.arange(300), labels[99:]].mean())
+    error = 4 * np.std(found) / np.sqrt(300)
+    assert 0.9 - error < np.mean(found) < 0.91 + error
 
 
 @given(st.integers(0, 10_000), st.sampled_from(list(SCORES)))
@@ -151,7 +182,7 @@ def test_coverage_follows_the_beta_binomial_law_and_some_sets_are_empty(score):
     def draw(generator, rows):
         probs = softmax(2.0 * generator.normal(size=(rows, 5)))
         labels = np.argmax(np.log(probs) / 1.5 + generator.gumbel(size=probs.shape), axis=1)
-        scores = class_scores(probs, score, generator.random(rows))
+        scores = class_scores(probs, score, generator.random(rows), allow_empty=True)
         return scores[np.arange(rows), labels], scores.min(axis=1)
 
     covered, empty = coverages(draw, n, m, runs, alpha, 1)
@@ -203,7 +234,8 @@ def cifar(shared_data, n_classes):
 def test_sets_of_real_outputs_are_those_that_were_measured(shared_data, n_classes, alpha, score):
     quantile, coverage, size, empty, first = MEASURED[n_classes, alpha, score]
     (probs, labels), (new, truth) = cifar(shared_data, n_classes)
-    made = conformal_sets(probs, labels, alpha, score=score, u=np.random.RandomState(1).uniform(size=1000))
+    u = np.random.RandomState(1).uniform(size=1000)
+    made = conformal_sets(probs, labels, alpha, score=score, u=u, allow_empty=True)
     inside = made.predict(new, u=np.random.RandomState(2).uniform(size=9000))
     # The measured numbers are of rows as stored, which sum to one to 2e-7.
     np.testing.assert_allclose(made.quantiles, quantile, atol=3e-7)
@@ -216,7 +248,7 @@ def test_sets_of_real_outputs_are_those_that_were_measured(shared_data, n_classe
 @pytest.mark.reference("data/wideresnet-16-4-cifar-10.npz", "data/wideresnet-16-4-cifar-100.npz")
 def test_sets_by_class_of_real_outputs_are_those_that_were_measured(shared_data):
     (probs, labels), (new, truth) = cifar(shared_data, "10")
-    made = conformal_sets(probs, labels, 0.1, per_class=True)
+    made = conformal_sets(probs, labels, 0.1, per_class=True, allow_empty=True)
     expected = [
         *(0.9557831361889839, 0.03911179304122925, 0.5857330858707428, 0.5882167816162109, 0.16528522968292236),
         *(0.9550664834678173, 0.01962834596633911, 0.3041002154350281, 0.09497559070587158, 0.013843834400177002),
@@ -225,7 +257,7 @@ def test_sets_by_class_of_real_outputs_are_those_that_were_measured(shared_data)
     covered = made.predict(new)[np.arange(9000), truth]
     assert min(covered[truth == k].mean() for k in range(10)) == pytest.approx(0.8558659217877095, abs=1e-12)
     (probs, labels), (new, _) = cifar(shared_data, "100")
-    made = conformal_sets(probs, labels, 0.1, per_class=True)
+    made = conformal_sets(probs, labels, 0.1, per_class=True, allow_empty=True)
     assert len(made.always) == 40
     assert made.predict(new).sum(axis=1).mean() == pytest.approx(44.30422222222222, abs=1e-9)
 
@@ -235,7 +267,7 @@ def test_sets_by_class_of_real_outputs_are_those_that_were_measured(shared_data)
 def test_coverage_over_1000_splits_of_real_outputs_follows_the_beta_binomial_law(shared_data):
     (probs, labels), (new, truth) = cifar(shared_data, "10")
     probs, labels = np.concatenate([probs, new]), np.concatenate([labels, truth])
-    scores = class_scores(normalised(probs), "lac", np.zeros(len(probs)))
+    scores = class_scores(normalised(probs), "lac", np.zeros(len(probs)), allow_empty=True)
     of_label, least = scores[np.arange(10_000), labels], scores.min(axis=1)
 
     def draw(generator, rows):

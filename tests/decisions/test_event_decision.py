@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from calib.decisions.event_decision import FROM_ROWS, Basis, Goal, event_decision
+from calib.decisions.event_decision import SEARCHED, Basis, Goal, event_decision
 from calib.decisions.outcomes import Costs, change
 from calib.errors import CalibrationError
 
@@ -37,23 +37,56 @@ def test_costs_are_those_of_counting_row_by_row():
         assert outcome.cost.value == pytest.approx(naive_cost(acts, y, goal.costs))
         assert outcome.acted.value == pytest.approx(1000 * acts.mean())
     assert found.from_today is not None and found.today is not None and found.today.cost is not None
-    assert found.saved == pytest.approx(-found.from_today.cost.value / found.today.cost.value)
-    assert found.from_today.settled and found.saved > 0  # today's cut is far from what these costs ask for
+    assert found.share_saved == pytest.approx(found.from_today.saved.value / found.today.cost.value)
+    assert found.from_today.settled and found.share_saved > 0  # today's cut is far from what these costs ask for
 
 
-@pytest.mark.parametrize("basis", FROM_ROWS)
-def test_a_cut_taken_from_rows_is_judged_on_the_others(basis: Basis):
+@pytest.mark.parametrize("basis", SEARCHED)
+def test_a_cut_that_needs_labels_is_judged_on_rows_that_did_not_choose_it(basis: Basis):
     p, raw, y = simulated()
     clusters = np.arange(len(p)) // 20
     found = event_decision(p, raw, y, Goal(basis, 0.4), clusters=clusters)
     assert found.n_decision + found.n_judgement == len(p)
     assert found.n_judgement % 20 == 0  # whole clusters
     assert found.cut.low <= found.cut.value <= found.cut.high
-    reached = {
-        "capacity": found.outcome.acted.value / 1000, "recall": found.outcome.recall.value,
-        "precision": found.outcome.precision.value,
-    }[basis]  # fmt: skip
+    reached = {"recall": found.outcome.recall.value, "precision": found.outcome.precision.value}[basis]
     assert abs(reached - 0.4) < 0.08
+
+
+@pytest.mark.parametrize("basis", ["capacity", "recall", "precision"])
+def test_a_map_that_keeps_the_order_changes_no_decision_that_the_order_makes(basis: Basis):
+    # The raw probability has another threshold for the same goal: it was judged at the calibrated one.
+    p, raw, y = simulated()
+    found = event_decision(p, raw, y, Goal(basis, 0.4))
+    assert found.from_raw.changed.value == found.from_raw.saved.value == 0.0
+    assert found.cut_of_raw is not None and found.cut_of_raw.value == pytest.approx(found.cut.value**1.5)
+    assert found.raw.recall == found.outcome.recall
+
+
+def test_a_precision_that_the_raw_model_reaches_nowhere_has_it_act_on_nothing():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0, 1, 2000)
+    found = event_decision(p, np.full(2000, 0.3), rng.random(2000) < p, Goal("precision", 0.8))
+    assert found.cut_of_raw is None and found.raw.acted.value == 0.0
+    assert abs(found.outcome.precision.value - 0.8) < 0.1
+
+
+def test_a_capacity_acts_on_as_many_rows_as_it_says():
+    p, raw, y = simulated(2000)
+    coarse = np.round(p, 1)  # ties, as an isotonic map makes them
+    for probs in (p, coarse):
+        found = event_decision(probs, raw, y, Goal("capacity", 0.05))
+        assert found.outcome.acted == found.raw.acted == (50.0, 50.0, 50.0)
+        assert (found.n_decision, found.n_judgement) == (0, 2000)
+    assert found.tied == (coarse == found.cut.value).sum()
+    assert found.drawn == 100 - (coarse > found.cut.value).sum() < found.tied
+
+
+def test_ties_within_a_capacity_are_drawn_whatever_the_order_of_the_rows():
+    y = np.arange(4000) < 400  # sorted by label, as files often are
+    found = event_decision(np.full(4000, 0.1), np.full(4000, 0.2), y, Goal("capacity", 0.1))
+    assert abs(found.outcome.precision.value - 0.1) < 4 * np.sqrt(0.09 / 400)
+    assert not found.from_raw.changed.value  # the same draw for both
 
 
 def test_the_same_probabilities_change_nothing():
@@ -61,11 +94,11 @@ def test_the_same_probabilities_change_nothing():
     found = event_decision(p, p, y, Goal("threshold", 0.25, today=0.25))
     for change_ in (found.from_raw, found.from_today):
         assert change_ is not None
-        assert change_.changed.value == change_.cost.value == 0.0
+        assert change_.changed.value == change_.saved.value == 0.0
         assert not change_.settled
-    assert found.saved == 0.0
-    assert found.raw_cut is not None  # these are calibrated: the same cut, within its interval
-    assert found.raw_cut.cut.low < 0.25 < found.raw_cut.cut.high
+    assert found.share_saved == 0.0
+    assert found.recalibrated is not None  # these are calibrated: the same cut, within its interval
+    assert found.recalibrated.cut.low < 0.25 < found.recalibrated.cut.high
 
 
 def test_too_few_events_are_said_with_their_number():
@@ -78,7 +111,7 @@ def test_too_few_events_are_said_with_their_number():
 def test_one_outcome_alone_is_judged_too():
     p, raw, _ = simulated(100)
     found = event_decision(p, raw, np.zeros(100, bool), Goal(today=0.2))
-    assert found.raw_cut is None and math.isnan(found.outcome.recall.value)
+    assert found.recalibrated is None and math.isnan(found.outcome.recall.value)
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, 1.4, -0.1])
@@ -97,8 +130,8 @@ def test_few_clusters_do_not_widen_what_hardly_changes():
     acts[rng.choice(np.flatnonzero(~before), 24, replace=False)] = True
     costs = Costs(1, 5)
     clusters = np.arange(2000) % 60
-    found = change(acts, before, y, costs, clusters=clusters).cost
-    rows = change(acts, before, y, costs).cost
+    found = change(acts, before, y, costs, clusters=clusters).saved
+    rows = change(acts, before, y, costs).saved
     assert (found.high - found.low) < 2 * (rows.high - rows.low)
     each = np.where(acts & ~before, np.where(y, -5.0, 1.0), 0.0)
     assert found.high - found.low > 2 * 1.96 * each.std() / math.sqrt(2000)

@@ -39,10 +39,10 @@ def test_counts_at_another_rate_are_those_of_rows_drawn_at_it(rng):
     for ours, theirs in (
         (found.moved.acted, direct.acted), (found.moved.misses, direct.misses), (found.moved.cost, direct.cost),
         (found.moved.precision, direct.precision), (found.moved.recall, direct.recall),
-        (found.gain.cost, change(acts, drawn >= found.cut_before, came, COSTS).cost),
+        (found.change.saved, change(acts, drawn >= found.cut_before, came, COSTS).saved),
     ):  # fmt: skip
         assert ours.low < theirs.value < ours.high
-    assert found.gain.settled and found.gain.cost.value < 0
+    assert found.change.settled and found.change.saved.value > 0
 
 
 def test_weights_by_hand_give_the_same_values(rng):
@@ -62,7 +62,7 @@ def test_nothing_changes_at_the_same_rate(rng):
     p, y = scores(300, 0.3, rng)
     found = decision_at_rate(p, y, COSTS, 0.3, 0.3)
     assert found.cut == pytest.approx(found.cut_before)
-    assert found.gain.changed.value == 0 and not found.gain.settled
+    assert found.change.changed.value == 0 and not found.change.settled
 
 
 @pytest.mark.long
@@ -123,8 +123,8 @@ def test_classes_at_other_rates_decide_as_their_rule_on_the_old_probabilities(rn
         paid = np.where(found.moved.actions < 0, over or 0.0, matrix[labels, found.moved.actions])
         by_class = [paid[labels == k].mean() for k in range(4)]
         assert found.moved.cost.value == pytest.approx(new @ by_class)
-        assert found.gain.value == pytest.approx(found.moved.cost.value - found.kept.cost.value)
-        assert found.gain.value < 0 and found.now.cost == pytest.approx(decide_classes(probs, labels, rule).cost)
+        assert found.saved.value == pytest.approx(found.kept.cost.value - found.moved.cost.value)
+        assert found.saved.value > 0 and found.now.cost == pytest.approx(decide_classes(probs, labels, rule).cost)
         assert found.moved.expected == pytest.approx(found.moved.cost.value, rel=0.15)  # these are calibrated
 
 

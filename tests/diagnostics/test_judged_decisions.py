@@ -42,9 +42,9 @@ def test_costs_in_blocks_are_those_of_all_rows(rows, rule, monkeypatch):
     for one, p in zip((found.raw, found.method), probs, strict=True):
         whole = decide_classes(p, data.labels, rule, clusters=data.clusters)
         np.testing.assert_array_equal(one.actions, whole.actions)
-        for name in ("cost", "plain", "difference", "changed", "handed_over"):
+        for name in ("cost", "plain", "saved", "changed", "handed_over"):
             assert getattr(one, name) == pytest.approx(getattr(whole, name))
-    assert found.change.value == pytest.approx(found.method.cost.value - found.raw.cost.value)
+    assert found.saved.value == pytest.approx(found.raw.cost.value - found.method.cost.value)
     moved = found.method.actions != probs[1].argmax(axis=1)
     assert found.moved[:, 2].sum() == moved.sum() and np.all(np.diff(found.moved[:, 2]) <= 0)
     first, action, count = found.moved[0]
@@ -58,7 +58,7 @@ def test_shifted_decisions_in_blocks_are_those_of_all_rows(rows, rule, monkeypat
     found = classes_shifted(fitted, rule, old, new, data=arrays_to_judge(data))
     whole = classes_at_rates(fitted.predict_proba(data.logits), data.labels, rule, old, new, clusters=data.clusters)
     np.testing.assert_array_equal(found.moved.actions, whole.moved.actions)
-    assert found.gain == pytest.approx(whole.gain) and found.kept.cost == pytest.approx(whole.kept.cost)
+    assert found.saved == pytest.approx(whole.saved) and found.kept.cost == pytest.approx(whole.kept.cost)
 
 
 @pytest.mark.parametrize("column", [None, 2])

@@ -13,14 +13,19 @@ from streamlit.testing.v1 import AppTest
 import calib
 from calib.data.samples import load_sample
 from calib.decisions import Costs, estimate_rate, shift_prior
+from calib.decisions.event_decision import SEARCHED, Goal, event_decision
+from calib.decisions.outcomes import Change
 from calib.decisions.shifted_decision import cut_at_rate
-from calib.diagnostics.risk_coverage import answerable, risk_coverage
+from calib.diagnostics.risk_coverage import answerable, risk_coverage, usual_error
 from calib.engine import Engine
 from calib.evaluation import evaluate
 from calib.formatting import class_in_words, number, percent, round_percent
+from calib.metrics.bootstrap import Interval
 from calib.numerics import softmax
 from calib.ui import fits
+from calib.ui.decide.act import _against_raw
 from calib.ui.decide.another_rate import filled
+from calib.ui.decide.costs import on_costs
 from calib.ui.session import OpenSession
 from tests.ui.conftest import FITTED, charts, clean, group, open_page, said, table, twice, unfold
 
@@ -31,10 +36,13 @@ def test_it_opens_with_what_can_be_answered(sample_to_read: OpenSession) -> None
     app = open_page(PAGE, sample_to_read)
     assert clean(app)
     test = sample_to_read.test
-    found = answerable(risk_coverage(*evaluate(softmax(test.logits), test.labels).pair), 0.02)
+    curve = risk_coverage(*evaluate(softmax(test.logits), test.labels).pair)
+    error = usual_error(curve)
+    found = answerable(curve, error)
     share, low, high = (percent(part) for part in found.coverage)
+    assert found.coverage.value >= 0.5
     assert (
-        f"If you accept **{round_percent(0.02)} error**, you can answer **{share} of inputs**" in app.markdown[0].value
+        f"If you accept **{round_percent(error)} error**, you can answer **{share} of inputs**" in app.markdown[0].value
     )
     assert f"from {low} to {high}" in app.markdown[0].value
     assert len(charts(app)) == 1
@@ -116,11 +124,27 @@ def test_an_event_opens_with_the_cut_of_the_costs(loans: OpenSession) -> None:
     assert f"**{percent(0.143)}**" in app.markdown[0].value
     app.number_input(key="decide/today").set_value(40.0).run()
     assert clean(app)
-    assert f"less** than today's threshold of {percent(0.4)}" in app.markdown[0].value
+    assert f"Against today's threshold of {percent(0.4)}" in app.markdown[0].value
+    assert "**saves " in app.markdown[0].value
     assert len(table(app, "of 1,000 cases").columns) == 4
     unfold(app, "decide/benefit")
     assert clean(app)
     assert len(charts(app)) == 1
+
+
+def test_what_changes_is_said_in_cases_and_savings_are_positive() -> None:
+    same, saved = Interval(0.013, 0.01, 0.02), Interval(0.0107, 0.004, 0.017)
+    assert on_costs(saved, "a case") == "**saves 0.0107** (0.00400 to 0.0170) a case"
+    assert on_costs(Interval(*(-part for part in (0.0107, 0.017, 0.004))), "a case").startswith(
+        "**adds 0.0107** (0.004"
+    )
+    assert "undecided" in on_costs(Interval(0.01, -0.01, 0.03), "a case")
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0, 1, 4000)
+    found = event_decision(p, p - 0.013 * (p > 0.02), rng.random(4000) < p, Goal("threshold", 0.5))
+    changed = Change(same, Interval(13.0, 10.0, 20.0), Interval(0.0, 0.0, 1.0), saved)
+    sentence = _against_raw(replace(found, from_raw=changed))
+    assert "of 1,000 cases 13.0 more are acted on" in sentence and "**saves 0.0107**" in sentence
 
 
 @pytest.mark.parametrize("basis", ["threshold", "capacity", "recall", "precision"])
@@ -130,8 +154,10 @@ def test_every_way_to_a_cut_is_judged(loans: OpenSession, basis: str) -> None:
     app.number_input(key=f"decide/{basis}").set_value(20.0).run()
     assert clean(app)
     assert "Act where the probability" in app.markdown[0].value
-    rows = "judged on" if basis != "threshold" else f"Judged on {len(loans.test):,}"
+    rows = "judged on" if basis in SEARCHED else f"Judged on {len(loans.test):,}"
     assert rows in said(app)
+    if basis == "capacity":
+        assert "of 1,000 cases **200** are acted on" in app.markdown[0].value
 
 
 def test_costs_without_a_cut_are_explained(loans: OpenSession) -> None:
@@ -153,7 +179,11 @@ def test_sets_hold_what_was_asked_for_and_say_so(fits_to_read: OpenSession) -> N
     app.segmented_control(key="decide/question").set_value("Prediction sets").run()
     assert clean(app)
     assert "was asked for" in app.markdown[0].value
+    accuracy = (fits_to_read.test.logits.argmax(axis=1) == fits_to_read.test.labels).mean()
+    assert accuracy < app.number_input(key="sets/coverage").value / 100
     assert "Calibration makes" in said(app) or "no significant difference" in said(app)
+    app.number_input(key="sets/coverage").set_value(80.0).run()
+    assert "the most probable class alone does that" in app.markdown[0].value
     unfold(app, "sets/by class")
     assert clean(app)
     assert len(table(app, "class")) == fits_to_read.data.n_classes
@@ -172,7 +202,7 @@ def test_an_answer_has_a_guarantee_and_a_price(fits_to_read: OpenSession) -> Non
     assert "Answers at a confidence of" in said(app)
     unfold(app, "decide/costs")
     assert clean(app)
-    assert "handing over saves" in said(app)
+    assert "Handing over **saves" in said(app)
     app.number_input(key="decide/hand over").set_value(0.01).run()
     assert clean(app)
 

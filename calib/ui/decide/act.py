@@ -15,13 +15,14 @@ from calib.decisions.outcomes import Costs, Outcome
 from calib.decisions.recalibration import RecalibratedCut
 from calib.decisions.rules import EventCut
 from calib.errors import CalibrationError
-from calib.formatting import brackets, number, percent, plural, round_percent, with_interval
+from calib.formatting import brackets, number, percent, plural, round_percent
 from calib.metrics.bootstrap import Interval
 from calib.metrics.net_benefit import NetBenefit, net_benefit, net_benefit_difference
 from calib.numerics import Floats
 from calib.plots.decisions import decision_curves
 from calib.ui import widgets
 from calib.ui.compare.answer import choose_one
+from calib.ui.decide.costs import on_costs
 from calib.ui.export.view import offer_decision
 from calib.ui.fits import ShownFit, beside_raw, ready
 from calib.ui.session import OpenSession
@@ -137,11 +138,13 @@ def _lead(title: str, event: str, found: EventDecision) -> str:
     outcome, share, acted = found.outcome, percent(found.cut.value), found.outcome.acted
     width = "" if found.cut.low == found.cut.high else f" ({percents(found.cut)})"
     of = f" of {literal(event)}" if event else ""
+    exact = "" if acted.low == acted.high else f" ({acted.low:,.0f} to {acted.high:,.0f})"
     return (
         f"Act where the probability{of} is at least **{share}**{width}, by {title}: of 1,000 cases "
-        f"**{acted.value:,.0f}** ({acted.low:,.0f} to {acted.high:,.0f}) are acted on. That finds "
+        f"**{acted.value:,.0f}**{exact} are acted on. That finds "
         f"{percent(outcome.recall.value, 0)} ({percents(outcome.recall, 0)}) of all events; of the cases acted on, "
         f"{percent(outcome.precision.value, 0)} ({percents(outcome.precision, 0)}) have the event.{_mean_cost(outcome)}"
+        f"{_ties(found)}"
     )
 
 
@@ -152,38 +155,48 @@ def _mean_cost(outcome: Outcome) -> str:
     return f" The mean cost of a case is {number(cost.value)} ({number(cost.low)} to {number(cost.high)})."
 
 
+def _ties(found: EventDecision) -> str:
+    if found.drawn == found.tied:
+        return ""
+    return (
+        f" {found.tied:,} test rows have exactly the probability of the threshold, and {found.drawn:,} of them, drawn "
+        f"at random, fill the capacity. The threshold alone acts on all {found.tied:,}."
+    )
+
+
 def _against_today(found: EventDecision) -> str:
     change, today = found.from_today, found.goal.today
     if change is None or today is None:
         return ""
-    against = f"today's threshold of {percent(today)} on the uncalibrated probability"
-    difference = f"difference {with_interval(change.cost)} a case"
-    if change.settled:
-        less = "less" if change.cost.value < 0 else "more"
-        part = f"**{percent(abs(found.saved), 0)} {less}** than" if math.isfinite(found.saved) else f"{less} than"
-        return f"That is {part} {against} ({difference})."
-    return f"Whether that is less or more than {against} costs is **undecided** ({difference})."
+    part = f", {percent(abs(found.share_saved), 0)}" if math.isfinite(found.share_saved) else ""
+    effect = on_costs(change.saved, "a case", part)
+    return f"Against today's threshold of {percent(today)} on the uncalibrated probability it {effect}."
 
 
 def _against_raw(found: EventDecision) -> str:
-    change = found.from_raw
+    change, raw = found.from_raw, found.cut_of_raw
+    against = ""
+    if raw is None:
+        against = f"The uncalibrated probability reaches {_asked(found)} at no threshold, and acts on no case. "
+    elif found.goal.basis not in ("costs", "threshold"):
+        against = f"The uncalibrated probability has {_asked(found)} at a threshold of {percent(raw.value)}. "
     if not change.changed.value:
-        return (
-            "Calibration changes **no decision**: the uncalibrated probability reaches this threshold in the same rows."
-        )
-    lead = (
-        f"Calibration changes **{percent(change.changed.value)}** ({percents(change.changed)}) of the decisions at "
-        f"this threshold: {_raised(change.newly_acted.value, change.no_longer_acted.value)}. "
+        return f"{against}Calibration changes **no decision**: both thresholds act on the same rows."
+    return (
+        f"{against}Calibration changes **{percent(change.changed.value)}** ({percents(change.changed)}) of the "
+        f"decisions: of 1,000 cases {_moved(change.newly_acted.value, change.no_longer_acted.value)}. "
+        f"That {on_costs(change.saved, 'a case')}."
     )
-    interval = f"{with_interval(change.cost)} a case"
-    if not change.settled:
-        return f"{lead}Whether that saves costs or adds to them is undecided ({interval})."
-    return f"{lead}That {'saves' if change.cost.value < 0 else 'adds'} costs ({interval})."
 
 
-def _raised(newly: float, no_longer: float) -> str:
-    both = [(newly, "of the cases are now acted on"), (no_longer, "no longer")]
-    return " and ".join(f"{percent(share)} {what}" for share, what in both if share)
+def _asked(found: EventDecision) -> str:
+    return f"a {found.goal.basis} of {round_percent(found.goal.value)}"
+
+
+def _moved(newly: float, no_longer: float) -> str:
+    if newly and no_longer:
+        return f"{number(newly)} are acted on that were not, and {number(no_longer)} no longer"
+    return f"{number(newly)} more are acted on" if newly else f"{number(no_longer)} fewer are acted on"
 
 
 def rule(session: OpenSession, found: EventDecision) -> EventCut:
@@ -197,11 +210,12 @@ def rule(session: OpenSession, found: EventDecision) -> EventCut:
 def numbers(found: EventDecision) -> None:
     """What each rule leads to, per 1,000 cases, in a table; and which rows were used."""
     rules = [(f"calibrated, {percent(found.cut.value)}", found.outcome)]
-    rules += [(f"uncalibrated, {percent(found.cut.value)}", found.raw)]
+    of_raw = "no threshold" if found.cut_of_raw is None else percent(found.cut_of_raw.value)
+    rules += [(f"uncalibrated, {of_raw}", found.raw)]
     if found.today is not None and found.goal.today is not None:
         rules += [(f"today: uncalibrated, {percent(found.goal.today)}", found.today)]
     outcome_table(rules)
-    st.caption(_used(found) + _raw_cut(found.raw_cut))
+    st.caption(_used(found) + _recalibrated(found.recalibrated))
 
 
 def outcome_table(rules: list[tuple[str, Outcome]]) -> None:
@@ -267,7 +281,7 @@ def _used(found: EventDecision) -> str:
     return f"Judged on {events}. Brackets are 95\u00a0% intervals."
 
 
-def _raw_cut(cut: RecalibratedCut | None) -> str:
+def _recalibrated(cut: RecalibratedCut | None) -> str:
     if cut is None:
         return ""
     return (
@@ -277,4 +291,6 @@ def _raw_cut(cut: RecalibratedCut | None) -> str:
 
 
 def _counts(interval: Interval) -> str:
+    if interval.low == interval.high:
+        return f"{interval.value:,.0f}"
     return f"{interval.value:,.0f} [{interval.low:,.0f}, {interval.high:,.0f}]"

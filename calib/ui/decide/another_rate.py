@@ -19,11 +19,12 @@ from calib.decisions.shifted_decision import ShiftedClasses, ShiftedDecision, cu
 from calib.diagnostics.judged_decisions import classes_shifted, rates_of_rows
 from calib.engine import Data
 from calib.errors import CalibrationError
-from calib.formatting import class_in_words, number, percent, plural, with_interval
+from calib.formatting import class_in_words, number, percent, plural
 from calib.numerics import Floats
 from calib.ui import widgets
 from calib.ui.compare.answer import choose_one
 from calib.ui.decide import act, class_costs
+from calib.ui.decide.costs import on_costs
 from calib.ui.export.view import offer_decision, uploaded_rows
 from calib.ui.fits import ShownFit, ready, rows_to_predict
 from calib.ui.session import OpenSession, current_session
@@ -172,17 +173,13 @@ def _event_words(name: str, fit: ShownFit, found: ShiftedDecision, rate: NewRate
         f"**{moved:,.0f}** are acted on; with the old threshold it would be {kept:,.0f}, and at the old rate it is "
         f"{now:,.0f}."
     )
-    gain = found.gain
-    if not gain.changed.value:
+    change = found.change
+    if not change.changed.value:
         st.markdown("That is a **tie**: both thresholds decide alike on every test row.")
         return
-    interval = f"{with_interval(gain.cost)} a case"
-    if not gain.settled:
-        st.markdown(f"Whether the new threshold costs less than the old one is **undecided** ({interval}).")
-        return
-    same, word = found.kept.cost, "less" if gain.cost.value < 0 else "more"
-    part = f"{percent(abs(gain.cost.value) / same.value, 0)} {word}" if same is not None and same.value > 0 else word
-    st.markdown(f"The new threshold costs **{part}** than the old one would ({interval}).")
+    same = found.kept.cost
+    part = f", {percent(abs(change.saved.value) / same.value, 0)}" if same is not None and same.value > 0 else ""
+    st.markdown(f"Against the old one, the new threshold {on_costs(change.saved, 'a case', part)}.")
 
 
 def _cut_of(found: ShiftedDecision, costs: Costs, rate: float) -> str:
@@ -278,17 +275,13 @@ def _class_words(fit: ShownFit, found: ShiftedClasses) -> None:
         why = " These are the rates of the calibration rows: enter the new ones below." if same else ""
         st.markdown(f"A **tie**: at these rates no decision of {fit.title} changes.{why}")
         return
-    kept, moved, gain = found.kept.cost, found.moved.cost, found.gain
-    lead = (
+    kept, moved = found.kept.cost, found.moved.cost
+    st.markdown(
         f"At the new rates **{percent(found.changed.value)}** ({percents(found.changed)}) of the decisions "
         f"of {fit.title} change. Of 1,000 rows the cost is **{number(1000 * moved.value)}**, and "
-        f"**{number(1000 * kept.value)}** if the decisions stay"
+        f"**{number(1000 * kept.value)}** if the decisions stay: changing them "
+        f"{on_costs(class_costs.of_thousand(found.saved), class_costs.OF_ROWS)}."
     )
-    difference = f"difference {class_costs.thousand(gain)}"
-    if gain.low <= 0.0 <= gain.high:
-        st.markdown(f"{lead}; whether that is less or more is **undecided** ({difference}).")
-    else:
-        st.markdown(f"{lead}: **{'less' if gain.value < 0 else 'more'}** ({difference}).")
 
 
 def _class_table(found: ShiftedClasses) -> None:

@@ -14,11 +14,12 @@ from calib.decisions.class_costs import ClassDecision
 from calib.decisions.rules import HAND_OVER, HANDED_OVER, CostMatrix
 from calib.diagnostics.judged_decisions import CostsBeside, costs_beside_raw
 from calib.errors import CalibrationError
-from calib.formatting import brackets, class_in_words, number, percent, plural, safe_cell
+from calib.formatting import class_in_words, number, percent, plural, safe_cell, with_interval
 from calib.metrics.bootstrap import Interval
 from calib.numerics import Floats
 from calib.ui import widgets
 from calib.ui.compare.answer import choose_one
+from calib.ui.decide.costs import on_costs
 from calib.ui.export.view import offer_decision
 from calib.ui.fits import RAW, ShownFit, ready, rows_to_predict
 from calib.ui.session import OpenSession
@@ -30,6 +31,7 @@ MOST_IN_MATRIX = 20
 EDITOR = "decide/cost matrix"
 HAND_OVER_COST = "decide/cost of handing over"
 MOST_MOVED = 10
+OF_ROWS = "on 1,000 rows"
 CELL = 78
 """Pixels of a column of costs."""
 
@@ -201,24 +203,19 @@ def words(fit: ShownFit, found: CostsBeside, zero_one: bool) -> None:
 
 
 def _compared(one: ClassDecision) -> str:
-    cost, plain, difference = (1000.0 * part.value for part in (one.cost, one.plain, one.difference))
-    lead = f"Of 1,000 rows the cost is **{number(cost)}** instead of **{number(plain)}**"
-    if one.difference.low <= 0.0 <= one.difference.high:
-        return f"{lead}; whether that is less or more is **undecided** (difference {thousand(one.difference)})."
-    word = "less" if difference < 0 else "more"
-    share = f"{percent(abs(difference) / plain, 0)} {word}" if plain > 0 else word
-    return f"{lead}: **{share}** (difference {thousand(one.difference)})."
+    cost, plain, saved = (1000.0 * part.value for part in (one.cost, one.plain, one.saved))
+    part = f", {percent(abs(saved) / plain, 0)}" if plain > 0 else ""
+    return (
+        f"Of 1,000 rows the cost is **{number(cost)}** instead of **{number(plain)}**. That "
+        f"{on_costs(of_thousand(one.saved), OF_ROWS, part)}."
+    )
 
 
 def _against_raw(found: CostsBeside) -> str:
-    change = found.change
     raw = f"{number(1000.0 * found.raw.cost.value)} of the raw model"
     if not (found.method.actions != found.raw.actions).any():
         return f"Calibration changes **no decision**: the costs are a tie with the {raw}."
-    against = f"1,000 rows change by {thousand(change)} from the {raw}"
-    if change.low <= 0.0 <= change.high:
-        return f"Whether calibration makes decisions cheaper is **undecided** ({against})."
-    return f"Calibration makes decisions **{'cheaper' if change.value < 0 else 'dearer'}** ({against})."
+    return f"Calibration {on_costs(of_thousand(found.saved), OF_ROWS)}, beside the {raw}."
 
 
 def numbers(raw: ShownFit, fit: ShownFit, found: CostsBeside) -> None:
@@ -259,7 +256,11 @@ def moved(names: tuple[str, ...], found: CostsBeside) -> None:
         st.caption(f"{plural(len(found.moved) - MOST_MOVED, 'other pair')} with {plural(rest, 'row')} are left out.")
 
 
+def of_thousand(interval: Interval) -> Interval:
+    """A mean over rows as a sum over 1,000 rows."""
+    return Interval(*(1000.0 * part for part in interval))
+
+
 def thousand(interval: Interval) -> str:
     """A mean over rows as a number of 1,000 rows, with its interval."""
-    value, low, high = (1000.0 * part for part in interval)
-    return f"{number(value)} {brackets(low, high)}"
+    return with_interval(of_thousand(interval))

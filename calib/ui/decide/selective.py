@@ -17,6 +17,7 @@ from calib.diagnostics.risk_coverage import (
     answerable,
     order_qualities,
     risk_coverage,
+    usual_error,
 )
 from calib.engine import Data
 from calib.evaluation.comparison_table import NEGLIGIBLE
@@ -24,14 +25,13 @@ from calib.formatting import listed, number, percent, plural, round_percent, sig
 from calib.plots.decisions import answerable_chart, risk_diagram
 from calib.ui import widgets
 from calib.ui.compare.answer import ANSWER_COSTS, choose_one
+from calib.ui.decide.costs import on_costs
 from calib.ui.export.view import offer_decision
 from calib.ui.fits import ShownFit, ready, rows_to_predict
 from calib.ui.session import OpenSession
 from calib.ui.text import percents
 from calib.ui.widgets import several, show_table
 
-ACCEPTED = 2.0
-"""Percent of error to begin with."""
 MOST_DRAWN = 5
 CURVES_PIXELS, ANSWERS_PIXELS = 590, 410
 """Both and the menu fill a window of 1500 pixels; in narrower ones they stand one above the other."""
@@ -41,7 +41,7 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     """Selective prediction at an accepted error."""
     said = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        accepted = accepted_error()
+        accepted = accepted_error(curve_of(fits[0]))
         closer = choose_one(fits, "decide")
     with said:
         words(closer, accepted)
@@ -60,10 +60,11 @@ def curve_of(fit: ShownFit) -> RiskCoverage:
     return ready(("risk", fit.key), f"the risk-coverage curve of {fit.title}", risk_coverage, *rows)
 
 
-def accepted_error() -> float:
-    """Let the visitor say which share of wrong answers is acceptable."""
+def accepted_error(raw: RiskCoverage) -> float:
+    """Let the visitor say which share of wrong answers is acceptable; to begin with, one that the raw model allows."""
+    begin = 100.0 * usual_error(raw)
     percent = st.number_input(
-        "Error you accept among the inputs answered, in %", 0.0, 100.0, ACCEPTED, 0.5, key="risk/accepted",
+        "Error you accept among the inputs answered, in %", 0.0, 100.0, begin, 0.5, key="risk/accepted",
         persist_state="session", width=330, format="%g",
         help="Inputs whose confidence is too low are not answered: they go to a person, or to a better model.",
     )  # fmt: skip
@@ -259,8 +260,8 @@ def costs(session: OpenSession, fit: ShownFit) -> None:
     st.markdown(
         f"Answer where the confidence is at least **{_threshold(rule.threshold)}**: {percent(found.coverage.value)} of "
         f"rows, with {percent(found.error.value)} ({percents(found.error)}) error. A "
-        f"row costs {with_interval(found.cost)}; answering all costs {with_interval(found.cost_answering)}, so that "
-        f"handing over saves {with_interval(found.saved)}."
+        f"row costs {with_interval(found.cost)}; answering all costs {with_interval(found.cost_answering)}. Handing "
+        f"over {on_costs(found.saved, 'a row')}."
     )
     offer_decision(session, fit, "costs", rule)
     st.caption(

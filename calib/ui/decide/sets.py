@@ -10,7 +10,8 @@ import streamlit as st
 
 from calib.decisions.conformal import Score, fewest_rows
 from calib.diagnostics.judged_decisions import SetsBeside, sets_beside_raw
-from calib.formatting import brackets, number, percent, plural
+from calib.evaluation.evaluation import Evaluation
+from calib.formatting import brackets, number, percent, plural, round_percent
 from calib.metrics.bootstrap import Interval
 from calib.plots.decisions import set_sizes
 from calib.ui import widgets
@@ -27,6 +28,7 @@ READING = (
     "difficult rows. RAPS: APS with a penalty on long sets. APS and RAPS are randomised by a number drawn from the row "
     "itself, so that a row always has the same set."
 )
+COVERAGES = (0.9, 0.95, 0.99)
 WORST = 30
 """Classes in the table of coverage by class, the least covered first."""
 
@@ -36,7 +38,7 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     able = [fit for fit in fits if fit.calibrator.gives_probabilities]
     said = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        options = wanted()
+        options = wanted(usual_coverage(fits[0].evaluation))
     fit = choose_one(able, "decide")
     found = sets_of(session, fits[0], fit, options)
     with said:
@@ -46,11 +48,17 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     offer_decision(session, fit, "sets", sets=found.method.made)
 
 
-def wanted() -> tuple[float, Score, bool]:
+def usual_coverage(raw: Evaluation) -> float:
+    """A coverage to begin with: above the accuracy, which the most probable class has alone, where rows suffice."""
+    accuracy, n = float(raw.correct.mean()), len(raw) // 2
+    return next((share for share in COVERAGES if share > accuracy and n >= fewest_rows(1.0 - share)), COVERAGES[0])
+
+
+def wanted(begin: float) -> tuple[float, Score, bool]:
     """Let the visitor say which coverage sets shall have, by which score, and whether within each class."""
     coverage = st.number_input(
-        "Sets hold the label in, % of rows", 50.0, 99.9, 90.0, 1.0, key="sets/coverage", persist_state="session",
-        width=230, format="%g", help="The promise holds on average over rows that come as the test rows do.",
+        "Sets hold the label in, % of rows", 50.0, 99.9, 100.0 * begin, 1.0, key="sets/coverage",
+        persist_state="session", width=230, format="%g", help="The promise holds on average over rows that come as the test rows do.",
     )  # fmt: skip
     score = segments("Score", NAMES, "lac", "sets/score", help=READING)
     per_class = st.toggle(
@@ -71,13 +79,15 @@ def words(title: str, found: SetsBeside, alpha: float) -> None:
     """What sets hold, how often they hold the label, and what calibration changes."""
     one, made = found.method.found, found.method.made
     expected = ""
-    if one.expected is not None:
+    if made.top_alone:
+        expected = ": the most probable class alone does that"
+    elif one.expected is not None:
         expected = f"; on so many rows {percent(one.expected[0])} to {percent(one.expected[1])} is expected"
     st.markdown(
         f"Sets of {title} hold **{number(one.mean_size.value)} classes** {_ends(one.mean_size)} on average. They hold "
         f"the label in **{percent(one.coverage.value)}** ({percents(one.coverage)}) of rows, where "
-        f"{percent(1 - alpha, 0)} was asked for{expected}. {percent(one.single.value)} hold one class alone, and "
-        f"{percent(one.empty.value)} ({percents(one.empty)}) are empty. {_change(found)}"
+        f"{round_percent(1 - alpha)} was asked for{expected}. {percent(one.single.value)} hold one class alone. "
+        f"{_change(found)}"
     )
     if made.per_class and len(made.always):
         st.warning(
@@ -106,8 +116,7 @@ def picture(raw: ShownFit, fit: ShownFit, found: SetsBeside) -> None:
         ("set sizes", fit.key, made.alpha, made.score, made.per_class),
         partial(set_sizes, shown),
         "set-sizes",
-        "The share of rows whose set holds so many classes. A set with one class is an answer; an empty one says that "
-        "every class is stranger than promised, and such a row is best handed over.",
+        "The share of rows whose set holds so many classes. A set with one class is an answer.",
     )
     st.caption(f"{found.method.said()} {made.said()}")
 
