@@ -55,7 +55,7 @@ def decide(
     *,
     costs: Costs | None = None,
     threshold: float | None = None,
-    capacity: tuple[int, int] | None = None,
+    capacity: tuple[float, float] | None = None,
     recall: float | None = None,
     precision: float | None = None,
     search: bool = False,

@@ -161,7 +161,7 @@ def answerable(curve: RiskCoverage, risk: float) -> Answerable:
 
 
 def usual_error(curve: RiskCoverage) -> float:
-    """An error to begin with: the smallest of 0.1, 0.2, 0.5, 1, 2, ... 100 % at which half of the inputs can be answered.
+    """An error to begin with: the smallest of 0.1, 0.2, 0.5, 1, ... 100 % with half of the inputs answered.
 
     Examples
     --------

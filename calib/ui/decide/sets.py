@@ -58,7 +58,8 @@ def wanted(begin: float) -> tuple[float, Score, bool]:
     """Let the visitor say which coverage sets shall have, by which score, and whether within each class."""
     coverage = st.number_input(
         "Sets hold the label in, % of rows", 50.0, 99.9, 100.0 * begin, 1.0, key="sets/coverage",
-        persist_state="session", width=230, format="%g", help="The promise holds on average over rows that come as the test rows do.",
+        persist_state="session", width=230, format="%g",
+        help="The promise holds on average over rows that come as the test rows do.",
     )  # fmt: skip
     score = segments("Score", NAMES, "lac", "sets/score", help=READING)
     per_class = st.toggle(
