@@ -1,7 +1,6 @@
 """How fast the calibrators are and what they score, each beside a plain reference or the papers' own numbers.
 
-Importing this package holds the numeric libraries to one thread and keeps TensorFlow's start-up log out of the tables,
-before any of them loads.
+Importing this package holds the numeric libraries to one thread before any of them loads.
 """
 
 import os
@@ -9,7 +8,3 @@ import os
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-
-from calib.isolation.logs import quiet_start
-
-quiet_start()

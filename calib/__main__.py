@@ -8,12 +8,10 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 from calib.cli import main  # noqa: E402
-from calib.isolation.logs import quiet_start  # noqa: E402
 
 
 def run() -> int:
     """The command ``calib``; returns the exit status."""
-    quiet_start()
     return main()
 
 

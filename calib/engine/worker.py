@@ -19,7 +19,7 @@ from calib.base import Calibrator, Progress
 from calib.calibrators.backend import cpu_description
 from calib.engine.shared import dumps
 from calib.errors import CalibrationError, FitCancelled, UnexpectedError, reason
-from calib.isolation.logs import quiet_start, trace, without_data
+from calib.isolation.logs import trace, without_data
 from calib.registry import calibrator
 from calib.top_k import fit_top_k
 
@@ -89,7 +89,6 @@ def dask_setup(worker: Any) -> None:
 
     Fits give way to pages: what a page waits for is computed at the server's own priority.
     """
-    quiet_start()
     without_data()
     if hasattr(os, "nice") and "page" not in worker.state.total_resources:
         os.nice(10)

@@ -13,7 +13,6 @@ import os
 import platform
 import struct
 import sys
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,9 +76,10 @@ def by_argument(pid: int) -> dict[str, tuple[Numbers, int, int, tuple[int, ...]]
 ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 EPERM, ENOSYS = 1, 38
 
-PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 22, 38
+PR_SET_PDEATHSIG, PR_GET_SECCOMP, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 21, 22, 38
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
 SIGKILL = 9
+FILTER, CLOSED_FILES = "a filter of system calls", "a closed file system"
 
 
 @dataclass(frozen=True)
@@ -107,16 +107,23 @@ def readable_folders() -> list[str]:
     return sorted({os.path.realpath(folder) for folder in (*wanted, *system) if os.path.exists(folder)})
 
 
-def restrict(limits: Limits, folders: Sequence[str]) -> list[str]:
+def missing_protections() -> list[str]:
+    """What this system cannot keep readers from, in words; empty where all of it holds."""
+    if sys.platform != "linux":
+        return ["a limit of memory", FILTER, CLOSED_FILES]
+    library = ctypes.CDLL(None)
+    filtered = platform.machine() in AUDIT and library.prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0
+    closed = _landlock_version(library) > 0
+    return [name for name, there in ((FILTER, filtered), (CLOSED_FILES, closed)) if not there]
+
+
+def restrict(limits: Limits) -> None:
     """Give up, for good, everything that reading a file does not need; called with one thread.
 
-    Parameters
-    ----------
-    folders : what may still be opened for reading.
-
-    Returns
-    -------
-    The protections that this system does not have.
+    Raises
+    ------
+    OSError
+        If the kernel refuses a protection that it has.
     """
     import resource  # of POSIX
 
@@ -125,28 +132,22 @@ def restrict(limits: Limits, folders: Sequence[str]) -> list[str]:
     resource.setrlimit(resource.RLIMIT_FSIZE, (limits.output, limits.output))
     resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
     if sys.platform != "linux":
-        return ["a limit of memory", "a filter of system calls", "a closed file system"]
-    space = _address_space() + limits.memory
+        return
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    space = pages * os.sysconf("SC_PAGESIZE") + limits.memory
     resource.setrlimit(resource.RLIMIT_AS, (space, space))
     library = ctypes.CDLL(None, use_errno=True)
     _call(library.prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
     _call(library.prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    missing = []
-    try:
-        _landlock(library, folders)
-    except OSError:
-        missing.append("a closed file system")
+    missing = missing_protections()
+    if CLOSED_FILES not in missing:
+        _close_files(library)
     _call(library.capset, struct.pack("Ii", 0x20080522, 0), bytes(24))  # root without its privileges; version 3
-    try:
-        _filter(library, filter_program(platform.machine(), os.getpid()))
-    except OSError:
-        missing.append("a filter of system calls")
-    return missing
-
-
-def _address_space() -> int:
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    return pages * os.sysconf("SC_PAGESIZE")
+    if FILTER not in missing:
+        steps = filter_program(platform.machine(), os.getpid())
+        program = ctypes.create_string_buffer(steps)
+        header = struct.pack("HxxxxxxP", len(steps) // 8, ctypes.addressof(program))
+        _call(library.prctl, PR_SET_SECCOMP, 2, ctypes.c_char_p(header), 0, 0)
 
 
 def _call(function: object, *arguments: object) -> int:
@@ -156,45 +157,35 @@ def _call(function: object, *arguments: object) -> int:
     return result
 
 
-def _landlock(library: ctypes.CDLL, folders: Iterable[str]) -> None:
-    """Reading below some folders and nothing else of the file system; where known, no port and no signal either."""
-    version = _call(library.syscall, LANDLOCK_CREATE, None, ctypes.c_size_t(0), 1)
+def _landlock_version(library: ctypes.CDLL) -> int:
+    """What the kernel knows of Landlock, from 1 on; less where it has none."""
+    return int(library.syscall(LANDLOCK_CREATE, None, ctypes.c_size_t(0), 1))
+
+
+def _close_files(library: ctypes.CDLL) -> None:
+    """Leave the reading of :func:`readable_folders`, and where Landlock knows of them no port and no signal either."""
+    version = _landlock_version(library)
     access = (1 << (13 if version == 1 else 14 if version == 2 else 15)) - 1
     ruleset = struct.pack("QQQ", access, 3 if version >= 4 else 0, 3 if version >= 6 else 0)
     size = 8 if version < 4 else 16 if version < 6 else 24
     rules = _call(library.syscall, LANDLOCK_CREATE, ruleset, ctypes.c_size_t(size), 0)
-    try:
-        for folder in folders:
-            path = os.open(folder, os.O_PATH | os.O_CLOEXEC)
-            try:
-                allowed = (1 << 2) | ((1 << 3) if os.path.isdir(folder) else 0)  # read files, and list folders
-                _call(library.syscall, LANDLOCK_ADD, rules, 1, struct.pack("=Qi", allowed, path), 0)
-            finally:
-                os.close(path)
-        _call(library.syscall, LANDLOCK_RESTRICT, rules, 0)
-    finally:
-        os.close(rules)
-
-
-def _filter(library: ctypes.CDLL, steps: bytes) -> None:
-    """Have the kernel look at each system call; OSError where there is no program for this machine."""
-    if not steps:
-        raise OSError(ENOSYS, os.strerror(ENOSYS))
-    program = ctypes.create_string_buffer(steps)
-    header = struct.pack("HxxxxxxP", len(steps) // 8, ctypes.addressof(program))
-    _call(library.prctl, PR_SET_SECCOMP, 2, ctypes.c_char_p(header), 0, 0)
+    for folder in readable_folders():
+        path = os.open(folder, os.O_PATH | os.O_CLOEXEC)
+        allowed = (1 << 2) | ((1 << 3) if os.path.isdir(folder) else 0)  # read files, and list folders
+        _call(library.syscall, LANDLOCK_ADD, rules, 1, struct.pack("=Qi", allowed, path), 0)
+        os.close(path)
+    _call(library.syscall, LANDLOCK_RESTRICT, rules, 0)
+    os.close(rules)
 
 
 def filter_program(machine: str, pid: int) -> bytes:
-    """The classic BPF program of the seccomp filter; empty for a machine whose system calls are not known.
+    """The classic BPF program of the seccomp filter.
 
     Parameters
     ----------
-    machine : as :func:`platform.machine` gives it.
+    machine : one of :data:`AUDIT`.
     pid : of the process.
     """
-    if machine not in AUDIT:
-        return b""
     column = list(AUDIT).index(machine)
     load, equal, under_mask, give = 0x20, 0x15, 0x54, 0x06
 

@@ -22,7 +22,7 @@ from typing import Any
 from calib.errors import CalibrationError, DataError, Finding
 from calib.isolation.codec import RequestReader, write_answer
 from calib.isolation.logs import trace
-from calib.isolation.sandbox import Limits, readable_folders, restrict
+from calib.isolation.sandbox import missing_protections, restrict
 
 STARTED = b"s"
 STATUS = struct.Struct("<i")
@@ -62,7 +62,6 @@ class Reader:
 
 def serve(control: socket.socket) -> None:
     """Make readers and say how each ended, until the app closes the connection on which it asks for them."""
-    folders = readable_folders()
     selector = selectors.DefaultSelector()
     selector.register(control, selectors.EVENT_READ)
     while True:
@@ -74,7 +73,7 @@ def serve(control: socket.socket) -> None:
             request, descriptors, _, _ = socket.recv_fds(control, 1, MOST_FILES + 3)
             if not request:
                 return
-            reader = _start(descriptors, folders)
+            reader = _start(descriptors)
             for end in (reader.connection, reader.alive):
                 selector.register(end, selectors.EVENT_READ, reader)
         for reader in ended:
@@ -88,12 +87,12 @@ def serve(control: socket.socket) -> None:
             os.close(reader.alive)
 
 
-def _start(descriptors: list[int], folders: list[str]) -> Reader:
+def _start(descriptors: list[int]) -> Reader:
     """Make a reader of a connection, a request, an empty file for the answer, and files."""
     alive, held = os.pipe()
     pid = os.fork()
     if pid == 0:
-        _read_and_end(descriptors[1:], held, folders)
+        _read_and_end(descriptors[1:], held)
     for descriptor in (*descriptors[1:], held):
         os.close(descriptor)
     connection = socket.socket(fileno=descriptors[0])
@@ -102,13 +101,13 @@ def _start(descriptors: list[int], folders: list[str]) -> Reader:
     return Reader(pid, connection, alive)
 
 
-def _read_and_end(descriptors: list[int], held: int, folders: list[str]) -> None:
+def _read_and_end(descriptors: list[int], held: int) -> None:
     """All that a reader does; it never returns."""
     status = FAULT
     try:
         _let_go_of_all_but([*descriptors, held])
         request, answer, *files = descriptors
-        write_answer(answer, _outcome(request, files, folders))
+        write_answer(answer, _outcome(request, files))
         status = 0
     finally:
         os._exit(status)
@@ -125,13 +124,13 @@ def _let_go_of_all_but(descriptors: list[int]) -> None:
         first = kept + 1
 
 
-def _outcome(request: int, files: list[int], folders: list[str]) -> tuple[Any, Raised | None, str | None]:
+def _outcome(request: int, files: list[int]) -> tuple[Any, Raised | None, str | None]:
     """What the task gives, or the error for people that it raises, or the traceback of a fault of ours."""
     try:
         with os.fdopen(request, "rb") as asked:
             reader = RequestReader(asked, files)
             (task, arguments), limits = reader.load(), reader.load()
-        restrict(limits, folders)
+        restrict(limits)
         return task(*arguments), None, None
     except DataError as error:
         return None, Raised(str(error), tuple(error.findings)), None
@@ -144,21 +143,6 @@ def _outcome(request: int, files: list[int], folders: list[str]) -> tuple[Any, R
         return None, None, trace(error)
 
 
-def missing_protections(folders: list[str]) -> str:
-    """What this system cannot keep readers from, found out by one that reads nothing."""
-    receiving, giving = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os.write(giving, " and ".join(restrict(Limits(1 << 30, 60, 1 << 20), folders)).encode())
-        finally:
-            os._exit(0)
-    os.close(giving)
-    os.waitpid(pid, 0)
-    with os.fdopen(receiving) as answer:
-        return answer.read()
-
-
 def main() -> None:
     """Load what readers need, and serve."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole terminal; the app ends us
@@ -168,8 +152,8 @@ def main() -> None:
             importlib.import_module(module)
     gc.collect()
     gc.freeze()
-    if missing := missing_protections(readable_folders()):
-        print(f"calib: on this system readers of uploads are without {missing}.", file=sys.stderr)
+    if missing := missing_protections():
+        print(f"calib: on this system readers of uploads are without {' and '.join(missing)}.", file=sys.stderr)
     serve(control)
 
 

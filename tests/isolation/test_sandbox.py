@@ -14,7 +14,16 @@ from pathlib import Path
 import pytest
 
 from calib.isolation.client import isolated
-from calib.isolation.sandbox import ALLOWED, AUDIT, FILE_COMMANDS, by_argument, filter_program
+from calib.isolation.sandbox import (
+    ALLOWED,
+    AUDIT,
+    CLOSED_FILES,
+    FILE_COMMANDS,
+    FILTER,
+    by_argument,
+    filter_program,
+    missing_protections,
+)
 from tests.conftest import ROOT
 from tests.isolation import misbehaving
 
@@ -127,8 +136,12 @@ def test_the_numbers_are_those_of_the_kernel(machine):
         assert kernel.get(name) == numbers[column], name
 
 
-def test_an_unknown_machine_has_no_filter():
-    assert filter_program("riscv64", 1) == b""
+@linux
+def test_what_is_missing_is_known(monkeypatch):
+    monkeypatch.setattr(platform, "machine", lambda: "riscv64")
+    assert FILTER in missing_protections()
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert missing_protections() == ["a limit of memory", FILTER, CLOSED_FILES]
 
 
 def run_bpf(program: bytes, data: bytes) -> int:
