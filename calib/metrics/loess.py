@@ -1,21 +1,15 @@
-"""Local quadratic regression (loess) of outcomes on risks, and the distances of its curve from the risks.
+"""Local quadratic regression (loess) of outcomes on risks.
 
 The curve is that of R's ``loess(y ~ p)`` with its defaults: span 0.75, degree 2, fitted at the corners of a k-d tree
-and interpolated between them (Cleveland and Grosse 1991). Risks are taken as they are, not as log-odds. The distances
-are the integrated calibration index and its kin (Austin and Steyerberg 2019).
+and interpolated between them (Cleveland and Grosse 1991). Risks are taken as they are, not as log-odds.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from calib.metrics.bootstrap import Resamples
-from calib.metrics.confidence import Bools
-from calib.metrics.linearised import Sample
-from calib.metrics.recalibration import weighted_quantile
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
 
 SPAN = 0.75
@@ -27,21 +21,8 @@ NEAR, FAR = 0.001, 0.999
 """Of the bandwidth: up to the first the weight is 1, from the second on it is 0."""
 RANK = 1e-12
 """Eigenvalues below this share of the largest are taken as 0, where a neighbourhood holds fewer than three risks."""
-SIMULATIONS = 500
-"""Sets of outcomes drawn from the risks, for what a calibrated model would have."""
 TINY = 1e-100
 """A column of a local fit with a smaller norm is taken as 0, so that nothing overflows."""
-GRID = 500
-"""Cells into which risks are put for resampling: of equal width, and of equal numbers of rows besides."""
-
-
-class Distances(NamedTuple):
-    """Distances |p - c(p)| of risks from a calibration curve, over the rows."""
-
-    ici: float
-    e50: float
-    e90: float
-    emax: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,10 +44,8 @@ class Loess:
 
     @classmethod
     def from_risks(cls, x: Floats, weights: Floats | Ints) -> Loess:
-        """The regression on (k,) increasing risks that as many rows have as the weights say."""
+        """The regression on (k,) increasing risks, at least two, that as many rows have as the weights say."""
         rows: Floats = np.asarray(weights, dtype=float)
-        if len(x) == 1:  # nothing to smooth
-            return cls(x, rows, x + np.array([-0.5, 0.5]), np.array([[1.0], [1.0], [0.0], [0.0]]))
         vertices = _vertices(x, rows)
         parts = [_local_fits(x, rows, vertices[b]) for b in blocks(len(vertices), 12 * len(x), MEMORY_ENTRIES)]
         return cls(x, rows, vertices, np.concatenate([np.concatenate(part) for part in zip(*parts, strict=True)]))
@@ -88,18 +67,6 @@ class Loess:
         found[rows, len(v) + cell] = width * t * (1 - t) ** 2
         found[rows, len(v) + cell + 1] = -width * t**2 * (1 - t)
         return found
-
-    def distances(self, outcome: Floats) -> Distances:
-        """Mean, median, 0.9 quantile and maximum of |p - c(p)| over the rows, for (k,) mean outcomes."""
-        return distances(self.x, self.at(self.x, outcome), self.weights)
-
-
-def distances(x: Floats, curve: Floats, weights: Floats) -> Distances:
-    """Distances of (k,) risks from a curve at them, over as many rows as the weights say."""
-    gap = np.abs(x - curve)
-    order = np.argsort(gap)
-    e50, e90 = weighted_quantile(gap[order], weights[order], np.array([0.5, 0.9]))
-    return Distances(float(weights @ gap / weights.sum()), float(e50), float(e90), float(gap[order[-1]]))
 
 
 def _vertices(x: Floats, weights: Floats) -> Floats:
@@ -158,57 +125,3 @@ def _local_fits(x: Floats, weights: Floats, vertices: Floats) -> tuple[Floats, F
     inverse /= size[:, :, None] * size[:, None, :]
     operator = np.einsum("vab,bvk->avk", inverse[:, :2], weighted)
     return operator[0], operator[1] / width
-
-
-def narrow_cells(risk: Floats) -> Ints:
-    """Numbers of narrow cells of (n,) risks, rising with the risk; a cell of its own for each of few different risks.
-
-    Cells are neither wider than 1/500 of the range nor hold more than 1/500 of the rows, ties aside.
-    """
-    distinct, index = np.unique(risk, return_inverse=True)
-    if len(distinct) <= 2 * GRID:
-        return index
-    edges = np.unique(
-        np.r_[np.linspace(distinct[0], distinct[-1], GRID + 1), np.quantile(risk, np.arange(GRID) / GRID)]
-    )
-    return np.unique(np.searchsorted(edges[1:-1], risk, side="right"), return_inverse=True)[1]
-
-
-def calibrated_distances(risk: Floats, sample: Sample, cell: Ints, loess: Loess, random_state: int) -> Floats:
-    """Distances (m, 4) where outcomes are drawn from the risks, row by row and independently."""
-    generator = np.random.default_rng(random_state)
-    w = sample.weights
-    counts = np.maximum(np.rint(w), 1).astype(np.int64) if sample.kind == "frequency" else None
-    found = np.empty((SIMULATIONS, 4))
-    for draw in found:
-        if counts is None:
-            drawn = w * (generator.random(len(risk)) < risk)
-        else:
-            drawn = w * generator.binomial(counts, risk) / counts
-        draw[:] = loess.distances(np.bincount(cell, weights=drawn) / loess.weights)
-    return found
-
-
-def resampled_distances(
-    event: Bools, sample: Sample, cell: Ints, x: Floats, n_resamples: int, random_state: int
-) -> Floats:
-    """Distances (n_resamples, 4) in resamples of rows or of whole clusters, with the curve fitted anew."""
-    w, n_cells = sample.weights, len(x)
-    if not n_resamples:
-        return np.empty((0, 4))
-
-    def distances(sums: Floats) -> Floats:
-        found = np.empty((len(sums), 4))
-        for draw, (rows, events) in zip(found, sums, strict=True):
-            held = rows > 0
-            draw[:] = Loess.from_risks(x[held], rows[held]).distances(events[held] / rows[held])
-        return found
-
-    if sample.is_simple:  # cells and outcomes are all that is left of rows of equal weight
-        counts = np.bincount(cell + n_cells * event, weights=w, minlength=2 * n_cells)
-        drawn = np.random.default_rng(random_state).multinomial(round(w.sum()), counts / counts.sum(), n_resamples)
-        without, with_event = drawn[:, :n_cells].astype(float), drawn[:, n_cells:].astype(float)
-        return distances(np.stack([without + with_event, with_event], axis=1))
-    resamples = Resamples(len(event), n_resamples, random_state, sample.unit if sample.clustered else None)
-    sums = [resamples.groups.sums_by(cell, n_cells, part) for part in (w, w * event)]
-    return resamples.each(distances, np.stack(sums, axis=1))

@@ -12,7 +12,7 @@ import numpy as np
 
 from calib.metrics.confidence import Bools
 from calib.metrics.linearised import Sample
-from calib.numerics import Floats, sigmoid, softplus
+from calib.numerics import Floats, Ints, sigmoid, softplus
 
 MAX_STEPS = 100
 LARGE = 30.0
@@ -177,7 +177,7 @@ def spline_basis(log_odds: Floats, knots: Floats) -> Floats:
 
 
 def fit_spline(log_odds: Floats, event: Bools, sample: Sample, n_knots: int | None = None) -> Spline:
-    """Restricted cubic spline with 5 knots, or 3 where there are fewer than 100 events or non-events.
+    """Restricted cubic spline with 5 knots, or 3 where there are fewer than 100 events or non-events, by weight.
 
     Where quantiles repeat, or lie so close together that no fit is found, three knots are tried and then none.
 
@@ -187,7 +187,7 @@ def fit_spline(log_odds: Floats, event: Bools, sample: Sample, n_knots: int | No
     sample : of these rows.
     n_knots : 5 or 3, or None to choose.
     """
-    few = min(np.count_nonzero(event), np.count_nonzero(~event)) < EVENTS_OF_5
+    few = min(sample.weights @ event, sample.weights @ ~event) < EVENTS_OF_5
     tried = {5, 3} if n_knots is None and not few else {n_knots or 3}
     order = np.argsort(log_odds, kind="stable")
     flat = np.ptp(log_odds) == 0.0
@@ -201,7 +201,7 @@ def fit_spline(log_odds: Floats, event: Bools, sample: Sample, n_knots: int | No
     return Spline(knots, fit, fit.model_cov if sample.is_simple else fit.cov, sample.quantile())
 
 
-def weighted_quantile(values: Floats, weights: Floats, shares: Floats) -> Floats:
+def weighted_quantile(values: Floats, weights: Floats | Ints, shares: Floats) -> Floats:
     """Quantiles of sorted values, each repeated as often as its weight says; type 7 of Hyndman and Fan (1996).
 
     Parameters

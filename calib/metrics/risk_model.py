@@ -17,8 +17,17 @@ from calib.errors import CalibrationError
 from calib.formatting import listed, number, round_percent
 from calib.metrics.bootstrap import Interval, interval_of_draws
 from calib.metrics.confidence import Bools, check_pair, check_probs
+from calib.metrics.distances import (
+    FEW_RISKS,
+    Distances,
+    Smoother,
+    calibrated_distances,
+    distances,
+    narrow_cells,
+    resampled_distances,
+)
 from calib.metrics.linearised import NORMAL_FROM, Sample, check_sample
-from calib.metrics.loess import Distances, Loess, calibrated_distances, narrow_cells, resampled_distances
+from calib.metrics.loess import Loess
 from calib.metrics.recalibration import Recalibration, Spline, fit_spline, recalibrate_logistic
 from calib.metrics.risk_measures import (
     RiskMeasure,
@@ -92,7 +101,8 @@ class RiskCurve:
     ----------
     risk : (m,) grid, increasing.
     spline, low, high : (m,) restricted cubic spline on the log-odds, and its pointwise 95 % band.
-    loess : (m,) local quadratic regression on the risk, which ICI and its kin are of; it may leave [0, 1].
+    loess : (m,) local quadratic regression on the risk where ICI and its kin are distances from it; None where they
+        are of the spline or of groups, because loess leaves [0, 1] or is singular.
     n_knots : of the spline; 0 for a straight line in log-odds.
     edges : (k + 1,) edges of the histogram, from 0 to 1.
     with_event, without : (k,) rows with and without the event in its bins, sums of weights where there are any.
@@ -102,7 +112,7 @@ class RiskCurve:
     spline: Floats
     low: Floats
     high: Floats
-    loess: Floats
+    loess: Floats | None
     n_knots: int
     edges: Floats
     with_event: Floats | Ints
@@ -220,9 +230,11 @@ def risk_model(
     rate, mean_risk = sample.mean(event), sample.mean(risk)
     distinct, index = np.unique(risk, return_inverse=True)
     rows = np.bincount(index, weights=sample.weights)
-    loess = Loess.from_risks(distinct, rows)
     outcome = np.bincount(index, weights=sample.weights * event) / rows
-    family, cell_error = _distance_measures(risk, event, sample, loess.distances(outcome), n_resamples, random_state)
+    smoother = Smoother.suited(distinct, rows, outcome, floor)
+    exact = distances(distinct, smoother.through(distinct, rows)(outcome), rows)
+    family, cell_error = _distance_measures(risk, event, sample, exact, smoother, n_resamples, random_state)
+    loess = Loess.from_risks(distinct, rows) if smoother.kind == "loess" else None
     effective = sample.effective_rows(event)
     return RiskModelPanel(
         n=len(risk),
@@ -278,23 +290,32 @@ _FAMILY = (
     ("e90", "E90", "distance that nine of ten rows stay below"),
     ("emax", "Emax", "largest distance"),
 )
-_OF_CURVE = "|risk - curve| over the rows; the curve is loess (degree 2, span 0.75, as R's default) of y on p."
+_CURVES = {
+    "loess": "the curve is loess (degree 2, span 0.75, as R's default) of y on p",
+    "groups": f"the curve is the observed rate of each of at most {FEW_RISKS} different risks, too few for loess",
+    "spline": "the curve is a restricted cubic spline on the log-odds, because loess leaves [0, 1] or is singular",
+}
 
 
 def _distance_measures(
-    risk: Floats, event: Bools, sample: Sample, exact: Distances, n_resamples: int, random_state: int
+    risk: Floats,
+    event: Bools,
+    sample: Sample,
+    exact: Distances,
+    smoother: Smoother,
+    n_resamples: int,
+    random_state: int,
 ) -> tuple[list[RiskMeasure], float]:
     """ICI, E50, E90 and Emax, with what a calibrated model would have, and the error of the cells for them."""
     cell = narrow_cells(risk)
     w = sample.weights
     rows = np.bincount(cell, weights=w)
     x = np.bincount(cell, weights=w * risk) / rows
-    loess = Loess.from_risks(x, rows)
-    in_cells = loess.distances(np.bincount(cell, weights=w * event) / rows)
+    in_cells = distances(x, smoother.through(x, rows)(np.bincount(cell, weights=w * event) / rows), rows)
     error = float(np.max(np.abs(np.subtract(in_cells, exact)))) if len(x) < len(np.unique(risk)) else 0.0
     often = round_percent(0.95)
-    chance = np.quantile(calibrated_distances(risk, sample, cell, loess, random_state), [0.5, 0.95], axis=0)
-    draws = resampled_distances(event, sample, cell, x, n_resamples, random_state)
+    chance = np.quantile(calibrated_distances(risk, sample, cell, x, smoother, random_state), [0.5, 0.95], axis=0)
+    draws = resampled_distances(event, sample, cell, x, smoother, n_resamples, random_state)
     found = []
     for place, (key, title, meaning) in enumerate(_FAMILY):
         value, (median, most) = exact[place], chance[:, place]
@@ -304,8 +325,9 @@ def _distance_measures(
             RiskMeasure(
                 key, title, *known,
                 f"{said} at most {number(most)}",
-                f"{_OF_CURVE} Interval: percentiles of a bootstrap of {'clusters' if sample.clustered else 'rows'}; it "
-                "cannot reach 0 and sits high, so compare with what a calibrated model would have.",
+                f"|risk - curve| over the rows; {_CURVES[smoother.kind]}. Interval: percentiles of a bootstrap of "
+                f"{'clusters' if sample.clustered else 'rows'}; it cannot reach 0 and sits high, so compare with what "
+                "a calibrated model would have.",
                 (float(median), float(most)),
             )
         )  # fmt: skip
@@ -313,7 +335,7 @@ def _distance_measures(
 
 
 def _curve(
-    risk: Floats, event: Bools, sample: Sample, spline: Spline, loess: Loess, outcome: Floats, floor: float
+    risk: Floats, event: Bools, sample: Sample, spline: Spline, loess: Loess | None, outcome: Floats, floor: float
 ) -> RiskCurve:
     low, high = float(risk.min()), float(risk.max())
     first, last = log_odds_of(np.array([low, high]), floor).tolist()
@@ -323,7 +345,8 @@ def _curve(
     edges = np.unique(np.r_[np.linspace(0.0, 1.0, 101), sigmoid(np.linspace(-14.0, 14.0, 113))])
     place = np.clip(np.searchsorted(edges, risk, side="right") - 1, 0, len(edges) - 2)
     with_event, without = (np.bincount(place, sample.weights * part, len(edges) - 1) for part in (event, ~event))
-    return RiskCurve(grid, *fitted, loess.at(grid, outcome), len(spline.knots), edges, with_event, without)
+    beside = None if loess is None else loess.at(grid, outcome)
+    return RiskCurve(grid, *fitted, beside, len(spline.knots), edges, with_event, without)
 
 
 def _clipping(risk: Floats, event: Bools, sample: Sample, floor: float) -> Clipping:

@@ -60,7 +60,9 @@ def risk_model_diagram(
     view: View = EVENT,
     limits: Limits | None = None,
 ) -> go.Figure:
-    """Observed rate against predicted risk: spline with its 95 % band, and loess, over a histogram by outcome.
+    """Observed rate against predicted risk: spline with its 95 % band, and loess where distances are of it.
+
+    Beneath is a histogram by outcome.
 
     Parameters
     ----------
@@ -76,19 +78,19 @@ def risk_model_diagram(
         scale = "logit" if prefers_logit(curve) else "linear"
     limits = risk_limits([curve], scale) if limits is None else limits
     inside = (curve.risk >= limits[0]) & (curve.risk <= limits[1])
-    risk, spline, low, high, loess = (
-        part[inside] for part in (curve.risk, curve.spline, curve.low, curve.high, curve.loess)
-    )
+    risk, spline, low, high = (part[inside] for part in (curve.risk, curve.spline, curve.low, curve.high))
+    loess = None if curve.loess is None else curve.loess[inside]
     fig = go.Figure()
     x = on_scale(risk, scale, limits)
     shade_between(fig, x, on_scale(low, scale, limits), on_scale(high, scale, limits), fade(style.color, 0.18))
     draw_diagonal(fig, scale, limits)
-    fig.add_scatter(
-        x=x, y=on_scale(loess, scale, limits), name="loess", mode="lines",
-        line={"color": NEUTRAL, "dash": "dash", "width": 1.6}, **carry(**{view.said: risk, view.outcome: loess}),
-        hovertemplate=f"loess<br>{view.said} %{{customdata[0]:.3r}}<br>{view.outcome} %{{customdata[1]:.3r}}"
-        "<extra></extra>",
-    )  # fmt: skip
+    if loess is not None:
+        fig.add_scatter(
+            x=x, y=on_scale(loess, scale, limits), name="loess", mode="lines",
+            line={"color": NEUTRAL, "dash": "dash", "width": 1.6}, **carry(**{view.said: risk, view.outcome: loess}),
+            hovertemplate=f"loess<br>{view.said} %{{customdata[0]:.3r}}<br>{view.outcome} %{{customdata[1]:.3r}}"
+            "<extra></extra>",
+        )  # fmt: skip
     fig.add_scatter(
         x=x, y=on_scale(spline, scale, limits), name="spline", mode="lines",
         line={"color": style.color, "dash": "solid", "width": 2.2},
@@ -100,7 +102,7 @@ def risk_model_diagram(
     _frame(fig, curve, scale, limits, title, height, view)
     knots = f"spline, {curve.n_knots} knots" if curve.n_knots else "logistic curve"
     entries = [key_entry("━", f"{knots}, 95 % band", style.color)] if np.isfinite(curve.spline).any() else []
-    key = "<br>".join([*entries, key_entry("╍", "loess", NEUTRAL)])
+    key = "<br>".join([*entries, *([] if loess is None else [key_entry("╍", "loess", NEUTRAL)])])
     write(fig, key, 0.02, 0.98, size=11, xref="x domain", yref="y domain", xanchor="left", yanchor="top",
           align="left")  # fmt: skip
     return fig

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from calib.metrics import risk_model
+from calib.metrics.distances import distances
 from calib.metrics.linearised import Sample
-from calib.metrics.loess import Loess, distances
+from calib.metrics.loess import Loess
 from calib.metrics.recalibration import fit_spline, recalibrate_logistic
 from calib.metrics.risk_measures import row_log_loss
 from calib.numerics import log_odds_of

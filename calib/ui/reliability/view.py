@@ -42,7 +42,8 @@ BESIDE = "reliability/panel/beside"
 
 _CURVE = (
     "The line is the observed rate at each predicted risk: a logistic regression on a restricted cubic spline of the "
-    "log-odds, with its pointwise 95\u00a0% band. Dashed: loess, which ICI, E50, E90 and Emax are distances from. On "
+    "log-odds, with its pointwise 95\u00a0% band. Dashed: loess, which ICI, E50, E90 and Emax are distances from; "
+    "where loess would leave 0 to 1 it is not drawn, and they are distances from the line. On "
     "the dotted diagonal the observed rate equals the predicted risk; below it risks are overestimated. Beneath: how "
     "many rows have which risk, above the line those with the event and below it those without."
 )

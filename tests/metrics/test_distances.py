@@ -1,0 +1,76 @@
+"""ICI, E50, E90 and Emax are distances of probabilities, whichever smoother they come from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from calib.metrics import risk_model
+from calib.metrics.distances import Smoother, distances
+from calib.metrics.linearised import Sample
+from calib.metrics.loess import Loess
+from calib.metrics.recalibration import fit_spline
+from calib.numerics import log_odds_of, sigmoid
+
+FAMILY = ("ici", "e50", "e90", "emax")
+
+
+def overconfident(rate, n, seed):
+    """Risks whose log-odds are twice as far from those of the event rate as they should be, and outcomes."""
+    rng = np.random.default_rng(seed)
+    centre = np.log(rate / (1 - rate))
+    log_odds = centre + 1.2 * rng.normal(size=n)
+    return sigmoid(2 * log_odds - centre), rng.random(n) < sigmoid(log_odds)
+
+
+@pytest.mark.parametrize("rate", [0.001, 0.005, 0.01, 0.035, 0.1, 0.3, 0.5])
+@pytest.mark.parametrize("n", [300, 5000])
+def test_no_distance_leaves_0_to_1_at_any_event_rate(rate, n):
+    for seed in range(2):
+        risk, event = overconfident(rate, n, seed)
+        panel = risk_model(risk, event, n_resamples=10)
+        found = [panel[key].value for key in FAMILY]
+        assert min(found) >= 0 and max(found) <= 1 and found[1] <= found[2] <= found[3], (rate, seed, found)
+        # The curve lies within [0, 1], so that no distance is beyond what is left on either side of a risk.
+        assert panel["emax"].value <= np.maximum(risk, 1 - risk).max()
+        assert max(panel[key].high for key in FAMILY) <= 1
+
+
+def test_loess_that_leaves_0_to_1_gives_way_to_the_spline_and_the_panel_says_so():
+    risk, event = overconfident(0.01, 2000, 1)
+    x, outcome = np.sort(risk), event[np.argsort(risk)].astype(float)
+    curve = Loess.from_risks(x, np.ones(2000)).at(x, outcome)
+    assert curve.min() < 0 or curve.max() > 1
+    panel = risk_model(risk, event, n_resamples=0)
+    log_odds = log_odds_of(risk, panel.clipping.floor)
+    spline = fit_spline(log_odds, event, Sample.from_rows(event)).at(np.sort(log_odds))[0]
+    np.testing.assert_allclose([panel[key].value for key in FAMILY], distances(x, spline, np.ones(2000)), atol=1e-9)
+    assert "spline" in panel["ici"].convention and panel.curve.loess is None
+
+
+@pytest.mark.parametrize("values", [(0.0, 1.0), (0.2, 0.7), (0.1, 0.2, 0.9)])
+def test_few_different_risks_are_compared_with_the_rates_of_their_rows(values):
+    rows = np.array([40, 60, 300])[: len(values)]
+    right = np.rint(np.array(values) * rows).astype(int)
+    risk = np.repeat(values, rows)
+    event = np.concatenate([np.arange(n) < k for n, k in zip(rows, right, strict=True)])
+    panel = risk_model(risk, event, n_resamples=50)
+    assert panel["emax"].value == pytest.approx(0, abs=1e-12)  # each risk is the rate of its rows
+    assert "different risks" in panel["ici"].convention
+    other = risk_model(risk, ~event, n_resamples=0)
+    gaps = np.abs(2 * np.array(values) - 1)
+    assert other["ici"].value == pytest.approx(rows @ gaps / rows.sum())
+    assert other["emax"].value == pytest.approx(gaps.max())
+
+
+def test_one_risk_of_most_rows_makes_local_fits_singular():
+    rng = np.random.default_rng(0)
+    risk = np.sort(np.r_[rng.uniform(0.2, 0.8, 500), np.full(2000, 0.35)])
+    x, rows = np.unique(risk, return_counts=True)
+    assert Smoother.suited(x, rows.astype(float), x, 1e-6).kind == "spline"
+
+
+def test_a_perfectly_separated_outcome_has_distances_too():
+    risk = np.linspace(0.01, 0.99, 60)
+    panel = risk_model(risk, risk > 0.5, n_resamples=20)
+    assert 0.15 < panel["ici"].value < 0.25  # the mean of min(p, 1 - p) is 0.25 for a curve of 0 and 1
