@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE, Calibrator, Progress
 from calib.calibrators.top_class import filled_in_proportion, top_log_odds
-from calib.numerics import Floats, Ints, one_vs_rest_log_odds, sigmoid, softmax
+from calib.numerics import Floats, Ints, blocks, one_vs_rest_log_odds, sigmoid, softmax
 from calib.parameters import param, unusable
 
 Bools = npt.NDArray[np.bool_]
@@ -25,6 +25,8 @@ SHARING = (
 
 FAR_AND_NEAR = np.concatenate([np.linspace(-40.0, 40.0, 81), [-1e9, 1e9]])
 """Log-odds at which a stored map must give probabilities."""
+MOST_TRIED = 2**15
+"""Of them, and of a map's own numbers, at a time: a map of many knots is tried in the memory of few."""
 
 
 class Map(Protocol):
@@ -201,9 +203,12 @@ class OneVsRest(Calibrator):
             )
         for each in self.maps_:
             arrays = [] if each is None else [np.ravel(v) for v in vars(each).values() if isinstance(v, np.ndarray)]
-            probs = _applied(each, np.concatenate([FAR_AND_NEAR, *arrays]))  # at each knot or edge, among others
             usable = all(array.dtype == np.float64 and np.isfinite(array).all() for array in arrays)
-            if not (usable and ((probs >= 0) & (probs <= 1)).all()):
+            for at in (FAR_AND_NEAR, *arrays):  # at each knot or edge, among others
+                for part in blocks(len(at), entries=MOST_TRIED):
+                    probs = _applied(each, at[part])
+                    usable = usable and bool(((probs >= 0) & (probs <= 1)).all())
+            if not usable:
                 raise unusable("one of maps_ does not give probabilities")
 
     def _restored(self, learned: Any) -> Map | None:

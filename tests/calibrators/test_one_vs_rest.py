@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from calib.calibrators.top_class import filled_in_proportion
 from calib.data.samples import load_sample
 from calib.errors import CalibrationError
 from calib.numerics import argmax_with_ties, one_vs_rest_log_odds, sigmoid, softmax
+from tests.conftest import simulate
 
 
 @dataclass(frozen=True, eq=False)
@@ -382,3 +384,13 @@ def test_what_no_fit_can_have_learned_is_refused(wrong):
     for maps in ([wrong], [None, None], []):
         with pytest.raises(CalibrationError, match="cannot be used"):
             calib.calibrator("isotonic").set_state({**fitted.get_state(), "maps_": maps})
+
+
+def test_a_stored_map_of_many_knots_is_tried_in_little_memory() -> None:
+    fitted = calib.calibrator("isotonic").fit(*simulate(n=300))
+    knots = np.linspace(-9.0, 9.0, 1_000_000)
+    state = fitted.get_state() | {"maps_": [{"knots": knots, "values": sigmoid(knots)}]}
+    tracemalloc.start()
+    calib.calibrator("isotonic").set_state(state)
+    assert tracemalloc.get_traced_memory()[1] < knots.nbytes
+    tracemalloc.stop()
