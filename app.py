@@ -64,4 +64,5 @@ if __name__ == "__main__":
         body()
 else:
     without_data()
+    guard.check_readers()
     app = st.App(__file__, middleware=guard.middleware(), lifespan=guard.lifespan)

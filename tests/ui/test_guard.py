@@ -9,6 +9,7 @@ import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from calib.engine import Engine
+from calib.isolation.sandbox import CLOSED_FILES, FILTER
 from calib.ui import fits
 from calib.ui.server import guard
 
@@ -29,6 +30,28 @@ def test_the_browser_is_opened_where_there_is_a_screen(headless: bool, monkeypat
         assert opened.empty()
     else:
         assert opened.get(timeout=300) == "http://localhost:8501"
+
+
+@pytest.mark.parametrize(
+    ("hosts", "missing", "starts"),
+    [
+        (["localhost", "127.0.0.1", "::1"], [FILTER], True),
+        (["localhost"], [FILTER], True),
+        (["localhost", "calib.example.org"], [FILTER], False),
+        (["*"], [FILTER], False),
+        ([], [FILTER], False),  # Streamlit then answers to every name
+        (["calib.example.org"], [], True),
+        (["calib.example.org"], [CLOSED_FILES], True),
+    ],
+)
+def test_a_server_for_others_starts_only_where_readers_are_closed_in(hosts, missing, starts, monkeypatch) -> None:
+    monkeypatch.setattr(guard, "missing_protections", lambda: missing)
+    monkeypatch.setattr(guard.st, "get_option", {"server.allowedHosts": hosts}.__getitem__)
+    if starts:
+        guard.check_readers()
+    else:
+        with pytest.raises(SystemExit, match="Linux container"):
+            guard.check_readers()
 
 
 def test_messages_that_no_page_sends_are_dropped() -> None:

@@ -23,6 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.web.server.server_util import get_url
 
+from calib.isolation.sandbox import FILTER, missing_protections
 from calib.ui.server.presence import connection
 from calib.ui.server.uploads import take_in
 
@@ -36,8 +37,27 @@ CLOSED = {"auth", "oauth2callback", "component"}
 """Addresses of logins and of components, of which there are none."""
 COLLECT_SECONDS = 60
 """Between two collections, each of which takes some 0.2 s in which nothing else runs."""
+HERE = {"localhost", "127.0.0.1", "::1"}
+"""Names by which nobody but this machine reaches a server."""
 SHUTDOWN_SECONDS = 5
 """After which requests that have not ended are given up when the server ends; Docker waits for 10."""
+
+
+def check_readers() -> None:
+    """End a server for others on a system where a reader of their files cannot be closed in.
+
+    Raises
+    ------
+    SystemExit
+        With one sentence.
+    """
+    hosts = st.get_option("server.allowedHosts")  # none of them lets in all
+    if FILTER in missing_protections() and not (hosts and HERE.issuperset(hosts)):
+        raise SystemExit(
+            f"calib is not started for {', '.join(hosts) or 'every host'}: this system has no filter of system calls "
+            "for what reads uploads, so that a hostile file could do whatever you can; run it in a Linux container "
+            "(docker compose up)."
+        )
 
 
 def middleware() -> list[Middleware]:
