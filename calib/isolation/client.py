@@ -60,11 +60,10 @@ START_SECONDS = 120.0
 SAVE_ANEW = "Save it anew, as npz or csv, and give that."
 CPU_SECONDS, CPU_SECONDS_PER_MB, MOST_CPU_SECONDS = 4, 2, 120
 """Of a reader: for any file, for each MB more, and at most. A spreadsheet of 20 MB takes some 15 s."""
+MOST_LOGGED = 10_000
+"""Characters of the traceback of a fault."""
 TEXT_COPIES = 6
 """Memory that reading a text table takes, in multiples of its size."""
-SEALS = 0x0002 | 0x0004 | 0x0008
-"""F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_WRITE of fcntl(2)."""
-F_ADD_SEALS = 1033
 
 
 def isolated(task: Callable[..., T], *arguments: Any) -> T:
@@ -109,7 +108,7 @@ def isolated(task: Callable[..., T], *arguments: Any) -> T:
                 "damaged", f"{named} could not be read: the process that read it gave an invalid answer.", SAVE_ANEW
             ) from None
     if fault is not None:
-        log.error("a reader failed\n%s", fault)
+        log.error("a reader failed\n%s", fault[-MOST_LOGGED:])
         raise _error("reader_failed", f"{named} could not be read, by a fault of this program.", SAVE_ANEW)
     if raised is not None:
         raise DataError(raised.findings) if raised.findings else CalibrationError(raised.sentence)
@@ -273,7 +272,7 @@ def _anonymous(stack: ExitStack, name: str) -> BinaryIO:
 def _sealed(answer: BinaryIO) -> memoryview:
     """The bytes of an answer that nobody can change, or shorten, any more: a file that shrinks under a map ends us."""
     if sys.platform == "linux":
-        fcntl.fcntl(answer.fileno(), F_ADD_SEALS, SEALS)
+        fcntl.fcntl(answer.fileno(), fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE)
         return memoryview(mmap(answer.fileno(), 0, access=ACCESS_READ))
     answer.seek(0)
     return memoryview(answer.read())

@@ -24,8 +24,8 @@ if os.name == "posix":
     import fcntl
     import resource
 
-F_SETSIG, FIONREAD = 10, 0x541B
-"""Of fcntl(2) and ioctl(2)."""
+FIONREAD = 0x541B
+"""Of ioctl(2)."""
 
 File = tuple[str, BinaryIO]
 
@@ -155,7 +155,7 @@ def break_out(file: File, outside: str, victim: int) -> tuple[str, ...]:
         "write what was given": lambda: os.write(given, b"changed"),
         "lock what was given": lambda: fcntl.flock(given, fcntl.LOCK_EX),
         "be told of what was given": lambda: fcntl.fcntl(given, fcntl.F_SETOWN, victim),
-        "be told of it by another signal": lambda: fcntl.fcntl(given, F_SETSIG, signal.SIGKILL),
+        "be told of it by another signal": lambda: fcntl.fcntl(given, fcntl.F_SETSIG, signal.SIGKILL),
         "lease what was given": lambda: fcntl.fcntl(given, fcntl.F_SETLEASE, fcntl.F_RDLCK),
         "control a device": lambda: fcntl.ioctl(given, FIONREAD, bytes(4)),
         "raise a limit": lambda: resource.setrlimit(resource.RLIMIT_AS, resource.getrlimit(resource.RLIMIT_AS)),
