@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
@@ -50,7 +52,7 @@ def test_figures_count_and_the_oldest_make_way(monkeypatch: pytest.MonkeyPatch) 
     for i in range(5):
         keep(i, lambda: {"curve": np.zeros(500)})
     assert list(now.kept) == [3, 4]
-    assert nbytes(now) == before + 8000
+    assert nbytes(now) == pytest.approx(before + 8000, abs=1500)
     keep(3, lambda: pytest.fail("it is there"))
     keep("large", lambda: np.zeros(5000))
     assert list(now.kept) == ["large"], "what is shown now stays, however large"
@@ -65,7 +67,8 @@ def test_judgements_of_closed_splits_count_and_are_there_again(queue: Engine, wi
     assert not with_sample.evaluated
     total, kept = nbytes(with_sample), with_sample.evaluated_of_splits
     with_sample.evaluated_of_splits = {}
-    assert total - nbytes(with_sample) == nbytes(judged) > 8 * len(with_sample.test)
+    assert total - nbytes(with_sample) == pytest.approx(nbytes(judged), abs=1000)
+    assert nbytes(judged) > 8 * len(with_sample.test)
     with_sample.evaluated_of_splits = kept
     with_sample.split(None, 0)
     assert with_sample.evaluated == judged
@@ -73,12 +76,21 @@ def test_judgements_of_closed_splits_count_and_are_there_again(queue: Engine, wi
 
 def test_what_a_thing_takes() -> None:
     a = np.zeros(1000)
-    assert nbytes(a, [a[:10], {"b": a}]) == 8000
+    assert nbytes(a, [a[:10], {"b": a}]) == pytest.approx(8000, abs=400)
     table = pd.DataFrame({"x": a})
     assert nbytes(table) == pytest.approx(8000, abs=200)
     figure = go.Figure(go.Scatter(x=a, y=a + 1))
-    assert nbytes(figure) == pytest.approx(16000, abs=3000)  # beside its curves, plotly's own texts
+    assert 16_000 < nbytes(figure) < 80_000  # beside its curves, dictionaries of plotly
     assert nbytes(None, 3, nbytes) == 0
+
+
+def test_lists_dictionaries_and_numbers_count_however_deep_they_lie() -> None:
+    few, many = [[{"score": 0.5 + i} for i in range(n)] for n in (1, 10_000)]
+    assert nbytes(many) - nbytes(few) > 9_999 * (sys.getsizeof({"score": 0.5}) + sys.getsizeof(0.5))
+    deep: object = many
+    for _ in range(30):
+        deep = [deep]
+    assert nbytes(deep) > nbytes(many)
 
 
 def test_what_another_thread_adds_meanwhile_does_no_harm() -> None:
@@ -95,7 +107,7 @@ def test_what_another_thread_adds_meanwhile_does_no_harm() -> None:
 
     held: dict[str, object] = {}
     held["first"] = Judged(held)
-    assert nbytes([held]) == 0
+    assert nbytes([held]) < 10_000
 
 
 def test_data_on_disk_take_no_memory(tmp_path) -> None:

@@ -104,6 +104,19 @@ def test_new_rows_count_among_what_the_visitor_holds(exported, rows, monkeypatch
     assert len(charts(app.run())) == 3
 
 
+def test_an_uploaded_calibrator_counts_beside_the_new_rows(rows, monkeypatch: pytest.MonkeyPatch) -> None:
+    fitted = calib.calibrator("temperature").fit(*simulate(n=800))
+    arrays, text = writer.to_npz_json(fitted, {"class_names": NAMES, "long": ["x" * 1000, [[[[["y"] * 100_000]]]]]})
+    monkeypatch.setattr(memory, "MOST_OF_ONE", 500_000)
+    with_calibrator = give(open_page(PAGE), [("calibrator.npz", arrays), ("calibrator.json", text.encode())])
+    assert "you would hold" in with_calibrator.error[0].value
+    monkeypatch.undo()
+    assert not with_calibrator.run().error
+    held = nbytes([stored.made for stored in uploads._stored.values() if stored.made])
+    monkeypatch.setattr(memory, "MOST_OF_ONE", held + 15_000)  # the rows alone would fit in
+    assert "you would hold" in give_rows(with_calibrator, "new.npz", rows).error[0].value
+
+
 def test_what_was_made_of_new_rows_goes_with_the_file(exported, rows) -> None:
     app = give_rows(give(open_page(PAGE), exported), "new.npz", rows)
     (stored,) = [stored for stored in uploads._stored.values() if stored.key == "monitoring/new-data"]

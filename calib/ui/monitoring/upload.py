@@ -30,7 +30,7 @@ from calib.ui.export.view import described
 from calib.ui.fits import shown_fits
 from calib.ui.progress import fit_here
 from calib.ui.server.memory import admit
-from calib.ui.server.uploads import StoredUpload, uploader, uploaders
+from calib.ui.server.uploads import StoredUpload, all_made, uploader, uploaders
 from calib.ui.session import OpenSession, Reading, find_visitor
 from calib.ui.text import literal, show_notes
 
@@ -90,7 +90,7 @@ def _uploaded() -> Subject | None:
     key = " ".join(file.file_id for file in files)
     if files[0].made is None or files[0].made[0] != key:
         made = key, read_uploaded([(file.filename, file) for file in files], isolate=APART)
-        admit(find_visitor(), made)
+        admit(find_visitor(), all_made(), made)
         files[0].made = made
     exported: ExportedCalibrator = files[0].made[1]
     before, n_before = recorded_scores(exported.metadata)

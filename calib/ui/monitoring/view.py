@@ -30,6 +30,7 @@ from calib.ui import widgets
 from calib.ui.fits import ready
 from calib.ui.monitoring.upload import NewData, Subject, read_with, show_noticed
 from calib.ui.server.memory import admit
+from calib.ui.server.uploads import all_made
 from calib.ui.session import find_visitor
 from calib.ui.text import interval_cell, literal
 from calib.ui.widgets import HALF, draw_table, show_table
@@ -78,10 +79,10 @@ def checked(subject: Subject, given: NewData) -> Checked | None:
         given.main.made = None
         with st.spinner("Reading…"):
             new = given.read(subject.exported)
-        admit(find_visitor(), new)
+        admit(find_visitor(), all_made(), new)
         told = replace(new, data=None, inspection=replace(new.inspection, predictions=None))  # rows are let go
         made = given.key, told, _judged(subject, given, new)
-        admit(find_visitor(), made)
+        admit(find_visitor(), all_made(), made)
         given.main.made = made
     _, told, result = given.main.made
     show_noticed(told, given, unread=result is None)

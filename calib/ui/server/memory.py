@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,10 @@ from calib.settings import limit
 MOST_OF_ONE = int(limit("CALIB_SESSION_GB") * 1e9)
 """Bytes that one visitor may hold."""
 _DEEPEST = 8
-_WITHOUT_ARRAYS = (int, float, complex, bool, type(None), type)
+"""Objects inside each other that are looked into; lists and dictionaries among them may lie any number deep."""
+_CONTAINERS = (dict, list, tuple, set, frozenset)
+_NUMBERS = (int, float, complex)
+_NOTHING = (bool, type(None), type)
 
 
 def admit(*held: Any) -> None:
@@ -38,7 +42,7 @@ def admit(*held: Any) -> None:
 
 
 def nbytes(*things: Any) -> int:
-    """Bytes of the arrays and texts in these things and whatever they consist of, each counted once.
+    """Bytes of the arrays, texts, numbers, lists and dictionaries that these things consist of, each counted once.
 
     What is mapped from disk takes none, and of a view counts what it keeps alive.
     """
@@ -58,15 +62,21 @@ def nbytes(*things: Any) -> int:
             seen.add(id(thing))
             if hasattr(thing, "memory_usage") and hasattr(thing, "to_numpy"):  # a column or a table of pandas
                 sizes[id(thing)] = int(np.sum(thing.memory_usage(deep=True)))
-            else:
-                todo.extend((part, depth + 1) for part in _parts(thing) if not isinstance(part, _WITHOUT_ARRAYS))
+                continue
+            parts = _parts(thing)
+            inside = isinstance(thing, _CONTAINERS)
+            if inside:
+                numbers = sum(sys.getsizeof(part) for part in parts if isinstance(part, _NUMBERS))
+                sizes[id(thing)] = sys.getsizeof(thing) + numbers
+            deeper = depth if inside else depth + 1
+            todo.extend((part, deeper) for part in parts if not isinstance(part, (*_NUMBERS, *_NOTHING)))
     return sum(sizes.values())
 
 
 def _parts(thing: Any) -> list[Any]:
     """What a thing consists of at this moment: other threads add to what their visitors hold meanwhile."""
     if isinstance(thing, dict):
-        return list(thing.values())
-    if isinstance(thing, (list, tuple, set, frozenset)):
+        return [*thing.keys(), *thing.values()]
+    if isinstance(thing, _CONTAINERS):
         return list(thing)
     return [] if callable(thing) else list(getattr(thing, "__dict__", {}).values())

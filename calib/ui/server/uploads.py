@@ -100,6 +100,11 @@ def uploader(label: str, key: str, help: str | None = None) -> StoredUpload | No
     return next(iter(uploaders(label, key, help, several=False)), None)
 
 
+def all_made() -> list[Any]:
+    """What pages keep of what they read of the visitor's files."""
+    return [stored.made for place, stored in list(_stored.items()) if place[0] == session_id()]
+
+
 def forget_unshown() -> None:
     """Drop the visitor's files whose uploader is empty or on a page that was left; called on every run."""
     for place, stored in list(_stored.items()):
