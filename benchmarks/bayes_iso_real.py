@@ -84,7 +84,7 @@ def scores(made: Calibrator, logits: Floats, labels: Ints) -> dict[str, float | 
     log_odds, positives = class_pairs(logits, labels)
     ends = end_confidence(log_odds, positives, probs[:, 1])
     return {
-        "brier": metrics.brier(probs, labels) / 2,
+        "brier": metrics.brier(probs, labels),
         "log_loss": metrics.nll(probs, labels),
         "over": sum(ends.overconfident),
     }

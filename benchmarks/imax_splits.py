@@ -18,7 +18,7 @@ from calib.diagnostics.log_odds_density import (
     label_entropy,
     log_odds_density,
 )
-from calib.metrics.confidence import top_label
+from calib.evaluation.evaluation import evaluate
 from calib.numerics import Floats, Ints, one_vs_rest_log_odds
 from calib.registry import calibrator
 
@@ -91,19 +91,20 @@ class Split:
         """
         if method not in self._scores:
             probs, labels = self.probs(method), self.labels
+            scored, ranked = evaluate(probs, labels), evaluate(probs, labels, self._test)  # rows need not sum to one
             fitted = self._fitted(method)
             shared = method.binned and getattr(fitted, "share_classes", False)
             top_bins = OWN_BINS if shared else EVALUATION_BINS
             class_bins = OWN_BINS if method.binned else EVALUATION_BINS
             self._scores[method] = {
-                "top1": 100 * metrics.accuracy(probs, labels),
-                "top1 raw": 100 * metrics.accuracy(probs, labels, ranking=self._test),
-                "top5": 100 * metrics.top_k_accuracy(probs, labels),
-                "top5 raw": 100 * metrics.top_k_accuracy(probs, labels, ranking=self._test),
+                "top1": 100 * scored.correct.mean(),
+                "top1 raw": 100 * ranked.correct.mean(),
+                "top5": 100.0 if scored.top5 is None else 100 * scored.top5.mean(),
+                "top5 raw": 100.0 if ranked.top5 is None else 100 * ranked.top5.mean(),
                 "classwise": metrics.classwise_ece(probs, labels, class_bins, threshold="1/K"),
-                "ece": metrics.ece(probs, labels, n_bins=top_bins),
-                "ece raw": metrics.ece(*top_label(probs, labels, self._test), n_bins=top_bins),
-                "nll": metrics.nll(probs, labels),
+                "ece": metrics.ece(*scored.pair, n_bins=top_bins),
+                "ece raw": metrics.ece(*ranked.pair, n_bins=top_bins),
+                "nll": float(np.mean(scored.row_nll)),
                 "information": self._information(fitted),
             }
         return self._scores[method]

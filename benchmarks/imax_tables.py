@@ -19,6 +19,7 @@ from benchmarks.imax_splits import N_TEST, OWN_BINS, Method, Split
 from benchmarks.measure import machine, markdown
 from benchmarks.outputs import of_network
 from benchmarks.patel2020 import CIFAR_100, NETWORK
+from calib.evaluation.evaluation import evaluate
 from calib.metrics import BINNINGS, classwise_ece, ece
 from calib.numerics import Floats, Ints
 
@@ -58,6 +59,11 @@ def binning(n: int, scheme: str = "imax", n_bins: int = 15, source: Method | Non
 def above_1_k(probs: Floats, labels: Ints, binning: str) -> float:
     """Class-wise ECE of what exceeds 1/K."""
     return classwise_ece(probs, labels, binning=binning, threshold="1/K")
+
+
+def top_1(probs: Floats, labels: Ints, binning: str) -> float:
+    """ECE of the predicted class, of rows that need not sum to one."""
+    return ece(*evaluate(probs, labels).pair, binning=binning)
 
 
 def table_1(splits: Sequence[Split]) -> str:
@@ -138,7 +144,7 @@ def table_s3(splits: Sequence[Split], gp: bool = True) -> str:
     bins = [binning(FEW), *(binning(FEW, source=source) for source in scalings)]
     tables = []
     probs = {method: [split.probs(method) for split in splits] for method in [*continuous, *scalings]}
-    for title, key, error in (("top-1 ECE", "ece", ece), ("class-wise ECE", "classwise", above_1_k)):
+    for title, key, error in (("top-1 ECE", "ece", top_1), ("class-wise ECE", "classwise", above_1_k)):
         rows = []
         for method, found in probs.items():
             values = np.array(

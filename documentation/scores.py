@@ -41,9 +41,9 @@ PAGES = {
     "brier": ScorePage(
         ("Brier",),
         r"\frac{1}{n} \sum_i \sum_k (p_{ik} - y_{ik})^2",
-        "Brier's own sum over all classes (1950), from 0 to 2, as scikit-learn has it for more than two classes. "
-        "For two classes risk models, scikit-learn and papers on binary calibration have half of it, the squared "
-        "error of the event's probability; so has this score in the views of two classes.",
+        "Brier's own sum over all classes (1950), from 0 to 2, for more than two classes; for two classes half of it, "
+        "the squared error of the event's probability, from 0 to 1. So has scikit-learn, and risk models and papers "
+        "on binary calibration mean the second.",
     ),
     "accuracy": ScorePage(
         ("accuracy",),

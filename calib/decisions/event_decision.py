@@ -14,7 +14,7 @@ from calib.decisions.recalibration import RecalibratedCut, recalibrated_cut
 from calib.errors import CalibrationError
 from calib.formatting import plural
 from calib.metrics.bootstrap import Interval
-from calib.metrics.proportions import check_event
+from calib.metrics.confidence import check_event
 from calib.numerics import Ints
 
 Basis = Literal["costs", "threshold", "capacity", "recall", "precision"]

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from calib.decisions.recalibration import log_odds, recalibrate
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval
+from calib.metrics.confidence import check_event
 from calib.metrics.linearised import Sample, check_sample
-from calib.metrics.proportions import check_event
 from calib.metrics.risk_measures import row_log_loss
 from calib.numerics import Floats, Ints, log_odds_of, sigmoid
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import UNKNOWN, Interval
-from calib.metrics.confidence import Bools
-from calib.metrics.proportions import Shares, check_event, shares_at_rates, shares_of_rows
+from calib.metrics.confidence import Bools, check_event
+from calib.metrics.proportions import Shares, shares_at_rates, shares_of_rows
 from calib.numerics import Floats, Ints
 
 

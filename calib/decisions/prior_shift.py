@@ -17,8 +17,8 @@ from calib.arrays import check_labels
 from calib.decisions.recalibration import log_odds, recalibrate, recalibrate_classes
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval, drawn_units, interval_of_draws
-from calib.metrics.confidence import check_probs
-from calib.metrics.proportions import check_clusters, check_event
+from calib.metrics.confidence import check_event, check_probs
+from calib.metrics.proportions import check_clusters
 from calib.numerics import CACHED_ENTRIES, Floats, Ints, block_rows, sigmoid
 
 FEW_LABELS = 20.0

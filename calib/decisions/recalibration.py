@@ -10,9 +10,9 @@ import numpy as np
 from calib.decisions.outcomes import check_threshold
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval
-from calib.metrics.confidence import Bools, check_weights
+from calib.metrics.confidence import Bools, check_event, check_weights
 from calib.metrics.linearised import Sample
-from calib.metrics.proportions import check_clusters, check_event
+from calib.metrics.proportions import check_clusters
 from calib.metrics.recalibration import fit_logistic
 from calib.metrics.risk_model import default_floor
 from calib.numerics import Floats, Ints, log_odds_of, sigmoid

@@ -17,7 +17,7 @@ from calib.decisions.rules import AnswerAbove
 from calib.errors import CalibrationError
 from calib.formatting import round_percent
 from calib.metrics.bootstrap import UNKNOWN, Interval
-from calib.metrics.confidence import Bools, check_pair
+from calib.metrics.confidence import Bools, top_label
 from calib.numerics import Floats, Ints
 
 N_THRESHOLDS = 100
@@ -198,7 +198,7 @@ def certify(
     """
     from scipy.special import bdtr
 
-    confidence, correct = check_pair(np.asarray(confidence), correct)
+    confidence, correct = top_label(confidence, correct)
     others = np.asarray(others, dtype=np.float64).ravel()
     n, fewest = len(confidence), fewest_answers(risk, delta)
     if start is None:

@@ -16,8 +16,7 @@ from calib.decisions.prior_shift import check_rates, shift_prior
 from calib.decisions.rules import CostMatrix
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval
-from calib.metrics.confidence import check_probs
-from calib.metrics.proportions import check_event
+from calib.metrics.confidence import check_event, check_probs
 from calib.numerics import Floats, Ints
 
 

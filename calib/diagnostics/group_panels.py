@@ -11,8 +11,8 @@ import numpy as np
 from calib.decisions.group_recalibration import GroupGain, judge_groups, recalibrate_groups
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval
+from calib.metrics.confidence import check_event
 from calib.metrics.linearised import Sample, check_sample
-from calib.metrics.proportions import check_event
 from calib.metrics.risk_measures import closed_form
 from calib.metrics.risk_model import default_floor
 from calib.numerics import Floats, softmax

@@ -17,7 +17,7 @@ from calib.errors import CalibrationError
 from calib.evaluation.bootstrap import N_RESAMPLES
 from calib.evaluation.evaluation import Evaluation, check_same_rows
 from calib.metrics.bootstrap import Interval, Resamples, interval_of_draws, reflect, wilson_interval
-from calib.metrics.confidence import Bools, check_pair
+from calib.metrics.confidence import Bools, top_label
 from calib.numerics import Floats, Ints
 
 MAX_STEPS = 256
@@ -124,7 +124,7 @@ def risk_coverage(confidence: Any, correct: Any, level: float = 0.95) -> RiskCov
     CalibrationError
         If the arrays do not fit together.
     """
-    confidence, correct = check_pair(np.asarray(confidence), correct)
+    confidence, correct = top_label(confidence, correct)
     order = np.argsort(-confidence, kind="stable")
     descending = confidence[order]
     last = np.flatnonzero(np.append(descending[1:] < descending[:-1], True))

@@ -20,7 +20,7 @@ import numpy as np
 from calib.calibrators.logistic import fit_logistic
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import UNKNOWN, Interval
-from calib.metrics.confidence import check_pair
+from calib.metrics.confidence import check_event
 from calib.numerics import Floats, Ints, blocks, log_odds_of, logsumexp, sigmoid
 
 MAX_BATCHES = 2000
@@ -113,7 +113,7 @@ def sequential_tests(
     >>> found.alarms["O:E"] is not None, found.alarms["slope"]
     (True, None)
     """
-    said, came = check_pair(probs, outcomes)
+    said, came = check_event(probs, outcomes)
     n_batches = len(names)
     rows = np.bincount(batch, minlength=n_batches)
     observed = np.bincount(batch, weights=came, minlength=n_batches).astype(np.float64)

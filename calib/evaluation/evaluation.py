@@ -13,7 +13,7 @@ from calib.errors import CalibrationError
 from calib.evaluation.classwise import ClasswiseSums
 from calib.evaluation.view import TOP_LABEL, View, view_of
 from calib.metrics.bootstrap import Resamples, drawn_units
-from calib.metrics.confidence import Bools, check_pair, check_probs
+from calib.metrics.confidence import Bools, check_columns, check_probs, top_label
 from calib.metrics.scoring_rules import label_in_top_k, row_scores
 from calib.numerics import MEMORY_ENTRIES, PROBABILITY_FLOOR, Floats, Ints, argmax_with_ties, blocks
 from calib.top_k import TopK, predict_top_k
@@ -163,7 +163,7 @@ class Evaluation:
             If the arrays do not fit together or a prediction is NaN.
         """
         top_k = isinstance(logits, TopK)
-        logits = logits if top_k else check_probs(logits)
+        logits = logits if top_k else check_columns(logits)
         labels = check_labels(labels, logits.shape)
         given = {} if features is None else {"features": features}
         unit, _, clustered = drawn_units(len(labels), None if clusters is None else np.asarray(clusters))
@@ -172,7 +172,7 @@ class Evaluation:
             return _of_top_k(calibrator, logits, labels, **about)
         if not gives_probabilities(calibrator):
             predicted = np.argmax(logits, axis=1)
-            confidence, correct = check_pair(
+            confidence, correct = top_label(
                 np.asarray(calibrator.predict_confidence(logits, **given)), predicted == labels
             )
             _check_no_nan(confidence)
@@ -212,7 +212,7 @@ def evaluate(probs: Any, labels: Any, ranking: Any = None) -> Evaluation:
     CalibrationError
         If the arrays do not fit together or a probability is NaN.
     """
-    probs = check_probs(probs)
+    probs = check_probs(probs, sums=False)
     labels = check_labels(labels, probs.shape)
     ranking = probs if ranking is None else np.asarray(ranking)
     return _by_blocks(lambda rows: probs[rows], ranking, labels)

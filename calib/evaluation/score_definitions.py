@@ -98,12 +98,6 @@ class Score:
         return replace(self, title=title, meaning=meaning)
 
 
-def row_brier(evaluation: Evaluation) -> Floats | None:
-    """Brier score of each row; in the views of two classes that of their one probability, (p - y)^2."""
-    row_brier = evaluation.row_brier
-    return row_brier if row_brier is None or evaluation.view.column is None else row_brier / 2.0
-
-
 def row_events(evaluation: Evaluation) -> Bools | None:
     """Whether the event happened in each row; None in other views, which have the accuracy."""
     return evaluation.outcome if evaluation.view.is_event else None
@@ -112,8 +106,9 @@ def row_events(evaluation: Evaluation) -> Bools | None:
 _SCORES = (
     Score("NLL", "NLL", "lower", "Mean of -log p(true class), in nats; confident errors cost most.",
           high=math.inf, of_rows=attrgetter("row_nll"), claims=True),
-    Score("Brier", "Brier score", "lower", "Squared distance of the probabilities from the truth, summed over classes.",
-          high=2.0, of_rows=row_brier, claims=True),
+    Score("Brier", "Brier score", "lower",
+          "Squared distance of the probabilities from the truth, summed over classes; of two classes (p - y)².",
+          high=2.0, of_rows=attrgetter("row_brier"), claims=True),
     Score("accuracy", "Accuracy", "higher", "Share of right predictions.", claims=True),
     Score("top-5 accuracy", "Top-5 accuracy", "higher", "Share of labels among the five most probable classes.",
           of_rows=attrgetter("top5"), claims=True),

@@ -107,14 +107,10 @@ class View:
         return self.name, self.column
 
 
-_BRIER = ("Brier score", "Mean of (p - y)², with y = 1 where it happened and 0 elsewhere; half the sum over classes.")
-"""Of two classes people mean this one; the sum over both classes is twice as large."""
 _DISTANCE = "Mean distance of predicted risk from observed rate"
 
 TOP_LABEL = View()
-PAIRS = View(name="pairs", column=1, scores={
-    "Brier": ("Brier score", "Mean of (confidence - correct)²; half the sum over classes."),
-})  # fmt: skip
+PAIRS = View(name="pairs", column=1)
 EVENT = View(
     name="event",
     column=1,
@@ -151,7 +147,6 @@ EVENT = View(
     logit_limits=(-8.0, 8.0),
     bands=(0.0, 0.01, 0.05, 0.1, 0.2, 0.5, 0.8, 1.0),
     scores={
-        "Brier": _BRIER,
         "accuracy": ("Accuracy", "Share of right predictions, where 50\u00a0% or more predicts the event."),
         "ECE": ("ECE", f"{_DISTANCE} in 15 bins of equal width."),
         "ECE equal mass": ("ECE, equal mass", f"{_DISTANCE} in 15 bins of equal counts."),

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from calib.arrays import check_labels
 from calib.errors import CalibrationError
 from calib.metrics.binning import Bins, bins_of
-from calib.metrics.confidence import Bools, check_probs, top_label
+from calib.metrics.confidence import Bools, check_columns, check_scored, top_label
 from calib.numerics import Floats, Ints, bin_index, blocks
 
 
@@ -158,7 +157,7 @@ def classwise_ece(
 
     Parameters
     ----------
-    probs : (n, n_classes) probabilities.
+    probs : (n, n_classes) probabilities; rows need not sum to one, since each class is looked at by itself.
     labels : (n,) integers in [0, n_classes).
     n_bins : number of bins.
     threshold : only probabilities above it count, because with many classes nearly all are about 0 and swamp
@@ -172,8 +171,7 @@ def classwise_ece(
     CalibrationError
         For unknown options or arrays that do not fit together.
     """
-    array = check_probs(probs)
-    labels = check_labels(labels, array.shape)
+    array, labels = check_scored(check_columns(probs), labels, sums=False)
     n_classes = array.shape[1]
     above = _threshold(threshold, n_classes)
     total = 0.0

@@ -7,14 +7,74 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.arrays import check_labels
+from calib.arrays import SUM_TOLERANCE, check_labels
 from calib.errors import CalibrationError
-from calib.numerics import Floats, argmax_with_ties
+from calib.numerics import Floats, Ints, argmax_with_ties
 
 ROUNDING = 1e-4
 """How far a probability may lie outside [0, 1]: sums in float32 and printed decimals."""
 
 Bools = npt.NDArray[np.bool_]
+
+
+def check_scored(probs: Any, labels: Any, sums: bool = True) -> tuple[Floats, Ints | Bools]:
+    """Probabilities and what happened, as every score takes them; nothing is copied that has the right type.
+
+    Parameters
+    ----------
+    probs : (n, n_classes) probabilities of all classes; or (n,) of an event, or confidences in predictions.
+    labels : (n,) integers in [0, n_classes); or, beside (n,) probabilities, whether the event happened or the
+        prediction was right, as booleans or 0 and 1.
+    sums : whether rows must sum to one; scores that look at each class by itself need it not.
+
+    Returns
+    -------
+    (probs, labels) : labels are int64 beside all classes, and booleans beside one probability per row.
+
+    Raises
+    ------
+    CalibrationError
+        If the arrays do not fit together, there are no rows, or values are no probabilities.
+    """
+    array = _numbers(probs)
+    if array.ndim != 1:
+        array = check_probs(array, sums)
+        return array, check_labels(labels, array.shape)
+    came = np.asarray(labels)
+    if came.shape != array.shape:
+        raise CalibrationError(
+            f"Beside probabilities of shape {array.shape} there must be one label for each; got shape {came.shape}."
+        )
+    check_range(array)
+    if came.dtype.kind != "b" and not np.isin(came, (0, 1)).all():
+        raise CalibrationError(
+            "Beside one probability per row, give True or False (or 1 and 0) for each row: did the event happen, was "
+            "the prediction right? For labels of several classes give the probabilities of all of them."
+        )
+    return array.astype(np.float64, copy=False), came.astype(bool, copy=False)
+
+
+def check_event(probs: Any, labels: Any) -> tuple[Floats, Bools]:
+    """Probabilities of an event and whether it happened, both (n,).
+
+    Parameters
+    ----------
+    probs : (n,), or (n, 2) with the event in the second column.
+    labels : (n,) 1 or True where it happened.
+
+    Raises
+    ------
+    CalibrationError
+        As :func:`check_scored`, and for more than two columns.
+    """
+    array, came = check_scored(probs, labels)
+    if array.ndim == 2:
+        if array.shape[1] != 2:
+            raise CalibrationError(
+                f"An event has two outcomes; got {array.shape[1]} columns. Give probs[:, k] and labels == k."
+            )
+        array, came = array[:, 1], came == 1
+    return np.clip(array, 0.0, 1.0, dtype=np.float64), came.astype(bool, copy=False)
 
 
 def top_label(probs: Any, labels: Any, ranking: Any = None) -> tuple[Floats, Bools]:
@@ -35,17 +95,14 @@ def top_label(probs: Any, labels: Any, ranking: Any = None) -> tuple[Floats, Boo
     Raises
     ------
     CalibrationError
-        If the arrays do not fit together or there are no rows.
+        As :func:`check_scored`.
     """
-    array = _numbers(probs)
+    array, known = check_scored(probs, labels)
     if array.ndim == 1:
-        return check_pair(array, labels)
-    array = check_probs(array)
-    labels = check_labels(labels, array.shape)
+        return array, known.astype(bool, copy=False)
     predicted = np.argmax(array, axis=1) if ranking is None else argmax_with_ties(array, np.asarray(ranking))
     confidence = np.take_along_axis(array, predicted[:, None], axis=1)[:, 0].astype(np.float64)
-    check_range(confidence)
-    return confidence, predicted == labels
+    return confidence, predicted == known
 
 
 def target_pair(probs: Any, labels: Any, target: int | None) -> tuple[Floats, Bools]:
@@ -63,50 +120,50 @@ def target_pair(probs: Any, labels: Any, target: int | None) -> tuple[Floats, Bo
     """
     if target is None:
         return top_label(probs, labels)
-    array = check_probs(probs)
-    labels = check_labels(labels, array.shape)
+    array = check_probs(probs, sums=False)
+    known = check_labels(labels, array.shape)
     if not 0 <= target < array.shape[1]:
         raise CalibrationError(f"There is no class {target}; the columns are 0..{array.shape[1] - 1}.")
-    of_class = array[:, target].astype(np.float64)
-    check_range(of_class)
-    return of_class, labels == target
+    return array[:, target].astype(np.float64), known == target
 
 
-def check_pair(confidence: Floats, correct: Any) -> tuple[Floats, Bools]:
-    """The pair (confidence, correct) as float64 and booleans, each of shape (n,)."""
-    right = np.asarray(correct)
-    if right.shape != confidence.shape:
+def check_probs(probs: Any, sums: bool = True) -> Floats:
+    """Probabilities of shape (n, n_classes), never copied: from 0 to 1, with rows that sum to one unless told else."""
+    array = check_columns(probs)
+    check_range(array)
+    off = np.abs(array.sum(axis=1, dtype=np.float64) - 1.0) > SUM_TOLERANCE if sums else np.zeros(1, bool)
+    if off.any():
+        worst = array[off][0].sum(dtype=np.float64)
         raise CalibrationError(
-            f"Confidences have shape {confidence.shape}, so `correct` must have it too; got {right.shape}."
+            f"{off.sum():,} of {len(array):,} rows of probabilities do not sum to one (the first to {worst:.3g}); "
+            "give the probabilities of all classes, or divide each row by its sum."
         )
-    _check_some_rows(confidence)
-    if right.dtype.kind != "b" and not np.isin(right, (0, 1)).all():
-        raise CalibrationError(
-            "Beside one confidence per row, give True or False for each row (was the prediction right?), not labels."
-        )
-    check_range(confidence)
-    return confidence.astype(np.float64, copy=False), right.astype(bool, copy=False)
+    return array
 
 
-def check_range(confidence: Floats) -> None:
-    """Refuse confidences that are NaN or outside [0, 1], a rounding error apart: logits are no probabilities."""
-    if missing := int(np.isnan(confidence).sum()):
-        raise CalibrationError(f"{missing} of {len(confidence)} rows of probabilities hold NaN; leave these rows out.")
-    low, high = float(confidence.min()), float(confidence.max())
-    if low < -ROUNDING or high > 1 + ROUNDING:
-        raise CalibrationError(
-            f"Confidences reach from {low:.3g} to {high:.3g}, so these are not probabilities; "
-            "take the softmax of logits, or divide percentages by 100."
-        )
-
-
-def check_probs(probs: Any) -> Floats:
-    """Probabilities of shape (n, n_classes) with at least one row, never copied."""
-    array = _numbers(probs)
+def check_columns(outputs: Any) -> Floats:
+    """Numbers of shape (n, n_classes) with at least one row, never copied; they may be logits."""
+    array = _numbers(outputs)
     if array.ndim != 2 or array.shape[1] < 2:
-        raise CalibrationError(f"Probabilities must have shape (n, n_classes), at least 2 classes; got {array.shape}.")
+        raise CalibrationError(
+            f"Probabilities must have shape (n, n_classes), at least 2 classes, or (n,) of an event; got {array.shape}."
+        )
     _check_some_rows(array)
     return array
+
+
+def check_range(probs: Floats) -> None:
+    """Refuse numbers that are NaN or outside [0, 1], a rounding error apart: logits are no probabilities."""
+    _check_some_rows(probs)
+    low, high = float(probs.min()), float(probs.max())
+    if low != low:
+        missing = int(np.isnan(probs).reshape(len(probs), -1).any(axis=1).sum())
+        raise CalibrationError(f"{missing} of {len(probs)} rows of probabilities hold NaN; leave these rows out.")
+    if low < -ROUNDING or high > 1 + ROUNDING:
+        raise CalibrationError(
+            f"Values reach from {low:.3g} to {high:.3g}, so these are not probabilities; "
+            "take the softmax of logits, or divide percentages by 100."
+        )
 
 
 def _numbers(probs: Any) -> npt.NDArray[Any]:

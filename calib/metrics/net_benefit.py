@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval
-from calib.metrics.confidence import Bools
-from calib.metrics.proportions import check_event, shares_of_rows
+from calib.metrics.confidence import Bools, check_event
+from calib.metrics.proportions import shares_of_rows
 from calib.numerics import Floats, Ints
 
 
@@ -80,7 +80,7 @@ def net_benefit(
 
     Parameters
     ----------
-    probs : (n,) probabilities of the event.
+    probs : (n,) probabilities of the event, or (n, 2) with the event in the second column.
     labels : (n,) 1 where the event happened, 0 elsewhere.
     thresholds : one or more numbers between 0 and 1; a row is acted on where its probability is at least the
         threshold.
@@ -132,7 +132,7 @@ def net_benefit_difference(
 
     Parameters
     ----------
-    probs, other : (n,) probabilities of the event by the two models, on the same rows.
+    probs, other : probabilities of the event by the two models, on the same rows.
     labels, thresholds, weights, clusters, level : as in :func:`net_benefit`.
     random_state : seed of the draws for the quantile of the largest deviation.
 

@@ -15,35 +15,11 @@ import numpy.typing as npt
 
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval, drawn_units
-from calib.metrics.confidence import Bools, check_range, check_weights
+from calib.metrics.confidence import check_weights
 from calib.numerics import Floats, Ints
 
 JOINT_DRAWS = 10_000
 """Normal draws from which the quantile of the largest of several deviations is taken."""
-
-
-def check_event(probs: Any, labels: Any) -> tuple[Floats, Bools]:
-    """Probabilities of an event as float64, and whether it happened as booleans, both of shape (n,).
-
-    Raises
-    ------
-    CalibrationError
-        If the arrays do not fit together, there are no rows, or values are no probabilities or not 0 and 1.
-    """
-    said, came = np.asarray(probs), np.asarray(labels)
-    if said.ndim != 1 or came.shape != said.shape:
-        raise CalibrationError(
-            f"Give one probability of the event and one label for each row, two (n,) arrays; got shapes {said.shape} "
-            f"and {came.shape}. Of two columns take the event's: probs[:, 1]."
-        )
-    if not len(said):
-        raise CalibrationError("There are no rows to score.")
-    if said.dtype.kind not in "fiub" or not np.isfinite(said).all():
-        raise CalibrationError("Some probabilities of the event are no finite numbers; leave out these rows.")
-    check_range(said)
-    if came.dtype.kind != "b" and not np.isin(came, (0, 1)).all():
-        raise CalibrationError("Labels must be 1 where the event happened and 0 elsewhere; give (labels == event).")
-    return said.astype(np.float64, copy=False), came.astype(bool, copy=False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calib.arrays import check_labels
 from calib.errors import CalibrationError
 from calib.formatting import listed, number, round_percent
 from calib.metrics.bootstrap import Interval, interval_of_draws
-from calib.metrics.confidence import Bools, check_pair, check_probs
+from calib.metrics.confidence import Bools, check_event
 from calib.metrics.distances import (
     FEW_RISKS,
     Distances,
@@ -215,7 +214,7 @@ def risk_model(
     >>> panel["oe"].low < 1 < panel["oe"].high
     True
     """
-    risk, event = _risk_and_event(probs, labels)
+    risk, event = check_event(probs, labels)
     checked, members = check_sample(len(risk), weights, weight_kind, clusters)
     if checked is not None and not checked.all():
         kept = checked > 0
@@ -253,18 +252,6 @@ def risk_model(
         cell_error=cell_error,
         notes=_notes(len(risk), rate, mean_risk, sample, effective, clusters is not None),
     )
-
-
-def _risk_and_event(probs: Any, labels: Any) -> tuple[Floats, Bools]:
-    array = np.asarray(probs)
-    if array.ndim == 1:
-        risk, event = check_pair(array, labels)
-    else:
-        array = check_probs(array)
-        if array.shape[1] != 2:
-            raise CalibrationError(f"A risk model has two outcomes; got {array.shape[1]} columns. Choose the event's.")
-        risk, event = check_pair(array[:, 1], check_labels(labels, array.shape) == 1)
-    return np.clip(risk.astype(np.float64), 0.0, 1.0), event
 
 
 def default_floor(risk: Floats) -> float:

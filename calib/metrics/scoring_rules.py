@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from calib.arrays import check_labels
 from calib.errors import CalibrationError
-from calib.metrics.confidence import Bools, check_probs, top_label, weighted_mean
+from calib.metrics.confidence import Bools, check_columns, check_scored, top_label, weighted_mean
 from calib.numerics import PROBABILITY_FLOOR, Floats, Ints
 
 
@@ -17,8 +16,8 @@ def nll(probs: Any, labels: Any, weights: Any = None) -> float:
 
     Parameters
     ----------
-    probs : (n, n_classes) probabilities.
-    labels : (n,) integers in [0, n_classes).
+    probs : (n, n_classes) probabilities; or (n,) of an event.
+    labels : (n,) integers in [0, n_classes); of an event 1 where it happened.
     weights : (n,) weight of each row; None counts all alike.
     """
     of_label, _ = _probability_of_label(probs, labels)
@@ -32,14 +31,15 @@ def count_clipped(probs: Any, labels: Any) -> int:
 
 
 def brier(probs: Any, labels: Any, weights: Any = None) -> float:
-    """Mean Brier score, the squared distance from the one-hot label summed over classes (Brier 1950).
+    """Mean Brier score: of two classes ``(p - y)^2``, from 0 to 1; of more the sum over classes, from 0 to 2.
 
-    It lies between 0 and 2; papers on binary calibration print half of it.
+    The second is Brier's own (1950). Of two classes it would be twice the first, which is what is meant there; this is
+    also how scikit-learn's ``brier_score_loss`` scales.
 
     Parameters
     ----------
-    probs : (n, n_classes) probabilities.
-    labels : (n,) integers in [0, n_classes).
+    probs : (n, n_classes) probabilities; or (n,) of an event.
+    labels : (n,) integers in [0, n_classes); of an event 1 where it happened.
     weights : (n,) weight of each row; None counts all alike.
     """
     of_label, array = _probability_of_label(probs, labels)
@@ -53,14 +53,16 @@ def row_scores(probs: Floats, labels: Ints) -> tuple[Floats, Floats, Floats]:
 
 
 def _probability_of_label(probs: Any, labels: Any) -> tuple[Floats, Floats]:
-    array = check_probs(probs)
-    labels = check_labels(labels, array.shape)
-    return array[np.arange(len(array)), labels].astype(np.float64), array
+    array, known = check_scored(probs, labels)
+    if array.ndim == 1:
+        array = np.stack([1.0 - array, array], axis=1)
+    return array[np.arange(len(array)), known.astype(np.int64)].astype(np.float64), array
 
 
 def _row_brier(probs: Floats, of_label: Floats) -> Floats:
     # sum_k (p_k - [k = y])^2 without the one-hot matrix; rounding must not make it negative.
-    return np.maximum(np.einsum("nk,nk->n", probs, probs, dtype=np.float64) - 2.0 * of_label + 1.0, 0.0)
+    squares = np.maximum(np.einsum("nk,nk->n", probs, probs, dtype=np.float64) - 2.0 * of_label + 1.0, 0.0)
+    return squares / 2.0 if probs.shape[1] == 2 else squares
 
 
 def accuracy(probs: Any, labels: Any, ranking: Any = None, weights: Any = None) -> float:
@@ -87,8 +89,7 @@ def top_k_accuracy(probs: Any, labels: Any, k: int = 5, ranking: Any = None) -> 
     """
     if int(k) != k or k < 1:
         raise CalibrationError(f"k={k!r} must be a whole number of at least 1.")
-    array = check_probs(probs)
-    labels = check_labels(labels, array.shape)
+    array, labels = check_scored(check_columns(probs), labels)
     keys = array if ranking is None else np.asarray(ranking)
     return float(label_in_top_k(array, labels, k, keys).mean())
 

@@ -91,4 +91,4 @@ nll_scorer = Scorer(nll)
 """Minus the mean negative log-likelihood, in nats."""
 
 brier_scorer = Scorer(brier)
-"""Minus the Brier score summed over classes, from 0 to 2; of two classes twice what scikit-learn prints."""
+"""Minus the Brier score, :func:`calib.metrics.brier`; of two classes as scikit-learn's ``neg_brier_score``."""

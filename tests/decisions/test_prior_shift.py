@@ -168,7 +168,7 @@ def test_a_handful_of_events_gives_a_wide_interval_and_no_warning(rng):
         (lambda: shift_prior([[0.2, 0.8]], [0.5, 0.6], [0.5, 0.5]), "sum to 1"),
         (lambda: shift_prior([[0.2, 0.8]], 0.5, 0.2), "2 numbers"),
         (lambda: estimate_rate([0.2, 0.3], [0, 0], [0.4]), "No calibration row has class 1"),
-        (lambda: estimate_rate(np.full((2, 2), 0.5), [0, 1], np.full((3, 3), 0.3)), "3 classes"),
+        (lambda: estimate_rate(np.full((2, 2), 0.5), [0, 1], np.full((3, 3), 1 / 3)), "3 classes"),
         (lambda: estimate_rate([0.2, 0.8, 0.3], [0, 1, 1], [0.4], refit=lambda p, y, new: [0.1, 0.2]), "refit"),
     ],
 )

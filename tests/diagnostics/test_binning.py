@@ -15,6 +15,7 @@ from calib.diagnostics import binning as picture_module
 from calib.diagnostics.binning import binning_picture, distance, label_log_odds, sharing_divergence
 from calib.diagnostics.verifiability import error_by_bins, error_by_rows
 from calib.errors import CalibrationError
+from calib.evaluation.evaluation import evaluate
 from calib.numerics import one_vs_rest_log_odds
 from tests.calibrators.imax import naive
 from tests.conftest import simulate
@@ -169,13 +170,13 @@ def predictions():
     test, truth = simulate(3000, 4, seed=1)
     methods = {"temperature": calib.calibrator("temperature"), "imax": calib.calibrator("imax", normalize=False)}
     fitted = {name: method.fit(logits, labels) for name, method in methods.items()}
-    return {name: (method.predict_proba(test), truth) for name, method in fitted.items()}
+    return {name: evaluate(method.predict_proba(test), truth).pair for name, method in fitted.items()}
 
 
 def test_errors_are_those_of_the_metric(predictions):
     found = error_by_bins(predictions, n_bins=(5, 15, 200), binning="equal_mass")
-    for name, (probs, labels) in predictions.items():
-        expected = [metrics.ece(probs, labels, n_bins=n, binning="equal_mass") for n in (5, 15, 200)]
+    for name, pair in predictions.items():
+        expected = [metrics.ece(*pair, n_bins=n, binning="equal_mass") for n in (5, 15, 200)]
         np.testing.assert_allclose(found.ece[name], expected)
 
 
@@ -187,11 +188,11 @@ def test_bins_change_the_error_of_scaling_but_not_that_of_binning(predictions):
 
 def test_more_rows_narrow_the_error(predictions):
     found = error_by_rows(predictions, n_rows=(100, 3000))
-    for name, (probs, labels) in predictions.items():
+    for name, pair in predictions.items():
         assert found.high[name][1] - found.low[name][1] < 0.5 * (found.high[name][0] - found.low[name][0])
         assert (found.low[name] <= found.ece[name]).all()
         assert (found.ece[name] <= found.high[name]).all()
-        assert found.ece[name][0] > found.ece[name][1] > 0.5 * metrics.ece(probs, labels)
+        assert found.ece[name][0] > found.ece[name][1] > 0.5 * metrics.ece(*pair)
     again = error_by_rows(predictions, n_rows=(100, 3000))
     np.testing.assert_array_equal(again.ece["imax"], found.ece["imax"])
     assert error_by_rows(predictions, n_resamples=2).n_rows.tolist()[-1] == 3000

@@ -113,7 +113,7 @@ def test_clipped_rows_are_counted():
 
 def test_predictions_that_are_nan_are_refused_with_their_count():
     probs = np.array([[0.5, 0.5], [np.nan, 0.5], [0.5, 0.5]])
-    with pytest.raises(CalibrationError, match="1 of 3 rows are NaN"):
+    with pytest.raises(CalibrationError, match="1 of 3 rows"):
         evaluate(probs, np.array([0, 0, 0]))
 
 

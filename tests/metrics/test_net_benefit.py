@@ -8,7 +8,8 @@ import pytest
 
 from calib.errors import CalibrationError
 from calib.metrics import net_benefit, net_benefit_difference, wilson_interval
-from calib.metrics.proportions import check_event, shares_of_rows
+from calib.metrics.confidence import check_event
+from calib.metrics.proportions import shares_of_rows
 from calib.numerics import sigmoid
 
 THRESHOLDS = np.array([0.05, 0.1, 0.2, 0.3, 0.5])
@@ -121,9 +122,9 @@ def test_the_quantile_of_the_largest_deviation_is_that_of_independent_ones():
         ([0.2, 0.3], [0, 1], [0.0], "between 0 and 1"),
         ([0.2, 0.3], [0, 1], [], "between 0 and 1"),
         ([0.2, 3.0], [0, 1], [0.5], "probabilities"),
-        ([0.2, np.nan], [0, 1], [0.5], "finite"),
-        ([[0.2, 0.8]], [1], [0.5], "probs[:, 1]"),
-        ([0.2, 0.3], [1, 2], [0.5], "labels == event"),
+        ([0.2, np.nan], [0, 1], [0.5], "NaN"),
+        ([[0.2, 0.3, 0.5]], [1], [0.5], "probs[:, k]"),
+        ([0.2, 0.3], [1, 2], [0.5], "True or False"),
         ([], [], [0.5], "no rows"),
     ],
 )

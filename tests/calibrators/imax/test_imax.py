@@ -18,6 +18,7 @@ from calib.calibrators.imax import IMaxBinning, IMaxMap, matched_sigmoid
 from calib.calibrators.imax.placement import best_traces, centres_of, edges_between, information_bound, iterate
 from calib.calibrators.imax.sums import SigmoidSums
 from calib.errors import CalibrationError
+from calib.evaluation.evaluation import evaluate
 from calib.numerics import one_vs_rest_log_odds
 from tests.conftest import simulate
 
@@ -281,14 +282,15 @@ def test_with_the_authors_edges_all_scores_are_theirs(reference, outputs, net, n
         fitted._take_over(temperature.predict_proba(logits[:n]), logits[:n], labels[:n])
     test, labels = logits[-5000:], labels[-5000:]
     probs = fitted.predict_proba(test)
+    scored = evaluate(probs, labels)  # rows need not sum to one
     own_bins = {"n_bins": 2000}  # so many that each representative has one of its own
     scores = {
-        "top1": metrics.accuracy(probs, labels),
-        "top1 with raw-logit ties": metrics.accuracy(probs, labels, ranking=test),
-        "top5": metrics.top_k_accuracy(probs, labels),
-        "NLL": metrics.nll(probs, labels),
-        "Brier": metrics.brier(probs, labels),
-        "top-1 ECE (own bins)": metrics.ece(probs, labels, **own_bins),
+        "top1": scored.correct.mean(),
+        "top1 with raw-logit ties": evaluate(probs, labels, test).correct.mean(),
+        "top5": scored.top5.mean(),
+        "NLL": scored.row_nll.mean(),
+        "Brier": scored.row_brier.mean(),
+        "top-1 ECE (own bins)": metrics.ece(*scored.pair, **own_bins),
         "class-wise ECE p>1/K": metrics.classwise_ece(probs, labels, threshold="1/K", **own_bins),
         "class-wise ECE": metrics.classwise_ece(probs, labels, **own_bins),
     }
