@@ -13,7 +13,7 @@ import calib
 from calib.data import Choices, Event, LoadOptions
 from calib.data.predictions import Predictions
 from calib.diagnostics.shift_data import fitted_to, judge, read_new_rows
-from calib.errors import CalibrationError
+from calib.errors import CalibrationError, DataError
 from calib.evaluation import Evaluation
 from calib.export import provenance
 from calib.numerics import softmax
@@ -212,3 +212,9 @@ def test_labels_are_left_aside_on_request(made, fresh) -> None:
     found = read_new_rows(made.exported, ("fresh.npz", file), labelled=False)
     assert not found.labelled
     assert not found.data.labels.any()
+
+
+def test_rows_without_labels_are_counted(made, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("calib.data.interpret.unlabelled.MAX_ROWS", 99)
+    with pytest.raises(DataError, match=r"logits has 100 rows; at most 99 are read\. Save fewer rows\."):
+        read_new_rows(made.exported, ("new.npz", packed(logits=made.data.logits[:100])))

@@ -20,6 +20,7 @@ from calib.data.interpret.features import Features, as_features
 from calib.data.interpret.reading import as_floats, check_there, display_name, read_any, read_class_names
 from calib.data.interpret.roles import ColumnRole
 from calib.data.interpret.tables import infer_columns
+from calib.data.limits import MAX_ROWS
 from calib.data.load import check_choices, findings_as_error, in_a_reader
 from calib.data.options import Choices, Source
 from calib.numerics import Floats
@@ -75,6 +76,11 @@ def read_rows(source: Source, choices: Choices | None = None, isolate: bool = Fa
         outputs = report.choices.outputs
         columns = check_there(contents, outputs)
         values = read_any(contents, outputs)
+        if values.ndim and len(values) > MAX_ROWS:
+            name = display_name(contents, outputs)
+            raise InvalidUpload(
+                "too_large", f"{name} has {len(values):,} rows; at most {MAX_ROWS:,} are read.", "Save fewer rows."
+            )
         if values.ndim == 0:
             raise InvalidUpload(
                 "shape_0d", f"{display_name(contents, outputs)} is a single value.", "Save one row per input."
