@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from calib.calibrators import geometric as geometry
     from calib.cli.app import open_app
     from calib.data import Predictions, load, load_models
+    from calib.diagnostics.find_groups import find_groups
     from calib.diagnostics.reliability import ReliabilityCurve, reliability_curve
     from calib.errors import AmbiguousTable, CalibrationError, DataError, FitCancelled
     from calib.evaluation.compare import Comparison, compare, compare_methods
@@ -38,6 +39,7 @@ _NAMES = {
     "calibrator": "registry",
     "compare": "evaluation.compare",
     "compare_methods": "evaluation.compare",
+    "find_groups": "diagnostics.find_groups",
     "load": "data",
     "load_models": "data",
     "logits": "arrays",
@@ -68,6 +70,7 @@ __all__ = [
     "compare_methods",
     "decisions",
     "export",
+    "find_groups",
     "geometry",
     "load",
     "load_models",

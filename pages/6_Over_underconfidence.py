@@ -8,7 +8,7 @@ import streamlit as st
 
 from calib.ui.compare.answer import choose_one
 from calib.ui.fits import shown_fits
-from calib.ui.over_under.groups import groups, panel, recalibration
+from calib.ui.over_under.groups import groups, in_groups, panel, recalibration
 from calib.ui.over_under.view import bands, change, classes, densities, finding, numbers, rows_of, theorem
 from calib.ui.shell import need_fit, open_session, page
 from calib.ui.widgets import choose, folded
@@ -19,12 +19,15 @@ def body() -> None:
     session = open_session()
     fits, view = shown_fits(session), session.view
     finding(rows_of(fits, fits), fits[0].evaluation)
+    by_group = st.container()
     chosen = choose(fits, "confidence/methods")
     rows, keys = rows_of(fits, chosen), tuple(fit.key for fit in chosen)
     change(rows, keys, view)
     folded("Every method in numbers", "confidence/numbers", partial(numbers, rows, keys, view))
     st.header("Where the gap comes from")
     closer = choose_one(fits, "confidence")
+    with by_group:
+        in_groups(session.test, closer)
     folded(f"At which {view.said}?", "confidence/bands", partial(bands, fits, closer))
     if view.column is None:  # in the other views the two classes are the outcomes
         folded("In which classes?", "confidence/classes", partial(classes, fits, closer, session.data.class_names))

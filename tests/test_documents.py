@@ -65,7 +65,7 @@ def test_the_contribution_guide_teaches_a_calibrator_that_works(monkeypatch: pyt
 def test_the_readme_library_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(ROOT / "sample_data" / "digits-cnn.npz", tmp_path / "outputs.npz")
     monkeypatch.chdir(tmp_path)
-    (example,), (use, translated, merged, decided, priced, compared, monitored, searched, noted, *_) = (
+    (example,), (use, translated, merged, decided, priced, compared, grouped, monitored, searched, noted, *_) = (
         python_blocks("README.md"),
         python_blocks("docs/library.md"),
     )
@@ -89,6 +89,9 @@ def test_the_readme_library_example_runs(tmp_path: Path, monkeypatch: pytest.Mon
     exec(compile(compared, "docs/library.md", "exec"), names)
     answer = names["found"].recommendation
     assert answer.method in ("identity", "temperature", "gpcalib") and answer.relevant == 0.002
+    exec(compile(grouped, "docs/library.md", "exec"), apart)
+    assert [group.name for group in apart["found"].groups] == ["topic = chemistry", "topic = sport"]
+    assert f"```text\n{apart['found']}\n```" in (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
     exec(compile(monitored, "docs/library.md", "exec"), names)
     assert set(names["found"].alarms) == {"O:E", "slope"}
     within: dict[str, object] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -13,9 +13,8 @@ import numpy.typing as npt
 from calib.errors import CalibrationError
 from calib.evaluation.evaluation import Evaluation
 from calib.evaluation.view import TOP_LABEL
-from calib.formatting import percent
-from calib.metrics.bootstrap import wilson_interval
-from calib.metrics.calibration_error import debiased_ece, ece
+from calib.formatting import percent, plural, points
+from calib.metrics.bootstrap import Interval, wilson_interval
 from calib.metrics.confidence import Bools
 from calib.numerics import Floats, Ints
 
@@ -190,6 +189,61 @@ def too_extreme(evaluation: Evaluation, level: float = 0.95) -> str:
     )
 
 
+@dataclass(frozen=True)
+class GroupGap:
+    """One group of rows in which probabilities are off.
+
+    Attributes
+    ----------
+    rows : number of rows.
+    predicted, observed : mean probability, and share of the rows where it came true.
+    gap : ``predicted - observed`` with its interval; above 0 probabilities are too high.
+    """
+
+    name: str
+    rows: int
+    predicted: float
+    observed: float
+    gap: Interval
+
+
+def gap_sentence(
+    average: Interval, groups: Sequence[GroupGap], n_judged: int, write: Callable[[str], str] = str, strong: str = ""
+) -> str:
+    """The gap of all rows, and in which groups it is significant, the worst first.
+
+    Parameters
+    ----------
+    average : mean probability minus observed rate.
+    groups : those whose joint interval leaves out 0 and the average.
+    n_judged : groups that could have been.
+    write : escapes a group's name where a page needs it.
+    strong : what stands around the names to make them bold.
+
+    Examples
+    --------
+    >>> chemistry = GroupGap("chemistry", 412, 0.9, 0.8, Interval(0.1, 0.04, 0.16))
+    >>> gap_sentence(Interval(0.002, -0.01, 0.014), [chemistry], 12)
+    'Fine on average, but chemistry +10.0 points (+4.0 to +16.0), 412 rows.'
+    """
+    fine = average.low <= 0.0 <= average.high
+    lead = "Fine on average" if fine else f"{_points(average)} on average"
+    if not groups:
+        of = plural(n_judged, "group")
+        return f"{lead}, and {'no significant gap in any' if fine else 'not significantly more in any'} of {of}."
+    named = [
+        f"{strong}{write(group.name)} {points(group.gap.value)} points{strong} "
+        f"({points(group.gap.low)} to {points(group.gap.high)}), {plural(group.rows, 'row')}"
+        for group in groups[:MOST_NAMED]
+    ]
+    more = f"; and {len(groups) - MOST_NAMED:,} more" if len(groups) > MOST_NAMED else ""
+    return f"{lead}, but {'; '.join(named)}{more}."
+
+
+def _points(gap: Interval) -> str:
+    return f"{points(gap.value)} points ({points(gap.low)} to {points(gap.high)})"
+
+
 def _mean_with_interval(total: Floats | Ints, count: Ints, level: float) -> tuple[Floats, Floats, Floats]:
     some = count > 0
     low, high = wilson_interval(np.clip(total, 0.0, count), count, level)
@@ -202,6 +256,8 @@ def _ratio(total: Floats | Ints, count: Ints) -> Floats:
 
 LEAST_ROWS = 10
 """Fewer rows than this are too few to say anything about a group."""
+MOST_NAMED = 3
+"""Groups that a sentence names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,20 +270,14 @@ class Subgroups:
     gaps : rows, accuracy, mean confidence and the gap of each group, whose intervals hold for all groups of enough
         rows together.
     enough : whether a group has enough rows to be judged.
-    excess, excess_low, excess_high : gap of each group minus the gap of all other rows, with joint intervals too.
-    ece, ece_debiased : of each group, in 15 bins of equal width, and in bins of equal counts less what noise alone
-        would give; NaN where there are too few rows.
+    average : gap of all rows, with its own interval.
     level : joint coverage of the intervals.
     """
 
     names: tuple[str, ...]
     gaps: GroupGaps
     enough: npt.NDArray[np.bool_]
-    excess: Floats
-    excess_low: Floats
-    excess_high: Floats
-    ece: Floats
-    ece_debiased: Floats
+    average: Interval
     level: float
 
     @property
@@ -241,9 +291,19 @@ class Subgroups:
         return self._off(self.gaps.gap_high < 0)
 
     @property
-    def apart(self) -> Ints:
-        """Groups whose gap differs from that of the other rows, the worst first."""
-        return self._off((self.excess_low > 0) | (self.excess_high < 0))
+    def off(self) -> list[GroupGap]:
+        """Groups whose interval leaves out 0 and the average gap, the worst first."""
+        gaps, low, high = self.gaps, min(self.average.value, 0.0), max(self.average.value, 0.0)
+        return [
+            GroupGap(
+                self.names[k],
+                int(gaps.rows[k]),
+                float(gaps.confidence[k]),
+                float(gaps.accuracy[k]),
+                Interval(float(gaps.gap[k]), float(gaps.gap_low[k]), float(gaps.gap_high[k])),
+            )
+            for k in self._off((gaps.gap_low > high) | (gaps.gap_high < low))
+        ]
 
     @property
     def worst_first(self) -> Ints:
@@ -259,11 +319,10 @@ class Subgroups:
 def subgroups(
     evaluation: Evaluation, groups: Sequence[str] | npt.NDArray[Any], least_rows: int = LEAST_ROWS, level: float = 0.95
 ) -> Subgroups:
-    """Judge each group of rows by itself and beside the rest.
+    """Judge each group of rows.
 
     Intervals of the gap are those of :func:`gap_interval` at the level ``1 - (1 - level) / m`` for m judged groups
     (Bonferroni), so that on a calibrated model no group at all is called off in at least ``level`` of cases.
-    Differences to the other rows combine two such intervals (Zou and Donner 2008, equation 7).
 
     Parameters
     ----------
@@ -286,10 +345,9 @@ def subgroups(
     enough = rows >= max(1, least_rows)
     joint = 1.0 - (1.0 - level) / max(1, int(enough.sum()))
     gaps = gaps_by_group(*evaluation.pair, group, n_groups, joint)
-    plain, debiased = _errors(evaluation, group, n_groups, enough)
-    return Subgroups(
-        tuple(map(str, names)), gaps, enough, *_excess(evaluation, group, gaps, joint), plain, debiased, level
-    )
+    whole = gaps_by_group(*evaluation.pair, np.zeros(len(group), dtype=np.int64), 1, level)
+    average = Interval(float(whole.gap[0]), float(whole.gap_low[0]), float(whole.gap_high[0]))
+    return Subgroups(tuple(map(str, names)), gaps, enough, average, level)
 
 
 def folded(
@@ -300,33 +358,3 @@ def folded(
     place[order] = np.arange(len(order))
     position = place[np.searchsorted(np.asarray(names), np.asarray(groups))]
     return gaps_by_group(*evaluation.pair, position, len(order) + 1, level)
-
-
-def _excess(evaluation: Evaluation, group: Ints, gaps: GroupGaps, level: float) -> tuple[Floats, Floats, Floats]:
-    """Gap of each group less that of the rows outside it, with its interval; NaN where there are none outside."""
-    confidence, correct = evaluation.pair
-    n_groups = len(gaps.rows)
-    own = [np.bincount(group, weights=w, minlength=n_groups) for w in (confidence, (confidence - correct) ** 2)]
-    total_confidence, total_squares = (sums.sum() - sums for sums in own)
-    rows, right = gaps.rows.sum() - gaps.rows, gaps.right.sum() - gaps.right
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mean, squares = total_confidence / rows, total_squares / rows
-        gap = mean - right / rows
-    deviation = np.sqrt(np.maximum(squares - gap**2, 0.0))
-    low, high = gap_interval(gap, deviation, mean, right, rows, level)
-    excess = gaps.gap - gap
-    below = np.hypot(gaps.gap - gaps.gap_low, high - gap)
-    above = np.hypot(gaps.gap_high - gaps.gap, gap - low)
-    return excess, excess - below, excess + above
-
-
-def _errors(evaluation: Evaluation, group: Ints, n_groups: int, enough: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    confidence, correct = evaluation.pair
-    plain, debiased = np.full(n_groups, np.nan), np.full(n_groups, np.nan)
-    order = np.argsort(group, kind="stable")
-    ends = np.cumsum(np.bincount(group, minlength=n_groups))
-    for k in np.flatnonzero(enough):
-        rows = order[ends[k - 1] if k else 0 : ends[k]]
-        plain[k] = ece(confidence[rows], correct[rows])
-        debiased[k] = debiased_ece(confidence[rows], correct[rows])
-    return plain, debiased

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calib import metrics
-from calib.diagnostics.subgroups import folded, gaps_by_group, subgroups
+from calib.diagnostics.subgroups import GroupGap, folded, gap_sentence, gaps_by_group, subgroups
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
+from calib.metrics.bootstrap import Interval
 from tests.diagnostics.conftest import evaluation
 
 
@@ -29,11 +29,6 @@ def test_each_group_is_scored_by_itself(rng) -> None:
         assert found.gaps.accuracy[k] == pytest.approx(pair[1].mean())
         assert found.gaps.confidence[k] == pytest.approx(pair[0].mean())
         assert found.gaps.gap[k] == pytest.approx(pair[0].mean() - pair[1].mean())
-        assert found.ece[k] == pytest.approx(metrics.ece(*pair))
-        assert found.ece_debiased[k] == pytest.approx(metrics.debiased_ece(*pair))
-        outside = made.confidence[~rows].mean() - made.correct[~rows].mean()
-        assert found.excess[k] == pytest.approx(found.gaps.gap[k] - outside)
-        assert found.excess_low[k] < found.excess[k] < found.excess_high[k]
 
 
 def test_intervals_are_wider_the_more_groups_there_are(rng) -> None:
@@ -46,26 +41,14 @@ def test_intervals_are_wider_the_more_groups_there_are(rng) -> None:
     assert many.gap_high[0] > few.gap_high[0]
 
 
-def test_the_excess_interval_is_that_of_two_independent_gaps(rng) -> None:
-    """With two groups the rest of one is the other, so both excesses are the same but for the sign."""
-    found = subgroups(calibrated(500, rng), np.where(np.arange(500) < 120, "a", "b"))
-    assert found.excess[0] == pytest.approx(-found.excess[1])
-    assert found.excess_low[0] == pytest.approx(-found.excess_high[1])
-    gap, low, high = (getattr(found.gaps, name) for name in ("gap", "gap_low", "gap_high"))
-    below = np.hypot(gap[0] - low[0], high[1] - gap[1])
-    assert found.excess_low[0] == pytest.approx(found.excess[0] - below)
-
-
 def test_calibrated_models_are_rarely_accused() -> None:
     """With 20 groups of 100 rows, single 95 % intervals would accuse some group in 64 % of runs."""
     generator = np.random.default_rng(3)
-    accused, apart, runs = 0, 0, 60
+    accused, runs = 0, 60
     for _ in range(runs):
         found = subgroups(calibrated(2000, generator), generator.integers(0, 20, 2000).astype(str))
         accused += bool(len(found.overconfident) + len(found.underconfident))
-        apart += bool(len(found.apart))
     assert accused <= 0.08 * runs
-    assert apart <= 0.08 * runs
 
 
 def test_a_group_that_is_off_is_found_and_leads(rng) -> None:
@@ -75,7 +58,7 @@ def test_a_group_that_is_off_is_found_and_leads(rng) -> None:
     correct[(names == "7") & (rng.random(2000) < 0.4)] = False
     found = subgroups(evaluation(confidence, correct), names)
     assert [found.names[k] for k in found.overconfident] == ["7"]
-    assert [found.names[k] for k in found.apart] == ["7"]
+    assert [group.name for group in found.off] == ["7"]
     assert found.names[found.worst_first[0]] == "7"
     assert not len(found.underconfident)
 
@@ -88,15 +71,33 @@ def test_small_groups_are_not_judged(rng) -> None:
     assert found.enough.tolist() == [True, False]
     assert found.names[1] == "small"
     assert 1 not in found.worst_first
-    assert np.isnan(found.ece[1])
     judged = subgroups(evaluation(confidence, correct), names, least_rows=9)
     assert judged.overconfident[0] == 1
 
 
-def test_one_group_has_no_rest(rng) -> None:
-    found = subgroups(calibrated(50, rng), np.full(50, "all"))
-    assert np.isnan(found.excess[0])
-    assert not len(found.apart)
+def test_groups_of_a_model_that_is_off_everywhere_are_named_where_they_are_more_so(rng) -> None:
+    confidence = rng.uniform(0.6, 1.0, 6000)
+    names = rng.choice(list("abc"), 6000)
+    correct = rng.random(6000) < confidence - np.where(names == "b", 0.3, 0.1)
+    found = subgroups(evaluation(confidence, correct), names)
+    assert len(found.overconfident) == 3
+    assert [group.name for group in found.off] == ["b"]
+    (group,) = found.off
+    assert (group.rows, group.gap.value) == ((names == "b").sum(), pytest.approx(group.predicted - group.observed))
+    assert found.average.low < confidence.mean() - correct.mean() < found.average.high
+
+
+def test_the_sentence_is_that_of_its_numbers() -> None:
+    chemistry = GroupGap("chemistry", 412, 0.9, 0.8, Interval(0.1, 0.04, 0.16))
+    sport = GroupGap("sport", 88, 0.5, 0.625, Interval(-0.125, -0.18, -0.07))
+    fine, off = Interval(0.002, -0.01, 0.014), Interval(0.05, 0.04, 0.06)
+    assert gap_sentence(fine, [chemistry, sport], 9) == (
+        "Fine on average, but chemistry +10.0 points (+4.0 to +16.0), 412 rows; "
+        "sport −12.5 points (−18.0 to −7.0), 88 rows."
+    )
+    assert gap_sentence(fine, [], 9) == "Fine on average, and no significant gap in any of 9 groups."
+    assert gap_sentence(off, [], 9).startswith("+5.0 points (+4.0 to +6.0) on average, and not significantly more in")
+    assert gap_sentence(off, [chemistry] * 5, 9).endswith("; and 2 more.")
 
 
 def test_others_are_pooled_in_the_last_row(rng) -> None:

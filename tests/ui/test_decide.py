@@ -23,9 +23,8 @@ from calib.formatting import class_in_words, number, percent, round_percent
 from calib.metrics.bootstrap import Interval
 from calib.numerics import softmax
 from calib.ui import fits
-from calib.ui.decide.act import _against_raw
+from calib.ui.decide.act import _against_raw, on_costs
 from calib.ui.decide.another_rate import filled
-from calib.ui.decide.costs import on_costs
 from calib.ui.session import OpenSession
 from tests.ui.conftest import FITTED, charts, clean, group, open_page, said, table, twice, unfold
 

@@ -9,6 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 from calib.data.samples import load_sample
 from calib.diagnostics.group_panels import group_panels
+from calib.diagnostics.subgroups import gap_sentence, subgroups
+from calib.evaluation import evaluate
 from calib.numerics import softmax
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
@@ -37,12 +39,26 @@ def test_a_group_that_is_off_is_named_and_small_ones_are_not_judged() -> None:
     app = groups_of(twice(logits, labels, groups))
     assert clean(app)
     assert "site 2 +" in said(app)
-    assert "of 6 groups: **overconfident in 1 group**" in said(app)
     assert "1 group with fewer than 10 rows: too few to judge" in said(app)
+    assert "points** (+" in said(app)
     numbers = table(app, "verdict").set_index("group")
     assert numbers.index[0] == "site 2"
     assert numbers.loc["site 2", "verdict"] == "overconfident"
     assert numbers.loc["tiny", "verdict"] == "too few rows"
+
+
+def test_known_groups_are_said_on_compare_and_here_without_opening_anything() -> None:
+    logits, labels = simulate(n=3000, scale=1.0)
+    groups = np.array([f"site {k % 6}" for k in range(3000)])
+    wrong = (groups == "site 2") & (np.random.default_rng(0).random(3000) < 0.5)
+    session = twice(logits, np.where(wrong, (labels + 1) % 4, labels), groups)
+    found = subgroups(evaluate(softmax(session.test.logits), session.test.labels), session.test.groups)
+    sentence = gap_sentence(found.average, found.off, len(found.names), strong="**")
+    assert "site 2" in sentence
+    for path in ("pages/2_Compare.py", PAGE):
+        app = open_page(path, session)
+        assert clean(app)
+        assert sentence in said(app)
 
 
 def test_of_hundreds_of_groups_the_worst_are_drawn() -> None:
@@ -59,7 +75,7 @@ def test_a_class_whose_name_is_a_number_is_called_a_class() -> None:
     labels = np.where(logits.argmax(axis=1) == 2, (labels + 1) % 3, labels)
     app = groups_of(twice(logits, labels, class_names=("0", "1", "2")))
     assert clean(app)
-    assert "(class 2 +" in said(app)
+    assert "class 2 +" in said(app)
 
 
 def test_more_rows_than_any_group_has() -> None:
@@ -74,6 +90,7 @@ def test_more_rows_than_any_group_has() -> None:
 
 def test_names_of_groups_are_text_and_nothing_else() -> None:
     logits, labels = simulate(n=600, scale=4.0)
+    labels[:300] = (logits[:300].argmax(axis=1) + 1) % 4  # so that this group is named
     app = groups_of(twice(logits, labels, np.where(np.arange(600) < 300, "**bold** :red[x]", "<b>$y$</b>")))
     assert clean(app)
     assert "\\*\\*bold\\*\\*" in said(app)
@@ -83,7 +100,7 @@ def test_one_group_alone(sample_to_read: OpenSession) -> None:
     data = replace(sample_to_read.data, groups=np.full(len(sample_to_read.data), "all"), sha256="one group")
     app = groups_of(OpenSession.from_data(data))
     assert clean(app)
-    assert "stands out" not in said(app)
+    assert "any of 1 group." in said(app)
 
 
 def test_groups_of_an_event_have_their_panel_and_a_recalibration() -> None:

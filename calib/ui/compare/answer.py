@@ -79,6 +79,12 @@ def recommended(fits: Sequence[ShownFit]) -> tuple[str, ShownFit]:
     return finding(found), fits[1] if chosen is fits[0] else chosen
 
 
+def taken(fits: Sequence[ShownFit]) -> ShownFit:
+    """The method that is recommended, which may be the raw model; that comes first among the fits."""
+    found = answer_of(fits)
+    return next((fit for fit in fits if found is not None and fit.title == found.method), fits[0])
+
+
 def choose_one(fits: list[ShownFit], page: str) -> ShownFit:
     """Let the visitor choose the method to look at closely, on all pages: to begin with, what Export offers first.
 

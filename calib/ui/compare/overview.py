@@ -31,8 +31,9 @@ from calib.plots.overview import (
 )
 from calib.top_k import said_of_labels
 from calib.ui import link, widgets
-from calib.ui.compare.answer import answer_with_export, claims_of, relevant_differences, unfinished
+from calib.ui.compare.answer import answer_with_export, claims_of, relevant_differences, taken, unfinished
 from calib.ui.fits import ShownFit, extremes_of
+from calib.ui.over_under.groups import in_groups
 from calib.ui.reliability.state import show_only
 from calib.ui.session import OpenSession, keep
 from calib.ui.shell import need_fit
@@ -57,11 +58,13 @@ def overview(session: OpenSession, fits: list[ShownFit]) -> None:
     view = fits[0].evaluation.view
     if len(fits) == 1:
         st.markdown(confidence_sentence(fits[0].evaluation, "The raw model", extremes_of(fits[0].evaluation)))
+        in_groups(session.test, fits[0])
         unfinished()
         need_fit(what="Only the raw model is here. Fit calibrators to compare them with it.")
         _panels([_panel(fits[0], claims_of(fits))], [fits[0].key], view)
         return
     answer_with_export(session, fits)
+    in_groups(session.test, taken(fits))
     unfinished()
     grid = st.grid(10, min_column_width=70)
     with grid.cell(column_span=4):

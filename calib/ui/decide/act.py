@@ -15,14 +15,13 @@ from calib.decisions.outcomes import Costs, Outcome
 from calib.decisions.recalibration import RecalibratedCut
 from calib.decisions.rules import EventCut
 from calib.errors import CalibrationError
-from calib.formatting import brackets, number, percent, plural, round_percent
+from calib.formatting import brackets, number, percent, plural, round_percent, with_interval
 from calib.metrics.bootstrap import Interval
 from calib.metrics.net_benefit import NetBenefit, net_benefit, net_benefit_difference
 from calib.numerics import Floats
 from calib.plots.decisions import decision_curves
 from calib.ui import widgets
 from calib.ui.compare.answer import choose_one
-from calib.ui.decide.costs import on_costs
 from calib.ui.export.view import offer_decision
 from calib.ui.fits import ShownFit, beside_raw, ready
 from calib.ui.session import OpenSession
@@ -171,6 +170,23 @@ def _against_today(found: EventDecision) -> str:
     part = f", {percent(abs(found.share_saved), 0)}" if math.isfinite(found.share_saved) else ""
     effect = on_costs(change.saved, "a case", part)
     return f"Against today's threshold of {percent(today)} on the uncalibrated probability it {effect}."
+
+
+def on_costs(saved: Interval, unit: str, part: str = "") -> str:
+    """Whether a new rule saves costs or adds to them, as the end of "it ...", always with positive numbers.
+
+    Parameters
+    ----------
+    saved : cost by the old rule minus that by the new one, with its interval.
+    unit : what the costs are of, such as "a case".
+    part : after the number, such as ", 12 %".
+    """
+    value, low, high = saved
+    if low <= 0.0 <= high:
+        return f"has an **undecided** effect on costs (saved {with_interval(saved)} {unit})"
+    near, far = sorted((abs(low), abs(high)))
+    word = "saves" if value > 0 else "adds"
+    return f"**{word} {number(abs(value))}** ({number(near)} to {number(far)}) {unit}{part}"
 
 
 def _against_raw(found: EventDecision) -> str:

@@ -24,7 +24,7 @@ from calib.numerics import Floats
 from calib.ui import widgets
 from calib.ui.compare.answer import choose_one
 from calib.ui.decide import act, class_costs
-from calib.ui.decide.costs import on_costs
+from calib.ui.decide.act import on_costs
 from calib.ui.export.view import offer_decision, uploaded_rows
 from calib.ui.fits import ShownFit, ready, rows_to_predict
 from calib.ui.session import OpenSession, current_session

@@ -25,7 +25,7 @@ from calib.formatting import listed, number, percent, plural, round_percent, sig
 from calib.plots.decisions import answerable_chart, risk_diagram
 from calib.ui import widgets
 from calib.ui.compare.answer import ANSWER_COSTS, choose_one
-from calib.ui.decide.costs import on_costs
+from calib.ui.decide.act import on_costs
 from calib.ui.export.view import offer_decision
 from calib.ui.fits import ShownFit, ready, rows_to_predict
 from calib.ui.session import OpenSession

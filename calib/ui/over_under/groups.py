@@ -20,12 +20,11 @@ from calib.diagnostics.group_panels import (
     group_panels,
     recalibrated_by_group,
 )
-from calib.diagnostics.subgroups import LEAST_ROWS, GroupGaps, Subgroups, folded, subgroups
+from calib.diagnostics.subgroups import LEAST_ROWS, GroupGaps, Subgroups, folded, gap_sentence, subgroups
 from calib.engine import Data
 from calib.evaluation.evaluation import row_arrays
-from calib.evaluation.view import TOP_LABEL, View
+from calib.evaluation.view import View
 from calib.formatting import class_in_words, listed, number, percent, plural, signed, with_interval
-from calib.numerics import Ints
 from calib.plots.forest import forest
 from calib.plots.over_under import per_class_chart
 from calib.plots.style import Style
@@ -58,12 +57,9 @@ def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
     own = test.groups if by == "groups" else None
     of_row = np.array([*map(class_in_words, test.class_names)])[fits[0].evaluation.predicted] if own is None else own
     methods = beside_raw(fits, closer)
-    results = [
-        ready(("subgroups", fit.key, by, least), f"the groups of {fit.title}", subgroups, fit.evaluation, of_row, least)
-        for fit in methods
-    ]
+    results = [subgroups_of(fit, by, of_row, least) for fit in methods]
     last, view = results[-1], closer.evaluation.view
-    st.markdown(groups_sentence(last, closer.title, least, view))
+    st.markdown(f"With {closer.title}: {groups_sentence(last, least)}")
     if last.enough.any():
         order = last.worst_first[:MOST_GROUPS]
         joint = 1.0 - (1.0 - last.level) / max(1, int(last.enough.sum()))
@@ -95,11 +91,6 @@ def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
         )
     table = _subgroup_table(last, results[0] if len(results) > 1 else None, view)
     show_table(table, "group", len(table.columns))
-    st.caption(
-        "*Beside the rest* is a group's gap minus the gap of all other rows. *ECE* uses 15 bins of equal width, and is "
-        "always too large for few rows; *ECE, debiased* uses bins of equal counts, and what noise alone would give is "
-        "subtracted."
-    )
 
 
 def _pooled(result: Subgroups) -> int:
@@ -130,11 +121,6 @@ def _subgroup_table(result: Subgroups, raw: Subgroups | None, view: View) -> pd.
             "gap": gaps.gap,
             "gap, low": np.where(known, gaps.gap_low, np.nan),
             "gap, high": np.where(known, gaps.gap_high, np.nan),
-            "beside the rest": np.where(known, result.excess, np.nan),
-            "rest, low": np.where(known, result.excess_low, np.nan),
-            "rest, high": np.where(known, result.excess_high, np.nan),
-            "ECE": result.ece,
-            "ECE, debiased": result.ece_debiased,
         }
     )
     if raw is not None:
@@ -148,46 +134,27 @@ def _verdicts(result: Subgroups, view: View) -> list[str]:
     return list(said)
 
 
-def groups_sentence(subgroups: Subgroups, title: str, least_rows: int, view: View = TOP_LABEL) -> str:
-    """In how many groups the method is significantly off, which stand out, and how many are too small."""
+def groups_sentence(subgroups: Subgroups, least_rows: int) -> str:
+    """The average gap, in which groups it is significantly larger, and how many are too small."""
     judged, few = int(subgroups.enough.sum()), int((~subgroups.enough).sum())
-    small = f" {plural(few, 'group')} with fewer than {plural(least_rows, 'row')}: too few to judge." if few else ""
     if not judged:
         return f"No group has {plural(least_rows, 'row')}; the largest has {int(subgroups.gaps.rows.max()):,}."
-    over, under = subgroups.overconfident, subgroups.underconfident
-    if not len(over) and not len(under):
-        lead = (
-            f"With {title}, **{view.mean_said} does not differ significantly from {view.outcome} in any of "
-            f"{plural(judged, 'group')}**."
-        )
-        return lead + _apart(subgroups) + small
-    parts = [
-        f"**{word} in {plural(len(off), 'group')}** ({_named(subgroups, off)})"
-        for off, word in ((over, view.too_high), (under, view.too_low))
-        if len(off)
-    ]
-    return (
-        f"With {title}, of {plural(judged, 'group')}: {listed(parts)}, significantly in all groups together."
-        f"{_apart(subgroups)}{small}"
-    )
+    small = f" {plural(few, 'group')} with fewer than {plural(least_rows, 'row')}: too few to judge." if few else ""
+    return f"{gap_sentence(subgroups.average, subgroups.off, judged, literal, '**')}{small}"
 
 
-def _apart(subgroups: Subgroups) -> str:
-    if int(subgroups.enough.sum()) < 2:
-        return ""
-    if not len(subgroups.apart):
-        return " None stands out from the rest."
-    return (
-        f" Beside the rest, {_named(subgroups, subgroups.apart, excess=True)} "
-        f"{'stands' if len(subgroups.apart) == 1 else 'stand'} out."
-    )
+def in_groups(test: Predictions, fit: ShownFit) -> None:
+    """For data with groups, in one line for which of them a method is off; nothing for others."""
+    if test.groups is None:
+        return
+    found = subgroups_of(fit, "groups", test.groups, LEAST_ROWS)
+    st.markdown(f"**{fit.title} by group**: {groups_sentence(found, LEAST_ROWS)}")
 
 
-def _named(subgroups: Subgroups, numbers: Ints, excess: bool = False) -> str:
-    values = subgroups.excess if excess else subgroups.gaps.gap
-    named = [f"{literal(subgroups.names[k])} {100 * values[k]:+.1f} points" for k in numbers[:MOST_NAMED]]
-    more = len(numbers) - len(named)
-    return listed([*named, *([f"{more:,} more"] if more else [])])
+def subgroups_of(fit: ShownFit, by: str, of_row: Any, least: int) -> Subgroups:
+    """The groups of one method, judged by a worker."""
+    key = "subgroups", fit.key, by, least
+    return ready(key, f"the groups of {fit.title}", subgroups, fit.evaluation, of_row, least)
 
 
 def panel(session: OpenSession, fit: ShownFit) -> None:
