@@ -11,7 +11,8 @@ from sklearn.model_selection import ShuffleSplit
 from benchmarks.wenger2020 import Printed
 from calib import metrics
 from calib.base import Calibrator
-from calib.numerics import Floats, Ints
+from calib.metrics.confidence import top_label
+from calib.numerics import Floats, Ints, bin_index
 from calib.registry import calibrator
 
 ECE_BINS = 100
@@ -76,12 +77,25 @@ def score_folds(
             probs = fitted.predict_proba(logits[test])
             found[method.title].append(
                 (
-                    metrics.ece(probs, labels[test], n_bins=ECE_BINS, convention="gpcalib"),
+                    printed_ece(probs, labels[test]),
                     metrics.accuracy(probs, labels[test], ranking=logits[test]),
                     metrics.nll(probs, labels[test]),
                 )
             )
     return {title: Scores(*np.transpose(values)) for title, values in found.items()}
+
+
+def printed_ece(probs: Floats, labels: Ints, n_bins: int = ECE_BINS) -> float:
+    """ECE as in the tables of Wenger et al. (2020) and the authors' public code.
+
+    Bins of equal width divide [1/K, 1]. In place of mean confidences stand fixed centres, half a bin of a grid on
+    [0, 1] inside the ends, which are not the middles of these bins.
+    """
+    confidence, correct = top_label(probs, labels)
+    low = 1.0 / probs.shape[1]
+    index = bin_index(confidence, np.linspace(low, 1.0, n_bins + 1))
+    centres = np.linspace(low + 0.5 / n_bins, 1.0 - 0.5 / n_bins, n_bins)
+    return float(np.abs(np.bincount(index, weights=correct - centres[index])).sum()) / len(labels)
 
 
 def _differ_in_prediction_alone(fitted: Calibrator, wanted: Calibrator) -> bool:

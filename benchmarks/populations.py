@@ -25,7 +25,7 @@ SPREAD = 2.0
 COIN = 0.5
 """Standard deviation of what a method may or may not know of every logit."""
 N_METHODS = 4
-CALIBRATION = (*TOP_LABEL_ERRORS, "debiased ECE", "gap", "Brier miscalibration", "log miscalibration")
+CALIBRATION = (*TOP_LABEL_ERRORS, "gap", "Brier miscalibration", "log miscalibration")
 """The scores of which a calibrated model has none."""
 
 

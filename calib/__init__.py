@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from calib.errors import AmbiguousTable, CalibrationError, DataError, FitCancelled
     from calib.evaluation.compare import Comparison, compare, compare_methods
     from calib.export import runtime
+    from calib.metrics import ece
     from calib.registry import METHODS
     from calib.reporting.make import report
     from calib.typed import calibrator
@@ -39,6 +40,7 @@ _NAMES = {
     "calibrator": "registry",
     "compare": "evaluation.compare",
     "compare_methods": "evaluation.compare",
+    "ece": "metrics",
     "find_groups": "diagnostics.find_groups",
     "load": "data",
     "load_models": "data",
@@ -69,6 +71,7 @@ __all__ = [
     "compare",
     "compare_methods",
     "decisions",
+    "ece",
     "export",
     "find_groups",
     "geometry",

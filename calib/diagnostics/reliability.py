@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from calib.errors import CalibrationError
+from calib.evaluation.bootstrap import N_RESAMPLES
+from calib.evaluation.score_definitions import ECE_BINS
 from calib.evaluation.view import TOP_LABEL
 from calib.formatting import Displayed, number, percent, plural
 from calib.metrics.binning import Bins, bins_of
@@ -22,7 +24,7 @@ from calib.metrics.bootstrap import (
     reflect,
     wilson_interval,
 )
-from calib.metrics.calibration_error import norm_of_gaps
+from calib.metrics.calibration_error import ece
 from calib.metrics.confidence import (
     Bools,
     check_weights,
@@ -32,7 +34,7 @@ from calib.metrics.confidence import (
     weighted_mean,
 )
 from calib.metrics.corp import Decomposition, corp, recalibrate
-from calib.numerics import Floats, Ints, log_odds_of
+from calib.numerics import Floats, Ints, bin_index, log_odds_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,8 +49,8 @@ class ReliabilityCurve(Displayed):
     low, high : (m,) Wilson interval of each accuracy.
     edges : (n_bins + 1,) nominal edges, of the empty bins too.
     bin_of_row : (n,) for each row, which of the m bins it lies in.
-    ece : calibration error of these bins under ``norm``.
-    norm, binning, level : how it was made.
+    ece : :func:`calib.ece` of the same rows, whatever the bins of the curve.
+    binning, level : how it was made.
     n : number of rows.
     mean_confidence, mean_accuracy : over all rows.
     target : the class whose probability is shown; None for the predicted class.
@@ -62,7 +64,6 @@ class ReliabilityCurve(Displayed):
     edges: Floats
     bin_of_row: Ints
     ece: float
-    norm: float
     binning: str
     level: float
     n: int
@@ -88,7 +89,6 @@ def reliability_curve(
     labels: Any,
     n_bins: int = 15,
     binning: str = "equal_width",
-    norm: float = 1,
     target: int | None = None,
     level: float = 0.95,
     clusters: Any = None,
@@ -101,12 +101,11 @@ def reliability_curve(
     probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
     n_bins : number of bins; :func:`default_bins` suits equal-mass pictures.
     binning : "equal_width" on [0, 1], "equal_mass", "kmeans" or "imax".
-    norm : norm of the calibration error, 1, 2 or ``inf``.
     target : a class k, to bin p_k against the indicator of label k; None for the predicted class.
     level : coverage of the Wilson intervals.
     clusters : (n,) what rows that belong together share; a bin's interval is then that of as many independent rows as
         vary like its clusters (:func:`calib.metrics.bootstrap.effective_count`).
-    weights : (n,) weight of each row in the means of its bin and in the error; intervals are then those of as many
+    weights : (n,) weight of each row in the means of its bin and in the ECE; intervals are then those of as many
         equal rows (:func:`calib.metrics.effective_sample_size`). Counts stay those of rows.
 
     Raises
@@ -129,8 +128,7 @@ def reliability_curve(
         high=high,
         edges=bins.edges,
         bin_of_row=position[bins.index],
-        ece=norm_of_gaps(bins.gap, bins.weight, norm),
-        norm=norm,
+        ece=ece(confidence, correct, weights=weights),
         binning=binning,
         level=level,
         n=len(confidence),
@@ -168,42 +166,37 @@ class Binned:
 def binned_curve(confidence: Floats, correct: Bools, n_bins: int, binning: str, clusters: Any = None) -> Binned:
     """:func:`reliability_curve` with :func:`ece_interval`."""
     curve = reliability_curve(confidence, correct, n_bins=n_bins, binning=binning, clusters=clusters)
-    return Binned(curve, ece_interval(curve, confidence, correct, clusters=clusters))
+    return Binned(curve, ece_interval(confidence, correct, clusters=clusters))
 
 
 def ece_interval(
-    curve: ReliabilityCurve,
     confidence: Floats,
     correct: Any,
     level: float = 0.95,
-    n_resamples: int = 500,
+    n_resamples: int = N_RESAMPLES,
     clusters: Any = None,
 ) -> Interval:
-    """Bootstrap interval of a curve's ECE in the curve's own bins; see :func:`calib.metrics.reflect`.
+    """:func:`calib.ece` with the bootstrap interval that comparisons give it; see :func:`calib.metrics.reflect`.
 
     No ECE is below the distance of mean confidence from accuracy, and so is neither end of its interval.
 
     Parameters
     ----------
-    curve : made from the next two with ``norm=1``.
     confidence, correct : (n,) arrays.
     level : coverage.
     n_resamples : bootstrap resamples, from a fixed seed.
     clusters : (n,) what rows that belong together share; whole clusters are drawn.
     """
-    if curve.norm != 1:
-        raise CalibrationError(f"The interval is that of the ECE with norm 1; the curve has norm {curve.norm}.")
-    resamples = Resamples(curve.n, n_resamples, clusters=clusters)
-    n_bins = len(curve.count)
-    excess, rows = (
-        resamples.resample(resamples.groups.sums_by(curve.bin_of_row, n_bins, values))
-        for values in (confidence - correct, None)
-    )
+    n, excess = len(confidence), confidence - correct
+    index = bin_index(confidence, np.linspace(0.0, 1.0, ECE_BINS + 1))
+    value = float(np.abs(np.bincount(index, excess)).sum() / n)
+    resamples = Resamples(n, n_resamples, clusters=clusters)
+    drawn, rows = (resamples.resample(resamples.groups.sums_by(index, ECE_BINS, values)) for values in (excess, None))
     n_drawn = rows.sum(axis=1)
-    drawn = np.abs(excess).sum(axis=1) / n_drawn
-    interval = interval_of_draws(curve.ece, reflect(curve.ece, drawn, squared=True), level, 0.0, 1.0)
-    signed = curve.mean_confidence - curve.mean_accuracy
-    gap = interval_of_draws(signed, reflect(signed, excess.sum(axis=1) / n_drawn), level, -1.0, 1.0)
+    errors = np.abs(drawn).sum(axis=1) / n_drawn
+    interval = interval_of_draws(value, reflect(value, errors, squared=True), level, 0.0, 1.0)
+    signed = float(excess.mean())
+    gap = interval_of_draws(signed, reflect(signed, drawn.sum(axis=1) / n_drawn), level, -1.0, 1.0)
     return not_below(interval, folded(abs(signed), gap))
 
 

@@ -81,7 +81,7 @@ class ResampledScores:
         few = self._few
         signed = _gap_unseen(found["signed gap"], found[self._rate]) if few else found["signed gap"]
         gap = folded(self.value["gap"], signed)
-        errors = _not_below({key: found[key] for key in {*TOP_LABEL_ERRORS, "debiased ECE"} & set(found)}, gap, few)
+        errors = _not_below({key: found[key] for key in set(TOP_LABEL_ERRORS) & set(found)}, gap, few)
         found = {**found, "signed gap": signed, "gap": gap, **errors}
         return found | _terms_unseen(found, self._rate) if few else found
 

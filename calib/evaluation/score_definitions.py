@@ -19,13 +19,8 @@ from calib.metrics.confidence import Bools
 from calib.metrics.corp import RULES
 from calib.numerics import Floats
 
-ERRORS = {
-    "ECE": ("equal_width", 15),
-    "ECE equal mass": ("equal_mass", 15),
-    "ECE 100": ("equal_width", 100),
-    "ECE equal mass 100": ("equal_mass", 100),
-}
-"""The bins of the errors: those of the field's convention, and the finer ones of the papers' tables."""
+ECE_BINS = 15
+"""Of equal width, the field's convention and the default of :func:`calib.ece`."""
 
 SMOOTH = "smooth ECE"
 
@@ -35,7 +30,7 @@ CORP = tuple(f"{rule} {term}" for rule in RULES for term in TERMS)
 
 EVENT_RATE = "event rate"
 PROPORTIONS = ("accuracy", "top-5 accuracy", EVENT_RATE)
-TOP_LABEL_ERRORS = (*ERRORS, "MCE", SMOOTH)
+TOP_LABEL_ERRORS = ("ECE", "MCE", SMOOTH)
 NORMS = (*TOP_LABEL_ERRORS, CLASSWISE, CLASSWISE_ABOVE)
 """Scores that are norms of gaps, whose bias is a shift of their squares."""
 
@@ -114,12 +109,6 @@ _SCORES = (
           of_rows=attrgetter("top5"), claims=True),
     Score(EVENT_RATE, "Event rate", "neither", "Share of rows in which the event happened.", of_rows=row_events),
     Score("ECE", "ECE", "lower", "Mean distance of confidence from accuracy in 15 bins of equal width.", claims=True),
-    Score("ECE equal mass", "ECE, equal mass", "lower",
-          "Mean distance of confidence from accuracy in 15 bins of equal counts."),
-    Score("ECE 100", "ECE, 100 bins", "lower", "Mean distance of confidence from accuracy in 100 bins of equal width."),
-    Score("ECE equal mass 100", "ECE, 100 bins of equal mass", "lower",
-          "Mean distance of confidence from accuracy in 100 bins of equal counts; more noise than in 15."),
-    Score("debiased ECE", "ECE, debiased", "lower", "ECE in bins of equal counts, less what noise alone would give."),
     Score(SMOOTH, "ECE, smooth", "lower",
           "Mean distance of confidence from accuracy under a kernel that sets its own width; no bins to choose."),
     Score(CLASSWISE, "Class-wise ECE", "lower",

@@ -5,7 +5,6 @@ Most scores are functions of a few sums over rows, so that resampling them is on
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +14,9 @@ from calib.errors import CalibrationError
 from calib.evaluation.bootstrap import N_RESAMPLES, ResampledScores
 from calib.evaluation.classwise import classwise_values
 from calib.evaluation.evaluation import Evaluation, check_same_rows
-from calib.evaluation.score_definitions import ERRORS, MEANS, NORMS, SCORES, SMOOTH, TERMS, TOP_LABEL_ERRORS
-from calib.metrics.binning import bin_edges
+from calib.evaluation.score_definitions import ECE_BINS, MEANS, NORMS, SCORES, SMOOTH, TERMS, TOP_LABEL_ERRORS
 from calib.metrics.bootstrap import Groups, Interval, Resamples, reflect
-from calib.metrics.calibration_error import cell_of, debiased_error, smooth_error, smooth_errors
+from calib.metrics.calibration_error import cell_of, smooth_error, smooth_errors
 from calib.metrics.confidence import Bools
 from calib.metrics.corp import (
     RULES,
@@ -66,41 +64,34 @@ def resample_scores(evaluation: Evaluation, resamples: Resamples) -> ResampledSc
 
 
 def resample_sums(evaluation: Evaluation, resamples: Resamples) -> ResampledScores:
-    """Only those of :func:`resample_scores` that are quick: means over rows, and the ECE in its 15 bins."""
-    again = _resampled(evaluation, resamples, ("ECE",))
-    total = score_values(statistics_of(evaluation, errors=("ECE",)).total)
+    """Only those of :func:`resample_scores` that are quick: means over rows, and the ECE."""
+    again = _resampled(evaluation, resamples)
+    total = score_values(statistics_of(evaluation).total)
     value = {key: float(one) for key, one in total.items()}
     return ResampledScores(
         value, {key: _draws(key, value, again) for key in value}, len(evaluation), evaluation.n_clusters
     )
 
 
-def _resampled(
-    evaluation: Evaluation, resamples: Resamples, errors: Iterable[str] = tuple(ERRORS)
-) -> dict[str, Floats]:
+def _resampled(evaluation: Evaluation, resamples: Resamples) -> dict[str, Floats]:
     """Scores that come from sums, key -> (n_resamples,)."""
     if len(evaluation) != resamples.n:
         raise CalibrationError(
             f"The evaluations have {len(evaluation)} and {resamples.n} rows; compare them on the same test set."
         )
-    grouped = statistics_of(evaluation, resamples.groups, errors)
+    grouped = statistics_of(evaluation, resamples.groups)
 
-    def values(plain: Floats, *binned: Floats) -> Floats:
-        drawn = Statistics(
-            dict(zip(grouped.plain, plain.T, strict=True)), dict(zip(grouped.binned, binned, strict=True))
-        )
+    def values(plain: Floats, bins: Floats) -> Floats:
+        drawn = Statistics(dict(zip(grouped.plain, plain.T, strict=True)), bins)
         return np.stack(list(score_values(drawn).values()), axis=1)
 
-    again = resamples.each(values, np.stack(list(grouped.plain.values()), axis=1), *grouped.binned.values())
+    again = resamples.each(values, np.stack(list(grouped.plain.values()), axis=1), grouped.bins)
     return dict(zip(score_values(grouped.total), again.T, strict=True))
 
 
 def _draws(key: str, value: dict[str, float], again: dict[str, Floats]) -> Floats:
     if key == "gap":
         return np.abs(_draws("signed gap", value, again))
-    if key == "debiased ECE":
-        # Two estimates of one truth; the reflection has taken the bias out of the plain one already.
-        key = "ECE equal mass"
     return reflect(value[key], again[key], squared=key in NORMS)
 
 
@@ -156,28 +147,20 @@ class Statistics:
     Attributes
     ----------
     plain : name -> (...,) sum of one quantity.
-    binned : (scheme, n_bins) -> (..., n_bins, 3) sums of 1, confidence and correctness in each bin.
+    bins : (..., ECE_BINS, 3) sums of 1, confidence and correctness in each bin of the ECE.
     """
 
     plain: dict[str, Floats]
-    binned: dict[tuple[str, int], Floats]
+    bins: Floats
 
     @property
     def total(self) -> Statistics:
         """Sums over the first axis."""
-        return Statistics(
-            {name: values.sum(axis=0) for name, values in self.plain.items()},
-            {name: values.sum(axis=0) for name, values in self.binned.items()},
-        )
+        return Statistics({name: values.sum(axis=0) for name, values in self.plain.items()}, self.bins.sum(axis=0))
 
 
-def statistics_of(
-    evaluation: Evaluation, groups: Groups | None = None, errors: Iterable[str] = tuple(ERRORS)
-) -> Statistics:
-    """Sums over each group of rows, one group of all rows by default, in the bins of the ``errors`` named.
-
-    The bins are those of the whole sample in every group: a resample moves the counts, not the edges.
-    """
+def statistics_of(evaluation: Evaluation, groups: Groups | None = None) -> Statistics:
+    """Sums over each group of rows, one group of all rows by default."""
     groups = groups or Groups(np.zeros(len(evaluation), dtype=np.int64), 1)
     confidence, outcome = evaluation.pair
     correct = outcome.astype(np.float64)
@@ -193,19 +176,13 @@ def statistics_of(
     for key, of_rows in MEANS.items():
         if (values := of_rows(evaluation)) is not None:
             plain[key] = groups.sums(values)
-    binned = {}
-    for scheme, n_bins in (ERRORS[key] for key in errors):
-        index = bin_index(confidence, bin_edges(confidence, n_bins, scheme))
-        sums = [groups.sums_by(index, n_bins, values) for values in (None, confidence, correct)]
-        binned[scheme, n_bins] = np.stack(sums, axis=-1)
-    return Statistics(plain, binned)
+    index = bin_index(confidence, np.linspace(0.0, 1.0, ECE_BINS + 1))
+    bins = [groups.sums_by(index, ECE_BINS, values) for values in (None, confidence, correct)]
+    return Statistics(plain, np.stack(bins, axis=-1))
 
 
 def score_values(statistics: Statistics) -> dict[str, Floats]:
-    """Scores by key from sums, over any leading axes; NaN where a mean is over nothing.
-
-    Errors are there where their bins are.
-    """
+    """Scores by key from sums, over any leading axes; NaN where a mean is over nothing."""
     plain = statistics.plain
     n, right, confidence = plain["rows"], plain["right"], plain["confidence"]
     values: dict[str, Floats] = {key: plain[key] / n for key in MEANS if key in plain}
@@ -216,13 +193,10 @@ def score_values(statistics: Statistics) -> dict[str, Floats]:
     values["underconfidence"] = _ratio(right - plain["confidence of right"], right)
     values["sharpness"] = np.maximum(plain["confidence squared"] / n - (confidence / n) ** 2, 0.0)
 
-    bins = {key: _Bins(statistics.binned[which], n) for key, which in ERRORS.items() if which in statistics.binned}
-    values |= {key: each.error for key, each in bins.items()}
-    if "ECE" in bins:
-        values["MCE"] = np.max(np.abs(bins["ECE"].gap), axis=-1)
-    if "ECE equal mass" in bins:
-        mass = bins["ECE equal mass"]
-        values["debiased ECE"] = debiased_error(mass.gap, mass.accuracy, mass.count, mass.weight)
+    count, said, came = np.moveaxis(statistics.bins, -1, 0)
+    excess = np.abs(said - came)
+    values["ECE"] = excess.sum(axis=-1) / n
+    values["MCE"] = np.max(excess / np.maximum(count, 1.0), axis=-1)
     return values
 
 
@@ -241,33 +215,16 @@ def calibrated_scores(evaluation: Evaluation, random_state: int = 0) -> dict[str
         return np.stack(np.broadcast_arrays(count, said, right), axis=-1).astype(float)
 
     total = statistics_of(evaluation).total
-    binned = {which: draw(sums) for which, sums in total.binned.items()}
-    plain = {name: np.full(N_CALIBRATED, value) for name, value in total.plain.items()}
-    plain["right"] = binned[ERRORS["ECE equal mass 100"]][..., 2].sum(axis=-1)
-    values = score_values(Statistics(plain, binned))
     cell = cell_of(evaluation.pair[0], N_CELLS)
     cells = Groups(cell, N_CELLS)
     sums = draw(np.stack([cells.sums(None), cells.sums(evaluation.pair[0]), np.zeros(N_CELLS)], axis=-1))
+    plain = {name: np.full(N_CALIBRATED, value) for name, value in total.plain.items()}
+    plain["right"] = sums[..., 2].sum(axis=-1)
+    values = score_values(Statistics(plain, draw(total.bins)))
     values[SMOOTH] = smooth_errors((sums[..., 2] - sums[..., 1]) / len(evaluation))
     classwise = evaluation.classwise
     of_classes = {} if classwise is None else classwise.calibrated_errors(N_CALIBRATED, random_state)
-    return {key: values[key] for key in (*TOP_LABEL_ERRORS, "debiased ECE", "gap")} | of_classes
-
-
-class _Bins:
-    """Statistics per bin on the last axis; an empty bin has weight and gap 0."""
-
-    def __init__(self, sums: Floats, n: Floats):
-        self.count, confidence, right = np.moveaxis(sums, -1, 0)
-        rows = np.maximum(self.count, 1.0)
-        self.accuracy = right / rows
-        self.gap = (confidence - right) / rows
-        self.weight = self.count / np.asarray(n)[..., None]
-
-    @property
-    def error(self) -> Floats:
-        """Expected calibration error."""
-        return np.sum(self.weight * np.abs(self.gap), axis=-1)
+    return {key: values[key] for key in (*TOP_LABEL_ERRORS, "gap")} | of_classes
 
 
 def _ratio(total: Floats, count: Floats) -> Floats:

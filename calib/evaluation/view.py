@@ -148,11 +148,7 @@ EVENT = View(
     bands=(0.0, 0.01, 0.05, 0.1, 0.2, 0.5, 0.8, 1.0),
     scores={
         "accuracy": ("Accuracy", "Share of right predictions, where 50\u00a0% or more predicts the event."),
-        "ECE": ("ECE", f"{_DISTANCE} in 15 bins of equal width."),
-        "ECE equal mass": ("ECE, equal mass", f"{_DISTANCE} in 15 bins of equal counts."),
-        "ECE 100": ("ECE, 100 bins", f"{_DISTANCE} in 100 bins of equal width."),
-        "ECE equal mass 100": (
-            "ECE, 100 bins of equal mass", f"{_DISTANCE} in 100 bins of equal counts; more noise than in 15."),
+        "ECE": ("ECE of P(event)", f"{_DISTANCE} in 15 bins of equal width."),
         "smooth ECE": (
             "ECE, smooth", f"{_DISTANCE} under a kernel that sets its own width; no bins to choose."),
         "MCE": ("MCE", "Distance of predicted risk from observed rate in the worst of 15 bins; noisy."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from calib.evaluation.evaluation import Evaluation
-from calib.evaluation.score_definitions import ERRORS, MEANS, SCORES
+from calib.evaluation.score_definitions import MEANS, SCORES
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import aligned, fixed
 from calib.metrics.calibration_error import ece
@@ -25,15 +25,14 @@ SHOWN = ("NLL", "Brier", "accuracy", "event rate", "ECE", "signed gap")
 def weighted_scores(evaluation: Evaluation) -> dict[str, float]:
     """Those scores that can count rows by their weights, by key; none where no weights were confirmed.
 
-    They are the means over rows, the calibration errors in bins, and the gap. Bins stay those of the rows.
+    They are the means over rows, the ECE and the gap.
     """
     weights = evaluation.weights
     if weights is None:
         return {}
     found = {key: weighted_mean(rows, weights) for key, of in MEANS.items() if (rows := of(evaluation)) is not None}
     found["accuracy"] = weighted_mean(evaluation.correct, weights)
-    for key, (binning, n_bins) in ERRORS.items():
-        found[key] = ece(*evaluation.pair, n_bins=n_bins, binning=binning, weights=weights)
+    found["ECE"] = ece(*evaluation.pair, weights=weights)
     found["signed gap"] = signed_confidence_gap(*evaluation.pair, weights)
     found["gap"] = abs(found["signed gap"])
     return found

@@ -1,4 +1,4 @@
-"""Expected calibration error in its conventions: top-label, debiased, class-wise and smooth."""
+"""Expected calibration error: of the predicted class, debiased, class-wise and smooth."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from calib.errors import CalibrationError
 from calib.metrics.binning import Bins, bins_of
 from calib.metrics.confidence import Bools, check_columns, check_scored, top_label
-from calib.numerics import Floats, Ints, bin_index, blocks
+from calib.numerics import Floats, Ints, blocks
 
 
 def norm_of_gaps(gap: Floats, weight: Floats, norm: float | str) -> float:
@@ -29,14 +29,13 @@ def ece(
     n_bins: int = 15,
     norm: float | str = 1,
     binning: str = "equal_width",
-    convention: str | None = None,
-    n_classes: int | None = None,
     weights: Any = None,
 ) -> float:
-    """Expected calibration error of the predicted class.
+    """Expected calibration error of the predicted class, the one that pages, tables, scorers and reports show.
 
     ``(sum_b count_b / n * |mean confidence_b - accuracy_b|^norm)^(1/norm)`` over the bins that are not
-    empty (Guo et al. 2017, eq. 3, for norm 1; Wenger et al. 2020, eq. 2).
+    empty, 15 of equal width (Guo et al. 2017, eq. 3, for norm 1; Wenger et al. 2020, eq. 2). Of an event's probability
+    and whether it happened, two (n,) arrays, it is the error of P(event), as in the event view.
 
     Parameters
     ----------
@@ -44,47 +43,21 @@ def ece(
     n_bins : number of bins.
     norm : 1, 2 or ``inf``, also as ``"inf"`` (the largest gap of any bin, also called MCE).
     binning : "equal_width" on [0, 1], "equal_mass", "kmeans" or "imax".
-    convention : None, or "gpcalib" for the numbers in the tables of Wenger et al. 2020: equal-width bins on
-        [1/K, 1], fixed centres in place of mean confidences, and no root for norm 2.
-    n_classes : K of the gpcalib convention where only the pair (confidence, correct) is given.
     weights : (n,) weight of each row in the means and shares of the bins, whose edges stay; None counts all alike.
 
     Raises
     ------
     CalibrationError
         For unknown options or arrays that do not fit together.
+
+    Examples
+    --------
+    >>> import calib
+    >>> round(calib.ece([0.9, 0.9, 0.9, 0.6], [True, True, False, True]), 3)  # 3/4 |.9 - 2/3| + 1/4 |.6 - 1|
+    0.275
     """
-    if convention not in (None, "gpcalib"):
-        raise CalibrationError(f"There is no convention {convention!r}; choose None or 'gpcalib'.")
-    norm = float(norm)
-    confidence, correct = top_label(probs, labels)
-    if convention is None:
-        bins = bins_of(confidence, correct, n_bins, binning, weights)
-        return norm_of_gaps(bins.gap, bins.weight, norm)
-    if weights is not None:
-        raise CalibrationError("The gpcalib convention has no weights; leave out one of the two.")
-    if binning != "equal_width":
-        raise CalibrationError("The gpcalib convention has equal-width bins; leave `binning` as it is.")
-    if np.ndim(probs) == 2:
-        n_classes = np.shape(probs)[1]
-    if n_classes is None:
-        raise CalibrationError("The gpcalib convention needs n_classes beside a pair (confidence, correct).")
-    return _gpcalib_ece(confidence, correct, n_bins, norm, n_classes)
-
-
-def _gpcalib_ece(confidence: Floats, correct: Bools, n_bins: int, norm: float, n_classes: int) -> float:
-    """The convention of GPcalib's own tables (Wenger et al. 2020, as in the authors' public code).
-
-    The centres are half a bin of a grid on [0, 1] inside the ends, not the middles of the bins on [1/K, 1].
-    """
-    low = 1.0 / n_classes
-    index = bin_index(confidence, np.linspace(low, 1.0, n_bins + 1))
-    count = np.bincount(index, minlength=n_bins)
-    held = np.flatnonzero(count)
-    accuracy = np.bincount(index, weights=correct, minlength=n_bins)[held] / count[held]
-    centres = np.linspace(low + 0.5 / n_bins, 1.0 - 0.5 / n_bins, n_bins)[held]
-    error = norm_of_gaps(accuracy - centres, count[held] / count.sum(), norm)
-    return error if np.isinf(norm) else error**norm
+    bins = bins_of(*top_label(probs, labels), n_bins, binning, weights)
+    return norm_of_gaps(bins.gap, bins.weight, norm)
 
 
 def mce(probs: Any, labels: Any, n_bins: int = 15, binning: str = "equal_width") -> float:
@@ -208,7 +181,7 @@ SILENT = 9.0
 """Standard deviations from which a Gaussian counts as 0: it is below 3e-18 there."""
 
 
-def smooth_ece(probs: Any, labels: Any, convention: str | None = None) -> float:
+def smooth_ece(probs: Any, labels: Any) -> float:
     """Smooth ECE (Blasiok and Nakkiran 2023): the width s at which ``smECE_s = s``.
 
     ``smECE_s = integral_0^1 |1/n sum_i k_s(t, confidence_i) (correct_i - confidence_i)| dt`` with the Gaussian kernel
@@ -218,14 +191,8 @@ def smooth_ece(probs: Any, labels: Any, convention: str | None = None) -> float:
     Parameters
     ----------
     probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
-    convention : None, or "relplot" for the numbers of the authors' package. Its kernel is not reflected for
-        rows in the outermost of 1001 grid points, so confidences of about 1 count half; where many are saturated
-        (CIFAR-100: .0606 for .0571) the two differ.
     """
-    if convention not in (None, "relplot"):
-        raise CalibrationError(f"There is no convention {convention!r}; choose None or 'relplot'.")
-    confidence, correct = top_label(probs, labels)
-    return smooth_error(confidence, correct) if convention is None else _relplot(confidence, correct)
+    return smooth_error(*top_label(probs, labels))
 
 
 def smooth_error(confidence: Floats, correct: Bools) -> float:
@@ -284,41 +251,3 @@ def smooth_errors(residual: Floats) -> Floats:
         trial = np.where(inside, secant, 0.5 * (low + high))[going]
         active, low, high = active[going], low[going], high[going]
     return result
-
-
-RELPLOT_GRID = 1001
-RELPLOT_MESH = 200
-
-
-def _relplot(confidence: Floats, correct: Bools) -> float:
-    """Value at the fixed point as the authors' package has it, on its grid and its mesh.
-
-    Its mirror image leaves out the end points of the grid themselves: that is the cosine transform of type 1, which
-    gives them half the weight of the others. It divides by the mass that is left.
-    """
-    from scipy.fft import dct, idct
-    from scipy.optimize import brentq
-
-    position = confidence * (RELPLOT_GRID - 1)
-    left = np.clip(position.astype(np.int64), 0, RELPLOT_GRID - 2)
-    share = position - left
-
-    def on_grid(values: Floats) -> Floats:
-        low = np.bincount(left, weights=(1.0 - share) * values, minlength=RELPLOT_GRID)
-        high = np.bincount(left + 1, weights=share * values, minlength=RELPLOT_GRID)
-        return dct(low + high, type=1)
-
-    spectra = on_grid(correct - confidence), on_grid(np.ones_like(confidence))
-    squared_frequency = (np.pi * np.arange(RELPLOT_GRID)) ** 2
-    mesh = np.linspace(0.0, 1.0, RELPLOT_MESH) * (RELPLOT_GRID - 1)
-
-    def error(width: float) -> float:
-        damping = np.exp(-0.5 * squared_frequency * width**2)
-        smooth = (np.interp(mesh, np.arange(RELPLOT_GRID), idct(s * damping, type=1)) for s in spectra)
-        residual, mass = smooth
-        return float(np.abs(residual).sum() / mass.sum())
-
-    narrow = 1e-3
-    if error(narrow) <= narrow:
-        return error(narrow)
-    return error(float(brentq(lambda width: error(width) - width, narrow, 1.0)))

@@ -124,7 +124,7 @@ def gap_diagram(curves: Sequence[tuple[str, ReliabilityCurve, Style]], view: Vie
         values += [*low, *high]
     span = min(values), max(values)
     summary = "; ".join(f"{name} {three_digits(curve.ece)}" for name, curve, _ in curves)
-    alt = f"{view.said.capitalize()} minus {view.outcome} over its ranks. Calibration errors: {summary}."
+    alt = f"{view.said.capitalize()} minus {view.outcome} over its ranks. ECE: {summary}."
     quiet(fig, GAP_HEIGHT, alt=alt)
     label_line_ends(fig, ends, span)
     set_layout(fig, margin_r=min(fig.layout.margin.r, WIDEST_MARGIN))
@@ -213,7 +213,7 @@ def _described(curve: ReliabilityCurve, line: SmoothCurve | CorpCurve | None, of
     return (
         f"Reliability diagram{of}: {curve.n:,} rows in {len(curve.count)} bins, {view.mean_said}"
         f" {three_digits(curve.mean_confidence)}, {view.outcome} {three_digits(curve.mean_accuracy)},"
-        f" {view.over if gap > 0 else view.under} by {three_digits(abs(gap))}, calibration error"
+        f" {view.over if gap > 0 else view.under} by {three_digits(abs(gap))}, ECE"
         f" {three_digits(curve.ece)}."
     )
 

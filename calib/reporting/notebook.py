@@ -116,14 +116,15 @@ def _(curve: ReliabilityCurve) -> Shown:
 def said_of_curve(curve: ReliabilityCurve, view: View = TOP_LABEL) -> str:
     """The calibration error of a curve and the means that it compares, in one line."""
     bins = _BINNINGS.get(curve.binning, f"bins ({curve.binning})")
-    error = "ECE" if curve.norm == 1 else f"calibration error of norm {curve.norm:g}"
     means = [f"{view.mean_said} {percent(curve.mean_confidence)}", f"{view.outcome} {percent(curve.mean_accuracy)}"]
     if curve.target is not None:
         means = [
             f"mean probability of class {curve.target} {percent(curve.mean_confidence)}",
             f"its share {percent(curve.mean_accuracy)}",
         ]
-    return f"{error} {number(curve.ece)} in {len(curve.edges) - 1} {bins}; {', '.join(means)}, {plural(curve.n, 'row')}"
+    return (
+        f"ECE {number(curve.ece)}; {', '.join(means)}, {plural(curve.n, 'row')}, drawn in {len(curve.edges) - 1} {bins}"
+    )
 
 
 def _diagram(curve: ReliabilityCurve, style: Style) -> Markup:

@@ -35,12 +35,12 @@ from calib.reporting.svg import figure_svg, swatch
 if TYPE_CHECKING:
     import pandas as pd
 
-MAIN = ("NLL", "Brier", "accuracy", "ECE", "ECE equal mass", CLASSWISE, "overconfidence", "underconfidence")
+MAIN = ("NLL", "Brier", "accuracy", "ECE", CLASSWISE, "overconfidence", "underconfidence")
 """Scores of the first table; all others follow further down."""
 _DISTRIBUTIONS = ("scipy", "scikit-learn", "pandas", "plotly", "gpflow", "tensorflow", "tensorflow-cpu")
 Cells = dict[str, tuple[str, str]]
 _MOST_NAMES = 100
-DRAWN = ("Brier", "ECE", "ECE equal mass", CLASSWISE)
+DRAWN = ("Brier", "ECE", CLASSWISE)
 """Scores that are drawn beside their tables; the first page draws the NLL."""
 GAINED = ("NLL", "Brier", "ECE", "accuracy")
 """Scores whose change stands on the first page."""
@@ -194,7 +194,7 @@ class Drawn(Protocol):
 def reliability(
     methods: Sequence[Drawn], size: tuple[int, int], drawn: Callable[[], None] = lambda: None
 ) -> tuple[Scale, list[tuple[Markup, float]]]:
-    """The scale of the axes; a diagram per method, all on the same axes, in the bins of the ECE in the tables.
+    """The scale of the axes; a diagram per method, all on the same axes, and its ECE.
 
     Parameters
     ----------

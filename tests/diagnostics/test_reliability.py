@@ -28,9 +28,12 @@ from calib.diagnostics.smooth_reliability import (
     smooth_curve,
 )
 from calib.errors import CalibrationError
-from calib.evaluation import evaluate, score_intervals
+from calib.evaluation import SCORES, evaluate, score_intervals, scores
+from calib.evaluation.compare import compare_evaluations
+from calib.evaluation.view import EVENT
 from calib.metrics.corp import calibrated_outcomes
 from calib.numerics import softmax
+from calib.sklearn import ReliabilityDisplay
 from tests.conftest import simulate
 
 rows = st.lists(
@@ -38,11 +41,11 @@ rows = st.lists(
 )
 
 
-@given(rows, st.integers(1, 20), st.sampled_from(sorted(metrics.BINNINGS)), st.sampled_from([1, 2, np.inf]))
-def test_curve_error_and_rows_belong_together(rows, n_bins, binning, norm):
+@given(rows, st.integers(1, 20), st.sampled_from(sorted(metrics.BINNINGS)))
+def test_curve_error_and_rows_belong_together(rows, n_bins, binning):
     confidence, correct = np.array([c for c, _ in rows]), np.array([r for _, r in rows])
-    curve = reliability_curve(confidence, correct, n_bins, binning, norm)
-    assert curve.ece == metrics.ece(confidence, correct, n_bins, norm, binning)
+    curve = reliability_curve(confidence, correct, n_bins, binning)
+    assert curve.ece == metrics.ece(confidence, correct)
     assert curve.n == curve.count.sum() == len(rows)
     assert (curve.count > 0).all()
     assert (np.diff(curve.confidence) > 0).all()
@@ -106,22 +109,43 @@ def test_logit_histogram_keeps_saturated_confidences_in_its_end_bins():
         confidence_histogram(confidence, np.ones(5, bool), scale="log")
 
 
-def test_ece_interval_is_that_of_the_shared_scores_in_the_same_bins() -> None:
+def test_ece_interval_is_that_of_the_shared_scores() -> None:
     logits, labels = simulate(n=3000)
     evaluation = evaluate(softmax(logits), labels)
-    curve = reliability_curve(*evaluation.pair)
-    expected = score_intervals(evaluation, n_resamples=500)["ECE"]
-    np.testing.assert_allclose(ece_interval(curve, *evaluation.pair), expected, rtol=1e-9)
+    np.testing.assert_allclose(ece_interval(*evaluation.pair), score_intervals(evaluation)["ECE"], rtol=1e-9)
+
+
+def test_there_is_one_ece_whatever_the_bins_of_a_picture(rng: np.random.Generator) -> None:
+    logits, labels = simulate(n=700, n_classes=3)
+    probs = softmax(logits)
+    expected = calib.ece(probs, labels)
+    assert expected == calib.metrics.ece(probs, labels, n_bins=15, binning="equal_width")
+    for n_bins, binning in ((9, "equal_mass"), (15, "equal_width"), (100, "kmeans")):
+        curve = reliability_curve(probs, labels, n_bins=n_bins, binning=binning)
+        assert curve.ece == expected and len(curve.edges) == n_bins + 1
+    assert ReliabilityDisplay.from_predictions(labels, probs).curve.ece == expected
+    table = compare_evaluations({"identity": evaluate(probs, labels)}, n_resamples=20)
+    assert table.set_index("score").loc["ECE", "value"] == pytest.approx(expected, rel=1e-12)
+    weights = rng.integers(1, 4, 700)
+    written = np.repeat(probs, weights, axis=0), np.repeat(labels, weights)
+    assert reliability_curve(probs, labels, 7, weights=weights).ece == pytest.approx(calib.ece(*written))
+
+
+def test_the_ece_of_an_event_is_that_of_its_probability(rng: np.random.Generator) -> None:
+    risk = rng.beta(1, 6, 500)
+    happened = rng.random(500) < 0.7 * risk
+    evaluation = evaluate(np.stack([1 - risk, risk], axis=1), happened.astype(int)).seen(EVENT)
+    assert calib.ece(risk, happened) == pytest.approx(scores(evaluation)["ECE"], rel=1e-12)
+    assert SCORES["ECE"].seen(EVENT).title == "ECE of P(event)"
 
 
 def test_ece_interval_of_an_overconfident_model_stays_above_zero(rng: np.random.Generator) -> None:
     """Its mean confidence is well above its accuracy, which no binning can hide."""
     confidence = rng.uniform(0.6, 1.0, 400)
     correct = rng.uniform(size=400) < confidence - 0.1
-    curve = reliability_curve(confidence, correct, n_bins=50)
     gap = confidence.mean() - correct.mean()
     noise = 1.96 * (confidence - correct).std() / 20
-    value, low, high = ece_interval(curve, confidence, correct)
+    value, low, high = ece_interval(confidence, correct)
     assert value >= gap
     assert low >= gap - 1.2 * noise > 0
     assert high >= gap + 0.8 * noise
@@ -130,8 +154,7 @@ def test_ece_interval_of_an_overconfident_model_stays_above_zero(rng: np.random.
 def test_ece_interval_of_calibrated_confidences_reaches_zero(rng: np.random.Generator) -> None:
     confidence = rng.uniform(0.3, 1.0, 5000)
     correct = rng.uniform(size=5000) < confidence
-    curve = reliability_curve(confidence, correct, n_bins=17, binning="equal_mass")
-    value, low, high = ece_interval(curve, confidence, correct)
+    value, low, high = ece_interval(confidence, correct)
     assert low < 0.25 * value
     assert value <= high
 

@@ -76,32 +76,11 @@ def test_mce_is_the_infinity_norm(overconfident):
     assert metrics.mce(probs, labels, 10) == metrics.ece(probs, labels, 10, norm=np.inf)
 
 
-def test_gpcalib_convention_has_fixed_centres_and_no_root():
-    # K = 2, two bins on [.5, 1]: centres .5 + .25 and 1 - .25, both .75 (the paper's code has them so).
-    confidence = np.array([0.6, 0.6, 0.9, 0.9, 1.0])
-    correct = np.array([True, False, True, False, True])
-    first, last = abs(1 / 2 - 0.75), abs(2 / 3 - 0.75)
-    for norm, expected in ((1, 0.4 * first + 0.6 * last), (2, 0.4 * first**2 + 0.6 * last**2), (np.inf, first)):
-        value = metrics.ece(confidence, correct, 2, norm, convention="gpcalib", n_classes=2)
-        assert value == pytest.approx(expected)
-
-
-def test_gpcalib_convention_takes_the_number_of_classes_from_the_columns(overconfident):
-    logits, labels = overconfident
-    probs = softmax(logits)
-    confidence, correct = probs.max(axis=1), probs.argmax(axis=1) == labels
-    by_columns = metrics.ece(probs, labels, convention="gpcalib")
-    assert by_columns == metrics.ece(confidence, correct, convention="gpcalib", n_classes=4)
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         ({"norm": 0.5}, "norm=0.5"),
         ({"binning": "equal"}, "no binning"),
-        ({"convention": "other"}, "no convention"),
-        ({"convention": "gpcalib"}, "n_classes"),
-        ({"convention": "gpcalib", "binning": "equal_mass"}, "equal-width"),
     ],
 )
 def test_wrong_options_are_refused_in_a_sentence(options, words):
@@ -173,11 +152,10 @@ def test_debiased_error_exists_for_norms_1_and_2_only():
         metrics.debiased_ece(np.array([0.5]), np.array([True]), norm=3)
 
 
-@pytest.mark.parametrize("convention", [None, "gpcalib"])
-def test_the_largest_gap_may_be_asked_for_by_its_name(overconfident, convention):
+def test_the_largest_gap_may_be_asked_for_by_its_name(overconfident):
     logits, labels = overconfident
     probs = softmax(logits)
-    named, number = (metrics.ece(probs, labels, norm=norm, convention=convention) for norm in ("inf", np.inf))
+    named, number = (metrics.ece(probs, labels, norm=norm) for norm in ("inf", np.inf))
     assert named == number
 
 

@@ -112,15 +112,6 @@ def test_smooth_ece_is_at_least_the_gap_and_0_without_residuals(rng):
     assert metrics.smooth_ece(np.array([1.0, 1.0, 0.0]), np.array([True, True, False])) == 0.0
 
 
-def test_relplot_convention_agrees_away_from_the_ends_of_the_grid(rng):
-    confidence = rng.uniform(0.4, 0.7, 2000)
-    correct = rng.random(2000) < confidence - 0.1
-    plain = metrics.smooth_ece(confidence, correct)
-    assert metrics.smooth_ece(confidence, correct, convention="relplot") == pytest.approx(plain, rel=0.01)
-    with pytest.raises(CalibrationError, match="no convention"):
-        metrics.smooth_ece(confidence, correct, convention="other")
-
-
 @pytest.mark.parametrize(
     ("probs", "said"),
     [

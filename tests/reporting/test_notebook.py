@@ -68,7 +68,7 @@ def test_the_plain_text_of_each_is_short(name, results):
 def test_numbers_are_those_of_the_results(results):
     data, curve, found = results["data"], results["curve"], results["comparison"]
     assert percent(data.accuracy) in Reading(data._repr_html_()).text
-    assert f"ECE {number(curve.ece)} in 15 bins" in Reading(curve._repr_html_()).text
+    assert f"ECE {number(curve.ece)}; " in Reading(curve._repr_html_()).text
     shown = Reading(found._repr_html_()).text
     assert (
         found.recommendation.sentences(dict(zip(found.table["method"], found.table["title"], strict=True)).get)[0]

@@ -13,7 +13,6 @@ import calib
 from calib import metrics
 from calib.data.event import Event
 from calib.data.samples import load_sample
-from calib.diagnostics.reliability import default_bins
 from calib.engine import Engine
 from calib.formatting import brief, percent, with_interval
 from calib.numerics import softmax
@@ -104,7 +103,7 @@ def test_the_number_over_each_picture_is_the_metric(fits_to_read: OpenSession) -
 
 def test_the_finding_says_what_becomes_of_the_error(fits_to_read: OpenSession, sample_to_read: OpenSession) -> None:
     test = fits_to_read.test
-    raw = metrics.ece(softmax(test.logits), test.labels, n_bins=default_bins(len(test)), binning="equal_mass")
+    raw = metrics.ece(softmax(test.logits), test.labels)
     finding = with_all(fits_to_read).markdown[0].value
     assert f"Its ECE of {brief(raw)} becomes" in finding
     assert all(f"with {METHODS[name].title}" in finding for name in FITTED)

@@ -78,9 +78,11 @@ def note(options: Options, view: View) -> str:
             f"Brier score of the {view.said} = miscalibration − discrimination + uncertainty; miscalibration is what "
             "isotonic recalibration would save. Chance alone makes it more than 0."
         )
+    of = f"P({view.event_name or 'event'})" if view.is_event else "the predicted class's confidence"
+    of = of if options.target is None else "this class's probability"
     return (
-        f"This ECE uses the {options.n_bins} {binning_name(options.binning)} bins of the figures; Compare uses the "
-        "papers' 15 bins of equal width."
+        f"The ECE is that of {of} in 15 bins of equal width, on every page; the figures have {options.n_bins} "
+        f"{binning_name(options.binning)} bins."
     )
 
 
