@@ -119,7 +119,11 @@ def decide(
         goal = costs.of_kinds if costs is not None and basis == "least cost" else goals[basis]
         search_on = _Search(basis, goal, said, came, weight)
         cut, optimism = search_on.with_interval(Resamples(len(said), n_resamples, random_state, clusters), level)
-        acts = search_on.highest_rows(random_state) if basis == "capacity" else said >= cut.value
+        acts = said >= cut.value
+        if basis == "capacity":
+            acts = search_on.highest_rows(random_state)
+            lowest = float(said[acts].min(initial=said.max()))
+            cut = Interval(lowest, min(cut.low, lowest), max(cut.high, lowest))
     outcome = outcome_of(acts, came, costs, weight, clusters, level)
     searched = basis in ("recall", "precision", "least cost")
     return Decision(cut, basis, searched, optimism, acts, int((said == cut.value).sum()), outcome)

@@ -143,7 +143,7 @@ def test_what_changes_is_said_in_cases_and_savings_are_positive() -> None:
     found = event_decision(p, p - 0.013 * (p > 0.02), rng.random(4000) < p, Goal("threshold", 0.5))
     changed = Change(same, Interval(13.0, 10.0, 20.0), Interval(0.0, 0.0, 1.0), saved)
     sentence = _against_raw(replace(found, from_raw=changed))
-    assert "of 1,000 cases 13.0 more are acted on" in sentence and "**saves 0.0107**" in sentence
+    assert "of 1,000 cases 13 more are acted on" in sentence and "**saves 0.0107**" in sentence
 
 
 @pytest.mark.parametrize("basis", ["threshold", "capacity", "recall", "precision"])

@@ -158,8 +158,8 @@ def _ties(found: EventDecision) -> str:
     if found.drawn == found.tied:
         return ""
     return (
-        f" {found.tied:,} test rows have exactly the probability of the threshold, and {found.drawn:,} of them, drawn "
-        f"at random, fill the capacity. The threshold alone acts on all {found.tied:,}."
+        f" {plural(found.tied, 'test row')} have exactly the probability of the threshold, and {found.drawn:,} of "
+        f"them, drawn at random, fill the capacity. The threshold alone acts on all {found.tied:,}."
     )
 
 
@@ -210,9 +210,10 @@ def _asked(found: EventDecision) -> str:
 
 
 def _moved(newly: float, no_longer: float) -> str:
+    more, fewer = (f"{count:,.0f}" if count >= 1 else number(count, 1) for count in (newly, no_longer))
     if newly and no_longer:
-        return f"{number(newly)} are acted on that were not, and {number(no_longer)} no longer"
-    return f"{number(newly)} more are acted on" if newly else f"{number(no_longer)} fewer are acted on"
+        return f"{more} are acted on that were not, and {fewer} no longer"
+    return f"{more} more are acted on" if newly else f"{fewer} fewer are acted on"
 
 
 def rule(session: OpenSession, found: EventDecision) -> EventCut:
