@@ -12,7 +12,7 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +25,16 @@ from calib.canonical import KINDS
 from calib.data import Choices, DataError, Inspection, Predictions, inspect, load, read_features, read_outputs
 from calib.data.options import WEIGHT_KINDS
 from calib.decisions import AnswerAbove
+from calib.decisions.conformal import PredictionSets
+from calib.decisions.rules import rule_from_state, rule_state
 from calib.diagnostics.shift_data import read_uploaded
 from calib.engine import FitSpec
 from calib.errors import CalibrationError
 from calib.export import runtime
 from calib.export.record_files import digest
 from calib.records import flatten, parse, unflatten
-from calib.store import Damaged, Decided, Entry, Study, link_name
+from calib.store.arrays import Damaged
+from calib.store.contents import Decided, Entry, Study, link_name
 
 SECONDS, BYTES = 5.0, 2**30
 """Processor time that one input may take, and memory it may hold above an idle process."""
@@ -223,9 +226,10 @@ def link(name: str, content: bytes, choices: Choices) -> None:
         raise Broken("link: id", repr(found))
     with suppress(ValueError):
         entry: Entry = unflatten(parse(token), {}, Entry)
-        entry.contents()
+        entry.keys()
         for decided in entry.decisions.values():
-            in_words(decided.rules)
+            in_words(partial(rule_from_state, decided.decision))
+            in_words(partial(PredictionSets.from_state, decided.sets))
 
 
 def sealed(text: bytes, arrays: bytes) -> bytes:
@@ -272,7 +276,7 @@ def seeds() -> dict[str, bytes]:
     text, content = exported()
     spec = FitSpec("isotonic", {"normalize": True}, "d", "Isotonic")
     study = Study(([["Isotonic", "isotonic", {}]], 100, 10, 0), "d", "Repeat on 10 splits")
-    decided = Decided.from_rules(AnswerAbove(threshold=0.9), None)
+    decided = Decided(rule_state(AnswerAbove(threshold=0.9)))
     about = {"name": "n", "choices": {"kind": "logits"}, "part": 0.5, "decisions": {spec.key: decided}}
     entry = json.dumps(flatten(Entry("v", "d" * 64, fits=(spec,), studies={"splits": study}, **about))[0]).encode()
     return found | {

@@ -28,6 +28,8 @@ MAX_DIRECTORY = 2**25
 """Bytes of the directory of the arrays (32 MiB): five for each of 80,000 classes."""
 MAX_DEPTH = 32
 """Lists and dictionaries inside each other; a calibrator has five."""
+ALIGNED = 16
+"""Bytes of which the place of a small array is a multiple, as compiled code may expect of it."""
 CHUNK = 2**20
 """Bytes of an array that are unpacked at a time."""
 PLAIN = "biufUS"
@@ -140,7 +142,7 @@ def parse(text: str) -> Any:
     return found
 
 
-def npz_of(arrays: Mapping[str, np.ndarray], compress: bool = True) -> bytes:
+def npz_of(arrays: Mapping[str, np.ndarray]) -> bytes:
     """An npz of arrays that hold no Python objects, which only a pickle could keep; equal arrays, equal bytes.
 
     NumPy refuses such arrays itself from 2.1 on; before, it takes its option ``allow_pickle`` for an array's name.
@@ -148,9 +150,29 @@ def npz_of(arrays: Mapping[str, np.ndarray], compress: bool = True) -> bytes:
     if objects := [name for name, array in arrays.items() if array.dtype.hasobject]:
         raise TypeError(f"{', '.join(objects)} hold Python objects, which are not written")
     buffer = io.BytesIO()
-    write: Any = np.savez_compressed if compress else np.savez
+    write: Any = np.savez_compressed
     write(buffer, **arrays)
     return buffer.getvalue()
+
+
+def side_by_side(arrays: Mapping[str, np.ndarray]) -> tuple[bytes, dict[str, Any]]:
+    """Arrays one after the other, and the type, shape and first byte of each: read in a tenth of an npz's time."""
+    content, places = bytearray(), {}
+    for name, array in arrays.items():
+        places[name] = [array.dtype.str, array.shape, len(content)]
+        content += array.tobytes()
+        content += bytes(-len(content) % ALIGNED)
+    return bytes(content), places
+
+
+def arrays_in(content: bytes, places: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Undo :func:`side_by_side`, in no more memory than the bytes take; ValueError or TypeError for others."""
+    arrays, buffer = {}, bytearray(content)
+    for name, (code, shape, start) in places.items():
+        dtype = np.dtype(code)
+        checked(code, dtype.kind in PLAIN and all(type(n) is int and n >= 0 for n in shape))
+        arrays[name] = np.ndarray(shape, dtype, buffer, start)
+    return arrays
 
 
 class _Bounded(io.BytesIO):

@@ -59,8 +59,8 @@ DECLARED = (
     Setting("CALIB_SESSION_GB", "GB of memory for one visitor's data, fits and figures", 2),
     Setting(
         "CALIB_UPLOADS_GB",
-        "GB of the temporary folder for the uploaded files of all open pages; one visitor's may take as much as "
-        "`CALIB_SESSION_GB`",
+        "GB of memory for the uploaded files of all visitors on their way to their pages; one visitor's may take as "
+        "much as `CALIB_SESSION_GB`, and as much again in the temporary folder",
         8,
     ),
     Setting("CALIB_WAITING", "fits and studies of one visitor that may wait for a worker", 60, whole=True),

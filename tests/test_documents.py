@@ -443,7 +443,8 @@ def test_what_visitors_may_take_fits_into_the_container(name):
     largest = SETTINGS["CALIB_UPLOAD_MB"].default * 2**20 / 1e9  # type: ignore[operator]
     assert min(gigabytes.values()) > largest
     readers = SETTINGS["CALIB_READERS"].default * 2 * SETTINGS["CALIB_DATA_MB"].default / 1e3  # type: ignore[operator]
-    assert int(service["mem_limit"].rstrip("g")) > folder + 2 * gigabytes["SESSION_GB"] + readers + 2
+    visitors = 2 * gigabytes["SESSION_GB"] + gigabytes["UPLOADS_GB"]
+    assert int(service["mem_limit"].rstrip("g")) > folder + visitors + readers + 2
 
 
 def test_the_cluster_is_reached_by_the_app_alone():

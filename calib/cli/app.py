@@ -207,15 +207,14 @@ def open_app(
 
 def _kept(rows: Predictions, folder: Path) -> str:
     """Store a data set as the app does; the token of the link that leads to it."""
-    from calib.store import Entry, new_link, plain_findings  # no command needs it
-    from calib.store.contents import put_data
+    from calib.store.contents import Entry, new_link, plain_findings, put_data  # no command needs it
     from calib.store.index import Store
 
     rows, (token, name) = rows.identified(), new_link()
     entry = Entry(visitor=uuid4().hex, data=rows.sha256, name=rows.name, findings=plain_findings(rows.findings))
     try:
         store = Store(folder)
-        store.put_link(name, entry, entry.contents())
+        store.put_link(name, entry, entry.keys())
         put_data(store, rows)
     except OSError as error:
         raise _no_room(error) from error

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
-import io
 import os
 import time
 from collections.abc import Collection
@@ -15,39 +13,15 @@ from uuid import uuid4
 import numpy as np
 from numpy.lib import format as npy_format
 
-from calib.errors import reason
-
 ABANDONED = 3600.0
 """Seconds without a change after which a file being written is a dead process's; the largest takes a minute."""
 PART = ".part"
 """Ending of a file that is being written."""
+_DAMAGED = "An array that is stored was damaged on disk."
 
 
 class Damaged(Exception):
     """Something stored cannot be read as it was written; the text is one sentence."""
-
-
-def in_words(error: Exception) -> str:
-    """Why the disk did not do what it should, without any path."""
-    number = error.errno if isinstance(error, OSError) else None
-    if number in (errno.ENOSPC, errno.EDQUOT):
-        return "the server's disk is full"
-    if number in (errno.EROFS, errno.EACCES, errno.EPERM):
-        return "the server's folder cannot be written"
-    if number is not None:
-        return "the server's disk does not answer"
-    return reason(error) or type(error).__name__
-
-
-def sync(folder: Path) -> None:
-    """Force a folder's list of names to disk, so that a power cut does not lose a file that was written."""
-    if os.name == "nt":
-        return  # Windows cannot, and does not need it
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 class ArrayFiles:
@@ -61,24 +35,17 @@ class ArrayFiles:
         self._folder = folder
         self._whole: dict[str, tuple[int, int, int]] = {}  # files whose content was found right, as they were then
 
-    def put(self, array: np.ndarray) -> str:
-        """Store an array, unless it is there; its name. On return it is on disk. Raises OSError."""
-        array = np.ascontiguousarray(array)
-        header = io.BytesIO()
-        npy_format.write_array_header_1_0(header, npy_format.header_data_from_array_1_0(array))
-        parts = (header.getvalue(), array.reshape(-1).view(np.uint8).data)
-        digest = hashlib.sha256()
-        for part in parts:
-            digest.update(part)
-        name = digest.hexdigest()
+    def put(self, name: str, array: np.ndarray) -> None:
+        """Store an array under its name, unless it is there. On return it is on disk. Raises OSError."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not self._is_whole(name):
-            self._write(name, parts)
-        sync(self._folder)  # whoever stored it before may not have come so far
-        return name
+        try:
+            self.get(name)
+        except Damaged:
+            self._write(name, array)
+        _sync(self._folder)  # whoever stored it before may not have come so far
 
     def get(self, name: str) -> np.ndarray:
-        """An array, read-only and mapped from its file.
+        """An array, read-only and mapped from its file. Whether it is whole is looked at once in each process.
 
         Raises
         ------
@@ -87,12 +54,16 @@ class ArrayFiles:
         OSError
             If the disk does not give it.
         """
+        path = self._path(name)
         try:
-            if not self._is_whole(name):
-                raise Damaged("An array that is stored was damaged on disk.")
-            return np.asarray(np.load(self._path(name), mmap_mode="r", allow_pickle=False))
-        except (FileNotFoundError, ValueError) as error:
-            raise Damaged("An array that is stored was damaged on disk.") from error
+            array = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+            if self._whole.get(name) != (found := _as_it_is(path)):
+                if array_name(array) != name:
+                    raise Damaged(_DAMAGED)
+                self._whole[name] = found
+        except (FileNotFoundError, ValueError, EOFError) as error:
+            raise Damaged(_DAMAGED) from error
+        return array
 
     def holds(self, name: str) -> bool:
         """Whether a file of this name is there."""
@@ -100,32 +71,18 @@ class ArrayFiles:
 
     def remove_all_but(self, needed: Collection[str]) -> None:
         """Delete all others, and what processes that died were still writing. Raises OSError."""
-        for path in self._folder.glob("*") if self._folder.exists() else ():
-            if path.suffix == PART:
-                remove_if_abandoned(path)
-            elif path.stem not in needed:
+        for path in self._folder.glob("*"):
+            written = path.suffix == PART and time.time() - path.stat().st_mtime < ABANDONED
+            if path.stem not in needed and not written:
                 path.unlink(missing_ok=True)
 
-    def _is_whole(self, name: str) -> bool:
-        """Whether a file is there with the content that its name says; looked at once in each process."""
-        path = self._path(name)
-        try:
-            found = _as_it_is(path)
-            if self._whole.get(name) != found:
-                with open(path, "rb") as file:
-                    if hashlib.file_digest(file, "sha256").hexdigest() != name:
-                        return False
-                self._whole[name] = found
-        except FileNotFoundError:
-            return False
-        return True
-
-    def _write(self, name: str, parts: Collection[bytes | memoryview]) -> None:
-        aside = self._folder / f"{uuid4().hex}{PART}"
+    def _write(self, name: str, array: np.ndarray) -> None:
+        array, aside = np.ascontiguousarray(array), self._folder / f"{uuid4().hex}{PART}"
         try:
             with open(os.open(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
-                for part in parts:
-                    file.write(part)
+                # Not np.save, whose error on a full disk does not say so.
+                npy_format.write_array_header_1_0(file, npy_format.header_data_from_array_1_0(array))
+                file.write(array.reshape(-1).view(np.uint8).data)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(aside, self._path(name))
@@ -138,13 +95,25 @@ class ArrayFiles:
         return self._folder / f"{name}.npy"
 
 
-def remove_if_abandoned(path: Path, seconds: float = ABANDONED) -> None:
-    """Delete a file that nobody has changed for so long."""
-    with suppress(FileNotFoundError):
-        if time.time() - path.stat().st_mtime >= seconds:
-            path.unlink()
+def array_name(array: np.ndarray) -> str:
+    """The name of an array's file: the SHA-256 of its type, shape and values."""
+    array = np.ascontiguousarray(array)
+    digest = hashlib.sha256(f"{array.dtype.str} {array.shape} ".encode())
+    digest.update(array.reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
 
 
 def _as_it_is(path: Path) -> tuple[int, int, int]:
     stat = path.stat()
     return stat.st_ino, stat.st_size, stat.st_mtime_ns
+
+
+def _sync(folder: Path) -> None:
+    """Force a folder's list of names to disk, so that a power cut does not lose a file that was written."""
+    if os.name == "nt":
+        return  # Windows cannot, and does not need it
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -10,14 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from calib.data import Finding, Predictions
-from calib.decisions.conformal import PredictionSets
-from calib.decisions.rules import AnyRule, rule_from_state, rule_state
 from calib.diagnostics.judgement import from_state, state_of
 from calib.engine import FitSpec, Fitted, Job, TaskSpec
 from calib.evaluation.studies import STUDIES
 from calib.records import flatten
 from calib.registry import calibrator
-from calib.store.index import Content, Store
+from calib.store.index import Store
 
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 
@@ -42,15 +40,6 @@ class Decided:
     decision: Any = None
     sets: Any = None
 
-    @classmethod
-    def from_rules(cls, decision: AnyRule | None, sets: PredictionSets | None) -> Decided:
-        """The states of a rule and of sets."""
-        return cls(rule_state(decision), None if sets is None else sets.as_state())
-
-    def rules(self) -> tuple[AnyRule | None, PredictionSets | None]:
-        """The rule and the sets again; CalibrationError where nobody can have written them so."""
-        return rule_from_state(self.decision), PredictionSets.from_state(self.sets)
-
 
 @dataclass(frozen=True)
 class Entry:
@@ -67,7 +56,7 @@ class Entry:
     part, seed, most : the split, and the calibration rows to fit on at most.
     fits : fits asked for, on this split and others.
     studies : studies asked for on the split, by kind.
-    ended : state and message of each fit and study that ended, by key; the others were never finished.
+    failed : state and message of each fit and study that failed or was cancelled, by key.
     decisions : what the files of fits on the split decide, by key of the fit.
     settings : what was chosen on the pages, by widget.
     earlier : links of data that were open before in the same tab; they are deleted together.
@@ -84,16 +73,20 @@ class Entry:
     most: int | None = None
     fits: tuple[FitSpec, ...] = ()
     studies: Mapping[str, Study] = field(default_factory=dict)
-    ended: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    failed: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     decisions: Mapping[str, Decided] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     earlier: tuple[str, ...] = ()
 
-    def contents(self) -> set[Content]:
+    @property
+    def content(self) -> str:
+        """Names its data; of a sample, also what was decided about it."""
+        return self.data or f"{self.sample} {self.choices.get('event')} {self.choices.get('weight_kind')}"
+
+    def keys(self) -> set[str]:
         """The records that it leads to."""
-        contents: set[Content] = {("fit", spec.key) for spec in self.fits}
-        contents |= {("study", study.spec(kind).key) for kind, study in self.studies.items() if kind in STUDIES}
-        return contents | ({("data", self.data)} if self.data else set())
+        studies = {study.spec(kind).key for kind, study in self.studies.items() if kind in STUDIES}
+        return {spec.key for spec in self.fits} | studies | ({self.data} if self.data else set())
 
 
 def new_link() -> tuple[str, str]:
@@ -119,29 +112,9 @@ def plain_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(replace(finding, fix={}, readings={}) for finding in findings)
 
 
-@dataclass(frozen=True)
-class Finished:
-    """A fit or study that is done: how long it took, what it said, and its result."""
-
-    seconds: float
-    cpu_seconds: float
-    message: str
-    result: Mapping[str, Any]
-
-    def job(self, spec: FitSpec | TaskSpec, result: Any) -> Job:
-        """The job again."""
-        costs: dict[str, Any] = {"seconds": self.seconds, "cpu_seconds": self.cpu_seconds, "message": self.message}
-        return Job(spec.key, spec, state="done", fraction=1.0, result=result, **costs)
-
-
-def content_of(job: Job) -> Content:
-    """The record of a fit or study."""
-    return ("fit" if isinstance(job.spec, FitSpec) else "study"), job.key
-
-
 def get_entry(store: Store, link: str) -> Entry | None:
     """What a link leads to, or None if nothing is stored under it; raises as :meth:`Store.get` does."""
-    return store.get("link", link, Entry, lambda entry: entry)
+    return store.get(link, Entry, lambda entry: entry)
 
 
 def put_data(store: Store, data: Predictions) -> None:
@@ -149,7 +122,7 @@ def put_data(store: Store, data: Predictions) -> None:
 
     Its name and findings are not part of its content: another person may have given the same bytes another name.
     """
-    store.put("data", data.sha256, replace(data, name="", findings=()))
+    store.put(data.sha256, replace(data, name="", findings=()))
 
 
 def nbytes_of(data: Predictions) -> int:
@@ -166,7 +139,17 @@ def get_data(store: Store, sha256: str) -> Predictions | None:
             raise ValueError("It is another data set.")
         return data
 
-    return store.get("data", sha256, Predictions, checked)
+    return store.get(sha256, Predictions, checked)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A fit or study that is done: how long it took, what it said, and its result."""
+
+    seconds: float
+    cpu_seconds: float
+    message: str
+    result: Mapping[str, Any]
 
 
 def put_job(store: Store, job: Job) -> None:
@@ -179,29 +162,29 @@ def put_job(store: Store, job: Job) -> None:
     else:
         columns = {name: column.to_numpy() for name, column in job.result.items()}
         result = {name: values if values.dtype.kind in "biuf" else values.tolist() for name, values in columns.items()}
-    store.put(*content_of(job), Finished(job.seconds, job.cpu_seconds, job.message, result))
+    store.put(job.key, Finished(job.seconds, job.cpu_seconds, job.message, result))
 
 
-def get_fit(store: Store, spec: FitSpec) -> Job | None:
-    """The job of a stored fit, or None; raises as :meth:`Store.get` does."""
+def get_job(store: Store, spec: FitSpec | TaskSpec) -> Job | None:
+    """The job of a stored fit or study, or None; raises as :meth:`Store.get` does."""
 
-    def fitted(stored: Finished) -> Job:
-        made = calibrator(spec.method, **spec.params)
-        made.set_state(stored.result["calibrator"])
-        judgement = stored.result["judgement"]
-        return stored.job(spec, Fitted(made, None if judgement is None else from_state(judgement)))
+    def job(stored: Finished) -> Job:
+        costs: dict[str, Any] = {"seconds": stored.seconds, "cpu_seconds": stored.cpu_seconds}
+        result = _fitted(spec, stored.result) if isinstance(spec, FitSpec) else _table(spec, stored.result)
+        return Job(spec.key, spec, state="done", fraction=1.0, message=stored.message, result=result, **costs)
 
-    return store.get("fit", spec.key, Finished, fitted)
+    return store.get(spec.key, Finished, job)
 
 
-def get_study(store: Store, kind: str, spec: TaskSpec) -> Job | None:
-    """The job of a stored study of this kind, or None; raises as :meth:`Store.get` does."""
+def _fitted(spec: FitSpec, stored: Mapping[str, Any]) -> Fitted:
+    made, judgement = calibrator(spec.method, **spec.params), stored["judgement"]
+    made.set_state(stored["calibrator"])
+    return Fitted(made, None if judgement is None else from_state(judgement))
 
-    def table(stored: Finished) -> Job:
-        import pandas as pd
 
-        if tuple(stored.result) != STUDIES[kind].columns:
-            raise ValueError("These are not the columns of the study.")
-        return stored.job(spec, pd.DataFrame(dict(stored.result)))
+def _table(spec: TaskSpec, stored: Mapping[str, Any]) -> Any:
+    import pandas as pd
 
-    return store.get("study", spec.key, Finished, table)
+    if tuple(stored) not in [study.columns for study in STUDIES.values() if study.function is spec.function]:
+        raise ValueError("These are not the columns of the study.")
+    return pd.DataFrame(dict(stored))

@@ -1,7 +1,7 @@
 """The store: records in one SQLite file, their large arrays in files beside it, and which link leads to which record.
 
-A record is of data, a fit, a study or a link. What was announced survives a killed process and a full disk: arrays are
-on disk before the index says that they are there, and the index is on disk before anybody is told.
+What was announced survives a killed process and a full disk: arrays are on disk before the index says that they are
+there, and the index is on disk before anybody is told.
 """
 
 from __future__ import annotations
@@ -13,51 +13,40 @@ import logging
 import os
 import sqlite3
 import time
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import numpy as np
 
-from calib.records import MAX_TEXT, arrays_of, flatten, npz_of, parse, unflatten
-from calib.store.arrays import PART, ArrayFiles, Damaged, remove_if_abandoned, sync
+from calib.records import MAX_TEXT, arrays_in, flatten, parse, side_by_side, unflatten
+from calib.store.arrays import ArrayFiles, Damaged, array_name
 
 T = TypeVar("T")
 log = logging.getLogger("calib.store")
 
-Kind = Literal["study", "fit", "data", "link"]
-RANK: tuple[Kind, ...] = ("study", "fit", "data", "link")
-"""What goes first of what was last used together."""
-Content = tuple[Kind, str]
-"""A kind of record, and its key."""
-
 MAPPED = 1 << 20
 """Bytes from which an array is a file of its own."""
 DAY = 86_400.0
-TOUCHED = 600.0
-"""Seconds after which a use is written down again."""
 IN_USE = 1200.0
-"""Seconds after its last use in which something makes no room for others."""
-ATTEMPTS = 3
-"""At writing arrays before their record: somebody who deletes what no record needs may come in between."""
-BUSY = 10.0
+"""Seconds after its last use in which a link makes no room for others; an open page uses its link more often."""
+BUSY = 30.0
 """Seconds to wait for another thread or server that writes."""
-_CALIB = 0x63616C69
+_CALIB = 0x63616C32
 _DAMAGED = "What is stored does not hold what it should; it was damaged on disk."
 
+# A link is a record whose last use is noted. Of one that was deleted, name and time stay.
 _SETUP = f"""
 PRAGMA auto_vacuum = FULL;
+BEGIN IMMEDIATE;
+CREATE TABLE IF NOT EXISTS records(key TEXT PRIMARY KEY, used REAL, stamp TEXT, text TEXT, small BLOB);
+CREATE TABLE IF NOT EXISTS files(key TEXT, name TEXT, nbytes INTEGER, PRIMARY KEY(key, name));
+CREATE TABLE IF NOT EXISTS holds(key TEXT, link TEXT, PRIMARY KEY(key, link));
 PRAGMA application_id = {_CALIB};
-PRAGMA journal_mode = WAL;
-CREATE TABLE records(
-    kind TEXT, key TEXT, record TEXT, arrays BLOB, sha256 TEXT, nbytes INTEGER, used REAL, PRIMARY KEY(kind, key)
-);
-CREATE TABLE files(kind TEXT, key TEXT, name TEXT, sha256 TEXT, nbytes INTEGER, PRIMARY KEY(kind, key, name));
-CREATE TABLE holds(link TEXT, kind TEXT, key TEXT, PRIMARY KEY(link, kind, key));
-CREATE INDEX held ON holds(kind, key);
+COMMIT;
 """
 _CODES = {
     sqlite3.SQLITE_FULL: errno.ENOSPC,
@@ -71,6 +60,39 @@ class Deleted(Exception):
     """A link was deleted, in another tab or on another server, and nothing is written under it again."""
 
 
+class Changed(Exception):
+    """Another tab or server has written a link since whoever writes it looked."""
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """A value as the index holds it.
+
+    Attributes
+    ----------
+    text : its structure in JSON, with the places of its arrays.
+    small : its small arrays, one after the other.
+    stamp : tells it from all others.
+    large : its large arrays, by the names of their files.
+    """
+
+    text: str
+    small: bytes
+    stamp: str
+    large: Mapping[str, np.ndarray]
+
+
+def packed(value: Any) -> Packed:
+    """What :func:`calib.records.flatten` takes, as the index holds it; ValueError where it could not be read again."""
+    outline, arrays = flatten(value)
+    files = {name: array_name(array) for name, array in arrays.items() if array.nbytes >= MAPPED}
+    small, places = side_by_side({name: array for name, array in arrays.items() if name not in files})
+    text = json.dumps([outline, places, files])
+    if len(text) > MAX_TEXT:
+        raise ValueError(f"its description takes {len(text) / 1e6:.0f} MB, and {MAX_TEXT / 1e6:.0f} MB are kept")
+    return Packed(text, small, _stamp(text, small), {file: arrays[name] for name, file in files.items()})
+
+
 class Store:
     """The records below a folder, which is made when it is needed. Safe to use from many threads and servers.
 
@@ -81,49 +103,37 @@ class Store:
         self.root = root
         self._path = root / "index.sqlite"
         self._arrays = ArrayFiles(root / "arrays")
-        self._staying: tuple[int, sqlite3.Connection] | None = None
 
-    # -- writing ------------------------------------------------------------------------------------------
-
-    def put(self, kind: Kind, key: str, value: Any) -> None:
+    def put(self, key: str, value: Any) -> None:
         """Store what :func:`calib.records.flatten` takes, where a link leads there. On return it is on disk."""
-        text, npz, sha256, large = _written(value)
-        for _ in range(ATTEMPTS):
-            files = {name: self._arrays.put(array) for name, array in large.items()}
-            with self._transaction() as db:
-                if not _held(db, (kind, key)):
-                    self._remove_files(db)
-                    return
-                if all(map(self._arrays.holds, files.values())):
-                    self._insert(db, kind, key, text, npz, sha256)
-                    rows = [(kind, key, name, file, large[name].nbytes) for name, file in files.items()]
-                    db.executemany("INSERT INTO files VALUES (?, ?, ?, ?, ?)", rows)
-                    return
-        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        content = packed(value)
+        with self._transaction() as db:
+            if _wanted(db, key):
+                self._write(db, key, content)
 
-    def put_link(self, name: str, entry: Any, contents: Collection[Content]) -> None:
-        """Store what a link leads to; what it led to before is still deleted with it.
+    def put_link(self, name: str, entry: Any, keys: Collection[str], known: str = "") -> None:
+        """Store what a link leads to, and count it as used; what it led to before is still deleted with it.
+
+        Parameters
+        ----------
+        keys : of the records that it leads to.
+        known : what :meth:`stamp` said of the link before it was changed; empty for a new one.
 
         Raises
         ------
         Deleted
             If the link was deleted.
+        Changed
+            If it is not as it was known.
         """
-        text, npz, sha256, _ = _written(entry, mapped=False)
+        content = packed(entry)
         with self._transaction() as db:
-            if _link(db, name) == (None,):
-                raise Deleted(name)
-            self._insert(db, "link", name, text, npz, sha256)
-            db.executemany("INSERT OR IGNORE INTO holds VALUES (?, ?, ?)", [(name, *content) for content in contents])
+            if _stamp_of(db, name) not in ("", known, content.stamp):
+                raise Changed(name)
+            self._write(db, name, content, time.time())
+            db.executemany("INSERT OR IGNORE INTO holds VALUES (?, ?)", [(key, name) for key in keys])
 
-    def _insert(self, db: sqlite3.Connection, kind: Kind, key: str, text: str, npz: bytes, sha256: str) -> None:
-        db.execute("DELETE FROM files WHERE kind = ? AND key = ?", (kind, key))
-        row = (kind, key, text, npz, sha256, len(text) + len(npz), time.time())
-        db.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-
-    # -- reading ------------------------------------------------------------------------------------------
-
-    def get(self, kind: Kind, key: str, expected: Any, make: Callable[[Any], T]) -> T | None:
+    def get(self, key: str, expected: Any, make: Callable[[Any], T]) -> T | None:
         """What ``make`` makes of a record of the expected type, or None if there is none.
 
         Raises
@@ -131,129 +141,87 @@ class Store:
         Damaged
             If it is not as it was stored; it is removed, so that it can be stored anew.
         """
+        question = "SELECT text, small, stamp FROM records WHERE key = ? AND text IS NOT NULL"
         with self._connected() as db:
-            found = db.execute(
-                "SELECT record, arrays, sha256 FROM records WHERE kind = ? AND key = ? AND record IS NOT NULL",
-                (kind, key),
-            ).fetchone()
-            files = db.execute("SELECT name, sha256 FROM files WHERE kind = ? AND key = ?", (kind, key)).fetchall()
+            found = db.execute(question, (key,)).fetchone()
         if found is None:
             return None
-        text, npz, sha256 = found
+        text, small, stamp = found
         try:
-            if _digest(text, npz) != sha256:
+            if _stamp(text, small) != stamp:
                 raise Damaged(_DAMAGED)
-            arrays = {**arrays_of(npz), **{name: self._arrays.get(file) for name, file in files}}
-            return make(unflatten(parse(text), arrays, expected))
+            outline, places, files = parse(text)
+            arrays = arrays_in(small, places) | {name: self._arrays.get(file) for name, file in files.items()}
+            return make(unflatten(outline, arrays, expected))
         except (OSError, MemoryError):
             raise
-        except Exception as error:  # zipfile, NumPy and the methods raise many types on what they have not written
+        except Exception as error:  # NumPy and the methods raise many types on what they have not written
             with suppress(OSError), self._transaction() as db:
-                where = (kind, key, sha256)
-                db.execute("DELETE FROM records WHERE kind = ? AND key = ? AND sha256 = ?", where)
+                db.execute("DELETE FROM records WHERE key = ? AND stamp = ?", (key, stamp))
             raise Damaged(_DAMAGED) from error
 
-    def missing(self, name: str, entry: Any, contents: Collection[Content]) -> set[Content]:
-        """What of a link, as it should be, and of what it leads to is not stored. Looking counts as use.
-
-        Raises
-        ------
-        Deleted
-            If the link was deleted.
-        """
-        _, _, sha256, _ = _written(entry, mapped=False)
+    def holds(self, key: str) -> bool:
+        """Whether a record is there with all its files."""
         with self._connected() as db:
-            link = _link(db, name)
-            if link == (None,):
-                raise Deleted(name)
-            stored = {content for content in contents if self._is_there(db, content)}
-        if link is not None:
-            self.touch(name)
-        return {*contents} - stored | ({("link", name)} if link != (sha256,) else set())
+            found = db.execute("SELECT 1 FROM records WHERE key = ?", (key,)).fetchone()
+            return bool(found) and all(map(self._arrays.holds, _files(db, key)))
 
-    def _is_there(self, db: sqlite3.Connection, content: Content) -> bool:
-        if not db.execute("SELECT 1 FROM records WHERE kind = ? AND key = ?", content).fetchone():
-            return False
-        files = db.execute("SELECT sha256 FROM files WHERE kind = ? AND key = ?", content)
-        return all(self._arrays.holds(sha256) for (sha256,) in files)
-
-    def held(self, content: Content) -> bool:
-        """Whether a link leads there."""
+    def wants(self, key: str) -> bool:
+        """Whether a link leads to a record, stored or not."""
         with self._connected() as db:
-            return _held(db, content)
+            return _wanted(db, key)
 
-    def touch(self, name: str) -> None:
-        """Count a link, and all it leads to, as used now."""
-        now = time.time()
+    def stamp(self, name: str) -> str:
+        """What tells a link as it is stored now from all others; empty where it is not. Raises Deleted."""
         with self._connected() as db:
-            used = db.execute("SELECT used FROM records WHERE kind = 'link' AND key = ?", (name,)).fetchone()
-        if used is not None and now - used[0] > TOUCHED:
-            with suppress(OSError), self._transaction() as db:  # a disk that cannot be written can be read
-                db.execute("UPDATE records SET used = ? WHERE kind = 'link' AND key = ?", (now, name))
-
-    # -- deleting -----------------------------------------------------------------------------------------
+            return _stamp_of(db, name)
 
     def delete(self, names: Collection[str]) -> None:
         """Delete links and what no other link leads to, all or nothing; the links are never written again."""
+        rows = [(name, time.time()) for name in names]
         with self._transaction() as db:
-            theirs: set[Content] = set()
-            for name in names:
-                theirs |= set(db.execute("SELECT kind, key FROM holds WHERE link = ?", (name,)))
-                db.execute("DELETE FROM holds WHERE link = ?", (name,))
-                row = ("link", name, None, None, None, 0, time.time())
-                db.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-            _delete(db, [content for content in theirs if not _held(db, content)])
-            self._remove_files(db)
-        with self._connected() as db:  # or what was deleted stays in the log
-            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            db.executemany("INSERT OR REPLACE INTO records VALUES (?, ?, NULL, NULL, NULL)", rows)
+            self._tidy(db)
 
     def sweep(self, max_bytes: int, max_days: float, need: int = 0) -> int:
-        """Delete what was unused for so many days, and the longest unused until so many bytes have room.
+        """Drop links unused for so many days, and the longest unused until so many bytes have room.
 
-        Using a link counts as using all it leads to. What no link leads to goes first, and links go last; what is in
-        use makes no room, and nothing goes for bytes that find none anyway. Several servers may do so on one folder.
+        With a link goes what no other leads to. Links that are in use make no room.
 
         Returns
         -------
         nbytes : what all takes now.
         """
-        now, going = time.time(), set()
+        now = time.time()
+        oldest = "SELECT key FROM records WHERE used < ? AND text IS NOT NULL ORDER BY used LIMIT 1"
         with self._transaction() as db:
-            files: dict[Content, dict[str, int]] = {}
-            for kind, key, sha256, nbytes in db.execute("SELECT kind, key, sha256, nbytes FROM files"):
-                files.setdefault((kind, key), {})[sha256] = nbytes
-            sizes = {sha256: nbytes for of_one in files.values() for sha256, nbytes in of_one.items()}
-            needed = Counter(sha256 for of_one in files.values() for sha256 in of_one)
-            rows = db.execute(_USES).fetchall()
-            total = sum(sizes.values()) + sum(nbytes for *_, nbytes in rows)
-            idle = {
-                (kind, key) for kind, key, used, held, _ in rows if now - used > IN_USE or not (held or kind == "link")
-            }
-            staying_files = {sha256 for content, of_one in files.items() if content not in idle for sha256 in of_one}
-            staying = sum(sizes[sha256] for sha256 in staying_files)
-            staying += sum(nbytes for kind, key, _, _, nbytes in rows if (kind, key) not in idle)
-            if staying + need > max_bytes:
-                need = 0
-            for kind, key, used, _, nbytes in sorted(rows, key=_order):
-                if now - used > max_days * DAY or ((kind, key) in idle and total + need > max_bytes):
-                    going.add((kind, key))
-                    total -= nbytes
-                    for sha256 in files.get((kind, key), ()):
-                        needed[sha256] -= 1
-                        total -= 0 if needed[sha256] else sizes[sha256]
-            _delete(db, going)
-            self._remove_files(db)
-        for path in self.root.glob(f"*{PART}*"):
-            remove_if_abandoned(path)
+            db.execute("DELETE FROM records WHERE used < ?", (now - max_days * DAY,))
+            self._tidy(db)
+            while _nbytes(db) + need > max_bytes and (link := db.execute(oldest, (now - IN_USE,)).fetchone()):
+                db.execute("DELETE FROM records WHERE key = ?", link)
+                self._tidy(db)
+            taken = _nbytes(db)
         for path in self.root.glob("index.damaged*"):
-            remove_if_abandoned(path, max_days * DAY)
-        return total
+            if now - path.stat().st_mtime > max_days * DAY:
+                path.unlink(missing_ok=True)
+        return taken
 
-    def _remove_files(self, db: sqlite3.Connection) -> None:
-        """Delete the files that no record needs, while nobody else writes."""
-        self._arrays.remove_all_but({sha256 for (sha256,) in db.execute("SELECT sha256 FROM files")})
+    def _write(self, db: sqlite3.Connection, key: str, content: Packed, used: float | None = None) -> None:
+        """Write files and record while nobody else writes, so that nobody takes the files for needless meanwhile."""
+        for file, array in content.large.items():
+            self._arrays.put(file, array)
+        db.execute("DELETE FROM files WHERE key = ?", (key,))
+        rows = [(key, file, array.nbytes) for file, array in content.large.items()]
+        db.executemany("INSERT INTO files VALUES (?, ?, ?)", rows)
+        row = (key, used, content.stamp, content.text, content.small)
+        db.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?)", row)
 
-    # -- connections --------------------------------------------------------------------------------------
+    def _tidy(self, db: sqlite3.Connection) -> None:
+        """Delete what no link leads to, and files that no record needs."""
+        db.execute("DELETE FROM holds WHERE link NOT IN (SELECT key FROM records WHERE text IS NOT NULL)")
+        db.execute("DELETE FROM records WHERE used IS NULL AND key NOT IN (SELECT key FROM holds)")
+        db.execute("DELETE FROM files WHERE key NOT IN (SELECT key FROM records WHERE text IS NOT NULL)")
+        self._arrays.remove_all_but(_files(db))
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -265,119 +233,62 @@ class Store:
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
+        file = 0
         try:
-            with closing(self._opened()) as db:
+            if not self._path.exists():
+                self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._path.touch(0o600)
+            file = self._path.stat().st_ino
+            with closing(sqlite3.connect(self._path, timeout=BUSY, isolation_level=None)) as db:
+                db.execute("PRAGMA synchronous = EXTRA")  # a power cut takes back nothing that was committed
+                db.execute("PRAGMA secure_delete = ON")
+                if not db.execute("SELECT 1 FROM sqlite_master").fetchone():
+                    db.executescript(_SETUP)
+                elif db.execute("PRAGMA application_id").fetchone() != (_CALIB,):
+                    raise sqlite3.DatabaseError("This is the index of another program.")
                 yield db
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_NOTADB) & 0xFF
             if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-                self._set_aside()
+                self._set_aside(file)
             number = _CODES.get(code, errno.EIO)
             raise OSError(number, os.strerror(number)) from error
 
-    def _opened(self) -> sqlite3.Connection:
-        if not self._path.exists():
-            self._create()
-        inode = self._path.stat().st_ino
-        if self._staying is None or self._staying[0] != inode:
-            self._staying = (
-                inode,
-                self._connect(),
-            )  # while one is open the log stays, without which no full disk is read
-        return self._connect()
-
-    def _connect(self) -> sqlite3.Connection:
-        place = f"{self._path.as_uri()}?mode=rw"
-        db = sqlite3.connect(place, uri=True, timeout=BUSY, isolation_level=None, check_same_thread=False)
-        try:
-            db.execute("PRAGMA synchronous = FULL")
-            db.execute("PRAGMA secure_delete = ON")
-            if db.execute("PRAGMA application_id").fetchone() != (_CALIB,):
-                raise sqlite3.DatabaseError("This is the index of another program.")
-        except BaseException:
-            db.close()
-            raise
-        return db
-
-    def close(self) -> None:
-        """Write the log into the index, if no other thread or server has it open."""
-        if self._staying is not None:
-            self._staying[1].close()
-            self._staying = None
-
-    def _create(self) -> None:
-        """Put an empty index there, whole at once, unless another server was faster."""
-        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        made = self.root / f"{uuid4().hex}{PART}"
-        try:
-            with closing(sqlite3.connect(made, isolation_level=None)) as db:
-                db.executescript(_SETUP)
-            made.chmod(0o600)
-            with suppress(FileExistsError):
-                os.link(made, self._path)
-            sync(self.root)
-        finally:
-            with suppress(OSError):
-                made.unlink(missing_ok=True)
-
-    def _set_aside(self) -> None:
-        """Rename an index that cannot be read; the next call begins a new one."""
-        with suppress(sqlite3.Error, OSError), closing(self._opened()) as db:
-            if db.execute("PRAGMA quick_check(1)").fetchone() == ("ok",):
-                return  # another server has done so
-        log.error("the index of what is stored is damaged or of another program; it was renamed, and a new one begins")
-        name = f"index.damaged-{uuid4().hex[:8]}"
-        for ending in ("-wal", "-shm", ""):  # a log that stayed behind would be taken for that of the new one
-            with suppress(OSError):
-                os.replace(f"{self._path}{ending}", self.root / f"{name}.sqlite{ending}")
+    def _set_aside(self, file: int) -> None:
+        """Rename an index that cannot be read, unless another server has done so; the next call begins a new one."""
+        with suppress(OSError):
+            if self._path.stat().st_ino == file:
+                name = self.root / f"index.damaged-{uuid4().hex[:8]}.sqlite"
+                for ending in ("-journal", ""):  # a journal that stayed behind would be taken for the new one's
+                    with suppress(FileNotFoundError):
+                        os.replace(f"{self._path}{ending}", f"{name}{ending}")
+                log.error("the index of what is stored is damaged or of another program; it was renamed")
 
 
-_USES = """
-SELECT kind, key, max(used, coalesce(held.last, 0)), held.last IS NOT NULL, nbytes
-FROM records LEFT JOIN (
-    SELECT holds.kind, holds.key, max(links.used) AS last
-    FROM holds JOIN records AS links ON links.kind = 'link' AND links.key = holds.link
-    GROUP BY holds.kind, holds.key
-) AS held USING (kind, key)
-"""
-"""Kind, key, last use, whether a link leads there, and bytes of every record."""
+def _stamp(text: str, small: bytes) -> str:
+    return hashlib.sha256(text.encode() + b"\0" + small).hexdigest()
 
 
-def _order(row: Any) -> tuple[bool, bool, float, int]:
-    """What goes first."""
-    kind, _, used, held, _ = row
-    return kind == "link", held, used, RANK.index(kind)
+def _stamp_of(db: sqlite3.Connection, name: str) -> str:
+    found: tuple[str | None] | None = db.execute("SELECT stamp FROM records WHERE key = ?", (name,)).fetchone()
+    if found == (None,):
+        raise Deleted(name)
+    return (found and found[0]) or ""
 
 
-def _written(value: Any, mapped: bool = True) -> tuple[str, bytes, str, dict[str, np.ndarray]]:
-    """A value's JSON text, npz of its small arrays, checksum of both, and its large arrays."""
-    outline, arrays = flatten(value)
-    large = {name: array for name, array in arrays.items() if mapped and array.nbytes >= MAPPED}
-    text = json.dumps(outline)
-    if len(text) > MAX_TEXT:
-        raise ValueError(f"its description takes {len(text) / 1e6:.0f} MB, and {MAX_TEXT / 1e6:.0f} MB are kept")
-    npz = npz_of({name: array for name, array in arrays.items() if name not in large}, compress=False)
-    return text, npz, _digest(text, npz), large
+def _wanted(db: sqlite3.Connection, key: str) -> bool:
+    return bool(db.execute("SELECT 1 FROM holds WHERE key = ?", (key,)).fetchone())
 
 
-def _digest(text: str, npz: bytes) -> str:
-    return hashlib.sha256(text.encode() + b"\0" + npz).hexdigest()
+def _files(db: sqlite3.Connection, key: str | None = None) -> set[str]:
+    """The files that a record needs, or all records."""
+    return {name for (name,) in db.execute("SELECT name FROM files WHERE key = ?1 OR ?1 IS NULL", (key,))}
 
 
-def _link(db: sqlite3.Connection, name: str) -> tuple[str | None] | None:
-    """The checksum of a link's record, which is None where it was deleted; None where there is none."""
-    found: tuple[str | None] | None = db.execute(
-        "SELECT sha256 FROM records WHERE kind = 'link' AND key = ?", (name,)
-    ).fetchone()
-    return found
-
-
-def _held(db: sqlite3.Connection, content: Content) -> bool:
-    return bool(db.execute("SELECT 1 FROM holds WHERE kind = ? AND key = ?", content).fetchone())
-
-
-def _delete(db: sqlite3.Connection, contents: Collection[Content]) -> None:
-    for table in ("records", "files"):
-        db.executemany(f"DELETE FROM {table} WHERE kind = ? AND key = ?", contents)
-    gone = [(key,) for kind, key in contents if kind == "link"]
-    db.executemany("DELETE FROM holds WHERE link = ?", gone)
+def _nbytes(db: sqlite3.Connection) -> int:
+    """Bytes of the index and of all files."""
+    size, pages, free = (
+        db.execute(f"PRAGMA {it}").fetchone()[0] for it in ("page_size", "page_count", "freelist_count")
+    )
+    (files,) = db.execute("SELECT sum(nbytes) FROM (SELECT DISTINCT name, nbytes FROM files)").fetchone()
+    return int(size * (pages - free) + (files or 0))

@@ -16,7 +16,7 @@ from calib.engine import Data, TaskSpec
 from calib.ui import fits, widgets
 from calib.ui.progress import job_of, progress, stop
 from calib.ui.ready import awaited
-from calib.ui.server.presence import refresh_interval
+from calib.ui.server.guard import refresh_interval
 from calib.ui.session import OpenSession, current_session
 
 

@@ -30,6 +30,7 @@ from calib.engine import NO_DATA, Data, Engine, FitSpec, Job, TaskSpec
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
 from calib.evaluation.bootstrap import ResampledScores
+from calib.evaluation.studies import pool_arrays
 from calib.formatting import listed
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools
@@ -37,7 +38,9 @@ from calib.numerics import Floats
 from calib.plots.style import Style, method_style
 from calib.registry import METHODS, OFFERED, calibrator, extras_for, is_top_k, title_of
 from calib.settings import limit, text
-from calib.store import Damaged, keep_fit, keeper
+from calib.store.arrays import Damaged
+from calib.store.contents import get_job
+from calib.store.saving import keeper
 from calib.top_k import fit_top_k
 from calib.ui.ready import asked, awaited
 from calib.ui.session import OpenSession, current_session, find_session, find_visitor, keep
@@ -95,10 +98,11 @@ class ShownFit:
 @cache
 def queue() -> Engine:
     """The one engine of this server; all visitors share its workers and its finished fits."""
+    store = keeper()
     return Engine(
         text("CALIB_SCHEDULER"),
         fit=fit_method_and_judge,
-        on_done=keep_fit,
+        on_done=None if store is None else store.keep_fit,
         most_waiting=int(limit("CALIB_WAITING")),
         most_in_all=int(limit("CALIB_WAITING_IN_ALL")),
     )
@@ -151,23 +155,25 @@ def refusal_noted() -> Iterator[None]:
         st.session_state[REFUSED] = str(error)
 
 
-def bring_back(job: Job, spec: FitSpec, session: OpenSession) -> None:
-    """Take in a fit that was asked for on the open split in an earlier visit, as it stands or stood then."""
-    if job.state != "done":
-        unfitted = calibrator(spec.method, **spec.params)
-        extras = extras_for(unfitted, session.calibration) | arrays_to_judge(session.test, unfitted.needs)
-        queue().adopt(job, session.calibration.logits, session.calibration.labels, extras, owner=session.visitor)
-    else:
+def bring_back(job: Job, session: OpenSession) -> None:
+    """Take in a fit or study that was asked for in an earlier visit, as it stands or stood then."""
+    data, part = session.data, session.calibration
+    if job.state == "done":
         queue().adopt(job, owner=session.visitor)
+    elif isinstance(job.spec, FitSpec):
+        unfitted = calibrator(job.spec.method, **job.spec.params)
+        arrays = extras_for(unfitted, part) | arrays_to_judge(session.test, unfitted.needs)
+        queue().adopt(job, part.logits, part.labels, arrays, owner=session.visitor)
+    else:
+        queue().adopt(job, data.logits, data.labels, pool_arrays(data), owner=session.visitor)
 
 
-def forget_all(session: OpenSession) -> None:
-    """Drop the visitor's fits on all splits and studies; the queue forgets those that nobody else asked for."""
-    keys = [key for specs in session.specs_of_splits.values() for key in specs]
-    keys += [spec.key for spec in session.studies.values()]
-    stop(session)
-    for key in keys:
-        queue().forget(key, owner=session.visitor)
+def find_again(spec: FitSpec | TaskSpec, session: OpenSession) -> None:
+    """Take in a fit or study that the queue dropped for those of others; one that is not stored can be tried again."""
+    store = keeper()
+    with suppress(Damaged, OSError, CalibrationError):  # such as a fit that this version cannot do
+        stored = None if store is None else get_job(store, spec)
+        bring_back(stored or Job(spec.key, spec, state="failed", message=GONE), session)
 
 
 def change_split(session: OpenSession, part: float | None, seed: int, most: int | None = None) -> None:
@@ -212,16 +218,8 @@ def jobs() -> list[Job]:
     if len(found) == len(session.specs):
         return found
     for key in session.specs.keys() - {job.key for job in found}:
-        _find_again(session.specs[key], session)
+        find_again(session.specs[key], session)
     return queue().snapshot(session.specs, owner=session.visitor)
-
-
-def _find_again(spec: FitSpec, session: OpenSession) -> None:
-    """Take in a fit that the queue dropped for those of others; where it is not stored, it can be tried again."""
-    store = keeper()
-    with suppress(Damaged, OSError, CalibrationError):  # such as a fit that this version cannot do
-        stored = None if store is None else store.finished(spec)
-        bring_back(stored or Job(spec.key, spec, state="failed", message=GONE), spec, session)
 
 
 def running() -> bool:

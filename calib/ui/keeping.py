@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
-from calib.formatting import escape_markdown, listed
-from calib.store import DELETED, NotDeleted, Standing, counted
-from calib.ui import fits, link, restore
-from calib.ui.link import ARRIVED, LINK, PARAMETER, PRIVATE, find_link, private, remember
-from calib.ui.server.presence import refresh_interval
+from calib.formatting import escape_markdown
+from calib.store.saving import DELETED, in_words
+from calib.ui import fits, link
+from calib.ui.link import ARRIVED, ASKED, PRIVATE, find_link, private, remember
+from calib.ui.server.guard import refresh_interval
 from calib.ui.session import find_session
 from calib.ui.text import add_notice
 
@@ -17,21 +19,19 @@ SWITCH = "link/private"
 
 def be_private(wanted: bool) -> None:
     """Write nothing from now on and remove what was written; or write again."""
-    st.session_state[PRIVATE] = wanted
-    if wanted:
-        _drop()
+    if not wanted or _dropped():
+        st.session_state[PRIVATE] = wanted
+    st.session_state[SWITCH] = private()
 
 
 def delete() -> None:
-    """Delete all that this visitor opened and fitted, on disk and in memory, unless others have the same data open.
-
-    What cannot be deleted from the disk stays open under its link, to be deleted again.
-    """
-    if not _drop():
+    """Delete all that this visitor opened and fitted, on disk and in memory, unless others have the same data open."""
+    if not _dropped():
         return
     if (session := find_session()) is not None:
-        fits.forget_all(session)
-    restore.forget_earlier()
+        fits.stop(session)
+    for key, owner in st.session_state.get(ASKED, ()):
+        fits.queue().forget(key, owner=owner)
     for key in list(st.session_state):
         # Uploaders keep what they show; without their marks they would be read again at once.
         if not str(key).startswith("upload/") and key not in (PRIVATE, ARRIVED):
@@ -39,19 +39,17 @@ def delete() -> None:
     add_notice("Your data, fits and studies were deleted.")
 
 
-def _drop() -> bool:
+def _dropped() -> bool:
     """Remove what was written; whether nothing of it is left."""
-    store, current = link.keeper(), find_link()
-    if store is not None and current is not None:
-        try:
-            store.forget(current.name, current.earlier)
-        except NotDeleted as error:
-            current.undeleted = str(error)
-            return False
-    st.session_state.pop(LINK, None)
-    if PARAMETER in st.query_params:
-        del st.query_params[PARAMETER]
-    return True
+    try:
+        link.delete_links()
+        return True
+    except OSError as error:
+        add_notice(
+            f"Not deleted: your data are still on the server's disk, because {in_words(error)}. They stay open, and "
+            "your link still leads to them. Try again later."
+        )
+        return False
 
 
 def where_data_are_kept() -> None:
@@ -82,77 +80,48 @@ def where_data_are_kept() -> None:
                         "undone."
                     )
                     st.button("Delete now", key="link/delete", type="primary", on_click=delete)
-        st.fragment(_state, run_every=refresh_interval(1.0) if _standing().missing else None)()
+        _while_unsettled(_state)
 
 
 def _switched() -> None:
     be_private(bool(st.session_state[SWITCH]))
 
 
-def _standing() -> Standing:
-    """How far what is open is kept; what is missing is handed over anew, lest it was dropped while nobody looked."""
-    store, current = link.keeper(), find_link()
-    if store is None or current is None:
-        return Standing()
-    standing = store.standing(current.name)
-    if standing.missing:
-        remember()
-    return standing
+def _while_unsettled(say: Callable[[], None]) -> None:
+    """Draw a part of the page, and again every two seconds until all is saved."""
+    current = find_link()
+    st.fragment(say, run_every=None if current is None or current.saved else refresh_interval(2.0))()
 
 
 def _state() -> None:
-    current, standing = find_link(), _standing()
+    if private():
+        st.caption(":material/visibility_off: Private: nothing is kept, and the address leads to nothing.")
+        return
+    remember()
+    current = find_link()
     if current is None:
-        if private():
-            st.caption(":material/visibility_off: Private: nothing is kept, and the address leads to nothing.")
-    elif current.undeleted or standing.reasons:
-        st.caption(":material/cloud_off: See above: not all was done.")
-    elif standing.missing:
-        st.caption(":material/cloud_sync: Saving…")
-    else:
+        return
+    if current.saved:
         st.caption(":material/cloud_done: Saved.")
+    elif current.trouble:
+        st.caption(":material/cloud_off: Not saved: see above.")
+    else:
+        st.caption(":material/cloud_sync: Saving…")
 
 
 def trouble() -> None:
-    """At the top of every page, what could not be kept or deleted, until it is; nothing where all was done."""
-    current, standing = find_link(), _standing()
-    if current is not None:
-        unsettled = bool(current.undeleted or standing.missing or standing.reasons)
-        st.fragment(_trouble, run_every=refresh_interval(2.0) if unsettled else None)()
+    """At the top of every page, what could not be kept, until it is; nothing where all was done."""
+    if find_link() is not None:
+        _while_unsettled(_trouble)
 
 
 def _trouble() -> None:
-    current, standing = find_link(), _standing()
-    if current is None:
-        return
-    if current.undeleted:
-        left = escape_markdown(current.undeleted)
+    remember()
+    current = find_link()
+    if current is not None and current.trouble:
+        again = "" if current.trouble == DELETED else "Saving is tried again by itself. "
         st.warning(
-            f"Not deleted. {left} Your link still leads to it, and nothing more is written.",
-            icon=":material/delete:",
-        )
-        st.button("Delete again", key="link/delete/again", on_click=_delete_again)
-    elif standing.reasons:
-        what, why = counted(standing.missing) or "what is open", escape_markdown(listed(standing.reasons))
-        for_good = DELETED in standing.reasons
-        st.warning(
-            f"Not kept on disk: {what}, because {why}. {'' if for_good else 'Saving is tried again by itself. '}"
-            "Export what you need before you close this page.",
+            f"Not kept on disk, because {escape_markdown(current.trouble)}. {again}Export what you need before you "
+            "close this page.",
             icon=":material/cloud_off:",
         )
-        if not for_good:
-            st.button("Save again now", key="link/save/again", on_click=_save_again)
-
-
-def _delete_again() -> None:
-    if private():
-        be_private(True)
-    else:
-        delete()
-
-
-def _save_again() -> None:
-    store = link.keeper()
-    if store is not None:
-        store.try_again()
-        remember()

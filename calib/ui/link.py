@@ -1,51 +1,109 @@
-"""The visitor's link: an open session is stored under it as it changes, and restored where it is opened again."""
+"""The visitor's links: open data are stored under one as they change, and restored where it is opened again."""
 
 from __future__ import annotations
 
 import logging
+import time
+from collections.abc import Iterable
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import streamlit as st
 
-from calib.data import DataError
+from calib.data import DataError, Predictions
+from calib.data.checks.report import shortened
+from calib.data.samples import load_sample
+from calib.engine import FitSpec, Job
 from calib.errors import CalibrationError
+from calib.formatting import listed, plural
 from calib.isolation.logs import trace
-from calib.store import Damaged, Keeper, in_words, keeper, link_name, new_link
-from calib.ui import fits, restore
-from calib.ui.restore import entry_of, keys_of, reopen
-from calib.ui.session import FROM_THE_TOP, SESSION, VIEWPOINT, OpenSession, find_session
+from calib.store.arrays import Damaged
+from calib.store.contents import Entry, get_data, get_entry, link_name, new_link
+from calib.store.index import Changed, Deleted, packed
+from calib.store.saving import Keeper, in_words, keeper
+from calib.ui import fits
+from calib.ui.restore import bring_back, counted, entry_of, session_of, take_in
+from calib.ui.server.memory import admit
+from calib.ui.session import FROM_THE_TOP, REJECTED, SESSION, VIEWPOINT, OpenSession, find_session
 from calib.ui.text import add_notice
 
-LINK, PRIVATE = "calib_link", "calib_private"
+LINKS, PRIVATE = "calib_links", "calib_private"
 ARRIVED = "calib_arrived"
 """Whether the link in the address was looked at, which is done once for a page that is opened anew."""
+ASKED = "calib_asked"
+"""Key and owner of every fit and study that was asked for in this tab."""
 PARAMETER = "w"
 SETTINGS = ("fit/methods", VIEWPOINT)
 """Widgets whose choices come back too."""
+AGAIN = 5.0
+"""Seconds after which what could not be stored is tried again, where somebody looks."""
+USED = 600.0
+"""Seconds after which a link is stored once more, so that it counts as used."""
 
 
 @dataclass(eq=False)
 class Link:
-    """The link of one open data set; other data get another, so that a link that was passed on shows no more.
+    """The link of one data set; other data get another, so that a link that was passed on shows no more.
 
     Attributes
     ----------
     token : the secret in the address.
     name : under which the server knows it.
-    session : what it brings back.
-    mapped : whether the session reads its data from the disk by now.
-    earlier : names of the links of data that were open before.
-    undeleted : what could not be deleted and why, in one sentence; then nothing more is written.
+    entry : what it leads to.
+    before : what it led to when the page was drawn last.
+    known : stamp of what is stored under it, as far as this tab knows.
+    handed : what was handed over last to be stored: the stamp of the entry, and the fits that were done.
+    saving : done once that is stored, or with the exception that says why it is not.
+    since : when it was handed over, by the monotonic clock.
+    trouble_before : why what was handed over before that could not be stored.
+    mapped : its data set, once that is read from the disk.
     """
 
     token: str
     name: str
-    session: OpenSession
-    mapped: bool = False
-    earlier: tuple[str, ...] = ()
-    undeleted: str = ""
+    entry: Entry
+    before: Entry | None = None
+    known: str = ""
+    handed: tuple[str, frozenset[str]] = ("", frozenset())
+    saving: Future[None] | None = None
+    since: float = 0.0
+    trouble_before: str = ""
+    mapped: Predictions | None = None
+
+    @property
+    def saved(self) -> bool:
+        """Whether what was handed over last is stored."""
+        return self.saving is not None and self.saving.done() and self.saving.exception() is None
+
+    @property
+    def trouble(self) -> str:
+        """Why what was handed over is not stored, until it is; empty where nothing is known against it."""
+        if self.saving is None or not self.saving.done():
+            return self.trouble_before
+        error = self.saving.exception()
+        return "" if error is None or isinstance(error, Changed) else in_words(error)
+
+
+def links() -> list[Link]:
+    """Those of this tab, one for each data set that was opened in it; the last is that of the open data."""
+    found: list[Link] = st.session_state.setdefault(LINKS, [])
+    return found
+
+
+def names() -> set[str]:
+    """Of these links, and of those that were open before in this tab."""
+    return {name for link in links() for name in (link.name, *link.entry.earlier)}
+
+
+def _link_of(content: str) -> Link | None:
+    return next((link for link in links() if link.entry.content == content), None)
+
+
+def find_link() -> Link | None:
+    """The link of the open data, or None where nothing is kept."""
+    return links()[-1] if links() and keeper() is not None and not private() else None
 
 
 def arrive() -> None:
@@ -60,38 +118,32 @@ def arrive() -> None:
     link = find_link()
     if not arrived:
         with st.spinner("Bringing back what was open…"):
-            trouble, leads_on = _follow(token)
+            trouble = _follow(token)
         if trouble:
-            for key in (SESSION, LINK):
+            for key in (SESSION, LINKS):
                 st.session_state.pop(key, None)
             add_notice(trouble)
-            if not leads_on:
-                del st.query_params[PARAMETER]
-    elif link is not None and token != link.token and link_name(token) in link.earlier:
-        trouble, _ = _follow(token)
-        back = find_link()
-        if trouble or back is None:
+    elif link is not None and link_name(token) in names() - {link.name}:
+        if trouble := _follow(token):
             add_notice(f"What was open before could not be opened again. {trouble}")
-            return
-        others = dict.fromkeys((*back.earlier, *link.earlier, link.name))
-        back.earlier = tuple(name for name in others if name != back.name)
-        st.session_state[FROM_THE_TOP] = True
+        else:
+            st.session_state[FROM_THE_TOP] = True
 
 
-def _follow(token: str) -> tuple[str, bool]:
-    """Open what a token leads to; else why not, in sentences, and whether the link is as good as before."""
+def _follow(token: str) -> str:
+    """Open what a token leads to; else why not, in sentences."""
     try:
-        return _bring_back(token), False
+        return _bring_back(token)
     except DataError as error:  # no room now
-        return str(error), True
+        return str(error)
     except OSError as error:
         why = in_words(error)
-        return f"What is kept cannot be read now: {why}. Your link is as good as before: open it again later.", True
+        return f"What is kept cannot be read now: {why}. Your link is as good as before: open it again later."
     except (Damaged, CalibrationError) as error:
-        return f"{error} Upload your files again.", False
+        return f"{error} Upload your files again."
     except Exception as error:  # nothing that lies on the disk may keep a page from opening
         logging.getLogger("calib").error("a link could not be followed\n%s", trace(error))
-        return "What is kept under this link could not be brought back. Upload your files again.", True
+        return "What is kept under this link could not be brought back. Upload your files again."
 
 
 def _bring_back(token: str) -> str:
@@ -99,65 +151,162 @@ def _bring_back(token: str) -> str:
     store, name = keeper(), link_name(token)
     if store is None:
         return "This server keeps nothing on disk, so the link leads nowhere. Upload your files again."
-    if name is None or (entry := store.recall(name)) is None:
+    known = ""
+    if name is not None:
+        with suppress(Deleted):
+            known = store.stamp(name)
+    if name is None or not known or (entry := get_entry(store, name)) is None:
         return (
-            "Nothing is kept under this link: it was deleted, private mode was chosen, or it was not used for "
-            f"{store.configuration.max_days:g} days. Upload your files again."
+            "Nothing is kept under this link: it was deleted, private mode was chosen, it was not used for "
+            f"{store.configuration.max_days:g} days, or its room was needed. Upload your files again."
         )
-    session, notice = reopen(store, entry)
-    if session is None:
-        return notice
+    data = load_sample(entry.sample) if entry.sample else get_data(store, entry.data)
+    if data is None:
+        return (
+            f"The data of this link ({shortened(entry.name)}) are no longer there: they were not yet saved when the "
+            "app stopped. Upload your files again."
+        )
+    session = session_of(entry, data)
+    admit(session)
+    if (before := find_session()) is not None:
+        _leave(before)
     session.viewpoint = entry.settings.get(VIEWPOINT, session.viewpoint)
-    st.session_state[LINK] = Link(token, name, session, mapped=True, earlier=entry.earlier)
+    st.session_state[SESSION] = session
+    add_notice(_brought_back(session, bring_back(session, entry, store)))
     for key in SETTINGS:
         if key in entry.settings:
             st.session_state[key] = entry.settings[key]
-    for other in entry.earlier:
+    others = [link for link in links() if link.name != name]
+    for other in set(entry.earlier) - {link.name for link in others}:
         with suppress(Damaged, OSError):
-            if (before := store.recall(other)) is not None:
-                restore.remember(before)
-    add_notice(notice)
+            if (earlier := get_entry(store, other)) is not None:  # opened again, these data get a link of their own
+                others.append(Link(*new_link(), replace(earlier, earlier=(*earlier.earlier, other))))
+    st.session_state[LINKS] = [*others, Link(token, name, entry, known=known, mapped=session.data)]
     return ""
+
+
+def _brought_back(session: OpenSession, unfinished: list[Any]) -> str:
+    too = f" with {listed(counted(session))}" if counted(session) else ""
+    sentences = [f"Brought back from your link: {shortened(session.data.name)}{too}."]
+    interrupted = [spec.title for spec in unfinished if isinstance(spec, FitSpec)]
+    if interrupted:
+        sentences.append(f"Not finished: {listed(interrupted)}; try again on the page Fit.")
+    if cut_short := len(unfinished) - len(interrupted):
+        sentences.append(f"Not finished: {plural(cut_short, 'study', 'studies')}; try again on the page Compare.")
+    return " ".join(sentences)
+
+
+def open_data(opened: OpenSession) -> None:
+    """Replace what the visitor has open.
+
+    The same data opened once more go on as they are. Fits and studies on others are stopped; those that were finished
+    come back with these data.
+    """
+    before = find_session()
+    st.session_state.pop(REJECTED, None)
+    st.session_state[FROM_THE_TOP] = True
+    if before is not None and before.data.sha256 == opened.data.sha256:
+        opened.go_on_from(before)
+        st.session_state[SESSION] = opened
+        return
+    if before is not None:
+        data = opened.data
+        classes = "" if data.kind == "pairs" else f", {plural(data.n_classes, 'class', 'classes')}"
+        add_notice(f"Now open: {shortened(data.name)}, {plural(len(data), 'row')}{classes}.")
+        _leave(before)
+    st.session_state[SESSION] = opened
+    if (link := _link_of(entry_of(opened).content)) is not None:
+        entry = link.entry
+        opened.visitor = entry.visitor  # or what was done before would be another's, and stay when that is deleted
+        opened.split(entry.part, entry.seed, entry.most)
+        take_in(opened, entry)
+        try:
+            bring_back(opened, entry, keeper())
+        except OSError as error:
+            add_notice(f"Not all that was done with these data could be read: {in_words(error)}.")
+        if back := counted(opened):
+            add_notice(f"These data were open before: {listed([*back, 'their split'])} are back.")
+
+
+def _leave(session: OpenSession) -> None:
+    """Stop what runs on data that make way for others, and keep in mind what they had."""
+    fits.stop(session, "other data were opened")
+    _hand_over(session)
 
 
 def remember() -> None:
     """Hand over what changed since the last run to be stored, and keep the link in the address; waits for nothing."""
-    session, store = find_session(), keeper()
-    if store is None or session is None or not session.data.sha256 or private():
+    session = find_session()
+    if session is None or not session.data.sha256:
         return
+    _hand_over(session)
     link = find_link()
-    if link is not None and link.undeleted:
+    if link is not None and st.query_params.get(PARAMETER) != link.token:
+        st.query_params[PARAMETER] = link.token  # links to other pages carry it; an address typed in does not
+
+
+def _hand_over(session: OpenSession) -> None:
+    keys = [spec.key for spec in session.all_specs]
+    st.session_state.setdefault(ASKED, set()).update((key, session.visitor) for key in keys)
+    jobs = fits.queue().snapshot(keys)
+    link, store = _noted(session, jobs), keeper()
+    if store is None or private() or (link.saving is not None and not link.saving.done()):
         return
-    if link is not None and link.session is not session and link.session.visitor == session.visitor:
-        link.session, link.mapped = session, False  # the same data, read once more
-    if link is None or link.session is not session:
-        before = () if link is None else (*link.earlier, link.name)
-        link = st.session_state[LINK] = Link(*new_link(), session, earlier=before)
-    if st.query_params.get(PARAMETER) != link.token:  # links to other pages carry it; an address typed in does not
-        st.query_params[PARAMETER] = link.token
-    jobs = {job.key: job for job in fits.queue().snapshot(keys_of(session))}
+    stored = ""
+    with suppress(Deleted, OSError):  # saving says why
+        stored = store.stamp(link.name)
+    if stored not in ("", link.known, link.handed[0]):  # another tab has written something else
+        with suppress(Damaged, OSError):
+            if (theirs := get_entry(store, link.name)) is not None:
+                take_in(session, theirs, link.before)
+                _noted(session, jobs)
+    link.known = stored
+    wanted = link.entry.keys()
+    _save(store, link, session, [job for job in jobs if job.state == "done" and job.key in wanted])
+
+
+def _noted(session: OpenSession, jobs: Iterable[Job]) -> Link:
+    """The link of the open data, now the last of the tab, with what it is to lead to."""
+    entry = entry_of(session, jobs)
+    link = _link_of(entry.content) or Link(*new_link(), entry)
+    st.session_state[LINKS] = [*(other for other in links() if other is not link), link]
     settings = {key: st.session_state[key] for key in SETTINGS if key in st.session_state}
-    entry = replace(entry_of(session, jobs), settings=settings, earlier=link.earlier)
-    data = session.data if entry.data else None
-    store.keep(link.name, entry, data, [job for job in jobs.values() if job.state == "done"])
-    if entry.data and not link.mapped and not store.standing(link.name).missing:
-        _read_from_disk(store, link)
+    link.before = link.entry
+    link.entry = replace(entry, settings=settings, earlier=tuple(sorted(names() - {link.name})))
+    return link
 
 
-def _read_from_disk(store: Keeper, link: Link) -> None:
+def _save(store: Keeper, link: Link, session: OpenSession, done: list[Job]) -> None:
+    """Have a link stored, unless it is, or could not be a moment ago."""
+    data = session.data if link.entry.data else None
+    handed = packed(link.entry).stamp, frozenset(job.key for job in done)
+    seconds = time.monotonic() - link.since
+    if link.saved and (link.known, *handed) == (handed[0], *link.handed) and seconds < USED:
+        if data is not None and link.mapped is not data:
+            _read_from_disk(store, link, session)
+    elif not link.trouble or seconds >= AGAIN:
+        link.handed, link.since, link.trouble_before = handed, time.monotonic(), link.trouble
+        link.saving = store.save(link.name, link.entry, data, done, link.known)
+
+
+def _read_from_disk(store: Keeper, link: Link, session: OpenSession) -> None:
     """Read the data from the disk, now that they are there: the memory is free, and all who have them share it."""
     with suppress(Damaged, OSError):
-        session = link.session
-        if (stored := store.data(session.data.sha256)) is not None:
-            session.data = replace(stored, name=session.data.name, findings=session.data.findings)
-            link.mapped = True
+        if (stored := get_data(store, session.data.sha256)) is not None:
+            session.data = link.mapped = replace(stored, name=session.data.name, findings=session.data.findings)
             if (inspection := session.reading.inspection) is not None:
                 session.reading = replace(session.reading, inspection=replace(inspection, predictions=session.data))
 
 
-def find_link() -> Link | None:
-    """The link of the open data, or None."""
-    return st.session_state.get(LINK)
+def delete_links() -> None:
+    """Delete from the disk what the links of this tab lead to, all or nothing; the data stay open. Raises OSError."""
+    store = keeper()
+    if store is not None and links():
+        store.delete(names())
+    fresh = [Link(*new_link(), replace(link.entry, earlier=())) for link in links()]
+    st.session_state[LINKS] = fresh  # what was deleted is never written again under its link
+    if PARAMETER in st.query_params:
+        del st.query_params[PARAMETER]
 
 
 def page_link(path: str, label: str, icon: str | None = None, **looks: Any) -> None:

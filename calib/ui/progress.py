@@ -10,13 +10,13 @@ import streamlit as st
 from calib.calibrators.backend import device_of
 from calib.engine import Job, QueueFull, TaskSpec
 from calib.errors import CalibrationError
-from calib.evaluation.studies import pool_arrays
+from calib.evaluation.studies import STUDIES, pool_arrays
 from calib.formatting import escape_markdown, listed, number, plural
 from calib.registry import METHODS, presets
 from calib.ui import fits
 from calib.ui.fits import ShownFit
 from calib.ui.link import page_link
-from calib.ui.server.presence import refresh_interval
+from calib.ui.server.guard import refresh_interval
 from calib.ui.session import OpenSession, current_session
 from calib.ui.text import show_notes
 
@@ -196,7 +196,11 @@ def job_of(kind: str) -> Job | None:
     """Where the study of this kind stands, if one was asked for."""
     session = current_session()
     spec = session.studies.get(kind)
-    return next(iter(fits.queue().snapshot([spec.key], owner=session.visitor)), None) if spec is not None else None
+    if spec is None:
+        return None
+    if kind in STUDIES and not fits.queue().snapshot([spec.key]):
+        fits.find_again(spec, session)
+    return next(iter(fits.queue().snapshot([spec.key], owner=session.visitor)), None)
 
 
 def progress(kind: str, job: Job, unit: str = "fit") -> None:

@@ -43,14 +43,8 @@ KEPT_SHARE = 0.1
 """Of the bytes that one visitor may hold, for what is kept, which can be made again."""
 
 
-@dataclass(eq=False)
-class Upload:
-    """Spooled copies of uploaded files by role (name and file), to read them again with other choices.
-
-    They lie on disk, and are gone when no upload holds them any more.
-    """
-
-    files: dict[str, tuple[str, IO[bytes]]] = field(default_factory=dict)
+Upload = dict[str, tuple[str, IO[bytes]]]
+"""Uploaded files by role, each with its name, to read them again with other choices."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +59,7 @@ class Reading:
     """
 
     inspection: Inspection | None = None
-    upload: Upload = field(default_factory=Upload)
+    upload: Upload = field(default_factory=dict)
     choices: Choices = field(default_factory=Choices)
 
 
@@ -174,6 +168,12 @@ class OpenSession(Visitor):
         return self.specs_of_splits.setdefault(self.split_key, {})
 
     @property
+    def all_specs(self) -> list[FitSpec | TaskSpec]:
+        """Fits asked for on every split, and studies."""
+        fits = [spec for specs in self.specs_of_splits.values() for spec in specs.values()]
+        return [*fits, *self.studies.values()]
+
+    @property
     def evaluated(self) -> dict[str, Judgement]:
         """Judgements on the test rows of the present split, by fit key."""
         return self.evaluated_of_splits.setdefault(self.split_key, {})
@@ -206,6 +206,14 @@ class OpenSession(Visitor):
         self.evaluated_of_splits = {key: judged[key] for key in judged if fitted.get(key)}
         self.kept, self.built, self.variants, self.studies = {}, {}, {}, {}
         self.kept_bytes, self.waiting, self.carried = {}, {}, {}
+
+    def go_on_from(self, before: OpenSession) -> None:
+        """Take over split, fits and studies of a session with the same data."""
+        self.visitor = before.visitor
+        self.split(before.part, before.seed, before.most)
+        self.specs_of_splits, self.evaluated_of_splits = before.specs_of_splits, before.evaluated_of_splits
+        if self.split_key == before.split_key:
+            self.studies, self.carried = before.studies, before.carried
 
 
 def _split(data: Predictions, part: float | None, seed: int, most: int | None) -> tuple[Predictions, Predictions, str]:

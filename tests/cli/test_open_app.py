@@ -21,7 +21,8 @@ import calib
 from calib.cli.app import _answers, _free_port, _kept, _running
 from calib.data.load import predictions_of
 from calib.errors import CalibrationError
-from calib.store import Configuration, Keeper, link_name, plain_findings
+from calib.store.contents import get_data, get_entry, link_name, plain_findings
+from calib.store.index import Store
 from tests.conftest import ROOT, simulate, wait_until
 
 LOGITS, LABELS = simulate(n=200, n_classes=3)
@@ -94,12 +95,9 @@ def test_the_link_leads_to_the_data_with_their_name_and_findings(tmp_path):
     data = predictions_of(LOGITS * 300, LABELS, name="<script>alert(1)</script>")
     part = data.take(range(150))
     token = _kept(part, tmp_path)
-    store = Keeper(Configuration(tmp_path))
-    try:
-        entry = store.recall(link_name(token))
-        kept = store.data(entry.data)
-    finally:
-        store.close()
+    store = Store(tmp_path)
+    entry = get_entry(store, link_name(token))
+    kept = get_data(store, entry.data)
     np.testing.assert_array_equal(kept.logits, part.logits)
     np.testing.assert_array_equal(kept.labels, part.labels)
     assert (entry.name, kept.class_names, kept.kind) == (data.name, data.class_names, "logits")

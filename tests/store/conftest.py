@@ -12,9 +12,9 @@ from calib.data import Predictions
 from calib.data.samples import load_sample
 from calib.engine import FitSpec, Job
 from calib.registry import extras_for
-from calib.store import Configuration, Content, Entry, Keeper, saving
+from calib.store.contents import Entry
 from calib.store.index import Store
-from tests.conftest import wait_until
+from calib.store.saving import Configuration, Keeper
 
 
 def name_of(number: int) -> str:
@@ -22,11 +22,12 @@ def name_of(number: int) -> str:
     return f"{number:064x}"
 
 
-def link_to(store: Store, number: int, *contents: Content, **about: object) -> str:
+def link_to(store: Store, number: int, *keys: str, **about: object) -> str:
     """Store a link that leads to these; its name."""
+    name = name_of(number)
     entry = Entry(f"visitor {number}", **about)  # type: ignore[arg-type]
-    store.put_link(name_of(number), entry, contents)
-    return name_of(number)
+    store.put_link(name, entry, keys, store.stamp(name))
+    return name
 
 
 def fit(method: str, data: Predictions) -> Job:
@@ -48,18 +49,10 @@ def store(tmp_path: Path) -> Store:
 
 
 @pytest.fixture
-def keeper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Keeper]:
-    monkeypatch.setattr(saving, "AGAIN", 0.0)
+def keeper(tmp_path: Path) -> Iterator[Keeper]:
     made = Keeper(Configuration(tmp_path))
-    settled(made)
     yield made
     made.close()
-
-
-def settled(keeper: Keeper) -> None:
-    """Wait until everything handed over is stored, or failed to be."""
-    wait_until(lambda: not any(link.saving for link in list(keeper._links.values())))
-    keeper._pool.submit(int).result()
 
 
 @pytest.fixture

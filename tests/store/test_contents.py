@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 from contextlib import closing
@@ -19,19 +20,32 @@ from calib.base import silent
 from calib.data import Predictions
 from calib.data.predictions import as_outputs
 from calib.decisions import AnswerAbove
+from calib.decisions.rules import rule_from_state, rule_state
 from calib.diagnostics.judgement import judge
 from calib.engine import FitSpec, Fitted, Job, TaskSpec
 from calib.evaluation.studies import SIZES, SPLITS, STUDIES
 from calib.registry import METHODS
-from calib.store import Damaged, Decided, Entry, Study, link_name, new_link, plain_findings
-from calib.store.contents import content_of, get_data, get_entry, get_fit, get_study, put_data, put_job
-from calib.store.index import Store, _digest
+from calib.store.arrays import Damaged
+from calib.store.contents import (
+    Decided,
+    Entry,
+    Study,
+    get_data,
+    get_entry,
+    get_job,
+    link_name,
+    new_link,
+    plain_findings,
+    put_data,
+    put_job,
+)
+from calib.store.index import Store
 from calib.top_k import TopK
 from tests.store.conftest import fit, link_to, name_of
 
 
 def stored(store: Store, data: Predictions) -> Predictions:
-    link_to(store, 1, ("data", data.sha256))
+    link_to(store, 1, data.sha256)
     put_data(store, data)
     back = get_data(store, data.sha256)
     assert back is not None
@@ -76,9 +90,9 @@ def test_a_top_k_comes_back_and_one_that_is_none_is_refused(store: Store) -> Non
 def test_a_fit_comes_back_with_the_same_predictions_and_notes(store: Store, sample: Predictions, method: str) -> None:
     data = sample.take(np.arange(200))
     job = fit(method, data)
-    link_to(store, 1, content_of(job))
+    link_to(store, 1, job.key)
     put_job(store, job)
-    back = get_fit(store, job.spec)
+    back = get_job(store, job.spec)
     assert back is not None
     assert (back.key, back.state, back.seconds, back.cpu_seconds) == (job.key, "done", 1.5, 1.25)
     now, then = back.calibrator, job.calibrator
@@ -92,10 +106,10 @@ def test_a_fit_comes_back_with_the_same_predictions_and_notes(store: Store, samp
 def test_a_judgement_comes_back_with_its_fit(store: Store, sample: Predictions) -> None:
     calibration, test = sample.split(0.5)
     job = fit("temperature", calibration)
-    link_to(store, 1, content_of(job))
+    link_to(store, 1, job.key)
     before = judge(job.result, test)
     put_job(store, replace(job, result=Fitted(job.result, before)))
-    after = get_fit(store, job.spec).judgement
+    after = get_job(store, job.spec).judgement
     assert after.resampled["top-label"].intervals() == before.resampled["top-label"].intervals()
     np.testing.assert_array_equal(after.evaluation.row_nll, before.evaluation.row_nll)
     np.testing.assert_array_equal(after.curves["top-label"].bin_of_row, before.curves["top-label"].bin_of_row)
@@ -106,17 +120,17 @@ def test_a_fit_that_cannot_have_been_made_is_neither_stored_nor_given_back(
     store: Store, sample: Predictions, changes: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = fit("temperature", sample.take(np.arange(200)))
-    link_to(store, 1, content_of(job))
+    link_to(store, 1, job.key)
     vars(job.calibrator).update(changes)
     with pytest.raises(calib.CalibrationError, match="cannot be used"):
         put_job(store, job)
-    assert get_fit(store, job.spec) is None
+    assert get_job(store, job.spec) is None
     with monkeypatch.context() as another_writer:
         another_writer.setattr("calib.base.Calibrator.check_state", lambda made: None)
         put_job(store, job)
     with pytest.raises(Damaged, match=r"^[^\n]+\.$"):
-        get_fit(store, job.spec)
-    assert get_fit(store, job.spec) is None
+        get_job(store, job.spec)
+    assert get_job(store, job.spec) is None
 
 
 def study(kind: str, data: Predictions) -> Job:
@@ -135,15 +149,15 @@ def test_a_study_comes_back_exactly_and_one_without_its_columns_does_not(
     store: Store, sample: Predictions, kind: str
 ) -> None:
     job = study(kind, sample.take(np.arange(200)))
-    link_to(store, 1, content_of(job))
+    link_to(store, 1, job.key)
     put_job(store, job)
-    back = get_study(store, kind, job.spec)
+    back = get_job(store, job.spec)
     assert (back.key, back.state, back.seconds, back.cpu_seconds, back.message) == (job.key, "done", 1.5, 1.25, "Done.")
     pd.testing.assert_frame_equal(back.result, job.result, check_exact=True)
     put_job(store, replace(job, result=job.result.drop(columns="note")))
     with pytest.raises(Damaged):
-        get_study(store, kind, job.spec)
-    assert get_study(store, kind, job.spec) is None
+        get_job(store, job.spec)
+    assert get_job(store, job.spec) is None
 
 
 def test_an_entry_comes_back(store: Store, sample: Predictions) -> None:
@@ -151,14 +165,14 @@ def test_an_entry_comes_back(store: Store, sample: Predictions) -> None:
     entry = Entry(
         "visitor", "d" * 64, None, "<b>mine</b>", plain_findings(sample.findings), {"kind": "logits"}, 0.3, 7, 1000,
         (spec,), {SPLITS: Study(([["Isotonic", "isotonic", {}]], 100, 10, 0), "d", "Repeat")},
-        {spec.key: ("failed", "It failed.")}, {spec.key: Decided.from_rules(AnswerAbove(threshold=0.9), None)},
+        {spec.key: ("failed", "It failed.")}, {spec.key: Decided(rule_state(AnswerAbove(threshold=0.9)))},
         {"fit/methods": ["isotonic"]}, (name_of(2),),
     )  # fmt: skip
-    store.put_link(name_of(1), entry, entry.contents())
+    store.put_link(name_of(1), entry, entry.keys())
     back = get_entry(store, name_of(1))
     assert back == entry
-    assert back.contents() == entry.contents() and len(entry.contents()) == 3
-    assert back.decisions[spec.key].rules()[0].threshold == 0.9
+    assert back.keys() == entry.keys() and len(entry.keys()) == 3
+    assert rule_from_state(back.decisions[spec.key].decision).threshold == 0.9
 
 
 def test_a_token_is_secret_and_its_name_says_nothing(store: Store, tmp_path: Path) -> None:
@@ -187,11 +201,11 @@ def change(store: Store, statement: str, *values: object) -> None:
 @pytest.mark.parametrize(
     "statement",
     [
-        "UPDATE records SET record = replace(record, 'a', 'b') WHERE kind = 'data'",
-        "UPDATE records SET record = '' WHERE kind = 'data'",
-        "UPDATE records SET arrays = x'' WHERE kind = 'data'",
-        "UPDATE records SET arrays = substr(arrays, 1, length(arrays) - 1) WHERE kind = 'data'",
-        "UPDATE records SET sha256 = 'x' WHERE kind = 'data'",
+        "UPDATE records SET text = replace(text, 'a', 'b') WHERE used IS NULL",
+        "UPDATE records SET text = '' WHERE used IS NULL",
+        "UPDATE records SET small = x'' WHERE used IS NULL",
+        "UPDATE records SET small = substr(small, 1, length(small) - 1) WHERE used IS NULL",
+        "UPDATE records SET stamp = 'x' WHERE used IS NULL",
     ],
 )
 def test_a_record_that_was_changed_is_refused_removed_and_stored_anew(store: Store, statement: str) -> None:
@@ -204,14 +218,14 @@ def test_a_record_that_was_changed_is_refused_removed_and_stored_anew(store: Sto
     stored(store, data)
 
 
-@pytest.mark.parametrize("spoil", ["empty", "cut", "longer", "changed", "pickle", "gone"])
+@pytest.mark.parametrize("spoil", ["empty", "cut", "changed", "pickle", "gone"])
 def test_an_array_that_was_changed_is_refused_and_stored_anew(tmp_path: Path, spoil: str) -> None:
     data = small(rows=20_000)
     stored(Store(tmp_path), data)
     (path,) = (tmp_path / "arrays").iterdir()
     content = path.read_bytes()
     last = content[:-1] + bytes([content[-1] ^ 7])
-    spoiled = {"empty": b"", "cut": content[:-1], "longer": content + b"\0", "changed": last, "pickle": b"\x80\x04N."}
+    spoiled = {"empty": b"", "cut": content[:-1], "changed": last, "pickle": b"\x80\x04N."}
     if spoil == "gone":
         path.unlink()
     else:
@@ -236,10 +250,12 @@ def test_a_record_of_something_else_is_refused(store: Store, where: str, value: 
     data = small()
     stored(store, data)
     with closing(sqlite3.connect(store.root / "index.sqlite")) as db:
-        ((text, npz),) = db.execute("SELECT record, arrays FROM records WHERE kind = 'data'")
+        ((text, small_arrays),) = db.execute("SELECT text, small FROM records WHERE used IS NULL")
+    outline, *places = json.loads(text)
     for change_to in ({}, {where: value}):
-        forged = json.dumps(json.loads(text) | change_to)
-        change(store, "UPDATE records SET record = ?, sha256 = ? WHERE kind = 'data'", forged, _digest(forged, npz))
+        forged = json.dumps([outline | change_to, *places])
+        stamp = hashlib.sha256(forged.encode() + b"\0" + small_arrays).hexdigest()
+        change(store, "UPDATE records SET text = ?, stamp = ? WHERE used IS NULL", forged, stamp)
         if not change_to:
             assert get_data(store, data.sha256) is not None  # sealed anew alone, it is as good as before
     with pytest.raises(Damaged):
@@ -259,6 +275,6 @@ def test_any_table_of_numbers_and_text_survives(tmp_path_factory: pytest.TempPat
     table = pd.DataFrame(dict(zip(STUDIES[SPLITS].columns, values, strict=True)))
     store, spec = Store(tmp_path_factory.mktemp("table")), TaskSpec(STUDIES[SPLITS].function, (), "d")
     job = Job(spec.key, spec, state="done", result=table)
-    link_to(store, 1, content_of(job))
+    link_to(store, 1, job.key)
     put_job(store, job)
-    pd.testing.assert_frame_equal(get_study(store, SPLITS, spec).result, table, check_exact=True)
+    pd.testing.assert_frame_equal(get_job(store, spec).result, table, check_exact=True)

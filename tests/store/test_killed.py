@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from calib.engine import FitSpec
-from calib.store import Configuration, Entry, Keeper
-from calib.store.arrays import remove_if_abandoned
+from calib.store.contents import Entry, get_data, get_entry, get_job
+from calib.store.index import Store
+from calib.store.saving import Configuration, Keeper, in_words
 from tests.conftest import ROOT
-from tests.store.conftest import settled
 from tests.store.writer import fitted, predictions, temperature_of
 
 WRITER = str(Path(__file__).with_name("writer.py"))
@@ -47,31 +47,31 @@ def killed(process: subprocess.Popen[str], seconds: float) -> list[list[str]]:
 
 def check(root: Path, said: list[list[str]]) -> None:
     """Everything that was said to be stored is there, and all that is there is whole."""
-    keeper = Keeper(Configuration(root))
-    settled(keeper)
+    store = Store(root)
     for kind, link, name in said:
-        entry = keeper.recall(link)
+        entry = get_entry(store, link)
         assert entry is not None and entry.data == name
         if kind == "data":
-            data = keeper.data(name)
+            data = get_data(store, name)
             assert data is not None and data.__class__(data.logits, data.labels, data.class_names).identified()
             assert np.isfinite(data.logits).all()
         else:
-            job = keeper.finished(FitSpec("temperature", {}, data_key=name))
+            job = get_job(store, FitSpec("temperature", {}, data_key=name))
             assert job is not None and job.calibrator.temperature_ == temperature_of(name)
-    keeper.close()
 
 
 @pytest.mark.parametrize("moments", [3, pytest.param(20, marks=pytest.mark.long)])
-def test_nothing_announced_is_lost_when_servers_are_killed(tmp_path: Path, moments: int) -> None:
+def test_nothing_announced_is_lost_when_servers_are_killed(
+    tmp_path: Path, moments: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     chance = random.Random(0)
     for moment in range(0, moments, 2):  # two at once on one folder
         writers = [start(tmp_path, moment), start(tmp_path, moment + 1)]
         said = [each for writer in writers for each in killed(writer, chance.random())]
         assert said
         check(tmp_path, said)
-    for path in (*tmp_path.glob("*.part*"), *tmp_path.glob("arrays/*.part")):
-        remove_if_abandoned(path, 0.0)
+    monkeypatch.setattr("calib.store.arrays.ABANDONED", 0.0)
+    Store(tmp_path).sweep(10**9, 30)
     assert {path.suffix for path in (tmp_path / "arrays").iterdir()} == {".npy"}
 
 
@@ -100,9 +100,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.long
 def test_a_disk_filled_to_the_brim_loses_nothing_that_was_announced(
-    small_disk: Path, monkeypatch: pytest.MonkeyPatch
+    small_disk: Path,
 ) -> None:
-    monkeypatch.setattr("calib.store.saving.AGAIN", 0.0)
     chance, said = random.Random(0), []
     keeper = Keeper(Configuration(small_disk / "store"))
     for moment in range(30):
@@ -112,20 +111,17 @@ def test_a_disk_filled_to_the_brim_loses_nothing_that_was_announced(
         free = shutil.disk_usage(small_disk).free
         with suppress(OSError):
             filler.write_bytes(bytes(int(free * chance.random())))
-        keeper.keep(link, Entry("visitor", data.sha256, fits=(job.spec,)), data, [job])
-        settled(keeper)
-        standing = keeper.standing(link)
-        if standing.missing:
-            assert set(standing.reasons) <= {"the server's disk is full", "the server's folder cannot be written",
-                                             "the server's disk does not answer"}  # fmt: skip
+        entry = Entry("visitor", data.sha256, fits=(job.spec,))
+        error = keeper.save(link, entry, data, [job]).exception()
+        assert error is None or in_words(error) in (
+            "the server's disk is full", "the server's folder cannot be written", "the server's disk does not answer"
+        )  # fmt: skip
         filler.unlink(missing_ok=True)
-        settled(keeper)
-        if not keeper.standing(link).missing:
+        if error is None or keeper.save(link, entry, data, [job]).exception() is None:
             said += [["data", link, data.sha256], ["fit", link, data.sha256]]
         check(small_disk / "store", said)
         if len(said) > 4:
             for _, old, _ in said[:2]:
-                with suppress(Exception):
-                    keeper.forget(old)
+                keeper.delete([old])
             said = said[2:]
     keeper.close()

@@ -7,6 +7,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,12 @@ import numpy as np
 import pytest
 
 from calib.data import Predictions
-from calib.engine import Job
-from calib.store import Configuration, Entry, Keeper, NotDeleted, counted, saving
-from calib.store.contents import content_of
+from calib.engine import Job, TaskSpec
+from calib.store import saving as store_saving
+from calib.store.contents import Entry, get_data, get_entry, get_job
 from calib.store.index import Store
-from tests.store.conftest import fit, name_of, settled
+from calib.store.saving import DELETED, Configuration, Keeper, in_words
+from tests.store.conftest import fit, name_of
 
 LINK = name_of(1)
 
@@ -43,110 +45,71 @@ def theirs() -> tuple[Predictions, Job, Entry]:
     return made(1)
 
 
+def why(saved: Future[None]) -> str:
+    """Why something was not stored; empty where it was."""
+    error = saved.exception()
+    return "" if error is None else in_words(error)
+
+
 def whole(root: Path, link: str, data: Predictions, job: Job, entry: Entry) -> bool:
     """Whether another process finds all of it."""
-    keeper = Keeper(Configuration(root))
-    try:
-        if keeper.recall(link) != entry:
-            return False
-        back, found = keeper.data(data.sha256), keeper.finished(job.spec)
-        assert back is None or np.array_equal(back.logits, data.logits)
-        assert found is None or found.calibrator.temperature_ == job.calibrator.temperature_
-        return back is not None and found is not None
-    finally:
-        keeper.close()
+    store = Store(root)
+    if get_entry(store, link) != entry:
+        return False
+    back, found = get_data(store, data.sha256), get_job(store, job.spec)
+    assert back is None or np.array_equal(back.logits, data.logits)
+    assert found is None or found.calibrator.temperature_ == job.calibrator.temperature_
+    return back is not None and found is not None
 
 
 def test_what_is_kept_is_stored_and_called_so_afterwards(keeper: Keeper, mine) -> None:
     data, job, entry = mine
-    keeper.keep(LINK, entry, data, [job])
-    settled(keeper)
-    assert keeper.standing(LINK) == saving.Standing()
-    assert whole(keeper.configuration.root, LINK, data, job, entry)
-    assert not keeper._links  # and stays in memory no longer
+    assert why(keeper.save(LINK, entry, data, [job])) == ""
+    assert whole(keeper.root, LINK, data, job, entry)
 
 
-def test_nobody_waits_and_what_is_under_way_is_said(keeper: Keeper, mine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_waits_and_what_is_under_way_is_not_called_saved(
+    keeper: Keeper, mine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     data, job, entry = mine
     goes_on = threading.Event()
-    put_data = saving.put_data
-    monkeypatch.setattr(saving, "put_data", lambda *given: (goes_on.wait(), put_data(*given)))
-    keeper.keep(LINK, entry, data, [job])
-    assert ("data", data.sha256) in keeper.standing(LINK).missing
-    assert not keeper.standing(LINK).reasons
+    put_data = store_saving.put_data
+    monkeypatch.setattr(store_saving, "put_data", lambda *given: (goes_on.wait(), put_data(*given)))
+    saved = keeper.save(LINK, entry, data, [job])
+    assert not saved.done()
     goes_on.set()
-    settled(keeper)
-    assert not keeper.standing(LINK).missing
+    assert why(saved) == ""
 
 
 def test_a_finished_fit_is_stored_if_a_link_leads_there(keeper: Keeper, mine) -> None:
     data, job, entry = mine
     keeper.keep_fit(job)
-    assert keeper.finished(job.spec) is None
-    keeper.keep(LINK, entry, data)
+    assert get_job(keeper, job.spec) is None
+    keeper.save(LINK, entry, data)
     keeper.keep_fit(job)  # whether or not the link has been written by now
-    assert keeper.finished(job.spec) is not None
+    assert get_job(keeper, job.spec) is not None
 
 
-def test_what_is_too_large_is_said(tmp_path: Path, mine) -> None:
-    data, job, entry = mine
-    keeper = Keeper(Configuration(tmp_path, max_bytes=1_000_000))
-    keeper.keep(LINK, entry, data, [job])
-    settled(keeper)
-    standing = keeper.standing(LINK)
-    assert counted(standing.missing) == "the data"
-    assert standing.reasons == ("the data take 0.0018 GB, and 0.001 of 0.001 GB are free",)
-    keeper.close()
+def test_what_is_no_fit_is_left_alone(keeper: Keeper) -> None:
+    spec = TaskSpec(max, (1, 2))
+    keeper.keep_fit(Job(spec.key, spec, state="done", result=2))
+    assert not keeper.holds(spec.key)
 
 
-def test_what_finds_no_room_is_stored_once_others_are_idle(tmp_path: Path, mine, theirs, clock) -> None:
+def test_what_is_too_large_is_said_and_deletes_nothing(tmp_path: Path, mine, theirs, clock) -> None:
     keeper = Keeper(Configuration(tmp_path, max_bytes=2_500_000))
     for link, (data, job, entry) in ((LINK, mine), (name_of(2), theirs)):
-        keeper.keep(link, entry, data, [job])
-        settled(keeper)
-    assert whole(tmp_path, LINK, *mine)
-    assert "of 0.0025 GB are free" in keeper.standing(name_of(2)).reasons[0]
+        said = why(keeper.save(link, entry, data, [job]))
+    assert said.startswith("the data take 0.0018 GB, and 0.000") and said.endswith("of 0.0025 GB are free")
     clock(1)
-    keeper.try_again()
-    settled(keeper)
-    assert keeper.standing(name_of(2)) == saving.Standing()
+    huge, _, entry = made(2, 40_000)
+    said = why(keeper.save(name_of(3), replace(entry, data=huge.sha256), huge))
+    assert "the data take 0.0035 GB" in said
+    assert whole(tmp_path, LINK, *mine)
+    data, job, entry = theirs
+    assert why(keeper.save(name_of(2), entry, data, [job])) == ""  # once the others are idle
     assert whole(tmp_path, name_of(2), *theirs) and not whole(tmp_path, LINK, *mine)
     keeper.close()
-
-
-def test_what_nobody_looks_at_any_more_leaves_the_memory(keeper: Keeper, mine, monkeypatch: pytest.MonkeyPatch) -> None:
-    data, job, entry = mine
-    monkeypatch.setattr(saving, "put_data", full)
-    keeper.keep(LINK, entry, data, [job])
-    settled(keeper)
-    assert keeper._links
-    monkeypatch.setattr(saving, "GONE", -1.0)
-    keeper.keep(name_of(2), Entry("another", sample="digits-cnn"))
-    settled(keeper)
-    assert not keeper._links
-
-
-def test_what_was_dropped_is_not_called_saved_until_it_is(
-    keeper: Keeper, mine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data, job, entry = mine
-    with monkeypatch.context() as disk:
-        disk.setattr(saving, "put_data", full)
-        keeper.keep(LINK, entry, data, [job])
-        settled(keeper)
-        disk.setattr(saving, "GONE", -1.0)
-        keeper.keep(name_of(2), Entry("another", sample="digits-cnn"))
-        settled(keeper)
-    assert keeper.standing(LINK).missing
-    assert keeper.standing(name_of(2)) == saving.Standing()
-    keeper.keep(LINK, entry, data, [job])
-    settled(keeper)
-    assert keeper.standing(LINK) == saving.Standing()
-    assert whole(keeper.configuration.root, LINK, data, job, entry)
-
-
-def test_a_page_in_the_background_is_not_dropped() -> None:
-    assert saving.GONE > 2 * 60  # browsers let its timers run once a minute
 
 
 def full(*given: object) -> None:
@@ -201,30 +164,22 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
 
 
 def test_a_disk_that_is_full_from_any_moment_loses_nothing_that_was_announced(
-    tmp_path: Path, mine, theirs, disk: Disk, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, mine, theirs, disk: Disk
 ) -> None:
-    monkeypatch.setattr(saving, "AGAIN", 0.0)
     for calls in range(100):
         root = tmp_path / f"{calls}"
         keeper = Keeper(Configuration(root))
         data, job, entry = mine
-        keeper.keep(LINK, entry, data, [job])
-        settled(keeper)
+        assert why(keeper.save(LINK, entry, data, [job])) == ""
         disk.left = calls
         data, job, entry = theirs
-        keeper.keep(name_of(2), entry, data, [job])
-        settled(keeper)
-        spared, disk.left = disk.left is not None and disk.left >= 0, None
-        link = keeper._links.get(name_of(2))
+        said = why(keeper.save(name_of(2), entry, data, [job]))
+        spared, disk.left = disk.left >= 0, None
         assert whole(root, LINK, *mine)
-        if link is None:  # all is said to be stored
-            assert whole(root, name_of(2), *theirs)
-        else:
-            assert set(link.failures.values()) == {"the server's disk is full"}
-            keeper.standing(name_of(2))  # whoever looks has it tried again
-            settled(keeper)
-            assert keeper.standing(name_of(2)) == saving.Standing()
-            assert whole(root, name_of(2), *theirs)
+        assert said in ("", "the server's disk is full")
+        if said:
+            assert why(keeper.save(name_of(2), entry, data, [job])) == ""
+        assert whole(root, name_of(2), *theirs)
         keeper.close()
         if spared:
             break
@@ -236,32 +191,19 @@ def test_what_cannot_be_deleted_stays_whole_until_it_can(
     keeper: Keeper, mine, monkeypatch: pytest.MonkeyPatch, error: int
 ) -> None:
     data, job, entry = mine
-    keeper.keep(LINK, entry, data, [job])
-    settled(keeper)
+    keeper.save(LINK, entry, data, [job]).result()
 
     def refuse(*given: object, **options: object) -> None:
         raise OSError(error, os.strerror(error), "/srv/secret/place")
 
-    with monkeypatch.context() as disk:
-        disk.setattr(Path, "unlink", refuse)
-        with pytest.raises(
-            NotDeleted, match=r"^Still on the server's disk: the data, 1 fit and the link; the server's"
-        ):
-            keeper.forget(LINK)
-    assert whole(keeper.configuration.root, LINK, data, job, entry)
-    keeper.forget(LINK)
-    assert keeper.recall(LINK) is None and not list((keeper.configuration.root / "arrays").iterdir())
-
-
-def test_deleting_takes_the_links_before_it_too(keeper: Keeper, mine, theirs) -> None:
-    data, job, entry = mine
-    keeper.keep(LINK, entry, data, [job])
-    data, job, entry = theirs
-    keeper.keep(name_of(2), replace(entry, earlier=(LINK,)), data, [job])
-    settled(keeper)
-    keeper.forget(name_of(2))
-    assert keeper.recall(LINK) is None and keeper.recall(name_of(2)) is None
-    assert not list((keeper.configuration.root / "arrays").iterdir())
+    with monkeypatch.context() as failing:
+        failing.setattr(Path, "unlink", refuse)
+        with pytest.raises(OSError) as raised:
+            keeper.delete([LINK])
+    assert in_words(raised.value).startswith("the server's") and "secret" not in in_words(raised.value)
+    assert whole(keeper.root, LINK, data, job, entry)
+    keeper.delete([LINK])
+    assert get_entry(keeper, LINK) is None and not list((keeper.root / "arrays").iterdir())
 
 
 def test_what_is_deleted_while_it_is_stored_is_not_there(keeper: Keeper, mine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,15 +211,14 @@ def test_what_is_deleted_while_it_is_stored_is_not_there(keeper: Keeper, mine, m
     put = Store.put
 
     def deleted_meanwhile(store: Store, *given: Any) -> None:
-        keeper.store.delete([LINK])
+        keeper.delete([LINK])
         put(store, *given)
 
     monkeypatch.setattr(Store, "put", deleted_meanwhile)
-    keeper.keep(LINK, entry, data, [job])
-    settled(keeper)
-    assert keeper.standing(LINK).reasons == (saving.DELETED,)
-    assert keeper.recall(LINK) is None and not keeper.store.held(content_of(job))
-    assert not list((keeper.configuration.root / "arrays").iterdir())
+    keeper.save(LINK, entry, data, [job]).result()
+    assert why(keeper.save(LINK, entry, data, [job])) == DELETED
+    assert get_entry(keeper, LINK) is None and get_job(keeper, job.spec) is None
+    assert not (keeper.root / "arrays").exists()  # nor was anything written on the way
 
 
 def test_settings_say_where_and_how_much(tmp_path: Path) -> None:

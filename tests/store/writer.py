@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,8 @@ import numpy as np
 from calib.calibrators.temperature import TemperatureScaling
 from calib.data import Predictions
 from calib.engine import FitSpec, Job
-from calib.store import Configuration, Entry, Keeper
+from calib.store.contents import Entry
+from calib.store.saving import Configuration, Keeper
 
 
 def predictions(seed: int) -> Predictions:
@@ -39,11 +39,10 @@ def main(root: Path, seed: int) -> None:
     for number in range(10_000):
         data = predictions(1000 * seed + number)
         job, link = fitted(data), f"{1000 * seed + number:064d}"
-        keeper.keep(link, Entry("visitor", data.sha256, fits=(job.spec,)), data)
+        saved = keeper.save(link, Entry("visitor", data.sha256, fits=(job.spec,)), data)
         keeper.keep_fit(job)  # while the data are under way
         print("fit", link, data.sha256, flush=True)
-        while keeper.standing(link).missing:
-            time.sleep(0.001)
+        saved.result()
         print("data", link, data.sha256, flush=True)
 
 

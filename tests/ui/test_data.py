@@ -15,7 +15,7 @@ from calib.data import limits
 from calib.data.samples import SAMPLES
 from calib.formatting import percent
 from calib.settings import SETTINGS
-from calib.store import Configuration
+from calib.store.saving import Configuration
 from calib.ui.data import upload as limits_view
 from calib.ui.data.upload import LARGEST
 from calib.ui.session import SESSION, OpenSession
@@ -243,7 +243,7 @@ def test_what_is_shown_is_what_holds(monkeypatch: pytest.MonkeyPatch):
     line, shown = shown_limits()
     assert "at most 16 MB, 4,321 rows and 100,000 classes" in line
     assert shown["All arrays of an upload"] == "16 MB, such as 2,000 rows of 1,000 classes in float64"
-    assert shown["Your uploaded files on disk"] == "2,000 MB, and 77 GB of all visitors"
+    assert shown["Your uploaded files"] == "2,000 MB, and 77 GB of all visitors on their way"
 
 
 def test_it_says_what_is_kept_and_for_how_long(monkeypatch: pytest.MonkeyPatch):

@@ -81,3 +81,25 @@ def test_messages_that_no_page_sends_are_dropped() -> None:
 def test_the_queue_outlives_the_cache_of_streamlit(queue: Engine) -> None:
     guard.st.cache_resource.clear()
     assert fits.queue() is queue
+
+
+def test_parts_refresh_less_often_the_more_pages_are_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert guard.refresh_interval(0.5) == 0.5
+    monkeypatch.setattr(guard, "_open_pages", set(range(30)))
+    assert guard.refresh_interval(0.5) == guard.refresh_interval(1.0) == pytest.approx(3.0)
+    assert guard.refresh_interval(5.0) == 5.0
+
+
+def test_a_page_counts_from_its_connection_to_its_end() -> None:
+    counted: list[int] = []
+
+    async def app(scope, receive, send) -> None:
+        counted.append(len(guard._open_pages))
+        raise ConnectionError
+
+    async def nothing(message=None) -> None: ...
+
+    with pytest.raises(ConnectionError):
+        asyncio.run(guard.Guard(app)({"type": "websocket", "headers": []}, nothing, nothing))
+    assert counted == [1]
+    assert not guard._open_pages

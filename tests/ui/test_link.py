@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pytest
@@ -16,13 +17,14 @@ from streamlit.testing.v1 import AppTest
 
 from calib.data import inspect
 from calib.decisions import AnswerAbove
-from calib.engine import Engine, FitSpec, Job
-from calib.store import Configuration, Keeper, link_name
+from calib.engine import Engine, FitSpec, Job, TaskSpec
+from calib.store.contents import link_name
 from calib.store.index import Store
+from calib.store.saving import Configuration, Keeper
 from calib.ui import fits, restore
 from calib.ui.server import memory
 from calib.ui.session import SESSION, VIEWPOINT, Carried, OpenSession, Reading
-from tests.conftest import ROOT, finished, simulate, wait_until
+from tests.conftest import ROOT, finished, simulate
 from tests.ui.conftest import SAMPLE, group, npz, open_page, said
 
 
@@ -31,8 +33,7 @@ class Server:
 
     def __init__(self, root: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch):
         self.root, self.engine, self._monkeypatch = root, engine, monkeypatch
-        monkeypatch.setattr(Engine, "warm_up", lambda engine: None)  # no fit here waits for imports
-        monkeypatch.setattr("calib.store.saving.AGAIN", 0.0)
+        monkeypatch.setattr("calib.ui.link.AGAIN", 0.0)
         self.started: list[Keeper] = []
         self.start()
 
@@ -42,7 +43,6 @@ class Server:
         self.started.append(keeper)
         self._monkeypatch.setattr(self.engine, "_on_done", keeper.keep_fit)
         self._monkeypatch.setattr("calib.ui.link.keeper", lambda: keeper)
-        self._monkeypatch.setattr("calib.ui.restore.keeper", lambda: keeper)
         self._monkeypatch.setattr("calib.ui.fits.keeper", lambda: keeper)
 
     def forget(self) -> None:
@@ -53,8 +53,7 @@ class Server:
 
     def written(self) -> None:
         """Wait until everything handed over is on disk, or failed to be."""
-        keeper = self.started[-1]
-        wait_until(lambda: not any(link.saving for link in list(keeper._links.values())))
+        self.started[-1]._pool.submit(int).result()
 
     def names(self, kind: str) -> set[str]:
         """The keys of what is stored of a kind."""
@@ -81,9 +80,12 @@ def stored(root: Path) -> set[tuple[str, str]]:
     """Kind and key of all that is stored."""
     if not (root / "index.sqlite").exists():
         return set()
+    found = {("array", path.name) for path in (root / "arrays").glob("*")}
     with closing(sqlite3.connect(root / "index.sqlite")) as db:
-        found = set(db.execute("SELECT kind, key FROM records WHERE record IS NOT NULL"))
-    return found | {("array", path.name) for path in (root / "arrays").glob("*")}
+        for key, used, text in db.execute("SELECT key, used, text FROM records WHERE text IS NOT NULL"):
+            kind = "data" if "class_names" in text else "fit" if "calibrator" in text else "study"
+            found.add(("link" if used is not None else kind, key))
+    return found
 
 
 def uploaded(name: str = "mine.npz", seed: int = 1, rows: int = 300) -> OpenSession:
@@ -250,7 +252,7 @@ def test_a_fit_that_the_server_dropped_for_others_is_not_lost_from_the_page(serv
     if kept:
         assert job.state == "done"
         return
-    assert (job.state, job.message) == ("failed", restore.GONE)
+    assert (job.state, job.message) == ("failed", fits.GONE)
     app.button(f"Try again/{key}").click().run()
     finish(session)
     (job,) = fits.queue().snapshot([key])
@@ -274,12 +276,12 @@ def test_a_damaged_fit_and_one_that_was_removed_are_told_apart(server: Server) -
     finish(session)
     token = open_page("app.py", session).query_params["w"]
     server.written()
-    server.change("UPDATE records SET record = replace(record, '1', '2') WHERE key = ?", damaged)
+    server.change("UPDATE records SET text = replace(text, '1', '2') WHERE key = ?", damaged)
     server.change("DELETE FROM records WHERE key = ?", removed)
     server.start()
     again = follow(token, "pages/1_Fit.py")
-    assert restore.DAMAGED in said(again)
-    assert restore.GONE in said(again)
+    assert "damaged on disk" in said(again)
+    assert restore.INTERRUPTED in said(again)
 
 
 @pytest.mark.long
@@ -295,7 +297,6 @@ def test_damaged_data_are_said_and_the_next_upload_stores_them_anew(server: Serv
     again = follow(token)
     assert not again.exception
     assert "damaged on disk" in said(again)
-    assert "w" not in again.query_params
     token = open_page("app.py", uploaded(rows=50_000)).query_params["w"]
     server.written()
     assert SESSION in follow(token).session_state
@@ -313,7 +314,6 @@ def test_a_link_that_leads_nowhere_is_said_and_never_adopted(server: Server, tok
     app = follow(token)
     assert not app.exception
     assert "Nothing is kept under this link" in said(app)
-    assert "w" not in app.query_params
     app.session_state[SESSION] = uploaded()
     app.run()
     assert app.query_params["w"] != token
@@ -411,6 +411,25 @@ def test_deleting_leaves_no_file_and_nothing_open(server: Server) -> None:
     assert "w" not in app.query_params
 
 
+def test_deleting_leaves_nothing_in_memory_that_was_taken_off_the_pages_before(server: Server) -> None:
+    session = uploaded()
+    app = open_page("pages/1_Fit.py", session)
+    key = submit(session, "temperature")
+    finish(session)
+    app.run()
+    app.button(f"Remove/{key}").click().run()
+    simulation = TaskSpec(max, (), session.data.sha256)  # as those of active learning, which no link keeps
+    session.studies["active/1"] = simulation
+    fits.queue().adopt(Job(simulation.key, simulation, state="done"), owner=session.visitor)
+    app.switch_page("app.py").run()
+    app.slider[0].set_value(30).run()  # another split
+    assert not session.studies and not session.specs
+    assert len(fits.queue().snapshot([key, simulation.key])) == 2
+    app.button("link/delete").click().run()
+    assert not app.exception
+    assert not fits.queue().snapshot([key, simulation.key])
+
+
 def test_private_mode_removes_what_was_written_and_writes_nothing(server: Server) -> None:
     session = uploaded()
     app = open_page("app.py", session)
@@ -462,7 +481,7 @@ def test_back_to_data_that_are_gone_says_so_and_stops_nothing(server: Server, mo
     app.session_state[SESSION] = second
     app.run()
     server.written()
-    keeper.forget(link_name(gone))
+    keeper.delete([link_name(gone)])
     stopped = []
     monkeypatch.setattr(fits, "stop", lambda session, why="": stopped.append(session))
     app.query_params["w"] = gone
@@ -496,7 +515,7 @@ def test_a_full_disk_is_said_without_its_place_and_saving_goes_on_by_itself(
         server.written()
         app.run()
         assert not app.exception
-        assert "Not kept on disk: the data, because the server's disk is full." in said(app)
+        assert "Not kept on disk, because the server's disk is full. Saving is tried again by itself." in said(app)
         assert "/srv" not in said(app)
         assert "Saved." not in said(app)
         app.switch_page("pages/3_Reliability.py").run()
@@ -523,12 +542,11 @@ def test_a_fit_that_was_not_kept_is_never_called_saved(
         app = app.run() if app is not None else open_page("app.py", session)
         server.written()
         app.run()
-        assert "Not kept on disk: 1 fit" in said(app)
+        assert "Not kept on disk" in said(app)
         assert "Saved." not in said(app)
-        app.button("link/save/again").click().run()
         server.written()
         assert "Saved." not in said(app.run())
-    app.button("link/save/again").click().run()
+    app.run()
     server.written()
     assert "Saved." in said(app.run())
     server.start()
@@ -549,25 +567,65 @@ def test_deleting_on_a_disk_that_cannot_be_written_says_so_and_can_be_done_again
     token = app.query_params["w"]
     server.written()
     with monkeypatch.context() as disk:
-        disk.setattr("calib.store.index._delete", read_only)
+        disk.setattr(Store, "_tidy", read_only)
         app.button("link/delete").click().run()
         assert not app.exception
         assert "were deleted" not in said(app)
-        assert "Still on the server's disk: the data, 1 fit and the link; the server's folder cannot be" in said(app)
+        assert "still on the server's disk, because the server's folder cannot be written" in said(app)
         assert "/srv" not in said(app)
         assert app.query_params["w"] == token
         assert SESSION in app.session_state
         app.toggle("link/private").set_value(True).run()
-        assert "Private: nothing is kept" not in said(app)
+        assert "Private: nothing is kept" not in said(app) and not app.toggle("link/private").value
         assert "Not deleted" in said(app)
-        app.toggle("link/private").set_value(False).run()
         assert SESSION in follow(token).session_state
-    app.button("link/delete/again").click().run()
+    app.button("link/delete").click().run()
     assert "were deleted" in said(app)
     assert "w" not in app.query_params
     server.written()
     assert not kinds(server)
     assert "Nothing is kept" in said(follow(token))
+
+
+def test_two_tabs_of_one_link_lose_nothing_of_each_other(server: Server) -> None:
+    token = open_page("app.py", uploaded()).query_params["w"]
+    server.written()
+    one, other = follow(token, "pages/1_Fit.py"), follow(token, "pages/1_Fit.py")
+    keys = []
+    for app, method in ((one, "temperature"), (other, "vector"), (one, "isotonic")):
+        keys.append(submit(app.session_state[SESSION], method))
+        finish(app.session_state[SESSION])
+        app.run()
+        server.written()
+    other.run()
+    server.written()
+    for app in (one, other, follow(token)):
+        assert set(app.session_state[SESSION].specs) == set(keys)
+        assert not app.exception
+    assert {job.state for job in fits.queue().snapshot(keys)} == {"done"}
+    one.button(f"Remove/{keys[0]}").click().run()
+    server.written()
+    assert set(follow(token).session_state[SESSION].specs) == set(keys[1:])
+
+
+def test_two_tabs_that_write_at_once_both_find_their_fits(server: Server) -> None:
+    token = open_page("app.py", uploaded()).query_params["w"]
+    server.written()
+    one, other = follow(token), follow(token)
+    keeper, gate = server.started[-1], Event()
+    keeper._pool.submit(gate.wait)
+    keys = []
+    for app, method in ((one, "temperature"), (other, "vector")):
+        keys.append(submit(app.session_state[SESSION], method))
+        app.run()  # both hand over before either is written
+    gate.set()
+    finish(one.session_state[SESSION])
+    finish(other.session_state[SESSION])
+    server.written()
+    assert "Saved." not in said(other)
+    other.run()
+    server.written()
+    assert set(follow(token).session_state[SESSION].specs) == set(keys)
 
 
 def test_what_was_deleted_in_another_window_is_not_written_again(server: Server) -> None:
@@ -579,7 +637,6 @@ def test_what_was_deleted_in_another_window_is_not_written_again(server: Server)
     server.written()
     assert not kinds(server)
     assert "deleted in another window. Export what you need" in said(other)  # and no word of trying again
-    assert not any(button.key == "link/save/again" for button in other.button)
     assert "Saved." not in said(other)
 
 
@@ -589,7 +646,7 @@ def test_what_was_deleted_on_one_of_two_servers_is_not_written_again_by_the_othe
     token = app.query_params["w"]
     server.written()
     other = Keeper(Configuration(server.root))  # another process on the same folder
-    other.forget(link_name(token))
+    other.delete([link_name(token)])
     other.close()
     submit(session, "temperature")
     finish(session)
@@ -621,7 +678,7 @@ def test_a_link_that_cannot_be_read_now_stays_in_the_address(server: Server, mon
     token = open_page("app.py", uploaded()).query_params["w"]
     server.written()
     with monkeypatch.context() as disk:
-        disk.setattr(Store, "_opened", broken)
+        disk.setattr(Store, "_connected", broken)
         app = follow(token)
         assert not app.exception
         assert SESSION not in app.session_state

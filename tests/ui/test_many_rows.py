@@ -27,7 +27,7 @@ def test_a_sample_is_fitted_on_and_said_and_can_be_changed() -> None:
     before = session.split_key
     rows.set_value(210_000).run()
     assert len(session.calibration) == 210_000 and not session.drawn and session.split_key != before
-    assert entry_of(session, {}).most == 210_000
+    assert entry_of(session).most == 210_000
     rows = next(each for each in app.number_input if each.label == "Rows to fit on")
     rows.set_value(50_000).run()
     assert session.split_key == before

@@ -112,17 +112,18 @@ def test_an_uploaded_calibrator_counts_beside_the_new_rows(rows, monkeypatch: py
     assert "you would hold" in with_calibrator.error[0].value
     monkeypatch.undo()
     assert not with_calibrator.run().error
-    held = nbytes([stored.made for stored in uploads._stored.values() if stored.made])
+    held = nbytes([stored.made for stored in with_calibrator.session_state[uploads.HELD].values()])
     monkeypatch.setattr(memory, "MOST_OF_ONE", held + 15_000)  # the rows alone would fit in
     assert "you would hold" in give_rows(with_calibrator, "new.npz", rows).error[0].value
 
 
 def test_what_was_made_of_new_rows_goes_with_the_file(exported, rows) -> None:
     app = give_rows(give(open_page(PAGE), exported), "new.npz", rows)
-    (stored,) = [stored for stored in uploads._stored.values() if stored.key == "monitoring/new-data"]
+    held = app.session_state[uploads.HELD].values()
+    (stored,) = [stored for stored in held if stored.key == "monitoring/new-data"]
     assert nbytes(stored.made) > 600 * 8
     gone = weakref.ref(stored)
-    del stored
+    del stored, held
     app.file_uploader(key="monitoring/new-data").set_value([]).run()
     gc.collect()
     assert gone() is None

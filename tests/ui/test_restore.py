@@ -192,6 +192,29 @@ def test_finished_studies_are_back_after_a_restart_without_running_again(
     assert (job.state, job.message) == ("done", done[SPLITS].message)
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_study_that_the_server_dropped_for_others_is_not_lost_from_the_page(
+    server: Server,  # noqa: F811
+    fitted: OpenSession,
+    kept: bool,
+) -> None:
+    app, done = with_studies(fitted)
+    app.run()
+    server.written()
+    key = done[SPLITS].key
+    if not kept:
+        server.change("DELETE FROM records WHERE key = ?", key)
+    fits.queue().forget(key, owner=fitted.visitor)
+    app.run()
+    assert not app.exception
+    (job,) = fits.queue().snapshot([key])
+    if kept:
+        assert job.state == "done"
+        assert verdict(summarise_splits(done[SPLITS].result), "NLL", "over 5 splits") in said(app)
+    else:
+        assert fits.GONE in said(app) and app.button(f"study/{SPLITS}/retry")
+
+
 @pytest.mark.long
 def test_a_study_that_ends_while_nobody_looks_is_back(server: Server, fitted: OpenSession) -> None:  # noqa: F811
     app = unfold(open_page(PAGE, fitted), "compare/splits")
@@ -237,13 +260,13 @@ def test_a_damaged_study_and_one_that_was_removed_are_told_apart(
     app, done = with_studies(fitted)
     app.run()
     server.written()
-    server.change("UPDATE records SET arrays = substr(arrays, 1, 200) WHERE key = ?", done[SPLITS].key)
+    server.change("UPDATE records SET small = substr(small, 1, 200) WHERE key = ?", done[SPLITS].key)
     server.change("DELETE FROM records WHERE key = ?", done[SIZES].key)
     server.start()
     again = unfold(follow(app.query_params["w"], PAGE), *FOLDED)
     assert not again.exception
-    assert restore.DAMAGED in said(again)
-    assert restore.GONE in said(again)
+    assert "damaged on disk" in said(again)
+    assert restore.INTERRUPTED in said(again)
     assert [again.button(f"study/{kind}/retry").label for kind in STUDIES] == ["Try again"] * 2
 
 

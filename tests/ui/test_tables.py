@@ -12,8 +12,9 @@ from streamlit.testing.v1 import AppTest
 
 import calib
 from calib.data import Choices, Predictions, load
+from calib.data.samples import load_sample
 from calib.engine import Engine
-from calib.ui.restore import entry_of, reopen
+from calib.ui.restore import entry_of, session_of
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import two_scores
 from tests.ui.conftest import clean, click, facts, group, open_page, said, table, upload_file
@@ -83,8 +84,7 @@ def test_a_sample_keeps_its_swapped_event(queue: Engine) -> None:
     app.button(key="sample/simulated-binary").click().run()
     app.button(key="data/swap").click().run()
     session = app.session_state[SESSION]
-    entry = entry_of(session, {})
-    again, _ = reopen(None, entry)
+    again = session_of(entry_of(session), load_sample(session.sample))
     assert (again.data.sha256, again.split_key) == (session.data.sha256, session.split_key)
 
 

@@ -1,125 +1,130 @@
-"""Uploads that are given up on the way, or taken away while their page runs, leave nothing that counts."""
+"""Uploads are counted while they come, go to disk once a page has them, and leave nothing that counts."""
 
 from __future__ import annotations
 
 import asyncio
-import gc
-from collections.abc import Iterator
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from starlette.exceptions import HTTPException
-from starlette.formparsers import MultiPartException
-from starlette.requests import Request
-from starlette.types import Receive, Scope, Send
+from streamlit.testing.v1 import AppTest
 
-from calib.ui.server import uploads
-from calib.ui.server.uploads import take_in
-
-BEGUN = b'--x\r\nContent-Disposition: form-data; name="f"; filename="a.csv"\r\n\r\n' + b"1,2\n" * 1000
-WHOLE = BEGUN + b"\r\n--x--\r\n"
+from calib.ui.server import guard, uploads
 
 
-@pytest.fixture(autouse=True)
-def nobody_else() -> Iterator[None]:
-    uploads._claims.clear()
-    uploads._stored.clear()
-    gc.disable()  # nothing here may wait for the collector
-    yield
-    gc.enable()
-    uploads._claims.clear()
-    uploads._stored.clear()
-
-
-def upload(
-    *messages: dict[str, Any], file: str = "file", status: int = 204, **more_headers: str
-) -> list[dict[str, Any]]:
-    """Send messages to the endpoint; what it answers, with an app that reads all and answers with a status."""
-    named = {"content-length": "900000", "content-type": "multipart/form-data; boundary=x"} | more_headers
-    headers = [(name.encode(), value.encode()) for name, value in named.items()]
-    scope = {"type": "http", "method": "PUT", "path": "/", "headers": headers, "client": ("192.0.2.1", 1)}
-    coming, answered = iter(messages), []
-
-    async def receive() -> Any:
-        return next(coming)
+def put(guarded: guard.Guard, length: str = "1000", session: str = "mine", **more_headers: str) -> int:
+    """The status of an upload that says its length."""
+    headers = {"content-length": length} | more_headers
+    encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
+    scope = {"type": "http", "method": "PUT", "path": f"/_stcore/upload_file/{session}/1", "headers": encoded}
+    answered: list[Any] = []
 
     async def send(message: Any) -> None:
         answered.append(message)
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        async with Request(scope, receive).form() as form:  # as Streamlit does
-            assert [(value.filename, value.size) for value in form.values()] == [(uploads.ON_DISK, 0)]
-        await send({"type": "http.response.start", "status": status, "headers": []})
+    async def receive() -> Any:
+        pytest.fail("it was read")
 
-    asyncio.run(take_in(app, scope, receive, send, "session", file))
-    return answered
+    asyncio.run(guarded(scope, receive, send))
+    return answered[0]["status"]
 
 
-def part(body: bytes, more: bool = False) -> dict[str, Any]:
-    return {"type": "http.request", "body": body, "more_body": more}
+def app_of(statuses: list[int]) -> Any:
+    """Something that answers as Streamlit does."""
 
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": statuses.pop(0), "headers": []})
 
-GONE = {"type": "http.disconnect"}
-
-
-def test_one_that_is_given_up_counts_no_more() -> None:
-    assert upload(part(BEGUN, more=True), GONE) == []
-    assert not uploads._claims and not uploads._stored
-
-
-def test_one_that_finds_no_room_is_read_and_kept_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploads, "MOST_OF_ONE", 1)
-    assert [message["status"] for message in upload(part(WHOLE))] == [204]
-    upload(part(BEGUN, more=True), GONE)
-    assert not uploads._claims and not uploads._stored
-
-
-def test_a_session_has_room_for_so_much_and_no_name_is_used_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploads, "MOST_OF_ONE", 2 * uploads.LEAST)
-    for file in ("one", "one", "two", "three"):
-        upload(part(WHOLE), file=file)
-    assert [file for _, file in uploads._stored] == ["one", "two"]
-    assert sum(claim.nbytes for claim in uploads._claims) == uploads.MOST_OF_ONE
-
-
-def test_all_sessions_together_have_room_for_so_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CALIB_UPLOADS_GB", "0.017")
-    for file in ("one", "two"):
-        upload(part(WHOLE), file=file)
-    assert len(uploads._stored) == 1
-
-
-@pytest.mark.parametrize("headers", [{"transfer-encoding": "chunked"}, {"content-length": ""}])
-def test_one_that_says_no_size_is_refused_unread(headers: dict[str, str]) -> None:
-    assert [message.get("status") for message in upload(**headers)] == [411, None]
+    return app
 
 
 @pytest.mark.parametrize(
-    "body", [b"nothing", b"--x--\r\n", BEGUN.replace(b'; filename="a.csv"', b"") + b"\r\n--x--\r\n"]
+    ("length", "headers"), [("1000", {"transfer-encoding": "chunked"}), ("", {}), ("-1", {}), ("1e9", {})]
 )
-def test_what_is_no_file_is_kept_nowhere(body: bytes) -> None:
-    with pytest.raises((MultiPartException, HTTPException), match=r"multipart|a form with one file|Too many fields"):
-        upload(part(body))  # Streamlit answers either with 400
-    assert not uploads._claims and not uploads._stored
+def test_one_that_says_no_size_is_refused_unread(length: str, headers: dict[str, str]) -> None:
+    assert put(guard.Guard(app_of([])), length, **headers) == 411
 
 
-def test_one_that_arrives_counts_until_it_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    upload(part(WHOLE))
-    stored = uploads._stored["session", "file"]
-    assert stored.filename == "a.csv" and stored.read() == b"1,2\n" * 1000
-    stored.key = "upload/main"
-    monkeypatch.setattr(uploads, "session_id", lambda: "session")
-    monkeypatch.setattr(uploads, "_shown", lambda key: ["file"])
+def test_a_session_and_all_together_have_room_for_so_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    in_memory = {"mine": {"1": SimpleNamespace(data=bytes(1500))}, "others": {"1": SimpleNamespace(data=bytes(100))}}
+    monkeypatch.setattr(guard, "_file_storage", lambda: in_memory)
+    monkeypatch.setattr(guard, "MOST_OF_ONE", 2000)
+    guarded = guard.Guard(app_of([204, 204, 204]))
+    assert put(guarded, "501") == 413
+    assert put(guarded, "500") == 204
+    assert put(guarded, "501", "others") == 204
+    monkeypatch.setenv("CALIB_UPLOADS_GB", "0.000002")
+    assert put(guarded, "401", "others") == 413
+    assert put(guarded, "400", "others") == 204
+
+
+def test_what_is_on_its_way_counts_until_it_is_there_or_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "MOST_OF_ONE", 1000)
+    seen: list[Counter[str]] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(guarded._arriving.copy())
+        assert put_beside() == 413
+        raise ConnectionError
+
+    def put_beside() -> int:
+        with ThreadPoolExecutor(1) as beside:
+            return beside.submit(put, guarded, "600").result()
+
+    guarded = guard.Guard(app)
+    with pytest.raises(ConnectionError):
+        put(guarded, "600")
+    assert seen == [Counter(mine=600)] and not guarded._arriving
+
+
+def page() -> None:
+    import streamlit as st
+    from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+    from calib.ui.server import uploads
+
     uploads.forget_unshown()
-    assert uploads._stored
+    if not st.session_state.get("elsewhere"):
+        for file in uploads.uploaders("Files", "files"):
+            st.text(f"{file.filename}: {file.read().decode()}")
+    context = get_script_run_ctx()
+    files = context.uploaded_file_mgr.file_storage[context.session_id].values()
+    st.session_state["in memory"] = sum(len(file.data) for file in files)
 
-    def taken_away_meanwhile(key: str) -> list[str]:
-        uploads._stored.clear()
-        return []
 
-    monkeypatch.setattr(uploads, "_shown", taken_away_meanwhile)
-    uploads.forget_unshown()
-    assert not uploads._stored
-    assert [claim.nbytes for claim in uploads._claims] == [uploads.LEAST], "who still reads it has it on disk"
-    del stored
-    assert not uploads._claims
+def texts(app: AppTest) -> list[str]:
+    assert not app.exception
+    return [text.value for text in app.text]
+
+
+def test_a_file_goes_to_disk_with_the_first_page_that_has_it_and_is_there_for_the_next_ones() -> None:
+    app = AppTest.from_function(page).run()
+    app.file_uploader[0].upload("a.csv", b"1,2").run()
+    assert texts(app) == ["a.csv: 1,2"] and app.session_state["in memory"] == 0
+    assert texts(app.run()) == ["a.csv: 1,2"]
+    app.session_state["elsewhere"] = True
+    app.run().run()  # the page was left
+    assert not app.session_state[uploads.HELD]
+
+
+def test_files_that_find_no_room_are_said_and_kept_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploads, "MOST_OF_ONE", 2 * uploads.LEAST)
+    app = AppTest.from_function(page).run()
+    app.file_uploader[0].set_value([(name, name.encode(), "text/csv") for name in ("one", "two", "three")]).run()
+    assert app.session_state["in memory"] == 0
+    for _ in range(2):
+        assert texts(app) == ["one: one", "two: two"]
+        assert "There is no room for this file: your uploaded files may take 32 MB" in app.error[0].value
+        app.run()
+
+
+def test_a_disk_that_is_full_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*given: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr(uploads.tempfile, "TemporaryFile", full)
+    app = AppTest.from_function(page).run()
+    app.file_uploader[0].upload("a.csv", b"1,2").run()
+    assert texts(app) == [] and "no room" in app.error[0].value

@@ -178,7 +178,7 @@ def reported(
     parts = session.calibration, session.test
     fitted = {fit.title: fit.calibrator for fit in fits}
     claims = Claims(resampled(fits), relevant=relevant_differences(session))
-    files = {role: name for role, (name, _) in session.reading.upload.files.items()}
+    files = {role: name for role, (name, _) in session.reading.upload.items()}
     return {
         "summary": DataSummary.from_parts(session.data, *parts),
         "methods": [

@@ -24,8 +24,7 @@ from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.formatting import escape_markdown, listed, number, percent, plural, with_interval
 from calib.registry import calibrator
 from calib.top_k import fit_top_k
-from calib.ui import fits
-from calib.ui.restore import open_data
+from calib.ui.link import open_data
 from calib.ui.session import OpenSession, Reading, find_session
 from calib.ui.text import literal
 from calib.ui.widgets import show_table
@@ -183,7 +182,7 @@ def choosers(reading: Reading) -> Mapping[str, Any]:
 
 def _needed(reading: Reading) -> tuple[str, ...]:
     """Roles without which a table says nothing; its labels may lie in another file."""
-    return ("outputs",) if "labels" in reading.upload.files else ("outcome", "outputs")
+    return ("outputs",) if "labels" in reading.upload else ("outcome", "outputs")
 
 
 def _chooser(chooser: Choosable, inspection: Inspection, i: int) -> str:
@@ -315,7 +314,7 @@ def column_of_models(reading: Reading) -> str:
 def read_models(reading: Reading) -> dict[str, Predictions]:
     """The models of a table by name; none where they cannot be read one by one."""
     try:
-        return load_models(choices=reading.choices, isolate=APART, **reading.upload.files)  # type: ignore[arg-type]
+        return load_models(choices=reading.choices, isolate=APART, **reading.upload)  # type: ignore[arg-type]
     except DataError as error:
         st.error(escape_markdown(str(error)))
         return {}
@@ -344,4 +343,3 @@ def open_model(data: Predictions, reading: Reading) -> None:
     if before is not None:
         opened.viewpoint = before.viewpoint
     open_data(opened)
-    fits.queue().warm_up()

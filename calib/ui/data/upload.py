@@ -18,11 +18,9 @@ from calib.data.samples import SAMPLES, Sample, load_sample
 from calib.data.scales import SCALES, in_words
 from calib.formatting import plural
 from calib.settings import limit
-from calib.store import keeper
-from calib.ui import fits
+from calib.store.saving import keeper
 from calib.ui.data import roles
-from calib.ui.link import private
-from calib.ui.restore import open_data
+from calib.ui.link import open_data, private
 from calib.ui.server.memory import MOST_OF_ONE, admit
 from calib.ui.server.uploads import LARGEST, StoredUpload, uploader
 from calib.ui.session import FROM_THE_TOP, REJECTED, OpenSession, Reading, Upload, find_session
@@ -62,7 +60,7 @@ def _kept() -> str:
 
 def _limits() -> dict[str, str]:
     store = keeper()
-    uploads = limit("CALIB_UPLOADS_GB")
+    uploads = megabytes(int(limit("CALIB_UPLOADS_GB") * 1e9))
     waiting, all_waiting = limit("CALIB_WAITING"), limit("CALIB_WAITING_IN_ALL")
     rows = limits.MAX_BYTES // ROW_OF_1000
     return {
@@ -73,7 +71,7 @@ def _limits() -> dict[str, str]:
         "Classes": f"{limits.MAX_CLASSES:,}",
         "Arrays or columns in a file": f"{limits.MAX_ARRAYS:,}",
         "Your data, fits and figures in memory": megabytes(MOST_OF_ONE),
-        "Your uploaded files on disk": f"{megabytes(MOST_OF_ONE)}, and {megabytes(int(uploads * 1e9))} of all visitors",
+        "Your uploaded files": f"{megabytes(MOST_OF_ONE)}, and {uploads} of all visitors on their way",
         "Your fits that wait for a worker": f"{waiting:,.0f}, and {all_waiting:,.0f} of all visitors",
         "What is kept on disk": "nothing"
         if store is None
@@ -118,7 +116,6 @@ def open_sample(name: str) -> None:
     """Make a sample the open data set."""
     data = load_sample(name)
     open_data(OpenSession.from_data(data, sample=name))
-    fits.queue().warm_up()
 
 
 def uploaders() -> None:
@@ -150,7 +147,7 @@ def uploaders() -> None:
     if st.session_state.get("upload/read") != mark:
         st.session_state["upload/read"] = mark
         with st.spinner("Reading…"):
-            read_first(Upload({role: (file.filename, file) for role, file in given.items()}))
+            read_first({role: (file.filename, file) for role, file in given.items()})
         st.rerun()
 
 
@@ -177,7 +174,7 @@ def read(upload: Upload, choices: Choices) -> None:
 
 
 def _inspect(upload: Upload, choices: Choices) -> Inspection:
-    return inspect(choices=choices, isolate=APART, **upload.files)  # type: ignore[arg-type]
+    return inspect(choices=choices, isolate=APART, **upload)  # type: ignore[arg-type]
 
 
 def take(reading: Reading) -> None:
@@ -199,7 +196,6 @@ def take(reading: Reading) -> None:
     roles.remember(reading)
     admit(opened)
     open_data(opened)
-    fits.queue().warm_up()
 
 
 def read_again(reading: Reading, changed: Mapping[str, Any]) -> None:

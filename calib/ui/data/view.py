@@ -23,9 +23,8 @@ from calib.registry import METHODS
 from calib.ui import fits
 from calib.ui.data import roles
 from calib.ui.data.upload import read_again
-from calib.ui.link import go_to, page_link
+from calib.ui.link import go_to, open_data, page_link
 from calib.ui.progress import offer_to_fit_again, offered_presets, start_fits
-from calib.ui.restore import open_data
 from calib.ui.session import OpenSession, Reading, current_session, keep
 from calib.ui.shell import view_switch
 from calib.ui.text import confidence_sentence, literal

@@ -8,6 +8,7 @@ import logging
 import signal
 import threading
 import webbrowser
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -20,12 +21,13 @@ from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit import runtime
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.web.server.server_util import get_url
 
 from calib.isolation.sandbox import FILTER, missing_protections
-from calib.ui.server.presence import connection
-from calib.ui.server.uploads import take_in
+from calib.settings import limit
+from calib.ui.server.memory import MOST_OF_ONE
 
 OPEN = {"health", "host-config", "stream", "upload_file"}
 """Of Streamlit's own addresses, those that its pages ask for. The others tell of all visitors (metrics), run the app
@@ -41,6 +43,18 @@ HERE = {"localhost", "127.0.0.1", "::1"}
 """Names by which nobody but this machine reaches a server."""
 SHUTDOWN_SECONDS = 5
 """After which requests that have not ended are given up when the server ends; Docker waits for 10."""
+
+
+REFRESH_SHARE = 0.1
+"""Seconds between two refreshes of a part of a page, for each open page: each costs 10 ms, so that those of all
+visitors together leave the processor to pages, however many they are."""
+
+_open_pages: set[object] = set()
+
+
+def refresh_interval(seconds: float) -> float:
+    """Seconds between refreshes of a part of a page, given those for a visitor who is alone."""
+    return max(seconds, REFRESH_SHARE * len(_open_pages))
 
 
 def check_readers() -> None:
@@ -88,7 +102,7 @@ async def _collect() -> None:
 
 
 class Guard:
-    """Refuses pages of other origins, closes what no page needs, and takes uploads to disk.
+    """Refuses pages of other origins, closes what no page needs, and counts uploads.
 
     Streamlit compares an origin that it does not know with the machine's external address, and asks a service outside
     for it, on the thread that serves everybody: where names are not looked up, that takes 20 s. It lets in every port
@@ -98,6 +112,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp):
         self._app = app
+        self._arriving: Counter[str] = Counter()  # bytes of uploads on their way, by session
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or hand on to Streamlit."""
@@ -105,8 +120,8 @@ class Guard:
             return await self._connect(scope, receive, send)
         if scope["type"] == "http":
             match _below_the_base(scope["path"]):
-                case ["_stcore", "upload_file", session, file_id] if scope["method"] == "PUT":
-                    return await take_in(self._app, scope, receive, send, session, file_id)
+                case ["_stcore", "upload_file", session, _] if scope["method"] == "PUT":
+                    return await self._take_in(scope, receive, send, session)
                 case ["_stcore", name, *_] if name not in OPEN:
                     return await PlainTextResponse("Not found", 404)(scope, receive, send)
                 case [name, *_] if name in CLOSED:
@@ -122,8 +137,39 @@ class Guard:
                 logging.getLogger("calib").warning("a page with a disallowed Origin asked to connect and was refused")
                 return await send({"type": "websocket.close", "code": 1008})
             scope = {**scope, "headers": [(name, value) for name, value in scope["headers"] if name != b"origin"]}
-        with connection():
+        _open_pages.add(page := object())
+        try:
             await self._app(scope, _of_pages(receive), send)
+        finally:
+            _open_pages.remove(page)
+
+    async def _take_in(self, scope: Scope, receive: Receive, send: Send, session: str) -> None:
+        """Let Streamlit take an upload, which it counts while it comes, if its session and the server have room for it.
+
+        What a page has seen is on disk (:mod:`calib.ui.server.uploads`), and what it has not is in memory.
+        """
+        headers = Headers(scope=scope)
+        announced = headers.get("content-length", "")
+        if not announced.isdecimal() or "transfer-encoding" in headers:  # in chunks any number of bytes may come
+            refusal = PlainTextResponse("An upload must say its size, in Content-Length alone.", 411)
+            return await refusal(scope, receive, send)
+        arriving, held = Counter({session: int(announced)}), self._arriving.copy()
+        for name, files in list(_file_storage().items()):
+            held[name] += sum(len(file.data) for file in list(files.values()))
+        held += arriving
+        if held[session] > MOST_OF_ONE or held.total() > limit("CALIB_UPLOADS_GB") * 1e9:
+            return await PlainTextResponse("There is no room for this file now.", 413)(scope, receive, send)
+        self._arriving += arriving
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._arriving -= arriving
+
+
+def _file_storage() -> dict[str, dict[str, Any]]:
+    """The uploads of each session that are in Streamlit's memory."""
+    manager: Any = runtime.get_instance().uploaded_file_mgr if runtime.exists() else None
+    return {} if manager is None else manager.file_storage
 
 
 def _of_pages(receive: Receive) -> Receive:
