@@ -12,7 +12,6 @@ import gzip
 import json
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -58,8 +57,8 @@ def records(folder: Path) -> Path:
 
 
 def entry(folder: Path) -> Path:
-    """One JSON document as long as an entry may be."""
-    n = limits.MAX_RECORD // 20
+    """One JSON document of columns, as long as a text may be."""
+    n = limits.MAX_TEXT // 20
     (folder / "a.json").write_text(json.dumps({"label": [0] * n, "p_0": [0.25] * n, "p_1": [0.75] * n}))
     return folder / "a.json"
 
@@ -86,60 +85,6 @@ def columns(folder: Path) -> Path:
     header = ",".join(["label", *(f"c{j}" for j in range(n - 1))])
     (folder / "a.csv").write_text("\n".join([header, *map(",".join, values)]))
     return folder / "a.csv"
-
-
-def members(folder: Path) -> Path:
-    """As many packed pieces as a gzip may have."""
-    table = gzip.compress(b"label,p_0,p_1\n" + b"0,.5,.5\n1,.4,.6\n" * 99, mtime=0)
-    (folder / "a.csv.gz").write_bytes(gzip.compress(b"", mtime=0) * (limits.MAX_MEMBERS - 1) + table)
-    return folder / "a.csv.gz"
-
-
-def row_groups(folder: Path) -> Path:
-    """A Parquet footer of nearly as many structures as it may have."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    table = pa.table({"label": [0], **{f"p_{j}": [0.001] for j in range(N)}})
-    with pq.ParquetWriter(folder / "a.parquet", table.schema, write_statistics=False, use_dictionary=False) as writer:
-        for _ in range(100):
-            writer.write_table(table)
-    return folder / "a.parquet"
-
-
-def arrow_names(folder: Path) -> Path:
-    """An Arrow file whose names take as much as metadata may."""
-    import pyarrow as pa
-
-    names = [f"{j:0600d}" for j in range(limits.MAX_ARRAYS)]
-    table = pa.table([pa.array([0.5, 0.25])] * len(names), names=names)
-    with pa.ipc.new_file(folder / "a.arrow", table.schema) as file:
-        file.write_table(table)
-    return folder / "a.arrow"
-
-
-def chunks(folder: Path) -> Path:
-    """As many chunks of HDF5 as a dataset may have, of one number each."""
-    import h5py
-
-    n = limits.MAX_CHUNKS // 10
-    with h5py.File(folder / "a.h5", "w", libver="latest") as file:
-        file.create_dataset("logits", data=np.random.default_rng(0).normal(size=(n, 10)), chunks=(1, 1))
-        file["labels"] = np.arange(n) % 10
-    return folder / "a.h5"
-
-
-def unpacked(folder: Path) -> Path:
-    """A chunk of HDF5 of a few bytes that unpacks to as much as one may unseen."""
-    import h5py
-
-    packer = zlib.compressobj(9)
-    packed = b"".join(packer.compress(bytes(2**20)) for _ in range(limits.MAX_UNPACKED // 2**20 - 8)) + packer.flush()
-    with h5py.File(folder / "a.h5", "w") as file:
-        logits = file.create_dataset("logits", (50, 10), "f8", chunks=(50, 10), compression="gzip")
-        logits.id.write_direct_chunk((0, 0), packed)
-        file["labels"] = np.arange(50) % 10
-    return folder / "a.h5"
 
 
 def texts(folder: Path) -> Path:
@@ -194,15 +139,10 @@ CASES: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "cells": (f"CALIB_TEXT_MB: {limits.MAX_TEXT // 8:,} cells of a text", cells),
     "long_cells": (f"CALIB_TEXT_MB: {megabytes(limits.MAX_TEXT)} of text", long_cells),
     "records": (f"CALIB_TEXT_MB: {megabytes(limits.MAX_TEXT)} of JSON lines", records),
-    "entry": (f"MAX_RECORD: one JSON document of {megabytes(limits.MAX_RECORD)}", entry),
+    "entry": (f"CALIB_TEXT_MB: one JSON document of {megabytes(limits.MAX_TEXT)}", entry),
     "rows": (f"CALIB_ROWS: {limits.MAX_ROWS:,} rows", rows),
     "classes": (f"CALIB_CLASSES: {limits.MAX_CLASSES:,} classes", classes),
     "columns": (f"CALIB_ARRAYS: {limits.MAX_ARRAYS:,} columns", columns),
-    "members": (f"MAX_MEMBERS: {limits.MAX_MEMBERS:,} pieces of a gzip", members),
-    "row_groups": ("MAX_STRUCTURES: Parquet metadata", row_groups),
-    "arrow_names": (f"MAX_ARROW_METADATA: {megabytes(limits.MAX_ARROW_METADATA)} of Arrow metadata", arrow_names),
-    "chunks": (f"MAX_CHUNKS: {limits.MAX_CHUNKS:,} chunks of HDF5", chunks),
-    "unpacked": (f"MAX_UNPACKED: a chunk that unpacks to {megabytes(limits.MAX_UNPACKED)}", unpacked),
     "texts": (f"MAX_TEXTS, MAX_LETTERS: {megabytes(limits.MAX_TEXTS)} of texts", texts),
     "labels": (f"CALIB_CLASSES: {limits.MAX_CLASSES:,} different labels", labels),
     "clusters": (f"MAX_DISTINCT: {limits.MAX_DISTINCT:,} clusters", clusters),

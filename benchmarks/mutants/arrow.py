@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 
 from benchmarks.mutants import other_number
-from calib.data.formats.arrow import CONTINUES, Flat
+
+CONTINUES = b"\xff\xff\xff\xff"
 
 # By slot: the width of a number, t a table, v a vector of tables, s one of bytes, x one of 16-byte structures.
 FORMS = {
@@ -26,6 +28,50 @@ FORMS = {
     "compression": {0: 1, 1: 1},
 }
 HEADERS = {1: "schema", 2: "dictionary batch", 3: "batch"}
+
+
+@dataclass(frozen=True)
+class Flat:
+    """A flatbuffers table: where it lies, and in which bytes. A place beyond them is a ``struct.error``."""
+
+    content: bytes
+    at: int
+
+    @classmethod
+    def root(cls, content: bytes) -> Flat:
+        """The table that the bytes begin with."""
+        return cls(content, 0)._behind(0)
+
+    def _behind(self, at: int) -> Flat:
+        return Flat(self.content, at + struct.unpack_from("<I", self.content, at)[0])
+
+    def _place(self, slot: int) -> int | None:
+        """Where a field of the table stands; None where it has its default."""
+        vtable = self.at - struct.unpack_from("<i", self.content, self.at)[0]
+        if vtable < 0 or 4 + 2 * slot >= struct.unpack_from("<H", self.content, vtable)[0]:
+            return None
+        offset = struct.unpack_from("<H", self.content, vtable + 4 + 2 * slot)[0]
+        return self.at + offset if offset else None
+
+    def number(self, slot: int, form: str) -> int:
+        """A whole number of a struct format; 0 where it is left out."""
+        at = self._place(slot)
+        return 0 if at is None else struct.unpack_from(form, self.content, at)[0]
+
+    def table(self, slot: int) -> Flat | None:
+        """A table, if it is there."""
+        at = self._place(slot)
+        return None if at is None else self._behind(at)
+
+    def vector(self, slot: int) -> tuple[int, int]:
+        """Where the items of a vector begin, and how many there are."""
+        found = self.table(slot)
+        return (0, 0) if found is None else (found.at + 4, struct.unpack_from("<I", self.content, found.at)[0])
+
+    def tables(self, slot: int) -> Iterator[Flat]:
+        """The tables of a vector."""
+        start, n = self.vector(slot)
+        return (self._behind(start + 4 * i) for i in range(n))
 
 
 def damaged(content: bytes, random: Random) -> bytes:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calib.data.checks.report import InvalidUpload, Report
-from calib.data.formats.base import Allowance, reading
-from calib.data.formats.detect import contents_of, open_file, sniff
-from calib.data.formats.table import numbers
 from calib.data.interpret.reading import check_there
 from calib.data.interpret.tables import infer_columns
+from calib.data.read.base import Allowance, reading
+from calib.data.read.files import contents_of, open_file, sniff
+from calib.data.read.table import numbers
 from calib.errors import CalibrationError, reason
 from calib.numerics import MEMORY_ENTRIES, Floats, block_rows, blocks
 

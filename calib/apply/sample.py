@@ -12,13 +12,13 @@ import numpy as np
 from calib.apply.parts import Part, Progress, as_path, joined, no_progress, parts_of
 from calib.data import Choices, Predictions, load
 from calib.data.checks.report import InvalidUpload, Report
-from calib.data.formats.base import Allowance, Array
-from calib.data.formats.detect import open_source
 from calib.data.interpret.families import class_names
 from calib.data.interpret.label_values import decode_labels
 from calib.data.interpret.reading import check_rows, check_there, infer_label, read_any
 from calib.data.limits import MAX_BYTES
 from calib.data.load import check_choices, findings_as_error
+from calib.data.read.base import Allowance, Array
+from calib.data.read.files import open_source
 from calib.errors import CalibrationError, Finding
 from calib.numerics import Ints
 from calib.parameters import number_fault, shown

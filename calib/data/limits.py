@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from calib.data.checks.report import InvalidUpload
+from calib.data.checks.report import InvalidUpload, shortened
 from calib.settings import limit
 
 MAX_UPLOAD = int(limit("CALIB_UPLOAD_MB") * 2**20)
@@ -37,27 +37,6 @@ MAX_ARRAYS = int(limit("CALIB_ARRAYS"))
 
 # Far above any ordinary file; they bound what a hostile file can cost and cannot be set.
 
-MAX_MEMBERS = 100_000
-"""Files packed one after the other into one gzip, each of which costs time however little it holds."""
-
-MAX_FOOTER = 2**26
-"""Bytes of a Parquet file's metadata (64 MiB); those of 10,000 columns have some five."""
-
-MAX_STRUCTURES = 10**6
-"""Structures in that metadata, each of which ends in a zero byte: three bytes may become 680 in memory."""
-
-MAX_ARROW_METADATA = 2**23
-"""Bytes of the metadata of one message of an Arrow file (8 MiB); those of 10,000 columns have some two."""
-
-MAX_DEPTH = 8
-"""Groups of an HDF5 file inside each other that are looked into."""
-
-MAX_CHUNKS = 100_000
-"""Chunks of one dataset of an HDF5 file, each of which costs some four kilobytes and 12 microseconds."""
-
-MAX_UNPACKED = 2**28
-"""Bytes that a packed chunk may unpack to without being looked at first (256 MiB)."""
-
 MAX_TEXTS = MAX_BYTES // 4
 """Bytes of one array of texts, four for each letter of the longest (125 MB); sorting takes as much again."""
 
@@ -70,24 +49,17 @@ MAX_DISTINCT = 1_000_000
 MAX_SHEET_CELLS = 3_000_000
 """Cells of one sheet of an .xlsx file; each costs some five microseconds."""
 
-MAX_ELEMENTS = 1_500_000
-"""XML elements of such a file that stay in memory while it is read: one for each row, and those of a row."""
-
-MAX_DEPTH_XML = 100
-"""XML elements inside each other."""
-
-MAX_RECORD = 2**25
-"""Bytes of a calibrator's JSON (32 MiB); that of 10,000 classes has about one."""
-
 
 def nbytes_of(shape: tuple[int, ...], itemsize: int, what: str) -> int:
     """Bytes of an array as a file declares it; Python integers, so that no product overflows.
 
     An item size of zero would let a header ask for any number of rows for nothing.
     """
-    if itemsize <= 0 or any(n < 0 for n in shape):
-        raise InvalidUpload("dtype", f"{what} declares items of {itemsize} bytes and the shape {shape}.", RESAVE)
-    return prod(shape) * itemsize
+    nbytes = prod(shape) * itemsize
+    if itemsize <= 0 or any(n < 0 for n in shape) or nbytes >= 2**63:
+        declared = shortened(str(shape))
+        raise InvalidUpload("dtype", f"{what} declares items of {itemsize} bytes and the shape {declared}.", RESAVE)
+    return nbytes
 
 
 def check_count(n: int, what: str, name: str) -> None:

@@ -13,9 +13,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from calib.data.checks.report import InvalidUpload, Report, shortened
-from calib.data.formats.base import Allowance, ArrayInfo, Contents, missing_packages
-from calib.data.formats.detect import open_file, open_source
-from calib.data.formats.frames import in_memory
 from calib.data.interpret.join import Joining
 from calib.data.interpret.parts import FeatureFiles, add_named_part, read_given_parts
 from calib.data.interpret.pipeline import understand
@@ -25,6 +22,8 @@ from calib.data.interpret.top_k import is_top_k, read_top_k
 from calib.data.interpret.vocabulary import MODEL, has_word
 from calib.data.options import FEATURE_FILES, NOTHING, OPTION_OF_ROLE, OPTIONS, Choices, LoadOptions, Source
 from calib.data.predictions import Predictions
+from calib.data.read.base import Allowance, ArrayInfo, Contents, missing_packages
+from calib.data.read.files import in_memory, open_file, open_source
 from calib.errors import AmbiguousTable, DataError, Finding
 from calib.parameters import written
 

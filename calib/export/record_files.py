@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.data.formats.archives import open_zip, read_member
+from calib.data.read.arrays import open_zip, read_member
 from calib.errors import CalibrationError
 from calib.records import LARGEST, MAX_DIRECTORY, MAX_TEXT, BadRecord, arrays_of, npz_of, open_npz, parse
 

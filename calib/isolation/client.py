@@ -42,16 +42,13 @@ ENVIRONMENT = {
 }
 """No threads but those that a reader starts, and allocators that reserve no address space that they do not use."""
 
-OURS = (
-    *("calib.data.load", "calib.data.interpret.unlabelled", "calib.diagnostics.shift_data"),
-    *(f"calib.data.formats.{name}" for name in ("arrow", "hdf5", "json", "spreadsheet", "table", "text")),
-)
+OURS = ("calib.data.load", "calib.data.interpret.unlabelled", "calib.diagnostics.shift_data", "calib.data.read.files")
 """Modules whose functions readers call, and the formats; imported by name, for they stand above this one."""
 LIBRARIES = (
     *("h5py", "openpyxl", "pandas", "pyarrow.csv", "pyarrow.parquet", "pyarrow.ipc", "pyarrow.compute", "pyarrow.json"),
     *("pyarrow.pandas_compat", "scipy.optimize", "scipy.sparse", "scipy.special", "scipy.stats", "xml.parsers.expat"),
     *("encodings.utf_16", "encodings.utf_32", "encodings.latin_1", "encodings.cp1252", "encodings.cp437"),
-    *("encodings.utf_8_sig", "bz2", "lzma", "decimal", "fractions", "zoneinfo"),
+    *("encodings.utf_8_sig", "charset_normalizer", "bz2", "lzma", "decimal", "fractions", "zoneinfo"),
 )
 """What these load only when a file asks for it; in each reader it would take longer than reading."""
 

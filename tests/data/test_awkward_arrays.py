@@ -228,3 +228,8 @@ def test_a_shift_of_the_labels_is_found_where_no_label_gives_it_away(make):
     assert fix == {"label_shift": -1}
     mended = inspect(make.folder / "outputs.npz", choices=Choices(**fix)).predictions
     np.testing.assert_array_equal(mended.labels, make.labels[keep])
+
+
+def test_an_array_of_classes_beside_labels_names_them(make):
+    assert load(make.both(classes=NAMES)).class_names == tuple(NAMES)
+    assert load(make.npz(logits=make.logits, classes=make.labels)).class_names == ("0", "1", "2", "3")

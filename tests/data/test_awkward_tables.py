@@ -38,7 +38,7 @@ def duplicate(make):
 
 
 def nested(make):
-    frame = pd.DataFrame({"label": make.labels, "logits": list(make.logits)})
+    frame = pd.DataFrame({"label": make.labels, "id": "a", "probs": list(make.probs)})
     return make.parquet(frame)
 
 
@@ -70,7 +70,6 @@ REFUSED = [
     ("words", lambda m: m.file("a.csv", "the quick brown\nfox jumps over\nthe lazy dog\n"), "no_outputs", "score"),
     ("dates", lambda m: m.csv(m.frame(p_2=pd.Timestamp("2024-03-01"))), "dtype", "date32"),
     ("two letters as delimiter", lambda m: m.csv(), "delimiter", "not one character"),
-    ("nested parquet", nested, "dtype", "list"),
     ("text in parquet", lambda m: m.parquet(m.frame(p_1=NAMES[m.labels])), "text_in_cells", "300 of 300"),
     ("empty parquet", lambda m: m.parquet(m.frame().iloc[:0]), "no_rows", "0 rows"),
     ("dates in parquet", lambda m: m.parquet(m.frame(p_2=pd.Timestamp("2024-03-01"))), "dtype", "timestamp"),
@@ -125,6 +124,7 @@ READ = [
     ("counted from one", lambda m: m.csv(m.frame(label=m.labels + 1).set_axis([*"y1234"], axis=1))),
     ("plain column names", lambda m: m.csv(m.frame().set_axis(["y", *"abcd"], axis=1))),
     ("parquet", lambda m: m.parquet()),
+    ("parquet of lists", nested),
     ("parquet of float32", lambda m: m.parquet(m.frame().astype({f"p_{k}": "float32" for k in range(4)}))),
     ("parquet of names", lambda m: m.parquet(named(m))),
     ("parquet of categories", lambda m: m.parquet(named(m).astype({"species": "category"}))),

@@ -186,7 +186,7 @@ def test_a_huge_header_is_refused_before_memory_is_taken(make):
 
 
 def test_features_beyond_the_allowance_are_left_out(make, monkeypatch):
-    monkeypatch.setattr("calib.data.formats.base.MAX_BYTES", 100_000)
+    monkeypatch.setattr("calib.data.read.base.MAX_BYTES", 100_000)
     data = load(make.both(features=np.zeros((300, 60))))
     assert data.features is None and len(data) == 300
     assert next(f for f in data.findings if f.level == "warning").code == "too_large"

@@ -17,11 +17,11 @@ import pytest
 
 import calib.data
 from calib.data import inspect
-from calib.data.formats import cells
-from calib.data.formats.dialect import choose_decimal, is_number
 from calib.data.interpret import vocabulary
 from calib.data.interpret.names import Column, canonical, feature_column, output_column
 from calib.data.interpret.scale import _told
+from calib.data.read import numerals as cells
+from calib.data.read.dialect import choose_decimal, is_number
 from tests.conftest import minute_of_cpu
 from tests.data.conftest import parquet_bytes
 
@@ -42,7 +42,7 @@ def patterns():
 
 
 def test_the_patterns_are_found():
-    assert {"formats.dialect.NUMBER", "interpret.label_values.ENDS_IN_NUMBER", "WRITTEN"} <= set(patterns())
+    assert {"read.dialect.NUMBER", "interpret.label_values.ENDS_IN_NUMBER", "WRITTEN"} <= set(patterns())
 
 
 @pytest.mark.parametrize("name", patterns())

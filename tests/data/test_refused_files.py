@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from calib.data import inspect, load
-from calib.data.formats.archives import MAX_DIRECTORY, open_member, open_zip, read_member
+from calib.data.read.arrays import MAX_DIRECTORY, open_zip, read_member
 from tests.data.conftest import cases, check_refused
 
 LFS = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 4080492\n"
@@ -269,4 +269,4 @@ def test_no_more_is_unpacked_than_the_directory_says():
 @pytest.mark.parametrize("compression", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
 def test_other_compressions_are_refused(compression):
     with open_zip(archive_of({"a": b"text"}, compression)) as archive, pytest.raises(ValueError, match="NumPy"):
-        open_member(archive, archive.getinfo("a"))
+        read_member(archive, archive.getinfo("a"))

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data.checks.report import Report, count, listed, rounded, verb
-from calib.data.formats.base import Array
+from calib.data.read.base import Array
 from calib.errors import Finding
 from calib.numerics import Floats, Ints, blocks
 

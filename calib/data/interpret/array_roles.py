@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 from calib.data.checks.report import InvalidUpload, listed
-from calib.data.formats.base import ArrayInfo, Contents
 from calib.data.interpret.names import (
     CLASS_NAMES,
     FEATURES,
@@ -22,6 +21,7 @@ from calib.data.interpret.names import (
 )
 from calib.data.interpret.roles import ROLE_NAMES, ROW_ROLES
 from calib.data.options import Choices, Columns
+from calib.data.read.base import ArrayInfo, Contents
 
 NUMBERS = ("float", "int", "uint", ">f", "<f", ">i", "<i", ">u", "<u")
 ARROW_NUMBERS = ("float", "double", "int", "uint", "half", "decimal")

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data.event import DID_NOT, HAPPENED
-from calib.data.formats.base import Array
 from calib.data.interpret.label_values import MISSING_WORDS
 from calib.data.interpret.roles import Role
 from calib.data.interpret.vocabulary import PERCENT, has_word, strengths, tokens, weighed
+from calib.data.read.base import Array
 from calib.numerics import Floats
 
 IMPOSSIBLE = -np.inf

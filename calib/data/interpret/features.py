@@ -12,9 +12,9 @@ import numpy.typing as npt
 from calib.canonical import standardise
 from calib.data.checks.features import check_training_set
 from calib.data.checks.report import InvalidUpload, Report, count, listed, rounded, verb
-from calib.data.formats.base import Allowance, Array
 from calib.data.interpret.label_values import Decoded, as_numbers_if_possible, decode_labels, one_per_row
 from calib.data.interpret.reading import float_dtype
+from calib.data.read.base import Allowance, Array
 from calib.errors import NO_FEATURE_METHODS
 from calib.numerics import Floats, blocks
 

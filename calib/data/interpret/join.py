@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from calib.data.checks.report import InvalidUpload, Report, count, listed, shortened, verb
-from calib.data.formats.base import Allowance, Contents
-from calib.data.formats.table import TableContents, longest_text
 from calib.data.interpret.names import HARD, LABELS, SPLIT, canonical, feature_column, output_column, words
 from calib.data.interpret.roles import ROLE_NAMES
+from calib.data.read.base import Allowance, Contents
+from calib.data.read.table import Table, longest_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,32 +22,30 @@ ID_ENDINGS = ("id", "ids", "uid", "uuid", "guid", "key", "nr", "no", "number", "
 
 
 @dataclass
-class Table:
+class Joined:
     """One of the tables that are joined, with the ids of its rows as text, null where a row has none."""
 
-    contents: TableContents
+    contents: Table
     name: str
-    column: pa.ChunkedArray
     ids: pa.Array
 
     @classmethod
-    def from_contents(cls, contents: TableContents, name: str) -> Table:
+    def from_contents(cls, contents: Table, name: str) -> Joined:
         """Read the column of the ids."""
-        column = contents.column(name)
-        return cls(contents, name, column, as_text(column))
+        return cls(contents, name, as_text(contents.column(name)))
 
     @property
     def where(self) -> str:
         """The column for a sentence."""
         return f"{shortened(self.name)} of {self.contents.name}"
 
-    def taken(self, rows: pa.Array | None) -> TableContents:
+    def taken(self, rows: pa.Array | None) -> Table:
         """The table with these rows, all of them where it is None."""
-        return self.contents.taken(rows, {self.name: self.column})
+        return self.contents.taken(rows)
 
-    def beside(self, rows: pa.Array | None) -> TableContents:
+    def beside(self, rows: pa.Array | None) -> Table:
         """What the table says of these rows, without their ids where it says anything else."""
-        return self.contents.taken(rows, {self.name: self.column}, self.name if len(self.contents.names) > 1 else "")
+        return self.contents.taken(rows, self.name if len(self.contents.names) > 1 else "")
 
 
 class Joining:
@@ -65,12 +63,12 @@ class Joining:
         InvalidUpload
             If ids repeat, or none of one file occurs in the other.
         """
-        if not isinstance(first, TableContents) or not isinstance(second, TableContents):
+        if not isinstance(first, Table) or not isinstance(second, Table):
             return first, second
         names = self._shared(first, second)
         if names is None:
             return first, second
-        a, b = Table.from_contents(first, names[0]), Table.from_contents(second, names[1])
+        a, b = Joined.from_contents(first, names[0]), Joined.from_contents(second, names[1])
         rows, partners = self._pairs(a, b)
         return a.taken(rows), b.beside(partners)
 
@@ -82,24 +80,24 @@ class Joining:
         Features that cannot be joined are left out, and the upload goes on.
         """
         second = files.get("features")
-        if not isinstance(first, TableContents) or not isinstance(second, TableContents):
+        if not isinstance(first, Table) or not isinstance(second, Table):
             return first, labels
         try:
             names = self._shared(first, second)
             if names is None:
                 return first, labels
-            a, b = Table.from_contents(first, names[0]), Table.from_contents(second, names[1])
+            a, b = Joined.from_contents(first, names[0]), Joined.from_contents(second, names[1])
             rows, partners = self._pairs(a, b)
         except InvalidUpload as invalid:
             self._report.leave_out_as("features", invalid)
             del files["features"]
             return first, labels
         files["features"] = b.beside(partners)
-        if rows is not None and isinstance(labels, TableContents) and labels.n_rows == first.n_rows:
-            labels = labels.taken(rows, {})
+        if rows is not None and isinstance(labels, Table) and labels.n_rows == first.n_rows:
+            labels = labels.taken(rows)
         return a.taken(rows), labels
 
-    def _shared(self, first: TableContents, second: TableContents) -> tuple[str, str] | None:
+    def _shared(self, first: Table, second: Table) -> tuple[str, str] | None:
         """The columns with the ids of both tables; None where there are none, or rows are to stay in their order."""
         if self._chosen == "":
             return None
@@ -119,7 +117,7 @@ class Joining:
             )
         return found
 
-    def _pairs(self, a: Table, b: Table) -> tuple[pa.Array | None, pa.Array | None]:
+    def _pairs(self, a: Joined, b: Joined) -> tuple[pa.Array | None, pa.Array | None]:
         """The rows of both tables that belong together; None where all do in the order they have."""
         import pyarrow.compute as pc
 
@@ -139,14 +137,14 @@ class Joining:
         self._say(a, b, len(rows))
         return rows, partners
 
-    def _counts_the_same(self, a: Table, b: Table, n: int) -> bool:
+    def _counts_the_same(self, a: Joined, b: Joined, n: int) -> bool:
         """Whether numbers of rows mean the same rows in both files: all of them, or all of the shorter file."""
         import pyarrow.compute as pc
 
         unique = all(pc.count_distinct(table.ids).as_py() == len(table.ids) for table in (a, b))
         return unique and n == min(len(a.ids), len(b.ids))
 
-    def _say(self, a: Table, b: Table, n: int) -> None:
+    def _say(self, a: Joined, b: Joined, n: int) -> None:
         """Report rows without a partner, or that rows were put in order."""
         left = {table.contents.name: len(table.ids) - n for table in (a, b)}
         if not any(left.values()):
@@ -172,7 +170,7 @@ def is_id(name: str) -> bool:
     return base in ID_NAMES or (bool(parts) and (parts[-1] in ID_ENDINGS or parts[0] == "id"))
 
 
-def same_ids(first: TableContents, second: TableContents, own: str | None = None) -> tuple[str, str] | None:
+def same_ids(first: Table, second: Table, own: str | None = None) -> tuple[str, str] | None:
     """Columns of ids under two names, as customer_id and id, that hold the same ids; None unless just one pair does.
 
     Numbers that only count the rows may be those of other rows.
@@ -227,7 +225,7 @@ def as_text(column: pa.ChunkedArray) -> pa.Array:
     return text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
 
 
-def check_unique(table: Table, alike: bool) -> None:
+def check_unique(table: Joined, alike: bool) -> None:
     """Refuse ids that occur twice: it is not known which of their rows belongs to which of the other file.
 
     Parameters
@@ -253,7 +251,7 @@ def check_unique(table: Table, alike: bool) -> None:
     )
 
 
-def differing(a: Table, b: Table) -> InvalidUpload:
+def differing(a: Joined, b: Joined) -> InvalidUpload:
     """The error for ids that do not overlap."""
     alike = len(a.ids) == len(b.ids)
     fix: dict[str, Any] = {"ids": ""} if alike else {}

@@ -6,11 +6,10 @@ import numpy as np
 
 from calib.canonical import IN_UNIT, KINDS, ONE_COLUMN, Kind
 from calib.data.checks.report import InvalidUpload, Report, count, shortened, verb
-from calib.data.formats.base import Array
-from calib.data.formats.texts import distinct
 from calib.data.interpret.evidence import SUM_OFF, spelled
 from calib.data.interpret.families import plain_name
 from calib.data.interpret.label_values import is_missing
+from calib.data.read.base import Array, distinct
 from calib.data.scales import LOGS, PLAIN
 from calib.numerics import Floats, blocks
 

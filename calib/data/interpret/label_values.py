@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data.checks.report import InvalidUpload, Report, count, listed, verb
-from calib.data.formats.base import Array
-from calib.data.formats.texts import distinct
 from calib.data.limits import MAX_CLASSES
+from calib.data.read.base import Array, distinct
 from calib.numerics import Ints
 
 

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data.checks.report import InvalidUpload, Report, count, listed
-from calib.data.formats.base import Array, Contents
 from calib.data.interpret.array_roles import infer_features, infer_training_labels, infer_training_part
 from calib.data.interpret.join import same_columns
 from calib.data.interpret.names import PARTS, canonical
 from calib.data.interpret.reading import Upload, check_there, read_aside, read_part, read_rows, read_upload
 from calib.data.interpret.roles import ROW_ROLES
 from calib.data.options import NOTHING, Choices, Source, names_in
+from calib.data.read.base import Array, Contents
 
 
 def add_named_part(first: Upload, contents: Contents, report: Report) -> Upload:

@@ -16,7 +16,6 @@ from calib.canonical import KINDS, ONE_COLUMN, Kind, zero_floor
 from calib.data.checks.outputs import check_outputs
 from calib.data.checks.report import InvalidUpload, Report, count, row_numbers, shortened, verb
 from calib.data.event import Event
-from calib.data.formats.base import Array
 from calib.data.interpret.features import own_features, training_set
 from calib.data.interpret.kinds import ROUNDING, decide_kind, is_log_probabilities, refuse_single_column
 from calib.data.interpret.label_values import decode_labels
@@ -27,6 +26,7 @@ from calib.data.interpret.reading import Upload, keep_rows, renormalise, shift_r
 from calib.data.interpret.roles import ROW_ROLES
 from calib.data.interpret.scale import decide_scale
 from calib.data.predictions import Predictions
+from calib.data.read.base import Array
 from calib.data.scales import LOGS, to_plain
 from calib.numerics import LARGEST, Floats, Ints, blocks
 

@@ -12,8 +12,6 @@ from calib.canonical import IN_UNIT, Kind
 from calib.data.checks.agreement import MAX_CLASSES_FOR_ORDER, class_values, order_fix, order_in_words
 from calib.data.checks.report import InvalidUpload, Report, count, listed, row_numbers
 from calib.data.event import DID_NOT, HAPPENED
-from calib.data.formats.base import Allowance, Array
-from calib.data.formats.texts import OTHERS, book_texts, distinct
 from calib.data.interpret.direction import event_value
 from calib.data.interpret.evidence import IMPOSSIBLE, Column, mask_of, one_to_one, spelled
 from calib.data.interpret.families import Outputs
@@ -22,6 +20,7 @@ from calib.data.interpret.names import feature_column
 from calib.data.interpret.vocabulary import ANSWERS, CERTAIN, tokens
 from calib.data.limits import MAX_DISTINCT
 from calib.data.options import Choices
+from calib.data.read.base import OTHERS, Allowance, Array, book_texts, distinct
 from calib.numerics import Floats, Ints
 
 

@@ -14,8 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data.checks.report import InvalidUpload, Report, count, listed, shortened, verb
-from calib.data.formats.base import Allowance, Array, Contents
-from calib.data.formats.texts import book_texts
 from calib.data.interpret.array_roles import infer_arrays
 from calib.data.interpret.families import class_names
 from calib.data.interpret.kinds import with_left_out_class
@@ -27,6 +25,7 @@ from calib.data.interpret.verbal import words_as_numbers
 from calib.data.interpret.vocabulary import is_prediction
 from calib.data.limits import MAX_CLASSES, MAX_ROWS
 from calib.data.options import Choices, names_in
+from calib.data.read.base import Allowance, Array, Contents, book_texts
 from calib.numerics import Floats
 
 LONGEST_SHOWN = 80
@@ -102,6 +101,8 @@ def read_upload(contents: Contents, labels: Contents | None, report: Report) -> 
 def read_class_names(contents: Contents) -> tuple[str, ...] | None:
     """What the array that names the classes holds, in a file of arrays that has one."""
     name = first_named(contents.names, CLASS_NAMES, None) if not contents.tabular else None
+    if name is None and not contents.tabular and first_named(contents.names, LABELS, None) != "classes" in contents:
+        name = "classes"  # scikit-learn's classes_, beside labels of another name
     return None if name is None else tuple(map(str, read_any(contents, name).reshape(-1)[:MAX_CLASSES].tolist()))
 
 

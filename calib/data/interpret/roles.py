@@ -16,10 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data.checks.report import Report, count, row_numbers, verb
-from calib.data.formats.base import Allowance, Array
-from calib.data.formats.texts import book_texts, distinct
 from calib.data.interpret.label_values import is_missing
 from calib.data.limits import MAX_DISTINCT
+from calib.data.read.base import Allowance, Array, book_texts, distinct
 from calib.numerics import Floats
 
 Role = Literal[

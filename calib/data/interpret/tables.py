@@ -12,8 +12,6 @@ import numpy.typing as npt
 from calib.data.checks.agreement import auroc
 from calib.data.checks.report import InvalidUpload, Report, listed, shortened
 from calib.data.event import DID_NOT, Event
-from calib.data.formats.base import Contents
-from calib.data.formats.table import FIRST_ROWS
 from calib.data.interpret.beside import BY_ROW, column_roles, with_others
 from calib.data.interpret.direction import event_value
 from calib.data.interpret.evidence import Column, columns_of, mask_of, spelled
@@ -31,6 +29,8 @@ from calib.data.interpret.roles import ColumnRole, TableReading
 from calib.data.interpret.verbal import words_in_sample
 from calib.data.interpret.vocabulary import GENERAL, USUAL, tokens
 from calib.data.options import Choices, Columns
+from calib.data.read.base import Contents
+from calib.data.read.table import FIRST_ROWS
 from calib.numerics import Floats
 
 MOST_READINGS = 5

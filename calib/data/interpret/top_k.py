@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from calib.data.checks.report import InvalidUpload, Report, count, row_numbers
-from calib.data.formats.base import Allowance, Array, Contents
 from calib.data.interpret.names import CLASS_NAMES, LABELS, SPLIT, first_named
 from calib.data.interpret.pipeline import row_fields, rows_to_keep
 from calib.data.interpret.reading import check_there, infer_label
@@ -20,6 +19,7 @@ from calib.data.interpret.roles import ROW_ROLES
 from calib.data.limits import MAX_ROWS, MAX_TOP_K_CLASSES
 from calib.data.options import Choices
 from calib.data.predictions import Predictions, as_outputs
+from calib.data.read.base import Allowance, Array, Contents
 from calib.errors import CalibrationError
 from calib.numerics import Floats, Ints, logsumexp
 from calib.top_k import Bools, TopK

@@ -11,9 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data.checks.report import InvalidUpload, Report, listed
-from calib.data.formats.base import Allowance, Contents
-from calib.data.formats.detect import open_file, open_source
-from calib.data.formats.texts import book_texts
 from calib.data.interpret.array_roles import infer_arrays, infer_features
 from calib.data.interpret.evidence import spelled
 from calib.data.interpret.features import Features, as_features
@@ -23,6 +20,8 @@ from calib.data.interpret.tables import infer_columns
 from calib.data.limits import MAX_ROWS
 from calib.data.load import check_choices, findings_as_error, in_a_reader
 from calib.data.options import Choices, Source
+from calib.data.read.base import Allowance, Contents, book_texts
+from calib.data.read.files import open_file, open_source
 from calib.numerics import Floats
 
 LONGEST_NAME = 100

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from calib.data.checks.report import InvalidUpload, Report, shortened
-from calib.data.formats.base import Array, Contents
-from calib.data.formats.table import TableContents
 from calib.data.interpret.label_values import is_missing
 from calib.data.options import Choices
+from calib.data.read.base import Array, Contents
+from calib.data.read.table import Table, is_text, value_type
 from calib.numerics import Floats
 
 MOST_WORDS = 40
@@ -52,7 +52,7 @@ def words_as_numbers(contents: Contents, outputs: Any, report: Report) -> Floats
         For words that have no number yet; its fix is the proposal, where there is one for each word.
     """
     name = outputs if isinstance(outputs, str) else outputs[0] if len(outputs) == 1 else None
-    if name is None or not isinstance(contents, TableContents) or "string" not in contents.info(name).dtype:
+    if name is None or not isinstance(contents, Table) or not is_text(value_type(contents.schema.field(name).type)):
         return None
     given = {} if report.choices.verbal is None else read_given(report.choices.verbal)
     different = contents.column(name).unique()

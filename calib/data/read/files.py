@@ -6,26 +6,24 @@ The ending of its name decides only what the bytes leave open.
 from __future__ import annotations
 
 import codecs
+import gzip
 import io
 import json
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path, PurePath
-from typing import BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, cast
 
 from calib.data.checks.report import InvalidUpload, Report, shortened
-from calib.data.formats.archives import open_zip, unpacked
-from calib.data.formats.arrow import open_arrow
-from calib.data.formats.base import Allowance, Contents, reading
-from calib.data.formats.dialect import infer_encoding
-from calib.data.formats.frames import in_memory, open_memory
-from calib.data.formats.hdf5 import SIGNATURE, Hdf5Contents, superblock_start
-from calib.data.formats.json import open_json
-from calib.data.formats.numpy import NpyContents, NpzContents
-from calib.data.formats.parquet import open_parquet
-from calib.data.formats.spreadsheet import open_spreadsheet
-from calib.data.formats.text import open_text
-from calib.data.limits import MAX_UPLOAD
+from calib.data.limits import MAX_TEXT, MAX_UPLOAD, megabytes
 from calib.data.options import Source
+from calib.data.read.arrays import SIGNATURE, is_hdf5, open_arrays, open_hdf5, open_npy, open_npz, open_zip
+from calib.data.read.base import Allowance, Contents, reading
+from calib.data.read.columnar import is_pandas, open_arrow, open_frame, open_parquet
+from calib.data.read.dialect import as_text, infer_encoding, marked_encoding
+from calib.data.read.excel import open_spreadsheet
+from calib.data.read.records import open_json, open_records
+from calib.data.read.text import open_text
 from calib.errors import reason
 from calib.formatting import one_line
 
@@ -75,14 +73,14 @@ def sniff(name: str, file: BinaryIO) -> Format:
         return sniff_zip(name, file)
     if head.startswith(b"\x93NUMPY"):
         return "npy"
-    if head.startswith(SIGNATURE):
-        return "hdf5"
     if head.startswith(b"PAR1"):
         return "parquet"
     if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
         return "arrow"
+    if head.startswith(SIGNATURE):
+        return "hdf5"
     refuse_pickles(name, head)
-    if superblock_start(file) is not None:  # a user block may begin with anything
+    if is_hdf5(file):  # a user block may begin with anything
         return "hdf5"
     refuse_others(name, head)
     return "json" if is_json(head) else "text"
@@ -90,12 +88,12 @@ def sniff(name: str, file: BinaryIO) -> Format:
 
 def is_json(head: bytes) -> bool:
     """Whether the first character opens an object or a list, in any encoding that text may have."""
-    start = head.decode(infer_encoding(head), "replace").removeprefix("\ufeff").lstrip()
+    start = head.decode(marked_encoding(head), "replace").removeprefix("\ufeff").lstrip()
     return start.startswith(("{", "["))
 
 
 def refuse_texts(name: str, head: bytes) -> None:
-    """Refuse what stands in for the file: a pointer to it, or the page it could have been fetched from."""
+    """Refuse a pointer to the file, the page it could have been fetched from, and tables of Weka."""
     if head.startswith(b"version https://git-lfs"):
         size = next((int(w) for w in head.split() if w.isdigit()), 0)
         raise InvalidUpload(
@@ -109,6 +107,12 @@ def refuse_texts(name: str, head: bytes) -> None:
             "html",
             f"{name} is a web page (HTML), not data; a download link that needs a login usually causes it.",
             "Open the link in a browser, download the raw file and upload that.",
+        )
+    if any(line.startswith(b"@relation") for line in map(bytes.strip, start.splitlines())):
+        raise InvalidUpload(
+            "unknown_format",
+            f"{name} is an ARFF file of Weka, which is not read.",
+            "Save it as csv, in Weka's Explorer by Save and the type csv.",
         )
 
 
@@ -153,7 +157,7 @@ def refuse_others(name: str, head: bytes) -> None:
     for signature, kind in OTHERS.items():
         if start.startswith(signature):
             raise InvalidUpload("unknown_format", f"{name} is {kind}, which is not read.", SAVE_CSV)
-    wide = infer_encoding(head).startswith("utf-16")
+    wide = marked_encoding(head).startswith("utf-16")
     control = sum(head.count(byte) for byte in range(1, 9))
     if (0 in head and not wide) or control > len(head) // 20:
         raise InvalidUpload(
@@ -185,8 +189,9 @@ def sniff_zip(name: str, file: BinaryIO) -> Format:
 
 def sniff_gzip(name: str, file: BinaryIO) -> Format:
     """Look at the first bytes inside; only text tables and JSON are read from gzip."""
+    file.seek(0)
     with reading(name):
-        head = unpacked(file).read(HEAD)
+        head = gzip.GzipFile(fileobj=file).read(HEAD)
     inner = PurePath(name).stem
     if not head:
         raise InvalidUpload("empty", f"{name} unpacks to 0 bytes.", "Check that saving it ended, and upload it again.")
@@ -207,8 +212,15 @@ def ending_is_right(name: str, found: Format) -> bool:
     return ending not in known or ending in ENDINGS[found]
 
 
+CHUNK = 2**24
 LONGEST_NAME = 120
 """Characters of a file's name in a sentence; an upload may have any name."""
+
+
+def in_memory(source: Any) -> bool:
+    """Whether a source is a table or a dictionary of arrays in memory and not a file."""
+    rows = isinstance(source, list) and all(isinstance(row, dict) for row in source)
+    return isinstance(source, Mapping) or rows or is_pandas(source) or hasattr(source, "__arrow_c_stream__")
 
 
 def open_source(source: Source, allowance: Allowance, report: Report, stack: ExitStack) -> Contents:
@@ -219,25 +231,23 @@ def open_source(source: Source, allowance: Allowance, report: Report, stack: Exi
     stack : closes what is opened here; a file that was handed in stays open.
     """
     contents: Contents
-    if in_memory(source):
-        contents = open_memory(source, allowance, report.choices)
+    if isinstance(source, Mapping):
+        contents = open_arrays(source, allowance)
+    elif in_memory(source) and isinstance(source, list):
+        contents = open_records(source, allowance, report.choices)
+    elif in_memory(source):
+        contents = open_frame(source, allowance, bool(report.choices.drop_bad_rows))
     else:
-        contents = recognised(source, allowance, report, stack)
+        name, file = open_file(source, stack)
+        size = file.seek(0, io.SEEK_END)
+        check_upload(size, name)
+        found = sniff(name, file)
+        if not ending_is_right(name, found):
+            report.info("ending", f"{name} holds {found} by its content, whatever its name says; read as that.")
+        contents = contents_of(found, name, file, size, allowance, report)
     for finding in contents.findings:
         report.add(finding)
     return contents
-
-
-def recognised(source: Source, allowance: Allowance, report: Report, stack: ExitStack) -> Contents:
-    """A file by the reader of its format."""
-    name, file = open_file(source, stack)
-    size = file.seek(0, io.SEEK_END)
-    check_upload(size, name)
-    found = sniff(name, file)
-    if not ending_is_right(name, found):
-        report.info("ending", f"{name} holds {found} by its content, whatever its name says; read as that.")
-    file.seek(0)
-    return contents_of(found, name, file, size, allowance, report)
 
 
 def check_upload(size: int, name: str) -> None:
@@ -295,19 +305,37 @@ def shown_name(path: str | Path) -> str:
 
 def contents_of(found: str, name: str, file: BinaryIO, size: int, allowance: Allowance, report: Report) -> Contents:
     """The reader of one format; each loads pyarrow, h5py or openpyxl only where it needs it."""
-    drop, packed = bool(report.choices.drop_bad_rows), found.startswith("gzipped")
+    file.seek(0)
+    drop = bool(report.choices.drop_bad_rows)
     if found == "npz":
-        return NpzContents(name, file, allowance)
+        return open_npz(name, file, allowance)
     if found == "npy":
-        return NpyContents(name, file, size, allowance)
+        return open_npy(name, file, size, allowance)
     if found == "hdf5":
-        return Hdf5Contents(name, file, size, allowance)
+        return open_hdf5(name, file, allowance)
     if found == "parquet":
         return open_parquet(name, file, allowance, drop)
     if found == "arrow":
-        return open_arrow(name, file, size, allowance, drop)
+        return open_arrow(name, file, allowance, drop)
     if found == "xlsx":
         return open_spreadsheet(name, file, allowance, report)
-    if found in ("json", "gzipped json"):
-        return open_json(name, file, packed, allowance, report.choices)
-    return open_text(name, file, packed, allowance, report.choices)
+    content = content_of(name, file, found.startswith("gzipped"))
+    if found.endswith("json"):
+        return open_json(name, as_text(content, infer_encoding(content), name), allowance, report.choices)
+    return open_text(name, content, allowance, report.choices)
+
+
+def content_of(name: str, file: BinaryIO, gzipped: bool) -> bytes:
+    """The bytes of a text, unpacked, if they are not more than :data:`MAX_TEXT`."""
+    source = cast(BinaryIO, gzip.GzipFile(fileobj=file)) if gzipped else file
+    content = bytearray()
+    with reading(name):
+        while chunk := source.read(CHUNK):
+            content += chunk
+            if len(content) > MAX_TEXT:
+                raise InvalidUpload(
+                    "too_large",
+                    f"The text of {name} has more than {megabytes(MAX_TEXT)}.",
+                    "Save it as npz or Parquet with float32 columns, or fewer rows: 20,000 are plenty to calibrate.",
+                )
+    return bytes(content)

@@ -9,16 +9,20 @@ import codecs
 import csv
 import re
 from dataclasses import dataclass
+from itertools import islice
 from statistics import mode
 
 from calib.data.checks.report import InvalidUpload, count, shortened
-from calib.data.formats.cells import EMPTY, FRACTION, WRITTEN, Sign, decimal_sign
 from calib.data.interpret.names import LABELS, canonical
 from calib.data.options import Choices
+from calib.data.read.numerals import EMPTY, FRACTION, WRITTEN, Sign, decimal_sign
 from calib.errors import Finding
 
 DELIMITERS = ("\t", ";", "|", ",", " ")
 """In the order they are tried: a comma may also be a decimal comma, a blank may also stand in a name."""
+
+ALIGNED = "  "
+"""What stands in the place of a delimiter where columns are aligned by one blank or several."""
 
 COMMENTS = ("#", "%", "//")
 SEPARATOR = re.compile(r'"?sep=(.)"?', re.I)
@@ -32,6 +36,7 @@ BELOW = re.compile(r"\(.*[^\W\d_].*\)|\d+ (rows?|records?|zeilen?|lignes?|filas?
 
 LISTED = re.compile(r"(DenseVector\()?[\[{(].*[\]})]|[-+\d.,eE]{1,30}(?:[\s;|]{1,3}[-+\d.,eE]{1,30})+", re.DOTALL)
 NUMBER = re.compile(rf"{WRITTEN}|{EMPTY}|{FRACTION}|^[-+]?inf(?:inity)?$", re.I)
+SAMPLE = 2**20
 SAMPLE_LINES = 100
 MAX_ABOVE = 50
 """Lines that may stand above a table."""
@@ -49,7 +54,6 @@ class Dialect:
     above : the lines above the table that say nothing of its columns.
     """
 
-    encoding: str
     delimiter: str
     decimal: Sign
     certain: bool
@@ -76,21 +80,14 @@ class Line:
 
     @property
     def filled(self) -> int:
-        """Cells up to the last one that is not empty."""
-        return next((n for n in range(len(self.cells), 0, -1) if self.cells[n - 1].strip()), 0)
+        """Cells that are not empty."""
+        return sum(bool(cell.strip()) for cell in self.cells)
 
 
-def infer_dialect(sample: bytes, encoding: str, complete: bool, choices: Choices, file: str) -> Dialect:
-    """Infer how a table is written from its first lines.
-
-    Parameters
-    ----------
-    sample : the first bytes of the file.
-    encoding : how they are encoded.
-    complete : whether the sample is the whole file, so that its last line is whole too.
-    """
-    texts = re.split(r"\r\n|\n|\r", decoded(sample, encoding, complete, file))
-    if not complete:
+def infer_dialect(content: bytes, encoding: str, choices: Choices, file: str) -> Dialect:
+    """Infer how a table is written from its first lines."""
+    texts = re.split(r"\r\n|\n|\r", as_text(content[:SAMPLE], encoding, file))
+    if len(content) > SAMPLE:
         texts = texts[:-1]
     numbered = [(number, text) for number, text in enumerate(texts) if text.strip()][: SAMPLE_LINES + MAX_ABOVE + 1]
     if not numbered:
@@ -98,10 +95,10 @@ def infer_dialect(sample: bytes, encoding: str, complete: bool, choices: Choices
             "no_rows", f"{file} holds no whole line of text.", "Save one row per line, with a delimiter between cells."
         )
     told = SEPARATOR.fullmatch(numbered[0][1].strip())
-    delimiter = choices.delimiter or (told[1] if told else infer_delimiter([text for _, text in numbered]))
-    if len(delimiter) != 1 or delimiter in '"\r\n':
+    delimiter = choices.delimiter or (told[1] if told else infer_delimiter([text for _, text in numbered], file))
+    if (len(delimiter) != 1 or delimiter in '"\r\n') and delimiter != ALIGNED:
         raise InvalidUpload("delimiter", f"The delimiter {delimiter!r} is not one character.", "Choose one, such as ;")
-    lines = [Line(number, text, next(csv.reader([text], delimiter=delimiter), [""])) for number, text in numbered]
+    lines = [Line(number, text, cells_of(text, delimiter)) for number, text in numbered]
     n_above = lines_above(lines, bool(told))
     above, lines = lines[:n_above], lines[n_above:]
     lines = [line for j, line in enumerate(lines) if j != 1 or not RULE.fullmatch(line.text)]
@@ -115,28 +112,72 @@ def infer_dialect(sample: bytes, encoding: str, complete: bool, choices: Choices
     header = bool(commented) or (named if choices.header is None else choices.header)
     names = column_names(rows, header)
     skipped = lines[1].number if header and len(lines) > 1 else lines[0].number + header
-    return Dialect(encoding, delimiter, decimal, certain, header, names, skipped, tuple(line.text for line in above))
+    return Dialect(delimiter, decimal, certain, header, names, skipped, tuple(line.text for line in above))
 
 
-def infer_encoding(sample: bytes) -> str:
-    """From the byte order mark, or from the zero bytes that two-byte encodings put beside Latin letters."""
-    if sample.startswith(codecs.BOM_UTF8):
-        return "utf-8"
-    if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+def cells_of(text: str, delimiter: str) -> list[str]:
+    """The cells of one line."""
+    return text.split() if delimiter == ALIGNED else next(csv.reader([text], delimiter=delimiter), [""])
+
+
+# Encodings.
+
+
+def marked_encoding(head: bytes) -> str:
+    """UTF-16 by its mark, or by the zero bytes that it puts beside Latin letters; else UTF-8."""
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
-    even, odd = sample[0::2].count(0), sample[1::2].count(0)
-    if not even and odd > len(sample) // 6:
+    even, odd = head[0::2].count(0), head[1::2].count(0)
+    if not even and odd > len(head) // 6:
         return "utf-16-le"
-    if not odd and even > len(sample) // 6:
+    if not odd and even > len(head) // 6:
         return "utf-16-be"
     return "utf-8"
 
 
-def decoded(sample: bytes, encoding: str, complete: bool, file: str) -> str:
-    """The sample as text; bytes that the encoding does not know are replaced, since another may be tried."""
+SPECIAL = re.compile(rb"[\x80-\xff][^\r\n]*")
+ACCENT = re.compile(rb"(?<![\x80-\xff])[\xc0-\xff](?![\x80-\xff])")
+MOST_LINES = 1000
+"""Lines with special letters that are looked at for their encoding."""
+
+
+def infer_encoding(content: bytes) -> str:
+    """UTF-8 or UTF-16, or else what the letters that are not ASCII say.
+
+    It is the code page of Windows in Western Europe where most of these letters stand alone among plain ones, as
+    accents do. Otherwise charset-normalizer tells Japanese, Chinese, Korean, Cyrillic and others apart.
+    """
+    marked = marked_encoding(content[:SAMPLE])
+    if marked != "utf-8" or content.isascii() or is_encoded(content, "utf-8"):
+        return marked
+    special = b"\n".join(found[0] for found in islice(SPECIAL.finditer(content), MOST_LINES))
+    n_letters = sum(special.count(letter) for letter in range(0x80, 0x100))
+    guess = "cp1252" if 2 * len(ACCENT.findall(special)) > n_letters else guessed(special)
+    return next((encoding for encoding in (guess, "cp1252") if is_encoded(content, encoding)), "latin-1")
+
+
+def guessed(text: bytes) -> str:
+    """The encoding that charset-normalizer finds likeliest."""
+    from charset_normalizer import from_bytes
+
+    found = from_bytes(text).best()
+    return "latin-1" if found is None else found.encoding
+
+
+def is_encoded(content: bytes, encoding: str) -> bool:
+    """Whether bytes are text in an encoding."""
+    try:
+        codecs.decode(content, encoding)
+    except UnicodeError:
+        return False
+    return True
+
+
+def as_text(content: bytes, encoding: str, file: str) -> str:
+    """Bytes as text; those that the encoding does not know are replaced."""
     try:
         "".encode(encoding)  # some of Python's codecs unpack or transform bytes; they are no text encodings
-        text = codecs.getincrementaldecoder(encoding)("replace").decode(sample, final=complete)
+        text = content.decode(encoding, "replace")
     except (LookupError, UnicodeError) as error:
         raise InvalidUpload(
             "encoding",
@@ -146,7 +187,10 @@ def decoded(sample: bytes, encoding: str, complete: bool, file: str) -> str:
     return text.removeprefix("\ufeff")
 
 
-def infer_delimiter(lines: list[str]) -> str:
+# Signs.
+
+
+def infer_delimiter(lines: list[str], file: str) -> str:
     """The first candidate that splits most lines into the same number of cells, at least two.
 
     One that splits the first line so too goes before others: a semicolon may also stand between numbers in a cell.
@@ -158,6 +202,17 @@ def infer_delimiter(lines: list[str]) -> str:
         usual = mode(widths)
         if usual > 1 and widths.count(usual) > len(widths) / 2:
             found.append((not usual - 1 <= widths[0] <= usual, delimiter))
+    aligned = [len(line.split()) for line in lines]
+    if not found or found[0][1] == " ":
+        if mode(aligned) > 1 and aligned.count(mode(aligned)) > len(lines) / 2 and any(ALIGNED in s for s in lines):
+            return ALIGNED
+        ends = {len(line.rstrip()) for line in lines}
+        if not found and len(lines) > 3 and len(ends) <= 2 and all(ALIGNED in line for line in lines):
+            raise InvalidUpload(
+                "fixed_width",
+                f"The columns of {file} have fixed widths and no delimiter between them.",
+                "Save it as csv; in Python, pandas.read_fwf reads it.",
+            )
     return min(found, key=lambda item: item[0], default=(False, ","))[1]
 
 
@@ -178,28 +233,6 @@ def choose_decimal(cells: list[str], delimiter: str, chosen: str | None) -> tupl
     return ("," if unclear and delimiter != "," else "."), False
 
 
-def lines_above(lines: list[Line], told: bool) -> int:
-    """How many lines stand above the table: comments, and lines with at most half as many filled cells as its rows."""
-    width = mode(len(line.cells) for line in lines)
-    n = int(told)
-    for line in lines[n : min(MAX_ABOVE, len(lines) - 1)]:
-        comment = line.text.lstrip().startswith(COMMENTS) and not is_row(line, width)
-        if not comment and 2 * line.filled > width:
-            break
-        n += 1
-    rest = [line.cells for line in lines[n:]]
-    # A first row whose cells are mostly empty is a row, unless a header stands below it.
-    if n and not any(line.text.lstrip().startswith(COMMENTS) for line in lines[:n]) and not told:
-        shorter = any(len(line.cells) != width for line in lines[:n])
-        return n if shorter or infer_header(rest) else 0
-    return n
-
-
-def is_row(line: Line, width: int) -> bool:
-    """Whether a line that begins like a comment is a row of the table: as many cells, some of them numbers."""
-    return len(line.cells) == width > 1 and any(cell.strip() and is_number(cell) for cell in line.cells)
-
-
 def is_number(cell: str) -> bool:
     """Whether a cell holds a number or nothing."""
     return NUMBER.match(cell.strip()) is not None
@@ -210,13 +243,47 @@ def is_listed(cell: str) -> bool:
     return LISTED.fullmatch(cell.strip()) is not None
 
 
+# Lines.
+
+
+def lines_above(lines: list[Line], told: bool) -> int:
+    """How many lines stand above the table.
+
+    Comments, lines with at most half as many filled cells as the rows have, and lines with gaps right above a header
+    without any, as merged cells leave them.
+    """
+    width = mode(len(line.cells) for line in lines)
+    n = int(told)
+    for line in lines[n : min(MAX_ABOVE, len(lines) - 1)]:
+        comment = line.text.lstrip().startswith(COMMENTS) and not is_row(line, width)
+        if not comment and 2 * line.filled > width:
+            break
+        n += 1
+    commented = any(line.text.lstrip().startswith(COMMENTS) for line in lines[:n])
+    shorter = any(len(line.cells) != width for line in lines[:n])
+    if n and not (commented or told or shorter or infer_header([line.cells for line in lines[n:]])):
+        n = 0  # a first row whose cells are mostly empty is a row, unless a header stands below it
+    merged = len(lines) > n + 2 and lines[n].filled < lines[n + 1].filled == width
+    return n + 1 if merged and is_header(lines[n + 1].cells, lines[n + 2].cells) else n
+
+
+def is_header(first: list[str], below: list[str]) -> bool:
+    """Whether a line is all text and the next one holds numbers."""
+    return not any(map(is_number, first)) and any(cell.strip() and is_number(cell) for cell in below)
+
+
+def is_row(line: Line, width: int) -> bool:
+    """Whether a line that begins like a comment is a row of the table: as many cells, some of them numbers."""
+    return len(line.cells) == width > 1 and any(cell.strip() and is_number(cell) for cell in line.cells)
+
+
 def header_in_comment(line: Line, rows: list[list[str]], delimiter: str) -> list[str]:
     """The names in a comment right above the rows, as numpy.savetxt writes them; empty where it holds none."""
     text = line.text.strip()
     mark = next((mark for mark in COMMENTS if text.startswith(mark)), None)
     if mark is None:
         return []
-    cells = next(csv.reader([text.removeprefix(mark).strip()], delimiter=delimiter), [])
+    cells = cells_of(text.removeprefix(mark).strip(), delimiter)
     fits = len(cells) == mode(map(len, rows)) > 1 and all(cell.strip() for cell in cells)
     return cells if fits and not any(map(is_number, cells)) else []
 

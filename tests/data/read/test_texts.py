@@ -9,9 +9,9 @@ import pytest
 
 from calib.data import inspect
 from calib.data.checks.report import InvalidUpload
-from calib.data.formats.base import Allowance
-from calib.data.formats.texts import decoded, distinct, text_array
 from calib.data.limits import MAX_CLASSES, MAX_LETTERS
+from calib.data.read.arrays import plain_text
+from calib.data.read.base import Allowance, distinct, text_array
 from tests.data.conftest import npz_bytes
 
 
@@ -79,7 +79,7 @@ def test_different_values_are_those_of_numpy(kind):
 
 def test_bytes_are_read_as_utf8():
     texts = np.array([[b"cat", "né".encode()], [b"\xff", b""]], dtype="S90")
-    read = decoded(texts, "labels", Allowance())
+    read = plain_text(texts)
     assert read.tolist() == [["cat", "né"], ["\ufffd", ""]] and read.dtype == "<U3"
     data = inspect(packed(labels=np.array(["é".encode(), b"b"] * 30), class_names=np.array(["é".encode(), b"b"])))
     assert data.predictions.class_names == ("é", "b")

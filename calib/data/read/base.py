@@ -1,18 +1,19 @@
-"""The interface of a reader, and the memory that one upload may take."""
+"""What all readers share: the memory that one upload may take, the list of what a file holds, and errors in words."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from calib.data.checks.report import InvalidUpload
-from calib.data.limits import MAX_BYTES, megabytes
+from calib.data.limits import MAX_BYTES, MAX_LETTERS, MAX_ROWS, MAX_TEXTS, megabytes
 from calib.errors import Finding, missing_package, reason
+from calib.numerics import blocks
 
 Array = npt.NDArray[Any]
 
@@ -33,16 +34,13 @@ class Allowance:
             If they are not left; nothing has been allocated then.
         """
         if nbytes > self.left:
-            raise self._exceeded(nbytes, what)
+            spent = "" if self.left == self.size else f", of which {megabytes(self.size - self.left)} are taken"
+            raise InvalidUpload(
+                "too_large",
+                f"{what} would take {megabytes(nbytes)} of memory; at most {megabytes(self.size)} are allowed{spent}.",
+                "Save float32 and only the arrays that are needed, or fewer rows: 20,000 are plenty to calibrate.",
+            )
         self.left -= nbytes
-
-    def _exceeded(self, nbytes: int, what: str) -> InvalidUpload:
-        spent = "" if self.left == self.size else f", of which {megabytes(self.size - self.left)} are taken"
-        return InvalidUpload(
-            "too_large",
-            f"{what} would take {megabytes(nbytes)} of memory; at most {megabytes(self.size)} are allowed{spent}.",
-            "Save float32 and only the arrays that are needed, or fewer rows: 20,000 are plenty to calibrate.",
-        )
 
 
 @dataclass(frozen=True)
@@ -55,8 +53,8 @@ class ArrayInfo:
     file: str = ""
 
 
-class Contents(ABC):
-    """An open file whose arrays are listed but not yet read.
+class Contents:
+    """An open file whose arrays are listed but not yet read: :class:`Arrays` or a :class:`Table`.
 
     Attributes
     ----------
@@ -78,7 +76,7 @@ class Contents(ABC):
         self.allowance = allowance
         self.format_choices: dict[str, Any] = {}
         self.findings: list[Finding] = []
-        self._infos = {array.name: array for array in reversed(arrays)}  # of two of one name, the first
+        self._infos = {array.name: array for array in arrays}
 
     def __contains__(self, name: object) -> bool:
         """Whether the file holds an array of this name."""
@@ -88,9 +86,9 @@ class Contents(ABC):
         """Shape and dtype of one array."""
         return self._infos[name]
 
-    @abstractmethod
     def read(self, name: str) -> Array:
         """One array; raises InvalidUpload if it cannot be read safely."""
+        raise NotImplementedError
 
     def read_matrix(self, name: str) -> Array:
         """One array of rows with several numbers each; in a table a column of lists."""
@@ -113,8 +111,8 @@ class Contents(ABC):
 def reading(what: str) -> Iterator[None]:
     """Turn any exception of a library on a broken file into InvalidUpload.
 
-    The parsers of zip, HDF5, Parquet and CSV raise dozens of types on hostile bytes, so all are caught here,
-    and nowhere else.
+    The parsers of zip, HDF5, Parquet and CSV raise dozens of types on broken bytes, so all are caught here, and nowhere
+    else.
     """
     try:
         yield
@@ -142,3 +140,56 @@ def missing_packages() -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         raise InvalidUpload("missing_package", missing_package(error)) from error
+
+
+OTHERS = "Choose another array or column, or save short names."
+
+
+def book_texts(n: int, letters: int, what: str, allowance: Allowance) -> None:
+    """Book an array of ``n`` texts, each of which takes four bytes for each of the ``letters`` of the longest.
+
+    Raises
+    ------
+    InvalidUpload
+        If there are too many, or they are too long; nothing has been allocated then.
+    """
+    Allowance(MAX_TEXTS).take(4 * letters * n, what)
+    if letters > MAX_LETTERS or n > MAX_ROWS:
+        raise InvalidUpload(
+            "too_large",
+            f"{what} holds {n:,} texts of up to {letters:,} letters; at most {MAX_ROWS:,} of {MAX_LETTERS:,} are read.",
+            OTHERS,
+        )
+    allowance.take(4 * letters * n, what)
+
+
+def text_array(values: list[str], what: str, allowance: Allowance) -> Array:
+    """Strings as an array."""
+    longest = max(map(len, values), default=0)
+    book_texts(len(values), longest, what, allowance)
+    return np.array(values, dtype=f"<U{max(longest, 1)}")
+
+
+AT_ONCE = 2**15
+"""Texts that are Python objects at the same time."""
+
+
+def distinct(values: Array, most: int) -> tuple[Array, npt.NDArray[np.intp]] | None:
+    """The different values in order, and which of them each item is; None where more than ``most`` differ.
+
+    Texts are taken in blocks, so that no more than these are sorted.
+    """
+    values = values.reshape(-1)
+    if values.dtype.kind != "U":
+        found = np.unique(values)
+        return None if len(found) > most else (found, np.searchsorted(found, values))
+    numbers: dict[str, int] = {}
+    places = np.empty(len(values), dtype=np.intp)
+    for rows in blocks(len(values), entries=AT_ONCE):
+        here, positions = np.unique(values[rows], return_inverse=True)
+        own = np.array([numbers.setdefault(text, len(numbers)) for text in here.tolist()], dtype=np.intp)
+        if len(numbers) > most:
+            return None
+        places[rows] = own[positions.reshape(-1)]
+    found, order = np.unique(np.array([*numbers], dtype=values.dtype), return_inverse=True)
+    return found, order.reshape(-1)[places]

@@ -1,18 +1,15 @@
-"""What an HDF5 file may cost: chunks by number and size, texts by their bytes, types without a look at their fields."""
+"""HDF5 files: user blocks, texts of any form, and types that are neither numbers nor text."""
 
 from __future__ import annotations
 
 import io
-import zlib
 
 import h5py
 import numpy as np
 import pytest
 
 from calib.data import inspect
-from calib.data.formats.base import Allowance
-from calib.data.formats.hdf5 import LONGEST_STRING, SIGNATURE, check_chunks, longest_string
-from calib.data.limits import MAX_CHUNKS
+from calib.data.read.arrays import SIGNATURE
 
 
 def hdf5(fill=lambda file: None, **options):
@@ -25,49 +22,6 @@ def hdf5(fill=lambda file: None, **options):
         if "labels" not in file:
             file["labels"] = np.arange(len(file["logits"])) % 2
     return "a.h5", buffer.getvalue()
-
-
-def many_chunks(file):
-    file.create_dataset("logits", (MAX_CHUNKS // 10, 11), "f8", chunks=(1, 1))
-
-
-def padded_chunks(file):
-    """Chunks that reach far beyond the array."""
-    file.create_dataset("logits", (200, 2), "f8", chunks=(1, 10**6), maxshape=(None, None))
-
-
-def long_texts(file):
-    labels = file.create_dataset("labels", (300,), "S10000000", chunks=(1,), compression="gzip")
-    labels[0] = b"a"
-
-
-def growing_chunk(file):
-    """One that says that it holds ten rows, and unpacks to 80 MB."""
-    packer = zlib.compressobj(1)
-    packed = b"".join(packer.compress(bytes(2**24)) for _ in range(5)) + packer.flush()
-    logits = file.create_dataset("logits", (10, 4), "f8", chunks=(10, 4), compression="gzip")
-    logits.id.write_direct_chunk((0, 0), packed)
-
-
-def long_string(file):
-    labels = file.create_dataset("labels", (300,), h5py.string_dtype())
-    labels[:] = "a"
-    labels[0] = "a" * (LONGEST_STRING + 1)
-
-
-@pytest.mark.parametrize(
-    ("fill", "said"),
-    [
-        (many_chunks, "110,000 chunks"),
-        (padded_chunks, "The 200 chunks of logits in a.h5 would take 1,600 MB"),
-        (long_texts, "The 300 chunks of labels in a.h5 would take 3,000 MB"),
-        (growing_chunk, "A chunk of logits in a.h5"),
-        (long_string, "67,1"),
-    ],
-)
-def test_is_refused_before_it_is_read(fill, said):
-    error = inspect(hdf5(fill)).findings[0]
-    assert (error.level, error.code) == ("error", "too_large") and said in error.message
 
 
 @pytest.mark.parametrize("size", [512, 1024, 2048, 4096, 2**16])
@@ -101,33 +55,12 @@ def test_small_chunks_that_are_few_are_read():
     np.testing.assert_array_equal(data.logits, logits)
 
 
-def test_chunks_that_lie_upon_each_other_are_damage():
-    name, content = hdf5(lambda file: file.create_dataset("logits", data=np.zeros((300, 2)), chunks=(10, 2)))
-    with h5py.File(io.BytesIO(content)) as file:
-        check_chunks(file["logits"], name, 4800, Allowance())
-        with pytest.raises(EOFError, match="4,799 bytes"):
-            check_chunks(file["logits"], name, 4799, Allowance())
-
-
 @pytest.mark.parametrize("dtype", ["S9", h5py.string_dtype()], ids=["fixed", "any"])
 def test_texts_of_any_form_are_read(dtype):
     names = np.array(["né".encode(), b"cat", b"dog"] * 100)
     texts = names if dtype == "S9" else np.char.decode(names, "utf-8").astype(object)
     found = inspect(hdf5(lambda file: file.create_dataset("labels", data=texts, dtype=dtype, chunks=(7,))))
     assert "3 different labels (cat, dog, né)" in found.findings[0].message
-
-
-@pytest.mark.parametrize("letters", [3, 5_000, 2_000_000])
-def test_the_heap_says_how_long_strings_may_be(letters):
-    _, content = hdf5(lambda file: file.create_dataset("labels", data=["a" * letters] * 3))
-    found = longest_string(io.BytesIO(content), len(content))
-    assert letters <= found <= 5 * letters + 5_000
-
-
-def test_a_piece_of_the_heap_is_found_across_blocks():
-    for start in range(2**20 - 20, 2**20 + 2):
-        content = bytes(start) + b"GCOL\x01\0\0\0" + (70_000).to_bytes(8, "little") + bytes(80_000)
-        assert longest_string(io.BytesIO(content), len(content)) == 70_000
 
 
 @pytest.mark.parametrize(

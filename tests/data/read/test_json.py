@@ -17,8 +17,7 @@ import pytest
 from scipy.special import softmax
 
 from calib.data import Choices, Inspection, inspect
-from calib.data.formats import json as reader
-from calib.data.formats import records
+from calib.data.read import files, records
 from tests.data.conftest import cases, simulated, the
 
 LOGITS, LABELS = simulated(n=240, n_classes=3)
@@ -76,9 +75,8 @@ def test_utf16_and_gzip_are_read():
     check_read(read(gzip.compress(lines(BY_NAME).encode()), "outputs.jsonl.gz"), NAMES)
 
 
-def test_entries_go_on_beyond_what_is_read_at_once(monkeypatch):
-    monkeypatch.setattr(reader, "CHUNK", 7)
-    monkeypatch.setattr(records, "CHUNK", 11)
+def test_rows_are_taken_together_whatever_is_read_at_once(monkeypatch):
+    monkeypatch.setattr(records, "AT_ONCE", 11)
     check_read(read(json.dumps(BY_NUMBER, indent=1)))
     labels = json.dumps(LABELS.tolist()).encode()  # numbers may be cut in two
     found = inspect(("p.json", json.dumps(PROBS.tolist()).encode()), labels=("y.json", labels))
@@ -86,7 +84,7 @@ def test_entries_go_on_beyond_what_is_read_at_once(monkeypatch):
 
 
 def test_a_value_that_only_some_rows_have_is_missing_elsewhere(monkeypatch):
-    monkeypatch.setattr(records, "CHUNK", 50)
+    monkeypatch.setattr(records, "AT_ONCE", 50)
     rows = [{**row, **({"group": "late"} if i > 120 else {})} for i, row in enumerate(BY_NUMBER)]
     found = read(lines(rows))
     check_read(found)
@@ -95,7 +93,7 @@ def test_a_value_that_only_some_rows_have_is_missing_elsewhere(monkeypatch):
 
 
 def test_whole_numbers_become_numbers_where_a_later_row_has_decimals(monkeypatch):
-    monkeypatch.setattr(records, "CHUNK", 10)
+    monkeypatch.setattr(records, "AT_ONCE", 10)
     score = [0] * 100 + [0.5] * 100
     found = read(lines({"score": s, "label": i % 2} for i, s in enumerate(score)))
     assert found.predictions is not None
@@ -251,12 +249,10 @@ def test_halves_of_characters_and_huge_numbers_are_text():
     check_read(read(lines(rows)))
 
 
-@cases("limit, where", [("text", "MAX_TEXT", reader), ("entry", "MAX_RECORD", reader), ("cells", "MAX_TEXT", records)])
-def test_sizes_are_bounded(monkeypatch, limit, where):
-    monkeypatch.setattr(where, limit, 3000)
-    monkeypatch.setattr(reader, "CHUNK", 1000)
-    text = json.dumps({"p": PROBS.tolist()}) if limit == "MAX_RECORD" else lines(BY_NUMBER)
-    assert the(read(text), "too_large").action
+@pytest.mark.parametrize("where", [files, records], ids=["text", "cells"])
+def test_sizes_are_bounded(monkeypatch, where):
+    monkeypatch.setattr(where, "MAX_TEXT", 3000)
+    assert the(read(lines(BY_NUMBER)), "too_large").action
 
 
 def test_keys_that_change_in_every_row_take_no_memory():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calib.data import Choices, Inspection, inspect
-from calib.data.formats.cells import CERTAIN, EITHER, WRITTEN
+from calib.data.read.numerals import CERTAIN, EITHER, WRITTEN
 from tests.data.conftest import cases, simulated, the
 
 LOGITS, LABELS = simulated(n=240, n_classes=3)
@@ -75,6 +75,48 @@ def test_tables_are_read_however_they_are_written(text):
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
 def test_encodings_are_recognised(encoding):
     check_read(read(table(";", comma), encoding))
+
+
+LETTERS = {
+    "shift_jis": ("猫", "東京支店", "データ", "不明"),
+    "cp1252": ("château", "Größe", "señor", "dégâts"),
+    "cp1251": ("Москва", "собака", "кошка", "Екатеринбург"),
+    "gb18030": ("北京", "上海分行", "猫", "狗"),
+    "euc_kr": ("서울", "부산", "고양이", "개"),
+    "utf-8": ("猫", "Größe", "Москва", "señor"),
+}
+
+
+@pytest.mark.parametrize("encoding", LETTERS)
+def test_names_in_other_letters_are_read_as_they_were_written(encoding):
+    names = np.array(LETTERS[encoding])
+    rows = zip(names[np.arange(240) % 4], PROBS[:, 0], LABELS > 0, strict=True)
+    text = "branch,p_event,label\n" + "".join(f"{name},{1 - p:.4f},{int(y)}\n" for name, p, y in rows)
+    found = read(text, encoding, groups="branch")
+    assert set(found.predictions.groups) == set(names), found.choices.encoding
+    again = inspect(("outputs.csv", text.encode(encoding)), choices=found.choices)
+    assert again.predictions.sha256 == found.predictions.sha256
+
+
+def test_columns_aligned_by_blanks_are_read():
+    lines = [NAMES, *((*(f"{p:.6f}" for p in row), str(label)) for row, label in zip(PROBS, LABELS, strict=True))]
+    text = "".join("".join(cell.rjust(12) for cell in line) + "\n" for line in lines)
+    check_read(read(text))
+
+
+def test_fixed_widths_and_weka_are_named_as_what_they_are():
+    words = ("a long name", "short one", "of two words or more")
+    text = "".join(f"{words[j % 3]:25}{'' if j % 5 else 'x y':6}{j % 2}{0.5:7.3f}\n" for j in range(60))
+    assert "fixed widths" in the(read(text), "fixed_width").message
+    weka = "% made in June\n@RELATION iris\n@ATTRIBUTE p NUMERIC\n@DATA\n" + ROWS
+    assert "ARFF" in the(read(weka), "unknown_format").message
+
+
+def test_a_column_that_a_join_repeats_is_read_once():
+    lines = ("id," + table().replace("\n", ",id\n", 1)).splitlines()
+    text = "\n".join([lines[0], *(f"{j},{line},{j}" for j, line in enumerate(lines[1:]))])
+    check_read(read(text))
+    assert "differ" in the(read(text.replace("\n0,", "\n7,", 1)), "duplicate_columns").message
 
 
 def test_what_was_left_out_or_divided_is_said():

@@ -89,7 +89,11 @@ def test_roles_are_chosen_by_name():
     [
         ("an array", np.zeros(3), "source"),
         ("a number", 7, "source"),
-        ("two columns of one name", pd.concat([FRAME, FRAME], axis=1), "duplicate_columns"),
+        (
+            "two columns of one name",
+            pd.concat([FRAME, FRAME[::-1].reset_index(drop=True)], axis=1),
+            "duplicate_columns",
+        ),
         ("no rows", FRAME[:0], "no_rows"),
         ("no columns", pd.DataFrame(index=range(3)), "no_outputs"),
         ("an empty list", [], "no_rows"),

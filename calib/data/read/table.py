@@ -1,34 +1,37 @@
-"""Tables as Arrow columns: a sample of all first, then the columns that are used, with their sizes counted."""
+"""Tables over Arrow columns: a sample of all, and those that are used as NumPy arrays, whose sizes are booked."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from calib.data.checks.report import InvalidUpload, shortened
-from calib.data.formats.base import Allowance, Array, ArrayInfo, Contents, reading
-from calib.data.formats.texts import OTHERS, book_texts
 from calib.data.limits import MAX_DISTINCT
+from calib.data.read.base import OTHERS, Allowance, Array, ArrayInfo, Contents, book_texts, reading
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$|^\s*[-+]?(?i:nan|inf|infinity)\s*$"
 
+SAMPLE_ROWS, SAMPLE_LEAST, SAMPLE_CELLS, SAMPLE_TEXT = 5_000, 50, 500_000, 64
+"""Rows of a sample, fewer in wide tables but at least so many, cells of all of it, and characters of a text."""
 
-class TableContents(Contents):
-    """Columns of one table, read when they are first asked for.
+FIRST_ROWS = 8
+"""Rows that are shown where somebody is to say what the columns are."""
+
+
+class Table(Contents):
+    """Columns of one table.
 
     Parameters
     ----------
-    schema : names and Arrow types of the columns.
-    fetch : gives the columns of these names.
+    schema, n_rows : names and Arrow types of the columns, and how many rows there are.
+    columns : the columns, unless a subclass reads them when they are asked for.
     drop_bad_cells : whether text in a column of numbers becomes NaN instead of an error.
-    sample : gives some rows of all columns where the table should not be read as a whole for that.
     """
 
     tabular = True
@@ -38,27 +41,57 @@ class TableContents(Contents):
         name: str,
         schema: pa.Schema,
         n_rows: int,
-        fetch: Callable[[list[str]], list[pa.ChunkedArray]],
         allowance: Allowance,
         drop_bad_cells: bool,
-        sample: Callable[[int], list[pa.ChunkedArray]] | None = None,
+        columns: pa.Table | None = None,
     ):
         check_names(schema.names, name)
-        arrays = tuple(ArrayInfo(field.name, (n_rows,), str(field.type)) for field in schema)
-        super().__init__(name, arrays, allowance)
+        super().__init__(name, tuple(ArrayInfo(f.name, (n_rows,), str(f.type)) for f in schema), allowance)
         self.n_rows = n_rows
-        self._schema = schema
+        self.schema = schema
         self._types = {field.name: field.type for field in schema}
-        self._fetch_anew = fetch
-        self._fetched: dict[str, pa.ChunkedArray] = {}
+        self._columns = columns
         self._drop_bad_cells = drop_bad_cells
-        self._sample = sample
 
-    def _fetch(self, names: list[str]) -> list[pa.ChunkedArray]:
-        """Columns, each of which is used once; what the sample has fetched is let go with it."""
-        missing = [name for name in names if name not in self._fetched]
-        anew = dict(zip(missing, self._fetch_anew(missing) if missing else [], strict=True))
-        return [self._fetched.pop(name) if name in self._fetched else anew[name] for name in names]
+    @classmethod
+    def from_arrow(cls, name: str, table: pa.Table, allowance: Allowance, drop_bad_cells: bool) -> Table:
+        """A table in memory; of columns that say the same under the same name, one is kept."""
+        table = without_twins(table)
+        return Table(name, table.schema, table.num_rows, allowance, drop_bad_cells, table)
+
+    def fetch(self, names: list[str]) -> list[pa.ChunkedArray]:
+        """Columns as Arrow has them."""
+        assert self._columns is not None
+        return [self._columns.column(name) for name in names]
+
+    def some_rows(self, most: int) -> list[pa.ChunkedArray]:
+        """About so many rows of all columns."""
+        assert self._columns is not None
+        rows = spread(self.n_rows, most)
+        return [column.take(rows) if is_plain(column.type) else column for column in self._columns.columns]
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """One column as Arrow has it."""
+        with reading(f"Column {shortened(name)} of {self.name}"):
+            return self.fetch([name])[0]
+
+    def taken(self, rows: pa.Array | None, without: str = "") -> Table:
+        """The same table with the rows of these numbers, in their order.
+
+        Parameters
+        ----------
+        rows : their numbers; None for all rows.
+        without : a column that is left out.
+        """
+        import pyarrow as pa
+
+        names = [name for name in self.names if name != without]
+        with reading(self.name):
+            table = pa.table(dict(zip(names, self.fetch(names), strict=True)))
+            table = table if rows is None else table.take(rows)
+        found = Table.from_arrow(self.name, table, self.allowance, self._drop_bad_cells)
+        found.format_choices = self.format_choices
+        return found
 
     def sample(self) -> dict[str, Array]:
         """Some rows from all of the table, at most :data:`SAMPLE_ROWS`, to tell the columns by.
@@ -68,69 +101,27 @@ class TableContents(Contents):
         """
         most = max(SAMPLE_LEAST, min(SAMPLE_ROWS, SAMPLE_CELLS // max(1, len(self.names))))
         with reading(self.name):
-            if self._sample is None:
-                self._fetched |= dict(zip(self.names, self._fetch(self.names), strict=True))
-                columns = [self._fetched[name].take(spread(self.n_rows, most)) for name in self.names]
-            else:
-                columns = self._sample(most)
-            return {name: sampled(column) for name, column in zip(self.names, columns, strict=True)}
-
-    @classmethod
-    def from_table(cls, name: str, table: pa.Table, allowance: Allowance, drop_bad_cells: bool) -> Self:
-        """The columns of a table in memory; each is used once, and then let go."""
-        columns = dict(zip(table.column_names, table.columns, strict=True))
-        schema, n_rows = table.schema, table.num_rows
-        del table
-        return cls(name, schema, n_rows, lambda names: [columns.pop(n) for n in names], allowance, drop_bad_cells)
-
-    def column(self, name: str) -> pa.ChunkedArray:
-        """One column as Arrow has it; what is read here is not read again."""
-        with reading(f"Column {shortened(name)} of {self.name}"):
-            self._fetched[name] = self._fetch([name])[0]  # it may be used again, for a sample
-            return self._fetched[name]
-
-    def taken(self, rows: pa.Array | None, columns: dict[str, pa.ChunkedArray], without: str = "") -> Self:
-        """The same table with the rows of these numbers, in their order.
-
-        Parameters
-        ----------
-        rows : their numbers; None for all rows.
-        columns : those that :meth:`column` has given already.
-        without : a column that is left out.
-        """
-        fetch = self._fetch
-        schema = self._schema.remove(self.names.index(without)) if without else self._schema
-
-        def fetch_rows(names: list[str]) -> list[pa.ChunkedArray]:
-            others = [name for name in names if name not in columns]
-            found = dict(zip(others, fetch(others), strict=True)) if others else {}
-            whole = [columns[name] if name in columns else found.pop(name) for name in names]
-            return whole if rows is None else [column.take(rows) for column in whole]
-
-        n_rows = self.n_rows if rows is None else len(rows)
-        taken = type(self)(self.name, schema, n_rows, fetch_rows, self.allowance, self._drop_bad_cells)
-        taken.format_choices = self.format_choices
-        return taken
+            columns = self.some_rows(most)
+            n = next((len(c) for c in columns if is_plain(c.type)), len(spread(self.n_rows, most)))
+            return {name: sampled(column, n) for name, column in zip(self.names, columns, strict=True)}
 
     def read(self, name: str) -> Array:
         """One column: numbers, booleans, or strings."""
         import pyarrow as pa
 
         what = f"Column {shortened(name)} of {self.name}"
-        kind = self._types[name]
-        if pa.types.is_dictionary(kind):
-            kind = kind.value_type
+        kind = value_type(self._types[name])
+        if not is_plain(kind) or pa.types.is_temporal(kind):
+            raise not_numbers(what, str(kind))
         with reading(what):
-            (column,) = self._fetch([name])
-            if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            (column,) = self.fetch([name])
+            if is_text(kind):
                 return text_column(column, what, self.allowance)
             if pa.types.is_boolean(kind):
                 if column.null_count:
                     return text_column(column.cast(pa.string()), what, self.allowance)
                 self.allowance.take(self.n_rows, what)
                 return column.to_numpy().astype(bool)
-            if pa.types.is_temporal(kind) or pa.types.is_nested(kind) or pa.types.is_binary(kind):
-                raise not_numbers(what, str(kind))
             self.allowance.take(self.n_rows * 8, what)
             return numbers(column, what, self._drop_bad_cells)
 
@@ -143,7 +134,7 @@ class TableContents(Contents):
         if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
             raise not_numbers(what, str(kind))
         with reading(what):
-            (column,) = self._fetch([name])
+            (column,) = self.fetch([name])
             lengths = pc.unique(pc.list_value_length(column))
             if len(lengths) != 1 or not lengths[0].is_valid or not lengths[0].as_py():
                 raise InvalidUpload(
@@ -165,28 +156,20 @@ class TableContents(Contents):
             return self.read(name)
         what = f"Column {shortened(name)} of {self.name}"
         with reading(what):
-            (column,) = self._fetch([name])
+            (column,) = self.fetch([name])
             return text_column(column.cast(pa.date32()).cast(pa.string()), what, self.allowance)
 
     def read_columns(self, names: tuple[str, ...]) -> Array:
-        """Numbers of several columns side by side; each Arrow column is let go as soon as it is copied."""
-        dtype = common_dtype([self._types[name] for name in names])
+        """Numbers of several columns side by side."""
+        single = all(str(self._types[name]) in ("float", "halffloat") for name in names)
+        dtype = np.dtype(np.float32 if single else np.float64)
         what = f"The {len(names):,} columns from {shortened(names[0])} of {self.name}"
         self.allowance.take(self.n_rows * len(names) * dtype.itemsize, what)
         with reading(what):
             out = np.empty((self.n_rows, len(names)), dtype=dtype)
-            columns = self._fetch(list(names))[::-1]
-            for j, name in enumerate(names):
-                out[:, j] = numbers(columns.pop(), f"Column {shortened(name)} of {self.name}", self._drop_bad_cells)
+            for j, (name, column) in enumerate(zip(names, self.fetch(list(names)), strict=True)):
+                out[:, j] = numbers(column, f"Column {shortened(name)} of {self.name}", self._drop_bad_cells)
         return out
-
-
-SAMPLE_ROWS, SAMPLE_LEAST, SAMPLE_CELLS, SAMPLE_TEXT = 5_000, 50, 500_000, 64
-"""Rows of a sample, fewer in wide tables but at least so many, cells of all of it, and characters of a text."""
-
-
-FIRST_ROWS = 8
-"""Rows that are shown where somebody is to say what the columns are."""
 
 
 def spread(n_rows: int, most: int) -> npt.NDArray[np.int64]:
@@ -195,30 +178,57 @@ def spread(n_rows: int, most: int) -> npt.NDArray[np.int64]:
     return np.union1d(first, np.linspace(0, n_rows - 1, min(n_rows, most)).astype(np.int64))
 
 
-def sampled(column: pa.ChunkedArray) -> Array:
-    """A few cells of any type as numbers, booleans, text or dates."""
+def value_type(kind: Any) -> Any:
+    """The type of a column's values, whether or not it is a dictionary of them."""
+    import pyarrow as pa
+
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def is_text(kind: Any) -> bool:
+    """Whether a type is that of text."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def is_number(kind: Any) -> bool:
+    """Whether a type is that of whole numbers, of floating point or of decimals."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def is_plain(kind: Any) -> bool:
+    """Whether a cell of this type holds one number, text, date, or truth value."""
+    import pyarrow as pa
+
+    kind = value_type(kind)
+    rest = pa.types.is_boolean(kind) or pa.types.is_temporal(kind) or pa.types.is_null(kind)
+    return is_text(kind) or is_number(kind) or bool(rest)
+
+
+def sampled(column: pa.ChunkedArray, n: int) -> Array:
+    """A few cells of any type as numbers, booleans, text or dates; ``n`` times NaN for whatever is none of these."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    kind = column.type
-    if pa.types.is_dictionary(kind):
+    kind = value_type(column.type)
+    if not is_plain(kind) or pa.types.is_null(kind):
+        return np.full(n, np.nan)
+    if pa.types.is_temporal(kind):
+        return np.full(n, "NaT", dtype="datetime64[s]")
+    if is_text(kind):
+        # The few different texts are cut first: a long one may stand in all rows.
         cut = [pc.utf8_slice_codeunits(c.dictionary.cast(pa.string()), 0, SAMPLE_TEXT).take(c.indices)
-               for c in column.chunks]  # fmt: skip
-        column, kind = pa.chunked_array(cut, pa.string()), pa.string()
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        column = pc.fill_null(pc.utf8_slice_codeunits(column, 0, SAMPLE_TEXT), "")
-        return np.array(column.to_pylist(), dtype=np.str_)
+               for c in dictionaries(column)]  # fmt: skip
+        return np.array(pc.fill_null(pa.chunked_array(cut, pa.string()), "").to_pylist(), dtype=np.str_)
+    column = column.cast(kind)
     if pa.types.is_boolean(kind):
         if column.null_count:
             return np.array(pc.fill_null(column.cast(pa.string()), "").to_pylist(), dtype=np.str_)
         return column.to_numpy().astype(bool)
-    if pa.types.is_temporal(kind):
-        return np.full(len(column), "NaT", dtype="datetime64[s]")
-    if pa.types.is_decimal(kind):
-        column = pc.cast(column, pa.float64())
-    if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind):
-        return column.to_numpy()
-    return np.full(len(column), np.nan)
+    return (pc.cast(column, pa.float64()) if pa.types.is_decimal(kind) else column).to_numpy()
 
 
 def check_names(names: list[str], file: str) -> None:
@@ -228,15 +238,20 @@ def check_names(names: list[str], file: str) -> None:
         twice, times = counts.most_common(1)[0]
         raise InvalidUpload(
             "duplicate_columns",
-            f"{file} has {times} columns called {shortened(twice)!r}; a join usually causes it.",
+            f"{file} has {times} columns called {shortened(twice)!r} that differ; a join usually causes it.",
             "Rename or delete all but one of them.",
         )
 
 
-def common_dtype(types: list[Any]) -> np.dtype[Any]:
-    """float32 where all columns are, float64 otherwise."""
-    single = all(str(kind) in ("float", "halffloat") for kind in types)
-    return np.dtype(np.float32 if single else np.float64)
+def without_twins(table: pa.Table) -> pa.Table:
+    """A table without columns that repeat another one, name and cells, as a join leaves the id."""
+    first: dict[str, int] = {}
+    kept = [
+        j
+        for j, name in enumerate(table.column_names)
+        if first.setdefault(name, j) == j or not table.column(j).equals(table.column(first[name]))
+    ]
+    return table if len(kept) == table.num_columns else table.select(kept)
 
 
 def text_column(column: pa.ChunkedArray, what: str, allowance: Allowance) -> Array:
@@ -244,18 +259,17 @@ def text_column(column: pa.ChunkedArray, what: str, allowance: Allowance) -> Arr
 
     Only the different strings become Python objects, however many rows repeat them.
     """
-    import pyarrow as pa
     import pyarrow.compute as pc
 
-    column = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    chunks = dictionaries(column)
     book_texts(len(column), longest_text(column), what, allowance)
-    n_different = max((len(chunk.dictionary) for chunk in dictionaries(column)), default=0)
+    n_different = max((len(chunk.dictionary) for chunk in chunks), default=0)
     if n_different > MAX_DISTINCT:
         raise InvalidUpload(
             "too_large", f"{what} holds {n_different:,} different texts; at most {MAX_DISTINCT:,} are read.", OTHERS
         )
     parts = []
-    for chunk in dictionaries(column):
+    for chunk in chunks:
         values = np.array([*chunk.dictionary.to_pylist(), ""], dtype=np.str_)
         parts.append(values[pc.fill_null(chunk.indices, len(values) - 1).to_numpy(zero_copy_only=False)])
     return np.concatenate(parts) if parts else np.empty(0, dtype="<U1")
@@ -282,14 +296,15 @@ def numbers(column: pa.ChunkedArray, what: str, drop_bad_cells: bool) -> Array:
     import pyarrow.compute as pc
 
     if pa.types.is_dictionary(column.type):
-        Allowance().take(longest_text(column) * len(column), what)
+        if is_text(column.type.value_type):
+            Allowance().take(longest_text(column) * len(column), what)
         column = column.cast(column.type.value_type)
     kind = column.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if is_text(kind):
         column = parse_cells(column, what, drop_bad_cells)
     elif pa.types.is_null(kind):
         return np.full(len(column), np.nan)
-    elif not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind)):
+    elif not is_number(kind):
         raise not_numbers(what, str(kind))
     if pa.types.is_decimal(column.type):
         column = pc.cast(column, pa.float64())

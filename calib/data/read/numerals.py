@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from calib.data.checks.report import listed, shortened, verb
 from calib.errors import Finding
@@ -65,8 +64,7 @@ def decimal_sign(cells: list[str]) -> tuple[Sign | None, bool]:
     return None, any("," in cell and re.match(EITHER, cell) for cell in cells)
 
 
-@dataclass(frozen=True)
-class Numbers:
+class Numbers(NamedTuple):
     """A column of text as numbers.
 
     Attributes
@@ -77,8 +75,8 @@ class Numbers:
     """
 
     column: pa.ChunkedArray
-    unit: str
-    example: str
+    unit: str = ""
+    example: str = ""
 
 
 def written_numbers(column: pa.ChunkedArray, decimal: Sign) -> Numbers | None:
@@ -92,16 +90,21 @@ def written_numbers(column: pa.ChunkedArray, decimal: Sign) -> Numbers | None:
     import pyarrow.compute as pc
 
     head = [str(cell).strip() for cell in column.slice(0, HEAD).to_pylist() if cell is not None]
-    if not all(re.match(WRITTEN, cell) or re.match(EMPTY, cell) for cell in head):
-        return fractions(column, head)
+    written = all(re.match(WRITTEN, cell) or re.match(EMPTY, cell) for cell in head)
+    if not written and not all(re.match(FRACTION, cell) or re.match(EMPTY, cell) for cell in head):
+        return None
     column = pc.utf8_trim_whitespace(column)
     column = pc.if_else(pc.match_substring_regex(column, EMPTY), pa.scalar(None, column.type), column)
     filled = len(column) - column.null_count
+    if not filled:
+        return None
+    if not written:
+        return fractions(column) if _matches(column, FRACTION) == filled else None
     certain = {sign: _matches(column, pattern) for sign, pattern in CERTAIN.items()}
     whole = _matches(column, WHOLE)
     read = sum(certain.values()) + whole + _matches(column, EITHER)
     units = {unit: n for unit in UNITS if (n := _matches(column, f"{unit}$"))}
-    if not filled or read < filled or (certain["."] and certain[","]) or (units and [*units.values()] != [filled]):
+    if read < filled or (certain["."] and certain[","]) or (units and [*units.values()] != [filled]):
         return None
     decided: Sign | None = "." if certain["."] else "," if certain[","] else None
     first = -1 if decided else pc.index(pc.match_substring_regex(column, EITHER), True).as_py()
@@ -115,24 +118,18 @@ def written_numbers(column: pa.ChunkedArray, decimal: Sign) -> Numbers | None:
     return Numbers(values, unit, "" if first < 0 else column[first].as_py())
 
 
-def fractions(column: pa.ChunkedArray, head: list[str]) -> Numbers | None:
-    """The numbers of a column of fractions of at most one; None where it holds anything else, months among it."""
+def fractions(column: pa.ChunkedArray) -> Numbers | None:
+    """The numbers of a column of fractions of at most one; None for months of a year."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if not all(re.match(FRACTION, cell) or re.match(EMPTY, cell) for cell in head):
-        return None
-    column = pc.utf8_trim_whitespace(column)
-    column = pc.if_else(pc.match_substring_regex(column, EMPTY), pa.scalar(None, column.type), column)
-    if column.null_count == len(column) or _matches(column, FRACTION) < len(column) - column.null_count:
-        return None
     parts = pc.split_pattern_regex(column, r"\D+").combine_chunks()
     above, below = (pc.list_element(parts, j).cast(pa.int64()) for j in (0, 1))
     span = pc.min_max(below).as_py()
     if pc.any(pc.greater(above, below)).as_py() or YEARS[0] <= span["min"] <= span["max"] <= YEARS[1]:
         return None
     shares = pc.divide(above.cast(pa.float64()), below.cast(pa.float64()))
-    return Numbers(pa.chunked_array([shares]), "/", "") if pc.count_distinct(shares).as_py() > 2 else None
+    return Numbers(pa.chunked_array([shares]), "/") if pc.count_distinct(shares).as_py() > 2 else None
 
 
 def _matches(column: pa.ChunkedArray, pattern: str) -> int:

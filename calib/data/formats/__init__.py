@@ -1,1 +1,0 @@
-"""Readers of one file format each; none of them runs or unpickles anything."""

@@ -1,0 +1,14 @@
+"""From bytes to a table or to arrays, with the field's own libraries.
+
+An upload is read by a process that is thrown away (:mod:`calib.isolation`), which bounds what the bytes may do. Here
+stands only what no library knows: nothing is unpickled, nothing outside the file is followed, and sizes are compared
+with the :class:`~calib.data.read.base.Allowance` before memory is taken.
+
+- ``files``: recognises a file by its first bytes and opens it with one of the following.
+- ``arrays``: npz, npy, HDF5, and arrays in memory, as :class:`~calib.data.read.arrays.Arrays`.
+- ``table``: :class:`~calib.data.read.table.Table`, columns of numbers and text. It is made by ``columnar`` from
+  Parquet, Arrow and data frames, by ``text`` from csv, by ``excel`` from a sheet, and by ``records`` from JSON.
+- ``dialect``, ``numerals`` and ``nested`` say how a text table is written: its signs and lines, its numbers, and cells
+  that hold several values.
+- ``base``: what all of them share.
+"""

@@ -1,0 +1,173 @@
+"""A sheet of an .xlsx file, read by openpyxl and then as the text table that its cells would be."""
+
+from __future__ import annotations
+
+import csv
+import io
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date, datetime, time
+from itertools import islice
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from calib.data.checks.report import InvalidUpload, Report, count, listed, shortened, verb
+from calib.data.limits import MAX_SHEET_CELLS, MAX_TEXT, megabytes
+from calib.data.read.arrays import open_zip
+from calib.data.read.base import Allowance, reading
+from calib.data.read.dialect import is_number
+from calib.data.read.table import Table
+from calib.data.read.text import open_text
+from calib.errors import Finding
+
+if TYPE_CHECKING:
+    from openpyxl import Workbook
+    from openpyxl.worksheet._read_only import ReadOnlyWorksheet
+
+HEAD = 50
+"""Rows of a sheet that show whether it holds a table."""
+
+MOST_SHEETS = 12
+LAST_ROW = 2**20
+ERRORS = ("#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#GETTING_DATA", "#SPILL!", "#CALC!")
+Row = tuple[Any, ...]
+
+
+def open_spreadsheet(name: str, file: BinaryIO, allowance: Allowance, report: Report) -> Table:
+    """The table of one sheet: the one that was chosen, or the only one that holds a table."""
+    with reading(name), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about styles and extensions
+        with open_zip(file) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+        if size > 4 * MAX_TEXT:
+            raise InvalidUpload(
+                "too_large", f"{name} unpacks to {megabytes(size)}.", "Save the table as csv or Parquet."
+            )
+        sheet = chosen_sheet(workbook(file, values=True).worksheets, name, report)
+        rows, what = rows_of(sheet), f"Sheet {shortened(sheet.title)} of {name}"
+        content, n_errors, has_gaps = lines_of(rows, what)
+        unsaved = n_unsaved(sheet, workbook(file, values=False)[sheet.title]) if has_gaps else 0
+    choices = replace(report.choices, delimiter=",", encoding="utf-8")
+    contents = open_text(name, content, allowance, choices)
+    contents.format_choices = {"header": contents.format_choices["header"], "sheet": sheet.title}
+    contents.findings += empty_cells(unsaved, n_errors, name)
+    return contents
+
+
+def workbook(file: BinaryIO, values: bool) -> Workbook:
+    """The workbook, with the saved values of formulas or with the formulas themselves."""
+    import openpyxl
+
+    file.seek(0)
+    return openpyxl.load_workbook(file, read_only=True, data_only=values, keep_links=False)
+
+
+def chosen_sheet(sheets: list[ReadOnlyWorksheet], name: str, report: Report) -> ReadOnlyWorksheet:
+    """The sheet of the name that was chosen, or the only one that holds a table.
+
+    Raises
+    ------
+    InvalidUpload
+        If there is none, or several, each of which is then named with the fix that reads it.
+    """
+    by_title = {sheet.title: sheet for sheet in sheets}
+    if report.choices.sheet in by_title:
+        return by_title[report.choices.sheet]
+    shown = [sheet for sheet in sheets if sheet.sheet_state == "visible"]
+    tables = [sheet for sheet in shown if has_table(sheet)] or [sheet for sheet in sheets if has_table(sheet)]
+    if len(tables) == 1:
+        if report.choices.sheet:  # it may be that of another file
+            report.info("sheet", f"{name} has no sheet {shortened(report.choices.sheet)!r}; its only table was read.")
+        return tables[0]
+    if not tables:
+        raise InvalidUpload(
+            "no_rows",
+            f"None of {count(len(sheets), 'sheet')} of {name} holds rows of numbers.",
+            "Check that the file is the right one, and that its values were saved.",
+        )
+    for sheet in tables[:MOST_SHEETS]:
+        first = next((row for row in islice(rows_of(sheet), HEAD) if any(cell is not None for cell in row)), ())
+        cells = [cell for cell in first if cell is not None]
+        report.warn(
+            "sheet", f"Sheet {shortened(sheet.title)!r} begins with {listed(cells)}.", "Read it.", sheet=sheet.title
+        )
+    raise InvalidUpload(
+        "several_sheets",
+        f"{name} holds {len(tables)} sheets with tables: {listed(sheet.title for sheet in tables)}.",
+        "Choose one by the option sheet.",
+    )
+
+
+def has_table(sheet: ReadOnlyWorksheet) -> bool:
+    """Whether a row below the first one holds a number."""
+    filled = (row for row in islice(rows_of(sheet), HEAD) if any(cell is not None for cell in row))
+    cells = (str(cell) for row in islice(filled, 1, None) for cell in row if cell is not None)
+    return any(cell.strip() and is_number(cell) for cell in cells)
+
+
+def rows_of(sheet: ReadOnlyWorksheet) -> Iterator[Row]:
+    """The values of each row; rows that the file leaves out are empty."""
+    sheet.reset_dimensions()  # what the file says of its size is not to be believed
+    return islice(sheet.iter_rows(values_only=True), LAST_ROW)
+
+
+def lines_of(rows: Iterator[Row], what: str) -> tuple[bytes, int, bool]:
+    """The filled rows as csv, how many cells hold an error, and whether some are empty."""
+    filled: list[Row] = []
+    n_cells = n_errors = n_empty = 0
+    first, last = MAX_SHEET_CELLS, 0
+    for row in rows:
+        places = [j for j, cell in enumerate(row) if cell is not None and cell != ""]
+        if not places:
+            continue
+        first, last = min(first, places[0]), max(last, places[-1] + 1)
+        n_errors += sum(cell in ERRORS for cell in row if isinstance(cell, str))
+        n_empty += places[-1] + 1 - len(places)
+        n_cells += len(row)
+        if n_cells > MAX_SHEET_CELLS:
+            raise InvalidUpload(
+                "too_large", f"{what} has more than {MAX_SHEET_CELLS:,} cells.", "Save the table as csv or Parquet."
+            )
+        filled.append(row[: places[-1] + 1])
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for row in filled:
+        writer.writerow([*map(written, row[first:]), *[""] * (last - max(first, len(row)))])
+        if out.tell() > MAX_TEXT:
+            raise InvalidUpload(
+                "too_large",
+                f"{what} has more than {megabytes(MAX_TEXT)} as text.",
+                "Save it as Parquet, or fewer rows.",
+            )
+    short = any(len(row) < last for row in filled)
+    return out.getvalue().encode("utf-8", "replace"), n_errors, bool(n_empty) or short
+
+
+def written(cell: Any) -> str:
+    """A cell as a text table holds it."""
+    if cell is None or (isinstance(cell, str) and cell in ERRORS):
+        return ""
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, (datetime, date, time)):
+        return cell.isoformat()
+    return " ".join(str(cell).splitlines()) if isinstance(cell, str) else repr(cell)
+
+
+def n_unsaved(values: ReadOnlyWorksheet, formulas: ReadOnlyWorksheet) -> int:
+    """How many cells have a formula and no value, in one sheet opened both ways."""
+    both = zip(rows_of(values), rows_of(formulas), strict=False)
+    return sum(value is None and formula is not None for row in both for value, formula in zip(*row, strict=False))
+
+
+def empty_cells(unsaved: int, n_errors: int, name: str) -> list[Finding]:
+    """Warnings of formulas without a value, and of errors in cells, both of which are read as empty."""
+    found = []
+    for code, n, what, action in (
+        ("formulas", unsaved, "a formula whose value was not saved", "Open it in Excel or LibreOffice and save it."),
+        ("cell_errors", n_errors, "an error such as #DIV/0!", "Correct the formulas, or leave these rows out."),
+    ):
+        if n:
+            text = f"{count(n, 'cell')} of {name} {verb(n, 'holds', 'hold')} {what}; read as empty."
+            found.append(Finding("warning", code, text, action))
+    return found

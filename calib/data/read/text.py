@@ -1,0 +1,131 @@
+"""Text tables: csv, tsv and their like, parsed by Arrow once it is known how they are written.
+
+Columns of numbers that Arrow does not take are read as people write them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from calib.data.checks.report import InvalidUpload, count, shortened, verb
+from calib.data.limits import MAX_TEXT, check_count
+from calib.data.options import Choices
+from calib.data.read.base import Allowance, reading
+from calib.data.read.dialect import ALIGNED, BELOW, Dialect, as_text, infer_dialect, infer_encoding
+from calib.data.read.nested import one_hot_as_labels, with_columns
+from calib.data.read.numerals import read_written
+from calib.data.read.table import Table, check_names, without_twins
+from calib.errors import Finding
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MOST_BELOW = 3
+"""Lines below a table that are no rows of it, as database shells write them."""
+
+
+def open_text(name: str, content: bytes, allowance: Allowance, choices: Choices) -> Table:
+    """Parse a text table."""
+    encoding = choices.encoding or infer_encoding(content)
+    with reading(name):  # csv refuses cells of more than 131,072 characters
+        dialect = infer_dialect(content, encoding, choices, name)
+    check_count(len(dialect.names), "columns", name)
+    n_cells = content.count(dialect.delimiter.encode("utf-8")) + content.count(b"\n")
+    if 8 * n_cells > MAX_TEXT:
+        raise InvalidUpload(
+            "too_large",
+            f"The text of {name} has more than {MAX_TEXT // 8:,} cells.",
+            "Save it as npz or Parquet with float32 columns, or fewer rows: 20,000 are plenty to calibrate.",
+        )
+    drop = bool(choices.drop_bad_rows)
+    with reading(name):
+        table, below = parse(content, encoding, dialect, name, drop)
+        table, findings = read_written(table, dialect.decimal, dialect.certain, name)
+        table = without_twins(without_empty(table))
+        check_names(table.column_names, name)
+        table, one_hot = one_hot_as_labels(with_columns(table), name)
+    contents = Table.from_arrow(name, table, allowance, drop)
+    contents.findings = [*dialect.findings(name), *below, *findings, *one_hot]
+    contents.format_choices = {
+        "delimiter": dialect.delimiter,
+        "encoding": encoding,
+        "decimal": dialect.decimal,
+        "header": dialect.header,
+    }
+    return contents
+
+
+def parse(
+    content: bytes, encoding: str, dialect: Dialect, name: str, drop_bad_rows: bool
+) -> tuple[pa.Table, list[Finding]]:
+    """The whole table, and what is to be said of lines below it that are no rows.
+
+    Other lines with too few or too many cells are counted, and left out if that was chosen.
+    """
+    import pyarrow as pa
+    from pyarrow import csv
+
+    ragged: list[Any] = []
+    n_ragged = 0
+
+    def skip(row: Any) -> str:
+        nonlocal n_ragged
+        if len(ragged) < MOST_BELOW:
+            ragged.append(row)
+        n_ragged += 1
+        return "skip"
+
+    delimiter = dialect.delimiter
+    if delimiter == ALIGNED:
+        text = as_text(content, encoding, name)
+        content, encoding, delimiter = re.sub(r"(?m)^[ \t]+|[ \t]+$", "", text).encode(), "utf-8", " "
+        content = re.sub(rb"[ \t]+", b" ", content)
+    table = csv.read_csv(
+        pa.BufferReader(content),
+        read_options=csv.ReadOptions(
+            use_threads=False,
+            column_names=dialect.names,
+            skip_rows=dialect.skipped,
+            encoding="utf8" if encoding == "utf-8" else encoding,
+        ),
+        parse_options=csv.ParseOptions(delimiter=delimiter, invalid_row_handler=skip),
+        convert_options=csv.ConvertOptions(decimal_point=dialect.decimal if dialect.certain else "."),
+    )
+    if n_ragged == len(ragged) > 0 and ragged[0].number == dialect.skipped + table.num_rows + 1:
+        below = [row.text.strip() for row in ragged if row.actual_columns == 1]
+        if len(below) == len(ragged) and all(map(BELOW.fullmatch, below)):
+            text = f"{count(len(below), 'line')} below the table of {name} left out, such as {shortened(below[0])!r}."
+            return table, [Finding("info", "lines_below", text)]
+    if ragged and not drop_bad_rows:
+        first = ragged[0]
+        raise InvalidUpload(
+            "ragged",
+            f"{count(n_ragged, 'line')} of {name} {verb(n_ragged, 'has', 'have')} another number of cells "
+            f"than the {len(dialect.names)} columns; the first is line {first.number:,} with {first.actual_columns}. "
+            "A comma inside a name or a file that was cut off usually causes it.",
+            "Leave these lines out, or put names with commas in quotes.",
+            drop_bad_rows=True,
+        )
+    return table, []
+
+
+def without_empty(table: pa.Table) -> pa.Table:
+    """A table without rows that hold nothing, and without such columns at its end that have no name either."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    width = table.num_columns
+    while width > 1 and table.column_names[width - 1] == f"unnamed_{width - 1}":
+        if table.column(width - 1).null_count < table.num_rows:
+            break
+        width -= 1
+    table = table.select(range(width))
+    filled: Any = None
+    for column in table.columns:
+        text = pa.types.is_string(column.type)
+        if not (text or column.null_count):
+            return table
+        here = pc.not_equal(column, "") if text else pc.is_valid(column)
+        filled = here if filled is None else pc.or_(filled, here)
+    return table if filled is None or pc.all(filled).as_py() is not False else table.filter(filled)
