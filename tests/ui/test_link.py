@@ -23,6 +23,7 @@ from calib.store.index import Store
 from calib.store.saving import Configuration, Keeper
 from calib.ui import fits, restore
 from calib.ui.server import memory
+from calib.ui.server.uploads import HELD
 from calib.ui.session import SESSION, VIEWPOINT, Carried, OpenSession, Reading
 from tests.conftest import ROOT, finished, simulate
 from tests.ui.conftest import SAMPLE, group, npz, open_page, said
@@ -391,6 +392,16 @@ def test_a_link_to_more_than_a_visitor_may_hold_stays_in_the_address(
         assert "one visitor may hold" in said(app)
         assert app.query_params["w"] == token
     assert SESSION in follow(token).session_state
+
+
+def test_deleting_leaves_the_uploader_what_it_shows(server: Server) -> None:
+    logits, labels = simulate(300, 4, seed=1)
+    app = open_page("app.py")
+    app.file_uploader(key="upload/main").upload("mine.npz", npz(logits=logits, labels=labels)).run()
+    held = dict(app.session_state[HELD])
+    app.button("link/delete").click().run()
+    assert SESSION not in app.session_state and "were deleted" in said(app)
+    assert app.session_state[HELD] == held and all(held.values())
 
 
 def test_deleting_leaves_no_file_and_nothing_open(server: Server) -> None:

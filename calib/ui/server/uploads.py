@@ -22,7 +22,7 @@ LARGEST = max(1, MAX_UPLOAD // 2**20)
 """Of one file, in Streamlit's unit; an uploader that is given it says so and refuses what is larger by itself."""
 LEAST = 16_000_000
 """Bytes that a file counts at least: it takes one of the files that a process may have open."""
-HELD = "calib_uploads"
+HELD = "upload/held"
 """The visitor's files by Streamlit's name, in Streamlit's session state; None for one that found no room."""
 
 
