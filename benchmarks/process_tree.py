@@ -87,11 +87,12 @@ class Watch:
 
 
 def resident_bytes(pid: int, workers: bool = True) -> int:
-    """Resident memory of a process, and of all that it started; what they share counts for each."""
+    """Resident memory of a process, and of all that it started; of what several share, each has its part (PSS)."""
     total = 0
     for each in family(pid) if workers else [pid]:
         with suppress(OSError):
-            total += int(Path(f"/proc/{each}/statm").read_text().split()[1]) * PAGE
+            lines = Path(f"/proc/{each}/smaps_rollup").read_text().splitlines()
+            total += 1024 * sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
     return total
 
 

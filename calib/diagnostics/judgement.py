@@ -18,7 +18,7 @@ from calib.data.predictions import Predictions
 from calib.diagnostics.reliability import ReliabilityCurve, default_bins, reliability_curve
 from calib.diagnostics.smooth_reliability import binned_consistency
 from calib.engine.specs import Fitted
-from calib.engine.worker import fit_calibrator, fit_small
+from calib.engine.worker import fit_calibrator
 from calib.evaluation import Evaluation
 from calib.evaluation.bootstrap import ResampledScores
 from calib.evaluation.scores import resample_scores
@@ -165,7 +165,6 @@ def fit_method_and_judge(
     method: str, params: Mapping[str, Any], *, data: Mapping[str, Any], callback: Progress
 ) -> Fitted:
     """Fit a registered method, and judge it where there are test rows among the arrays."""
-    fit_small((method,), data={}, callback=callback)
     rows = {name: array for name, array in data.items() if not name.startswith(TEST)}
     wall, cpu = time.perf_counter(), time.process_time()
     fitted = fit_calibrator(method, params, data=rows, callback=callback)

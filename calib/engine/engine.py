@@ -20,10 +20,9 @@ from uuid import uuid4
 from calib.engine.clusters import Cluster
 from calib.engine.shared import folder
 from calib.engine.specs import NO_DATA, Data, FitSpec, Fitted, Job, Kind, TaskSpec
-from calib.engine.worker import cancel, fit_calibrator, fit_small, plainly, run
+from calib.engine.worker import cancel, fit_calibrator, plainly, run
 from calib.errors import CalibrationError, FitCancelled, UnexpectedError, reason
 from calib.isolation.logs import trace
-from calib.registry import METHODS
 
 log = logging.getLogger("calib.engine")
 
@@ -175,11 +174,6 @@ class Engine:
         with self._lock:
             for task in [task for task in self._going.values() if task.future is future]:
                 self._cancel(task)
-
-    def warm_up(self) -> None:
-        """Import in the background what fast fits need, so that the first ones do not wait; costs nothing again."""
-        methods = tuple(name for name, method in METHODS.items() if method.fast and not method.needs)
-        self._start(_Task("fast", fit_small, (methods,), NO_DATA, set()), "")
 
     def snapshot(self, keys: Iterable[str] | None = None, owner: str = "") -> list[Job]:
         """The jobs of these keys in this order (all if None) as an owner is told of them; unknown keys are left out."""

@@ -8,12 +8,7 @@ import pickle
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from functools import cache
-from importlib import import_module
 from typing import Any
-
-import numpy as np
 
 from calib.base import Calibrator, Progress
 from calib.calibrators.backend import cpu_description
@@ -103,32 +98,7 @@ def fit_calibrator(
     method: str, params: Mapping[str, Any], *, data: Mapping[str, Any], callback: Progress
 ) -> Calibrator:
     """Fit a registered method on ``data``: ``logits``, ``labels`` and the arrays the method needs."""
-    _fit_small(method)
     fitted = fit_top_k(calibrator(method, **params), **data, progress=callback)
     if not hasattr(fitted, "device_"):
         setattr(fitted, "device_", cpu_description())  # noqa: B010 - of this worker: the app may be on another machine
     return fitted
-
-
-def fit_small(methods: tuple[str, ...], *, data: Mapping[str, Any], callback: Progress) -> None:
-    """Fit methods on a handful of rows, so that whatever they import is there before a person waits for it."""
-    for name in methods:
-        _fit_small(name)
-
-
-@cache  # once for each process
-def _fit_small(name: str) -> None:
-    generator = np.random.default_rng(0)
-    logits, labels = generator.normal(size=(60, 3)), np.arange(60) % 3
-    features = generator.normal(size=(60, 4))
-    more: dict[str, Any] = {"features": features, "train_features": features, "train_labels": labels}
-    with suppress(Exception):  # a method that cannot be fitted says so when it is asked for
-        unfitted = calibrator(name)
-        unfitted.fit(logits, labels, **{array: more[array] for array in unfitted.needs})
-
-
-def import_modules(*names: str) -> None:
-    """Import modules, so that nobody waits for it later; whoever needs one that is missing says so then."""
-    for name in names:
-        with suppress(ImportError):
-            import_module(name)

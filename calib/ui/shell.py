@@ -8,14 +8,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 
 import streamlit as st
 
 from calib import settings
 from calib.data import DataError
 from calib.data.load import APART
-from calib.diagnostics.judgement import judge
-from calib.engine.worker import import_modules
 from calib.errors import CalibrationError
 from calib.evaluation.view import TOP_LABEL, Viewpoint
 from calib.formatting import escape_markdown, plural
@@ -146,8 +145,13 @@ def _prepare() -> None:
         from calib.isolation.client import READERS  # its modules are those of POSIX
 
         threading.Thread(target=READERS.start, name="calib-readers", daemon=True).start()
-    threading.Thread(target=import_modules, args=IMPORTED, name="calib-imports", daemon=True).start()
-    fits.queue().compute(import_modules, judge.__module__)
+    threading.Thread(target=_import, args=IMPORTED, name="calib-imports", daemon=True).start()
+    fits.queue().compute(sum, (1, 2))  # the workers start
+
+
+def _import(*modules: str) -> None:
+    for module in modules:
+        import_module(module)
 
 
 def _in_view(title: str, session: OpenSession | None) -> str:

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from distributed import Client
+
 from tests.conftest import ROOT, wait_until
 
 HERE = Path(__file__).resolve().parent
@@ -51,10 +53,12 @@ def scheduler(folder: Path, port: int = 0) -> Iterator[str]:
 
 @contextmanager
 def workers(folder: Path, address: str, count: int = 2) -> Iterator[None]:
-    """Workers of one thread each, under a nanny that replaces one that dies."""
+    """Workers of one thread each, under a nanny that replaces one that dies; gives once all are there."""
     options = ("--nworkers", str(count), "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1")
     process = start(folder, "distributed.cli.dask_worker", address, *options)
     try:
+        with Client(address, set_as_default=False) as client:
+            client.wait_for_workers(count, timeout=300)
         yield
     finally:
         end(process)
