@@ -36,6 +36,9 @@ class ResampledScores:
         come from the same resample.
     n : number of rows.
     n_clusters : number of clusters; None where rows are independent.
+    debiased, linear : of the ECE, by key: its value less what noise alone would give, and its (n_resamples,) draws in
+        which each bin's gap keeps its sign. Claims take both: in a difference of ECEs the noise of all gaps' sizes does
+        not cancel, and reflected draws scatter by it once more.
     chance, chance_high : key -> what a calibrated model of the same confidences would have on average, and its 95 %
         quantile; of calibration errors.
     """
@@ -44,6 +47,8 @@ class ResampledScores:
     draws: dict[str, Floats]
     n: int
     n_clusters: int | None = None
+    debiased: dict[str, float] = field(default_factory=dict)
+    linear: dict[str, Floats] = field(default_factory=dict)
     chance: dict[str, float] = field(default_factory=dict)
     chance_high: dict[str, float] = field(default_factory=dict)
 

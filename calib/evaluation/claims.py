@@ -180,11 +180,12 @@ class Claims:
         error = 0.0 if name == other else self._spread(key).error(name, other)
         quantile = self.quantile(key == PRIMARY and self.baseline in (name, other))
         half = quantile * error
-        interval = Interval(value, value - half, value + half)
+        centre = ours.debiased.get(key, ours.value[key]) - theirs.debiased.get(key, theirs.value[key])
+        interval = Interval(value, min(value, centre - half), max(value, centre + half))
         word = word_of(key, interval, self.relevant[key])
         if word != "undecided":
             return Claim(*interval, word)
-        return Claim(*interval, word, rows_to_decide(ours.n, value, error, quantile, self.relevant[key]))
+        return Claim(*interval, word, rows_to_decide(ours.n, centre, error, quantile, self.relevant[key]))
 
     def best(self, key: str, among: Iterable[str] | None = None) -> str | None:
         """The method with the best value, the first among equals; None where less is not better, or nobody has it."""
@@ -200,7 +201,7 @@ class Claims:
 
         In each resample the best is chosen anew: its gain there, minus its gain on all rows, averaged over resamples
         (the bootstrap's estimate of bias, applied to the choice as in Efron and Tibshirani 1993, section 10.3). Of
-        methods that are all alike it is about 0.7 of what choosing adds, since these differ once more in a resample.
+        methods that are all alike it is 54 to 83 % of what choosing adds, since these differ once more in a resample.
         """
         names = [name for name in among if name != self.baseline and self.ranks(name, key)]
         if len(names) < 2 or not self.ranks(self.baseline, key):
@@ -265,7 +266,8 @@ class Claims:
         """Draws of a score of all methods that have it, made when first asked for."""
         if key not in self._spreads:
             names = [name for name in self.names if self.has(name, key)]
-            draws = np.stack([self.scored[name].draws[key] for name in names])
+            scored = [self.scored[name] for name in names]
+            draws = np.stack([one.linear.get(key, one.draws[key]) for one in scored])
             draws = np.nan_to_num(draws - np.nanmean(draws, axis=1, keepdims=True))
             variance = draws @ draws.T / draws.shape[1]
             own = np.diag(variance)

@@ -29,7 +29,8 @@ class Recommendation(Displayed):
     best : the method with the best value, among those that are better than the raw model where there are any.
     gain : over the raw model, above 0 where the method is better: the difference less ``optimism``, with the joint
         interval of the difference, which holds whichever method is chosen by looking.
-    optimism : by how much the difference overstates the gain because the best of several was chosen, on average.
+    optimism : by how much the difference overstates the gain because the best of several was chosen, as far as the
+        bootstrap shows it: 54 to 83 % of it in simulations of methods that are alike.
     n_candidates : number of methods it was chosen from, the raw model not counted.
     word : the method against the raw model; "" where it is the raw model.
     rows_needed : about how many test rows would decide, where the word is "undecided"; NaN elsewhere.
@@ -197,7 +198,7 @@ class _Words:
             )
         several = ""
         if answer.n_candidates > 1:
-            several = f"; gain and interval allow for choosing among {answer.n_candidates} methods"
+            several = f"; the interval allows for choosing among {answer.n_candidates} methods, the gain for most of it"
         gain = f"{self._strong(self.unit.amount(answer.gain.value))} ({self._interval(answer.gain)}{several})"
         if answer.word == "undecided":
             rows = "" if math.isnan(answer.rows_needed) else f"; about {answer.rows_needed:,.0f} test rows would decide"

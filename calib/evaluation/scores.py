@@ -50,8 +50,9 @@ def scores(evaluation: Evaluation) -> dict[str, float]:
 def resample_scores(evaluation: Evaluation, resamples: Resamples) -> ResampledScores:
     """Scores of an evaluation on shared resamples of its rows."""
     value = scores(evaluation)
+    sums, about_ece = _resampled(evaluation, resamples)
     again = {
-        **_resampled(evaluation, resamples),
+        **sums,
         **classwise_values(evaluation.classwise, resamples),
         **resampled_corp_values(evaluation, resamples),
         SMOOTH: resampled_smooth_ece(*evaluation.pair, resamples),
@@ -60,33 +61,57 @@ def resample_scores(evaluation: Evaluation, resamples: Resamples) -> ResampledSc
     calibrated = calibrated_scores(evaluation, resamples.random_state)
     chance = {key: float(drawn.mean()) for key, drawn in calibrated.items()}
     chance_high = {key: float(np.quantile(drawn, 0.95)) for key, drawn in calibrated.items()}
-    return ResampledScores(value, draws, len(evaluation), evaluation.n_clusters, chance, chance_high)
+    return ResampledScores(
+        value, draws, len(evaluation), evaluation.n_clusters, **about_ece, chance=chance, chance_high=chance_high
+    )
 
 
 def resample_sums(evaluation: Evaluation, resamples: Resamples) -> ResampledScores:
     """Only those of :func:`resample_scores` that are quick: means over rows, and the ECE."""
-    again = _resampled(evaluation, resamples)
+    again, about_ece = _resampled(evaluation, resamples)
     total = score_values(statistics_of(evaluation).total)
     value = {key: float(one) for key, one in total.items()}
-    return ResampledScores(
-        value, {key: _draws(key, value, again) for key in value}, len(evaluation), evaluation.n_clusters
-    )
+    draws = {key: _draws(key, value, again) for key in value}
+    return ResampledScores(value, draws, len(evaluation), evaluation.n_clusters, **about_ece)
 
 
-def _resampled(evaluation: Evaluation, resamples: Resamples) -> dict[str, Floats]:
-    """Scores that come from sums, key -> (n_resamples,)."""
+def _resampled(evaluation: Evaluation, resamples: Resamples) -> tuple[dict[str, Floats], dict[str, Any]]:
+    """Scores that come from sums, key -> (n_resamples,); and what claims take for the ECE."""
     if len(evaluation) != resamples.n:
         raise CalibrationError(
             f"The evaluations have {len(evaluation)} and {resamples.n} rows; compare them on the same test set."
         )
     grouped = statistics_of(evaluation, resamples.groups)
+    total = grouped.total
+    sign = np.sign(total.bins[:, 1] - total.bins[:, 2])
 
     def values(plain: Floats, bins: Floats) -> Floats:
         drawn = Statistics(dict(zip(grouped.plain, plain.T, strict=True)), bins)
-        return np.stack(list(score_values(drawn).values()), axis=1)
+        linear = (bins[..., 1] - bins[..., 2]) @ sign / drawn.plain["rows"]
+        return np.stack([*score_values(drawn).values(), linear], axis=1)
 
     again = resamples.each(values, np.stack(list(grouped.plain.values()), axis=1), grouped.bins)
-    return dict(zip(score_values(grouped.total), again.T, strict=True))
+    *drawn, linear = again.T
+    values_of_all = score_values(total)
+    about_ece = {"debiased": {"ECE": without_noise(float(values_of_all["ECE"]), total.bins)}, "linear": {"ECE": linear}}
+    return dict(zip(values_of_all, drawn, strict=True)), about_ece
+
+
+def without_noise(error: float, bins: Floats) -> float:
+    """An ECE less, in squares, the mean that the noise of its bins alone would give.
+
+    The accuracy of n rows is off by a normal error of standard deviation s, ``s^2 = a (1 - a) / n``, whose mean size is
+    ``s sqrt(2 / pi)``; a gap and its noise add in squares.
+
+    Parameters
+    ----------
+    error : the ECE.
+    bins : (n_bins, 3) rows, sums of the confidence and right rows of each bin.
+    """
+    count, _, right = bins.T
+    accuracy = (right + 0.5) / (count + 1.0)
+    noise = np.sqrt(2.0 / np.pi * accuracy * (1.0 - accuracy) * count).sum() / count.sum()
+    return float(np.sqrt(max(error**2 - noise**2, 0.0)))
 
 
 def _draws(key: str, value: dict[str, float], again: dict[str, Floats]) -> Floats:

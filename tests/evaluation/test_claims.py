@@ -13,9 +13,10 @@ from calib.evaluation import SCORES, evaluate, scores
 from calib.evaluation.bootstrap import ResampledScores
 from calib.evaluation.claims import Claims, relevant_differences, rows_to_decide, word_of
 from calib.evaluation.score_definitions import Score
-from calib.evaluation.scores import calibrated_scores, resample_scores
+from calib.evaluation.scores import calibrated_scores, resample_scores, resample_sums, statistics_of, without_noise
+from calib.evaluation.view import EVENT
 from calib.metrics.bootstrap import Interval
-from calib.numerics import softmax
+from calib.numerics import sigmoid, softmax
 from tests.conftest import simulate
 
 LESS = next(key for key, score in SCORES.items() if score.claims and score.better == "lower")
@@ -185,3 +186,42 @@ def test_a_calibrated_model_of_the_same_confidences_by_drawing_each_row():
         assert 0.6 < found[key].std() / drawn.std() < 1.6, key
     kept = resample_scores(evaluation, evaluation.resamples(20))
     assert kept.chance["MCE"] == found["MCE"].mean() and kept.chance_high["ECE"] == np.quantile(found["ECE"], 0.95)
+
+
+def overconfident_and_calibrated(n, seed):
+    """Two models of an event on the same rows: log-odds 1.75 times too far out, and the true ones."""
+    rng = np.random.default_rng(seed)
+    log_odds = 1.5 * rng.normal(size=n)
+    happened = (rng.random(n) < sigmoid(log_odds)).astype(int)
+    risks = {"raw": sigmoid(1.75 * log_odds), "mended": sigmoid(log_odds)}
+    return {name: evaluate(np.stack([1 - p, p], axis=1), happened).seen(EVENT) for name, p in risks.items()}
+
+
+def test_a_clear_gain_in_the_ece_is_claimed_and_its_interval_holds_the_truth():
+    truth = -0.0833  # by 400,000 rows
+    words, held = [], 0
+    for seed in range(30):
+        made = overconfident_and_calibrated(500, seed)
+        resamples = made["raw"].resamples(400)
+        claims = Claims({name: resample_sums(one, resamples) for name, one in made.items()})
+        claim = claims.between("mended", "raw", "ECE")
+        words.append(claim.word)
+        held += claim.low <= truth <= claim.high
+        assert claim.low <= claim.value <= claim.high
+    assert words.count("better") >= 8 and not words.count("worse")
+    assert held >= 26
+
+
+def test_the_noise_of_bins_is_taken_off_in_squares():
+    rng = np.random.default_rng(0)
+    plain, less = [], []
+    for _ in range(200):
+        p = rng.random(1000)
+        one = evaluate(np.stack([1 - p, p], axis=1), (rng.random(1000) < p).astype(int)).seen(EVENT)
+        plain.append(scores(one)["ECE"])
+        less.append(without_noise(plain[-1], statistics_of(one).total.bins))
+    assert np.mean(plain) > 0.03 and np.mean(less) < 0.4 * np.mean(plain)
+    bins = np.array([[100.0, 90.0, 50.0], [100.0, 30.0, 30.0]])
+    noise = np.sqrt(2 / np.pi) * np.mean([np.sqrt(a * (1 - a) / 100) for a in (50.5 / 101, 30.5 / 101)])
+    assert without_noise(0.2, bins) == pytest.approx(np.sqrt(0.04 - noise**2))
+    assert without_noise(0.01, bins) == 0.0
