@@ -54,8 +54,8 @@ def coverage(rate: float, n_calibration: int, n_new: int, draws: int) -> str:
         (raw, labels), (new, _) = draw(n_calibration, OLD, generator), draw(n_new, rate, generator)
         found = estimate_rate(sigmoid(raw), labels, sigmoid(new), n_resamples=N_RESAMPLES, random_state=seed)
         value, low, high = found.rate
-        intercept, slope = recalibrate(raw, labels, np.ones((1, len(raw))))
-        bounds = likelihood_interval(sigmoid(intercept[0] + slope[0] * new), float(labels.mean()))
+        intercept, slope = recalibrate(raw, labels)
+        bounds = likelihood_interval(sigmoid(intercept + slope * new), float(labels.mean()))
         held += [low <= rate <= high, bounds[0] <= rate <= bounds[1]]
         above += low > rate
         estimates.append(value)

@@ -97,7 +97,7 @@ def recalibrate_groups(probs: Any, labels: Any, groups: Any) -> GroupRecalibrati
     said, came = check_event(probs, labels)
     names, group = np.unique(_names(groups, len(said)), return_inverse=True)
     score, _, floor = log_odds(said)
-    a, b = (float(part[0]) for part in recalibrate(score, came, np.ones((1, len(score)))))
+    a, b = recalibrate(score, came)
     rows, events = np.bincount(group), np.bincount(group, weights=came).astype(int)
     fit = _Intercepts(score, came.astype(float), group, len(names))
     centre, slope, spread = fit.maximum(a, b)

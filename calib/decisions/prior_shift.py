@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from calib.arrays import check_labels
-from calib.decisions.recalibration import log_odds, recalibrate, recalibrate_classes
+from calib.decisions.recalibration import recalibrate, recalibrate_classes
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval, drawn_units, interval_of_draws
 from calib.metrics.confidence import check_event, check_probs
 from calib.metrics.proportions import check_clusters
-from calib.numerics import CACHED_ENTRIES, Floats, Ints, block_rows, sigmoid
+from calib.metrics.risk_model import default_floor
+from calib.numerics import Floats, Ints, log_odds_of, sigmoid
 
 FEW_LABELS = 20.0
 """The likelihood is called flat where it tells less of a rate than so many rows with labels."""
@@ -100,8 +101,8 @@ def likeliest_rate(probs: Any, old_rate: Any) -> Any:
     """The base rate under which rows without labels are most likely (Saerens et al. 2002, section 2.2).
 
     It is the fixed point of their EM steps, in which the new rate is the mean of the shifted probabilities. The
-    log-likelihood is concave, so that for an event Newton's method between two bounds finds the same sooner; for K
-    classes the steps run until no rate moves by more than 1e-12.
+    log-likelihood is concave, so that for an event the zero of its slope is the same; for K classes the steps run until
+    no rate moves by more than 1e-12.
 
     Parameters
     ----------
@@ -120,7 +121,7 @@ def likeliest_rate(probs: Any, old_rate: Any) -> Any:
     said = np.asarray(probs, dtype=float)
     old = check_rates(old_rate, said)
     if said.ndim == 1:
-        return float(_of_event(said[None], old, np.ones((1, len(said))))[0])
+        return _of_event(np.column_stack([(1.0 - said) / (1.0 - old[0]), said / old[0]]), np.ones(len(said)))
     return _of_classes(said / old, np.ones(len(said)), old)
 
 
@@ -187,11 +188,11 @@ def estimate_rate(
             f"No calibration row has class {int(np.argmin(old))}, so that its rate cannot be estimated; add such rows."
         )
     resample, drawn = (_Draws(n, units, generator) for n, units in ((len(said), clusters), (len(new), new_clusters)))
-    if binary and refit is None:
-        value, draws, ratios = _platt(said, known.astype(bool), new, resample, drawn, n_resamples)
-    else:
-        fit = refit or recalibrate_classes
-        value, draws, ratios = _refitted(fit, said, known, new, resample, drawn, n_resamples, n_classes)
+    if refit is None and binary:
+        floor = default_floor(np.concatenate([said, new]))
+        said, new = (np.clip(each, floor, 1.0 - floor) for each in (said, new))
+    fit = refit or (_platt if binary else recalibrate_classes)
+    value, draws, ratios = _refitted(fit, said, known, new, resample, drawn, n_resamples, n_classes)
     equivalent = _equivalent_labels(ratios, value)
     rates = tuple(interval_of_draws(float(value[k]), draws[:, k], level, 0.0, 1.0) for k in range(n_classes))
     return NewRate(rates[1:] if binary else rates, old[1:] if binary else old, equivalent, len(new), len(said))
@@ -221,43 +222,21 @@ class _Draws:
         self._unit, self._n_units, clustered = drawn_units(n, None if clusters is None else check_clusters(clusters, n))
         self._n_drawn, self._generator = self._n_units - clustered, generator
 
-    def counts(self, n_resamples: int) -> Floats:
-        times = np.empty((n_resamples, self._n_units))
-        for row in times:
-            row[:] = np.bincount(self._generator.integers(self._n_units, size=self._n_drawn), minlength=self._n_units)
-        return times[:, self._unit]
+    def counts(self) -> Ints:
+        """(n,) of one resample."""
+        drawn = self._generator.integers(self._n_units, size=self._n_drawn)
+        return np.bincount(drawn, minlength=self._n_units)[self._unit]
 
 
-def _platt(
-    probs: Floats, labels: Any, new: Floats, resample: _Draws, drawn: _Draws, n_resamples: int
-) -> tuple[Floats, Floats, Floats]:
-    """New rates of both classes, (2,), draws of them, and the new rows' likelihood ratios, (m, 2)."""
-    both, _, _ = log_odds(np.concatenate([probs, new]))
-    score, new_score = both[: len(probs)], both[len(probs) :]
-    a, b = recalibrate(score, labels, np.ones((1, len(score))))
-    said = sigmoid(a[0] + b[0] * new_score)
-    old = np.array([labels.mean()])
-    value = float(_of_event(said[None], old, np.ones((1, len(new))))[0])
-    rows = block_rows(max(len(probs), len(new)), CACHED_ENTRIES)
-    draws = []
-    for start in range(0, n_resamples, rows):
-        size = min(rows, n_resamples - start)
-        counts = resample.counts(size)
-        rate = counts @ labels / counts.sum(axis=1)
-        both_kinds = (rate > 0) & (rate < 1)  # with few events some resamples have none, and tell nothing
-        counts, rate, new_counts = counts[both_kinds], rate[both_kinds], drawn.counts(size)[both_kinds]
-        intercepts, slopes = recalibrate(score, labels, counts, start=(float(a[0]), float(b[0])))
-        again = sigmoid(intercepts[:, None] + slopes[:, None] * new_score)
-        draws.append(_of_event(again, rate, new_counts, value))
-    found = np.concatenate(draws)
-    ratios = np.column_stack([(1.0 - said) / (1.0 - old), said / old])
-    return np.array([1.0 - value, value]), np.column_stack([1.0 - found, found]), ratios
+def _platt(probs: Floats, labels: Ints, new: Floats) -> Floats:
+    intercept, slope = recalibrate(log_odds_of(probs), labels == 1)
+    return sigmoid(intercept + slope * log_odds_of(new))
 
 
 def _refitted(
     refit: Refit, probs: Floats, labels: Ints, new: Floats, resample: _Draws, drawn: _Draws, n_resamples: int, k: int
 ) -> tuple[Floats, Floats, Floats]:
-    """As :func:`_platt`, by any calibrator, one resample after the other."""
+    """New rates of all classes, (k,), draws of them, and the new rows' likelihood ratios, (m, k)."""
 
     def ratios_of(rows: Any) -> tuple[Floats, Floats]:
         said = np.asarray(refit(probs[rows], labels[rows], new), dtype=float)
@@ -267,49 +246,38 @@ def _refitted(
         columns = np.column_stack([1.0 - said, said]) if said.ndim == 1 else said
         return columns / np.maximum(old, 1.0 / (2 * len(labels))), old
 
+    def likeliest(ratios: Floats, counts: Any, start: Floats, tolerance: float = 1e-12) -> Floats:
+        if k > 2:
+            return _of_classes(ratios, counts, start, tolerance)
+        rate = _of_event(ratios, counts)
+        return np.array([1.0 - rate, rate])
+
     ratios, old = ratios_of(slice(None))
-    value = _of_classes(ratios, np.ones(len(new)), old)
+    value = likeliest(ratios, np.ones(len(new)), old)
     draws = []
     for _ in range(n_resamples):
-        times = resample.counts(1)[0].astype(int)
-        again, _ = ratios_of(np.repeat(np.arange(len(labels)), times))
-        draws.append(_of_classes(again, drawn.counts(1)[0], 0.9 * value + 0.1 * old, tolerance=1e-7))
+        rows = np.repeat(np.arange(len(labels)), resample.counts())
+        new_counts = drawn.counts()
+        if k > 2 or 0 < labels[rows].sum() < len(rows):  # with few events some resamples have none, and tell nothing
+            draws.append(likeliest(ratios_of(rows)[0], new_counts, 0.9 * value + 0.1 * old, tolerance=1e-7))
     return value, np.array(draws), ratios
 
 
-def _of_event(probs: Floats, old: Floats, counts: Floats, start: float | None = None) -> Floats:
-    """Likeliest rates of an event, (m,), from (m, n) probabilities, (m,) old rates and (m, n) counts of rows.
+def _of_event(ratios: Floats, counts: Any) -> float:
+    """Likeliest rate of an event, from (n, 2) ``p / old`` of its absence and of it and (n,) counts of rows.
 
-    The slope of the log-likelihood falls in the rate, so that a step that leaves the bounds found so far is replaced by
-    a bisection.
+    The log-likelihood is concave in the rate: it is highest where its slope is 0, or at an end.
     """
-    old = old[:, None]
-    event, rest = probs / old, (1.0 - probs) / (1.0 - old)
-    gap = event - rest
-    low, high = np.zeros(len(probs)), np.ones(len(probs))
-    rate = np.clip(old[:, 0] if start is None else np.full(len(probs), start), 1e-6, 1.0 - 1e-6)
-    tiny = 1e-300
-    for bound in (low, high):  # where the likelihood is highest at an end it is there
-        slope = np.einsum("mn,mn->m", counts, gap / np.maximum(rest + bound[:, None] * gap, tiny))
-        at_end = slope <= 0 if bound is low else slope >= 0
-        rate[at_end] = 0.0 if bound is low else 1.0
-    todo = np.flatnonzero((rate > 0) & (rate < 1))
-    for _ in range(200):
-        if not len(todo):
-            break
-        term = gap[todo] / (rest[todo] + rate[todo, None] * gap[todo])
-        weighted = counts[todo] * term
-        slope, curvature = weighted.sum(axis=1), np.einsum("mn,mn->m", weighted, term)
-        rising = slope > 0
-        low[todo[rising]], high[todo[~rising]] = rate[todo[rising]], rate[todo[~rising]]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            step = rate[todo] + slope / curvature
-        inside = (step > low[todo]) & (step < high[todo])
-        moved = np.where(inside, step, 0.5 * (low[todo] + high[todo]))
-        done = np.abs(moved - rate[todo]) <= 1e-13 + 1e-12 * moved
-        rate[todo] = moved
-        todo = todo[~done]
-    return rate
+    from scipy.optimize import brentq
+
+    rest, event = ratios.T
+
+    def slope(rate: float) -> float:
+        return float(np.sum(counts * (event - rest) / np.maximum(rest + rate * (event - rest), 1e-300)))
+
+    if slope(0.0) <= 0.0:
+        return 0.0
+    return 1.0 if slope(1.0) >= 0.0 else float(brentq(slope, 0.0, 1.0, xtol=1e-14, rtol=1e-12))
 
 
 def _of_classes(ratios: Floats, counts: Floats, start: Floats, tolerance: float = 1e-12) -> Floats:

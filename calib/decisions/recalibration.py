@@ -1,4 +1,4 @@
-"""Logistic recalibration: where a raw probability reaches a calibrated one, and fits to many resamples."""
+"""Logistic recalibration: where a raw probability reaches a calibrated one, and fits of an event and of classes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from calib.metrics.linearised import Sample
 from calib.metrics.proportions import check_clusters
 from calib.metrics.recalibration import fit_logistic
 from calib.metrics.risk_model import default_floor
-from calib.numerics import Floats, Ints, log_odds_of, sigmoid
+from calib.numerics import Floats, Ints, log_odds_of, sigmoid, softplus
 
 MAX_STEPS = 60
 
@@ -99,25 +99,16 @@ def log_odds(probs: Floats) -> tuple[Floats, int, float]:
     return log_odds_of(probs, floor), int(moved.sum()), floor
 
 
-def recalibrate(
-    score: Floats, labels: Bools, counts: Floats, start: tuple[float, float] | None = None
-) -> tuple[Floats, Floats]:
-    """Intercepts and slopes of logistic regressions of one outcome on one score, each with its own weights of the rows.
+def recalibrate(score: Floats, labels: Bools) -> tuple[float, float]:
+    """Intercept and slope of the logistic regression of an outcome on a score.
 
-    Newton's method for all at once, with steps halved where the loss would grow. Where the score separates the outcomes
-    the slope grows until the steps end.
+    Newton's method, with steps halved where the loss would grow. Where the score separates the outcomes the slope grows
+    until the steps end.
 
     Parameters
     ----------
     score : (n,) log-odds.
     labels : (n,) whether the event happened.
-    counts : (m, n) weights of the rows in each fit, for instance how often a resample draws each; every fit must have
-        rows of both outcomes.
-    start : intercept and slope to begin with, for instance those of all rows.
-
-    Returns
-    -------
-    intercepts, slopes : (m,) each
 
     Raises
     ------
@@ -126,44 +117,27 @@ def recalibrate(
     """
     if labels.all() or not labels.any():
         raise CalibrationError("A recalibration needs rows with the event and rows without; these are all of one kind.")
+    n, hits = len(score), int(labels.sum())
     centre, spread = float(score.mean()), float(score.std()) or 1.0
-    x, y = (score - centre) / spread, labels.astype(float)
-    total = counts.sum(axis=1)
-    hits = counts @ y
-    a, b = np.log(hits) - np.log(total - hits), np.zeros(len(counts))
-    active = np.arange(len(counts))
-    if start is not None:
-        a[:], b[:] = start[0] + start[1] * centre, start[1] * spread
-    loss = np.full(len(counts), np.inf)
-    step = np.zeros((len(counts), 2))
+    design = np.column_stack([np.ones(n), (score - centre) / spread])
+    weights: Floats = np.array([np.log(hits / (n - hits)), 0.0])
+    step: Floats = np.zeros(2)
+    loss = np.inf
     for _ in range(MAX_STEPS):
-        if not len(active):
+        z = design @ weights
+        now = float(np.sum(softplus(z) - z * labels))
+        if now > loss + 1e-9 * n:
+            step /= 2.0
+            weights = weights - step
+            continue
+        loss, chance = now, sigmoid(z)
+        information = (design * (chance * (1.0 - chance))[:, None]).T @ design
+        step = np.linalg.solve(information + 1e-12 * n * np.eye(2), design.T @ (labels - chance))
+        weights = weights + step
+        if np.abs(step).max() < 1e-10:
             break
-        weight = counts[active]
-        z = a[active, None] + b[active, None] * x
-        small = np.exp(-np.abs(z))
-        now = np.einsum("mn,mn->m", weight, np.maximum(z, 0.0) + np.log1p(small) - z * y)
-        worse = now > loss[active] + 1e-9 * total[active]
-        back = active[worse]
-        step[back] /= 2.0
-        a[back], b[back] = a[back] - step[back, 0], b[back] - step[back, 1]
-        ahead = ~worse
-        move = active[ahead]
-        loss[move] = now[ahead]
-        if worse.any():
-            weight, z, small = weight[ahead], z[ahead], small[ahead]
-        chance = np.where(z >= 0, 1.0, small) / (1.0 + small)
-        residual = weight * (y - chance)
-        spread_of = weight * chance * (1.0 - chance)
-        g0, g1 = residual.sum(axis=1), residual @ x
-        h0, h1, h2 = spread_of.sum(axis=1), spread_of @ x, spread_of @ x**2 + 1e-12 * total[move]
-        det = np.maximum(h0 * h2 - h1**2, 1e-300)
-        step[move] = np.column_stack([(h2 * g0 - h1 * g1) / det, (h0 * g1 - h1 * g0) / det])
-        a[move], b[move] = a[move] + step[move, 0], b[move] + step[move, 1]
-        done = move[np.abs(step[move]).max(axis=1) < 1e-10]
-        active = np.setdiff1d(active, done)
-    slopes = b / spread
-    return a - slopes * centre, slopes
+    slope = float(weights[1]) / spread
+    return float(weights[0]) - slope * centre, slope
 
 
 def recalibrate_classes(probs: Floats, labels: Ints, new: Floats) -> Floats:

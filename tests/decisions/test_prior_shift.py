@@ -119,11 +119,11 @@ def test_a_given_calibrator_widens_the_interval_as_the_default_does(rng):
     (score, labels), (new, _) = scores(400, 0.2, rng), scores(4000, 0.2, rng)
 
     def platt(probs, labels, new_probs):
-        intercept, slope = recalibrate(log_odds(probs)[0], labels.astype(bool), np.ones((1, len(labels))))
-        return sigmoid(intercept[0] + slope[0] * log_odds(new_probs)[0])
+        intercept, slope = recalibrate(log_odds(probs)[0], labels.astype(bool))
+        return sigmoid(intercept + slope * log_odds(new_probs)[0])
 
-    once = recalibrate(score, labels, np.ones((1, len(labels))))
-    fixed = sigmoid(once[0][0] + once[1][0] * new)
+    intercept, slope = recalibrate(score, labels)
+    fixed = sigmoid(intercept + slope * new)
     given = estimate_rate(sigmoid(score), labels, sigmoid(new), refit=platt, n_resamples=100).rate
     usual = estimate_rate(sigmoid(score), labels, sigmoid(new), n_resamples=200).rate
     assert given.value == pytest.approx(usual.value, abs=1e-6)
@@ -190,8 +190,8 @@ def test_rates_are_those_that_quapy_finds(shared_data, name, prob, event):
     kept = np.sort(np.r_[np.flatnonzero(labels[test] == 1), np.flatnonzero(labels[test] == 0)[::3]])
     new = test[kept]
     score = log_odds(probs)[0]
-    intercept, slope = recalibrate(score[fit], labels[fit] == 1, np.ones((1, len(fit))))
-    said, found = sigmoid(intercept[0] + slope[0] * score[new]), known["saerens_em"]
+    intercept, slope = recalibrate(score[fit], labels[fit] == 1)
+    said, found = sigmoid(intercept + slope * score[new]), known["saerens_em"]
     assert len(new) == found["n"] and labels[new].mean() == pytest.approx(found["true_prevalence"], abs=1e-11)
     np.testing.assert_allclose(said[:8], found["first8_input"], atol=1e-9)
     old = labels[fit].mean()
