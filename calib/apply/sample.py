@@ -12,7 +12,7 @@ import numpy as np
 from calib.apply.parts import Part, Progress, as_path, joined, no_progress, parts_of
 from calib.data import Choices, Predictions, load
 from calib.data.checks.report import InvalidUpload, Report
-from calib.data.interpret.families import class_names
+from calib.data.guess.names import class_names
 from calib.data.interpret.label_values import decode_labels
 from calib.data.interpret.reading import check_rows, check_there, infer_label, read_any
 from calib.data.limits import MAX_BYTES

@@ -13,13 +13,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from calib.data.checks.report import InvalidUpload, Report, shortened
+from calib.data.guess.names import has
+from calib.data.guess.words import MODEL
 from calib.data.interpret.join import Joining
 from calib.data.interpret.parts import FeatureFiles, add_named_part, read_given_parts
 from calib.data.interpret.pipeline import understand
 from calib.data.interpret.reading import Upload, read_upload
 from calib.data.interpret.roles import TableReading
 from calib.data.interpret.top_k import is_top_k, read_top_k
-from calib.data.interpret.vocabulary import MODEL, has_word
 from calib.data.options import FEATURE_FILES, NOTHING, OPTION_OF_ROLE, OPTIONS, Choices, LoadOptions, Source
 from calib.data.predictions import Predictions
 from calib.data.read.base import Allowance, ArrayInfo, Contents, missing_packages
@@ -272,7 +273,7 @@ def load_models(source: Source, options: LoadOptions | None = None, **changes: A
     data = inspection.predictions
     if data is None:
         raise unusable(inspection.findings, inspection.readings)
-    named = [role.column for role in data.roles if role.role == "group" and has_word(role.column, MODEL)]
+    named = [role.column for role in data.roles if role.role == "group" and has(role.column, MODEL)]
     if not named:
         return {data.name: data}
     data = _model(source, options, {"group": named[0]}, data.name)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from calib.canonical import KINDS
 from calib.data import Event, Finding, Inspection, LoadOptions, Predictions, inspect, read_features, read_rows
-from calib.data.interpret.families import class_names
+from calib.data.guess.names import class_names
 from calib.data.limits import MAX_CLASSES, MAX_TOP_K_CLASSES, megabytes
 from calib.data.load import in_a_reader
 from calib.data.options import Source

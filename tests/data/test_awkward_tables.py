@@ -63,7 +63,7 @@ REFUSED = [
     ("ragged", ragged, "ragged", "2 lines of ragged.csv have another number of cells than the 5 columns"),
     ("first ragged line", ragged, "ragged", "the first is line 6 with 6"),
     ("duplicate columns", duplicate, "duplicate_columns", "2 columns called 'p_1'"),
-    ("no header, no labels", lambda m: m.csv(pd.DataFrame(m.logits), header=False), "no_labels", "column_0"),
+    ("no header, no labels", lambda m: m.csv(pd.DataFrame(m.logits), header=False), "no_outputs", "column_0"),
     ("header alone", lambda m: m.file("a.csv", "label,p_0,p_1\n"), "no_rows", "0 rows"),
     ("line ends alone", lambda m: m.file("a.csv", "\n\n\n"), "no_rows", "no whole line"),
     ("labels alone", lambda m: m.csv(m.frame()[["label"]]), "no_outputs", "columns label"),
@@ -303,8 +303,8 @@ def test_every_reading_that_is_offered_can_be_read(make):
 
 def test_no_reading_without_rows_is_offered(make):
     p, churn, half = make.probs[:, 2:].sum(axis=1), make.binary.astype(float), np.arange(len(make.binary)) < 150
-    empty = inspect(make.csv(pd.DataFrame({"churn": churn, "score_a": np.full(len(p), np.nan), "score_b": p})))
-    assert [(reading.roles["outputs"], reading.rows) for reading in empty.readings] == [("score_b", len(p))]
+    data = load(make.csv(pd.DataFrame({"churn": churn, "score_a": np.full(len(p), np.nan), "score_b": p})))
+    assert [role.role for role in data.roles] == ["outcome", "ignore", "outputs"]
     torn = pd.DataFrame({"age": np.arange(len(p)) % 60, "score_a": p**2, "score_b": p, "churned": make.binary})
     torn["churned"] = torn["churned"].astype("Int64").where(half)
     torn.loc[half, ["score_a", "score_b"]] = np.nan
@@ -314,7 +314,7 @@ def test_no_reading_without_rows_is_offered(make):
 def test_three_labels_of_one_score_are_refused_with_both_numbers(make):
     labels = NAMES[np.arange(300) % 3]
     frame = pd.DataFrame({"outcome": labels, "score": make.probs[:, 0]})
-    check_refused(make.csv(frame), "label_too_large", "3 different labels (ant, bee, cat) but one column")
+    check_refused(make.csv(frame), "one_score", "3 different values (ant, bee, cat), but score is one score")
 
 
 def test_a_long_header_does_not_fill_the_question(make):
@@ -341,7 +341,8 @@ def test_labels_one_and_two_of_one_score_keep_their_names(make):
 
 def test_a_score_of_the_other_class_is_not_called_that_of_class_1(make):
     p = make.probs[:, 2:].sum(axis=1)
-    data = load(make.csv(pd.DataFrame({"died": make.binary, "p_survival": 1 - p})))
+    path = make.csv(pd.DataFrame({"died": make.binary, "p_survival": 1 - p}))
+    data = load(path, roles=inspect(path).readings[0].roles)
     assert data.event.column == 0 and data.class_names == ("1", "0")
     assert not any("class 1" in finding.message for finding in data.findings)
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from calib.canonical import IN_UNIT, KINDS, ONE_COLUMN, Kind
 from calib.data.checks.report import InvalidUpload, Report, count, shortened, verb
-from calib.data.interpret.evidence import SUM_OFF, spelled
-from calib.data.interpret.families import plain_name
+from calib.data.guess.columns import OFF, spelled
+from calib.data.guess.names import plain_name
 from calib.data.interpret.label_values import is_missing
 from calib.data.read.base import Array, distinct
 from calib.data.scales import LOGS, PLAIN
@@ -54,7 +54,7 @@ def with_left_out_class(
         return outputs, columns
     total = outputs.sum(axis=1, dtype=np.float64)
     known = total[np.isfinite(total)]
-    if not len(known) or outputs.min() < BELOW_ZERO or known.max() > 1 + SUM_OFF or known.min() >= 1 - SUM_OFF:
+    if not len(known) or outputs.min() < BELOW_ZERO or known.max() > 1 + OFF or known.min() >= 1 - OFF:
         return outputs, columns
     order = list(range(len(everything)))
     if all(value.isdecimal() for value in everything):

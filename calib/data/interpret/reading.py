@@ -14,15 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data.checks.report import InvalidUpload, Report, count, listed, shortened, verb
+from calib.data.guess.names import class_names, is_prediction
 from calib.data.interpret.array_roles import infer_arrays
-from calib.data.interpret.families import class_names
 from calib.data.interpret.kinds import with_left_out_class
 from calib.data.interpret.names import CLASS_NAMES, LABELS, first_named
 from calib.data.interpret.predicted import as_text, correct_answers
 from calib.data.interpret.roles import ROW_ROLES, ColumnRole
 from calib.data.interpret.tables import infer_columns
 from calib.data.interpret.verbal import words_as_numbers
-from calib.data.interpret.vocabulary import is_prediction
 from calib.data.limits import MAX_CLASSES, MAX_ROWS
 from calib.data.options import Choices, names_in
 from calib.data.read.base import Allowance, Array, Contents, book_texts

@@ -152,9 +152,8 @@ def row_times(times: Array, report: Report) -> npt.NDArray[np.str_] | None:
     if times.dtype.kind == "M":
         times = times.astype("datetime64[D]").astype("U10")
     different = distinct(times, MAX_DISTINCT)
-    written = [when(value) for value in different[0].tolist()] if different is not None else [None]
-    kinds = {None if text is None else "-" in text[1:] for text in written}
-    if different is None or None in kinds or len(kinds) > 1:
+    written = times_of(different[0]) if different is not None else None
+    if different is None or written is None:
         report.info(
             "times",
             "Not every row has a date such as 2026-03-02 or 02.03.2026, or a number such as that of its week: the "
@@ -165,7 +164,38 @@ def row_times(times: Array, report: Report) -> npt.NDArray[np.str_] | None:
     return np.array(written)[different[1]]
 
 
-_ISO = re.compile(r"(\d{4})-(\d\d?)-(\d\d?)([T ].*)?")
+def times_of(values: Array) -> list[str] | None:
+    """Times in one spelling; None where they are not all dates or all numbers, or have two readings.
+
+    ``3/14/2026`` says by its 14 that the month comes first in the whole column.
+    """
+    for spell in (when, _day_first, _month_first):
+        written = [spell(value) for value in values.tolist()]
+        if None not in written:
+            other = spell is _day_first and None not in [_month_first(value) for value in values.tolist()]
+            kinds = {"-" in str(text)[1:] for text in written}
+            return None if other or len(kinds) > 1 else [str(text) for text in written]
+    return None
+
+
+def _day_first(value: Any) -> str | None:
+    return _slashes(value, 2, 1)
+
+
+def _month_first(value: Any) -> str | None:
+    return _slashes(value, 1, 2)
+
+
+def _slashes(value: Any, month: int, day: int) -> str | None:
+    found = _WITH_SLASHES.fullmatch(str(value).strip())
+    try:
+        return None if found is None else date(int(found[3]), int(found[month]), int(found[day])).isoformat()
+    except ValueError:
+        return None
+
+
+_WITH_SLASHES = re.compile(r"(\d\d?)[/-](\d\d?)[/-](\d{4})(\s.*)?")
+_ISO = re.compile(r"(\d{4})[-/.](\d\d?)[-/.](\d\d?)([T ].*)?")
 _DAY_FIRST = re.compile(r"(\d\d?)\.(\d\d?)\.(\d{4})(\s.*)?")
 _WEEK = re.compile(r"(\d{4})-?W(\d\d?)")
 

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data.checks.report import InvalidUpload, Report, listed
+from calib.data.guess.columns import spelled
 from calib.data.interpret.array_roles import infer_arrays, infer_features
-from calib.data.interpret.evidence import spelled
 from calib.data.interpret.features import Features, as_features
 from calib.data.interpret.reading import as_floats, check_there, display_name, read_any, read_class_names
 from calib.data.interpret.roles import ColumnRole

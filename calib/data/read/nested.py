@@ -13,8 +13,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from calib.data.checks.report import listed, shortened
+from calib.data.guess.names import is_prediction
 from calib.data.interpret.names import LONGEST_COLUMN, OUTPUTS, STEM_PIECES, canonical
-from calib.data.interpret.vocabulary import is_prediction
 from calib.data.limits import MAX_CLASSES, MAX_TEXT
 from calib.data.read.table import is_number, is_text
 from calib.errors import Finding

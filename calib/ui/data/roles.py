@@ -15,9 +15,10 @@ import pandas as pd
 import streamlit as st
 
 from calib.data import Choices, DataError, Inspection, Predictions, load_models
+from calib.data.guess.names import has
+from calib.data.guess.words import MODEL
 from calib.data.interpret.roles import TableReading
 from calib.data.interpret.verbal import SOURCE
-from calib.data.interpret.vocabulary import MODEL, has_word
 from calib.data.load import APART, lines_that_read
 from calib.data.options import NOTHING, OPTION_OF_ROLE
 from calib.evaluation import SCORES, Evaluation, score_intervals
@@ -308,7 +309,7 @@ def column_of_models(reading: Reading) -> str:
     data = None if reading.inspection is None else reading.inspection.predictions
     if data is None or data.groups is None or not 1 < len(set(data.groups.tolist())) <= MOST_MODELS:
         return ""
-    return next((literal(r.column) for r in data.roles if r.role == "group" and has_word(r.column, MODEL)), "")
+    return next((literal(r.column) for r in data.roles if r.role == "group" and has(r.column, MODEL)), "")
 
 
 def read_models(reading: Reading) -> dict[str, Predictions]:

@@ -1,0 +1,209 @@
+"""The columns beside outcome and outputs: times, clusters, weights, groups, features, and what is left alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from calib.data.guess import words as w
+from calib.data.guess.columns import FEW, Column
+from calib.data.guess.names import tokens
+from calib.data.interpret.names import PARTS, SPLIT, feature_names, first_named
+from calib.data.interpret.roles import ROW_ROLES, ColumnRole, Role, times_of
+from calib.data.options import OPTION_OF_ROLE, Choices, Columns, names_in
+
+LEAST_CLUSTERS = 6
+"""Fewer clusters cannot be divided among the parts of a split; such a column names subgroups."""
+
+LEAST_IN_GROUP = 5
+"""Rows that a value must have on average to be a group."""
+
+MOST_CROSSED = 12
+"""Subgroups that several columns may make together before only the first of them is used."""
+
+CODE = re.compile(r"[^\W\d_]{1,6}[-_ ]?\d{1,12}")
+"""What codes of persons, places and things look like: W07, ICU-3."""
+
+
+def is_split(column: Column) -> bool:
+    """Its two values are words for calibration and test."""
+    parts = [PARTS.get(value.lower()) for value in column.values]
+    return len(parts) == 2 and "test" in parts and None not in parts and parts[0] != parts[1]
+
+
+def is_time(column: Column) -> bool:
+    """It holds dates that can be read."""
+    return column.is_date and (column.cells.dtype.kind == "M" or times_of(column.present) is not None)
+
+
+def is_cluster(column: Column) -> bool:
+    """It is named after something with several rows, and its values repeat."""
+    return column.says == "cluster" and _repeats(column, 0.9)
+
+
+def is_coded(column: Column) -> bool:
+    """It holds codes that repeat, or repeated numbers named as the id of something."""
+    words = tokens(column.name)
+    is_id = len(words) > 1 and words[-1] in w.ID and (words[-1] == "id" or column.low > 1)
+    is_id = is_id and column.is_whole and not column.is_counter and not is_group(column)
+    codes = column.numbers is None and all(map(CODE.fullmatch, column.values))
+    return column.says in ("", "id", "cluster") and _repeats(column, 0.6) and (codes or is_id)
+
+
+def is_weight(column: Column) -> bool:
+    """It is named as a weight and holds numbers from 0 upwards."""
+    return column.says == "weight" and len(column.values) > 1
+
+
+def is_group(column: Column) -> bool:
+    """It is named after a group and has few values."""
+    return column.says == "group"
+
+
+def is_few(column: Column) -> bool:
+    """It is text of few values, with rows enough for each."""
+    n = len(column.values)
+    few = 2 <= n <= FEW and n * LEAST_IN_GROUP <= len(column.present)
+    return few and column.numbers is None and not column.is_date and column.says in ("", "cluster", "id", "past")
+
+
+def is_feature(column: Column) -> bool:
+    """It holds complete numbers and its name says nothing else."""
+    complete = column.numbers is not None and len(column.present) == len(column.cells)
+    return complete and column.says in ("", "past") and not column.is_anonymous and _varies(column)
+
+
+def _varies(column: Column) -> bool:
+    return len(column.values) > 1 and not column.is_counter
+
+
+def _repeats(column: Column, share: float) -> bool:
+    n, rows = len(column.values), len(column.present)
+    return LEAST_CLUSTERS <= n <= share * rows and (column.numbers is None or column.is_whole)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What a column is that is neither outcome nor output: the option that names it, the reason, and when it holds."""
+
+    option: str
+    says: str
+    holds: Callable[[Column], bool]
+
+
+BESIDE = (
+    Beside("split", "its two values are calibration and test", is_split),
+    Beside("times", "dates", is_time),
+    Beside("clusters", "named after something with several rows", is_cluster),
+    Beside("clusters", "codes that repeat", is_coded),
+    Beside("weights", "named as a weight", is_weight),
+    Beside("groups", "named after a group", is_group),
+    Beside("groups", "text of few values", is_few),
+)
+"""In the order in which they are looked for; of several columns that fit the one with the fewest values is taken."""
+
+
+def with_others(columns: Mapping[str, Column], chosen: Choices) -> Choices:
+    """The choices with every column beside outcome and outputs that has a role."""
+    taken = columns_in(chosen)
+    free = {name: column for name, column in columns.items() if name not in taken}
+    has_body = any(column.words & w.BODY for column in columns.values())
+    names = {"split": SPLIT, **{option: role.names for option, role in ROW_ROLES.items()}}
+    for option in dict.fromkeys((*(rule.option for rule in BESIDE), *ROW_ROLES)):
+        if getattr(chosen, option) is not None or (option == "weights" and has_body):
+            continue
+        found: Any = first_named(free, names[option])
+        for holds in [rule.holds for rule in BESIDE if rule.option == option and found is None]:
+            fit = [column for column in free.values() if holds(column)]
+            if fit and not (holds is is_coded and len(fit) > 1):  # of several codes it is open which hold rows together
+                found = min(fit, key=lambda column: (len(column.values), column.name)).name
+                found = _crossed(free, found) if holds is is_group else found
+                break
+        free = {name: column for name, column in free.items() if name not in names_in(found)}
+        chosen = replace(chosen, **{option: found})
+    if chosen.features is None:
+        chosen = replace(chosen, features=_features(list(free.values())))
+    return chosen
+
+
+def _crossed(free: Mapping[str, Column], first: str) -> Columns:
+    """The first column of subgroups, with further ones where they make few subgroups together."""
+    found, n_groups = [first], len(free[first].values)
+    for name, column in sorted(free.items()):
+        if name != first and is_group(column) and n_groups * len(column.values) <= MOST_CROSSED:
+            found.append(name)
+            n_groups *= len(column.values)
+    return first if len(found) == 1 else tuple(found)
+
+
+def _features(columns: Sequence[Column]) -> Columns:
+    """Columns called like features in the order of their numbers, else numbers whose names say nothing else."""
+    numbers = [column.name for column in columns if column.numbers is not None and not column.is_date]
+    return feature_names(numbers) or tuple(column.name for column in columns if is_feature(column))
+
+
+def columns_in(chosen: Choices) -> set[str]:
+    """The columns that have a role already."""
+    options = {*OPTION_OF_ROLE.values(), *ROW_ROLES, "test_outputs", "test_labels"}
+    return {name for option in options for name in names_in(getattr(chosen, option))}
+
+
+def column_roles(
+    columns: Mapping[str, Column], given: Choices, found: Choices, reasons: Mapping[str, str]
+) -> tuple[ColumnRole, ...]:
+    """The role of every column, with its reason, in the order of the table.
+
+    Parameters
+    ----------
+    given : what was chosen by hand.
+    found : with what was inferred.
+    reasons : of outcome, outputs and prediction, by option.
+    """
+    by_hand = columns_in(given)
+    role_of = {**{option: option for option in ROW_ROLES}, **{option: role for role, option in OPTION_OF_ROLE.items()}}
+    options = {name: option for option in role_of for name in names_in(getattr(found, option))}
+    roles = []
+    for name, column in columns.items():
+        option = options.get(name)
+        role: Any = role_of[option] if option else left_as(column)
+        if name in by_hand:
+            why = "as chosen"
+        elif option and option in reasons:
+            why = f"{reasons[option]}; {column.seen}"
+        elif option:
+            own = next((rule.says for rule in BESIDE if rule.option == option and rule.holds(column)), "")
+            named = "numbers" if option == "features" else "its name says so"
+            why = f"{own or named}; {column.seen}"
+        else:
+            why = why_left(column)
+        roles.append(ColumnRole(name, role, why))
+    return tuple(roles)
+
+
+def left_as(column: Column) -> Role:
+    """The role of a column that is not used."""
+    names_rows = column.all_different and (column.numbers is None or column.is_whole)
+    return "id" if column.is_counter or names_rows or column.says == "id" else "ignore"
+
+
+def why_left(column: Column) -> str:
+    """Why a column is not used."""
+    if len(column.values) < 2 and not column.is_date:
+        return f"the same in every row: {column.values[0]}" if column.values else "empty"
+    if column.is_date:
+        return "dates"
+    if column.says in ("output", "predicted"):
+        return f"named like predictions, and not used; {column.seen}"
+    if column.says in ("truth", "label", "event", "correct"):
+        return f"named like an outcome, and not used; {column.seen}"
+    if column.is_counter:
+        return "it counts the rows"
+    if column.all_different and (column.numbers is None or column.is_whole):
+        return "nearly every row has a value of its own"
+    missing = len(column.cells) - len(column.present)
+    if column.numbers is not None and missing:
+        return f"{missing:,} of {len(column.cells):,} values are missing"
+    meaning = {"cluster": "it may hold rows together", "group": "another column gives the groups"}.get(column.says)
+    return f"{meaning or ('text' if column.numbers is None else 'no role')}; {column.seen}"

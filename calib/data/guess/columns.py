@@ -1,0 +1,373 @@
+"""What a column is: the words of its name and what its values may be, from a sample of the rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.data.event import DID_NOT, HAPPENED
+from calib.data.guess import words as w
+from calib.data.guess.names import about, is_anonymous, known_words, tokens
+from calib.data.interpret.label_values import MISSING_WORDS
+from calib.data.read.base import Array
+from calib.numerics import Floats
+
+FEW = 30
+"""Different values up to here are few."""
+
+DATE = re.compile(r"\d{4}[-/.]\d\d?[-/.]\d\d?([T ].*)?|\d\d?[./-]\d\d?[./-]\d{2,4}([ T].*)?|\d{4}-?W\d\d?")
+NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?|[-+]?(?:nan|inf|infinity)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column of a sample.
+
+    Attributes
+    ----------
+    name : as it stands in the file.
+    position : its place in the table.
+    cells : (n,) numbers, booleans, text or dates.
+    """
+
+    name: str
+    position: int
+    cells: Array
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The words of its name that are in the lists."""
+        return known_words(self.name)
+
+    @cached_property
+    def about(self) -> set[str]:
+        """The words of its name that say what it is about."""
+        return about(self.name)
+
+    @cached_property
+    def is_anonymous(self) -> bool:
+        """Whether it has no name but its place, as in a table without header."""
+        return is_anonymous(self.name)
+
+    @cached_property
+    def numbers(self) -> Floats | None:
+        """(n,) values as numbers, with NaN for the missing; None for truth values, text and dates."""
+        if self.cells.dtype.kind in "iuf":
+            return self.cells.astype(np.float64)
+        if self.cells.dtype.kind != "U":
+            return None
+        texts = [cell.strip() for cell in self.cells.tolist()]
+        is_number = [bool(NUMBER.fullmatch(text)) for text in texts]
+        if 2 * sum(is_number) <= sum(map(bool, texts)):
+            return None  # else it is a column of numbers with something odd in it
+        return np.array([float(text) if is_one else np.nan for text, is_one in zip(texts, is_number, strict=True)])
+
+    @cached_property
+    def known(self) -> npt.NDArray[np.bool_]:
+        """(n,) whether each row has a value."""
+        if self.numbers is not None:
+            return ~np.isnan(self.numbers)
+        return self.cells != "" if self.cells.dtype.kind == "U" else np.full(len(self.cells), self.cells.dtype == bool)
+
+    @cached_property
+    def present(self) -> Array:
+        """The values that are not missing."""
+        return (self.cells if self.numbers is None else self.numbers)[self.known]
+
+    @cached_property
+    def values(self) -> tuple[str, ...]:
+        """The different values as text, in their order: 2.0 is "2"; an infinite one counts as missing."""
+        present = self.present if self.numbers is None else self.present[np.isfinite(self.present)]
+        return tuple(dict.fromkeys(spelled(value) for value in np.unique(present).tolist()))
+
+    @cached_property
+    def codes(self) -> npt.NDArray[np.int64]:
+        """(n,) number of each cell among the different ones."""
+        return np.unique(self.cells, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+    def share_of(self, values: Collection[str]) -> float:
+        """Share of the rows with a value that hold one of these."""
+        is_one = np.array([spelled(cell) in values for cell in np.unique(self.cells).tolist()], dtype=bool)[self.codes]
+        return float(is_one[self.known].mean()) if self.known.any() else 0.0
+
+    @cached_property
+    def is_date(self) -> bool:
+        """Whether it holds dates."""
+        if self.cells.dtype.kind == "M":
+            return True
+        text = self.present[:50].tolist() if self.numbers is None and self.cells.dtype.kind == "U" else []
+        return bool(text) and all(DATE.fullmatch(cell.strip()) for cell in text)
+
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether it holds whole numbers alone."""
+        return self.numbers is not None and bool((self.present == np.floor(self.present)).all())
+
+    @cached_property
+    def low(self) -> float:
+        """The smallest number; NaN where there is none."""
+        return float(self.present.min()) if self.numbers is not None and len(self.present) else np.nan
+
+    @cached_property
+    def high(self) -> float:
+        """The largest number; NaN where there is none."""
+        return float(self.present.max()) if self.numbers is not None and len(self.present) else np.nan
+
+    @property
+    def in_unit(self) -> bool:
+        """Whether it holds numbers between 0 and 1 alone."""
+        return self.low >= -1e-6 and self.high <= 1 + 1e-6
+
+    @property
+    def is_percent(self) -> bool:
+        """Whether it holds numbers between 0 and 100, and its name speaks of percent."""
+        return self.low >= 0 and self.high <= 100 and ("%" in self.name or bool(self.words & w.PERCENT))
+
+    @property
+    def has_both_signs(self) -> bool:
+        """Whether it holds numbers below 0 and above 0, as log-odds are, so that none is a confidence."""
+        return self.low < 0 < self.high
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it may hold outputs: numbers that are more than two whole ones."""
+        return self.numbers is not None and not self.is_date and (len(self.values) > 2 or not self.is_whole)
+
+    @property
+    def is_fraction(self) -> bool:
+        """Whether it may hold probabilities as they stand."""
+        return self.is_number and self.in_unit
+
+    @property
+    def all_different(self) -> bool:
+        """Whether (nearly) every row has a value of its own."""
+        return len(self.values) > max(FEW, 0.9 * len(self.present))
+
+    @cached_property
+    def is_counter(self) -> bool:
+        """Whether it counts the rows."""
+        return self.is_whole and len(self.present) > 2 and bool((np.diff(self.present) > 0).all())
+
+    @cached_property
+    def names_classes(self) -> bool:
+        """Whether its values may be classes: text or whole numbers that repeat."""
+        if not self.values or self.is_date or self.all_different:
+            return False
+        return self.numbers is None or self.is_whole
+
+    @property
+    def yes_or_no(self) -> bool:
+        """Whether its two values say what happened and what did not."""
+        plain = [value.strip().lower() for value in self.values]
+        if len(plain) != 2:
+            return False
+        if sorted(plain) in (["1", "2"], ["-1", "1"]):
+            return True
+        return any(value in HAPPENED for value in plain) and any(value in DID_NOT for value in plain)
+
+    @cached_property
+    def says(self) -> str:
+        """What its name says that its values allow: the first line of :data:`SAYS` that holds; "" for nothing."""
+        return next((meaning for meaning, called, may_be in SAYS if self.words & called and may_be(self)), "")
+
+    @property
+    def seen(self) -> str:
+        """Its values in a few words."""
+        if self.numbers is not None and len(self.values) > 2:
+            return f"{self.low:.4g} to {self.high:.4g}"
+        return (
+            f"{len(self.values):,} different values" if len(self.values) > 2 else " and ".join(self.values) or "empty"
+        )
+
+
+def _may_be_label(column: Column) -> bool:
+    if column.numbers is not None:  # of very many classes few rows may hold each once
+        return column.is_whole and bool(column.values) and not column.is_counter
+    return column.names_classes
+
+
+def _may_be_truth(column: Column) -> bool:
+    """Text too of which every row has its own, as that which a model should have read."""
+    return _may_be_label(column) or (column.numbers is None and bool(column.values) and not column.is_date)
+
+
+def _is_two(column: Column) -> bool:
+    return column.names_classes and len(column.values) <= 2
+
+
+def _tells_what_is_right(column: Column) -> bool:
+    """A short word such as "tp" says so only where no other word tells what the name is about."""
+    longer = any(len(word) > 3 for word in column.words & w.CORRECT) or column.about <= w.CORRECT
+    is_answer = bool(column.words & (w.CLASS | w.RESPONSES)) and not column.yes_or_no
+    return _is_two(column) and longer and not is_answer
+
+
+def _is_prediction_of_class(column: Column) -> bool:
+    return column.names_classes and bool(column.words & w.CLASS or "argmax" in column.words)
+
+
+def _is_score(column: Column) -> bool:
+    predicted_classes = column.is_whole and len(column.values) <= FEW and bool(column.words & w.PREDICTED)
+    return column.is_number and not predicted_classes
+
+
+def _is_of_things(column: Column) -> bool:
+    """Its values repeat, and its name ends as that of a thing: ``customer_id``, not ``customer_age``."""
+    repeats = len(column.values) > 2 and (column.numbers is None or column.is_whole) and not column.all_different
+    last = next((word for word in reversed(tokens(column.name)) if len(word) > 1 and not word.isdecimal()), "")
+    return repeats and bool(known_words(last) & (w.CLUSTER | w.ID)) and not column.words & w.TIME
+
+
+def _is_few(column: Column) -> bool:
+    return 2 <= len(column.values) <= FEW and (column.numbers is None or column.is_whole) and not column.is_date
+
+
+SAYS: tuple[tuple[str, frozenset[str], Callable[[Column], bool]], ...] = (
+    ("limit", w.LIMITS, lambda column: column.is_number),
+    ("past", w.EARLIER, lambda column: True),
+    ("predicted", w.PREDICTED, _is_prediction_of_class),
+    ("output", w.PROBABILITY, _is_score),
+    ("correct", w.CORRECT, _tells_what_is_right),
+    ("truth", w.TRUTH | w.RIGHT, _may_be_truth),
+    ("output", w.SCORE, _is_score),
+    ("output", w.MODELS, lambda column: column.is_fraction),
+    ("predicted", w.PREDICTED, lambda column: column.names_classes),
+    ("weight", w.WEIGHT, lambda column: column.is_number and column.low >= 0),
+    ("split", w.SPLIT, _is_few),
+    ("past", w.PAST, lambda column: True),
+    ("label", w.LABEL, _may_be_label),
+    ("cluster", w.CLUSTER, _is_of_things),
+    ("event", w.EVENTS, _is_two),
+    ("group", w.GROUP, _is_few),
+    ("time", w.TIME, lambda column: column.is_date or column.is_whole),
+    ("id", w.ID, lambda column: column.numbers is None or column.is_whole),
+    ("text", w.TEXT, lambda column: column.numbers is None),
+)
+"""What words say, in the order in which it is looked up: a word that hardly ever means anything else comes first."""
+
+
+def spelled(value: object) -> str:
+    """A value as its label is written: 2.0 is 2, True is true."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
+
+
+def columns_of(sample: Mapping[str, Array]) -> dict[str, Column]:
+    """The columns of a sample by name; beside two values of text, a word such as "N/A" is a missing one."""
+    called = {word for name in sample for word in tokens(name)}
+    return {name: Column(name, j, _without_missing(cells, called)) for j, (name, cells) in enumerate(sample.items())}
+
+
+def _without_missing(cells: Array, called: set[str]) -> Array:
+    """Text of two values and words for a missing one, with these left empty; a class may be called ``unknown``."""
+    if cells.dtype.kind != "U":
+        return cells
+    values = np.unique(cells)
+    plain = [value.strip() for value in values.tolist()]
+    missing = np.array([text in MISSING_WORDS and text.lower() not in called for text in plain], dtype=bool)
+    left = {text for text, gone in zip(plain, missing, strict=True) if text and not gone}
+    return np.where(np.isin(cells, values[missing]), "", cells) if missing.any() and len(left) == 2 else cells
+
+
+OFF = 2e-2
+"""How far the sum of a row may lie from what it should be, as printed decimals of several classes make it."""
+
+
+def row_sums(columns: Sequence[Column]) -> float | None:
+    """What the rows of some columns sum to, 0 for logarithms whose powers do so to one; None for nothing in common."""
+    matrix = _complete_rows(columns)
+    if matrix is None:
+        return None
+    total = matrix.sum(axis=1)
+    if matrix.min() >= -1e-6:
+        goal = float(np.round(np.median(total)))
+        same = (np.abs(total - goal) <= OFF * goal).mean() >= 0.98
+        spans = np.ptp(matrix, axis=0)  # constants sum to something, too, and so do large numbers that differ little
+        varies = goal == 1 or (spans.all() and np.ptp(total) <= spans.max() / 2)
+        return goal if goal > 0 and same and varies else None
+    if matrix.max() > 1e-3:
+        return None
+    off = [np.abs(np.exp(matrix * np.log(base)).sum(axis=1) - 1) for base in (np.e, 2.0, 10.0)]
+    return 0.0 if any((of_base <= OFF).mean() >= 0.98 for of_base in off) else None
+
+
+def leaves_room(columns: Sequence[Column]) -> bool:
+    """Whether columns are probabilities whose rows sum to one or less, as where a class has no column."""
+    matrix = _complete_rows(columns)
+    if matrix is None or not all(column.in_unit for column in columns):
+        return False
+    total = matrix.sum(axis=1)
+    return bool(total.max() <= 1 + OFF and total.min() < 1 - OFF)
+
+
+def _complete_rows(columns: Sequence[Column]) -> Floats | None:
+    numbers = [column.numbers for column in columns if column.numbers is not None]
+    if len(numbers) < len(columns):
+        return None
+    matrix = np.column_stack(numbers)
+    matrix = matrix[np.isfinite(matrix).all(axis=1)]
+    return matrix if len(matrix) else None
+
+
+def one_to_one(first: Column, second: Column) -> bool:
+    """Whether each value of one column goes with one value of the other."""
+    a, b = first.codes, second.codes
+    pairs = len(np.unique(a * (int(b.max(initial=0)) + 1) + b))
+    return pairs == len(np.unique(a)) == len(np.unique(b))
+
+
+def same_score(first: Column, second: Column) -> bool:
+    """Whether two scores are the same on other scales: percent and probability, log-odds and probability."""
+    a, b = first.numbers, second.numbers
+    if a is None or b is None:
+        return False
+    known = np.isfinite(a) & np.isfinite(b)
+    first_forms, second_forms = _as_probabilities(a[known]), _as_probabilities(b[known])
+    pairs = [(x, y) for i, x in enumerate(first_forms) for j, y in enumerate(second_forms) if i != j or i == 0]
+    return bool(known.any()) and any(bool(np.allclose(x, y, atol=2e-3)) for x, y in pairs)
+
+
+def _as_probabilities(x: Floats) -> tuple[Floats, Floats, Floats]:
+    """A score as it is, as percent, and as log-odds."""
+    with np.errstate(over="ignore"):
+        return x, x / 100, 1 / (1 + np.exp(-x))
+
+
+TIES, LEAST_DECIDED = 0.05, 20
+"""Share of rows that may lie on a threshold itself; rows from which a prediction can be told."""
+
+
+def decides(scores: Sequence[Column], column: Column) -> bool:
+    """Whether a column is the class of the largest score, or of one score above a threshold, in every row.
+
+    Then it is the prediction: outcomes differ from it in some row of all but perfect models.
+    """
+    if not 2 <= len(column.values) <= max(2, len(scores)) or len(column.present) < LEAST_DECIDED:
+        return False
+    if len(scores) == 1:
+        return any(separates(scores[0], column, value) for value in column.values)
+    numbers = [score.numbers for score in scores if score.numbers is not None]
+    if len(numbers) < len(scores):
+        return False
+    largest = np.column_stack(numbers).argmax(axis=1)
+    return len(np.unique(column.codes * len(scores) + largest)) == len(np.unique(column.codes))
+
+
+def separates(score: Column, predicted: Column, of_value: str) -> bool:
+    """Whether a prediction is "score above a threshold", so that the score is that of one class."""
+    if score.numbers is None:
+        return False
+    known = np.isfinite(score.numbers)
+    different = [spelled(cell) == of_value for cell in np.unique(predicted.cells).tolist()]
+    is_value = np.array(different, dtype=bool)[predicted.codes[known]]
+    numbers = score.numbers[known]
+    above, below = numbers[is_value], numbers[~is_value]
+    if not len(above) or not len(below) or above.min() < below.max():
+        return False
+    return bool(above.min() > below.max()) or float((numbers == above.min()).mean()) < TIES

@@ -1,0 +1,216 @@
+"""Of which of two classes a column of scores speaks, or of an answer: as names and labels say, never the agreement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from calib.data.event import DID_NOT, HAPPENED
+from calib.data.guess import words as w
+from calib.data.guess.columns import Column
+from calib.data.guess.names import has, known_words, same_word, telling, tokens
+
+LabelValues = tuple[str, ...] | tuple[int, ...] | None
+"""The label of each column, that of which a single one speaks last; None for the usual order, 0 before 1."""
+
+CORRECT_OR_NOT = (
+    *(("correct", "incorrect"), ("correct", "wrong"), ("right", "wrong"), ("richtig", "falsch")),
+    *(("korrekt", "inkorrekt"), ("correcto", "incorrecto"), ("correcta", "incorrecta"), ("juste", "faux")),
+    *(("corretto", "errato"), ("giusto", "sbagliato"), ("esatto", "errato"), ("goed", "fout"), ("juist", "onjuist")),
+    *(("certo", "errado"), ("correto", "incorreto"), ("correto", "errado")),
+)
+"""Pairs of values that say whether an answer was right, whatever the column is called."""
+
+
+SAYS_YES = frozenset(word for word in HAPPENED if len(word) > 1)
+"""Words for what happened; a number or a letter in a name may count the columns."""
+
+
+def tells_correct(outcome: Column, score: Column) -> bool:
+    """Whether an outcome says which answers are correct: by its name, or by its two values."""
+    if len(outcome.values) > 2 or score.words & (w.FAILS | w.UNSURE) or score.has_both_signs:
+        return False
+    if {value.strip().lower() for value in outcome.values} in map(set, CORRECT_OR_NOT):
+        return True
+    words = set(tokens(outcome.name))
+    if outcome.says == "correct":
+        return True
+    if (words & w.RESPONSES and words & w.WELL) or (has(outcome.name, {"matched"}) and outcome.words & w.TRUTH):
+        return True
+    return bool(outcome.words & w.ACHIEVED and score.words & w.CONFIDENCE)
+
+
+def orders_of_one(score: Column, outcome: Column, separated: str | None = None) -> Sequence[LabelValues]:
+    """The two labels in order for one column; both orders where names do not say of which class it speaks.
+
+    Parameters
+    ----------
+    separated : the label that was predicted wherever the score is high, where that is known.
+    """
+    spoken = separated or spoken_label(score, outcome)
+    if spoken is not None:
+        return [ordered(outcome, spoken)]
+    likely = event_value(outcome) or outcome.values[1]
+    other = next(value for value in outcome.values if value != likely)
+    of_score, of_outcome = _before_when(score), _before_when(outcome)
+    opposite = bool(of_score & w.GOOD) != bool(of_outcome & w.GOOD)
+    return [ordered(outcome, last, in_full=True) for last in ((other, likely) if opposite else (likely, other))]
+
+
+def orders_of_two(scores: Sequence[Column], outcome: Column) -> Sequence[LabelValues]:
+    """The two labels in the order of two columns that are not called like them; both orders where names do not say."""
+    event = event_value(outcome)
+    said = [_names_the_event(score, outcome) for score in scores]
+    if said[0] != said[1] and event is not None:
+        happens = said.index(True) if True in said else 1 - said.index(False)
+        other = next(value for value in outcome.values if value != event)
+        return [ordered(outcome, event if happens else other, in_full=happens == 0)]
+    if outcome.numbers is not None and scores[0].name.lower() < scores[1].name.lower():
+        return [None]  # encoders number classes in the order of their names
+    return [ordered(outcome, last, in_full=True) for last in reversed(outcome.values)]
+
+
+def _names_the_event(score: Column, outcome: Column) -> bool | None:
+    """Whether a column is called after what happened, or after what did not; None where its name says neither."""
+    words, own = set(tokens(score.name)), outcome.about
+    if words & (w.NEGATIONS - own):
+        return False
+    if any(same_word(a, b) for a in own for b in score.about) or words & SAYS_YES:
+        return True
+    is_good = bool(own & w.GOOD)
+    if words & w.GOOD:
+        return is_good
+    return not is_good if words & w.EVENTS else None
+
+
+def spoken_label(score: Column, outcome: Column) -> str | None:
+    """The label of which a score is the probability; None where names leave that open."""
+    named = named_value(score, outcome)
+    event = event_value(outcome)
+    if named is not None or event is None:
+        return named
+    same = speaks_of_the_event(score, outcome)
+    if same is None:
+        return None
+    return event if same else next(value for value in outcome.values if value != event)
+
+
+def named_value(score: Column, outcome: Column) -> str | None:
+    """The label whose words stand in the name of the score, or that begins one of them: ``p_yes``, ``prob_M``."""
+    if outcome.numbers is not None or outcome.cells.dtype.kind == "b":
+        return None
+    words = set(tokens(score.name))
+    words -= {word for word in words if len(word) == 1 and word in w.PROBABILITY}
+    if set(tokens(outcome.name)) <= words:  # the "no" of "no-show probability" belongs to what may happen
+        words -= set(tokens(outcome.name))
+    found = [value for value in outcome.values if tokens(value) and set(tokens(value)) <= words]
+    found.sort(key=lambda value: -len(tokens(value)))
+    if len(found) == 2 and len(tokens(found[0])) > len(tokens(found[1])):
+        return found[0]
+    if not found and not outcome.yes_or_no:
+        telling = [word for word in words if word not in w.GENERAL]
+        found = [value for value in outcome.values if _begins(value, telling)]
+    return found[0] if len(found) == 1 else None
+
+
+def _begins(value: str, words: Sequence[str]) -> bool:
+    """Whether a label is the beginning of a word, as B of "bad", or another form of it: malignant, malignancy."""
+    label = value.strip().lower()
+    if not label.isalpha() or (len(label) > 1 and label in (*HAPPENED, *DID_NOT)):
+        return False
+    return any(
+        word.startswith(label) or (len(word) >= 4 and label.startswith(word)) or word[:7] == label[:7] for word in words
+    )
+
+
+def event_value(outcome: Column) -> str | None:
+    """The label that says that something happened; None where neither does."""
+    if not 1 <= len(outcome.values) <= 2:
+        return None
+    plain = {value: value.strip().lower() for value in outcome.values}
+    if outcome.numbers is not None:
+        return max(outcome.values, key=float)
+    for says in (
+        lambda text: text in HAPPENED,
+        lambda text: text not in DID_NOT,
+        lambda text: not set(tokens(text)) & (w.GOOD | w.NEGATIONS),
+        lambda text: bool(known_words(text) & w.BAD),
+    ):
+        said = [value for value, text in plain.items() if says(text)]
+        if len(said) == 1:
+            return said[0]
+    return None
+
+
+def speaks_of_the_event(score: Column, outcome: Column) -> bool | None:
+    """Whether a score is the probability that the event happens rather than that it does not; None where it is open."""
+    if score.is_anonymous:
+        return True
+    of_score, of_outcome = _before_when(score), _before_when(outcome)
+    labels = {word for value in outcome.values for word in tokens(value)}
+    if labels <= of_outcome:  # "benign_malignant" is called after both labels, and so after neither
+        of_outcome -= labels
+    if of_score & w.UNSURE or _may_be_points(score, labels):
+        return None
+    if of_score & w.NEGATIONS:
+        return bool(of_outcome & w.NEGATIONS)
+    if sorted([_ends(of_score), _ends(of_outcome)]) == ["fails", "succeeds"]:
+        return False
+    if any(same_word(a, b) for a in telling(of_score) for b in telling(of_outcome)):
+        return True
+    good_score, good_outcome = bool(of_score & w.GOOD), bool(of_outcome & w.GOOD)
+    if good_score == good_outcome:
+        return None if _is_points_of_credit(of_score) or _may_be_good(of_score, of_outcome) else True
+    # One is named after something good, the other after what people fear, or after nothing.
+    return True if good_outcome and not of_score & (w.EVENTS | w.RISK | w.CREDIT) else None
+
+
+def _before_when(column: Column) -> set[str]:
+    """The words of a name up to one that begins a time: those of ``fall_during_stay`` are not about staying."""
+    words = list(tokens(column.name))
+    at = next((j for j, word in enumerate(words) if word in WHEN), len(words))
+    return set(words[:at]) | (column.words if at == len(words) else set())
+
+
+WHEN = frozenset(
+    ("during", "within", "after", "waehrend", "binnen", "innerhalb", "nach", "pendant", "durante", "dentro", "apres")
+)
+"""Words after which a name says when, and no longer what."""
+
+
+def _ends(words: set[str]) -> str:
+    return " and ".join(name for name, own in (("fails", w.FAILS), ("succeeds", w.SUCCEEDS)) if words & own)
+
+
+def _is_points_of_credit(words: set[str]) -> bool:
+    """Whether words speak of points of credit, which are usually the higher the better a borrower is."""
+    return bool(words & w.CREDIT) and words <= w.CREDIT | w.POINTS | w.SCORE
+
+
+def _may_be_good(of_score: set[str], of_outcome: set[str]) -> bool:
+    """Whether a word may be short for something good, as "surv" is for survival, beside an event."""
+    short = [word for word in telling(of_score) if len(word) >= 4 and word not in w.KNOWN]
+    return bool(of_outcome & w.EVENTS) and any(good.startswith(word) for word in short for good in w.GOOD)
+
+
+def _may_be_points(score: Column, labels: set[str]) -> bool:
+    """Whether high may be good or bad: points, or a score of nothing, beside labels that are two ends."""
+    words = set(tokens(score.name))
+    if words & w.RISK or words & w.EVENTS:
+        return False
+    ends = bool(labels & w.GOOD and labels & w.BAD) or bool(labels & w.SUCCEEDS and labels & w.FAILS)
+    return ends and words <= w.POINTS | w.CREDIT | w.GENERAL and not (words & w.PROBABILITY and not labels & w.SUCCEEDS)
+
+
+def ordered(outcome: Column, last: str, in_full: bool = False) -> LabelValues:
+    """The two labels with one of them last; None where that is the usual order of numbers.
+
+    Parameters
+    ----------
+    in_full : whether the usual order is written as well, since people are asked.
+    """
+    first = next(value for value in outcome.values if value != last)
+    if outcome.cells.dtype.kind == "b":
+        return None if last == "true" and not in_full else (first.capitalize(), last.capitalize())
+    if outcome.numbers is not None:
+        return None if float(first) < float(last) and not in_full else (int(first), int(last))
+    return first, last

@@ -1,0 +1,290 @@
+"""Which columns may be a model's outputs: one alone, or one for each class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+import numpy as np
+
+from calib.canonical import ONE_COLUMN
+from calib.data.guess import words as w
+from calib.data.guess.columns import FEW, OFF, Column, leaves_room, row_sums
+from calib.data.guess.names import class_names, known_words, plain_name, tokens
+from calib.data.interpret.label_values import MISSING_WORDS
+from calib.data.options import OPTION_OF_ROLE, Choices, names_in
+from calib.numerics import Floats
+
+MOST_TOKENS = 6
+"""Words of a name that are looked at for what differs."""
+
+MOST_WINDOWS = 100
+"""Places of neighbouring columns without names that are tried."""
+
+MOST_SINGLES = 30
+"""Single columns that are compared: those named as outputs first."""
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Columns that may be a model's outputs.
+
+    Attributes
+    ----------
+    columns : one for each class in their order, or a single one.
+    classes : what each is called beside what the names have in common.
+    stem : what the names have in common; of a single column its name.
+    total : what each row sums to, 0 where exponentials sum to one; None for nothing in common.
+    leaves_room : whether they are probabilities whose rows sum to less than one.
+    """
+
+    columns: tuple[Column, ...]
+    classes: tuple[str, ...]
+    stem: str
+    total: float | None = None
+    leaves_room: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is one column."""
+        return len(self.columns) == 1
+
+    @property
+    def is_named(self) -> bool:
+        """Whether what the names have in common is a word for outputs, or for a class."""
+        words = known_words(self.stem)
+        return bool(words & (w.PROBABILITY | w.SCORE | w.MODELS | w.CLASS | w.PERCENT | {"vote", "votes", "count"}))
+
+    @property
+    def counts_up(self) -> bool:
+        """Whether the classes are called 0, 1, 2, ... or 1, 2, 3, ..."""
+        if not all(name.isdecimal() for name in self.classes):
+            return False
+        numbers = sorted(int(name) for name in self.classes)
+        return numbers in (list(range(len(numbers))), list(range(1, len(numbers) + 1)))
+
+    def fit(self, values: Sequence[str]) -> bool:
+        """Whether these labels may be those of the columns."""
+        labels, classes = self._labels(values), {plain_name(name) for name in self.classes}
+        if self.is_single:
+            return len(labels) <= 2
+        if len(labels) > len(classes):
+            return self.leaves_room and classes < labels and len(labels) == len(classes) + 1
+        return len(labels) == len(classes) or labels <= classes or self.counts_up
+
+    def called(self, values: Sequence[str]) -> bool:
+        """Whether the columns are called like these labels."""
+        labels, classes = self._labels(values), {plain_name(name) for name in self.classes}
+        return not self.is_single and (labels == classes or (self.leaves_room and classes < labels))
+
+    def _labels(self, values: Sequence[str]) -> set[str]:
+        """The labels without words for a missing one, unless a column is called so."""
+        classes = {plain_name(name) for name in self.classes}
+        return {plain for v in values if (plain := plain_name(v)) in classes or v.strip() not in MISSING_WORDS}
+
+
+def single(column: Column) -> Outputs:
+    """One column: the probability of a class, or the confidence in an answer."""
+    return Outputs((column,), (column.name,), column.name)
+
+
+def family(columns: Sequence[Column], stem: str, classes: Sequence[str] = ()) -> Outputs:
+    """One column for each class."""
+    names = [column.name for column in columns]
+    total = row_sums(columns)
+    return Outputs(
+        tuple(columns), tuple(classes) or class_names(names), stem, total, total is None and leaves_room(columns)
+    )
+
+
+class Candidates:
+    """What may be the outputs of a table; what does not depend on the outcome is found once.
+
+    Parameters
+    ----------
+    columns : of the table, by name.
+    chosen : what was chosen by hand.
+    """
+
+    def __init__(self, columns: Mapping[str, Column], chosen: Choices):
+        self._columns, self._chosen = columns, chosen
+        taken = chosen_elsewhere(chosen, "outputs")
+        self._free = [column for column in columns.values() if column.name not in taken]
+        self._patterns = by_pattern(self._free)
+        self._limits = ends_of_intervals(self._free)
+        self._families: dict[tuple[tuple[str, ...], str], Outputs] = {}
+
+    def beside(self, outcome: Column | None) -> list[Outputs]:
+        """What may be the outputs beside an outcome: families first, then single columns."""
+        chosen = self._chosen
+        if chosen.outputs:
+            own = [self._columns[name] for name in names_in(chosen.outputs)]
+            return [single(own[0]) if len(own) == 1 else family(own, "")]
+        families = list(self._families_beside(outcome))
+        whole = {column.name for found in families if found.total is not None for column in found.columns}
+        free = [column for column in self._free if column is not outcome and column.name not in whole | self._limits]
+        likely = [column for column in free if column.says == "output" or column.is_fraction or column.is_percent]
+        likely = [
+            column for column in likely if column.is_number and (column.says == "output" or not column.is_counter)
+        ]
+        likely.sort(key=lambda column: (column.says != "output", column.name))
+        singles = [single(column) for column in likely[:MOST_SINGLES]]
+        if chosen.kind is None:
+            return [*families, *singles]
+        return singles if chosen.kind in ONE_COLUMN else families  # the kind says whether there is one column
+
+    def _families_beside(self, outcome: Column | None) -> Iterator[Outputs]:
+        """Columns that belong together and fit to the labels, each set of them once."""
+        free = [column for column in self._free if column is not outcome]
+        values = outcome.values if outcome is not None else ()
+        own: dict[frozenset[str], Outputs] = {}
+        for found in (*by_class(free, values), *self._alike(outcome), *side_by_side(free, len(values))):
+            if (not values or found.fit(values)) and _may_be_scores(found, values):
+                own.setdefault(frozenset(found.names), found)
+        whole = [names for names, found in own.items() if found.total is not None]
+        # Columns that leave room for another class are no part of a family that leaves none.
+        yield from (f for names, f in own.items() if f.total is not None or not any(names < other for other in whole))
+
+    def named(self) -> list[Outputs]:
+        """What is called outputs, whatever it holds: the widest family first, then single columns."""
+        families = [family(members, stem) for stem, members in self._patterns]
+        families = sorted((f for f in families if f.is_named), key=lambda f: -len(f.columns))
+        return [*families, *(single(c) for c in self._free if c.words & (w.PROBABILITY | w.SCORE) and not c.says)]
+
+    def _alike(self, outcome: Column | None) -> Iterator[Outputs]:
+        for stem, members in self._patterns:
+            if outcome in members and not outcome.says:
+                continue  # a column that is named like all others is not their outcome
+            columns = [column for column in members if column is not outcome]
+            key = tuple(column.name for column in columns), stem
+            if len(columns) > 1:
+                if key not in self._families:
+                    self._families[key] = family(columns, stem)
+                yield self._families[key]
+
+
+def _may_be_scores(found: Outputs, values: Sequence[str]) -> bool:
+    """Whether names and values of several columns allow that they are scores of classes."""
+    flags = [column.is_whole and len(column.values) == 2 for column in found.columns]
+    if any(flags) and not all(column.is_whole for column in found.columns):
+        return False  # zeros and ones do not belong to fractions
+    called = found.called(values)
+    if found.total is not None:
+        return found.is_named or called or not found.stem or found.total in (0, 1, 100)
+    if found.leaves_room and called:
+        return True
+    has_sums = all(column.in_unit for column in found.columns)  # fractions that sum to nothing are several models'
+    return (found.is_named or called or not found.stem) and (called or not has_sums) and _is_one_scale(found)
+
+
+def chosen_elsewhere(chosen: Choices, own: str) -> set[str]:
+    """Columns that somebody has chosen for another role."""
+    options = {*OPTION_OF_ROLE.values()} - {own}
+    return {name for option in options for name in names_in(getattr(chosen, option))}
+
+
+def _is_one_scale(found: Outputs) -> bool:
+    """Logits of one class do not keep to [0, 1] over many rows while those of another leave it."""
+    inside = [column.in_unit and len(column.values) > FEW for column in found.columns]
+    return not any(inside) or all(inside)
+
+
+def by_class(columns: Sequence[Column], values: Sequence[str]) -> Iterator[Outputs]:
+    """Columns that are called like the labels, or whose names hold one: ``cat``, ``p_<5`` and ``P (age=>=5)``."""
+    plain = {plain_name(value) for value in values}
+    numbers = [column for column in columns if column.numbers is not None and not column.is_date]
+    found = [column for column in numbers if plain_name(column.name) in plain]
+    if len(found) > 1 and len(found) == len(plain):
+        yield family(found, "", [column.name for column in found])
+    if len(values) < 2 or not all(values) or all(map(str.isdecimal, values)):
+        return
+    by_name = {column.name: column for column in numbers}
+    around = {name.rpartition(values[0])[::2] for name in by_name if values[0] in name} - {("", "")}
+    for start, end in sorted(around):
+        names = list(takewhile(by_name.__contains__, (start + value + end for value in values)))
+        if len(names) == len(values):
+            members = sorted(zip(names, values, strict=True), key=lambda member: by_name[member[0]].position)
+            yield family([by_name[name] for name, _ in members], f"{start} {end}", [value for _, value in members])
+
+
+Pattern = tuple[tuple[str, ...], tuple[str, ...]]
+
+
+def by_pattern(columns: Sequence[Column]) -> list[tuple[str, list[Column]]]:
+    """Columns whose names differ in one place, p_0 to p_9, P(cat) and P(dog), and what these have in common."""
+    patterns: dict[Pattern, dict[tuple[str, ...], Column]] = {}
+    for column in columns:
+        for pattern, middle in _split(tokens(column.name)):
+            # A numbered column belongs to its family whatever it holds; what is wrong with it is said later.
+            is_number = column.numbers is not None and not column.is_date and not column.is_counter
+            if is_number or all(word.isdecimal() for word in middle):
+                patterns.setdefault(pattern, {}).setdefault(middle, column)
+    return [
+        (" ".join((*pattern[0], *pattern[1])), _in_order(members))
+        for pattern, members in patterns.items()
+        if len(members) > 1 and sum(column.numbers is not None for column in members.values()) > len(members) / 2
+    ]
+
+
+def _split(words: tuple[str, ...]) -> Iterator[tuple[Pattern, tuple[str, ...]]]:
+    """What a name has in common with others, and what differs: its end, its start, or one word inside."""
+    words = words[:MOST_TOKENS]
+    for j in range(1, len(words)):
+        yield (words[:j], ()), words[j:]
+        yield ((), words[j:]), words[:j]
+    for j in range(1, len(words) - 1):
+        yield (words[:j], words[j + 1 :]), words[j : j + 1]
+
+
+def _in_order(members: Mapping[tuple[str, ...], Column]) -> list[Column]:
+    """By number where all differ by one at their end, else as they stand in the table: P_good1 and P_good0 are 0, 1."""
+    if len({middle[:-1] for middle in members}) == 1 and all(middle[-1].isdecimal() for middle in members):
+        return [column for _, column in sorted(members.items(), key=lambda item: int(item[0][-1]))]
+    return sorted(members.values(), key=lambda column: column.position)
+
+
+def side_by_side(columns: Sequence[Column], n_classes: int) -> Iterator[Outputs]:
+    """Neighbours whose names say nothing: as many as there are classes, or all that there are, with a common sum."""
+    silent = [column for column in columns if not column.says and column.numbers is not None and not column.is_counter]
+    if len(silent) < 2:
+        return
+    matrix = np.column_stack([column.numbers for column in silent if column.numbers is not None])
+    complete = matrix[np.isfinite(matrix).all(axis=1)]
+    sums = np.cumsum(np.column_stack([np.zeros(len(complete)), complete]), axis=1)
+    for width in sorted({n_classes, len(silent)} - {0, 1}):
+        for start in _steady(complete, sums, width)[:MOST_WINDOWS]:
+            found = family(silent[start : start + width], "")
+            if found.total is not None:
+                yield found
+
+
+def _steady(complete: Floats, sums: Floats, width: int) -> list[int]:
+    """Where a window of neighbours begins whose rows may have a common sum, or are logarithms."""
+    if not len(complete) or complete.shape[1] < width:
+        return []
+    totals = sums[:, width:] - sums[:, :-width]
+    middle = np.median(totals, axis=0)
+    same = (np.abs(totals - middle) <= 2 * OFF * np.abs(middle)).mean(axis=0) >= 0.9
+    positive = np.concatenate([[0], np.cumsum(complete.max(axis=0) > 1e-3)])
+    return np.flatnonzero(same | (positive[width:] == positive[:-width])).tolist()
+
+
+def ends_of_intervals(columns: Sequence[Column]) -> set[str]:
+    """Of a few fractions, those that lie on one side of two others in every row: the ends of an interval."""
+    numbers = {column.name: column.numbers for column in columns if column.is_fraction and column.numbers is not None}
+    if not 3 <= len(numbers) <= FEW // 2 or len(columns[0].cells) < FEW:
+        return set()
+    found = set()
+    for name, own in numbers.items():
+        others = [other for key, other in numbers.items() if key != name]
+        below = sum(bool((other <= own).all()) for other in others)
+        above = sum(bool((other >= own).all()) for other in others)
+        if (below, above) in ((0, 2), (2, 0)):
+            found.add(name)
+    return found
