@@ -148,7 +148,8 @@ def in_groups(test: Predictions, fit: ShownFit) -> None:
     if test.groups is None:
         return
     found = subgroups_of(fit, "groups", test.groups, LEAST_ROWS)
-    st.markdown(f"**{fit.title} by group**: {groups_sentence(found, LEAST_ROWS)}")
+    sign = f" :small[Above 0: {fit.evaluation.view.too_high}.]" if found.off else ""
+    st.markdown(f"**{fit.title} by group**: {groups_sentence(found, LEAST_ROWS)}{sign}")
 
 
 def subgroups_of(fit: ShownFit, by: str, of_row: Any, least: int) -> Subgroups:
