@@ -341,8 +341,8 @@ def test_the_lock_names_one_version_of_each_package_and_no_host():
 
 
 def test_the_lock_pins_what_parses_files():
-    parsers = {name.partition(".")[0] for name in LIBRARIES} - sys.stdlib_module_names
-    parsers = {name.replace("_", "-") for name in parsers}
+    modules = {name.partition(".")[0] for name in LIBRARIES} - sys.stdlib_module_names
+    parsers = {module.replace("_", "-") for module in modules}
     assert {"h5py", "pyarrow", "openpyxl"} < parsers <= locked("requirements.txt").keys()
     text = (ROOT / "docs" / "safety.md").read_text(encoding="utf-8")
     assert all(name in text for name in parsers)
