@@ -31,8 +31,9 @@ from calib.diagnostics.shift_data import read_uploaded
 from calib.engine import FitSpec
 from calib.errors import CalibrationError
 from calib.export import runtime
-from calib.export.record_files import digest
-from calib.records import flatten, parse, unflatten
+from calib.export.npz import to_npz
+from calib.export.predict import digest
+from calib.records import arrays_of, flatten, npz_of, parse, unflatten
 from calib.store.arrays import Damaged
 from calib.store.contents import Decided, Entry, Study, link_name
 
@@ -205,18 +206,17 @@ def in_words(opened: Callable[[], Any]) -> None:
 
 
 def record(name: str, content: bytes, choices: Choices) -> None:
-    """A calibrator's json, sealed anew as whoever wrote it would, beside the arrays of a whole one."""
-    _, arrays = exported()
-    text = sealed(content, arrays)
-    in_words(lambda: runtime.from_record(text.decode("utf-8", "replace"), arrays))
-    in_words(lambda: read_uploaded([("c.json", io.BytesIO(text)), ("c.npz", io.BytesIO(arrays))]))
+    """A calibrator's record, sealed anew as whoever wrote it would, beside the arrays of a whole one."""
+    arrays = {key: array for key, array in exported().items() if key not in ("record", "sha256")}
+    seals = {"record": content, "sha256": digest(content, arrays)}
+    sealed = arrays | {key: np.frombuffer(value, np.uint8) for key, value in seals.items()}
+    in_words(lambda: runtime.from_arrays(sealed))
+    in_words(lambda: read_uploaded(("c.npz", io.BytesIO(npz_of(sealed)))))
 
 
 def arrays(name: str, content: bytes, choices: Choices) -> None:
-    """A calibrator's npz beside its json, which is sealed anew."""
-    text = sealed(exported()[0].encode(), content)
-    in_words(lambda: runtime.from_record(text.decode(), content))
-    in_words(lambda: read_uploaded([("c.json", io.BytesIO(text)), ("c.npz", io.BytesIO(content))]))
+    """A calibrator's npz."""
+    in_words(lambda: read_uploaded(("c.npz", io.BytesIO(content))))
 
 
 def link(name: str, content: bytes, choices: Choices) -> None:
@@ -232,23 +232,12 @@ def link(name: str, content: bytes, choices: Choices) -> None:
             in_words(partial(PredictionSets.from_state, decided.sets))
 
 
-def sealed(text: bytes, arrays: bytes) -> bytes:
-    """A record with the checksum that belongs to it, if it can have one."""
-    try:
-        found = json.loads(text)
-        found.pop("sha256", None)
-        found["sha256"] = digest(found, arrays)
-        return json.dumps(found).encode()
-    except (ValueError, TypeError, AttributeError, RecursionError):
-        return text
-
-
 @cache
-def exported() -> tuple[str, bytes]:
-    """The record of a fitted calibrator with arrays in its state."""
+def exported() -> dict[str, np.ndarray]:
+    """The arrays in the file of a fitted calibrator."""
     data = load(*originals()["npz"].values())
     made = calib.calibrator("isotonic").fit(data.logits, data.labels)
-    return runtime.to_record(runtime.ExportedCalibrator(made))
+    return arrays_of(to_npz(runtime.ExportedCalibrator(made)))
 
 
 WHOLE = originals()["npz, packed"]["source"]
@@ -273,14 +262,14 @@ def seeds() -> dict[str, bytes]:
             for door in (*roles, "features alone") if "features" in form else roles:
                 shown = f"upload{''.join(Path(name).suffixes)}"
                 found[f"{form} as {door} {role}"] = packed(content, door, shown)
-    text, content = exported()
+    record, content = exported()["record"].tobytes(), npz_of(exported())
     spec = FitSpec("isotonic", {"normalize": True}, "d", "Isotonic")
     study = Study(([["Isotonic", "isotonic", {}]], 100, 10, 0), "d", "Repeat on 10 splits")
     decided = Decided(rule_state(AnswerAbove(threshold=0.9)))
     about = {"name": "n", "choices": {"kind": "logits"}, "part": 0.5, "decisions": {spec.key: decided}}
     entry = json.dumps(flatten(Entry("v", "d" * 64, fits=(spec,), studies={"splits": study}, **about))[0]).encode()
     return found | {
-        "record": packed(text.encode(), "record"),
+        "record": packed(record, "record"),
         "record's arrays": packed(content, "record's arrays"),
         "link": packed(hashlib.sha256(b"").hexdigest()[:43].encode(), "link"),
         "entry": packed(entry, "link"),

@@ -43,8 +43,7 @@ FORMS: dict[str, list[dict[str, Any]]] = {
     **{name: [{}, {"share_classes": False}, {"classes": "top"}] for name in ONE_SCORE},
     "platt": [{}, {"share_classes": False}, {"classes": "top"}, {"input": "score"}],
     "isotonic": [{}, {"share_classes": False}, {"classes": "top"}, {"centred": True}],
-    "gpcalib": [{"prediction": way} for way in ("draws", "mean", "delta", "mc")]
-    + [{"inputs": "probs"}, {"monotone": True}],
+    "gpcalib": [{"prediction": way} for way in ("draws", "mean")] + [{"inputs": "probs"}, {"monotone": True}],
 }
 """Forms of each method that are compared, the first the default; others have that alone."""
 

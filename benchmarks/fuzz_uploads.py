@@ -25,7 +25,7 @@ INSTRUMENTED = [
     "calib.data",
     "calib.canonical",
     "calib.export.runtime",
-    "calib.export.record_files",
+    "calib.export.predict",
     "calib.records",
     "calib.diagnostics.shift_data",
     "calib.store",

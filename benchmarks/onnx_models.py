@@ -18,7 +18,6 @@ import onnxruntime
 
 import calib
 from benchmarks.exports import FORMS, compared_rows, simulated
-from calib.export.formulas import has_formula
 from calib.export.onnx.model import to_model
 from calib.export.provenance import exported
 from calib.export.runtime import ExportedCalibrator
@@ -89,7 +88,7 @@ def main() -> None:
     print("| method | difference, 2 classes | 5 classes | other side of a step, rows | NumPy, ms | ONNX, ms | ratio |")
     print("|---|--:|--:|--:|--:|--:|--:|")
     for name in asked.methods:
-        if not has_formula(name):
+        if METHODS[name].needs:
             continue
         for number, params in enumerate(FORMS.get(name, [{}])):
             (two, none), (five, crossed) = differences(name, params, 2), differences(name, params, 5)

@@ -81,6 +81,15 @@ class Calibrator(Displayed):
     def _predict(self, logits: Floats) -> Floats:
         raise TypeError(f"{type(self).__name__} has no _predict")
 
+    def steps(self) -> list[dict[str, Any]]:
+        """What ``_predict`` computes as a list of named steps, which exports to other places are written from.
+
+        :mod:`calib.export.predict` says what each step does. A method without steps is exported as a pickle alone.
+        """
+        raise CalibrationError(
+            f"{type(self).__name__} is not written as steps, from which all files but the pickle are made; save a .pkl."
+        )
+
     def notes(self) -> list[str]:
         """Sentences about the finished fit that a person should read, most important first.
 

@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from calib.ui.compare.answer import recommended, report_button
-from calib.ui.export.view import bundle, calibrate_upload, decided, other_files, other_languages, packed, record
+from calib.ui.export.view import calibrate_upload, decided, files, other_languages, packed, record
 from calib.ui.fits import shown_fits
 from calib.ui.session import EXPORTED
 from calib.ui.shell import need_fit, open_session, page
@@ -25,9 +25,8 @@ def body() -> None:
     st.markdown(sentence)
     fit = one_fit(fits[1:], EXPORTED, "Calibrator", begin, style="list")
     made = packed(session, fit, fits[0])
-    bundle(made)
+    files(made)
     decided(session, fit)
-    folded("Other files: npz + json, and a pickle", "export/others", partial(other_files, made))
     folded("Other languages: ONNX, PyTorch, SQL, MLflow", "export/languages", partial(other_languages, made))
     folded("What each file records: data, limits, scores, versions", "export/record", partial(record, made))
     report_button(session, fits, "export/report")

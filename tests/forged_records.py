@@ -1,8 +1,7 @@
-"""Records of exported calibrators with something changed and the checksum made right again, as anybody can."""
+"""Files of exported calibrators with something changed and the checksum made right again, as anybody can."""
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable
 from copy import deepcopy
@@ -11,9 +10,10 @@ from typing import Any
 import numpy as np
 
 import calib
-from calib.export.record_files import digest
-from calib.export.runtime import ExportedCalibrator, to_record
-from calib.records import npz_of
+from calib.export.npz import to_npz
+from calib.export.predict import digest
+from calib.export.runtime import ExportedCalibrator, from_arrays
+from calib.records import arrays_of
 
 Node = tuple[Any, Any]
 """A place in nested dicts and lists: the dict or list, and the key or index in it."""
@@ -42,13 +42,28 @@ KEYS = ("more_", "n_classes_", "__class__", "_private_", "", "values", "$array",
 TYPES = ("f4", "f2", ">f8", "i8", "i1", "u8", "?", "c16", "U9", "S9")
 
 
-def forged(exported: ExportedCalibrator, rng: np.random.Generator, of: str = "state") -> tuple[str, bytes]:
-    """The record's text and npz after one to three random changes, most of them in one part, sealed anew."""
-    text, npz = to_record(exported)
-    record = json.loads(text)
-    del record["sha256"]
-    with np.load(io.BytesIO(npz)) as file:
-        arrays = dict(file)
+def reread(exported: ExportedCalibrator) -> ExportedCalibrator:
+    """An exported calibrator from its npz."""
+    return from_arrays(arrays_of(to_npz(exported)))
+
+
+def opened(npz: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The record and the arrays of an npz."""
+    arrays = arrays_of(npz)
+    arrays.pop("sha256")
+    return json.loads(arrays.pop("record").tobytes()), arrays
+
+
+def sealed(record: Any, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The arrays of an npz with a checksum that fits."""
+    text = json.dumps(record).encode()
+    seals = {"record": text, "sha256": digest(text, arrays)}
+    return {**arrays, **{name: np.frombuffer(value, np.uint8) for name, value in seals.items()}}
+
+
+def forged(exported: ExportedCalibrator, rng: np.random.Generator, of: str = "steps") -> dict[str, np.ndarray]:
+    """The arrays of a file after one to three random changes, most of them in one part, sealed anew."""
+    record, arrays = opened(to_npz(exported))
     for _ in range(rng.choice([1, 1, 2, 3])):
         part = rng.random()
         if arrays and part < 0.5:
@@ -59,8 +74,7 @@ def forged(exported: ExportedCalibrator, rng: np.random.Generator, of: str = "st
             _change_parameter(record, rng)
         else:
             _change_node([(record, key) for key in record if key != "format"], rng)
-    made = npz_of(arrays)
-    return json.dumps({**record, "sha256": digest(record, made)}), made
+    return sealed(record, arrays)
 
 
 def _pick(values: Any, rng: np.random.Generator) -> Any:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 import calib
-from calib.export.predict_script import write_predictions
+from calib.export.calibrated import write_predictions
 from calib.export.runtime import ExportedCalibrator
 from calib.formatting import (
     JOINER,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
@@ -17,7 +18,7 @@ from calib.cli import main
 from calib.data import Predictions, load
 from calib.diagnostics.shift_data import judge, read_new_rows
 from calib.errors import CalibrationError
-from calib.export import predict_script, provenance, runtime, writer
+from calib.export import predict, provenance, runtime, writer
 from calib.registry import extras_for, presets, said_of_kind
 
 FLOOR = 0.005
@@ -146,14 +147,14 @@ def test_files_of_confidences_become_files_of_confidences(files, given, out):
 @pytest.mark.parametrize("given", ["answers.csv", "answers.npy"])
 def test_the_script_of_a_bundle_does_the_same(files, given):
     out = files / "out.csv"
-    calibrator = ["--calibrator", str(files / "calibrator.npz")]
-    assert predict_script.main([str(files / given), "--out", str(out), *calibrator]) == 0
-    np.testing.assert_allclose(_read(out), fitted("platt").predict_proba(pairs().logits)[:, 1], atol=1e-9)
+    calibrator = ["--calibrator", str(files / "calibrator.npz"), *(["--columns", "confidence"] * given.endswith("csv"))]
+    assert predict.main([str(files / given), "--out", str(out), *calibrator]) == 0
+    said = pd.read_csv(out)
+    found = said["confidence_" if given.endswith("csv") else "confidence"]
+    np.testing.assert_allclose(found, fitted("platt").predict_proba(pairs().logits)[:, 1], atol=1e-9)
 
 
 def _read(path):
-    import pandas as pd
-
     if path.suffix == ".npy":
         return np.load(path)
     if path.suffix == ".npz":

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from calib.base import Progress, silent
 from calib.calibrators._folds import PenalisedScaling
 from calib.calibrators.minimisation import Found, minimise_convex
+from calib.calibrators.steps import Step
 from calib.errors import CalibrationError
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, log_softmax, row_maxima, softmax
 
@@ -46,6 +47,10 @@ class AffineScaling(PenalisedScaling):
     def _scores(self, logits: Floats) -> Floats:
         """Log-probabilities after temperature scaling, (n, n_classes)."""
         return log_softmax(logits / self.temperature_)
+
+    def _score_steps(self) -> list[Step]:
+        """:meth:`_scores` as steps."""
+        return [{"step": "affine", "scale": 1 / self.temperature_}, {"step": "log_softmax"}]
 
     def _inputs(self, logits: Floats, scores: Floats) -> Floats:
         """What the map acts on, from logits and :meth:`_scores`, both of the classes with calibration rows alone."""
@@ -103,6 +108,15 @@ class AffineScaling(PenalisedScaling):
         probs = softmax(scores)
         probs[:, some] = probs[:, some].sum(axis=1, keepdims=True) * softmax(changed)
         return probs
+
+    def steps(self) -> list[Step]:
+        # A class that was not learned keeps its score, a log-probability, and the others share the rest.
+        changed: Step = {"step": "affine", "scale": 1 + self.change_, "offset": self.bias_}
+        if not self.diagonal:
+            changed = {"step": "matrix", "matrix": np.eye(self.n_classes_) + self.change_, "offset": self.bias_}
+        columns = np.flatnonzero(self.learned_), np.flatnonzero(~self.learned_)
+        others = {} if self.learned_.all() else dict(zip(("among", "kept"), columns, strict=True))
+        return [*self._score_steps(), changed, {"step": "softmax", **others}]
 
 
 class MatrixProblem:

@@ -22,6 +22,7 @@ from calib.base import (
 from calib.calibrators._folds import deal, row_units, standard_error
 from calib.calibrators._model_weights import pseudo_bma_weights, stacking_weights
 from calib.calibrators.backend import cpu_description, device_of, on_cpu
+from calib.calibrators.steps import Step
 from calib.errors import CalibrationError, reason
 from calib.formatting import listed, percent, plural
 from calib.numerics import Floats, Ints
@@ -268,6 +269,10 @@ class AutoCalibration(Calibrator):
     def _predict(self, logits: Floats) -> Floats:
         members = zip(self.weights_, self.fitted_members(), strict=True)
         return sum((weight * made.predict_proba(logits) for weight, made in members), np.zeros(logits.shape))
+
+    def steps(self) -> list[Step]:
+        parts = [made.steps() for made in self.fitted_members()]
+        return [{"step": "mix", "weights": self.weights_.tolist(), "parts": parts}]
 
 
 def _alike(outside: Mapping[str, Floats]) -> dict[str, list[str]]:

@@ -10,6 +10,7 @@ import numpy as np
 from calib.base import POSITIVE
 from calib.calibrators.logistic import LogisticCurves, fit_logistic, targets_of
 from calib.calibrators.one_vs_rest import Bools, Map
+from calib.calibrators.steps import Step
 from calib.numerics import Floats, blocks, sigmoid, softplus
 
 
@@ -40,6 +41,12 @@ class BetaMap:
         log_p += self.b * minus_log_q
         log_p += self.c
         return sigmoid(log_p)
+
+    def steps(self) -> list[Step]:
+        log_p: list[Step] = [{"step": "log_sigmoid"}]
+        log_q: list[Step] = [{"step": "affine", "scale": -1.0}, *log_p]
+        both = {"step": "mix", "weights": [self.a, -self.b], "parts": [log_p, log_q]}
+        return [both, {"step": "affine", "offset": self.c}, {"step": "sigmoid"}]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

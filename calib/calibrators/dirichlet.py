@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from calib.base import Progress
 from calib.calibrators._multinomial import AffineScaling, MatrixProblem, Minimum, check_matrix
+from calib.calibrators.steps import Step
 from calib.numerics import Floats, Ints, log_softmax
 
 PENALTIES = (3000.0, 1000.0, 300.0, 100.0, 30.0, 10.0, 3.0)
@@ -42,6 +43,20 @@ class DirichletCalibration(AffineScaling):
 
     def _inputs(self, logits: Floats, scores: Floats) -> Floats:
         return log_softmax(logits)
+
+    def steps(self) -> list[Step]:
+        # Softmax does not see what is added to a row, so that the scores of learned classes are their inputs over T.
+        matrix = np.eye(self.n_classes_) / self.temperature_ + self.change_
+        change = {"step": "matrix", "matrix": matrix, "offset": self.bias_}
+        if self.learned_.all():
+            return [{"step": "log_softmax"}, change, {"step": "softmax"}]
+        some, others = np.flatnonzero(self.learned_), np.flatnonzero(~self.learned_)
+        away = {"step": "affine", "offset": np.where(self.learned_, 0.0, -1e300)}  # from the softmax of learned classes
+        parts = [[away, {"step": "log_softmax"}, change], self._score_steps()]
+        return [
+            {"step": "columns", "of": [some, others], "parts": parts},
+            {"step": "softmax", "among": some, "kept": others},
+        ]
 
     def _problem(self, scores: Floats, inputs: Floats, labels: Ints, weights: Floats, on_gpu: bool) -> Minimum:
         n, n_classes = inputs.shape

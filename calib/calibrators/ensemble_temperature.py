@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.base import NEEDS_CLASSES, Calibrator, Progress, silent
+from calib.calibrators.steps import Step
 from calib.calibrators.temperature import BOUND, TemperatureScaling
 from calib.numerics import Floats, Ints, blocks, softmax
 
@@ -62,6 +63,10 @@ class EnsembleTemperatureScaling(Calibrator):
 
     def _predict(self, logits: Floats) -> Floats:
         return (1 - self.weight_) * softmax(logits / self.temperature_) + self.weight_ / logits.shape[1]
+
+    def steps(self) -> list[Step]:
+        uniform = {"step": "affine", "scale": 1 - self.weight_, "offset": self.weight_ / self.n_classes_}
+        return [{"step": "affine", "scale": 1 / self.temperature_}, {"step": "softmax"}, uniform]
 
 
 class _Profile:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from calib.base import KEEPS_ACCURACY, KEEPS_HALF, KEEPS_RANKING, LEARNS_NOTHING, Calibrator, Progress
+from calib.calibrators.steps import Step
 from calib.numerics import Floats, Ints, softmax
 
 
@@ -20,3 +21,6 @@ class Identity(Calibrator):
 
     def _predict(self, logits: Floats) -> Floats:
         return softmax(logits)
+
+    def steps(self) -> list[Step]:
+        return [{"step": "softmax"}]

@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest, platt_targets
+from calib.calibrators.steps import Step, lines
 from calib.numerics import Floats, Ints, edges_at_or_below, sigmoid
 from calib.parameters import ROUNDING, param
 
@@ -56,6 +57,9 @@ class LinearMap:
 
     def apply(self, log_odds: Floats) -> Floats:
         return interpolate(log_odds, self.knots, self.values)
+
+    def steps(self) -> list[Step]:
+        return [lines(self.knots, self.values)]
 
 
 class IsotonicMap(LinearMap):

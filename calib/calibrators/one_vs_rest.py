@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE, Calibrator, Progress
+from calib.calibrators.steps import Step, side_by_side
 from calib.calibrators.top_class import filled_in_proportion, top_log_odds
 from calib.numerics import Floats, Ints, blocks, one_vs_rest_log_odds, sigmoid, softmax
 from calib.parameters import param, unusable
@@ -34,6 +35,9 @@ class Map(Protocol):
 
     def apply(self, log_odds: Floats) -> Floats:
         """Probabilities, elementwise, of an array of any shape; with NumPy alone."""
+
+    def steps(self) -> list[Step]:
+        """:meth:`apply` as steps; maps of one class differ in their numbers alone."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -183,6 +187,26 @@ class OneVsRest(Calibrator):
             probs /= total
         return probs
 
+    def steps(self) -> list[Step]:
+        scaled = self.scales_first and self.temperature_ != 1.0
+        start: list[Step] = [{"step": "affine", "scale": 1 / self.temperature_}] if scaled else []
+        if self.classes == "top":
+            return [*start, {"step": "top", "steps": _steps_of(self.maps_)}]
+        if self.n_classes_ == 2:
+            difference = {"step": "matrix", "matrix": np.array([[-1.0, 1.0]])}
+            both = {"step": "matrix", "matrix": np.array([[-1.0], [1.0]]), "offset": np.array([1.0, 0.0])}
+            return [*start, difference, *_steps_of(self.maps_), both]
+        mapped = [k for k, each in enumerate(self.maps_) if each is not None]
+        others = [k for k, each in enumerate(self.maps_) if each is None]
+        steps = _steps_of(self.maps_)
+        if len(self.maps_) > 1 and others:
+            # The logarithm of the sigmoid of log-odds is the log-softmax of the logits.
+            temperature = 1.0 if self.scales_first else self.temperature_
+            rest: list[Step] = [{"step": "log_sigmoid"}, {"step": "affine", "scale": 1 / temperature}]
+            parts = [steps, [*rest, {"step": "softmax"}]] if mapped else [[*rest, {"step": "softmax"}]]
+            steps = [{"step": "columns", "of": [np.array(of) for of in (mapped, others) if of], "parts": parts}]
+        return [*start, {"step": "one_vs_rest", "steps": steps, "normalised": self.normalize}]
+
     def get_state(self) -> dict[str, Any]:
         maps = [None if each is None else dict(vars(each)) for each in self.maps_]
         return {**super().get_state(), "maps_": maps}
@@ -316,3 +340,11 @@ def best_temperature(logits: Floats, labels: Ints, weights: Floats | None = None
 
 def _applied(learned: Map | None, log_odds: Floats) -> Floats:
     return sigmoid(log_odds) if learned is None else learned.apply(log_odds)
+
+
+def _steps_of(maps: list[Any]) -> list[Step]:
+    """The map of all columns, or those of each side by side, of which the ones that are absent take that of another."""
+    known = [each for each in maps if each is not None]
+    if not known:
+        return [{"step": "sigmoid"}]
+    return side_by_side([(known[0] if each is None else each).steps() for each in maps])

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from calib.base import KEEPS_ACCURACY, KEEPS_HALF, KEEPS_RANKING, Progress, silent
 from calib.calibrators._folds import PenalisedScaling
 from calib.calibrators.minimisation import Found, minimise_convex
+from calib.calibrators.steps import Step
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
 from calib.parameters import unusable
 
@@ -65,6 +66,9 @@ class OrderPreservingScaling(PenalisedScaling):
 
     def _predict(self, logits: Floats) -> Floats:
         return gap_probs(logits, self.weights_ / self.temperature_)
+
+    def steps(self) -> list[Step]:
+        return [{"step": "ranks", "weights": self.weights_ / self.temperature_}, {"step": "softmax"}]
 
 
 def sorted_gaps(logits: Floats, labels: Ints) -> tuple[Floats, Ints]:

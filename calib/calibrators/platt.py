@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 from calib.base import POSITIVE
 from calib.calibrators.logistic import LogisticCurves, fit_logistic, targets_of
 from calib.calibrators.one_vs_rest import Bools, Map
+from calib.calibrators.steps import Step
 from calib.numerics import Floats, sigmoid
 from calib.parameters import param
 
@@ -47,6 +48,10 @@ class PlattMap:
     def apply(self, log_odds: Floats) -> Floats:
         score = sigmoid(log_odds) if self.of_score else log_odds
         return sigmoid(self.slope * score + self.intercept)
+
+    def steps(self) -> list[Step]:
+        score: list[Step] = [{"step": "sigmoid"}] if self.of_score else []
+        return [*score, {"step": "affine", "scale": self.slope, "offset": self.intercept}, {"step": "sigmoid"}]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

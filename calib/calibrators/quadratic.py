@@ -9,6 +9,7 @@ import numpy as np
 
 from calib.calibrators.logistic import LogisticCurves, fit_logistic, targets_of
 from calib.calibrators.one_vs_rest import Bools, Map
+from calib.calibrators.steps import Step
 from calib.numerics import Floats, sigmoid
 
 
@@ -56,6 +57,18 @@ class QuadraticMap:
         score += self.first_slope * np.minimum(log_odds - self.low, 0.0)
         score += self.last_slope * np.maximum(log_odds - self.high, 0.0)
         return sigmoid(score)
+
+    def steps(self) -> list[Step]:
+        first, last, width = self.first_slope, self.last_slope, self.high - self.low
+        at_low, at_high = self.intercept - first * width / 2, self.intercept + last * width / 2
+        bend = (last - first) / (2 * width) if width else 0.0
+        curve = {
+            "step": "piecewise",
+            "breaks": np.array([self.low, self.high]),
+            "origins": np.array([self.low, self.low, self.high]),
+            "coefficients": np.array([[at_low, at_low, at_high], [first, first, last], [0.0, bend, 0.0]]),
+        }
+        return [curve, {"step": "sigmoid"}]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

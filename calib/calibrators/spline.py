@@ -14,6 +14,7 @@ from calib.calibrators.isotonic import Tally
 from calib.calibrators.minimisation import newton
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
 from calib.calibrators.step_maps import even_cuts, shares_below
+from calib.calibrators.steps import Step
 from calib.numerics import Floats, Ints, edges_at_or_below, sigmoid, softplus
 
 STRENGTHS = 10.0 ** np.arange(5.0, -2.5, -0.5)
@@ -111,6 +112,17 @@ class SplineMap:
         score = np.clip(score, values[left], values[left + 1])
         score += slopes[0] * np.minimum(log_odds - knots[0], 0.0)
         return score + slopes[-1] * np.maximum(log_odds - knots[-1], 0.0)
+
+    def steps(self) -> list[Step]:
+        knots, values, slopes = self.knots, self.values, self.slopes
+        bends = np.concatenate([[0.0], np.diff(slopes) / (2 * np.diff(knots)), [0.0]])
+        curve = {
+            "step": "piecewise",
+            "breaks": knots,
+            "origins": np.append(knots[:1], knots),
+            "coefficients": np.stack([np.append(values[:1], values), np.append(slopes[:1], slopes), bends]),
+        }
+        return [curve, {"step": "sigmoid"}]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,8 @@ import numpy as np
 
 from calib.base import Progress
 from calib.calibrators._multinomial import AffineScaling, MatrixProblem, Minimum, check_matrix
-from calib.calibrators.structured_vector import smoothed_scores
+from calib.calibrators.steps import Step
+from calib.calibrators.structured_vector import smoothed_scores, smoothing_steps
 from calib.numerics import Floats, Ints
 
 
@@ -33,6 +34,9 @@ class StructuredMatrixScaling(AffineScaling):
 
     def _scores(self, logits: Floats) -> Floats:
         return smoothed_scores(logits, self.temperature_, self.n_rows_)
+
+    def _score_steps(self) -> list[Step]:
+        return smoothing_steps(self.temperature_, self.n_rows_, self.n_classes_)
 
     def _problem(self, scores: Floats, inputs: Floats, labels: Ints, weights: Floats, on_gpu: bool) -> Minimum:
         n, k = inputs.shape

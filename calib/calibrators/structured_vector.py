@@ -11,6 +11,7 @@ from calib.base import Progress, silent
 from calib.calibrators._multinomial import AffineScaling, Minimum
 from calib.calibrators.backend import DEVICES, Loss, run
 from calib.calibrators.minimisation import Found, minimise_convex, newton
+from calib.calibrators.steps import Step
 from calib.calibrators.temperature import DEVICE_HELP
 from calib.numerics import Floats, Ints, softmax
 from calib.parameters import param
@@ -111,6 +112,9 @@ class StructuredScaling(DiagonalScaling):
     def _scores(self, logits: Floats) -> Floats:
         return smoothed_scores(logits, self.temperature_, self.n_rows_)
 
+    def _score_steps(self) -> list[Step]:
+        return smoothing_steps(self.temperature_, self.n_rows_, self.n_classes_)
+
 
 def smoothed_scores(logits: Floats, temperature: float, n_rows: float) -> Floats:
     """Log-probabilities after temperature scaling, mixed with a uniform distribution that counts as one row."""
@@ -119,3 +123,9 @@ def smoothed_scores(logits: Floats, temperature: float, n_rows: float) -> Floats
     probs += 1 / logits.shape[1]
     probs /= n_rows + 1
     return np.log(probs, out=probs)
+
+
+def smoothing_steps(temperature: float, n_rows: float, n_classes: int) -> list[Step]:
+    """:func:`smoothed_scores` as steps."""
+    mixed = {"step": "affine", "scale": n_rows / (n_rows + 1), "offset": 1 / (n_classes * (n_rows + 1))}
+    return [{"step": "affine", "scale": 1 / temperature}, {"step": "softmax"}, mixed, {"step": "log"}]

@@ -10,6 +10,7 @@ import numpy as np
 from calib.base import KEEPS_ACCURACY, KEEPS_HALF, KEEPS_RANKING, POSITIVE, Calibrator, Progress
 from calib.calibrators.backend import DEVICES, Loss, run
 from calib.calibrators.minimisation import find_root
+from calib.calibrators.steps import Step
 from calib.numerics import Floats, Ints, logit_unit, unit_rows
 from calib.parameters import param
 
@@ -85,3 +86,6 @@ class TemperatureScaling(Calibrator):
         np.exp(probs, out=probs)  # the largest logit of a row is 0
         probs /= np.einsum("nk->n", probs)[:, None]
         return probs
+
+    def steps(self) -> list[Step]:
+        return [{"step": "affine", "scale": 1 / self.temperature_}, {"step": "softmax"}]

@@ -12,6 +12,7 @@ from calib.calibrators.isotonic import Tally
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
 from calib.calibrators.pooled_scores import pooled
 from calib.calibrators.step_maps import even_cuts, shares_below
+from calib.calibrators.steps import Step, table
 from calib.errors import CalibrationError
 from calib.numerics import Floats
 from calib.parameters import ROUNDING, param
@@ -70,6 +71,11 @@ class VennAbersMap:
     def apply(self, log_odds: Floats) -> Floats:
         low, high = self.pair(log_odds)
         return high / (1 - low + high)
+
+    def steps(self) -> list[Step]:
+        # p1 steps up beyond its edges, p0 at them; both are steps at the first number for which they hold.
+        edges = np.union1d(self.low_edges, np.nextafter(self.high_edges, np.inf))
+        return [table(edges, self.apply(np.append(edges[:1] - 1.0, edges)) if len(edges) else self.apply(np.zeros(1)))]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

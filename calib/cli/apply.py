@@ -6,6 +6,9 @@ import argparse
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from calib.apply import predict_file
 from calib.apply.parts import ENDINGS, has_blocks
@@ -17,8 +20,9 @@ from calib.data import Choices, read_features, read_rows
 from calib.data.limits import MAX_BYTES
 from calib.data.options import FORMATS
 from calib.errors import CalibrationError
-from calib.export import predict_script, runtime
+from calib.export import calibrated, predict, runtime
 from calib.export.runtime import ExportedCalibrator
+from calib.numerics import Floats
 
 WHAT = "calibrate new outputs with a saved calibrator"
 
@@ -56,21 +60,19 @@ def run(arguments: Sequence[str]) -> int:
     else:
         n = _apply_at_once(given, exported)
     answer = text.Answer(given.json)
-    said = predict_script.written(given.out, exported, n, _more(given))
+    said = calibrated.written(given.out, exported, n, _more(given))
     answer.say(said, rows=n, method=exported.method, file=given.out, added=_more(given))
     return answer.end()
 
 
 def _apply_at_once(given: argparse.Namespace, exported: ExportedCalibrator) -> int:
-    features, ids = None, {}
+    features: Any = None
+    outputs: Any = None
+    ids: dict[str, Any] = {}
     if exported.kind == "topk":
-        outputs = predict_script.read_for(exported, given.file)
-    elif given.file.suffix.lower() == ".csv" and not given.read and not given.isolate and find_spec("pyarrow") is None:
-        outputs = predict_script.read_for(exported, given.file)  # an installation for prediction has NumPy alone
-        features, ids = (
-            predict_script.features_for(exported, given.file, given.features),
-            predict_script.ids_in(given.file),
-        )
+        outputs = _top_k_in(given.file)
+    elif given.file.suffix.lower() == ".csv" and find_spec("pyarrow") is None:  # an installation for prediction
+        outputs, ids = _in_table(exported, given.file, given.key)
     else:
         rows = read_rows(given.file, _choices(given), given.isolate)
         outputs = exported.in_class_order(rows.outputs, rows.columns)
@@ -79,13 +81,32 @@ def _apply_at_once(given: argparse.Namespace, exported: ExportedCalibrator) -> i
             own, choices = (given.features, None) if given.features else (given.file, _choices(given))
             features = read_features(own, choices, given.isolate, beside_outputs=not given.features)
     logits = exported.to_logits(outputs, given.kind)
-    predict_script.write_predictions(given.out, exported, logits, features, ids, _more(given))
+    calibrated.write_predictions(given.out, exported, logits, features, ids, _more(given))
     return len(logits)
+
+
+def _top_k_in(path: Path) -> dict[str, Any]:
+    if path.suffix.lower() != ".npz":
+        raise CalibrationError(f"{path.name} is no .npz with the arrays values, indices and rest.")
+    with runtime.damage_in_words(), np.load(path, allow_pickle=False) as loaded:
+        return {name: loaded[name] for name in ("values", "indices", "rest") if name in loaded.files}
+
+
+def _in_table(exported: ExportedCalibrator, path: Path, key: str | None) -> tuple[Floats, dict[str, list[str]]]:
+    """The outputs in a csv, and its other columns, where NumPy alone is installed."""
+    if exported.needs_features:
+        raise CalibrationError("Features are read from a table with pyarrow alone; install it, or give an .npz.")
+    with runtime.damage_in_words():
+        names, rows = predict.read_table(path)
+        known = key.split(",") if key else exported.columns
+        which = predict.places({"columns": known, "class_names": exported.class_names}, names)
+        others = {name: [row[i] for row in rows] for i, name in enumerate(names) if i not in which}
+        return predict.numbers(rows, which), others
 
 
 def _more(given: argparse.Namespace) -> list[str]:
     """What is written beside probabilities."""
-    return predict_script.asked_for(given.decide, given.sets)
+    return calibrated.asked_for(given.decide, given.sets)
 
 
 def _choices(given: argparse.Namespace) -> Choices:

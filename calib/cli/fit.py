@@ -42,7 +42,7 @@ from calib.decisions.set_scores import SetScores
 from calib.export import provenance, runtime, writer
 from calib.export.runtime import ExportedCalibrator
 from calib.export.sql import check_sql
-from calib.formatting import one_line, percent, with_interval
+from calib.formatting import percent, with_interval
 from calib.metrics.bootstrap import Interval
 from calib.registry import METHODS, extras_for, registry_name
 from calib.top_k import fit_top_k, said_of_labels
@@ -54,9 +54,6 @@ def run(arguments: Sequence[str]) -> int:
     """Run the command; returns the exit status."""
     given = parser().parse_args(arguments)
     keep_inputs(given, "out")
-    beside = given.out.with_suffix(".json").resolve()  # of an .npz of arrays
-    if given.out.suffix.lower() == ".npz" and beside in {p.resolve() for p in (given.file, given.labels) if p}:
-        refuse(given, f"{one_line(beside.name)} is read too and would be overwritten; give --out another name")
     check_decisions(given)
     if given.out.suffix.lower() in (".onnx", ".py", ".sql") and (given.sets is not None or given.decide is not None):
         refuse(
@@ -100,11 +97,11 @@ def parser() -> Parser:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--method", type=method_with_parameters, metavar="NAME[:PARAMETER=VALUE,...]", help=methods)
     what.add_argument("--continue", dest="earlier", type=Path, metavar="CALIBRATOR",
-                      help="go on with a saved calibrator (gpcalib): it learns from these rows too")  # fmt: skip
+                      help="go on with the .pkl of a calibrator (gpcalib): it learns from these rows too")  # fmt: skip
     parser.add_argument("--set", action="append", default=[], type=assignment, metavar="NAME=VALUE",
                         help="a parameter of the method; may be repeated")  # fmt: skip
     parser.add_argument("--out", required=True, type=Target(writer.SUFFIXES),
-                        help="calibrator.pkl, .npz (with .json) or .zip to write; .onnx is an ONNX model, .py a "
+                        help="calibrator.npz, .zip or .pkl to write; .onnx is an ONNX model, .py a "
                         "PyTorch module, and .sql an expression of one score")  # fmt: skip
     parser.add_argument("--rows", type=_rows, metavar="N|all",
                         help="rows to fit on, drawn from those for calibration "

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import time
 import zipfile
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
@@ -21,10 +20,9 @@ from calib.data.options import Source
 from calib.errors import CalibrationError, DataError
 from calib.evaluation.evaluation import Evaluation, row_arrays
 from calib.evaluation.view import view_of
-from calib.export.record_files import damage_in_words, decoded, is_bundle, unbundled, unpack
-from calib.export.runtime import ExportedCalibrator, from_fields
+from calib.export.runtime import ExportedCalibrator, damage_in_words, from_arrays, npz_in
 from calib.metrics.confidence import check_range
-from calib.records import ARRAY, LARGEST
+from calib.records import LARGEST, arrays_of
 from calib.registry import METHODS, calibrator
 
 _INFERRED = ("class_order", "labels_unmatched")
@@ -219,90 +217,58 @@ def _few(names: list[str]) -> str:
 
 
 _PICKLE = b"\x80"
-_HELD = "$held"
 MOST_SECONDS = 10.0
-"""Of processor time to make a calibrator of its record; one of 10,000 classes with a map each takes about two."""
+"""Of processor time to make a calibrator of its file; one of 10,000 classes with a map each takes about two."""
 
 
-def read_uploaded(files: Sequence[tuple[str, BinaryIO]], isolate: bool = False) -> ExportedCalibrator:
-    """The calibrator that uploaded files hold; nothing is unpickled, and sizes are checked before they are allocated.
+def read_uploaded(file: tuple[str, BinaryIO], isolate: bool = False) -> ExportedCalibrator:
+    """The calibrator in an uploaded file; nothing is unpickled, and sizes are checked before they are allocated.
 
     Parameters
     ----------
-    files : (name, open binary file) of the npz and the json, or of a bundle, whose pickle is left alone.
-    isolate : whether a process of its own reads them and tries the calibrator first, as by :func:`calib.data.inspect`.
+    file : name and open binary file of an npz, or of a bundle.
+    isolate : whether a process of its own reads it and tries the calibrator first, as by :func:`calib.data.inspect`.
 
     Raises
     ------
     CalibrationError
-        In one sentence, whatever is wrong with the files.
+        In one sentence, whatever is wrong with the file.
     """
-    if len(files) > 2:
-        raise CalibrationError(
-            f"{len(files):,} files were given; give one calibrator: its npz and json, or its bundle."
-        )
     try:
-        fields, arrays = in_a_reader(read_parts, tuple(files)) if isolate else read_parts(tuple(files))
+        return from_arrays(in_a_reader(read_arrays, (file,)) if isolate else read_arrays((file,)))
     except DataError as error:  # the reader came to one of its limits
         raise CalibrationError(f"{error.findings[0].message} Export the calibrator again.") from None
+
+
+def read_arrays(files: tuple[tuple[str, BinaryIO]]) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of an npz of which a calibrator can be made; raises as :func:`read_uploaded`."""
+    ((name, file),) = files
+    name, content = name[:80], _content(name[:80], file)
+    if name.lower().endswith((".pkl", ".pickle")) or content.startswith(_PICKLE):
+        raise CalibrationError(
+            f"{name} is a pickle, which can run code when it is read, so it is not; upload the calibrator's npz or its "
+            "bundle."
+        )
     with damage_in_words():
-        return from_fields(_marked(fields, _HELD, ARRAY), arrays)
-
-
-def read_parts(files: tuple[tuple[str, BinaryIO], ...]) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """The fields and the arrays of a record of which a calibrator can be made; raises as :func:`read_uploaded`.
-
-    What stands for an array in the fields has another mark than in the record: messages between processes use that one.
-    """
-    fields, arrays = unpack(*_parts(files))
-    most = MAX_TOP_K_CLASSES if fields.get("kind") == "topk" else MAX_CLASSES
-    if isinstance(names := fields.get("class_names"), list) and len(names) > most:
-        raise CalibrationError(f"The calibrator has {len(names):,} classes, and data of up to {most:,} are read.")
-    for name, array in arrays.items():
+        if not zipfile.is_zipfile(io.BytesIO(content)):
+            raise CalibrationError(f"{name} is no exported calibrator, which is an npz or a bundle that holds one.")
+        arrays = arrays_of(npz_in(content))
+    for key, array in arrays.items():
         if array.dtype.kind not in "biufU" or (array.dtype.kind == "f" and array.dtype.itemsize > 8):
             raise CalibrationError(
-                f"The calibrator's array {name[:80]!r} holds {array.dtype}, which no export does; export it again."
+                f"The calibrator's array {key[:80]!r} holds {array.dtype}, which no export does; export it again."
             )
     started = time.process_time()
-    from_fields(fields, arrays)
+    made = from_arrays(arrays)
+    most = MAX_TOP_K_CLASSES if made.kind == "topk" else MAX_CLASSES
+    if made.n_classes > most:
+        raise CalibrationError(f"The calibrator has {made.n_classes:,} classes, and data of up to {most:,} are read.")
     if (seconds := time.process_time() - started) > MOST_SECONDS:
         raise CalibrationError(
-            f"Making the calibrator of its files took {seconds:.0f} s of processor time, and no export takes more than "
-            f"{MOST_SECONDS:.0f}; they were probably changed, so export the calibrator again."
+            f"Making the calibrator of its file took {seconds:.0f} s of processor time, and no export takes more than "
+            f"{MOST_SECONDS:.0f}; it was probably changed, so export the calibrator again."
         )
-    return _marked(fields, ARRAY, _HELD), arrays
-
-
-def _marked(value: Any, mark: str, other: str) -> Any:
-    """Plain values with another key in the place of a mark."""
-    if isinstance(value, dict):
-        return {other if key == mark else key: _marked(item, mark, other) for key, item in value.items()}
-    return [_marked(item, mark, other) for item in value] if isinstance(value, list) else value
-
-
-def _parts(files: Sequence[tuple[str, BinaryIO]]) -> tuple[str, bytes]:
-    """The text of the json and the bytes of the npz."""
-    text: str | None = None
-    npz: bytes | None = None
-    for name, file in files:
-        name, content = name[:80], _content(name[:80], file)
-        if name.lower().endswith((".pkl", ".pickle")) or content.startswith(_PICKLE):
-            raise CalibrationError(
-                f"{name} is a pickle, which can run code when it is read, so it is not; upload the calibrator's npz "
-                "and json, or its bundle."
-            )
-        if content.lstrip()[:1] == b"{":
-            text = decoded(content)
-        elif not zipfile.is_zipfile(io.BytesIO(content)):
-            raise CalibrationError(f"{name} is no part of an exported calibrator, which is an npz with its json.")
-        elif is_bundle(content):
-            text, npz = unbundled(content, name)
-        else:
-            npz = content
-    if text is None or npz is None:
-        missing, other = ("json", "npz") if text is None else ("npz", "json")
-        raise CalibrationError(f"The calibrator's {missing} is missing; upload it together with the {other}.")
-    return text, npz
+    return arrays
 
 
 def _content(name: str, file: BinaryIO) -> bytes:

@@ -1,6 +1,6 @@
 """Save a fitted calibrator to files, load it with NumPy alone, and write it in other languages.
 
-Names are loaded when first used, because a bundle carries this package without the files that write.
+Names are loaded when first used: loading a calibrator needs none of the files that write.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         save,
         to_bundle,
         to_mlflow,
-        to_npz_json,
+        to_npz,
         to_onnx,
         to_pickle,
         to_sql,
@@ -30,7 +30,7 @@ __all__ = [
     "save",
     "to_bundle",
     "to_mlflow",
-    "to_npz_json",
+    "to_npz",
     "to_onnx",
     "to_pickle",
     "to_sql",

@@ -1,19 +1,15 @@
-"""What an exported calibrator carries to decide with: base rate, rule and prediction sets, checked and recorded."""
+"""What an exported calibrator carries to decide with: base rate, rule and prediction sets, checked."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from calib.decisions.conformal import PredictionSets
-from calib.decisions.rules import AnyRule, rule_from_state, rule_state
+from calib.decisions.rules import AnyRule
 from calib.decisions.stored import check_array
 from calib.errors import CalibrationError
 from calib.numerics import Floats
 from calib.parameters import unusable
-from calib.records import flatten, unflatten
 
 BASE_RATE, DECISION, SETS = "base_rate", "decision", "sets"
 
@@ -73,32 +69,3 @@ def check_decisions(
             f"The prediction sets are of {sets.n_classes:,} classes and the calibrator of {n_classes:,}; fit them with "
             "this calibrator."
         )
-
-
-def to_fields(
-    base_rate: Floats | None, decision: AnyRule | None, sets: PredictionSets | None
-) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """What a record says of them, and its arrays by name."""
-    states = {BASE_RATE: base_rate, DECISION: rule_state(decision), SETS: None if sets is None else sets.as_state()}
-    fields: dict[str, Any] = {}
-    arrays: dict[str, np.ndarray] = {}
-    for name, state in states.items():
-        fields[name], own = flatten(state, name)
-        arrays |= own
-    return fields, arrays
-
-
-def from_fields(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """Undo :func:`to_fields`; records of the formats 1 and 2 hold none of them.
-
-    Raises
-    ------
-    CalibrationError
-        For a rule or sets that nobody can have written.
-    """
-    states = {name: unflatten(record.get(name), arrays) for name in (BASE_RATE, DECISION, SETS)}
-    return {
-        BASE_RATE: states[BASE_RATE],
-        DECISION: rule_from_state(states[DECISION]),
-        SETS: PredictionSets.from_state(states[SETS]),
-    }

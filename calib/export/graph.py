@@ -1,6 +1,6 @@
-"""A formula as a graph of array operations, from which exports to other languages are written.
+"""A graph of array operations, from which exports to other languages are written.
 
-:mod:`calib.export.formulas` says once what each method computes; an export is a table with the words of its language
+:mod:`calib.export.formulas` makes it of the steps of a calibrator; an export is a table with the words of its language
 for the operations below.
 """
 
@@ -86,7 +86,6 @@ OPERATIONS = {
     ":func:`calib.calibrators.top_class.filled_in_proportion`",
     "gaps": "softmax with weighed gaps in each sorted row, :func:`calib.calibrators.order_preserving.gap_probs`",
     "draws": "exponentials b times their average growth at a by the given Draws",
-    "normals": "mean softmax of a + sqrt(b) * e over the rows e of the normals given",
     "piecewise": "the given Piecewise of a",
 }
 """Every operation and what it gives. Values ``of`` are a, b and c in their order."""

@@ -8,8 +8,7 @@ from typing import Any
 from calib.base import ROWS_SUM_TO_ONE
 from calib.canonical import KINDS, ONE_COLUMN
 from calib.data.scales import in_words
-from calib.export.record_files import damage_in_words
-from calib.export.runtime import ExportedCalibrator
+from calib.export.runtime import ExportedCalibrator, damage_in_words
 from calib.formatting import escape_markdown, fixed, plural, with_interval
 from calib.registry import METHODS
 
@@ -21,8 +20,6 @@ _DATA = (
 )
 _LIMITS = (("n_calibration", "rows fitted on"), ("n_test", "rows of the scores"), ("device", "fitted on the device"))
 _SHOWN = {"scores", "notes", "versions", "event", "event_class", "view", *(key for key, _ in (*_DATA, *_LIMITS))}
-WITHOUT_CALIB = "ModuleNotFoundError: No module named 'calib'"
-"""What Python says where a pickle is loaded, or ``calib`` imported, and there is none."""
 
 
 @damage_in_words()
@@ -65,29 +62,26 @@ def model_card(exported: ExportedCalibrator) -> str:
 
 
 def _use(exported: ExportedCalibrator) -> str:
-    given = "outputs, features" if exported.needs_features else "outputs"
     call = f"probs = calibrator.calibrate(outputs)  # {_shape(exported)} -> (n, {exported.n_classes})"
     if exported.kind == "pairs":
-        call = "confidence = calibrator.confidence(outputs)  # (n,) -> (n,), that each answer is correct"
+        call = "confidence = calibrator.calibrate(outputs)  # (n,) -> (n,), that each answer is correct"
     elif exported.kind == "topk":
-        call = (
-            "said = calibrator.predict_top_k(outputs)  # .values (n, k), .indices, .rest (n,), .predicted, .confidence"
-        )
+        call = "probs = calibrator.calibrate(np.column_stack([values, rest]))  # (n, k + 1) -> (n, k + 1)"
     elif not exported.calibrator.gives_probabilities:
-        call = f"confidence = calibrator.confidence({given})  # (n,), in the predicted class"
-    file = "outputs.npz" if exported.needs_features or exported.kind == "topk" else "outputs.npy"
-    holds = ", with the arrays `outputs` and `features` in it" if exported.needs_features else ""
-    holds = ", with the arrays `values`, `indices` and `rest` in it" if exported.kind == "topk" else holds
+        return (
+            "## Use\n\nWhere calib is installed:\n\n```python\nimport calib\n\n"
+            'calibrator = calib.runtime.load("calibrator.pkl")\n'
+            "confidence = calibrator.confidence(outputs, features)  # (n,), in the predicted class\n```"
+        )
+    file = "new.csv" if exported.columns else "outputs.npz" if exported.kind == "topk" else "outputs.npy"
+    said = "what the model writes" if not exported.columns else "the table as it was uploaded, whose other columns stay"
     return (
-        "## Use\n\nIn this folder, with Python and NumPy alone:\n\n```python\nfrom calib import runtime\n\n"
-        f'calibrator = runtime.load("calibrator.npz")\n{call}\n```\n\n'
-        f"or from a shell: `python predict.py {file} --out calibrated.npz`{holds}.\n\n"
+        "## Use\n\nIn this folder, with Python and NumPy alone:\n\n```python\nfrom predict import load\n\n"
+        f'calibrator = load("calibrator.npz")\n{call}\n```\n\n'
+        f"or from a shell: `python predict.py {file} --out calibrated.csv` ({said}).\n\n"
         "Outputs that look like another kind than those it was fitted on are refused; `kind=` (`--kind`) says what "
-        "they are.\n\n"
-        "`calibrator.npz` with `calibrator.json` is data and safe to load. `calibrator.pkl` is the same in one file "
-        "for `pickle.load`; as with every pickle, load it only if you trust where it came from. Taken out of this "
-        f"folder both need `calib` beside NumPy. Without it Python says `{WITHOUT_CALIB}`; then copy the folder "
-        "`calib` from here beside your code, or install calib, whose core needs NumPy alone."
+        "they are. `calibrator.npz` is data and safe to load. The pickle, a file of its own, holds the fitted object "
+        "and needs calib; as with every pickle, load it only if you trust where it came from."
     )
 
 
@@ -152,7 +146,7 @@ def _contract(exported: ExportedCalibrator) -> dict[str, str]:
         rows["frequencies of the classes"] = ", ".join(f"{name} {rate:.4g}" for name, rate in rates)
     shown = exported.class_names[:100]
     more = exported.n_classes - len(shown)
-    rows["classes"] = ", ".join(shown) + (f" and {more} more (all in calibrator.json)" if more else "")
+    rows["classes"] = ", ".join(shown) + (f" and {more} more (all in calibrator.npz)" if more else "")
     return rows
 
 

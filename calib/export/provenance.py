@@ -15,19 +15,26 @@ import numpy as np
 import calib
 from calib.base import Calibrator, Progress, silent
 from calib.calibrators.backend import device_of
+from calib.canonical import ONE_COLUMN, class_order
 from calib.data.scales import PLAIN, in_words
 from calib.errors import CalibrationError
 from calib.evaluation.view import view_of
 from calib.export.runtime import ExportedCalibrator
 from calib.export.seen import Seen
+from calib.formatting import listed
 from calib.registry import METHODS, is_top_k
 from calib.top_k import as_places
 
 if TYPE_CHECKING:
     from calib.data.predictions import Predictions
 
-_OF_THE_EXPORT = ("kind", "floor", "scale", "class_names", "seen", "base_rate", "decision", "sets")
+_OF_THE_EXPORT = ("kind", "floor", "scale", "class_names", "columns", "seen", "base_rate", "decision", "sets")
 _OF_FEATURES = ("feature_mean", "feature_scale")
+RECORDED = (
+    *("data_name", "data_sha256", "event", "event_class", "view", "split", "n_rows", "n_calibration", "n_test"),
+    *("scores", "notes", "device", "versions", "exported_on", "metadata"),
+)
+"""What is recorded of the data and the fit; ``metadata`` holds anything else by name."""
 
 _USED_IN_FITS = ("scipy", "sklearn", "gpflow", "tensorflow")
 _DISTRIBUTIONS = {"sklearn": "scikit-learn"}
@@ -45,6 +52,11 @@ def exported(
             raise CalibrationError("An exported calibrator has its metadata already; export the fitted one anew.")
         return calibrator
     known = dict(metadata or {})
+    if unknown := set(known) - {*_OF_THE_EXPORT, *_OF_FEATURES, *RECORDED}:
+        raise CalibrationError(
+            f"An export has no {listed(sorted(unknown))}; what else is to be recorded goes into metadata, a dictionary."
+        )
+    known |= known.pop("metadata", None) or {}
     special = {key: known.pop(key) for key in (*_OF_THE_EXPORT, *_OF_FEATURES) if key in known}
     if not isinstance(calibrator, Calibrator):
         raise CalibrationError(f"A fitted calibrator is exported; got {type(calibrator).__name__}.")
@@ -78,7 +90,10 @@ def resume(earlier: ExportedCalibrator, data: Predictions, *, progress: Progress
     _check_same_model(earlier, data)
     calibrator = copy.deepcopy(earlier.calibrator)
     if not hasattr(calibrator, "partial_fit"):
-        raise CalibrationError(f"{METHODS[earlier.method].title} cannot go on from an earlier fit; fit it on all rows.")
+        raise CalibrationError(
+            f"{METHODS[earlier.method].title} cannot go on from this file: that takes the pickle of a method that can, "
+            "such as GPcalib. Give the .pkl, or fit on all rows."
+        )
     calibrator.partial_fit(*as_places(calibrator, data.logits, data.labels), progress=progress)
     known = {"seen": None, "base_rate": None, **describe(data), "n_rows": calibrator.get_state()["n_rows_given_"]}
     for key, joint in (("data_name", " + "), ("data_sha256", " ")):
@@ -134,6 +149,7 @@ def describe(data: Predictions, seen: Seen | None = None) -> dict[str, Any]:
         "floor": data.floor,
         "scale": data.scale,
         "class_names": data.class_names,
+        "columns": _columns(data),
         **({} if is_top_k(data) else {"seen": seen or Seen.from_logits(data.logits, data.kind, data.scale)}),
         **(
             {"base_rate": np.bincount(data.labels, minlength=data.n_classes) / len(data)}
@@ -145,6 +161,15 @@ def describe(data: Predictions, seen: Seen | None = None) -> dict[str, Any]:
         "data_name": data.name,
         "data_sha256": data.sha256,
     }
+
+
+def _columns(data: Predictions) -> tuple[str, ...]:
+    """The columns of the outputs in the table that the data came from, in the order of the classes."""
+    named = [role.column for role in data.roles if role.role == "outputs"]
+    n_columns = 1 if data.kind in ONE_COLUMN else data.n_classes
+    if len(named) != n_columns:
+        return ()
+    return tuple(named[k] for k in class_order(named, data.class_names)) if n_columns > 1 else tuple(named)
 
 
 def versions() -> dict[str, str]:

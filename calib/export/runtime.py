@@ -1,23 +1,21 @@
-"""Predict with an exported calibrator: this module and all it loads need NumPy alone.
-
-Two kinds of files hold the same record. ``.npz`` with a ``.json`` beside it is data only and safe to load
-from anywhere; a ``.pkl`` is one convenient file, but unpickling can run code, so load only pickles you trust.
-"""
+"""An exported calibrator, and reading it back: this module and all it loads need NumPy alone."""
 
 from __future__ import annotations
 
-import json
+import io
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import Calibrator
+from calib.base import MINDS_OFFSETS, Calibrator
 from calib.calibrators.feature_scale import check_against_mean, check_standardisation
+from calib.calibrators.steps import Step
 from calib.canonical import (
     KINDS,
     ONE_COLUMN,
@@ -27,22 +25,62 @@ from calib.canonical import (
     standardise,
     to_canonical,
 )
+from calib.data.read.arrays import open_zip, read_member
 from calib.data.scales import Scale, check_rescaled, is_scale, to_plain
 from calib.decisions.conformal import PredictionSets
-from calib.decisions.rules import HAND_OVER, HANDED_OVER, AnswerAbove, AnyRule
+from calib.decisions.rules import HAND_OVER, HANDED_OVER, AnswerAbove, AnyRule, rule_from_state
 from calib.errors import CalibrationError
-from calib.export import decisions
+from calib.export import predict
 from calib.export.decisions import DECISION, SETS, check_decisions, held
-from calib.export.record_files import FORMAT, damage_in_words, pack, read_bundle, read_file, read_pair, unpack
 from calib.export.seen import Seen, check_alike
 from calib.numerics import Floats, Ints
 from calib.parameters import number_fault, shown
-from calib.records import check_named_once, flatten, unflatten, without_arrays
-from calib.registry import calibrator as make_calibrator
-from calib.registry import registry_name
+from calib.records import LARGEST, arrays_of, without_arrays
+from calib.registry import METHODS, registry_name
 from calib.top_k import TopK, TopKProbs, predict_top_k
 
-_MEAN, _SCALE = "feature_mean", "feature_scale"  # arrays beside those of the state, whose names end in "_"
+NPZ = "calibrator.npz"
+"""What the file is called inside a bundle."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class StepsCalibrator(Calibrator):
+    """A calibrator that was read from an npz: it predicts by its steps, and learns nothing.
+
+    Attributes
+    ----------
+    method_, params_ : of the method that was fitted.
+    steps_ : what it computes.
+    promises_, notes_ : of the fit.
+    """
+
+    traits = frozenset({MINDS_OFFSETS})  # the steps take logits as they are
+
+    def read(self, record: Mapping[str, Any]) -> Self:
+        """Take on what the record of an npz holds."""
+        self.n_classes_ = int(record["n_columns"])
+        self.method_, self.params_, self.steps_ = str(record["method"]), dict(record["params"]), record["steps"]
+        self.promises_, self.notes_ = frozenset(map(str, record["promises"])), [*map(str, record["notes"])]
+        self.rest_shift_ = float(record["rest_shift"] or 0.0)
+        return self
+
+    def promises(self, n_classes: int) -> frozenset[str]:
+        """Of the method that was fitted."""
+        return self.promises_
+
+    def notes(self) -> list[str]:
+        """Of the fit."""
+        return self.notes_
+
+    def steps(self) -> list[Step]:
+        """As the file holds them."""
+        return self.steps_
+
+    def _predict(self, logits: Floats) -> Floats:
+        try:
+            return predict.probabilities(self.steps_, logits)
+        except predict.Refused as error:
+            raise CalibrationError(str(error)) from error
 
 
 @dataclass(eq=False)
@@ -63,6 +101,8 @@ class ExportedCalibrator:
     base_rate : (n_classes,) frequencies of the classes in the data that it was fitted and tested on, or None.
     decision : the rule that :meth:`decide` follows, or None. It holds for this calibrator's probabilities alone.
     sets : the quantiles that :meth:`prediction_sets` uses, or None; they hold for this calibrator alone too.
+    columns : names of the outputs in the table of the calibration data, in the order of the classes; () where they
+        came from no table.
     metadata : what else was recorded: data hash, scores, versions, notes.
     """
 
@@ -78,6 +118,7 @@ class ExportedCalibrator:
     base_rate: Floats | None = None
     decision: AnyRule | None = None
     sets: PredictionSets | None = None
+    columns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.calibrator.fitted:
@@ -95,6 +136,7 @@ class ExportedCalibrator:
         if not isinstance(self.metadata, dict):
             raise CalibrationError(f"What is recorded of a calibrator has names; got {shown(self.metadata)}.")
         n_columns = self.calibrator.n_classes_
+        self.columns = tuple(map(str, self.columns))
         self.class_names = tuple(map(str, self.class_names)) or tuple(map(str, range(n_columns)))
         if not _are_named(n_columns, self.class_names, self.kind):
             raise CalibrationError(f"{len(self.class_names)} class names were given for {n_columns} classes.")
@@ -108,15 +150,17 @@ class ExportedCalibrator:
     @property
     def method(self) -> str:
         """Registry name of the method."""
-        name = registry_name(self.calibrator)
-        if name is None:
+        fitted = self.calibrator
+        name = fitted.method_ if isinstance(fitted, StepsCalibrator) else registry_name(fitted)
+        if name not in METHODS:
             raise CalibrationError(f"{type(self.calibrator).__name__} is not a registered method and has no export.")
         return name
 
     @property
     def params(self) -> dict[str, Any]:
         """Hyper-parameters by name."""
-        return self.calibrator.get_params()
+        fitted = self.calibrator
+        return fitted.params_ if isinstance(fitted, StepsCalibrator) else fitted.get_params()
 
     @property
     def n_classes(self) -> int:
@@ -342,112 +386,96 @@ class ExportedCalibrator:
             check_alike(array, array, self.kind, self.seen)
         return logits
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        text, arrays = to_record(self)
-        return restore, ({"format": FORMAT, "method": self.method, "record": text, "arrays": arrays},)
-
-
-def to_record(exported: ExportedCalibrator) -> tuple[str, bytes]:
-    """The JSON text and the npz bytes that together hold an exported calibrator; equal content, equal bytes."""
-    exported.calibrator.check_state()
-    outline, arrays = flatten(exported.calibrator.get_state())
-    if exported.feature_mean is not None and exported.feature_scale is not None:
-        arrays |= {_MEAN: exported.feature_mean, _SCALE: exported.feature_scale}
-    decided, own = decisions.to_fields(exported.base_rate, exported.decision, exported.sets)
-    arrays |= own
-    fields = {
-        "method": exported.method,
-        "params": flatten(exported.params)[0],
-        "kind": exported.kind,
-        "floor": exported.floor,
-        "scale": exported.scale,
-        "class_names": list(exported.class_names),
-        "seen": None if exported.seen is None else exported.seen.state(),
-        "state": outline,
-        **decided,
-        "metadata": exported.metadata,
-    }
-    return pack(fields, arrays)
-
-
-def from_record(text: str, arrays: bytes) -> ExportedCalibrator:
-    """Undo :func:`to_record`; nothing is unpickled.
-
-    Raises
-    ------
-    CalibrationError
-        If the record was made by a newer calib, is damaged, or does not fit this version.
-    """
-    return from_fields(*unpack(text, arrays))
-
-
-def restore(state: dict[str, Any]) -> ExportedCalibrator:
-    """Undo :meth:`ExportedCalibrator.__reduce__`: the one name that every pickle refers to, so it stays here for ever.
-
-    Raises
-    ------
-    CalibrationError
-        As :func:`from_record`.
-    """
-    if state["format"] > FORMAT:
-        return from_record(json.dumps({"format": state["format"]}), b"")  # says that calib is too old
-    return from_record(state["record"], state["arrays"])
-
 
 def load(path: str | Path) -> ExportedCalibrator:
-    """Load an exported calibrator from ``.npz`` (its ``.json`` beside it), ``.json``, ``.zip`` or ``.pkl``.
+    """Load an exported calibrator from ``.npz``, from a bundle (``.zip``) or from a pickle (``.pkl``).
 
-    The first three are read as data. A ``.pkl`` is unpickled, which can run code: load only one you trust.
+    The first two are read as data, and predict by their steps. A pickle holds the fitted object, with which GPcalib can
+    go on; unpickling can run code, so load only one you trust.
+
+    Raises
+    ------
+    CalibrationError
+        If there is no such file, or it is damaged, changed or something else.
     """
     path = Path(path)
     suffix = path.suffix.lower()
-    if suffix in (".npz", ".json"):
-        return from_record(*read_pair(path))
-    if suffix == ".zip":
-        return from_record(*read_bundle(path))
-    if suffix == ".pkl":
-        with damage_in_words():
-            loaded = pickle.loads(read_file(path))
-        if not isinstance(loaded, ExportedCalibrator):
-            raise CalibrationError(f"{path.name} holds a {type(loaded).__name__}, not an exported calibrator.")
-        return loaded
-    raise CalibrationError(f"{path.name} is not an exported calibrator; expected .pkl, .npz with .json, or .zip.")
-
-
-def from_fields(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> ExportedCalibrator:
-    """What :func:`from_record` gives, from the fields and arrays of the record; raises as that does."""
+    if suffix not in (".npz", ".zip", ".pkl"):
+        raise CalibrationError(f"{path.name} is not an exported calibrator; expected .npz, .zip or .pkl.")
+    if not path.is_file():
+        raise CalibrationError(f"{path.name} was not found in {path.parent}.")
+    if path.stat().st_size > LARGEST:
+        raise CalibrationError(f"{path.name} has {path.stat().st_size / 1e6:,.0f} MB; no export has over 1,074.")
+    content = path.read_bytes()
     with damage_in_words():
-        return _made(record, arrays)
+        if suffix == ".pkl":
+            loaded = pickle.loads(content)
+            if not isinstance(loaded, ExportedCalibrator):
+                raise CalibrationError(f"{path.name} holds a {type(loaded).__name__}, not an exported calibrator.")
+            return loaded
+        return from_arrays(arrays_of(npz_in(content)))
 
 
-def _made(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> ExportedCalibrator:
-    check_named_once(record, set(arrays) - {_MEAN, _SCALE})
-    params = dict(record["params"])
-    if params.get("scheme") == "equal_size":  # what I-Max's bins of equal width were called in earlier records
-        params["scheme"] = "equal_width"
-    fitted = make_calibrator(record["method"], **params)
-    state = unflatten(record["state"], arrays)
-    _check_class_names(state["n_classes_"], record["class_names"], record["kind"])
-    fitted.set_state(state)
-    kind, floor = cast(Kind, record["kind"]), record["floor"]
-    names, scale = tuple(record["class_names"]), record.get("scale")
-    return ExportedCalibrator(
-        *(fitted, kind, floor, names, record["metadata"], arrays.get(_MEAN), arrays.get(_SCALE), scale),
-        seen=Seen.from_state(record.get("seen")),
-        **decisions.from_fields(record, arrays),
-    )
+def npz_in(content: bytes) -> bytes:
+    """The npz itself, or that in a bundle, whose other members are left alone."""
+    with open_zip(io.BytesIO(content)) as archive:
+        if NPZ not in archive.namelist():
+            return content
+        if archive.getinfo(NPZ).file_size > LARGEST:
+            raise CalibrationError(f"{NPZ} in the bundle unpacks to more than 1 GB, which no calibrator does.")
+        return read_member(archive, archive.getinfo(NPZ))
+
+
+def from_arrays(arrays: dict[str, npt.NDArray[Any]]) -> ExportedCalibrator:
+    """An exported calibrator from the arrays of its npz.
+
+    Raises
+    ------
+    CalibrationError
+        If they were changed or damaged, or do not belong together.
+    """
+    with damage_in_words():
+        record = predict.from_arrays(dict(arrays)).record
+        fitted = StepsCalibrator().read(record)
+        fitted.check_state()
+        if fitted.method_ not in METHODS:
+            raise CalibrationError(f"The calibrator's method {shown(fitted.method_)} is none of calib; update calib.")
+        return ExportedCalibrator(
+            fitted,
+            record["kind"],
+            record["floor"],
+            tuple(record["class_names"]),
+            record["metadata"],
+            scale=record["scale"],
+            columns=tuple(record["columns"]),
+            seen=Seen.from_state(record["seen"]),
+            base_rate=record["base_rate"],
+            decision=rule_from_state(record["decision"]),
+            sets=PredictionSets.from_state(record["sets"]),
+        )
+
+
+@contextmanager
+def damage_in_words() -> Iterator[None]:
+    """Whatever goes wrong with what a file holds becomes one sentence."""
+    try:
+        yield
+    except CalibrationError:
+        raise
+    except predict.Refused as error:
+        raise CalibrationError(str(error)) from error
+    except MemoryError as error:
+        raise CalibrationError(
+            "The calibrator's file unpacks to more memory than a calibrator takes; it was probably changed, so export "
+            "the calibrator again."
+        ) from error
+    except Exception as error:  # zipfile, NumPy, pickle and the steps raise many types on what was not written here
+        raise CalibrationError(
+            f"The calibrator's file does not hold what it should ({type(error).__name__}); it was damaged or changed, "
+            "so export the calibrator again."
+        ) from error
 
 
 def _are_named(n_columns: int, names: Sequence[Any], kind: Any) -> bool:
     """Whether there is a name for each column; rows of the top k of very many classes have fewer columns."""
     return len(names) >= n_columns if kind == "topk" else len(names) == n_columns
-
-
-def _check_class_names(n_classes: Any, class_names: Any, kind: Any) -> None:
-    # Names would be made up for a number without any, and anybody can write 10^12 into a json.
-    names = class_names if isinstance(class_names, list) else []
-    if not _are_named(n_classes, names, kind) or not all(isinstance(name, str) for name in names):
-        raise CalibrationError(
-            f"The calibrator's record says {shown(n_classes)} classes and names {len(names):,}; an export names each "
-            "one, so it was damaged or changed: export the calibrator again."
-        )

@@ -9,13 +9,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+import calib
 from calib.base import MINDS_OFFSETS, Calibrator
-from calib.canonical import Kind, to_canonical
+from calib.canonical import KINDS, Kind, to_canonical
 from calib.data.scales import PLAIN, Scale, in_words
 from calib.errors import CalibrationError
 from calib.export.formulas import probabilities
 from calib.export.graph import Piecewise, Value, apply, in_order
 from calib.export.runtime import ExportedCalibrator
+from calib.formatting import one_line
 from calib.numerics import Floats
 from calib.parameters import shown
 from calib.registry import METHODS, registry_name
@@ -46,6 +48,11 @@ CONSTANT = 1e-290
 LONGEST = 1_000_000
 """Characters of an expression; DuckDB takes seconds to read so many."""
 
+WIDE = 100
+"""Characters of a line in a file."""
+
+_WORDS = re.compile(r'(?:"(?:[^"]|"")*"|[^\s"])+')
+
 BRANCHES = 8
 """Of each CASE in a tree of steps: SQLite's parser goes about twenty levels deep."""
 
@@ -73,6 +80,26 @@ def expression(given: ExportedCalibrator, column: str) -> str:
     return _of_column(given, ONE_COLUMN[given.kind] == "binary_probability", _quoted(column))
 
 
+def script(given: ExportedCalibrator, column: str) -> str:
+    """The expression as a file: behind lines that say what it is, with lines of at most :data:`WIDE` characters."""
+    known, kind = given.metadata, ONE_COLUMN.get(given.kind, given.kind)
+    said = [
+        f"{METHODS[given.method].title}, exported by calib {calib.__version__}",
+        f"data: {known.get('data_name', 'not recorded')}; exported on {known.get('exported_on', 'an unknown day')}",
+        f"column {column}: {KINDS[kind]}",
+        f"result: probability of {given.class_names[-1]}",
+    ]
+    lines = [f"-- {one_line(' '.join(each.split()))}" for each in said]
+    for line in expression(given, column).split("\n"):
+        indent = " " * (len(line) - len(line.lstrip()))
+        lines.append(indent)
+        for word in _WORDS.findall(line):  # a quoted name may hold spaces
+            if lines[-1].strip() and len(lines[-1]) + len(word) >= WIDE:
+                lines.append(f"{indent}  ")
+            lines[-1] += f" {word}" if lines[-1].strip() else word
+    return "\n".join(lines)
+
+
 def check_sql(calibrator: Calibrator, kind: Kind, n_classes: int, scale: Scale | None) -> None:
     """Raise :class:`CalibrationError` where outputs cannot be those of an SQL expression, which is known before a fit.
 
@@ -91,7 +118,7 @@ def check_sql(calibrator: Calibrator, kind: Kind, n_classes: int, scale: Scale |
             f"The calibrator takes outputs that are {in_words(scale or PLAIN)}, and an SQL expression takes "
             "probabilities or log-odds; fit on these."
         )
-    if MINDS_OFFSETS in calibrator.traits and kind == "logits":
+    if MINDS_OFFSETS in calibrator.promises(2) and kind == "logits":
         title = METHODS[registry_name(calibrator) or "identity"].title
         raise CalibrationError(
             f"{title} is a function of both logits, not of their difference; fit it on log-odds, of "
@@ -138,10 +165,14 @@ def _of_column(given: ExportedCalibrator, of_probability: bool, column: str) -> 
         below, middle, above = (_literal(value) for value in values)
         usable = f"{column} BETWEEN -1.7e308 AND 1.7e308"
         ends = [f"WHEN {column} < {_literal(-far)} THEN {below}", f"WHEN {column} > {_literal(far)} THEN {above}"]
+        near = [_literal(value) for value in at(np.array([-1e-200, 1e-200]))]
+        if near != [middle, middle]:  # a map of the confidence may jump where the prediction changes
+            ends += [f"WHEN {column} = 0 THEN {middle}", f"WHEN {column} < 0 AND {column} > -1e-200 THEN {near[0]}"]
+            middle = near[1]
         ends += [f"WHEN {column} > -1e-200 AND {column} < 1e-200 THEN {middle}"]
         score = Sql(number, _ATOM, -far, far, column)
         columns = [0.0, score]
-    if MINDS_OFFSETS not in given.calibrator.traits:
+    if MINDS_OFFSETS not in given.calibrator.promises(2):
         columns = [0.0, score]
     written = _Columns(columns, of_probability, METHODS[given.method].title)
     event = _text(written.column(probabilities(given.calibrator, apply("input")), 1))
@@ -334,20 +365,29 @@ class _Columns:
             weights = of[1].given.numbers[k].tolist() if isinstance(of[1], Value) else []
             parts = [_multiply(weight, self.column(of[0], j)) for j, weight in enumerate(weights)]
             return _add(parts[0], parts[1])
+        if op in ("top_log_odds", "in_proportion"):
+            return self._of_the_top(value, k)
         parts = [self.column(part, k) for part in of]
         if op == "piecewise":
             return self._piecewise(given, parts[0])
         if op not in WORDS:
-            way = (
-                "Fit it with classes='one_vs_rest'"
-                if op in ("in_proportion", "top_log_odds")
-                else "Set prediction='mean'"
-            )
-            raise self._refused(f"is no map of one score in this form. {way}")
+            raise self._refused("is no map of one score in this form. Set prediction='mean'")
         written = WORDS[op](*parts)
         if isinstance(written, Sql) and len(written.text) > LONGEST:
             raise self._refused(f"takes more than {LONGEST:,} characters of SQL")
         return written
+
+    def _of_the_top(self, value: Value, k: int) -> Part:
+        """Log-odds of the larger of two outputs, or a class's probability by the confidence in the larger."""
+        if value.op == "top_log_odds":
+            k = 1
+        gap = _sql(_add(self.column(value.of[0], k), self.column(value.of[0], 1 - k), -1))
+        if value.op == "top_log_odds":
+            return _bounded(gap, _add(0.0, gap, -1), lower=False)
+        confidence = _bounded(self.column(value.of[1], 0), 0.5, lower=False)
+        above, below = _text(confidence), _text(_add(1.0, confidence, -1))
+        at = gap.inside(_ADD)
+        return Sql(f"CASE WHEN {at} > 0 THEN {above} WHEN {at} < 0 THEN {below} ELSE 5e-1 END", _ATOM, 0.0, 1.0)
 
     def _refused(self, why: str) -> CalibrationError:
         return CalibrationError(f"{self._title} {why}, or export a PyTorch module or a bundle.")

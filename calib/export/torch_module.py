@@ -55,7 +55,6 @@ WORDS = {
     "in_proportion": (_ATOM, "in_proportion({}, {})"),
     "gaps": (_ATOM, "gaps({}, {})"),
     "draws": (_ATOM, "{2}({0}, {1})"),
-    "normals": (_ATOM, "normals({}, {}, {})"),
     "piecewise": (_ATOM, "{1}({0})"),
 }
 """Operations in torch, and how strongly each binds its parts; what is given follows the values."""

@@ -68,14 +68,6 @@ def gaps(logits: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
     return torch.gather(by_rank, 1, torch.argsort(order, 1))
 
 
-def normals(mean: torch.Tensor, variance: torch.Tensor, draws: torch.Tensor) -> torch.Tensor:
-    """Mean softmax over independent Gaussian values of each class."""
-    total = torch.zeros_like(mean)
-    for number in range(draws.shape[0]):
-        total = total + torch.softmax(mean + torch.sqrt(variance) * draws[number], 1)
-    return total / draws.shape[0]
-
-
 class Piecewise(torch.nn.Module):
     """Polynomials of x less an origin between breaks: one map for all columns, or one for each.
 

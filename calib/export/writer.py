@@ -11,32 +11,35 @@ from typing import Any, Literal, cast
 from calib.base import Calibrator
 from calib.canonical import Kind
 from calib.errors import CalibrationError, missing_package
-from calib.export.formulas import has_formula
+from calib.export.npz import to_npz as _npz
 from calib.export.provenance import exported
-from calib.export.runtime import ExportedCalibrator, to_record
+from calib.export.runtime import ExportedCalibrator
+from calib.records import LARGEST
 from calib.registry import METHODS
 
 SUFFIXES = (".pkl", ".npz", ".zip", ".onnx", ".py", ".sql")
 """Endings of the files that :func:`save` writes."""
 
-Ending = Literal["zip", "npz", "json", "pkl", "onnx", "py", "sql", "mlflow"]
+Ending = Literal["zip", "npz", "pkl", "onnx", "py", "sql", "mlflow"]
 
 
 def save(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metadata: Any) -> Path:
     """Write a fitted calibrator; the suffix chooses how. Returns the path.
 
-    ``.pkl``: one pickle. ``.npz``: arrays, with a ``.json`` written beside it; holds no code at all.
-    ``.zip``: a bundle with both, a model card, a script and the code to run it without installing anything.
-    ``.onnx``: an ONNX model (:func:`to_onnx`). ``.py``: the source of a PyTorch module (:func:`to_torch`). ``.sql``: an
-    expression of the column ``score`` (:func:`to_sql`). These three are not read back.
+    ``.npz``: arrays and text, no code; calib reads it, and so does the script of a bundle with NumPy alone.
+    ``.zip``: a bundle of the npz, that script and a model card. ``.pkl``: a pickle of the fitted object that needs
+    calib, and which every method has. ``.onnx``: an ONNX model (:func:`to_onnx`). ``.py``: the source of a PyTorch
+    module (:func:`to_torch`). ``.sql``: an expression of the column ``score`` (:func:`to_sql`). None of these three is
+    read back.
 
     Parameters
     ----------
     calibrator : fitted calibrator.
     path : where to write.
-    **metadata : ``kind``, ``floor``, ``scale``, ``class_names``, ``seen``, ``base_rate``, ``feature_mean`` and
-        ``feature_scale`` as in :class:`~calib.export.runtime.ExportedCalibrator` (see :func:`describe`), ``decision``
-        and ``sets`` that were fitted with this calibrator; all else is recorded, and shown in the model card.
+    **metadata : ``kind``, ``floor``, ``scale``, ``class_names``, ``columns``, ``seen``, ``base_rate``, ``feature_mean``
+        and ``feature_scale`` as in :class:`~calib.export.runtime.ExportedCalibrator` (see :func:`describe`),
+        ``decision`` and ``sets`` that were fitted with this calibrator, what :func:`describe` says of the data, and
+        ``metadata``, a dictionary of whatever else is to be recorded and shown in the model card.
     """
     path = Path(path)
     suffix = path.suffix.lower()
@@ -44,36 +47,34 @@ def save(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metada
         raise CalibrationError(
             f"A calibrator is saved as {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}; got {path.name!r}."
         )
-    given = exported(calibrator, metadata)
-    content: bytes | str
-    if suffix == ".npz":
-        content, text = to_npz_json(given)
-        path.with_suffix(".json").write_text(text, encoding="utf-8")
-    else:
-        content = written(cast(Ending, suffix[1:]), data={"exported": given})
+    content = written(cast(Ending, suffix[1:]), data={"exported": exported(calibrator, metadata)})
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
 
 
 def to_pickle(calibrator: Calibrator | ExportedCalibrator, metadata: Mapping[str, Any] | None = None) -> bytes:
     """Bytes of a pickle that ``pickle.load`` turns into an :class:`~calib.export.runtime.ExportedCalibrator`."""
-    return pickle.dumps(exported(calibrator, metadata), protocol=4)
+    given = exported(calibrator, metadata)
+    given.calibrator.check_state()
+    content = pickle.dumps(given, protocol=4)
+    if len(content) > LARGEST:
+        raise CalibrationError(
+            f"The calibrator carries {len(content) / 1e9:.1f} GB, and an export holds up to {LARGEST / 1e9:.1f} GB; "
+            "fit it with a smaller training set, or with a reduction of it."
+        )
+    return content
 
 
-def to_npz_json(
-    calibrator: Calibrator | ExportedCalibrator, metadata: Mapping[str, Any] | None = None
-) -> tuple[bytes, str]:
-    """Bytes of the ``.npz`` and text of the ``.json`` that belongs to it."""
-    text, arrays = to_record(exported(calibrator, metadata))
-    return arrays, text
+def to_npz(calibrator: Calibrator | ExportedCalibrator, metadata: Mapping[str, Any] | None = None) -> bytes:
+    """Bytes of the ``.npz``; see :mod:`calib.export.npz`."""
+    return _npz(exported(calibrator, metadata))
 
 
 def to_bundle(calibrator: Calibrator | ExportedCalibrator, metadata: Mapping[str, Any] | None = None) -> bytes:
     """Bytes of a zip that works unpacked, with Python and NumPy alone; see :mod:`calib.export.bundle`."""
     from calib.export.bundle import bundle_bytes
 
-    packed = exported(calibrator, metadata)
-    return bundle_bytes(packed, to_pickle(packed))
+    return bundle_bytes(exported(calibrator, metadata))
 
 
 def to_onnx(
@@ -155,11 +156,10 @@ def check_onnx(method: str, kind: Kind = "logits") -> None:
             "A calibrator of the top k of very many classes cannot be written as ONNX, because it takes three arrays; "
             "save a .zip, which runs with NumPy."
         )
-    if not has_formula(method):
-        features = "features" in METHODS[method].needs
-        why = "predicts from the inputs of the rows" if features else "has no formula in calib/export/formulas.py"
+    if "features" in METHODS[method].needs:
         raise CalibrationError(
-            f"{METHODS[method].title} cannot be written as ONNX, because it {why}; save a .zip, which runs with NumPy."
+            f"{METHODS[method].title} cannot be written as ONNX, because it predicts from the inputs of the rows; save "
+            "a .pkl."
         )
     if find_spec("onnx") is None:
         raise CalibrationError(missing_package(ModuleNotFoundError("No module named 'onnx'", name="onnx")))
@@ -171,26 +171,28 @@ def written(ending: Ending, *, data: Mapping[str, Any], callback: Any = None) ->
     "mlflow" is a zip of the folder of :func:`to_mlflow`.
     """
     given: ExportedCalibrator = data["exported"]
+    given.calibrator.check_state()
     if ending == "py":
         from calib.export.torch_module import torch_source
 
         return torch_source(given)
     if ending == "sql":
-        return f"{to_sql(given)}\n"
-    if ending in ("zip", "pkl"):
-        return to_bundle(given) if ending == "zip" else to_pickle(given)
-    if ending == "mlflow":
-        from calib.export.bundle import mlflow_zip
+        from calib.export.sql import script
 
-        return mlflow_zip(given)
+        return f"{script(given, 'score')}\n"
+    if ending in ("zip", "npz"):
+        return to_bundle(given) if ending == "zip" else to_npz(given)
+    if ending == "mlflow":
+        from calib.export.bundle import mlflow_files, zipped
+
+        return zipped(mlflow_files(given))
     if ending == "onnx":
         check_onnx(given.method, given.kind)
         from calib.export.onnx.model import to_model
 
         model: bytes = to_model(given).SerializeToString(deterministic=True)
         return model
-    arrays, text = to_npz_json(given)
-    return arrays if ending == "npz" else text
+    return to_pickle(given)
 
 
 def to_mlflow(calibrator: Calibrator | ExportedCalibrator, folder: str | Path, **metadata: Any) -> Path:

@@ -167,13 +167,12 @@ def test_neither_report_nor_model_card_leads_elsewhere(watch: Watch, server: str
 def test_a_record_and_new_rows_lead_nowhere(watch: Watch, server: str, tmp_path: Path) -> None:
     logits, labels = simulate(400)
     said = {"class_names": NAMES, "data_name": FILE, "exported_on": "www.e.vil", "event": NAMES[0]}
-    arrays, text = writer.to_npz_json(calib.calibrator("temperature").fit(logits, labels), said)
+    arrays = writer.to_npz(calib.calibrator("temperature").fit(logits, labels), said)
     (tmp_path / "calibrator.npz").write_bytes(arrays)
-    (tmp_path / "calibrator.json").write_text(text, encoding="utf-8")
     page = watch.page
     page.goto(f"{server}/Monitoring")
     page.get_by_role("heading", name="Monitoring", exact=True).wait_for()
-    page.locator("input[type=file]").first.set_input_files([tmp_path / "calibrator.npz", tmp_path / "calibrator.json"])
+    page.locator("input[type=file]").first.set_input_files(tmp_path / "calibrator.npz")
     expect(page.get_by_text(re.compile("^The file holds"))).to_be_visible()
     watch.see_all("record")
     rows = npz(logits=logits, labels=np.array(NAMES)[labels])

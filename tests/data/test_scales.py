@@ -202,8 +202,10 @@ def test_no_genuine_logits_are_accused(n, n_classes):
         assert {decided(values) for values in shapes} == {PLAIN}
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".zip", ".pkl"])
-@pytest.mark.parametrize("scale", ["percent", "counts", "odds", "log2"])
+@pytest.mark.parametrize(
+    ("scale", "suffix"),
+    [*((scale, suffix) for scale in ("percent", "counts", "log2") for suffix in (".npz", ".zip")), ("odds", ".pkl")],
+)
 def test_an_exported_calibrator_converts_new_outputs_as_the_calibration_data_were(make, tmp_path, scale, suffix):
     outputs = written(make.probs, scale)
     data = load(make.npz(outputs=outputs, labels=make.labels))

@@ -47,7 +47,6 @@ class Made:
     data: Predictions
     exported: calib.runtime.ExportedCalibrator
     npz: bytes
-    json: str
 
 
 def npz(**arrays: np.ndarray) -> io.BytesIO:
@@ -62,5 +61,4 @@ def made() -> Made:
     data = Predictions(*simulate(n=1200), NAMES, sha256="of the data")
     fitted = calib.calibrator("temperature").fit(data.logits, data.labels)
     exported = provenance.exported(fitted, provenance.describe(data))
-    arrays, text = writer.to_npz_json(exported)
-    return Made(fitted, data, exported, arrays, text)
+    return Made(fitted, data, exported, writer.to_npz(exported))

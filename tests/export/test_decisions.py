@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-import json
-import os
-import pickle
 import re
-import subprocess
-import sys
-import zipfile
 
 import numpy as np
 import pandas as pd
@@ -20,14 +14,12 @@ import calib
 from calib.data.samples import load_sample
 from calib.decisions import HAND_OVER, AnswerAbove, CostMatrix, EventCut, PredictionSets, conformal_sets
 from calib.errors import CalibrationError
-from calib.export import predict_script, provenance, runtime, writer
-from calib.export.calibrated import Rows, to_csv
+from calib.export import provenance, runtime, writer
+from calib.export.calibrated import Rows, to_csv, write_predictions
 from calib.export.model_card import model_card
-from calib.export.record_files import digest
-from calib.export.runtime import ExportedCalibrator, from_record, to_record
+from calib.export.runtime import ExportedCalibrator, from_arrays
 from calib.numerics import softmax
-from tests.export.test_writer import BLOCKER
-from tests.forged_records import forged
+from tests.forged_records import forged, reread
 
 COSTS = CostMatrix(costs=np.array([[0.0, 1, 1, 9], [1, 0, 1, 9], [1, 1, 0, 9], [2, 2, 2, 0]]), hand_over=0.6)
 NAMES = ("cat", "dog", "=cow", "emu")
@@ -103,13 +95,12 @@ def test_files_keep_them_exactly(fitted, sets, overconfident, tmp_path, suffix):
     assert again.sets.as_state().keys() == sets.as_state().keys() and again.sets.seed == 5
     np.testing.assert_array_equal(again.decide(logits), COSTS.decide(fitted.predict_proba(logits)))
     np.testing.assert_array_equal(again.prediction_sets(logits), sets.predict(fitted.predict_proba(logits), logits))
-    assert pickle.dumps(again) == pickle.dumps(pickle.loads(pickle.dumps(again)))
 
 
 def test_infinite_quantiles_are_kept(fitted, overconfident):
     logits, labels = overconfident
     few = conformal_sets(fitted.predict_proba(logits[:5]), labels[:5], 0.1)
-    again = from_record(*to_record(ExportedCalibrator(fitted, sets=few)))
+    again = reread(ExportedCalibrator(fitted, sets=few))
     assert np.isinf(again.sets.quantiles).all() and again.prediction_sets(logits).all()
 
 
@@ -150,9 +141,9 @@ def test_forged_rules_and_sets_are_refused_or_work(fitted, binary, sets, overcon
     ]
     for i in range(240):
         part = ("decision", "sets")[i % 2]
-        text, npz = forged(exports[i % 3], rng, part)
+        arrays = forged(exports[i % 3], rng, part)
         try:
-            made = from_record(text, npz)
+            made = from_arrays(arrays)
         except CalibrationError as error:
             refused += 1
             assert re.fullmatch(r"[^\n]{20,500}\.", str(error)), error
@@ -167,16 +158,6 @@ def test_forged_rules_and_sets_are_refused_or_work(fitted, binary, sets, overcon
             assert made.sets_of_logits(here).shape == here.shape
         assert model_card(made)
     assert 60 < refused < 240
-
-
-def test_a_record_without_decisions_is_read_whatever_its_format(fitted):
-    text, npz = to_record(ExportedCalibrator(fitted))
-    record = json.loads(text)
-    for name in ("sha256", "base_rate", "decision", "sets"):
-        del record[name]
-    record["format"] = 2
-    earlier = from_record(json.dumps({**record, "sha256": digest(record, npz)}), npz)
-    assert earlier.decision is None and earlier.sets is None and earlier.base_rate is None
 
 
 # -- the card and the script ---------------------------------------------------------------------------
@@ -194,67 +175,13 @@ def test_the_card_says_what_is_decided(fitted, binary, sets):
     assert "## Decisions" not in model_card(ExportedCalibrator(fitted))
 
 
-def test_a_bundle_decides_where_there_is_nothing_but_numpy(fitted, sets, overconfident, tmp_path):
-    logits, _ = overconfident
-    with zipfile.ZipFile(io.BytesIO(writer.to_bundle(fitted, {"decision": COSTS, "sets": sets}))) as bundle:
-        bundle.extractall(tmp_path)
-        assert not [name for name in bundle.namelist() if "set_scores" in name or "metrics" in name]
-    np.save(tmp_path / "o.npy", logits)
-    code = BLOCKER + "import runpy; runpy.run_path('predict.py', run_name='__main__')"
-    arguments = ["o.npy", "--out", "p.npz", "--decide", "--sets"]
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    done = subprocess.run(
-        [sys.executable, "-c", "import sys; sys.path.insert(0, '');" + code, *arguments],
-        cwd=tmp_path, env=environment, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "Wrote 400 rows of calibrated probabilities, actions and prediction sets to p.npz.\n"
-    with np.load(tmp_path / "p.npz") as out:
-        np.testing.assert_array_equal(out["actions"], COSTS.decide(fitted.predict_proba(logits)))
-        np.testing.assert_array_equal(out["sets"], sets.predict(fitted.predict_proba(logits), logits))
-
-
-@pytest.fixture
-def predict(fitted, sets, overconfident, tmp_path):
-    writer.save(fitted, tmp_path / "c.npz", class_names=NAMES, decision=COSTS, sets=sets)
-    writer.save(fitted, tmp_path / "plain.npz", class_names=NAMES)
-    np.save(tmp_path / "o.npy", overconfident[0])
-
-    def run(out, *more, calibrator="c.npz"):
-        given = ["--out", str(tmp_path / out), "--calibrator", str(tmp_path / calibrator)]
-        return predict_script.main([str(tmp_path / "o.npy"), *given, *more])
-
-    return run
-
-
-def test_the_script_writes_actions_and_sets(fitted, sets, overconfident, predict, tmp_path):
-    logits, _ = overconfident
-    probs = fitted.predict_proba(logits)
-    actions, inside = COSTS.decide(probs), sets.predict(probs, logits)
-    assert predict("p.npz", "--decide", "--sets") == 0
-    with np.load(tmp_path / "p.npz") as out:
-        np.testing.assert_array_equal(out["actions"], actions)
-        np.testing.assert_array_equal(out["sets"], inside)
-        np.testing.assert_array_equal(out["probabilities"], probs)
-    assert predict("a.npy", "--decide") == 0 and predict("s.npy", "--sets") == 0
-    np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), actions)
-    np.testing.assert_array_equal(np.load(tmp_path / "s.npy"), inside)
-    assert predict("p.csv", "--decide", "--sets") == 0
-    with (tmp_path / "p.csv").open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    named = ["hand over" if action < 0 else NAMES[action] for action in actions]
-    assert [row["action"].lstrip("'") for row in rows] == named
-    assert [row["set"].lstrip("'") for row in rows] == ["; ".join(np.array(NAMES)[row]) for row in inside]
-    assert not any(row["action"].startswith("=") or row["set"].startswith("=") for row in rows)
-
-
 def test_a_column_beside_classes_of_its_name_gets_another(fitted, overconfident, tmp_path):
     logits, names = overconfident[0][:9], ("predicted", "id", "action", "set")
     probs = fitted.predict_proba(logits)
     sets = conformal_sets(probs, probs.argmax(axis=1), 0.1)
     made = ExportedCalibrator(fitted, class_names=names, decision=AnswerAbove(threshold=0.5), sets=sets)
     ids = {"id": [f"case {k}" for k in range(9)]}
-    predict_script.write_predictions(tmp_path / "p.csv", made, logits, ids=ids, more=("decision", "sets"))
+    write_predictions(tmp_path / "p.csv", made, logits, ids=ids, more=("decision", "sets"))
     with (tmp_path / "p.csv").open(newline="", encoding="utf-8") as file:
         head, *rows = csv.reader(file)
     assert head == ["id_", *names, "predicted_class", "action_", "set_"]
@@ -271,19 +198,7 @@ def test_a_set_of_classes_whose_names_hold_semicolons_can_be_taken_apart(fitted,
     logits, names = overconfident[0][:9], ("a;b", 'say "a"; b', '"a"', 'quo"te')
     everything = PredictionSets(quantiles=np.full(4, np.inf), alpha=0.1)
     made = ExportedCalibrator(fitted, class_names=names, sets=everything)
-    predict_script.write_predictions(tmp_path / "p.csv", made, logits, more=("sets",))
+    write_predictions(tmp_path / "p.csv", made, logits, more=("sets",))
     with (tmp_path / "p.csv").open(newline="", encoding="utf-8") as file:
         written = next(csv.DictReader(file))["set"]
     assert next(csv.reader([written], delimiter=";", skipinitialspace=True)) == list(names)
-
-
-def test_the_script_says_in_a_sentence_what_it_cannot_do(predict, capsys):
-    for out, more, says in (
-        ("p.npy", ("--decide", "--sets"), "holds one array"),
-        ("p.npz", ("--decide",), "holds no decision"),
-        ("p.csv", ("--sets",), "holds no prediction sets"),
-    ):
-        plain = "c.npz" if says == "holds one array" else "plain.npz"
-        assert predict(out, *more, calibrator=plain) == 1
-        said = capsys.readouterr().err
-        assert says in said and said.count("\n") == 1

@@ -75,7 +75,7 @@ def test_engines_give_what_the_methods_give(run, method):
     for _, params, given, rows in fitted_once(method):
         scores = np.append(rows[::23], ADVERSARIAL)
         probs = np.append(1 / (1 + np.exp(-np.clip(scores, -700, 40))), [0.0, 1.0, 1e-320, 1 - 2.0**-53, 0.5])
-        if params.get("classes") == "top" or (params.get("prediction", "draws") != "mean" and method == "gpcalib"):
+        if params.get("prediction", "draws") != "mean" and method == "gpcalib":
             with pytest.raises(CalibrationError, match="PyTorch"):
                 to_sql(given)
             continue
@@ -152,4 +152,8 @@ def test_what_is_no_map_of_one_score_is_refused(tmp_path):
         to_sql(two, kind="binary_probability", scale="percent")
     with pytest.raises(CalibrationError, match="name"):
         to_sql(two, "")
-    assert save(two, tmp_path / "map.sql").read_text() == to_sql(two) + "\n"
+    written = save(two, tmp_path / "map.sql", class_names=["a", "b\n; DROP TABLE x"]).read_text()
+    head = [line for line in written.splitlines() if line.startswith("--")]
+    assert "Temperature" in head[0] and head[-1] == "-- result: probability of b ; DROP TABLE x"
+    assert written.split("\n", len(head))[-1].split() == to_sql(two).split()
+    assert max(map(len, written.splitlines())) <= 100

@@ -13,7 +13,6 @@ import pytest
 import calib
 from benchmarks.exports import fits, near_steps, simulated
 from calib.errors import CalibrationError
-from calib.export.formulas import has_formula
 from calib.export.provenance import exported
 from calib.export.torch_module import torch_source
 from calib.export.writer import save, to_torch
@@ -63,7 +62,7 @@ def test_hostile_class_names_stay_text(fitted):
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
-@pytest.mark.parametrize("method", [name for name in METHODS if has_formula(name)])
+@pytest.mark.parametrize("method", [name for name in METHODS if not METHODS[name].needs])
 def test_modules_give_what_the_methods_give(method, n_classes):
     torch = pytest.importorskip("torch", reason="torch is not installed")
     for _, params, given, rows in fits(n_classes, [method], n=200):

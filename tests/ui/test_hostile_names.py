@@ -155,9 +155,8 @@ def record() -> list[tuple[str, bytes, str]]:
     """An exported calibrator whose record was written by somebody else."""
     logits, labels = simulate()
     said = {"class_names": NAMES, "data_name": FILE, "exported_on": "$d$ www.e.vil", "event": NAMES[0]}
-    arrays, text = writer.to_npz_json(calib.calibrator("temperature").fit(logits, labels), said)
-    kind = "application/octet-stream"
-    return [("calibrator.npz", arrays, kind), ("calibrator.json", text.encode(), kind)]
+    arrays = writer.to_npz(calib.calibrator("temperature").fit(logits, labels), said)
+    return [("calibrator.npz", arrays, "application/octet-stream")]
 
 
 def test_a_record_and_the_findings_of_new_rows_are_told_in_text(record) -> None:

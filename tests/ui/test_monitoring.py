@@ -42,8 +42,7 @@ def exported() -> list[tuple[str, bytes]]:
     logits, labels = simulate(n=800)
     fitted = calib.calibrator("temperature").fit(logits, labels)
     scores = {"NLL": {"before": [1.2, 1.1, 1.3], "after": [0.9, 0.8, 1.0]}}
-    arrays, text = writer.to_npz_json(fitted, {"class_names": NAMES, "scores": scores, "n_test": 500})
-    return [("calibrator.npz", arrays), ("calibrator.json", text.encode())]
+    return [("calibrator.npz", writer.to_npz(fitted, {"class_names": NAMES, "scores": scores, "n_test": 500}))]
 
 
 @pytest.fixture(scope="module")
@@ -106,9 +105,10 @@ def test_new_rows_count_among_what_the_visitor_holds(exported, rows, monkeypatch
 
 def test_an_uploaded_calibrator_counts_beside_the_new_rows(rows, monkeypatch: pytest.MonkeyPatch) -> None:
     fitted = calib.calibrator("temperature").fit(*simulate(n=800))
-    arrays, text = writer.to_npz_json(fitted, {"class_names": NAMES, "long": ["x" * 1000, [[[[["y"] * 100_000]]]]]})
+    long = {"long": ["x" * 1000, [[[[["y"] * 100_000]]]]]}
+    content = writer.to_npz(fitted, {"class_names": NAMES, "metadata": long})
     monkeypatch.setattr(memory, "MOST_OF_ONE", 500_000)
-    with_calibrator = give(open_page(PAGE), [("calibrator.npz", arrays), ("calibrator.json", text.encode())])
+    with_calibrator = give(open_page(PAGE), [("calibrator.npz", content)])
     assert "you would hold" in with_calibrator.error[0].value
     monkeypatch.undo()
     assert not with_calibrator.run().error
@@ -172,8 +172,7 @@ def test_the_data_it_was_fitted_on_are_no_new_rows() -> None:
     content = npz(logits=logits, labels=labels)
     data = calib.load(("mine.npz", io.BytesIO(content)))
     fitted = calib.calibrator("temperature").fit(data.logits, data.labels)
-    arrays, text = writer.to_npz_json(fitted, provenance.describe(data))
-    app = give(open_page(PAGE), [("a.npz", arrays), ("a.json", text.encode())])
+    app = give(open_page(PAGE), [("a.npz", writer.to_npz(fitted, provenance.describe(data)))])
     app = give_rows(app, "mine.npz", content)
     assert clean(app)
     assert "These are the data that the calibrator was fitted on" in said(app)
@@ -193,9 +192,8 @@ class Bomb:
     [
         ("calibrator.pkl", pickle.dumps(Bomb(), protocol=4), "is a pickle, which can run code"),
         ("calibrator.npz", pickle.dumps(Bomb(), protocol=4), "is a pickle, which can run code"),
-        ("calibrator.npz", npz(slope_=np.zeros(3)), "json is missing"),
-        ("calibrator.json", b"{}", "npz is missing"),
-        ("notes.txt", b"hello", "no part of an exported calibrator"),
+        ("calibrator.npz", npz(slope_=np.zeros(3)), "damaged or changed"),
+        ("notes.txt", b"hello", "no exported calibrator"),
     ],
 )
 def test_files_that_are_no_calibrator_are_refused_in_a_sentence(name: str, content: bytes, sentence: str) -> None:

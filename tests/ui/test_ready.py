@@ -65,7 +65,7 @@ def nothing_over_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Calibrator, "predict_proba", few_predicted)
     for name in ("from_calibrator", "from_predictions", "resamples"):
         monkeypatch.setattr(Evaluation, name, refuse)
-    for name in ("to_pickle", "to_bundle", "to_npz_json"):
+    for name in ("to_pickle", "to_bundle", "to_npz"):
         monkeypatch.setattr(writer, name, refuse)
 
 
@@ -128,11 +128,10 @@ def test_new_rows_are_judged_elsewhere_without_open_data_too(
     queue: Engine, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     logits, labels = simulate(N, 3)
-    arrays, text = writer.to_npz_json(calibrator("temperature").fit(logits, labels), {"class_names": ("a", "b", "c")})
+    arrays = writer.to_npz(calibrator("temperature").fit(logits, labels), {"class_names": ("a", "b", "c")})
     request.getfixturevalue("nothing_over_rows")
-    files = [("calibrator.npz", arrays, ""), ("calibrator.json", text.encode(), "")]
     app = open_page("pages/11_Monitoring.py")
-    app.file_uploader(key="monitoring/files").set_value(files).run()
+    app.file_uploader(key="monitoring/files").upload("calibrator.npz", arrays).run()
     app.file_uploader(key="monitoring/new-data").upload("new.npz", npz(logits=logits, labels=labels)).run()
     assert clean(app), [error.value for error in app.error]
     assert f"{N:,} new rows" in said(app)

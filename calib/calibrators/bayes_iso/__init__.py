@@ -16,6 +16,7 @@ from calib.calibrators.isotonic import Tally, interpolate
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
 from calib.calibrators.pooled_scores import merge_negatives, merge_violators, pooled
 from calib.calibrators.step_maps import even_cuts, shares_below
+from calib.calibrators.steps import Step, lines
 from calib.numerics import Floats, Ints
 from calib.parameters import param
 
@@ -116,6 +117,9 @@ class BayesIsoMap:
 
     def apply(self, log_odds: Floats) -> Floats:
         return interpolate(log_odds, self.knots, self.values)
+
+    def steps(self) -> list[Step]:
+        return [lines(self.knots, self.values)]
 
 
 def at_knots(tally: Tally, shown: Ints, rng: np.random.Generator) -> dict[str, Any]:

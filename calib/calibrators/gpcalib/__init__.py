@@ -25,7 +25,7 @@ from calib.base import (
 from calib.calibrators.backend import DEVICES
 from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.posterior import LatentTable, keep_predicted, tabulate
-from calib.calibrators.gpcalib.prediction import predict
+from calib.calibrators.gpcalib.prediction import LARGEST_SHIFT, NEGLIGIBLE_NOISE, predict
 from calib.calibrators.gpcalib.statistics import (
     QuadraticLikelihood,
     in_units,
@@ -33,6 +33,7 @@ from calib.calibrators.gpcalib.statistics import (
     logit_offset,
     logit_scale,
 )
+from calib.calibrators.steps import Step
 from calib.errors import CalibrationError, missing_package
 from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks
 from calib.parameters import param, unusable
@@ -190,6 +191,24 @@ class GPCalib(Calibrator):
             keep_predicted(probs, logits)
         return probs
 
+    def steps(self) -> list[Step]:
+        if self.prediction in ("delta", "mc"):
+            raise CalibrationError(
+                f"GPcalib with prediction={self.prediction!r} is not written as steps, from which all files but the "
+                "pickle are made; set prediction to 'draws' or 'mean', which needs no new fit, or save a .pkl."
+            )
+        of_probs = self.inputs == "probs"
+        start: list[Step] = [{"step": "affine", "scale": 1 / self.scale_, "offset": -self.offset_ / self.scale_}]
+        start += [{"step": "log_softmax"}] if of_probs else []
+        grid = self.grid()
+        if self.prediction == "draws":
+            nodes = {"low": grid.low, "spacing": grid.spacing, "order": grid.order, "of_probabilities": of_probs}
+            noise = min(self.noise_variance_, 1.0) if self.noise_variance_ > NEGLIGIBLE_NOISE else 0.0
+            growth = np.exp(np.clip(self.shift_draws_.T, -LARGEST_SHIFT, LARGEST_SHIFT))
+            return [*start, {"step": "draws", "growth": growth, **nodes}, *(_noise(noise) if noise else [])]
+        shift: list[Step] = [*([{"step": "softmax"}] if of_probs else []), grid.polynomials(self.shift_mean_)]
+        return [*start, {"step": "mix", "weights": [1.0, 1.0], "parts": [[], shift]}, {"step": "softmax"}]
+
     def kernel_inputs(self, logits: Floats) -> tuple[Floats, Floats]:
         """What the kernel acts on, and the prior mean there; both of the logits' shape."""
         return kernel_inputs(in_units(logits, self.offset_, self.scale_), self.inputs)
@@ -261,3 +280,9 @@ class GPCalib(Calibrator):
             raise unusable("not all numbers that it learned are finite")
         if any(function.shape != self.grid_.shape for function in functions) or set(self.fitted_as_) != set(FIXED):
             raise unusable("its latent functions are not on one grid, or fitted_as_ is incomplete")
+
+
+def _noise(variance: float) -> list[Step]:
+    """:func:`calib.calibrators.gpcalib.prediction.add_white_noise` as steps, on logarithms."""
+    less: list[Step] = [{"step": "softmax"}, {"step": "affine", "scale": -variance, "offset": variance / 2}]
+    return [{"step": "log"}, {"step": "mix", "weights": [1.0, 1.0], "parts": [[], less]}, {"step": "softmax"}]

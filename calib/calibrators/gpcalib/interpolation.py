@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.polynomial.chebyshev import chebpts1, chebvander
 
+from calib.calibrators.steps import Step, lines
 from calib.numerics import Floats, Ints
 
 
@@ -64,6 +65,24 @@ class Grid:
     def interpolate(self, values: Floats, inputs: Floats) -> Floats:
         """Values at ``inputs`` of the function known at the nodes; see :meth:`Stencil.interpolate`."""
         return self.stencil(inputs).interpolate(values)
+
+    def polynomials(self, values: Floats) -> Step:
+        """:meth:`interpolate` as a step: polynomials between the nodes, level beyond them."""
+        h, nodes = self.spacing, self.nodes
+        if self.order == 1:
+            return lines(nodes, values)
+        # Through four neighbouring values, in units of the spacing from the second of their nodes (Lagrange).
+        y0, y1, y2, y3 = (values[step : len(values) - 3 + step] for step in range(4))
+        first = (-y0 / 3 - y1 / 2 + y2 - y3 / 6) / h
+        second, third = ((y0 + y2) / 2 - y1) / h**2, ((y3 - y0) / 6 + (y1 - y2) / 2) / h**3
+        coefficients = np.pad(np.stack([y1, first, second, third]), ((0, 0), (1, 1)))
+        coefficients[0, [0, -1]] = values[[0, -1]]
+        return {
+            "step": "piecewise",
+            "breaks": np.concatenate([nodes[:1], nodes[2:-2], nodes[-1:]]),
+            "origins": np.concatenate([nodes[:1], nodes[1:-2], nodes[-1:]]),
+            "coefficients": coefficients,
+        }
 
 
 @dataclass(frozen=True, eq=False)

@@ -66,7 +66,6 @@ OPERATIONS: dict[str, Callable[..., Tensor]] = {
     "in_proportion": operations.in_proportion,
     "gaps": lambda a, weights: operations.gaps(a, weights.numbers),
     "draws": operations.average_growth,
-    "normals": lambda a, b, normals: operations.mean_softmax(a, b, normals.numbers),
     "piecewise": operations.piecewise,
 }
 """What the operations of :data:`calib.export.graph.OPERATIONS` are in ONNX; what is given follows the values."""
@@ -123,6 +122,7 @@ def recorded(exported: ExportedCalibrator) -> dict[str, str]:
     known = {
         "version": calib.__version__,
         "method": exported.method,
+        "input": INPUT,
         "params": exported.params,
         "kind": exported.kind,
         "scale": PLAIN if exported.scale is None else exported.scale,

@@ -139,17 +139,6 @@ def average_growth(inputs: Tensor, mass: Tensor, draws: Draws) -> Tensor:
     return mass * sum(parts[1:], parts[0])
 
 
-def mean_softmax(logits: Tensor, variances: Tensor, normals: Floats) -> Tensor:
-    """Mean softmax of the logits plus their standard deviations times each of the (n_draws, m) rows of normals."""
-    sd, rows = variances.op("Sqrt"), logits.graph.constant(normals)
-
-    def add(number: Tensor, total: Tensor) -> tuple[Tensor, ...]:
-        return number.equals(number), total + softmax(logits + sd * rows.rows(number))
-
-    (total,) = logits.graph.loop(add, [logits * 0.0], times=len(normals))
-    return total / float(len(normals))
-
-
 def piecewise(values: Tensor, maps: Piecewise) -> Tensor:
     """Polynomials between breaks, found by a binary search whose rounds each read a table of that round's breaks.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import streamlit as st
 
@@ -18,10 +18,10 @@ from calib.decisions.conformal import PredictionSets
 from calib.decisions.rules import AnyRule
 from calib.engine import Data
 from calib.errors import CalibrationError
-from calib.export import provenance, writer
+from calib.export import npz, provenance, writer
 from calib.export.bundle import check_mlflow
 from calib.export.calibrated import Rows, to_csv, to_npz
-from calib.export.model_card import WITHOUT_CALIB, model_card
+from calib.export.model_card import model_card
 from calib.export.runtime import ExportedCalibrator
 from calib.export.seen import AmbiguousOutputs, seen_of_parts
 from calib.export.sql import check_sql
@@ -34,7 +34,6 @@ from calib.ui.server.memory import nbytes
 from calib.ui.server.uploads import StoredUpload, uploader
 from calib.ui.session import EXPORTED, Carried, OpenSession, current_session, keep
 from calib.ui.text import show_notes
-from calib.ui.widgets import size_in_words
 
 SMALL = 4 << 20
 """Bytes up to which the page waits until a calibrator is packed; the 1.2 MB of a GPcalib take about 0.3 s, once."""
@@ -47,9 +46,9 @@ MOST_SHOWN, SHOWN_HEIGHT = 30_000, 300
 FILES = """
 | file | needs | holds |
 |---|---|---|
-| bundle | NumPy | model card, script, the code it runs, and the two below |
-| npz + json | NumPy and calib | arrays and text, no code; keep the two together |
-| pickle | NumPy and calib | the same in one file; only unpickle files you trust |
+| bundle | NumPy | the npz, the script that runs it, and a model card; for production |
+| npz | NumPy and the script of a bundle, or calib | arrays and text, no code |
+| pickle | calib | the fitted object, for Python code that uses calib; only unpickle files you trust |
 """
 LANGUAGES = """
 | file | needs | holds |
@@ -61,20 +60,16 @@ LANGUAGES = """
 
 They compute probabilities only: no decision, no prediction sets, and no check that new outputs are of the same kind.
 """
-WITHOUT = f"""Without calib, the import and `pickle.load` both raise `{WITHOUT_CALIB}`.
-Then install calib (`pip install .` in its folder: its core brings NumPy alone), copy the folder `calib` out of the
-bundle beside your code, or use the bundle."""
 SHELL = """unzip calibrator.zip -d calibrator
-python calibrator/predict.py {file} --out calibrated.npz  # needs NumPy"""
-PYTHON = """from calib import runtime                     # in the unzipped folder, or where calib is installed
-calibrator = runtime.load("calibrator.npz")   # calibrator.json beside it; nothing is unpickled
+python calibrator/predict.py {file} --out calibrated.csv  # needs NumPy alone"""
+PYTHON = """from predict import load                      # in the unzipped folder
+calibrator = load("calibrator.npz")           # nothing is unpickled
 {call}"""
-PICKLE = """import pickle
-with open("calibrator.pkl", "rb") as file:    # needs NumPy and calib; only unpickle files you trust
-    calibrator = pickle.load(file)
+PICKLE = """import calib                                  # where calib is installed
+calibrator = calib.runtime.load("calibrator.pkl")
 {call}"""
 PROBABILITIES = "probs = calibrator.calibrate(outputs)         # outputs: what your model writes, as uploaded here"
-OF_PAIRS = "confidence = calibrator.confidence(outputs)   # outputs: the confidence in each answer, as uploaded here"
+OF_PAIRS = "confidence = calibrator.{name}(outputs)   # outputs: the confidence in each answer, as uploaded here"
 CONFIDENCE = """confidence = calibrator.confidence(outputs, features)
 # outputs: what your model writes, features: the inputs of the same rows, both as uploaded here"""
 
@@ -98,23 +93,40 @@ class Packed:
     exported: ExportedCalibrator
     size: int
 
-    @property
-    def call(self) -> str:
-        """The line that calibrates outputs."""
+    def call(self, of_object: bool = False) -> str:
+        """The line that calibrates outputs, with the script of a bundle or with the fitted object of a pickle."""
         fitted = self.exported.calibrator
         if self.exported.kind == "pairs":
-            return OF_PAIRS
+            return OF_PAIRS.format(name="confidence" if of_object else "calibrate")
         return PROBABILITIES if fitted.gives_probabilities else CONFIDENCE
 
-    def offer(self, label: str, ending: Literal["zip", "npz", "json", "pkl"], icon: str, **looks: Any) -> int:
-        """Offer one of its files, at once where it is small; returns how many bytes it has, as far as that is known."""
-        name, given = f"calibrator.{ending}", {"exported": self.exported}
-        key, looks = f"export/{name}", looks | {"icon": f":material/{icon}:"}
-        task = FileTask(writer.written, lambda: given, arguments=(ending,))
+    def offer(
+        self,
+        label: str,
+        ending: writer.Ending,
+        icon: str,
+        checks: Sequence[Callable[[], Any]] = (),
+        name: str = "",
+        **looks: Any,
+    ) -> bytes | str:
+        """Offer one of its files, at once where it is small; a grey button and the reason where a check fails.
+
+        Returns what it holds, as far as that is known.
+        """
+        key, looks = f"export/calibrator.{ending}", looks | {"icon": f":material/{icon}:"}
+        try:
+            for check in checks:
+                check()
+        except CalibrationError as error:
+            st.button(label, key=f"{key}/none", disabled=True, icon=looks["icon"])
+            st.caption(escape_markdown(str(error)))
+            return ""
+        task = FileTask(writer.written, lambda: {"exported": self.exported}, arguments=(ending,))
         if self.size <= SMALL:
-            return len(at_once(label, key, name, task, of=self.key, **looks))
-        on_request(label, key, name, task, of=self.key, **looks)
-        return self.size
+            return at_once(label, key, name or f"calibrator.{ending}", task, of=self.key, **looks)
+        on_request(label, key, name or f"calibrator.{ending}", task, of=self.key, **looks)
+        of, content = current_session().built.get(key, (None, ""))
+        return content if of == self.key else ""
 
 
 def packed(session: OpenSession, fit: ShownFit, raw: ShownFit) -> Packed:
@@ -128,21 +140,21 @@ def packed(session: OpenSession, fit: ShownFit, raw: ShownFit) -> Packed:
     return keep(("packed", fit.key, carried, session.view.key), pack)
 
 
-def bundle(made: Packed) -> None:
-    """The file for production, what it needs and how it is used."""
+def files(made: Packed) -> None:
+    """The bundle, the npz and the pickle: for whom each is, and how it is used."""
     exported = made.exported
-    left, right = st.columns([2, 5], gap="medium")
-    with left:
-        made.offer("Bundle with model card", "zip", "folder_zip", width="stretch", type="primary")
-        st.caption(
-            "For production: model card, script and the code it runs. It needs Python with NumPy alone, and predicts "
-            "as this app does."
-        )
-    with right:
-        shell, python = st.tabs(["Shell", "Python"])
-        file = "outputs.npz" if exported.needs_features else "outputs.npy"
-        shell.code(SHELL.format(file=file), language="bash", wrap_lines=True)
-        python.code(PYTHON.format(call=made.call), language="python", wrap_lines=True)
+    st.markdown(FILES)
+    steps = partial(npz.checked_steps, exported.calibrator)
+    with st.container(horizontal=True):
+        made.offer("Bundle with model card", "zip", "folder_zip", [steps], type="primary")
+        made.offer("Pickle", "pkl", "deployed_code", type="primary")
+        made.offer("Arrays (npz)", "npz", "data_array", [steps])
+    if "train_features" in exported.calibrator.needs:
+        st.caption("The pickle holds the training rows too.")
+    shell, python, pickle = st.tabs(["Bundle in a shell", "Bundle in Python", "Pickle"])
+    shell.code(SHELL.format(file="new.csv" if exported.columns else "outputs.npy"), language="bash", wrap_lines=True)
+    python.code(PYTHON.format(call=made.call()), language="python", wrap_lines=True)
+    pickle.code(PICKLE.format(call=made.call(of_object=True)), language="python", wrap_lines=True)
     st.caption(_limits(exported))
     show_notes(exported.calibrator.notes())
 
@@ -159,57 +171,22 @@ def _limits(exported: ExportedCalibrator) -> str:
     )
 
 
-def other_files(made: Packed) -> None:
-    """The npz with its json, and the pickle: what they need, and what Python says without it."""
-    exported = made.exported
-    st.markdown(FILES)
-    with st.container(horizontal=True):
-        made.offer("Arrays (npz)", "npz", "data_array")
-        made.offer("Record (json)", "json", "data_object")
-        size = made.offer("Pickle", "pkl", "deployed_code")
-    carried = ", training rows included" if "train_features" in exported.calibrator.needs else ""
-    st.caption(f"The pickle is {size_in_words(size)}{carried}.")
-    st.markdown(WITHOUT)
-    st.code(PICKLE.format(call=made.call), language="python", wrap_lines=True)
-
-
 def other_languages(made: Packed) -> None:
-    """An ONNX model, a PyTorch module and an SQL expression, shown as code, and an MLflow model, or why there is none.
-
-    A worker builds each.
-    """
+    """An ONNX model, a PyTorch module, an SQL expression and an MLflow model, or why there is none."""
     st.markdown(LANGUAGES)
     given = made.exported
     of_outputs = given.calibrator, given.kind, given.n_classes, given.scale
-    _language(made, "ONNX model", "onnx", "hub", check=partial(writer.check_onnx, given.method, given.kind))
-    _language(made, "PyTorch module", "py", "code", code="python")
-    _language(made, "SQL expression", "sql", "code", code="sql", check=partial(check_sql, *of_outputs))
-    _language(made, "MLflow model", "mlflow", "folder_zip", "calibrator-mlflow.zip", check=partial(check_mlflow, given))
+    steps = partial(npz.checked_steps, given.calibrator)
+    made.offer("ONNX model", "onnx", "hub", [steps, partial(writer.check_onnx, given.method, given.kind)])
+    _code(made.offer("PyTorch module", "py", "code", [steps]), "python")
+    _code(made.offer("SQL expression", "sql", "code", [partial(check_sql, *of_outputs)]), "sql")
+    made.offer("MLflow model", "mlflow", "folder_zip", [steps, partial(check_mlflow, given)], "calibrator-mlflow.zip")
 
 
-def _language(
-    made: Packed,
-    label: str,
-    ending: Literal["onnx", "py", "sql", "mlflow"],
-    icon: str,
-    name: str = "",
-    code: str = "",
-    check: Callable[[], None] = lambda: None,
-) -> None:
-    """One file on request, shown where it is code; where its check fails a grey button and the reason."""
-    key, icon = f"export/calibrator.{ending}", f":material/{icon}:"
-    try:
-        check()
-    except CalibrationError as error:
-        st.button(label, key=f"{key}/none", disabled=True, icon=icon)
-        st.caption(escape_markdown(str(error)))
-        return
-    task = FileTask(writer.written, lambda: {"exported": made.exported}, arguments=(ending,))
-    on_request(label, key, name or f"calibrator.{ending}", task, of=made.key, icon=icon)
-    of, content = current_session().built.get(key, (None, ""))
-    shown = _PACKED.sub("...", str(content)) if code and of == made.key else ""
+def _code(content: bytes | str, language: str) -> None:
+    shown = _PACKED.sub("...", content if isinstance(content, str) else "")
     if 0 < len(shown) <= MOST_SHOWN:
-        st.code(shown, language=code, height=SHOWN_HEIGHT)
+        st.code(shown, language=language, height=SHOWN_HEIGHT)
 
 
 def record(made: Packed) -> None:

@@ -30,7 +30,7 @@ from calib.ui.export.view import described
 from calib.ui.fits import shown_fits
 from calib.ui.progress import fit_here
 from calib.ui.server.memory import admit
-from calib.ui.server.uploads import StoredUpload, all_made, uploader, uploaders
+from calib.ui.server.uploads import StoredUpload, all_made, uploader
 from calib.ui.session import OpenSession, Reading, find_visitor
 from calib.ui.text import literal, show_notes
 
@@ -63,7 +63,7 @@ class Subject:
 
 
 def choose_calibrator(session: OpenSession | None) -> Subject | None:
-    """One of the finished fits, to begin with what Export offers, or an exported calibrator from its npz and json."""
+    """One of the finished fits, to begin with what Export offers, or an exported calibrator from its npz."""
     fits = [] if session is None else shown_fits(session)
     shown = fits[1:]
     titles = {fit.key: fit.title for fit in shown}
@@ -81,18 +81,18 @@ def choose_calibrator(session: OpenSession | None) -> Subject | None:
 
 
 def _uploaded() -> Subject | None:
-    files = uploaders(
-        "Exported calibrator: its npz and json, or the bundle", "monitoring/files",
-        "From the Export page. They are read as data and nothing in them is executed; pickles are not read.",
+    file = uploader(
+        "Exported calibrator: its npz, or the bundle", "monitoring/files",
+        "From the Export page. It is read as data and nothing in it is executed; pickles are not read.",
     )  # fmt: skip
-    if not files:
+    if file is None:
         return None
-    key = " ".join(file.file_id for file in files)
-    if files[0].made is None or files[0].made[0] != key:
-        made = key, read_uploaded([(file.filename, file) for file in files], isolate=APART)
+    key = file.file_id
+    if file.made is None or file.made[0] != key:
+        made = key, read_uploaded((file.filename, file), isolate=APART)
         admit(find_visitor(), all_made(), made)
-        files[0].made = made
-    exported: ExportedCalibrator = files[0].made[1]
+        file.made = made
+    exported: ExportedCalibrator = file.made[1]
     before, n_before = recorded_scores(exported.metadata)
     title, sha256 = METHODS[exported.method].title, exported.metadata.get("data_sha256")
     look, known = method_style(exported.method), str(sha256 or "")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import os
 import pickle
 import subprocess
 import sys
 import tracemalloc
-import zipfile
 from copy import deepcopy
 from dataclasses import replace
 
@@ -301,7 +299,7 @@ import pickle
 import numpy as np
 from calib import runtime
 for name in sys.argv[1:]:
-    made = pickle.load(open(name, "rb")) if name.endswith(".pkl") else runtime.load(name)
+    made = runtime.load(name)
     rows = np.load("rows.npz")
     np.save(name + ".npy", made.confidence(rows["outputs"], rows["features"]))
 """
@@ -312,9 +310,8 @@ def test_every_export_predicts_the_same_with_numpy_alone(digits, tmp_path):
     expected = {}
     for number, params in enumerate(VARIANTS):
         made = fitted(calibration, **params)
-        for name in (f"{number}.pkl", f"{number}.npz", f"{number}.zip"):
-            writer.save(made, tmp_path / name, **provenance.describe(calibration))
-            expected[name] = made.predict_confidence(test.logits, test.features)
+        writer.save(made, tmp_path / f"{number}.pkl", **provenance.describe(calibration))
+        expected[f"{number}.pkl"] = made.predict_confidence(test.logits, test.features)
     np.savez(tmp_path / "rows.npz", outputs=test.logits, features=test.features)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     subprocess.run([sys.executable, "-c", PREDICT, *expected], cwd=tmp_path, env=environment, check=True, timeout=300)
@@ -323,34 +320,10 @@ def test_every_export_predicts_the_same_with_numpy_alone(digits, tmp_path):
         np.testing.assert_allclose(said, confidence, rtol=0, atol=1e-9, err_msg=f"{name}: {VARIANTS[int(name[0])]}")
 
 
-def test_the_bundle_calibrates_a_file_on_its_own(digits, tmp_path):
-    calibration, test = digits
-    made = fitted(calibration)
-    with zipfile.ZipFile(io.BytesIO(writer.to_bundle(made, provenance.describe(calibration)))) as bundle:
-        bundle.extractall(tmp_path)
-    np.savez(tmp_path / "outputs.npz", logits=test.logits, features=test.features)
-    np.save(tmp_path / "logits.npy", test.logits)
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-
-    def predict(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "predict.py", *arguments]
-        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
-
-    done = predict("outputs.npz", "--out", "calibrated.npz")
-    assert done.stdout == f"Wrote {len(test):,} rows of calibrated confidence to calibrated.npz.\n", done.stderr
-    with np.load(tmp_path / "calibrated.npz") as arrays:
-        assert set(arrays.files) == {"predicted", "confidence"}
-        np.testing.assert_array_equal(arrays["predicted"], test.logits.argmax(axis=1))
-        expected = made.predict_confidence(test.logits, test.features)
-        np.testing.assert_allclose(arrays["confidence"], expected, rtol=0, atol=1e-9)
-    refused = predict("logits.npy", "--out", "calibrated.npz")
-    assert refused.returncode == 1
-    assert "predicts from the inputs of the rows too; give their file with --features" in refused.stderr
-    np.save(tmp_path / "features.npy", test.features)
-    done = predict("logits.npy", "--features", "features.npy", "--out", "calibrated.csv")
-    lines = (tmp_path / "calibrated.csv").read_text().splitlines()
-    assert lines[0] == "predicted,confidence", done.stderr
-    assert lines[1].split(",")[0] == calibration.class_names[test.logits[0].argmax()]
+@pytest.mark.parametrize("ending", ["npz", "zip", "onnx", "py"])
+def test_only_the_pickle_is_there(digits, tmp_path, ending):
+    with pytest.raises(CalibrationError, match=r"Geometric.*(\.pkl|bundle|\.zip)"):
+        writer.save(fitted(digits[0]), tmp_path / f"c.{ending}", **provenance.describe(digits[0]))
 
 
 def test_the_card_says_what_goes_in_and_what_comes_out(digits):
@@ -362,7 +335,6 @@ def test_the_card_says_what_goes_in_and_what_comes_out(digits):
         "the inputs of the rows",
         "confidence in the predicted class",
         "250 training rows of 64 numbers",
-        "predict.py outputs.npz",
     ):
         assert text in card
     assert "calibrate(outputs)" not in card
@@ -384,9 +356,8 @@ def test_standardised_features_are_standardised_by_the_export(digits, tmp_path):
     )
     described = {**provenance.describe(calibration), "feature_mean": mean, "feature_scale": scale}
     expected = made.predict_confidence(test.logits, scaled(test.features))
-    writer.save(made, tmp_path / "c.npz", **described)
-    for again in (runtime.load(tmp_path / "c.npz"), pickle.loads(writer.to_pickle(made, described))):
-        np.testing.assert_allclose(again.confidence(test.logits, test.features), expected, rtol=0, atol=1e-6)
+    again = pickle.loads(writer.to_pickle(made, described))
+    np.testing.assert_allclose(again.confidence(test.logits, test.features), expected, rtol=0, atol=1e-6)
     with pytest.raises(CalibrationError, match=r"expected \(n, 8, 8\) numbers"):
         again.confidence(test.logits, test.features[:, :4])
     plain = provenance.exported(calib.calibrator("temperature").fit(test.logits, test.labels), described)
@@ -394,7 +365,7 @@ def test_standardised_features_are_standardised_by_the_export(digits, tmp_path):
 
 
 def test_an_export_that_could_not_be_read_again_is_refused(digits, monkeypatch):
-    monkeypatch.setattr("calib.export.record_files.LARGEST", 10_000)
+    monkeypatch.setattr("calib.export.writer.LARGEST", 10_000)
     with pytest.raises(CalibrationError, match=r"carries 0\.0 GB.*smaller training set"):
         writer.to_pickle(fitted(digits[0]))
 
@@ -483,13 +454,13 @@ def test_the_largest_zone_is_for_l2_alone():
 def test_inputs_on_another_scale_are_refused_by_every_export(digits, tmp_path, params, times):
     calibration, test = digits
     made = fitted(calibration, **params)
-    writer.save(made, tmp_path / "c.npz", **provenance.describe(calibration))
+    writer.save(made, tmp_path / "c.pkl", **provenance.describe(calibration))
     wrong = test.features.astype(float) * times
-    for confidence in (made.predict_confidence, runtime.load(tmp_path / "c.npz").confidence):
+    for confidence in (made.predict_confidence, runtime.load(tmp_path / "c.pkl").confidence):
         with pytest.raises(CalibrationError, match=r"(?s)runs from 0 to .* but one of .* from 0 to 1; .*255.*prepare"):
             confidence(test.logits, wrong)
     with pytest.raises(CalibrationError, match="prepare both in the same way"):
-        shift_data.judge(runtime.load(tmp_path / "c.npz"), replace(test, features=wrong))
+        shift_data.judge(runtime.load(tmp_path / "c.pkl"), replace(test, features=wrong))
 
 
 def test_odd_rows_and_few_rows_are_not_refused(digits):

@@ -191,11 +191,10 @@ def test_what_cannot_be_gone_on_from_is_refused():
 def test_an_exported_calibrator_can_go_on(tmp_path):
     calibrator = GPCalib(max_iter=10).fit(LOGITS[:100], LABELS[:100])
     outline, arrays = flatten(calibrator.get_state())
-    for ending in ("npz", "pkl", "zip"):
-        loaded = calib.runtime.load(calib.export.save(calibrator, tmp_path / f"c.{ending}")).calibrator
-        again = flatten(loaded.get_state())
-        assert again[0] == outline
-        assert all(np.array_equal(again[1][name], values) for name, values in arrays.items())
+    loaded = calib.runtime.load(calib.export.save(calibrator, tmp_path / "c.pkl")).calibrator
+    again = flatten(loaded.get_state())
+    assert again[0] == outline
+    assert all(np.array_equal(again[1][name], values) for name, values in arrays.items())
     for each in (calibrator, loaded):
         each.partial_fit(LOGITS[100:200], LABELS[100:200])
     assert np.array_equal(loaded.predict_proba(LOGITS), calibrator.predict_proba(LOGITS))

@@ -1,0 +1,149 @@
+"""``calibrator.npz``: what an exported calibrator holds, as :mod:`calib.export.predict` reads it anywhere."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+import calib
+from calib.base import Calibrator
+from calib.calibrators.steps import Step
+from calib.canonical import DEFAULT_FLOOR, IN_UNIT, ONE_COLUMN, ROUNDING
+from calib.data.scales import LOGS, ONE, PLAIN, in_words
+from calib.decisions.rules import rule_state
+from calib.errors import CalibrationError
+from calib.export import predict
+from calib.export.runtime import ExportedCalibrator
+from calib.parameters import trial_rows
+from calib.records import LARGEST, flatten, npz_of
+from calib.registry import METHODS
+
+AGREEMENT = 1e-6
+"""How far the probabilities of steps may lie from those of the method."""
+
+
+def to_npz(exported: ExportedCalibrator) -> bytes:
+    """The bytes of the npz; equal content, equal bytes.
+
+    Raises
+    ------
+    CalibrationError
+        If the method or the outputs cannot be written as steps, or what was learned is larger than a file may be.
+    """
+    text, arrays = flatten(record_of(exported))
+    size = sum(array.nbytes for array in arrays.values())
+    if size > LARGEST:
+        raise CalibrationError(
+            f"The calibrator carries {size / 1e9:.1f} GB, and an export holds up to {LARGEST / 1e9:.1f} GB; share the "
+            "maps of the classes, or fit it with fewer draws."
+        )
+    try:
+        record = json.dumps(text, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise CalibrationError(
+            f"A name or note of the calibrator holds {error.object[error.start]!a}, half of a two-part "
+            "character, and cannot be written to a file; write it without."
+        ) from None
+    seal = predict.digest(record, arrays)
+    return npz_of({"record": np.frombuffer(record, np.uint8), "sha256": np.frombuffer(seal, np.uint8), **arrays})
+
+
+def record_of(exported: ExportedCalibrator) -> dict[str, Any]:
+    """All that the npz holds, by name; arrays may stand anywhere in it."""
+    calibrator = exported.calibrator
+    return {
+        "format": predict.FORMAT,
+        "calib": calib.__version__,
+        "method": exported.method,
+        "title": METHODS[exported.method].title,
+        "params": exported.params,
+        "kind": exported.kind,
+        "scale": exported.scale,
+        "floor": exported.floor,
+        "class_names": list(exported.class_names),
+        "columns": list(exported.columns),
+        "n_columns": calibrator.n_classes_,
+        "range": _range(exported),
+        "to_plain": plain_steps(exported),
+        "to_logits": logit_steps(exported),
+        "steps": checked_steps(calibrator),
+        "rest_shift": getattr(calibrator, "rest_shift_", None),
+        "promises": sorted(calibrator.promises(calibrator.n_classes_)),
+        "notes": calibrator.notes(),
+        "look": "" if exported.seen is None else exported.seen.look,
+        "seen": None if exported.seen is None else exported.seen.state(),
+        "base_rate": exported.base_rate,
+        "decision": rule_state(exported.decision),
+        "actions": {str(k): each for k, each in exported.action_names.items()} if exported.decision else None,
+        "sets": None if exported.sets is None else exported.sets.as_state(),
+        "metadata": exported.metadata,
+    }
+
+
+def checked_steps(calibrator: Calibrator) -> list[Step]:
+    """The steps of a fitted calibrator, which give its probabilities on a few rows of all kinds."""
+    steps, rows = calibrator.steps(), trial_rows(calibrator.n_classes_)
+    try:
+        away = np.abs(predict.probabilities(steps, rows) - calibrator.predict_proba(rows)).max()
+    except predict.Refused:
+        away = np.inf
+    if not away < AGREEMENT:
+        raise CalibrationError(
+            f"The steps of {type(calibrator).__name__} give other probabilities than it does (by {away:.2g}), so that "
+            "only a .pkl can be saved; see steps() beside its _predict."
+        )
+    return steps
+
+
+def plain_steps(exported: ExportedCalibrator) -> list[Step]:
+    """From outputs on their scale to what their kind says."""
+    scale = exported.scale
+    if scale is None or scale == PLAIN:
+        return []
+    if scale == "counts":
+        return [{"step": "normalise"}]
+    if scale == "int8":
+        return [{"step": "affine", "scale": 1 / 256, "offset": 0.5}]
+    if scale in LOGS and exported.kind not in ONE_COLUMN:
+        return [{"step": "affine", "scale": LOGS[str(scale)]}]
+    one = ONE.get(scale) if isinstance(scale, str) else float(scale)
+    if one is None:
+        raise CalibrationError(
+            f"Outputs that are {in_words(scale)} are converted by calib alone; save a .pkl, or fit on probabilities."
+        )
+    return [{"step": "affine", "scale": 1 / one}]
+
+
+def logit_steps(exported: ExportedCalibrator) -> list[Step]:
+    """From outputs of a kind to canonical logits, as :func:`calib.canonical.to_canonical` has them."""
+    kind, n_columns = exported.kind, exported.calibrator.n_classes_
+    if kind == "topk":
+        shift = np.zeros(n_columns)
+        shift[-1] = getattr(exported.calibrator, "rest_shift_", 0.0) if n_columns < exported.n_classes else 0.0
+        return [{"step": "affine", "offset": shift}]
+    if kind == "logits":
+        return []
+    if kind == "binary_log_odds":
+        return [{"step": "matrix", "matrix": np.array([[0.0], [1.0]])}]
+    both: Step = {"step": "matrix", "matrix": np.array([[-1.0], [1.0]]), "offset": np.array([1.0, 0.0])}
+    finite: Step = {"step": "finite", "low": float(np.log(exported.floor or DEFAULT_FLOOR))}
+    if kind == "log_probabilities":
+        return [finite]
+    return [*([both] if kind in ONE_COLUMN else []), {"step": "log"}, finite]
+
+
+def _range(exported: ExportedCalibrator) -> list[float]:
+    """The least and the largest number that outputs may be."""
+    scale, largest = exported.scale, float(np.finfo(np.float64).max)
+    if scale == "counts":
+        return [0.0, largest]
+    if scale == "int8":
+        return [-128.0, 127.0]
+    if exported.kind == "log_probabilities":
+        return [-np.inf, 1e-3 / LOGS.get(str(scale), 1.0)]
+    if exported.kind not in IN_UNIT:
+        return [-largest, largest]
+    one = 1.0 if scale is None or scale == PLAIN else ONE.get(scale, 1.0) if isinstance(scale, str) else float(scale)
+    return [-ROUNDING * one, (1 + ROUNDING) * one]

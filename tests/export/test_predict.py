@@ -1,0 +1,245 @@
+"""``predict.py`` in a folder with nothing but NumPy: tables, arrays, decisions, and what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import io
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import calib
+from calib.data.samples import load_sample
+from calib.decisions import AnswerAbove, CostMatrix, EventCut, conformal_sets
+from calib.export import predict, provenance, writer
+from calib.export.predict import Refused, inert, load, main
+from calib.numerics import sigmoid, softmax
+from tests.conftest import ROOT, simulate
+
+NAMES = ("cat", "=dog", "a;b", "$x^$")
+COSTS = CostMatrix(costs=np.array([[0.0, 1, 1, 5], [1, 0, 1, 5], [1, 1, 0, 5], [2, 2, 2, 0]]), hand_over=0.6)
+
+
+@pytest.fixture(scope="module")
+def fitted(overconfident):
+    return calib.calibrator("temperature").fit(*overconfident)
+
+
+def loaded(made, **metadata):
+    return load(io.BytesIO(writer.to_npz(made, metadata)))
+
+
+def test_five_bundles_live_in_one_process_without_calib(overconfident, tmp_path):
+    logits, labels = overconfident
+    np.save(tmp_path / "o.npy", logits)
+    names = ("temperature", "isotonic", "vector", "beta", "bayes_iso")
+    for name in names:
+        made = calib.calibrator(name).fit(logits, labels)
+        with zipfile.ZipFile(io.BytesIO(writer.to_bundle(made))) as bundle:
+            bundle.extractall(tmp_path / name)
+        np.save(tmp_path / f"{name}.npy", made.predict_proba(logits))
+    code = f"""
+import sys; sys.path[:] = [p for p in sys.path if "packages" in p or "lib" in p]; sys.path.insert(0, "isotonic")
+import numpy as np
+from predict import load
+made = {{name: load(name + "/calibrator.npz") for name in {names!r}}}
+for name in 2 * list(made):
+    away = np.abs(made[name].calibrate(np.load("o.npy")) - np.load(name + ".npy")).max()
+    assert away < 1e-9, (name, away)
+assert not {{"calib", "scipy", "pandas"}} & set(sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", ["clinic-tumours", "simulated-loans", "simulated-answers"])
+def test_the_table_that_was_uploaded_goes_through(name, tmp_path):
+    path = ROOT / "sample_data" / f"{name}.csv"
+    data = calib.load(path)
+    made = calib.calibrator("isotonic").fit(data.logits, data.labels)
+    writer.save(made, tmp_path / "calibrator.npz", **provenance.describe(data))
+    out = tmp_path / "out.csv"
+    assert main([str(path), "--out", str(out), "--calibrator", str(tmp_path / "calibrator.npz")]) == 0
+    given, said = pd.read_csv(path, dtype=str), pd.read_csv(out, dtype=str)
+    pd.testing.assert_frame_equal(said[given.columns], given)
+    column = "confidence_" if data.kind == "pairs" else "p_1"
+    np.testing.assert_allclose(said[column].astype(float), made.predict_proba(data.logits)[:, 1], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_any_table_with_ids_dates_and_text(fitted, overconfident, tmp_path, encoding, delimiter):
+    logits = overconfident[0][:9]
+    writer.save(fitted, tmp_path / "c.npz", class_names=list("abcd"))
+    rows = [[f"é{k}", "2026-03-02", "x" * 200_000, *map(repr, map(float, row[::-1]))] for k, row in enumerate(logits)]
+    with (tmp_path / "t.csv").open("w", newline="", encoding=encoding) as file:
+        lines = csv.writer(file, delimiter=delimiter)
+        lines.writerows([["id", "day", "text", "z_d", "z_c", "z_b", "z_a"], *rows])
+    assert (
+        main([str(tmp_path / "t.csv"), "--out", str(tmp_path / "o.csv"), "--calibrator", str(tmp_path / "c.npz")]) == 0
+    )
+    said = pd.read_csv(tmp_path / "o.csv")
+    assert said["id"].tolist() == [row[0] for row in rows]
+    np.testing.assert_allclose(said[[f"p_{k}" for k in "abcd"]], fitted.predict_proba(logits), rtol=0, atol=1e-12)
+
+
+def test_arrays_go_in_and_come_out(fitted, overconfident, tmp_path):
+    logits = overconfident[0]
+    probs = fitted.predict_proba(logits)
+    sets = conformal_sets(probs, probs.argmax(axis=1), 0.3)
+    writer.save(fitted, tmp_path / "c.npz", decision=COSTS, sets=sets)
+    np.save(tmp_path / "o.npy", logits)
+    np.savez(tmp_path / "o.npz", outputs=logits, labels=np.zeros(len(logits), int))
+    np.savez(tmp_path / "two.npz", a=logits, b=logits)
+    for name, more in (("o.npy", []), ("o.npz", []), ("two.npz", ["--columns", "b"])):
+        out = ["--out", str(tmp_path / "p.npz"), "--calibrator", str(tmp_path / "c.npz")]
+        assert main([str(tmp_path / name), *out, *more]) == 0
+        with np.load(tmp_path / "p.npz") as said:
+            np.testing.assert_allclose(said["probabilities"], probs, rtol=0, atol=1e-12)
+            np.testing.assert_array_equal(said["predicted"], fitted.predict(logits))
+            np.testing.assert_array_equal(said["actions"], COSTS.decide(probs))
+            np.testing.assert_array_equal(said["sets"], sets.predict(probs, logits))
+
+
+@pytest.mark.parametrize(
+    ("kind", "scale"),
+    [("logits", None), ("probabilities", None), ("probabilities", "percent"), ("probabilities", "int8"),
+     ("probabilities", "counts"), ("probabilities", 500.0), ("log_probabilities", None), ("log_probabilities", "log2"),
+     ("binary_log_odds", None), ("binary_probability", None), ("binary_probability", "percent"), ("pairs", None)],
+)  # fmt: skip
+def test_every_kind_and_scale_is_taken_as_it_was_uploaded(kind, scale):
+    n_classes = 2 if kind in predict.ONE_COLUMN else 3
+    logits, labels = simulate(300, n_classes)
+    made = calib.calibrator("beta").fit(logits, labels)
+    exported = provenance.exported(made, {"kind": kind, "scale": scale, "floor": 1e-6})
+    probs = np.round(softmax(logits), 6)
+    probs[:3] = np.eye(n_classes)[0]
+    times = {"percent": 100, "counts": 7, 500.0: 500}.get(scale, 1)
+    with np.errstate(divide="ignore"):
+        outputs = {
+            "logits": logits,
+            "probabilities": probs * 256 - 128 if scale == "int8" else probs * times,
+            "log_probabilities": np.log(probs) / (np.log(2) if scale else 1),
+            "binary_log_odds": logits[:, 1] - logits[:, 0],
+            "binary_probability": probs[:, 1] * times,
+            "pairs": probs[:, 1],
+        }[kind]
+    if scale == "int8":
+        outputs = np.minimum(outputs, 127.0)
+    expected = exported.confidence(outputs, kind=kind) if kind == "pairs" else exported.calibrate(outputs, kind)
+    said = load(io.BytesIO(writer.to_npz(exported))).calibrate(outputs, kind)
+    np.testing.assert_allclose(said, expected, rtol=0, atol=1e-9)
+
+
+def test_decisions_are_those_of_the_rules(fitted, overconfident):
+    logits, labels = overconfident
+    probs = fitted.predict_proba(logits)
+    above = AnswerAbove(threshold=0.6)
+    expected = above.decide(probs.max(axis=1), fitted.predict(logits))
+    np.testing.assert_array_equal(loaded(fitted, decision=above).decide(logits), expected)
+    binary = calib.calibrator("platt").fit(logits[:, :2], labels % 2)
+    cut, event = EventCut(cut=0.3, actions=("wait", "act")), sigmoid(logits[:, 1] - logits[:, 0])
+    made = loaded(binary, decision=cut, kind="binary_probability")
+    np.testing.assert_array_equal(made.decide(event), cut.decide(binary.predict_proba(logits[:, :2])))
+    assert made.record["actions"] == {"0": "wait", "1": "act"}
+    pairs = loaded(binary, decision=above, kind="pairs")
+    np.testing.assert_array_equal(pairs.decide(event), np.where(pairs.calibrate(event) >= 0.6, 1, -1))
+    with pytest.raises(Refused, match="no sets"):
+        pairs.prediction_sets(event)
+    drawn = conformal_sets(probs, probs.argmax(axis=1), 0.3, score="aps", logits=logits)
+    with pytest.raises(Refused, match="pickle"):
+        loaded(fitted, sets=drawn).prediction_sets(logits)
+
+
+def test_outputs_of_another_kind_are_refused(fitted, overconfident):
+    data = load_sample("digits-mlp")
+    of_probs = loaded(calib.calibrator("temperature").fit(data.logits, data.labels), **provenance.describe(data))
+    made, logits = loaded(fitted), overconfident[0]
+    for calibrator, outputs, says in (
+        (made, softmax(logits), "--kind logits"),
+        (made, logits[:, :3], r"\(n, 4\)"),
+        (made, logits * np.nan, "400 of 400 rows hold NaN"),
+        (made, np.array([["a"] * 4]), "numbers"),
+        (of_probs, data.logits, "no probabilities"),
+        (of_probs, np.exp(data.logits) / 100, "do not sum to one"),
+    ):
+        with pytest.raises(Refused, match=says):
+            calibrator.calibrate(outputs)
+    made.calibrate(softmax(logits), kind="logits")
+    with pytest.raises(Refused, match="got probabilities"):
+        made.calibrate(softmax(logits), kind="probabilities")
+
+
+def test_the_command_says_what_is_wrong_in_one_line(fitted, overconfident, tmp_path, capsys):
+    writer.save(fitted, tmp_path / "c.npz", class_names=list("abcd"))
+    np.save(tmp_path / "o.npy", overconfident[0])
+    np.savez(tmp_path / "two.npz", a=np.zeros((2, 4)), b=np.zeros((2, 4)))
+    np.save(tmp_path / "objects.npy", np.array([None, {}]), allow_pickle=True)
+    (tmp_path / "bad.csv").write_text("a,b,c,d\n1,2,\x1bx,4\n")
+    (tmp_path / "short.csv").write_text("a,b,c,d\n1,2\n")
+    (tmp_path / "other.csv").write_text("e,f\n1,2\n")
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "empty.npz").write_bytes(b"")
+    (tmp_path / "cut.npz").write_bytes((tmp_path / "c.npz").read_bytes()[:-99])
+    for name, calibrator, says in (
+        ("two.npz", "c.npz", "--columns"),
+        ("objects.npy", "c.npz", "pickle"),
+        ("bad.csv", "c.npz", "no number"),
+        ("short.csv", "c.npz", "no table"),
+        ("other.csv", "c.npz", "e, f"),
+        ("empty.csv", "c.npz", "no table"),
+        ("missing.npy", "c.npz", "missing.npy"),
+        ("o.npy", "empty.npz", "no calibrator"),
+        ("o.npy", "cut.npz", "no calibrator"),
+        ("o.npy", "two.npz", "no calibrator"),
+        ("o.npy", "nothing.npz", "nothing.npz"),
+    ):
+        given = [str(tmp_path / name), "--calibrator", str(tmp_path / calibrator), "--out", str(tmp_path / "p.csv")]
+        assert main(given) == 1
+        said = capsys.readouterr().err
+        assert says in said and said.count("\n") == 1 and "\x1b" not in said
+
+
+@pytest.mark.parametrize(
+    "cell", ["=1+1", " =1", "\ufeff=cmd|' /C calc'!A0", "x;=1+1", "x; @SUM(A1)", "\t=1", '"=1', "-x"]
+)
+def test_no_cell_is_a_formula(cell):
+    said = inert(cell)
+    assert said.replace("'", "") == cell.replace("'", "")
+    assert not any(part.strip('\ufeff \t"').startswith(("=", "+", "-", "@")) for part in said.split(";"))
+
+
+@pytest.mark.parametrize("cell", ["-1.5", "+2", "1e-7", "plain; text", "a - b", "-1,5", 3.0])
+def test_other_cells_stay(cell):
+    assert inert(cell) == cell
+
+
+def test_hostile_names_of_classes_and_columns_are_inert(fitted, overconfident, tmp_path):
+    made = loaded(fitted, class_names=NAMES, decision=COSTS)
+    assert made.record["class_names"] == [*NAMES]
+    writer.save(fitted, tmp_path / "c.npz", class_names=NAMES, decision=COSTS)
+    np.save(tmp_path / "o.npy", overconfident[0])
+    assert (
+        main([str(tmp_path / "o.npy"), "--calibrator", str(tmp_path / "c.npz"), "--out", str(tmp_path / "p.csv")]) == 0
+    )
+    with (tmp_path / "p.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert not any(value.startswith("=") for row in rows for value in row.values())
+
+
+def test_what_was_changed_is_refused(fitted):
+    npz = bytearray(writer.to_npz(fitted))
+    refused = 0
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        content = npz.copy()
+        content[rng.integers(len(content))] = rng.integers(256)
+        try:
+            load(io.BytesIO(bytes(content)))
+        except Refused:
+            refused += 1
+    assert refused > 200
