@@ -22,7 +22,6 @@ from calib.errors import Finding
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SCALARS = (str, int, float, bool, type(None))
 LABEL = "label"
 VALUES = ("score", "prob", "probability", "confidence", "value")
 """What programs call the number beside a label."""
@@ -30,8 +29,8 @@ VALUES = ("score", "prob", "probability", "confidence", "value")
 LONGEST_KEY = 1000
 """Characters of a key; the rest of a longer one would stand in the name of each of its columns."""
 
-HEAD, AT_ONCE = 200, 2**13
-"""Rows of a column of text that show whether it may hold such values at all, and that are Python objects at a time."""
+AT_ONCE = 2**13
+"""Cells of text that are Python objects at a time."""
 
 
 class Spread:
@@ -179,40 +178,31 @@ def in_cells(name: str, column: pa.ChunkedArray, table: pa.Table) -> dict[str, p
     """The columns that the cells of a column hold; None where one of them holds nothing of that kind."""
     import pyarrow as pa
 
-    def parsed_cells(of: pa.ChunkedArray) -> list[Any]:
-        return [parsed(cell) if cell else None for cell in of.to_pylist()]
-
-    head = parsed_cells(column.slice(0, HEAD))
-    filled = [value for value, cell in zip(head, column.slice(0, HEAD).to_pylist(), strict=True) if cell]
-    if not filled or not all(is_row(value) for value in filled):
+    first = parsed(next((cell for cell in column.slice(0, AT_ONCE).to_pylist() if cell), ""))
+    if not is_row(first):
         return None
-    names = names_beside(table, len(filled[0]))
+    names = names_beside(table, len(first))
     spread, parts = Spread(), []
     for start in range(0, len(column), AT_ONCE):
-        cells = column.slice(start, AT_ONCE)
-        values = parsed_cells(cells)
-        if any(cell and not is_row(value) for cell, value in zip(cells.to_pylist(), values, strict=True)):
+        cells = column.slice(start, AT_ONCE).to_pylist()
+        values = [parsed(cell) if cell else None for cell in cells]
+        if not all(is_row(value) for cell, value in zip(cells, values, strict=True) if cell):
             return None
         if names is not None:
-            labels = parsed_cells(names.slice(start, AT_ONCE))
-            values = [
-                dict(zip(of, row, strict=False)) if row and of else None for of, row in zip(labels, values, strict=True)
-            ]
+            labels = map(names_in, names.slice(start, AT_ONCE).to_pylist())
+            both = zip(labels, values, strict=True)
+            values = [dict(zip(of, value, strict=False)) if of and value else None for of, value in both]
         split = spread.columns(name, values)
-        parts.append(pa.table({key: typed(values) for key, values in split.items()}))
         if spread.n_ragged or spread.nested or len(split) * len(column) > MAX_TEXT // 8:
             return None
+        parts.append(pa.table({key: typed(values) for key, values in split.items()}))
     found = united(parts)
     numeric = all(is_number(kind) or pa.types.is_null(kind) for kind in found.schema.types)
-    if not numeric or not 2 <= found.num_columns <= MAX_CLASSES:
+    differ = names is not None and any(c.null_count for c in found.columns)  # the labels, from row to row
+    if not numeric or differ or not 2 <= found.num_columns <= MAX_CLASSES:
         return None
-    if names is not None and any(c.null_count for c in found.columns):  # labels that differ from row to row
-        return None
-    order = (
-        sorted(found.column_names, key=by_number)
-        if isinstance(filled[0], dict) or spread.scored
-        else found.column_names
-    )
+    by_name = isinstance(first, dict) or spread.scored
+    order = sorted(found.column_names, key=by_number) if by_name else found.column_names
     return {key: found.column(key) for key in order}
 
 
@@ -226,13 +216,15 @@ def is_row(value: Any) -> bool:
 
 def names_beside(table: pa.Table, n_classes: int) -> pa.ChunkedArray | None:
     """The one column of text whose cells are lists of so many names; None where there is none."""
-    found = []
-    for column in table.columns:
-        if is_text(column.type) and column.slice(0, 1).to_pylist()[0]:
-            first = parsed(column[0].as_py())
-            if isinstance(first, list) and len(first) == n_classes and all(isinstance(name, str) for name in first):
-                found.append(column)
+    texts = [column for column in table.columns if is_text(column.type)]
+    found = [column for column in texts if len(names_in(column[0].as_py())) == n_classes]
     return found[0] if len(found) == 1 else None
+
+
+def names_in(cell: str | None) -> list[str]:
+    """The names in a list; none where a cell holds no list of texts."""
+    found = parsed(cell or "")
+    return found if isinstance(found, list) and all(isinstance(name, str) for name in found) else []
 
 
 # Python values as Arrow's.

@@ -76,6 +76,14 @@ def test_scores_of_labels_that_differ_from_row_to_row_are_not_taken_by_place():
         calib.load(("top.csv", csv_bytes(species_true=LABELS, labels=labels, scores=scores)))
 
 
+def test_a_list_of_names_that_holds_lists_further_down_is_no_damage():
+    labels = [repr(list(NAMES))] * 39 + ["[[1], [2], [3]]"]
+    content = csv_bytes(species_true=LABELS, labels=labels, scores=[repr(row.tolist()) for row in PROBS])
+    with pytest.raises(DataError) as raised:
+        calib.load(("odd.csv", content))
+    assert "damaged" not in {finding.code for finding in raised.value.findings}
+
+
 @cases(
     "cell",
     [
