@@ -57,6 +57,18 @@ PAGES = {
         "ImageNet's usual k is 5. Ties are broken as for the accuracy; scikit-learn's `top_k_accuracy_score` counts "
         "by the order of the classes.",
     ),
+    "auroc": ScorePage(
+        ("AUROC",),
+        r"P(p_i > p_j) + \tfrac{1}{2} P(p_i = p_j), \quad y_i = 1, y_j = 0",
+        "Also called AUC and, of two outcomes, the c statistic. Equal probabilities count half, as in scikit-learn and "
+        "R's pROC. The panel of a risk model has its interval in closed form.",
+    ),
+    "average_precision": ScorePage(
+        ("average precision",),
+        r"\sum_k (R_k - R_{k-1}) P_k",
+        "As scikit-learn's `average_precision_score`: steps, not straight lines between the points of the "
+        "precision-recall curve, which would be too high (Davis and Goadrich 2006).",
+    ),
     "ece": ScorePage(
         ("ECE",),
         r"\sum_b \frac{n_b}{n} \left| \bar c_b - \bar y_b \right|",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from calib.evaluation.claims import NEGLIGIBLE
 from calib.evaluation.recommendation import Recommendation
-from calib.evaluation.score_definitions import SCORES
+from calib.evaluation.score_definitions import EVENT_RATE, RANKING, RARE, SCORES
 from calib.formatting import aligned, brackets, fixed, listed, number, round_percent
 from calib.metrics.bootstrap import Interval
 
@@ -150,9 +150,17 @@ def _cell(record: Mapping[Any, Any], is_best: bool) -> ScoreCell:
     )
 
 
+def first_scores(table: pd.DataFrame, wanted: Sequence[str]) -> list[str]:
+    """Those of the scores that a table has; AUROC and average precision in place of the accuracy of a rare event."""
+    rate = table.loc[table["score"] == EVENT_RATE, "value"]
+    if len(rate) and rate.iloc[0] < RARE:
+        wanted = [each for key in wanted for each in (RANKING if key == "accuracy" else (key,))]
+    return [key for key in wanted if key in set(table["score"])]
+
+
 def summary(table: pd.DataFrame, judged: str = "on this test set", recommendation: Recommendation | None = None) -> str:
     """Methods by scores with intervals in plain text, ``*`` at the best of a score, and what to take below."""
-    keys = [key for key in SHOWN if key in set(table["score"])]
+    keys = first_scores(table, SHOWN)
     rows = score_rows(table, keys)
     lines = [["", *(SCORES[key].title for key in keys), "fit"]]
     for row in rows:

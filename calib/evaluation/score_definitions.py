@@ -29,6 +29,10 @@ CORP = tuple(f"{rule} {term}" for rule in RULES for term in TERMS)
 """Keys of the scores, such as "Brier miscalibration"."""
 
 EVENT_RATE = "event rate"
+RANKING = ("AUROC", "average precision")
+"""Scores of an event that depend on the order of its probabilities alone."""
+RARE = 0.1
+"""Below this event rate the accuracy is not shown unless asked for: predicting no event at all is right too often."""
 PROPORTIONS = ("accuracy", "top-5 accuracy", EVENT_RATE)
 TOP_LABEL_ERRORS = ("ECE", "MCE", SMOOTH)
 NORMS = (*TOP_LABEL_ERRORS, CLASSWISE, CLASSWISE_ABOVE)
@@ -108,6 +112,10 @@ _SCORES = (
     Score("top-5 accuracy", "Top-5 accuracy", "higher", "Share of labels among the five most probable classes.",
           of_rows=attrgetter("top5"), claims=True),
     Score(EVENT_RATE, "Event rate", "neither", "Share of rows in which the event happened.", of_rows=row_events),
+    Score("AUROC", "AUROC", "higher",
+          "Share of pairs of a row with the event and one without it in which the first has the higher risk."),
+    Score("average precision", "Average precision", "higher",
+          "Mean share of events among rows with an event's risk or a higher one; the event rate by chance."),
     Score("ECE", "ECE", "lower", "Mean distance of confidence from accuracy in 15 bins of equal width.", claims=True),
     Score(SMOOTH, "ECE, smooth", "lower",
           "Mean distance of confidence from accuracy under a kernel that sets its own width; no bins to choose."),

@@ -14,7 +14,7 @@ from calib.errors import CalibrationError
 from calib.evaluation.bootstrap import N_RESAMPLES, ResampledScores
 from calib.evaluation.classwise import classwise_values
 from calib.evaluation.evaluation import Evaluation, check_same_rows
-from calib.evaluation.score_definitions import ECE_BINS, MEANS, NORMS, SCORES, SMOOTH, TERMS, TOP_LABEL_ERRORS
+from calib.evaluation.score_definitions import ECE_BINS, MEANS, NORMS, RANKING, SCORES, SMOOTH, TERMS, TOP_LABEL_ERRORS
 from calib.metrics.bootstrap import Groups, Interval, Resamples, reflect
 from calib.metrics.calibration_error import cell_of, smooth_error, smooth_errors
 from calib.metrics.confidence import Bools
@@ -27,6 +27,7 @@ from calib.metrics.corp import (
     ordered_cells,
     row_scores,
 )
+from calib.metrics.scoring_rules import auroc, average_precision, ranking_scores
 from calib.numerics import Floats, Ints, bin_index
 
 MAX_CELLS = 500
@@ -44,6 +45,8 @@ def scores(evaluation: Evaluation) -> dict[str, float]:
     """
     values: dict[str, Any] = score_values(statistics_of(evaluation).total) | classwise_values(evaluation.classwise)
     values |= corp_values(evaluation) | {SMOOTH: smooth_error(*evaluation.pair)}
+    if evaluation.view.is_event:
+        values |= zip(RANKING, (auroc(*evaluation.pair), average_precision(*evaluation.pair)), strict=True)
     return {key: float(values[key]) for key in SCORES if key in values}
 
 
@@ -56,6 +59,7 @@ def resample_scores(evaluation: Evaluation, resamples: Resamples) -> ResampledSc
         **classwise_values(evaluation.classwise, resamples),
         **resampled_corp_values(evaluation, resamples),
         SMOOTH: resampled_smooth_ece(*evaluation.pair, resamples),
+        **(resampled_ranking(*evaluation.pair, resamples) if evaluation.view.is_event else {}),
     }
     draws = {key: _draws(key, value, again) for key in value}
     calibrated = calibrated_scores(evaluation, resamples.random_state)
@@ -335,6 +339,21 @@ def fitted_noise(confidence: Floats, cell: Ints, random_state: int) -> dict[str,
         said = said + (count - right) * row_scores(mean, np.zeros(len(mean), bool), rule)
         saved[rule] = float((said - rows * entropy(frequency, rule)).sum(axis=1).mean() / len(cell))
     return saved
+
+
+def resampled_ranking(risk: Floats, event: Bools, resamples: Resamples) -> dict[str, Floats]:
+    """AUROC and average precision of every resample, by key, on at most 500 groups of neighbouring risks.
+
+    Groups tie what lies apart, which moves the values a little; their mean is put at the scores of the rows.
+    """
+    cell = ordered_cells(risk, MAX_CELLS)
+    n_cells, groups = int(cell.max()) + 1, resamples.groups
+    sums = groups.sums_by(cell, n_cells, event), groups.sums_by(cell, n_cells, None)
+    drawn = resamples.each(lambda events, rows: np.stack(ranking_scores(events, rows), axis=1), *sums)
+    shift = np.subtract(
+        (auroc(risk, event), average_precision(risk, event)), ranking_scores(*(each.sum(axis=0) for each in sums))
+    )
+    return dict(zip(RANKING, (drawn + shift).T, strict=True))
 
 
 def resampled_smooth_ece(confidence: Floats, correct: Bools, resamples: Resamples) -> Floats:

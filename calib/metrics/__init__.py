@@ -20,7 +20,7 @@ from calib.metrics.confidence import (
 from calib.metrics.corp import Decomposition, corp
 from calib.metrics.net_benefit import NetBenefit, NetBenefitDifference, net_benefit, net_benefit_difference
 from calib.metrics.risk_model import RiskMeasure, RiskModelPanel, risk_model
-from calib.metrics.scoring_rules import accuracy, brier, count_clipped, nll, top_k_accuracy
+from calib.metrics.scoring_rules import accuracy, auroc, average_precision, brier, count_clipped, nll, top_k_accuracy
 
 __all__ = [
     "BINNINGS",
@@ -32,6 +32,8 @@ __all__ = [
     "RiskMeasure",
     "RiskModelPanel",
     "accuracy",
+    "auroc",
+    "average_precision",
     "brier",
     "classwise_ece",
     "confidence_gap",

@@ -1,4 +1,4 @@
-"""Scoring rules: negative log-likelihood, Brier score, accuracy and top-k accuracy."""
+"""Scoring rules, accuracy, and how well an event is ranked: NLL, Brier score, top-k accuracy, AUROC."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 
 from calib.errors import CalibrationError
-from calib.metrics.confidence import Bools, check_columns, check_scored, top_label, weighted_mean
+from calib.metrics.confidence import (
+    Bools,
+    check_columns,
+    check_event,
+    check_scored,
+    check_weights,
+    top_label,
+    weighted_mean,
+)
 from calib.numerics import PROBABILITY_FLOOR, Floats, Ints
 
 
@@ -92,6 +100,61 @@ def top_k_accuracy(probs: Any, labels: Any, k: int = 5, ranking: Any = None) -> 
     array, labels = check_scored(check_columns(probs), labels)
     keys = array if ranking is None else np.asarray(ranking)
     return float(label_in_top_k(array, labels, k, keys).mean())
+
+
+def auroc(probs: Any, labels: Any, weights: Any = None) -> float:
+    """Area under the ROC curve of an event: ``P(p of an event > p of a non-event)``, equal ones counting half.
+
+    Recalibration that keeps the order does not change it.
+
+    Parameters
+    ----------
+    probs : (n,) probabilities of the event, or (n, 2) with the event in the second column.
+    labels : (n,) 1 where it happened.
+    weights : (n,) weight of each row; None counts all alike.
+
+    Returns
+    -------
+    float
+        NaN without an event, or without a row that has none.
+    """
+    return float(_ranking(probs, labels, weights)[0])
+
+
+def average_precision(probs: Any, labels: Any, weights: Any = None) -> float:
+    """Mean over the events of the share of events among the rows with as high a probability, or a higher one.
+
+    It is the area under the steps of the precision-recall curve, as scikit-learn's ``average_precision_score``. Random
+    ranks give the event rate, which is why it says more than the AUROC of a rare event.
+
+    Parameters
+    ----------
+    probs, labels, weights : as for :func:`auroc`.
+
+    Returns
+    -------
+    float
+        NaN without an event.
+    """
+    return float(_ranking(probs, labels, weights)[1])
+
+
+def _ranking(probs: Any, labels: Any, weights: Any) -> tuple[Floats, Floats]:
+    said, came = check_event(probs, labels)
+    rows = check_weights(weights, len(said))
+    cell = np.unique(said, return_inverse=True)[1]
+    return ranking_scores(np.bincount(cell, came if rows is None else rows * came), np.bincount(cell, rows))
+
+
+def ranking_scores(events: Floats | Ints, rows: Floats | Ints) -> tuple[Floats, Floats]:
+    """AUROC and average precision from events and rows in cells of rising probability, on the last axis."""
+    others = rows - events
+    n_events, n_others = events.sum(axis=-1), others.sum(axis=-1)
+    below = np.cumsum(others, axis=-1) - others / 2.0
+    above, events_above = (np.cumsum(each[..., ::-1], axis=-1)[..., ::-1] for each in (rows, events))
+    precision = events_above / np.where(above > 0, above, 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return (events * below).sum(axis=-1) / (n_events * n_others), (events * precision).sum(axis=-1) / n_events
 
 
 def label_in_top_k(probs: Floats, labels: Ints, k: int, ranking: Floats) -> Bools:

@@ -17,7 +17,7 @@ from calib.diagnostics.over_under import over_under_confidence, table_cells
 from calib.diagnostics.reliability import confidence_histogram, reliability_curve
 from calib.evaluation import SCORES, Evaluation, Score
 from calib.evaluation.classwise import CLASSWISE
-from calib.evaluation.comparison_table import ScoreRow, score_rows
+from calib.evaluation.comparison_table import ScoreRow, first_scores, score_rows
 from calib.evaluation.view import View
 from calib.export.provenance import versions
 from calib.formatting import number, percent, plural
@@ -137,7 +137,7 @@ def gains(report: Report, chosen: ReportedMethod) -> list[Gain]:
     raw = report.methods[0]
     if chosen is raw:
         return []
-    keys = [key for key in GAINED if key in set(report.table["score"])]
+    keys = first_scores(report.table, GAINED)
     rows = {row.method: row.cells for row in score_rows(report.table, keys)}
     found = [
         Gain(SCORES[key].seen(report.view).title, rows[raw.key][key].value, cell.value, cell.difference)
@@ -158,7 +158,7 @@ def answer_figures(report: Report, chosen: ReportedMethod) -> list[Markup]:
 
 def overview(table: pd.DataFrame, view: View) -> tuple[list[str], list[ScoreRow]]:
     """Titles of the main scores, and the methods by them."""
-    keys = [key for key in MAIN if key in set(table["score"])]
+    keys = first_scores(table, MAIN)
     return [SCORES[key].seen(view).title for key in keys], score_rows(table, keys)
 
 

@@ -7,11 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from calib import CalibrationError, compare
+from calib import CalibrationError, compare, metrics
 from calib.data.event import Event
 from calib.data.predictions import Predictions
 from calib.evaluation import SCORES, evaluate, paired_differences, scores
 from calib.evaluation.claims import too_few_of_all
+from calib.evaluation.compare import compare_evaluations
+from calib.evaluation.comparison_table import first_scores
 from calib.evaluation.scores import resample_scores, score_intervals
 from calib.evaluation.studies import repeat_task, size_task
 from calib.evaluation.view import EVENT, PAIRS, TOP_LABEL, view_of
@@ -168,3 +170,21 @@ def test_too_few_events_rank_nothing(rng):
     top_label, event = (resample_scores(each, each.resamples(20)) for each in (evaluation, evaluation.seen(EVENT)))
     assert not too_few_of_all({"raw": top_label})[""]["raw"], "many rows are right and many are wrong"
     assert "2 test rows" in too_few_of_all({"raw": event})[""]["raw"]
+
+
+def test_a_rare_event_is_ranked_by_auroc_and_average_precision_in_place_of_the_accuracy():
+    rng = np.random.default_rng(0)
+    risk = rng.beta(1, 19, 1500)
+    probs, happened = np.stack([1 - risk, risk], axis=1), (rng.random(1500) < risk).astype(int)
+    one = evaluate(probs, happened).seen(EVENT)
+    found = resample_scores(one, one.resamples(300)).intervals()
+    panel = metrics.risk_model(risk, happened, n_resamples=0)["auroc"]
+    assert found["AUROC"].value == pytest.approx(panel.value, rel=1e-12)
+    np.testing.assert_allclose(found["AUROC"][1:], panel.interval[1:], atol=0.015)  # DeLong's
+    low, high = found["average precision"][1:]
+    assert 0 <= low < found["average precision"].value < high <= 1
+    table = compare_evaluations({"identity": one}, n_resamples=20)
+    assert first_scores(table, ("NLL", "accuracy")) == ["NLL", "AUROC", "average precision"]
+    frequent = table.assign(value=table["value"].where(table["score"] != "event rate", 0.3))
+    assert first_scores(frequent, ("NLL", "accuracy")) == ["NLL", "accuracy"]
+    assert "AUROC" not in scores(evaluate(probs, happened))

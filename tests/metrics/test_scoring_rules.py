@@ -102,3 +102,17 @@ def test_accuracy_takes_the_pair():
 def test_k_must_be_a_positive_whole_number(k):
     with pytest.raises(CalibrationError, match="k="):
         metrics.top_k_accuracy(np.eye(3), np.arange(3), k)
+
+
+@pytest.mark.parametrize("digits", [1, 3, 12])
+def test_the_ranking_of_an_event_is_that_of_scikit_learn(rng, digits):
+    risk = np.round(rng.beta(1, 5, 400), digits)
+    event, weights = (rng.random(400) < risk + 0.05).astype(int), rng.integers(1, 4, 400)
+    both = np.stack([1 - risk, risk], axis=1)
+    for ours, theirs in (
+        (metrics.auroc, sklearn.metrics.roc_auc_score),
+        (metrics.average_precision, sklearn.metrics.average_precision_score),
+    ):
+        assert ours(risk, event) == ours(both, event) == pytest.approx(theirs(event, risk), rel=1e-12)
+        assert ours(risk, event, weights) == pytest.approx(theirs(event, risk, sample_weight=weights), rel=1e-12)
+        assert np.isnan(ours(risk, np.zeros(400, int)))

@@ -15,7 +15,7 @@ from calib.calibrators.backend import device_of
 from calib.calibrators.one_vs_rest import SHARING, with_other_sharing
 from calib.evaluation import SCORES
 from calib.evaluation.bootstrap import said_of_intervals
-from calib.evaluation.comparison_table import MARKS_SAID, score_rows
+from calib.evaluation.comparison_table import MARKS_SAID, first_scores, score_rows
 from calib.evaluation.score_definitions import EVENT_RATE
 from calib.evaluation.view import TOP_LABEL, View
 from calib.evaluation.weighted import said_of_weights, weighted_rows
@@ -44,7 +44,7 @@ def all_scores(fits: list[ShownFit]) -> None:
     there = [key for key in SHOWN if key in set(table["score"])]
     left, right = st.columns([5, 1], vertical_alignment="bottom")
     keys = left.multiselect(
-        "Scores", there, [key for key in BEGIN if key in there], key="compare/columns", persist_state="session",
+        "Scores", there, first_scores(table, BEGIN), key="compare/columns", persist_state="session",
         format_func=lambda key: SCORES[key].seen(view).title,
     )  # fmt: skip
     intervals = right.toggle("Intervals", value=True, key="compare/intervals", persist_state="session")
