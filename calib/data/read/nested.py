@@ -41,6 +41,7 @@ class Spread:
     nested : keys that were left out, for their values are nested too deeply.
     n_ragged : lists of another length than the first; they are missing.
     scored : whether lists of labels with scores were among them, which are sorted by their scores.
+    apart : keys that were taken apart; in a block without their values they are no column.
     """
 
     def __init__(self) -> None:
@@ -48,7 +49,7 @@ class Spread:
         self.n_ragged = 0
         self.scored = False
         self._widths: dict[str, int] = {}
-        self._spread: set[str] = set()
+        self.apart: set[str] = set()
 
     def columns(self, key: str, values: list[Any], depth: int = 0) -> dict[str, list[Any]]:
         """The columns of one key: itself if its values are no lists and no dictionaries."""
@@ -57,11 +58,11 @@ class Spread:
             self.nested[shortened(key)] = None
             return {}
         if not kinds & {list, tuple, dict}:
-            return {} if key in self._spread and not kinds else {key: values}
+            return {key: values}
         if depth > 1:
             self.nested[key] = None
             return {}
-        self._spread.add(key)
+        self.apart.add(key)
         if dict not in kinds:
             values = [by_label(value) if is_scored(value) else value for value in values]
             if any(isinstance(value, dict) for value in values):
@@ -196,7 +197,7 @@ def in_cells(name: str, column: pa.ChunkedArray, table: pa.Table) -> dict[str, p
         if spread.n_ragged or spread.nested or len(split) * len(column) > MAX_TEXT // 8:
             return None
         parts.append(pa.table({key: typed(values) for key, values in split.items()}))
-    found = united(parts)
+    found = united(parts, spread.apart)
     numeric = all(is_number(kind) or pa.types.is_null(kind) for kind in found.schema.types)
     differ = names is not None and any(c.null_count for c in found.columns)  # the labels, from row to row
     if not numeric or differ or not 2 <= found.num_columns <= MAX_CLASSES:
@@ -253,8 +254,11 @@ def _spelled(value: Any) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def united(parts: list[pa.Table]) -> pa.Table:
-    """Blocks of one table: a column that some do not have is missing there, and is text where not all are numbers."""
+def united(parts: list[pa.Table], apart: set[str]) -> pa.Table:
+    """Blocks of one table: a column that some do not have is missing there, and is text where not all are numbers.
+
+    What was taken ``apart`` in other blocks is no column of a block without its values.
+    """
     import pyarrow as pa
 
     kinds: dict[str, Any] = {}
@@ -265,6 +269,7 @@ def united(parts: list[pa.Table]) -> pa.Table:
                 kinds[field.name] = field.type
             elif not pa.types.is_null(field.type):
                 kinds[field.name] = pa.float64() if {old, field.type} == {pa.int64(), pa.float64()} else pa.string()
+    kinds = {name: kind for name, kind in kinds.items() if not (name in apart and pa.types.is_null(kind))}
     columns: dict[str, list[Any]] = {name: [] for name in kinds}
     for part in parts:
         own = dict(zip(part.column_names, part.columns, strict=True))

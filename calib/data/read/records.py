@@ -148,7 +148,7 @@ def open_records(rows: Iterable[Any], allowance: Allowance, choices: Choices, na
             f"{name} holds no row with values ({listed(spread.nested)} left out).",
             "Save a list of objects, or one object a line, with the outputs and the label of each row.",
         )
-    table = united([part for part in parts if part is not None])
+    table = united([part for part in parts if part is not None], spread.apart)
     findings = said_of(spread, name)
     if harness:
         table, said = harness.choices_alone(table)

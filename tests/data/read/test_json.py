@@ -92,6 +92,14 @@ def test_a_value_that_only_some_rows_have_is_missing_elsewhere(monkeypatch):
     np.testing.assert_array_equal(found.predictions.groups, ["missing"] * 121 + ["late"] * 119)
 
 
+def test_rows_without_outputs_may_come_first_or_last(monkeypatch):
+    monkeypatch.setattr(records, "AT_ONCE", 50)
+    none = [{"row": -1, "probs": None, "label": 0}] * 60
+    found = read(lines([*none, *BY_NUMBER, *none]), drop_bad_rows=True)
+    check_read(found)
+    assert [array.name for array in found.arrays] == ["row", "label", "probs_0", "probs_1", "probs_2"]
+
+
 def test_whole_numbers_become_numbers_where_a_later_row_has_decimals(monkeypatch):
     monkeypatch.setattr(records, "AT_ONCE", 10)
     score = [0] * 100 + [0.5] * 100

@@ -76,6 +76,13 @@ def test_scores_of_labels_that_differ_from_row_to_row_are_not_taken_by_place():
         calib.load(("top.csv", csv_bytes(species_true=LABELS, labels=labels, scores=scores)))
 
 
+def test_cells_may_be_missing_for_a_while(monkeypatch):
+    monkeypatch.setattr("calib.data.read.nested.AT_ONCE", 10)
+    cells = ["" if 12 <= k < 31 else repr(row.tolist()) for k, row in enumerate(PROBS)]
+    data = calib.load(("gap.csv", csv_bytes(species_true=LABELS, class_probs=cells)), drop_bad_rows=True)
+    assert (len(data), data.n_classes) == (21, 3)
+
+
 def test_a_list_of_names_that_holds_lists_further_down_is_no_damage():
     labels = [repr(list(NAMES))] * 39 + ["[[1], [2], [3]]"]
     content = csv_bytes(species_true=LABELS, labels=labels, scores=[repr(row.tolist()) for row in PROBS])
