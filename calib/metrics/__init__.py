@@ -7,7 +7,7 @@ All take ``(probs, labels)`` with probs of shape (n, n_classes). Those that look
 
 from calib.metrics.binning import BINNINGS
 from calib.metrics.bootstrap import Interval, Resamples, interval_of_draws, reflect, wilson_interval
-from calib.metrics.calibration_error import classwise_ece, debiased_ece, ece, mce, smooth_ece
+from calib.metrics.calibration_error import classwise_ece, ece, mce, smooth_ece
 from calib.metrics.confidence import (
     confidence_gap,
     effective_sample_size,
@@ -39,7 +39,6 @@ __all__ = [
     "confidence_gap",
     "corp",
     "count_clipped",
-    "debiased_ece",
     "ece",
     "effective_sample_size",
     "interval_of_draws",

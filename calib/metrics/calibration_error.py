@@ -1,4 +1,4 @@
-"""Expected calibration error: of the predicted class, debiased, class-wise and smooth."""
+"""Expected calibration error: of the predicted class, class-wise and smooth."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from calib.errors import CalibrationError
-from calib.metrics.binning import Bins, bins_of
+from calib.metrics.binning import bins_of
 from calib.metrics.confidence import Bools, check_columns, check_scored, top_label
 from calib.numerics import Floats, Ints, blocks
 
@@ -63,56 +63,6 @@ def ece(
 def mce(probs: Any, labels: Any, n_bins: int = 15, binning: str = "equal_width") -> float:
     """Maximum calibration error: the largest gap of any bin, :func:`ece` with ``norm=inf``."""
     return ece(probs, labels, n_bins=n_bins, norm=np.inf, binning=binning)
-
-
-def debiased_ece(probs: Any, labels: Any, n_bins: int = 15, norm: float = 1, binning: str = "equal_mass") -> float:
-    """Calibration error with the upward bias of finite bins removed (Kumar, Liang and Ma 2019, section 5).
-
-    The accuracy of a bin is noisy, and a norm turns noise into error: a perfect model scores above 0.
-    Norm 2 subtracts the unbiased estimate of that noise from every squared gap. Norm 1 subtracts the
-    expected excess under a normal approximation of each bin's accuracy, in closed form where the authors' code
-    draws samples. Both are cut off at 0.
-
-    Parameters
-    ----------
-    probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
-    n_bins, binning : as in :func:`ece`.
-    norm : 1 or 2.
-    """
-    return debiased_norm(bins_of(*top_label(probs, labels), n_bins, binning), norm)
-
-
-def debiased_norm(bins: Bins, norm: float) -> float:
-    """Debiased norm of the gaps of ``bins``; see :func:`debiased_ece`."""
-    if norm not in (1, 2):
-        raise CalibrationError(f"norm={norm!r}: the debiased error exists for norm 1 and 2.")
-    nonempty = bins.nonempty
-    error = debiased_error(bins.gap, bins.outcome[nonempty], bins.count[nonempty].astype(float), bins.weight, norm)
-    return float(error)
-
-
-def debiased_error(gap: Floats, accuracy: Floats, count: Floats, weight: Floats, norm: float = 1) -> Floats:
-    """Debiased error from statistics per bin, reduced over the last axis; bins of count 0 must have weight 0."""
-    spread = accuracy * (1.0 - accuracy)
-    if norm == 2:
-        return _debiased_root(gap, spread, count, weight)
-    deviation = np.sqrt(spread / np.maximum(count, 1.0))
-    return np.maximum(np.sum(weight * (2.0 * np.abs(gap) - _mean_abs_normal(gap, deviation)), axis=-1), 0.0)
-
-
-def _debiased_root(gap: Floats, spread: Floats, count: Floats, weight: Floats) -> Floats:
-    # A bin of one row says nothing about its own noise; all of its squared gap may be noise.
-    noise = np.where(count > 1, spread / np.maximum(count - 1.0, 1.0), gap**2)
-    return np.sqrt(np.maximum(np.sum(weight * (gap**2 - noise), axis=-1), 0.0))
-
-
-def _mean_abs_normal(mean: Floats, deviation: Floats) -> Floats:
-    """``E|X|`` for normal X: the mean of the folded normal distribution."""
-    from scipy.special import erf
-
-    ratio = np.abs(mean) / np.maximum(deviation, np.finfo(float).tiny)
-    ratio = np.minimum(ratio, 40.0)  # beyond it the excess is 0 in double precision
-    return deviation * np.sqrt(2.0 / np.pi) * np.exp(-0.5 * ratio**2) + np.abs(mean) * erf(ratio / np.sqrt(2.0))
 
 
 COLUMNS_AT_ONCE = 64

@@ -13,6 +13,7 @@ from calib.errors import CalibrationError
 from calib.evaluation import SCORES, evaluate, scores
 from calib.evaluation.compare import compare, compare_evaluations
 from calib.evaluation.comparison_table import best_methods, verdict
+from calib.evaluation.score_definitions import RANKING
 from calib.formatting import for_terminal
 from calib.numerics import softmax
 from tests.conftest import simulate
@@ -59,7 +60,7 @@ def cell(table, method, score):
 
 def test_one_row_for_each_method_and_score_with_the_raw_model_first(table):
     assert list(table["method"].unique()) == ["identity", "temperature", "broken", "geometric"]
-    keys = [key for key in SCORES if key not in ("top-5 accuracy", "event rate", "AUROC", "average precision")]  # four classes
+    keys = [key for key in SCORES if key not in ("top-5 accuracy", "event rate", *RANKING)]  # four classes, no event
     for _, rows in table.groupby("method"):
         assert list(rows["score"]) == keys
     assert list(table["better"][:2]) == ["lower", "lower"]

@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 
 from calib import metrics
 from calib.errors import CalibrationError
-from calib.metrics.binning import bins_of
-from calib.metrics.calibration_error import norm_of_gaps
 from calib.numerics import softmax
 from tests.metrics.conftest import binnings, pair, rows
 
@@ -66,7 +64,7 @@ def test_probabilities_and_the_pair_give_the_same(overconfident):
     logits, labels = overconfident
     probs = softmax(logits)
     confidence, correct = probs.max(axis=1), probs.argmax(axis=1) == labels
-    for score in (metrics.ece, metrics.mce, metrics.debiased_ece, metrics.smooth_ece):
+    for score in (metrics.ece, metrics.mce, metrics.smooth_ece):
         assert score(probs, labels) == score(confidence, correct)
 
 
@@ -91,65 +89,6 @@ def test_wrong_options_are_refused_in_a_sentence(options, words):
 def test_labels_beside_confidences_are_refused():
     with pytest.raises(CalibrationError, match="True or False"):
         metrics.ece(np.array([0.5, 0.6]), np.array([3, 1]))
-
-
-# -- debiased ------------------------------------------------------------------------------------------
-
-
-def test_debiased_l1_is_the_plain_error_less_its_excess_in_simulation(rng):
-    confidence = rng.random(600)
-    correct = rng.random(600) < confidence**1.3
-    bins = bins_of(confidence, correct, 10, "equal_mass")
-    deviation = np.sqrt(bins.outcome * (1 - bins.outcome) / bins.count)
-    draws = rng.normal(bins.outcome, deviation, (40_000, 10))
-    noisy = (np.abs(draws - bins.value) @ bins.weight).mean()
-    plain = norm_of_gaps(bins.gap, bins.weight, 1)
-    assert metrics.debiased_ece(confidence, correct, 10) == pytest.approx(2 * plain - noisy, abs=2e-4)
-
-
-def test_debiased_l2_is_unbiased_before_the_root():
-    generator = np.random.default_rng(1)
-    squares = []
-    for _ in range(3000):
-        # Two bins of 20 rows, confidences .3 and .8, true accuracies .4 and .8: squared error .005.
-        correct = np.concatenate([generator.random(20) < 0.4, generator.random(20) < 0.8])
-        confidence = np.repeat([0.3, 0.8], 20)
-        bins = bins_of(confidence, correct, 2, "equal_width")
-        noise = bins.outcome * (1 - bins.outcome) / (bins.count - 1)
-        squares.append(bins.weight @ (bins.gap**2 - noise))
-        value = metrics.debiased_ece(confidence, correct, 2, norm=2, binning="equal_width")
-        assert value == pytest.approx(np.sqrt(max(squares[-1], 0.0)), abs=1e-12)
-    assert np.mean(squares) == pytest.approx(0.005, abs=3 * np.std(squares) / np.sqrt(len(squares)))
-
-
-def test_a_bin_of_one_row_adds_nothing_to_the_debiased_l2():
-    # The row at .1 may be right by chance. The rest: gap .5, noise .25 / 3.
-    confidence, correct = np.array([0.1, 1.0, 1.0, 1.0, 1.0]), np.array([True, True, True, False, False])
-    value = metrics.debiased_ece(confidence, correct, 2, norm=2, binning="equal_width")
-    assert value == pytest.approx(np.sqrt(0.8 * (0.25 - 0.25 / 3)))
-
-
-def test_debiased_l1_of_a_calibrated_model_is_the_share_that_theory_gives(rng):
-    # Gaps are N(0, s^2): E(2 |gap| - E'|N(gap, s^2)|) = (2 - sqrt 2) E|gap|.
-    plain, debiased = [], []
-    for _ in range(100):
-        confidence = rng.uniform(0.5, 1.0, 1000)
-        correct = rng.random(1000) < confidence
-        plain.append(metrics.ece(confidence, correct, binning="equal_mass"))
-        debiased.append(metrics.debiased_ece(confidence, correct))
-    assert np.mean(debiased) / np.mean(plain) == pytest.approx(2 - np.sqrt(2), abs=0.03)
-
-
-@given(rows, st.integers(1, 20), st.sampled_from([1, 2]))
-def test_debiased_error_is_finite_and_at_most_the_plain_one(rows, n_bins, norm):
-    confidence, correct = pair(rows)
-    value = metrics.debiased_ece(confidence, correct, n_bins, norm)
-    assert 0.0 <= value <= metrics.ece(confidence, correct, n_bins, norm, "equal_mass") + 1e-9
-
-
-def test_debiased_error_exists_for_norms_1_and_2_only():
-    with pytest.raises(CalibrationError, match="norm 1 and 2"):
-        metrics.debiased_ece(np.array([0.5]), np.array([True]), norm=3)
 
 
 def test_the_largest_gap_may_be_asked_for_by_its_name(overconfident):
