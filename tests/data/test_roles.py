@@ -645,6 +645,7 @@ def test_models_below_each_other():
     )
     whole = load(file)
     assert set(whole.groups) == {"a", "b"} and len(whole) == N
+    assert "several_models" in {finding.code for finding in whole.findings}
     found = calib.load_models(file)
     assert set(found) == {"a", "b"} and sum(map(len, found.values())) == N
     np.testing.assert_allclose(found["b"].confidence, CONFIDENCE[IDS % 2 == 1])

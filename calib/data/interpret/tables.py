@@ -15,10 +15,10 @@ from calib.data.guess import Guess, Reading, guess
 from calib.data.guess.beside import with_others
 from calib.data.guess.columns import Column, spelled
 from calib.data.guess.direction import event_value
-from calib.data.guess.names import class_names, plain_name
+from calib.data.guess.names import class_names, has, plain_name
 from calib.data.guess.outputs import Candidates
 from calib.data.guess.rules import possible_outcomes
-from calib.data.guess.words import CORRECT, EVENTS, GENERAL, LABEL, TRUTH
+from calib.data.guess.words import CORRECT, EVENTS, GENERAL, LABEL, MODEL, TRUTH
 from calib.data.interpret.predicted import correct_value
 from calib.data.interpret.roles import ColumnRole, TableReading
 from calib.data.interpret.verbal import words_in_sample
@@ -57,6 +57,14 @@ def infer_columns(contents: Contents, report: Report, separate_labels: bool) -> 
     report.rows = {name: tuple(map(in_a_cell, column.cells[:FIRST_ROWS])) for name, column in found.columns.items()}
     if found.is_clear:
         report.choices = found.choices(report.choices)
+        of_models = [role.column for role in found.roles if role.role == "group" and has(role.column, MODEL)]
+        if of_models:
+            report.info(
+                "several_models",
+                f"The rows of {contents.name} are of several models, which {shortened(of_models[0])} names; they were "
+                "read together, with the model as the group.",
+                "Read each model by itself with calib.load_models, or under several models on the page.",
+            )
         return found.roles
     raise ask(contents, found, report) if found.readings else nothing_to_read(contents, found, report, separate_labels)
 
