@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-_FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r\n]")
+_FORMULA = re.compile(r"[\s\ufeff\u200b]*[=+\-@＝＋－＠]|[\t\r\n]")
+_NEXT_CELL = re.compile(r";(?=[\s\ufeff\u200b\"']*[=+\-@＝＋－＠])")
 _DIGITS = r"[-+]?(\d[\d,]*\.?\d*|\.\d+|∞)([eE][-+]?\d+)?"
 _NUMBER = re.compile(rf"{_DIGITS}(\s+\[{_DIGITS}(, {_DIGITS})?(\s%)?\])?")
 
@@ -143,11 +144,13 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 def safe_cell(value: Any) -> Any:
     """The value, or a text that would be a formula behind an apostrophe, which spreadsheets take for "this is text".
 
-    Numbers, also with an interval or a share in brackets, and classes with names such as -1 and +1, stay as they are.
+    Also behind a byte order mark, and behind a semicolon, at which other locales begin a new cell. Numbers, also with
+    an interval or a share in brackets, and classes with names such as -1 and +1, stay as they are.
     """
-    if isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value):
-        return f"'{value}"
-    return value
+    if not isinstance(value, str) or _NUMBER.fullmatch(value):
+        return value
+    inert = _NEXT_CELL.sub(";'", value)
+    return f"'{inert}" if _FORMULA.match(value) else inert
 
 
 def safe_table(table: pd.DataFrame) -> pd.DataFrame:

@@ -119,6 +119,14 @@ def test_a_formula_becomes_text(text):
 
 
 @pytest.mark.parametrize(
+    ("text", "inert"),
+    [("\ufeff=cmd", "'\ufeff=cmd"), ("x;=1+1", "x;'=1+1"), ("=1; @SUM(A1)", "'=1;' @SUM(A1)"), ("a; b-c", "a; b-c")],
+)
+def test_formulas_behind_a_mark_and_in_other_locales_become_text(text, inert):
+    assert safe_cell(text) == inert
+
+
+@pytest.mark.parametrize(
     "value",
     [
         "",

@@ -374,7 +374,7 @@ def read_outputs(calibrator, path, named):
         return numbers(rows, which), names, rows
     arrays = np.load(path, allow_pickle=False)
     if path.suffix.lower() == ".npy":
-        return arrays, [], [[]] * len(arrays)
+        return arrays, *numbered(len(arrays))
     if "values" in arrays and "rest" in arrays:  # the top k of very many classes
         outputs = np.column_stack([arrays["values"], arrays["rest"]])
     else:
@@ -382,7 +382,12 @@ def read_outputs(calibrator, path, named):
         if not named and len(floats) != 1:
             raise Refused(f"{path.name} holds {', '.join(arrays.files)}; name the outputs with --columns.")
         outputs = arrays[named or floats[0]]
-    return outputs, [], [[]] * len(outputs)
+    return outputs, *numbered(len(outputs))
+
+
+def numbered(n):
+    """The columns of a table whose rows have nothing but their numbers."""
+    return ["row"], [[str(i)] for i in range(1, n + 1)]
 
 
 def answers(calibrator, outputs, kind=None):

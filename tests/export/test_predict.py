@@ -229,6 +229,7 @@ def test_hostile_names_of_classes_and_columns_are_inert(fitted, overconfident, t
     with (tmp_path / "p.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert not any(value.startswith("=") for row in rows for value in row.values())
+    assert [row["row"] for row in rows[:2]] == ["1", "2"]
 
 
 def test_what_was_changed_is_refused(fitted):

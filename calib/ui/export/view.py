@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from calib.canonical import KINDS, Kind
 from calib.data import DataError, read_features, read_rows
 from calib.data.load import APART
 from calib.data.options import FORMATS
+from calib.data.split import split_rows
 from calib.decisions.conformal import PredictionSets
 from calib.decisions.rules import AnyRule
 from calib.engine import Data
@@ -26,6 +28,7 @@ from calib.export.runtime import ExportedCalibrator
 from calib.export.seen import AmbiguousOutputs, seen_of_parts
 from calib.export.sql import check_sql
 from calib.formatting import escape_markdown, plural
+from calib.numerics import Ints
 from calib.registry import is_pairs, is_top_k
 from calib.ui.building import FileTask, at_once, on_request
 from calib.ui.data.view import show_finding
@@ -232,7 +235,8 @@ def calibrate_upload(session: OpenSession, fit: ShownFit) -> None:
     of: Hashable
     if chosen in parts:
         part = parts[chosen]
-        rows, of = Rows(part.logits, part.labels, part.features, part.weights, pairs), (fit.key, chosen)
+        ids = {"row": _row_numbers(session, chosen == "all rows")}
+        rows, of = Rows(part.logits, part.labels, part.features, part.weights, pairs, ids), (fit.key, chosen)
     else:
         asks = "with features, " if "features" in fit.calibrator.needs else ""
         outputs = f"Outputs of the same model ({KINDS[session.data.kind]}, {asks}without labels or with)"
@@ -252,6 +256,14 @@ def calibrate_upload(session: OpenSession, fit: ShownFit) -> None:
             else:
                 on_request(f"Build {form}", key, name, task, of, icon=icon)
     st.caption(f"{plural(len(rows.logits), 'row')}, {plural(session.data.n_classes, 'class', 'classes')}.")
+
+
+def _row_numbers(session: OpenSession, every: bool) -> Ints:
+    """Numbers from 1 of all rows, or of the test rows, in the order of the data."""
+    data = session.data
+    if every:
+        return np.arange(1, len(data) + 1)
+    return split_rows(data.labels, session.part, data.given_split, session.seed, data.clusters)[1] + 1
 
 
 def uploaded_rows(session: OpenSession, fit: ShownFit, page: str, what: str) -> tuple[Rows, Hashable] | None:
