@@ -20,7 +20,7 @@ from calib.metrics.confidence import (
 from calib.metrics.corp import Decomposition, corp
 from calib.metrics.net_benefit import NetBenefit, NetBenefitDifference, net_benefit, net_benefit_difference
 from calib.metrics.risk_model import RiskMeasure, RiskModelPanel, risk_model
-from calib.metrics.scoring_rules import accuracy, auroc, average_precision, brier, count_clipped, nll, top_k_accuracy
+from calib.metrics.scoring_rules import accuracy, auroc, average_precision, brier, nll, top_k_accuracy
 
 __all__ = [
     "BINNINGS",
@@ -38,7 +38,6 @@ __all__ = [
     "classwise_ece",
     "confidence_gap",
     "corp",
-    "count_clipped",
     "ece",
     "effective_sample_size",
     "interval_of_draws",

@@ -32,12 +32,6 @@ def nll(probs: Any, labels: Any, weights: Any = None) -> float:
     return weighted_mean(-np.log(np.maximum(of_label, PROBABILITY_FLOOR)), weights)
 
 
-def count_clipped(probs: Any, labels: Any) -> int:
-    """Number of rows in which the label's probability is below 1e-15 and so was clipped in :func:`nll`."""
-    of_label, _ = _probability_of_label(probs, labels)
-    return int((of_label < PROBABILITY_FLOOR).sum())
-
-
 def brier(probs: Any, labels: Any, weights: Any = None) -> float:
     """Mean Brier score: of two classes ``(p - y)^2``, from 0 to 1; of more the sum over classes, from 0 to 2.
 

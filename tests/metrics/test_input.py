@@ -8,7 +8,7 @@ import pytest
 from calib import metrics
 from calib.errors import CalibrationError
 
-OF_ALL_CLASSES = (metrics.nll, metrics.brier, metrics.count_clipped, metrics.top_k_accuracy)
+OF_ALL_CLASSES = (metrics.nll, metrics.brier, metrics.top_k_accuracy)
 OF_THE_PREDICTED = (
     *(metrics.accuracy, metrics.ece, metrics.mce, metrics.smooth_ece, metrics.corp),
     *(metrics.overconfidence, metrics.underconfidence, metrics.confidence_gap, metrics.sharpness),
@@ -51,7 +51,6 @@ def test_rows_that_do_not_sum_to_one_are_refused(score):
     [
         metrics.nll,
         metrics.brier,
-        metrics.count_clipped,
         lambda p, y: metrics.risk_model(p, y, n_resamples=0)["auroc"].value,
         lambda p, y: metrics.net_benefit(p, y, [0.2, 0.5]).model.value.tolist(),
         lambda p, y: metrics.net_benefit_difference(p, p**2 / (p**2 + (1 - p) ** 2), y, [0.5]).changed.value.tolist(),
