@@ -88,8 +88,10 @@ class Reading:
     @property
     def is_sure(self) -> bool:
         """Whether it may be taken where nothing else comes near."""
-        is_constant = self.outcome is not None and len(self.outcome.values) < 2
-        return all(rule.is_sure for rule in self.rules) and (self.pairs or not is_constant)
+        outcome = self.outcome
+        is_constant = outcome is not None and len(outcome.values) < 2 and outcome.says not in ("truth", "label")
+        tells = self.pairs or not self.outputs.is_single or not is_constant
+        return tells and all(rule.is_sure for rule in self.rules)
 
     @property
     def reasons(self) -> dict[str, str]:
@@ -177,7 +179,7 @@ def _lists(reading: Reading) -> bool:
     values = reading.truth.values
     labels, classes = {plain_name(value) for value in values}, {plain_name(name) for name in reading.outputs.classes}
     lists = reading.outputs.called(values) or (len(labels) > 2 and labels < classes)
-    return lists and not all(value.isdecimal() for value in values)
+    return lists and reading.truth.numbers is None
 
 
 def _shares_a_word(reading: Reading) -> bool:

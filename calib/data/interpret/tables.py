@@ -73,7 +73,8 @@ def nothing_to_read(contents: Contents, found: Guess, report: Report, separate_l
     """The error for a table without outputs or without an outcome: what was found, and what is missing."""
     choices, columns = report.choices, found.columns
     outcomes = [] if separate_labels else possible_outcomes(columns, choices)
-    outcomes = [column for column in outcomes if column.words & OUTCOMES or choices.labels]
+    named = [column for column in outcomes if column.words & OUTCOMES or choices.labels]
+    outcomes = named or (outcomes if len(outcomes) == 1 else [])
     outputs = [o for o in Candidates(columns, choices).beside(None) if not o.is_single or o.columns[0].says == "output"]
     predicted = [column.name for column in columns.values() if column.says == "predicted"]
     if found.problem is not None:
