@@ -13,11 +13,8 @@ from tests.data.corpus.forty import Table, differs, judge, tables
 TABLES = list(tables())
 
 KNOWN = {
-    "elo_forecast": "a flag and two outputs pass for an outcome and its model",
     "football_results": "classes that are abbreviated among the labels are taken in sorted order",
-    "melted_images": "a row for each class of an image is read as a pair of its own",
     "stacked_models": "the rows of several models are pooled",
-    "survey_codes": "2 is taken for the event of 1 and 2, which nothing says",
 }
 """Tables that are misread today, and how."""
 
