@@ -35,8 +35,9 @@ BLOCKS = 40
 MEASURE = """
 import re, resource, sys
 from pathlib import Path
-from calib.data import inspect
-error = inspect(sys.argv[1], isolate=True).findings[0]
+from calib.data import Choices, inspect
+roles = {"labels": "label", "outputs": ("p_0", "p_1")} if sys.argv[1].endswith("text.parquet") else {}
+error = inspect(sys.argv[1], choices=Choices(**roles), isolate=True).findings[0]
 print(error.level, error.code, error.message, sep="|")
 # Linux's ru_maxrss begins at the peak of the process that forked this one; VmHWM is this program's own.
 status = Path("/proc/self/status")

@@ -226,8 +226,9 @@ def open_hdf5(name: str, file: BinaryIO, allowance: Allowance) -> Arrays:
     arrays: list[tuple[ArrayInfo, Read]] = []
     n_entries = 0
 
-    def found(path: str, item: Any) -> None:
+    def found(path: str | bytes, item: Any) -> None:
         nonlocal n_entries
+        path = path.decode("utf-8", "replace") if isinstance(path, bytes) else path  # a name that is no UTF-8
         n_entries += 1
         check_count(n_entries, "entries", name)
         if isinstance(item, h5py.Dataset):

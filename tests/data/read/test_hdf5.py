@@ -80,3 +80,10 @@ def test_enumerations_are_their_numbers():
     found = inspect(hdf5(lambda file: file.create_dataset("labels", data=np.arange(300) % 2, dtype=kind)))
     assert next(array for array in found.arrays if array.name == "labels").dtype == "int8"
     np.testing.assert_array_equal(found.predictions.labels, np.arange(300) % 2)
+
+
+def test_a_name_that_is_no_text_is_shown_without_its_bytes():
+    def fill(file):
+        file[b"\xff"] = np.zeros(3)
+
+    assert "\ufffd" in [array.name for array in inspect(hdf5(fill)).arrays]
