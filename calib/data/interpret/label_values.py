@@ -31,7 +31,11 @@ def match_values(
         raise InvalidUpload("labels_missing", f"{name} holds no label at all.", "Choose another array or column.")
     values = by_number(values)
     if column_names is not None and len(column_names) == n_classes:
-        by_name = matched(values, column_names) or matched_numbers(values, column_names)
+        by_name = (
+            matched(values, column_names)
+            or matched_numbers(values, column_names)
+            or matched_beginnings(values, column_names)
+        )
         if by_name is not None:
             report.info("class_order", f"The labels in {name} were matched to the columns by name ({listed(by_name)}).")
             return by_name
@@ -86,6 +90,14 @@ def matched_numbers(values: Sequence[Any], column_names: Sequence[str]) -> tuple
     if len(by_name) < len(values) or set(by_name) != set(columns):
         return None
     return tuple(by_name[number] for number in columns)
+
+
+def matched_beginnings(values: Sequence[Any], column_names: Sequence[str]) -> tuple[Any, ...] | None:
+    """The value that each column begins with: ``H``, ``D`` and ``A`` belong to ``home``, ``draw`` and ``away``."""
+    begun = [[v for v in values if _plain(name).startswith(_plain(v))] for name in column_names]
+    if any(len(found) != 1 for found in begun) or len({found[0] for found in begun}) < len(values):
+        return None
+    return tuple(found[0] for found in begun)
 
 
 ENDS_IN_NUMBER = re.compile(r"(.*\D)(\d{1,9})")

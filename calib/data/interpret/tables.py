@@ -59,7 +59,7 @@ def infer_columns(contents: Contents, report: Report, separate_labels: bool) -> 
         report.choices = found.choices(report.choices)
         of_models = [role.column for role in found.roles if role.role == "group" and has(role.column, MODEL)]
         if of_models:
-            report.info(
+            report.warn(
                 "several_models",
                 f"The rows of {contents.name} are of several models, which {shortened(of_models[0])} names; they were "
                 "read together, with the model as the group.",
