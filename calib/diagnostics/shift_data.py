@@ -80,11 +80,12 @@ def read_new_rows(
     if exported.scale is not None and options.choices.scale is None:
         options = options.changed(scale=exported.scale)
     inspection = inspect(source, options)
-    codes = {finding.code for finding in inspection.findings if inspection.predictions is None}
     by_name = set(exported.class_names) <= set(inspection.rows) and options.choices.outputs is None
-    none_found = bool(codes & _WITHOUT_LABELS) or (by_name and "no_outputs" in codes)
-    if by_name and (none_found or labelled is False):
+    if by_name and (inspection.predictions is None or labelled is False):
         options = options.changed(outputs=exported.class_names)
+        inspection = inspect(source, options)
+    codes = {finding.code for finding in inspection.findings if inspection.predictions is None}
+    none_found = bool(codes & _WITHOUT_LABELS)
     if labelled is False or (labelled is None and none_found and options.labels is None):
         data, more = _unlabelled(exported, source, options)
         return NewRows(inspection, data, more, labelled=False)

@@ -344,8 +344,12 @@ def read_table(path):
     except UnicodeDecodeError:
         text = content.decode("latin-1")
     first = text.partition("\n")[0]
-    csv.field_size_limit(LARGEST)
-    rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t|", key=first.count)) if row]
+    longest = csv.field_size_limit(LARGEST)
+    try:
+        lines = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t|", key=first.count))
+        rows = [row for row in lines if row]
+    finally:
+        csv.field_size_limit(longest)
     if len(rows) < 2 or any(len(row) != len(rows[0]) for row in rows):
         raise Refused(f"{Path(path).name} holds no table: a line of names, then rows with as many cells.")
     return rows[0], rows[1:]

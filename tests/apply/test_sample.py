@@ -13,6 +13,7 @@ from calib import CalibrationError, DataError
 from calib.apply import fewer_rows, sample_rows
 from calib.cli import main
 from calib.data import Choices
+from calib.export.predict import load
 from calib.numerics import softmax
 from tests.apply.conftest import write
 from tests.conftest import simulate
@@ -177,7 +178,7 @@ def test_the_command_says_that_it_draws_rows(tmp_path, files, capsys, monkeypatc
         said = capsys.readouterr().out
         assert f"fitted on {n} rows" in said and "On 250 test rows" in said
         assert (f"{n} of the 250 calibration rows were drawn" in said) == (n < 250)
-        assert json.loads(out.with_suffix(".json").read_text())["metadata"]["n_rows"] == n
+        assert load(out).record["metadata"]["n_rows"] == n
     with pytest.raises(SystemExit):
         run(*given, "--rows", "some")
     assert "expected a number of rows" in capsys.readouterr().err

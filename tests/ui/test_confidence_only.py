@@ -128,7 +128,7 @@ def test_export_shows_the_size_before_the_download_and_the_lines_that_use_it(geo
     app = unfold(open_page("pages/5_Export.py", geometric_alone), "export/others")
     words = said(app)
     assert "Lowest NLL" not in words
-    assert "kB, training rows included" in words
+    assert "The pickle holds the training rows too." in words
     assert "250 training rows of 64 numbers" in words
     assert all("probs" not in code.value for code in app.code)
     assert any("calibrator.confidence(outputs, features)" in code.value for code in app.code)

@@ -171,7 +171,7 @@ def test_models_side_by_side_are_compared(asked: AppTest) -> None:
     assert not asked.exception and not asked.error
     compared = table(asked, "model")
     assert sorted(compared["rows"]) == ["200", "200"]
-    assert {"ECE", "Brier score"} <= set(compared.columns)
+    assert {"ECE of P(event)", "Brier score"} <= set(compared.columns)
 
 
 def test_one_of_the_models_in_long_form_is_opened() -> None:
