@@ -504,6 +504,8 @@ def test_back_to_data_that_are_gone_says_so_and_stops_nothing(server: Server, mo
 def test_nothing_is_written_while_nothing_changes(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     app = open_page("pages/1_Fit.py", uploaded())
     server.written()
+    app.run()  # what the page chose by itself while the first was being stored
+    server.written()
     assert server.names("link") == {link_name(app.query_params["w"])}
     for name in ("put", "put_link"):
         monkeypatch.setattr(Store, name, lambda *_: pytest.fail("something was written"))
