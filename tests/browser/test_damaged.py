@@ -71,7 +71,6 @@ def test_forty_damaged_files_beside_somebody_who_fits_and_exports(
     go(worker, "Export")
     for path in steps:
         give(visitor, server, path)
-    worker.get_by_text("Other files").click()
     with worker.expect_download() as started:
         worker.get_by_role("button", name="Pickle").click()
     saved = tmp_path / "calibrator.pkl"

@@ -132,7 +132,6 @@ def test_from_upload_to_exported_calibrator(visitor: Page, tmp_path: Path) -> No
 
     go(page, "Export")
     photograph(page, "export")
-    page.get_by_text("Other files").click()
     with page.expect_download() as pickled:
         page.get_by_role("button", name="Pickle").click()
     pickled.value.save_as(tmp_path / "calibrator.pkl")
