@@ -52,6 +52,12 @@ class Server:
             self.engine.cancel(job.key)
         self.engine._tasks.clear()
 
+    def opened(self, page: str, session: OpenSession | None = None) -> AppTest:
+        """A page with a session whose link is on disk: what changes while it is being stored waits for the next run."""
+        app = open_page(page, session)
+        self.written()
+        return app
+
     def written(self) -> None:
         """Wait until everything handed over is on disk, or failed to be."""
         self.started[-1]._pool.submit(int).result()
@@ -124,7 +130,7 @@ def kinds(server: Server) -> set[str]:
 
 
 def test_nothing_is_kept_before_data_are_open(server: Server) -> None:
-    app = open_page("app.py")
+    app = server.opened("app.py")
     server.written()
     assert "w" not in app.query_params
     assert not kinds(server)
@@ -138,7 +144,7 @@ def test_a_link_brings_back_data_split_fits_and_settings_after_a_restart(server:
     finish(session)
     decided, before = next(iter(session.specs)), fits.queue().snapshot(session.specs)
     session.carried[decided] = Carried(AnswerAbove(threshold=0.9, chosen="by hand"))
-    app = open_page("app.py", session)
+    app = server.opened("app.py", session)
     token = app.query_params["w"]
     app.session_state["fit/methods"] = ["temperature", "beta"]
     app.run()
@@ -176,7 +182,7 @@ def test_a_link_keeps_what_of_two_classes_is_looked_at(server: Server) -> None:
     logits, labels = simulate(300, 2, seed=1)
     inspection = inspect(("two.npz", io.BytesIO(npz(logits=logits, labels=labels))))
     assert inspection.predictions is not None
-    app = open_page("app.py", OpenSession.from_data(inspection.predictions, reading=Reading(inspection)))
+    app = server.opened("app.py", OpenSession.from_data(inspection.predictions, reading=Reading(inspection)))
     assert app.session_state[SESSION].view.is_event
     group(app, VIEWPOINT).set_value("top-label").run()
     token = app.query_params["w"]
@@ -190,7 +196,7 @@ def test_a_link_keeps_what_of_two_classes_is_looked_at(server: Server) -> None:
 
 def test_a_fit_that_was_running_says_so_and_can_be_tried_again(server: Server) -> None:
     session = uploaded()
-    app = open_page("app.py", session)
+    app = server.opened("app.py", session)
     spec = FitSpec("temperature", {}, data_key=session.split_key)
     session.specs[spec.key] = spec
     fits.queue().adopt(Job(spec.key, spec), owner=session.visitor)  # waits, and the server dies before it begins
@@ -226,7 +232,7 @@ def test_a_fit_that_this_version_cannot_do_is_left_out(server: Server) -> None:
         session.specs[spec.key] = spec
     kept = submit(session, "vector")
     finish(session)
-    app = open_page("app.py")
+    app = server.opened("app.py")
     app.session_state[SESSION] = session
     app.run()
     server.written()
@@ -239,7 +245,7 @@ def test_a_fit_that_this_version_cannot_do_is_left_out(server: Server) -> None:
 @pytest.mark.parametrize("kept", [True, False])
 def test_a_fit_that_the_server_dropped_for_others_is_not_lost_from_the_page(server: Server, kept: bool) -> None:
     session = uploaded()
-    app = open_page("pages/1_Fit.py", session)
+    app = server.opened("pages/1_Fit.py", session)
     key = submit(session, "temperature")
     finish(session)
     app.run()
@@ -262,7 +268,7 @@ def test_a_fit_that_the_server_dropped_for_others_is_not_lost_from_the_page(serv
 
 def test_a_refresh_while_a_fit_runs_follows_the_same_fit(server: Server) -> None:
     session = uploaded()
-    app = open_page("app.py", session)
+    app = server.opened("app.py", session)
     key = submit(session, "temperature")
     app.run()
     server.written()
@@ -321,7 +327,7 @@ def test_a_link_that_leads_nowhere_is_said_and_never_adopted(server: Server, tok
 
 
 def test_other_data_get_another_link_and_the_first_still_leads_to_the_first(server: Server) -> None:
-    app = open_page("app.py", uploaded("first.npz", 1))
+    app = server.opened("app.py", uploaded("first.npz", 1))
     first = app.query_params["w"]
     app.session_state[SESSION] = uploaded("second.npz", 2)
     app.run()
@@ -334,7 +340,7 @@ def test_other_data_get_another_link_and_the_first_still_leads_to_the_first(serv
 
 def test_the_same_data_read_once_more_keep_their_link(server: Server) -> None:
     logits, labels = simulate(50_000, 4, seed=1)
-    app = open_page("app.py")
+    app = server.opened("app.py")
     app.file_uploader(key="upload/main").upload("mine.npz", npz(logits=logits, labels=labels)).run()
     first, token = app.session_state[SESSION], app.query_params["w"]
     app.file_uploader(key="upload/main").upload("again.npz", npz(logits=logits, labels=labels)).run()
@@ -367,7 +373,7 @@ def test_large_data_leave_the_memory_once_they_are_on_disk_and_are_shared(server
     sessions = [uploaded(f"{number}.npz", rows=50_000) for number in range(2)]
     before = sessions[0].data.logits
     for session in sessions:
-        app = open_page("app.py", session)
+        app = server.opened("app.py", session)
         server.written()
         app.run()
         assert not app.exception
@@ -396,7 +402,7 @@ def test_a_link_to_more_than_a_visitor_may_hold_stays_in_the_address(
 
 def test_deleting_leaves_the_uploader_what_it_shows(server: Server) -> None:
     logits, labels = simulate(300, 4, seed=1)
-    app = open_page("app.py")
+    app = server.opened("app.py")
     app.file_uploader(key="upload/main").upload("mine.npz", npz(logits=logits, labels=labels)).run()
     held = dict(app.session_state[HELD])
     app.button("link/delete").click().run()
@@ -405,7 +411,7 @@ def test_deleting_leaves_the_uploader_what_it_shows(server: Server) -> None:
 
 
 def test_deleting_leaves_no_file_and_nothing_open(server: Server) -> None:
-    app = open_page("app.py", uploaded("first.npz", 1, rows=50_000))
+    app = server.opened("app.py", uploaded("first.npz", 1, rows=50_000))
     session = app.session_state[SESSION] = uploaded("second.npz", 2)
     submit(session, "temperature")
     finish(session)
@@ -424,7 +430,7 @@ def test_deleting_leaves_no_file_and_nothing_open(server: Server) -> None:
 
 def test_deleting_leaves_nothing_in_memory_that_was_taken_off_the_pages_before(server: Server) -> None:
     session = uploaded()
-    app = open_page("pages/1_Fit.py", session)
+    app = server.opened("pages/1_Fit.py", session)
     key = submit(session, "temperature")
     finish(session)
     app.run()
@@ -443,7 +449,7 @@ def test_deleting_leaves_nothing_in_memory_that_was_taken_off_the_pages_before(s
 
 def test_private_mode_removes_what_was_written_and_writes_nothing(server: Server) -> None:
     session = uploaded()
-    app = open_page("app.py", session)
+    app = server.opened("app.py", session)
     token = app.query_params["w"]
     server.written()
     app.toggle("link/private").set_value(True).run()
@@ -466,7 +472,7 @@ def test_back_leads_to_the_data_that_were_open_before(server: Server) -> None:
     first, second = uploaded(), uploaded("other.npz", 3)
     key = submit(first, "temperature")
     finish(first)
-    app = open_page("app.py", first)
+    app = server.opened("app.py", first)
     tokens = [app.query_params["w"]]
     app.session_state[SESSION] = second
     app.run()
@@ -486,7 +492,7 @@ def test_back_leads_to_the_data_that_were_open_before(server: Server) -> None:
 
 
 def test_back_to_data_that_are_gone_says_so_and_stops_nothing(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = open_page("app.py", uploaded())
+    app = server.opened("app.py", uploaded())
     gone, keeper = app.query_params["w"], server.started[-1]
     second = uploaded("other.npz", 3)
     app.session_state[SESSION] = second
@@ -502,7 +508,7 @@ def test_back_to_data_that_are_gone_says_so_and_stops_nothing(server: Server, mo
 
 
 def test_nothing_is_written_while_nothing_changes(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = open_page("pages/1_Fit.py", uploaded())
+    app = server.opened("pages/1_Fit.py", uploaded())
     server.written()
     app.run()  # what the page chose by itself while the first was being stored
     server.written()
@@ -524,7 +530,7 @@ def test_a_full_disk_is_said_without_its_place_and_saving_goes_on_by_itself(
 ) -> None:
     with monkeypatch.context() as full:
         full.setattr("calib.store.saving.put_data", broken)
-        app = open_page("app.py", uploaded())
+        app = server.opened("app.py", uploaded())
         server.written()
         app.run()
         assert not app.exception
@@ -573,7 +579,7 @@ def test_deleting_on_a_disk_that_cannot_be_written_says_so_and_can_be_done_again
         raise OSError(errno.EROFS, "Read-only file system", "/srv/workspace")
 
     session = uploaded()
-    app = open_page("app.py", session)
+    app = server.opened("app.py", session)
     submit(session, "temperature")
     finish(session)
     app.run()
@@ -655,7 +661,7 @@ def test_what_was_deleted_in_another_window_is_not_written_again(server: Server)
 
 def test_what_was_deleted_on_one_of_two_servers_is_not_written_again_by_the_other(server: Server) -> None:
     session = uploaded()
-    app = open_page("app.py", session)
+    app = server.opened("app.py", session)
     token = app.query_params["w"]
     server.written()
     other = Keeper(Configuration(server.root))  # another process on the same folder
@@ -673,7 +679,7 @@ def test_what_was_deleted_on_one_of_two_servers_is_not_written_again_by_the_othe
 
 def test_a_workspace_that_vanished_is_written_anew(server: Server) -> None:
     session = uploaded(rows=50_000)
-    app = open_page("app.py", session)
+    app = server.opened("app.py", session)
     submit(session, "temperature")
     finish(session)
     app.run()
@@ -702,7 +708,7 @@ def test_a_link_that_cannot_be_read_now_stays_in_the_address(server: Server, mon
 
 def test_an_index_that_is_damaged_makes_way_for_a_new_one(server: Server) -> None:
     session = uploaded()
-    app = open_page("app.py", session)
+    app = server.opened("app.py", session)
     server.written()
     server.started[-1].close()
     (server.root / "index.sqlite").write_bytes(b"no index" * 1000)
