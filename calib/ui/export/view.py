@@ -43,8 +43,8 @@ SMALL = 4 << 20
 FEW_CELLS = 50_000
 """Cells up to which the page waits until calibrated probabilities are written, which takes about 0.1 s, once."""
 
-MOST_SHOWN, SHOWN_HEIGHT = 30_000, 300
-"""Characters up to which a file is shown as code without packed numbers, in so many pixels."""
+MOST_SHOWN = 6_000
+"""Characters up to which a file is shown as code, without packed numbers."""
 
 FILES = """
 | file | needs | holds |
@@ -189,7 +189,7 @@ def other_languages(made: Packed) -> None:
 def _code(content: bytes | str, language: str) -> None:
     shown = _PACKED.sub("...", content if isinstance(content, str) else "")
     if 0 < len(shown) <= MOST_SHOWN:
-        st.code(shown, language=language, height=SHOWN_HEIGHT)
+        st.code(shown, language=language, wrap_lines=True)
 
 
 def record(made: Packed) -> None:
