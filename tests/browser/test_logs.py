@@ -32,7 +32,7 @@ from importlib.machinery import PathFinder
 def fit(self, logits, labels, **others):
     raise ValueError(f"{logits.max()} cannot be fitted")
 
-def draw():
+def draw(*given):
     from calib.ui.session import current_session
     name = current_session().data.class_names[0]
     warnings.warn(f"a page with {name}")
