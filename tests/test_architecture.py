@@ -63,6 +63,7 @@ SHORT = {
     "calibrators/identity.py": "a method has a file of its own, however little it does",
     "calibrators/structured_matrix.py": "a method has a file of its own, however little it does",
     "cli/settings.py": "a command has a file of its own, as all others have",
+    "engine/imported.py": "what the fork server imports, by name",
 }
 
 

@@ -18,18 +18,11 @@ from multiprocessing.util import get_temp_dir
 from typing import Any
 
 import dask
-from distributed import Nanny, Scheduler, Security
-from distributed.utils import get_mp_context
+from distributed import Nanny, Scheduler, Security, utils
 
 from calib.engine.clusters import PLACES
 
 START = "forkserver" if sys.platform == "linux" else "spawn"
-IMPORTED = [
-    *("distributed.nanny", "calib.engine.worker", "calib.diagnostics.judgement", "pandas"),
-    *("scipy.interpolate", "scipy.optimize", "scipy.sparse.linalg", "scipy.special", "scipy.stats"),
-]
-"""What fits and pages load first. On Linux one process does, and workers are copies of it, which takes a tenth of a
-second where importing takes three, and memory once."""
 SETTINGS: dict[str, Any] = {
     "distributed.worker.multiprocessing-method": START,
     # The engine counts how often a task starts; Dask would blame what only waits at a worker that ends.
@@ -84,7 +77,8 @@ async def serve(gigabytes: float) -> None:
         for kinds in PLACES
     ]
     if START == "forkserver":
-        get_mp_context().set_forkserver_preload(IMPORTED)
+        utils._forkserver_preload_set = True  # or Dask would import pandas and others here, to see which are there
+        utils.get_mp_context().set_forkserver_preload(["calib.engine.imported"])
     await asyncio.gather(*nannies)
     keys = {name: getattr(security, name) for name in ("tls_ca_file", "tls_client_key", "tls_client_cert")}
     print(json.dumps({"address": scheduler.address, "security": keys}), file=said, flush=True)
