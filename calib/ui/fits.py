@@ -186,8 +186,12 @@ def change_split(session: OpenSession, part: float | None, seed: int, most: int 
 def stop(session: OpenSession, because: str = "") -> None:
     """Cancel the fits and studies that still run for the visitor, with a notice where there is a reason to be given.
 
-    There is one slow worker: a fit that nobody looks at would keep the next one waiting.
+    There is one slow worker: a fit that nobody looks at would keep the next one waiting. So would what a page waits
+    for.
     """
+    for computed in session.waiting.values():
+        queue().give_up(computed)
+    session.waiting.clear()
     studies = [spec.key for spec in session.studies.values()]
     running = [job for job in queue().snapshot([*session.specs, *studies], owner=session.visitor) if job.active]
     for job in running:

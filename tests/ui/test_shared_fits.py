@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
+
 import pytest
 
 from calib.engine import FitSpec, Job
@@ -17,6 +19,7 @@ class Queue:
         self.state: dict[str, str] = {}
         self.specs: dict[str, FitSpec] = {}
         self.owners: dict[str, set[str]] = {}
+        self.given_up: list[Future[object]] = []
 
     def submit(self, spec: FitSpec, logits: object, labels: object, extras: object, owner: str) -> str:
         self.state[spec.key], self.specs[spec.key] = "running", spec
@@ -28,6 +31,9 @@ class Queue:
         if not self.owners[key]:
             self.state[key] = "cancelled"
         return bool(self.owners[key])
+
+    def give_up(self, future: Future[object]) -> None:
+        self.given_up.append(future)
 
     def snapshot(self, keys: object, owner: str) -> list[Job]:
         return [Job(key, self.specs[key], state=self.state[key]) for key in keys if key in self.state]
@@ -71,3 +77,14 @@ def test_another_split_cancels_what_runs_and_going_back_finds_what_was_done(
     assert not with_sample.specs
     fits.change_split(with_sample, 0.5, 0)
     assert list(with_sample.specs) == [running, done]  # one to be fitted again, one that is there
+
+
+def test_another_split_gives_up_what_a_page_waits_for(
+    stand_in: Queue, with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened(monkeypatch, with_sample)
+    waited: Future[object] = Future()
+    with_sample.waiting["scores"] = waited
+    fits.change_split(with_sample, 0.3, 7)
+    assert stand_in.given_up == [waited]
+    assert not with_sample.waiting
