@@ -20,7 +20,7 @@ from benchmarks.measure import cost_of, machine, markdown, megabytes
 from calib.metrics import net_benefit, risk_model
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools
-from calib.metrics.linearised import Sample
+from calib.metrics.estimate import Rows
 from calib.metrics.recalibration import fit_logistic
 from calib.metrics.risk_measures import closed_form
 from calib.numerics import Floats, Ints, sigmoid
@@ -99,7 +99,7 @@ class Population:
         brier = events @ (1.0 - risk) ** 2 + others @ risk**2
         # Outcomes as frequencies: each point once with the event and once without.
         twice, event = np.tile(risk, 2), np.repeat([True, False], len(risk))
-        sample = Sample.from_rows(event, 1e9 * np.r_[events, others], "frequency")
+        sample = Rows.with_outcome(event, 1e9 * np.r_[events, others], "frequency")
         log_odds = np.log(twice) - np.log1p(-twice)
         ones = np.ones((len(twice), 1))
         acted = risk >= self.rate
@@ -116,7 +116,7 @@ class Population:
 
 def intervals(risk: Floats, event: Bools, cluster: Ints | None, threshold: float) -> dict[str, Interval]:
     """The intervals that the panel would show, and that of the net benefit."""
-    found, _ = closed_form(risk, event, Sample.from_rows(event, clusters=cluster), FLOOR)
+    found, _ = closed_form(risk, event, Rows.with_outcome(event, clusters=cluster), FLOOR)
     return found | {"net_benefit": net_benefit(risk, event, threshold, clusters=cluster).model.at(0)}
 
 

@@ -13,7 +13,7 @@ from calib.decisions.rules import HAND_OVER, CostMatrix
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import check_probs, weighted_mean
-from calib.metrics.proportions import Shares, shares_at_rates, shares_of_rows
+from calib.metrics.estimate import Shares, shares_of_rows
 from calib.numerics import Floats, Ints
 
 
@@ -107,7 +107,7 @@ def judge_actions(
     predicted, labels : (n,) most probable and true class of each row.
     rule, weights, clusters, level : as in :func:`decide_classes`.
     rates : (K,) known rates of the classes where they are others than here; see
-        :func:`calib.metrics.proportions.shares_at_rates`.
+        :func:`calib.metrics.estimate.shares_of_rows`.
     """
     mean = _Means(labels, rates, weights, clusters, level)
     bottom, top = _range(rule)
@@ -190,7 +190,7 @@ class _Means:
             return np.column_stack([np.maximum(met, 0.0), np.maximum(-met, 0.0)]) / scale
 
         shares = self._shares(values, lost_and_saved)
-        return Interval(*map(float, shares.combine([scale, -scale], shares.critical(self.level))))
+        return shares.of_combination([scale, -scale], self.level)
 
     def weights_at_rates(self, n_classes: int) -> Floats:
         """(n,) weights that give the classes their rates."""
@@ -205,4 +205,4 @@ class _Means:
             return shares_of_rows(cell, table(met), self.weights, self.clusters)
         pairs, cell = np.unique(np.column_stack([self.labels, values]), axis=0, return_inverse=True)
         kind = pairs[:, 0].astype(int)
-        return shares_at_rates(cell.ravel(), table(pairs[:, 1]), kind, self.rates, self.weights, self.clusters)
+        return shares_of_rows(cell.ravel(), table(pairs[:, 1]), self.weights, self.clusters, kind, self.rates)

@@ -16,7 +16,7 @@ from calib.decisions.outcomes import Costs, Outcome, check_threshold, outcome_of
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Groups, Interval, Resamples, interval_of_draws
 from calib.metrics.confidence import Bools, check_event, check_weights
-from calib.metrics.proportions import check_clusters
+from calib.metrics.estimate import check_clusters
 from calib.numerics import Floats, Ints
 
 MAX_CUTS = 2000

@@ -17,7 +17,7 @@ from calib.decisions.recalibration import log_odds, recalibrate
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import check_event
-from calib.metrics.linearised import Sample, check_sample
+from calib.metrics.estimate import Rows
 from calib.metrics.risk_measures import row_log_loss
 from calib.numerics import Floats, Ints, log_odds_of, sigmoid
 
@@ -156,22 +156,13 @@ def judge_groups(
         If the arrays do not fit together.
     """
     said, came = check_event(probs, labels)
-    checked, members = check_sample(len(said), weights, weight_kind, clusters)
-    kept = np.full(len(said), True) if checked is None else checked > 0
+    kept, rows = Rows.checked(came, weights, weight_kind, clusters)
     said, came, group = said[kept], came[kept], _names(groups, len(kept))[kept]
-    members = None if members is None else members[kept]
-    kind = None if checked is None else weight_kind
-    sample = Sample.from_rows(came, None if checked is None else checked[kept], kind, members)
     before, after = made.shared(said), made.by_group(said, group)
     losses = [row_log_loss(p, came, made.floor) for p in (before, after)]
     squares = [(p - came) ** 2 for p in (before, after)]
-
-    def change(values: list[Floats]) -> Interval:
-        difference = values[1] - values[0]
-        mean = sample.mean(difference)
-        return sample.interval(mean, sample.error((difference - mean) / sample.total), level)
-
-    return GroupGain(made, len(said), change(losses), change(squares), sample.mean(losses[0]))
+    log_loss, brier = (rows.mean_of(new - old).interval(level) for old, new in (losses, squares))
+    return GroupGain(made, len(said), log_loss, brier, rows.mean(losses[0]))
 
 
 def _names(groups: Any, n: int) -> npt.NDArray[np.str_]:

@@ -15,14 +15,9 @@ import numpy as np
 from calib.decisions.rules import AnswerAbove
 from calib.decisions.selective import Guarantee, certify, exact_interval
 from calib.evaluation.evaluation import Evaluation
-from calib.metrics.bootstrap import (
-    Interval,
-    Resamples,
-    drawn_units,
-    interval_of_draws,
-)
+from calib.metrics.bootstrap import Interval, drawn_units
 from calib.metrics.confidence import Bools
-from calib.metrics.proportions import shares_of_rows
+from calib.metrics.estimate import Rows, shares_of_rows
 
 if TYPE_CHECKING:
     from calib.data.predictions import Predictions
@@ -215,8 +210,5 @@ def share_of(hit: Bools, clusters: Any, level: float = LEVEL) -> Interval:
 
 
 def mean_of(values: Any, clusters: Any, level: float = LEVEL) -> Interval:
-    """A mean over rows with its bootstrap interval, of whole clusters where there are any."""
-    values = np.asarray(values, dtype=np.float64)
-    resamples = Resamples(len(values), clusters=clusters)
-    draws = resamples.each(lambda total, count: total / count, *map(resamples.groups.sums, (values, None)))
-    return interval_of_draws(float(values.mean()), draws, level)
+    """A mean over rows with its interval, in which whole clusters count where there are any."""
+    return Rows.of(len(values), clusters).mean_of(np.asarray(values, dtype=np.float64)).interval(level)

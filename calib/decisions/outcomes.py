@@ -10,7 +10,7 @@ import numpy as np
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.metrics.confidence import Bools, check_event
-from calib.metrics.proportions import Shares, shares_at_rates, shares_of_rows
+from calib.metrics.estimate import Shares, shares_of_rows
 from calib.numerics import Floats, Ints
 
 
@@ -125,7 +125,7 @@ def outcome_of(
 ) -> Outcome:
     """What acting on these rows leads to, in counts of 1,000, shares and cost.
 
-    Intervals are those of :class:`calib.metrics.proportions.Shares`; recall and precision have Wilson's among the
+    Intervals are those of :class:`calib.metrics.estimate.Shares`; recall and precision have Wilson's among the
     events and among the rows acted on.
 
     Parameters
@@ -135,7 +135,7 @@ def outcome_of(
     costs : of each outcome; without them there is no cost.
     weights, clusters, level : as in :func:`calib.decisions.cuts.decide`.
     rate : share of rows with the event where it is another one than here, and known; see
-        :func:`calib.metrics.proportions.shares_at_rates`. Precision then has the interval that recall and the rate of
+        :func:`calib.metrics.estimate.shares_of_rows`. Precision then has the interval that recall and the rate of
         false alarms give on the log scale (Zou and Donner 2008), as if these were independent.
     """
     acted, came = _check_acts(acts, labels)
@@ -189,7 +189,7 @@ def change(
     shares = _shares(cell, np.column_stack([np.eye(6)[:, 2:], groups]), rate, weights, clusters).with_rows_of([4])
     negative, miss, alarm, positive = costs.of_kinds
     factors = [negative - alarm, miss - positive, alarm - negative, positive - miss, 0, 0, 0]
-    saved = Interval(*map(float, shares.combine(factors, shares.critical(level))))
+    saved = shares.of_combination(factors, level)
     changed, newly, no_longer = (shares.of_share(k, level) for k in (4, 5, 6))
     return Change(changed, _of_thousand(newly), _of_thousand(no_longer), saved)
 
@@ -218,9 +218,8 @@ def _check_acts(acts: Any, labels: Any) -> tuple[Bools, Bools]:
 
 def _shares(cell: Ints, table: Floats, rate: float | None, weights: Any, clusters: Any) -> Shares:
     """Shares of kinds of rows of which those with odd numbers have the event, at their own rate or another one."""
-    if rate is None:
-        return shares_of_rows(cell, table, weights, clusters)
-    return shares_at_rates(cell, table, np.arange(len(table)) % 2, [1.0 - rate, rate], weights, clusters)
+    rates: dict[str, Any] = {} if rate is None else {"classes": np.arange(len(table)) % 2, "rates": [1.0 - rate, rate]}
+    return shares_of_rows(cell, table, weights, clusters, **rates)
 
 
 def _precision_at(rate: float, recall: Interval, alarms: Interval) -> Interval:
@@ -258,4 +257,4 @@ def _cost(shares: Shares, costs: Costs, level: float) -> Interval:
     """
     least = costs.of_kinds.min()
     factors = np.append(costs.of_kinds - least, np.zeros(len(shares.value) - 4))
-    return Interval(*(float(part + least) for part in shares.combine(factors, shares.critical(level))))
+    return Interval(*(float(part + least) for part in shares.of_combination(factors, level)))

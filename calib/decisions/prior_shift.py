@@ -18,7 +18,7 @@ from calib.decisions.recalibration import recalibrate, recalibrate_classes
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval, drawn_units, interval_of_draws
 from calib.metrics.confidence import check_event, check_probs
-from calib.metrics.proportions import check_clusters
+from calib.metrics.estimate import check_clusters
 from calib.metrics.risk_model import default_floor
 from calib.numerics import Floats, Ints, log_odds_of, sigmoid
 

@@ -10,9 +10,8 @@ import numpy as np
 from calib.decisions.outcomes import check_threshold
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval
-from calib.metrics.confidence import Bools, check_event, check_weights
-from calib.metrics.linearised import Sample
-from calib.metrics.proportions import check_clusters
+from calib.metrics.confidence import Bools, check_event
+from calib.metrics.estimate import Rows
 from calib.metrics.recalibration import fit_logistic
 from calib.metrics.risk_model import default_floor
 from calib.numerics import Floats, Ints, log_odds_of, sigmoid, softplus
@@ -65,23 +64,20 @@ def recalibrated_cut(
     said, came = check_event(probs, labels)
     wanted = check_threshold(threshold)
     score, n_clipped, floor = log_odds(said)
-    weight = check_weights(weights, len(said))
-    kept = np.full(len(said), True) if weight is None else np.asarray(weight > 0)
-    cluster = None if clusters is None else check_clusters(clusters, len(said))[kept]
-    counted = None if weight is None else weight[kept]
-    sample = Sample.from_rows(came[kept], counted, None if weight is None else "sampling", cluster)
-    fit = fit_logistic(np.column_stack([np.ones(len(score)), score])[kept], came[kept], sample)
+    kept, rows = Rows.checked(came, weights, "sampling", clusters)
+    fit = fit_logistic(np.column_stack([np.ones(len(score)), score])[kept], came[kept], rows)
     a, b = (float(part) for part in fit.coef)
     if not b > 0.0:
         raise CalibrationError(
             f"The recalibration has a slope of {b:.3g}: events do not become more frequent with the probability, or it "
             "separates them. Check that the column is the event's probability, or give the threshold itself."
         )
-    covariance = fit.model_cov if weights is None and not sample.clustered else fit.cov
-    reach = sample.quantile(level) * np.sqrt(np.diagonal(covariance))
+    covariance = fit.model_cov if rows.is_simple else fit.estimate.covariance
+    critical = fit.estimate.critical(level)
+    reach = critical * np.sqrt(np.diagonal(covariance))
     at = (np.log(wanted / (1.0 - wanted)) - a) / b
     gradient = -np.array([1.0, at]) / b
-    half = sample.quantile(level) * float(np.sqrt(gradient @ covariance @ gradient))
+    half = critical * float(np.sqrt(gradient @ covariance @ gradient))
     low, value, high = sigmoid(np.array([at - half, at, at + half]))
     return RecalibratedCut(
         Interval(float(value), float(low), float(high)),

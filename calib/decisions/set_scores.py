@@ -85,8 +85,8 @@ def fit_sets(
 def judge_sets(calibrator: Any, sets: PredictionSets, data: Predictions, level: float = LEVEL) -> SetScores:
     """Coverage and size of sets on rows that neither they nor the calibrator were fitted on, with intervals.
 
-    Shares have Wilson intervals, of as many independent rows as the clusters are worth; the mean size has a bootstrap
-    interval, of whole clusters.
+    Shares have Wilson intervals, of as many independent rows as the clusters are worth; the mean size has
+    that of a mean, of whole clusters.
     """
     _check_has_sets(calibrator, data)
     n, n_classes = len(data), data.n_classes
@@ -139,7 +139,7 @@ def judged_sets(
 
 
 def sets_change(before: SetScores, after: SetScores, level: float = LEVEL) -> dict[str, Interval]:
-    """What calibration does to sets: "mean size" and "coverage" after less before, paired by row, bootstrapped.
+    """What calibration does to sets: "mean size" and "coverage" after less before, paired by row.
 
     Raises
     ------

@@ -12,7 +12,7 @@ from calib.decisions.group_recalibration import GroupGain, judge_groups, recalib
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import check_event
-from calib.metrics.linearised import Sample, check_sample
+from calib.metrics.estimate import Rows
 from calib.metrics.risk_measures import closed_form
 from calib.metrics.risk_model import default_floor
 from calib.numerics import Floats, softmax
@@ -123,20 +123,16 @@ def group_panels(
     ['b']
     """
     said, came = check_event(probs, labels)
-    checked, members = check_sample(len(said), weights, weight_kind, clusters)
     names = np.asarray(groups)
     if names.shape != said.shape:
         raise CalibrationError(f"There must be one group for each of {len(said):,} rows; got shape {names.shape}.")
-    if checked is not None:  # rows of weight 0 are left out
-        kept = checked > 0
-        said, came, names, checked = said[kept], came[kept], names[kept], checked[kept]
-        members = None if members is None else members[kept]
-    kind, floor = None if checked is None else weight_kind, default_floor(said)
+    kept, all_rows = Rows.checked(came, weights, weight_kind, clusters)
+    said, came, names = said[kept], came[kept], names[kept]
+    floor = default_floor(said)
 
     def panel(name: str, rows: Any, level: float) -> GroupPanel:
         risk, event = said[rows], came[rows]
-        weight, unit = (None if part is None else part[rows] for part in (checked, members))
-        sample = Sample.from_rows(event, weight, kind, unit)
+        sample = all_rows.take(rows, event)
         about = name, len(risk), int(event.sum()), sample.mean(event), sample.mean(risk)
         if min(event.sum(), (~event).sum()) < LEAST_EVENTS:
             return GroupPanel(*about, {})

@@ -14,7 +14,7 @@ import numpy as np
 
 from calib.metrics.bootstrap import Resamples
 from calib.metrics.confidence import Bools
-from calib.metrics.linearised import Sample
+from calib.metrics.estimate import Rows
 from calib.metrics.loess import Loess
 from calib.metrics.recalibration import fit_spline, weighted_quantile
 from calib.numerics import Floats, Ints, log_odds_of
@@ -105,7 +105,7 @@ class Smoother:
         there = rows > 0
         event = np.repeat([False, True], len(x))[there]
         log_odds = log_odds_of(x, self.floor)
-        sample = Sample.from_rows(event, rows[there], "frequency")
+        sample = Rows.with_outcome(event, rows[there], "frequency")
         rates = fit_spline(np.tile(log_odds, 2)[there], event, sample).at(log_odds)[0]
         if np.isfinite(rates).all():
             return rates
@@ -127,7 +127,7 @@ def narrow_cells(risk: Floats) -> Ints:
 
 
 def calibrated_distances(
-    risk: Floats, sample: Sample, cell: Ints, x: Floats, smoother: Smoother, random_state: int
+    risk: Floats, sample: Rows, cell: Ints, x: Floats, smoother: Smoother, random_state: int
 ) -> Floats:
     """Distances (m, 4) where outcomes are drawn from the risks, row by row and independently."""
     generator = np.random.default_rng(random_state)
@@ -146,7 +146,7 @@ def calibrated_distances(
 
 
 def resampled_distances(
-    event: Bools, sample: Sample, cell: Ints, x: Floats, smoother: Smoother, n_resamples: int, random_state: int
+    event: Bools, sample: Rows, cell: Ints, x: Floats, smoother: Smoother, n_resamples: int, random_state: int
 ) -> Floats:
     """Distances (n_resamples, 4) in resamples of rows or of whole clusters, with the curve fitted anew."""
     w, n_cells = sample.weights, len(x)

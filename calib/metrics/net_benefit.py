@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools, check_event
-from calib.metrics.proportions import shares_of_rows
+from calib.metrics.estimate import shares_of_rows
 from calib.numerics import Floats, Ints
 
 
@@ -76,7 +76,7 @@ def net_benefit(
 ) -> NetBenefit:
     """Net benefit at thresholds, ``TP/n - FP/n * t / (1 - t)`` (Vickers and Elkin 2006), with intervals.
 
-    Intervals are those of :class:`calib.metrics.proportions.Shares`, at each threshold by itself.
+    Intervals are those of :class:`calib.metrics.estimate.Shares`, at each threshold by itself.
 
     Parameters
     ----------
@@ -111,9 +111,9 @@ def net_benefit(
     odds, eye, zero = cuts / (1.0 - cuts), np.eye(len(cuts)), np.zeros((len(cuts), len(cuts)))
     none, one = np.zeros((len(cuts), 1)), np.ones((len(cuts), 1))
     critical = shares.critical(level)
-    model = Band(*shares.combine(np.hstack([eye, -eye * odds, zero, zero, none, none]), critical))
-    treat_all = Band(*shares.combine(np.hstack([zero, zero, zero, zero, one, -odds[:, None]]), critical))
-    avoided = Band(*shares.combine(np.hstack([zero, zero, -eye / odds, eye, none, none]), critical))
+    model = Band(*shares.combined(np.hstack([eye, -eye * odds, zero, zero, none, none]), critical))
+    treat_all = Band(*shares.combined(np.hstack([zero, zero, zero, zero, one, -odds[:, None]]), critical))
+    avoided = Band(*shares.combined(np.hstack([zero, zero, -eye / odds, eye, none, none]), critical))
     rate = shares.of_share(4 * len(cuts), level)
     return NetBenefit(cuts, model, treat_all, avoided, rate, len(said), int(came.sum()))
 
@@ -160,12 +160,12 @@ def net_benefit_difference(
     odds, eye, zero = cuts / (1.0 - cuts), np.eye(len(cuts)), np.zeros((len(cuts), len(cuts)))
     factors = np.hstack([eye, -eye, -eye * odds, eye * odds, zero])
     critical = shares.critical(level)
-    joint = shares.joint_critical(factors, level, random_state)
+    joint = shares.combine(factors).joint_critical(level, random_state)
     return NetBenefitDifference(
         cuts,
-        Band(*shares.combine(factors, critical)),
-        Band(*shares.combine(factors, joint)),
-        Band(*shares.combine(np.hstack([zero, zero, zero, zero, eye]), critical)),
+        Band(*shares.combined(factors, critical)),
+        Band(*shares.combined(factors, joint)),
+        Band(*shares.combined(np.hstack([zero, zero, zero, zero, eye]), critical)),
     )
 
 

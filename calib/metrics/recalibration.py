@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.metrics.confidence import Bools
-from calib.metrics.linearised import Sample
+from calib.metrics.estimate import Estimate, Rows
 from calib.numerics import Floats, Ints, sigmoid, softplus
 
 MAX_STEPS = 100
@@ -31,26 +31,30 @@ class LogisticFit:
 
     Attributes
     ----------
-    coef : (k,) maximum-likelihood coefficients; NaN where they do not exist, because outcomes are separated.
+    estimate : of the k coefficients of maximum likelihood, whose covariance is the sandwich with ``G / (G - 1)``; NaN
+        where they do not exist, because outcomes are separated.
     model_cov : (k, k) inverse Fisher information.
-    cov : (k, k) of the coefficients by linearisation, the sandwich with ``G / (G - 1)``.
     log_likelihood : at the maximum, weighted.
     """
 
-    coef: Floats
+    estimate: Estimate
     model_cov: Floats
-    cov: Floats
     log_likelihood: float
 
+    @property
+    def coef(self) -> Floats:
+        """(k,) coefficients."""
+        return np.asarray(self.estimate.value)
 
-def fit_logistic(design: Floats, event: Bools, sample: Sample, offset: Floats | None = None) -> LogisticFit:
+
+def fit_logistic(design: Floats, event: Bools, sample: Rows, offset: Floats | None = None) -> LogisticFit:
     """Maximum likelihood of ``logit P(event) = offset + design @ coef`` by Newton's method with step halving.
 
     Parameters
     ----------
     design : (n, k) columns, of full rank.
     event : (n,) outcomes.
-    sample : of these rows.
+    sample : how these rows count.
     offset : (n,) part with a coefficient of 1, or None.
     """
     n, k = design.shape
@@ -80,13 +84,14 @@ def fit_logistic(design: Floats, event: Bools, sample: Sample, offset: Floats | 
             risk = sigmoid(offset + x @ coef)
             information = (x * (w * risk * (1.0 - risk))[:, None]).T @ x
             model = np.linalg.inv(information)
-            cov = sample.covariance((x * (event - risk)[:, None]) @ model)
-            return LogisticFit(coef / size, model / np.outer(size, size), cov / np.outer(size, size), best)
+            found_at = sample.estimate(coef / size, (x * (event - risk)[:, None]) @ model / size)
+            return LogisticFit(found_at, model / np.outer(size, size), best)
     return _unknown(k)
 
 
 def _unknown(k: int) -> LogisticFit:
-    return LogisticFit(np.full(k, np.nan), np.full((k, k), np.nan), np.full((k, k), np.nan), float("nan"))
+    nothing = Estimate(np.full(k, np.nan), np.full((1, k), np.nan))
+    return LogisticFit(nothing, np.full((k, k), np.nan), float("nan"))
 
 
 def _log_likelihood(log_odds: Floats, event: Bools, weights: Floats) -> float:
@@ -111,14 +116,14 @@ class Recalibration:
     tests: tuple[tuple[float, int, float], ...]
 
 
-def recalibrate_logistic(log_odds: Floats, event: Bools, sample: Sample) -> Recalibration:
+def recalibrate_logistic(log_odds: Floats, event: Bools, sample: Rows) -> Recalibration:
     """Calibration in the large, and intercept and slope.
 
     Parameters
     ----------
     log_odds : (n,) finite log-odds of the risks.
     event : (n,) outcomes.
-    sample : of these rows.
+    sample : how these rows count.
     """
     from scipy.special import chdtrc
 
@@ -144,19 +149,17 @@ class Spline:
     knots : (k,) in log-odds; none where the curve is a straight line in log-odds, for want of different risks.
     fit : coefficients of 1, the log-odds and k - 2 spline terms.
     cov : (k, k) that the band is of: the inverse information of independent rows, the sandwich otherwise.
-    quantile : half the band's width in standard errors.
     """
 
     knots: Floats
     fit: LogisticFit
     cov: Floats
-    quantile: float
 
     def at(self, log_odds: Floats) -> tuple[Floats, Floats, Floats]:
         """Recalibrated risk and the ends of its 95 % interval at (m,) log-odds."""
         basis = spline_basis(log_odds, self.knots)
         eta = basis @ self.fit.coef
-        half = self.quantile * np.sqrt(np.maximum(np.einsum("mi,ij,mj->m", basis, self.cov, basis), 0.0))
+        half = self.fit.estimate.critical() * np.sqrt(np.maximum(np.einsum("mi,ij,mj->m", basis, self.cov, basis), 0.0))
         return sigmoid(eta), sigmoid(eta - half), sigmoid(eta + half)
 
 
@@ -176,7 +179,7 @@ def spline_basis(log_odds: Floats, knots: Floats) -> Floats:
     return np.column_stack(columns)
 
 
-def fit_spline(log_odds: Floats, event: Bools, sample: Sample, n_knots: int | None = None) -> Spline:
+def fit_spline(log_odds: Floats, event: Bools, sample: Rows, n_knots: int | None = None) -> Spline:
     """Restricted cubic spline with 5 knots, or 3 where there are fewer than 100 events or non-events, by weight.
 
     Where quantiles repeat, or lie so close together that no fit is found, three knots are tried and then none.
@@ -184,7 +187,7 @@ def fit_spline(log_odds: Floats, event: Bools, sample: Sample, n_knots: int | No
     Parameters
     ----------
     log_odds, event : (n,) finite log-odds of the risks and outcomes.
-    sample : of these rows.
+    sample : how these rows count.
     n_knots : 5 or 3, or None to choose.
     """
     few = min(sample.weights @ event, sample.weights @ ~event) < EVENTS_OF_5
@@ -198,7 +201,7 @@ def fit_spline(log_odds: Floats, event: Bools, sample: Sample, n_knots: int | No
         fit = _unknown(2) if flat else fit_logistic(spline_basis(log_odds, knots), event, sample)
         if np.isfinite(fit.coef).all():
             break
-    return Spline(knots, fit, fit.model_cov if sample.is_simple else fit.cov, sample.quantile())
+    return Spline(knots, fit, fit.model_cov if sample.is_simple else fit.estimate.covariance)
 
 
 def weighted_quantile(values: Floats, weights: Floats | Ints, shares: Floats) -> Floats:

@@ -13,9 +13,9 @@ import numpy as np
 from calib.formatting import number, percent, with_interval
 from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.metrics.confidence import Bools
-from calib.metrics.linearised import NORMAL_FROM, Sample
+from calib.metrics.estimate import LOG, LOGIT, NORMAL_FROM, Rows
 from calib.metrics.recalibration import Recalibration, recalibrate_logistic
-from calib.numerics import Floats, log_odds_of, sigmoid
+from calib.numerics import Floats, log_odds_of
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def row_log_loss(risk: Floats, event: Bools, floor: float) -> Floats:
 
 
 def closed_form(
-    risk: Floats, event: Bools, sample: Sample, floor: float, level: float = 0.95
+    risk: Floats, event: Bools, sample: Rows, floor: float, level: float = 0.95
 ) -> tuple[dict[str, Interval], Recalibration]:
     """Every measure that has a closed form by its key, and the recalibration behind two of them.
 
@@ -73,43 +73,43 @@ def closed_form(
     Parameters
     ----------
     risk, event : (n,) risks and outcomes.
-    sample : of these rows.
+    sample : how these rows count.
     floor : of the risks, where log-odds or logarithms are needed.
     level : coverage of each interval.
     """
     squares, losses = (risk - event) ** 2, row_log_loss(risk, event, floor)
-    brier, loss = sample.mean(squares), sample.mean(losses)
+    brier = sample.mean(squares)
     # Sums over clusters are skewed where events are few; on the logit scale intervals of the Brier score cover.
     on_logit = not sample.is_simple and 0.0 < brier < 1.0
-    scale = (log_odds_of, sigmoid, 1.0 / (brier * (1.0 - brier))) if on_logit else None
-    of_brier = sample.interval(brier, sample.error((squares - brier) / sample.total), level, scale)
+    of_brier = sample.mean_of(squares).interval(level, LOGIT if on_logit else None)
     again = recalibrate_logistic(log_odds_of(risk, floor), event, sample)
     large, joint = again.in_the_large, again.joint
-    variance = joint.model_cov if sample.is_simple else joint.cov
+    slope = joint.estimate[1]
+    error = float(np.sqrt(joint.model_cov[1, 1])) if sample.is_simple else slope.error
     found = {
         "auroc": auroc(risk, event, sample, level),
         "brier": Interval(brier, max(of_brier.low, 0.0), min(of_brier.high, 1.0)),
         "scaled_brier": scaled_brier(squares, event, sample, level),
-        "log_loss": sample.interval(loss, sample.error((losses - loss) / sample.total), level),
+        "log_loss": sample.mean_of(losses).interval(level),
         "oe": observed_to_expected(risk, event, sample, level),
-        "citl": sample.interval(float(large.coef[0]), float(np.sqrt(large.cov[0, 0])), level),
-        "slope": sample.interval(float(joint.coef[1]), float(np.sqrt(variance[1, 1])), level),
+        "citl": large.estimate[0].interval(level),
+        "slope": slope.with_error(error, level),
     }
     return found, again
 
 
-def scaled_brier(squares: Floats, event: Bools, sample: Sample, level: float = 0.95) -> Interval:
+def scaled_brier(squares: Floats, event: Bools, sample: Rows, level: float = 0.95) -> Interval:
     """``1 - Brier / (rate (1 - rate))`` with its interval (Steyerberg et al. 2010), for (n,) squared errors."""
     rate, total, brier = sample.mean(event), sample.total, sample.mean(squares)
     null = rate * (1.0 - rate)
     if null == 0.0:
         return UNKNOWN
     by_rate = (1.0 - 2.0 * rate) * (event - rate)  # what a row adds to the null score
-    error = sample.error((brier / null**2 * by_rate - (squares - brier) / null) / total)
-    return sample.interval(1.0 - brier / null, error, level)
+    per_row = (brier / null**2 * by_rate - (squares - brier) / null) / total
+    return sample.estimate(1.0 - brier / null, per_row).interval(level)
 
 
-def auroc(risk: Floats, event: Bools, sample: Sample, level: float = 0.95) -> Interval:
+def auroc(risk: Floats, event: Bools, sample: Rows, level: float = 0.95) -> Interval:
     """Area under the ROC curve, P(risk of an event > risk of a non-event) + P(equal) / 2, with its interval.
 
     Placement values are summed over each unit, with and without the event apart, and each sum's variance gets the
@@ -121,7 +121,7 @@ def auroc(risk: Floats, event: Bools, sample: Sample, level: float = 0.95) -> In
     Parameters
     ----------
     risk, event : (n,) risks and outcomes.
-    sample : of these rows.
+    sample : how these rows count.
 
     Returns
     -------
@@ -142,15 +142,12 @@ def auroc(risk: Floats, event: Bools, sample: Sample, level: float = 0.95) -> In
     if area in (0.0, 1.0):
         tail = ((1.0 - level) / 2.0) ** (1.0 / units.min())
         return Interval(area, tail, 1.0) if area else Interval(area, 0.0, 1.0 - tail)
-    apart = placement - area
-    cov = sample.covariance(np.column_stack([apart * event / events, apart * ~event / others]))
-    own = units / np.maximum(units - 1, 1) * (sample.n_units - 1) / sample.n_units
-    error = float(np.sqrt(max(own @ np.diag(cov) + 2.0 * cov[0, 1], 0.0)))
-    slope = 1.0 / (area * (1.0 - area))
-    return sample.interval(area, error, level, (log_odds_of, sigmoid, slope))
+    own = np.sqrt(units / np.maximum(units - 1, 1) * (sample.n_units - 1) / sample.n_units)
+    per_row = (placement - area) * np.where(event, own[0] / events, own[1] / others)
+    return sample.estimate(area, per_row).interval(level, LOGIT)
 
 
-def observed_to_expected(risk: Floats, event: Bools, sample: Sample, level: float = 0.95) -> Interval:
+def observed_to_expected(risk: Floats, event: Bools, sample: Rows, level: float = 0.95) -> Interval:
     """Events over expected events; the interval is that of a ratio of means on the log scale (survey's ``svyratio``).
 
     Without any event the upper end is that of a Poisson count, ``-log(tail) / expected`` (Garwood 1936).
@@ -162,11 +159,10 @@ def observed_to_expected(risk: Floats, event: Bools, sample: Sample, level: floa
     if ratio == 0.0:
         rows = sample.effective_rows(event)
         return Interval(0.0, 0.0, float(-np.log((1.0 - level) / 2.0) / (expected * rows)))
-    error = sample.error((event - ratio * risk) / (expected * sample.total))
-    return sample.interval(ratio, error, level, (np.log, np.exp, 1.0 / ratio))
+    return sample.estimate(ratio, (event - ratio * risk) / (expected * sample.total)).interval(level, LOG)
 
 
-def spiegelhalter(risk: Floats, event: Bools, sample: Sample) -> tuple[float, float]:
+def spiegelhalter(risk: Floats, event: Bools, sample: Rows) -> tuple[float, float]:
     """Spiegelhalter's z of a calibrated model's Brier score and its two-sided p (Spiegelhalter 1986, Stat. in Med. 5).
 
     ``sum (y - p)(1 - 2p) / sqrt(sum (1 - 2p)^2 p (1 - p))``. With clusters, whose rows are not independent, the
@@ -178,7 +174,9 @@ def spiegelhalter(risk: Floats, event: Bools, sample: Sample) -> tuple[float, fl
     w, lean = sample.weights, 1.0 - 2.0 * risk
     variance = risk * (1.0 - risk) * lean**2
     squared = w if sample.kind == "frequency" else w**2
-    error = sample.error((event - risk) * lean) if sample.clustered else float(np.sqrt(squared @ variance))
+    error = float(np.sqrt(squared @ variance))
+    if sample.clustered:
+        error = float(sample.estimate(0.0, (event - risk) * lean).error)
     if not error > 0:
         return float("nan"), float("nan")
     z = float(w @ ((event - risk) * lean)) / error
@@ -186,7 +184,7 @@ def spiegelhalter(risk: Floats, event: Bools, sample: Sample) -> tuple[float, fl
     return z, 2.0 * float(stdtr(max(sample.n_telling - 1, 1), -abs(z)) if few else ndtr(-abs(z)))
 
 
-def described(found: dict[str, Interval], rate: float, sample: Sample, floor: float) -> list[RiskMeasure]:
+def described(found: dict[str, Interval], rate: float, sample: Rows, floor: float) -> list[RiskMeasure]:
     """The measures of closed form in words."""
     area, ratio, citl, slope = (found[key] for key in ("auroc", "oe", "citl", "slope"))
     worse = ", below 0 worse" if found["scaled_brier"].value < 0 else ""

@@ -25,7 +25,7 @@ from calib.metrics.distances import (
     narrow_cells,
     resampled_distances,
 )
-from calib.metrics.linearised import NORMAL_FROM, Sample, check_sample
+from calib.metrics.estimate import NORMAL_FROM, Rows
 from calib.metrics.loess import Loess
 from calib.metrics.recalibration import Recalibration, Spline, fit_spline, recalibrate_logistic
 from calib.metrics.risk_measures import (
@@ -215,15 +215,10 @@ def risk_model(
     True
     """
     risk, event = check_event(probs, labels)
-    checked, members = check_sample(len(risk), weights, weight_kind, clusters)
-    if checked is not None and not checked.all():
-        kept = checked > 0
-        risk, event, checked = risk[kept], event[kept], checked[kept]
-        members = None if members is None else members[kept]
+    kept, sample = Rows.checked(event, weights, weight_kind, clusters)
+    risk, event = risk[kept], event[kept]
     if floor is not None and not 0.0 < floor < 0.5:
         raise CalibrationError(f"floor={floor!r} must lie between 0 and 0.5; 1e-6 for example.")
-    kind = None if checked is None else weight_kind
-    sample = Sample.from_rows(event, checked, kind, members)
     floor = default_floor(risk) if floor is None else float(floor)
     found, again = closed_form(risk, event, sample, floor)
     rate, mean_risk = sample.mean(event), sample.mean(risk)
@@ -239,7 +234,7 @@ def risk_model(
         n=len(risk),
         n_effective=effective,
         n_clusters=sample.n_units if sample.clustered else None,
-        weight_kind=kind,
+        weight_kind=sample.kind,
         event_rate=rate,
         mean_risk=mean_risk,
         events=rate * effective,
@@ -287,7 +282,7 @@ _CURVES = {
 def _distance_measures(
     risk: Floats,
     event: Bools,
-    sample: Sample,
+    sample: Rows,
     exact: Distances,
     smoother: Smoother,
     n_resamples: int,
@@ -322,7 +317,7 @@ def _distance_measures(
 
 
 def _curve(
-    risk: Floats, event: Bools, sample: Sample, spline: Spline, loess: Loess | None, outcome: Floats, floor: float
+    risk: Floats, event: Bools, sample: Rows, spline: Spline, loess: Loess | None, outcome: Floats, floor: float
 ) -> RiskCurve:
     low, high = float(risk.min()), float(risk.max())
     first, last = log_odds_of(np.array([low, high]), floor).tolist()
@@ -336,7 +331,7 @@ def _curve(
     return RiskCurve(grid, *fitted, beside, len(spline.knots), edges, with_event, without)
 
 
-def _clipping(risk: Floats, event: Bools, sample: Sample, floor: float) -> Clipping:
+def _clipping(risk: Floats, event: Bools, sample: Rows, floor: float) -> Clipping:
     zeros, ones = int((risk == 0.0).sum()), int((risk == 1.0).sum())
     moved = int(((risk < floor) | (risk > 1.0 - floor)).sum())
     if not moved:
@@ -357,7 +352,7 @@ def _clipping(risk: Floats, event: Bools, sample: Sample, floor: float) -> Clipp
     )  # fmt: skip
 
 
-def _notes(n: int, rate: float, mean_risk: float, sample: Sample, effective: float, asked: bool) -> tuple[str, ...]:
+def _notes(n: int, rate: float, mean_risk: float, sample: Rows, effective: float, asked: bool) -> tuple[str, ...]:
     notes = []
     for noun, share in (("events", mean_risk), ("non-events", 1.0 - mean_risk)):
         if share * effective < LEAST_EVENTS:

@@ -9,7 +9,7 @@ from calib.decisions import CostMatrix, Costs, decide_classes, shift_prior
 from calib.decisions.outcomes import change, outcome_of
 from calib.decisions.shifted_decision import classes_at_rates, cut_at_rate, decision_at_rate
 from calib.errors import CalibrationError
-from calib.metrics.proportions import shares_at_rates, shares_of_rows
+from calib.metrics.estimate import shares_of_rows
 from calib.numerics import sigmoid
 
 COSTS = Costs(false_alarm=1, miss=6)
@@ -90,7 +90,7 @@ def test_shares_at_the_rows_own_rates_are_those_of_the_rows(rng):
     own = np.bincount(kind[cell], minlength=3) / 400
     units = rng.integers(40, size=400)
     for clusters in (None, units):
-        ours, plain = shares_at_rates(cell, table, kind, own, clusters=clusters), shares_of_rows(cell, table)
+        ours, plain = shares_of_rows(cell, table, None, clusters, kind, own), shares_of_rows(cell, table)
         np.testing.assert_allclose(ours.value, plain.value)
         assert np.all(np.diagonal(ours.covariance) > 0)
     naive = np.zeros(6)
@@ -98,12 +98,13 @@ def test_shares_at_the_rows_own_rates_are_those_of_the_rows(rng):
         of_class = kind[cell] == kind[k]
         p = (cell[of_class] == k).mean()
         naive[k] = own[kind[k]] ** 2 * p * (1 - p) / of_class.sum()
-    np.testing.assert_allclose(np.diagonal(shares_at_rates(cell, table, kind, own).covariance), naive)
+    np.testing.assert_allclose(np.diagonal(shares_of_rows(cell, table, None, None, kind, own).covariance), naive)
 
 
 def test_a_share_of_no_row_reaches_as_far_as_its_class_tells():
     cell = np.repeat([0, 2, 3], [900, 40, 60])  # of 100 rows of the second class 60 have the property, of 900 none
-    shares = shares_at_rates(cell, np.array([[0, 1, 0, 0], [0, 0, 0, 1]]).T, np.array([0, 0, 1, 1]), [0.98, 0.02])
+    table = np.array([[0, 1, 0, 0], [0, 0, 0, 1]]).T
+    shares = shares_of_rows(cell, table, classes=np.array([0, 0, 1, 1]), rates=[0.98, 0.02])
     none, some = (shares.of_share(k) for k in range(2))
     square = 1.959964**2
     assert none.value == 0 and none.high == pytest.approx(square / (900 / 0.98 + square), rel=1e-5)
@@ -143,7 +144,7 @@ def test_a_class_without_rows_is_named():
 def test_weighted_rows_at_a_rate_are_weighted_within_their_class(rng):
     cell, weights = rng.integers(4, size=300), rng.uniform(0.2, 3.0, 300)
     kind, rates = np.array([0, 0, 1, 1]), np.array([0.9, 0.1])
-    found = shares_at_rates(cell, np.eye(4), kind, rates, weights)
+    found = shares_of_rows(cell, np.eye(4), weights, None, kind, rates)
     for k in range(4):
         of_class = kind[cell] == kind[k]
         hit, w = (cell == k)[of_class], weights[of_class]
@@ -151,7 +152,7 @@ def test_weighted_rows_at_a_rate_are_weighted_within_their_class(rng):
         assert found.value[k] == pytest.approx(rates[kind[k]] * share)
         variance = rates[kind[k]] ** 2 * np.sum(w**2 * (hit - share) ** 2) / w.sum() ** 2
         assert found.covariance[k, k] == pytest.approx(variance)
-    same = shares_at_rates(cell, np.eye(4), kind, rates, 7.0 * weights)
+    same = shares_of_rows(cell, np.eye(4), 7.0 * weights, None, kind, rates)
     np.testing.assert_allclose(same.covariance, found.covariance)
     np.testing.assert_allclose(same.n_effective, found.n_effective)
 

@@ -8,7 +8,7 @@ import pytest
 from calib.diagnostics.group_panels import MEASURES, group_panels, recalibrated_by_group
 from calib.errors import CalibrationError
 from calib.metrics import risk_model
-from calib.metrics.linearised import Sample
+from calib.metrics.estimate import Rows
 from calib.metrics.risk_measures import closed_form
 from calib.numerics import sigmoid
 
@@ -29,7 +29,7 @@ def test_each_group_has_the_panel_of_its_rows(rng):
             part = None if clusters is None else clusters[rows]
             panel = risk_model(p[rows], y[rows], clusters=part, n_resamples=0, floor=1e-6)
             assert (one.rows, one.events) == (rows.sum(), y[rows].sum())
-            strict = closed_form(p[rows], y[rows], Sample.from_rows(y[rows], clusters=part), 1e-6, 1 - 0.05 / 3)[0]
+            strict = closed_form(p[rows], y[rows], Rows.with_outcome(y[rows], clusters=part), 1e-6, 1 - 0.05 / 3)[0]
             for key in MEASURES:
                 assert one.measures[key] == pytest.approx(strict[key])
                 assert one.measures[key].value == pytest.approx(panel[key].value)

@@ -7,7 +7,7 @@ import pytest
 
 from calib.metrics import risk_model
 from calib.metrics.distances import Smoother, distances
-from calib.metrics.linearised import Sample
+from calib.metrics.estimate import Rows
 from calib.metrics.loess import Loess
 from calib.metrics.recalibration import fit_spline
 from calib.numerics import log_odds_of, sigmoid
@@ -43,7 +43,7 @@ def test_loess_that_leaves_0_to_1_gives_way_to_the_spline_and_the_panel_says_so(
     assert curve.min() < 0 or curve.max() > 1
     panel = risk_model(risk, event, n_resamples=0)
     log_odds = log_odds_of(risk, panel.clipping.floor)
-    spline = fit_spline(log_odds, event, Sample.from_rows(event)).at(np.sort(log_odds))[0]
+    spline = fit_spline(log_odds, event, Rows.with_outcome(event)).at(np.sort(log_odds))[0]
     np.testing.assert_allclose([panel[key].value for key in FAMILY], distances(x, spline, np.ones(2000)), atol=1e-9)
     assert "spline" in panel["ici"].convention and panel.curve.loess is None
 

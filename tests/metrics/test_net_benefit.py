@@ -9,7 +9,7 @@ import pytest
 from calib.errors import CalibrationError
 from calib.metrics import net_benefit, net_benefit_difference, wilson_interval
 from calib.metrics.confidence import check_event
-from calib.metrics.proportions import shares_of_rows
+from calib.metrics.estimate import shares_of_rows
 from calib.numerics import sigmoid
 
 THRESHOLDS = np.array([0.05, 0.1, 0.2, 0.3, 0.5])
@@ -112,8 +112,8 @@ def test_a_difference_is_paired_and_its_band_holds_all_thresholds(rows):
 def test_the_quantile_of_the_largest_deviation_is_that_of_independent_ones():
     # 20 shares of different rows: 1 - 0.05 = Phi(c)^20 on both sides gives c = 3.02 (Sidak); correlation is -1/20.
     shares = shares_of_rows(np.arange(2000) % 20, np.eye(20))
-    assert shares.joint_critical(np.eye(20)) == pytest.approx(3.02, abs=0.05)
-    assert shares.joint_critical(np.eye(20)[:1]) == pytest.approx(1.96, abs=0.05)
+    assert shares.joint_critical() == pytest.approx(3.02, abs=0.05)
+    assert shares.combine(np.eye(20)[:1]).joint_critical() == pytest.approx(1.96, abs=0.05)
 
 
 @pytest.mark.parametrize(

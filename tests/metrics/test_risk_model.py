@@ -7,7 +7,7 @@ import pytest
 
 from calib.errors import CalibrationError
 from calib.metrics import risk_model
-from calib.metrics.linearised import Sample
+from calib.metrics.estimate import Rows
 from calib.metrics.loess import Loess
 from calib.metrics.risk_measures import auroc, closed_form
 from calib.metrics.risk_model import default_floor
@@ -126,12 +126,12 @@ def test_the_auroc_is_the_share_of_pairs_ranked_right():
     of_pair = np.outer(weights[event], weights[~event])
     above = np.subtract.outer(risk[event], risk[~event])
     naive = np.sum(of_pair * ((above > 0) + 0.5 * (above == 0))) / of_pair.sum()
-    found = auroc(risk, event, Sample.from_rows(event, weights, "exposure"))
+    found = auroc(risk, event, Rows.with_outcome(event, weights, "exposure"))
     assert found.value == pytest.approx(naive, abs=1e-12)
 
 
 def test_a_perfect_ranking_leaves_room_below():
-    found = auroc(np.array([0.1, 0.2, 0.3, 0.8, 0.9]), np.arange(5) > 2, Sample.from_rows(np.arange(5) > 2))
+    found = auroc(np.array([0.1, 0.2, 0.3, 0.8, 0.9]), np.arange(5) > 2, Rows.with_outcome(np.arange(5) > 2))
     assert (found.value, found.high) == (1.0, 1.0)
     assert found.low == pytest.approx(0.025**0.5)  # two independent pairs
 
@@ -143,13 +143,13 @@ def test_linearised_errors_are_those_of_a_cluster_bootstrap():
     log_odds = rng.normal(-1, 1, 2000)
     risk, event = sigmoid(log_odds), rng.random(2000) < sigmoid(log_odds + shift[cluster])
     weights = rng.exponential(size=2000)
-    sample = Sample.from_rows(event, weights, "exposure", cluster)
+    sample = Rows.with_outcome(event, weights, "exposure", cluster)
     found, _ = closed_form(risk, event, sample, 1e-6)
     rows = [np.flatnonzero(cluster == c) for c in range(80)]
     draws = []
     for _ in range(200):
         drawn = np.concatenate([rows[c] for c in rng.integers(0, 80, 80)])
-        resample = Sample.from_rows(event[drawn], weights[drawn], "exposure")
+        resample = Rows.with_outcome(event[drawn], weights[drawn], "exposure")
         again, _ = closed_form(risk[drawn], event[drawn], resample, 1e-6)
         draws.append([again[key].value for key in found])
     width = np.array([found[key].high - found[key].low for key in found]) / (2 * 1.96)

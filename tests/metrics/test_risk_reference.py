@@ -14,7 +14,7 @@ import pytest
 
 from calib.metrics import risk_model
 from calib.metrics.distances import distances
-from calib.metrics.linearised import Sample
+from calib.metrics.estimate import Rows
 from calib.metrics.loess import Loess
 from calib.metrics.recalibration import fit_spline, recalibrate_logistic
 from calib.metrics.risk_measures import row_log_loss
@@ -101,7 +101,7 @@ def test_logistic_recalibration(case):
     assert np.sqrt(large.model_cov[0, 0]) == pytest.approx(numbers["citl"]["se"], abs=1e-8)
     assert joint.coef[0] == pytest.approx(numbers["intercept"]["estimate"], abs=1e-8)
     assert joint.model_cov[0, 1] == pytest.approx(numbers["cov_intercept_slope"], abs=1e-8)
-    np.testing.assert_allclose(np.sqrt(np.diag(joint.cov)), robust["intercept_slope_se"], atol=1e-8)
+    np.testing.assert_allclose(np.sqrt(np.diag(joint.estimate.covariance)), robust["intercept_slope_se"], atol=1e-8)
     for (chi, df, p), test in zip(panel.recalibration.tests, numbers["lr_tests"].values(), strict=True):
         assert (chi, df) == pytest.approx((test["chisq"], test["df"]), abs=1e-8)
         assert p == pytest.approx(test["p"], rel=1e-8)
@@ -130,7 +130,7 @@ def test_splines(case, n_knots):
     if f"rcs{n_knots}" not in block:
         pytest.skip("no spline was fitted")
     numbers = block[f"rcs{n_knots}"]
-    spline = fit_spline(np.log(risk / (1 - risk)), event, Sample.from_rows(event), n_knots)
+    spline = fit_spline(np.log(risk / (1 - risk)), event, Rows.with_outcome(event), n_knots)
     np.testing.assert_allclose(spline.knots, numbers["knots"], atol=1e-6)
     np.testing.assert_allclose(spline.fit.coef, numbers["coef"], atol=1e-6)
     at = np.array([float(p) for p, value in numbers["curve"].items() if value is not None])
@@ -197,7 +197,7 @@ def test_other_floors(tables, reference, name, floor):
         pytest.skip("this floor was not computed")
     risk, event = pair(tables, name)
     numbers = block[floor]
-    again = recalibrate_logistic(log_odds_of(risk, float(floor)), event, Sample.from_rows(event))
+    again = recalibrate_logistic(log_odds_of(risk, float(floor)), event, Rows.with_outcome(event))
     assert row_log_loss(risk, event, float(floor)).mean() == pytest.approx(numbers["log_loss"], abs=1e-10)
     # The numbers are those of risks just below 1 in another arithmetic: 1 - 1e-12 has four digits fewer.
     tolerance = 1e-4 if floor == "1e-12" else 1e-7

@@ -1,0 +1,422 @@
+"""Estimates with their intervals: a value, and what each independent unit adds to it.
+
+What one row adds to a statistic, to first order, is its influence. The sum of squared influences over independent
+units, rows or clusters, is the variance of any smooth statistic: the sandwich estimator of a regression, DeLong's
+variance of the AUROC and the variance of a ratio are the same sum (Binder 1983; Shao and Tu 1995, chapter 2). Weights
+scale an influence, clusters add it up, and the influence of a difference is the difference of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.errors import CalibrationError
+from calib.metrics.bootstrap import UNKNOWN, Interval, drawn_units, effective_count
+from calib.metrics.confidence import Bools, check_weights, effective_sample_size
+from calib.numerics import Floats, Ints, log_odds_of, sigmoid
+
+if TYPE_CHECKING:
+    from calib.data.options import WeightKind
+
+NORMAL_FROM = 40
+"""So many independent units or more are judged by the normal distribution, fewer by Student's t."""
+JOINT_DRAWS = 10_000
+"""Normal draws from which the quantile of the largest of several deviations is taken."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A scale on which an interval is symmetric: the way to it, the way back, and its slope at a value."""
+
+    to: Callable[[Any], Any]
+    back: Callable[[Any], Any]
+    slope: Callable[[float], float]
+
+
+LOG = Scale(np.log, np.exp, lambda value: 1.0 / value)
+LOGIT = Scale(log_odds_of, sigmoid, lambda value: 1.0 / (value * (1.0 - value)))
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A statistic of rows, or k statistics of the same rows.
+
+    Attributes
+    ----------
+    value : a number, or (k,).
+    influence : (units,), or (units, k), what each independent unit adds; the sum of squares is the variance.
+    degrees : of freedom of Student's t by which intervals are made; infinite for the normal distribution.
+    """
+
+    value: Any
+    influence: Floats
+    degrees: float = np.inf
+
+    @property
+    def covariance(self) -> Floats:
+        """(k, k) of k statistics."""
+        return self.influence.T @ self.influence
+
+    @property
+    def error(self) -> Any:
+        """Standard error, or (k,) of them."""
+        return np.sqrt((self.influence**2).sum(axis=0))
+
+    def __getitem__(self, place: int) -> Estimate:
+        return Estimate(float(self.value[place]), self.influence[:, place], self.degrees)
+
+    def __sub__(self, other: Estimate) -> Estimate:
+        """The difference, paired by unit, to another estimate of the same rows."""
+        return Estimate(self.value - other.value, self.influence - other.influence, min(self.degrees, other.degrees))
+
+    def combine(self, factors: Any) -> Estimate:
+        """Linear combinations ``factors @ value`` of k statistics, for (m, k) or (k,) factors."""
+        by = np.asarray(factors, dtype=float)
+        return Estimate(by @ self.value, self.influence @ by.T, self.degrees)
+
+    def critical(self, level: float = 0.95) -> float:
+        """Half the width of a central interval, in standard errors."""
+        from scipy.special import ndtri, stdtrit
+
+        upper = 0.5 + level / 2.0
+        return float(ndtri(upper) if np.isinf(self.degrees) else stdtrit(self.degrees, upper))
+
+    def joint_critical(self, level: float = 0.95, random_state: int = 0) -> float:
+        """The same for intervals of k statistics that hold all of them together.
+
+        It is a quantile of the largest of k normal deviations that vary together as the statistics do, which are as
+        many sums of the influences times normal draws (the multiplier bootstrap); with few units they are divided by a
+        chi draw for Student's t. Statistics that do not vary are left out.
+        """
+        spread = self.error
+        varies = spread > 1e-12 * max(float(spread.max(initial=0.0)), 1e-300)
+        if not varies.any():
+            return self.critical(level)
+        standard = self.influence[:, varies] / spread[varies]
+        values, vectors = np.linalg.eigh(standard.T @ standard)
+        kept = values > 1e-10 * values[-1]
+        root = vectors[:, kept] * np.sqrt(values[kept])
+        generator = np.random.default_rng(random_state)
+        largest = np.abs(generator.normal(size=(JOINT_DRAWS, root.shape[1])) @ root.T).max(axis=1)
+        if np.isfinite(self.degrees):
+            largest /= np.sqrt(generator.chisquare(self.degrees, JOINT_DRAWS) / self.degrees)
+        return max(float(np.quantile(largest, level)), self.critical(level))
+
+    def interval(self, level: float = 0.95, scale: Scale | None = None, critical: float | None = None) -> Interval:
+        """Interval of one statistic.
+
+        Parameters
+        ----------
+        scale : on which it is symmetric; None for the statistic's own.
+        critical : half its width in standard errors, in place of that of ``level``.
+        """
+        return self.with_error(float(self.error), level, scale, critical)
+
+    def with_error(
+        self, error: float, level: float = 0.95, scale: Scale | None = None, critical: float | None = None
+    ) -> Interval:
+        """:meth:`interval` with another standard error, as that of a fitted model."""
+        value = float(self.value)
+        if not (np.isfinite(value) and np.isfinite(error)):
+            return UNKNOWN
+        half = (self.critical(level) if critical is None else critical) * error
+        if scale is None:
+            return Interval(value, value - half, value + half)
+        low, high = scale.back(scale.to(value) + half * scale.slope(value) * np.array([-1.0, 1.0]))
+        return Interval(value, float(low), float(high))
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Which rows count how much, and which of them belong together.
+
+    Attributes
+    ----------
+    weights : (n,) positive; frequencies as they are, other weights with a mean of 1, ones without weights.
+    kind : what the weights mean, or None without weights.
+    unit : (n,) number of each row's independent unit.
+    n_units : how many there are.
+    clustered : whether units are clusters.
+    n_telling : units that tell of the rarer outcome; below 40 intervals are of Student's t.
+    """
+
+    weights: Floats
+    kind: WeightKind | None
+    unit: Ints
+    n_units: int
+    clustered: bool
+    n_telling: int
+
+    @classmethod
+    def with_outcome(
+        cls, event: Bools, weights: Any = None, kind: WeightKind | None = None, clusters: Any = None
+    ) -> Rows:
+        """Rows with (n,) outcomes, whose weights, if any, are above 0."""
+        n = len(event)
+        weights = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+        if kind is not None and kind != "frequency":
+            weights = weights / weights.mean()
+        unit, n_units, clustered = drawn_units(n, clusters)
+        if kind == "frequency" and not clustered:
+            n_units = round(weights.sum())
+        of_outcomes = [len(np.unique(unit[part])) for part in (event, ~event) if part.any()]
+        return cls(weights, kind, unit, n_units, clustered, min(of_outcomes) if clustered else n_units)
+
+    @classmethod
+    def of(cls, n: int, clusters: Any = None) -> Rows:
+        """n rows of equal weight, for statistics that are of no outcome."""
+        return cls.with_outcome(np.ones(n, dtype=bool), clusters=clusters)
+
+    @classmethod
+    def checked(cls, event: Bools, weights: Any, kind: WeightKind | None, clusters: Any) -> tuple[Bools, Rows]:
+        """Which of (n,) rows have a weight above 0, and these.
+
+        Raises
+        ------
+        CalibrationError
+            Unless weights come with what they mean, and clusters are n.
+        """
+        from calib.data.options import WEIGHT_KINDS
+
+        n = len(event)
+        counted = check_weights(weights, n)
+        if counted is not None and kind not in WEIGHT_KINDS:
+            raise CalibrationError(
+                f"Weights need weight_kind, one of {', '.join(WEIGHT_KINDS)}; got {kind!r}. What they mean decides how "
+                "they enter an interval."
+            )
+        members = None if clusters is None else check_clusters(clusters, n)
+        kept = np.full(n, True) if counted is None else counted > 0
+        counted, members = (None if part is None else part[kept] for part in (counted, members))
+        return kept, cls.with_outcome(event[kept], counted, None if counted is None else kind, members)
+
+    def take(self, part: Any, event: Bools) -> Rows:
+        """Some of the rows, with (m,) outcomes; ``part`` is an index or a slice."""
+        weights = None if self.kind is None else self.weights[part]
+        return Rows.with_outcome(event, weights, self.kind, self.unit[part] if self.clustered else None)
+
+    @property
+    def total(self) -> float:
+        """Sum of the weights: the number of rows, of frequencies that of the rows they stand for."""
+        return float(self.weights.sum())
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether they are that many independent rows of equal weight, written once or by frequency."""
+        return not self.clustered and self.kind in (None, "frequency")
+
+    @property
+    def degrees(self) -> float:
+        """Of freedom of the intervals."""
+        return np.inf if self.n_telling >= NORMAL_FROM else max(self.n_telling - 1, 1)
+
+    def mean(self, values: npt.NDArray[Any]) -> float:
+        """Weighted mean of (n,) values."""
+        return float(self.weights @ values) / self.total
+
+    def mean_of(self, values: npt.NDArray[Any]) -> Estimate:
+        """The same as an estimate."""
+        mean = self.mean(values)
+        return self.estimate(mean, (values - mean) / self.total)
+
+    def estimate(self, value: Any, per_row: Floats) -> Estimate:
+        """A statistic from what each row adds to it per unit of weight, (n,) or (n, k) with a weighted mean of 0.
+
+        The variance is ``G / (G - 1) sum_g u_g^2`` over G units, with ``u_g = sum_{i in g} w_i u_i``; a row that stands
+        for several is as many units.
+        """
+        if self.n_units < 2:
+            return Estimate(value, np.full((1, *per_row.shape[1:]), np.nan), self.degrees)
+        weights = np.sqrt(self.weights) if self.kind == "frequency" and not self.clustered else self.weights
+        influence = (weights * per_row.T).T
+        if self.clustered:
+            influence = sums_over(self.unit, self.n_units, influence)
+        return Estimate(value, influence * np.sqrt(self.n_units / (self.n_units - 1)), self.degrees)
+
+    def effective_rows(self, outcome: Bools) -> float:
+        """Independent rows of equal weight that would tell as much of the event rate (Kish 1965, 8.2 and 11.7)."""
+        if self.is_simple:
+            return self.total
+        most = self.total if self.kind in (None, "frequency") else effective_sample_size(self.weights)
+        if not self.clustered:
+            return most
+        weights = self.weights * (most / self.total)
+        return effective_count(*(np.bincount(self.unit, each, self.n_units) for each in (weights * outcome, weights)))
+
+    def units_with(self, chosen: Bools) -> int:
+        """How many units have any of the chosen rows, a boolean for each; rows that stand for several as many."""
+        if self.clustered:
+            return len(np.unique(self.unit[chosen]))
+        return round(float(self.weights[chosen].sum())) if self.kind == "frequency" else int(chosen.sum())
+
+
+def sums_over(unit: Ints, n_units: int, values: Floats) -> Floats:
+    """Sums of (n,) or (n, k) values over units, (n_units,) or (n_units, k)."""
+    if values.ndim == 1:
+        return np.asarray(np.bincount(unit, values, n_units), dtype=float)
+    return np.stack([np.bincount(unit, column, n_units) for column in values.T], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Shares(Estimate):
+    """Shares of rows, whose combinations, such as net benefit and cost, hold with few events.
+
+    A combination ``sum_k c_k s_k`` has the interval of Zou, Huang and Zhang (2009): the shares' own Wilson intervals
+    put together, here with the shares' correlations (Zou 2007). It holds where an estimate plus or minus two standard
+    errors is too short, and where a share is 0.
+
+    Attributes
+    ----------
+    n_effective : independent rows of equal weight that would tell as much of a share that is 0 or 1; of all or (k,).
+    most : of any other share: rows that tell as much are never more than these. Infinite for means of other values.
+    """
+
+    n_effective: Any = np.nan
+    most: float = np.inf
+
+    def with_rows_of(self, changed: slice | list[int]) -> Shares:
+        """Let kinds of rows that none is tell as much as the rows do that some of the shares are of.
+
+        In clusters alone, each would count once: of 60 clusters none would then rule out a change in 6 % of rows.
+
+        Parameters
+        ----------
+        changed : shares of rows that change in any way; the one that tells least counts.
+        """
+        share, variance = self.value[changed], self.error[changed] ** 2
+        known = variance > 0
+        rows = share[known] * (1.0 - share[known]) / variance[known]
+        least = float(rows.min()) if len(rows) else self.n_effective
+        return replace(self, n_effective=np.clip(least, self.n_effective, np.maximum(self.most, self.n_effective)))
+
+    def of_share(self, k: int, level: float = 0.95) -> Interval:
+        """One share with its Wilson interval."""
+        return self.of_combination(np.eye(len(self.value))[k], level)
+
+    def of_combination(self, factors: Any, level: float = 0.95) -> Interval:
+        """One combination of the shares, from (k,) factors."""
+        return Interval(*(float(part) for part in self.combined(factors, self.critical(level))))
+
+    def combined(self, factors: Any, critical: float) -> tuple[Floats, Floats, Floats]:
+        """Value, low and high ends of combinations, each of shape (...), from factors of shape (..., k)."""
+        by = np.asarray(factors, dtype=float)
+        below, above = self._reach(critical)
+        spread = self.error
+        standard = self.influence / np.where(spread > 0, spread, 1.0)
+        joint = standard.T @ standard
+        np.fill_diagonal(joint, 1.0)
+        value = by @ self.value
+        down, up = np.where(by > 0, below, above) * by, np.where(by > 0, above, below) * by
+        low, high = (np.sqrt(np.maximum(np.einsum("...k,kl,...l->...", d, joint, d), 0.0)) for d in (down, up))
+        return value, value - low, value + high
+
+    def _reach(self, critical: float) -> tuple[Floats, Floats]:
+        """How far each share's Wilson interval reaches below and above it, with its own effective number of rows."""
+        share, variance = self.value, self.error**2
+        coin = share * (1.0 - share)
+        known = (variance > 0) & (coin > 1e-12)
+        rows = np.where(known, np.clip(coin / np.where(known, variance, 1.0), 1.0, self.most), self.n_effective)
+        square = critical**2
+        centre = (share + square / (2.0 * rows)) / (1.0 + square / rows)
+        half = critical * np.sqrt(np.maximum(coin, 0.0) / rows + square / (4.0 * rows**2)) / (1.0 + square / rows)
+        return np.clip(share - (centre - half), 0.0, share), np.clip(centre + half - share, 0.0, 1.0 - share)
+
+
+def shares_of_rows(
+    cell: Ints, patterns: npt.NDArray[Any], weights: Any = None, clusters: Any = None,
+    classes: Ints | None = None, rates: Any = None,
+) -> Shares:  # fmt: skip
+    """Weighted shares of rows with each of k properties.
+
+    Weights are sampling or exposure weights: the share is a ratio of two sums, and its variance the linearised one,
+    ``sum_i w_i^2 (x_i - s)^2 / (sum_i w_i)^2``; with G clusters the sums run over clusters and have the factor
+    ``G / (G - 1)`` (Cochran 1977, sections 6.3 and 9A). Rows with a frequency weight must be repeated instead. Rows of
+    one kind count as one unit, whose influence is multiplied by the root of their number.
+
+    With rates, the shares are those that the rows would have at other rates of the classes, each of which looks as it
+    does here: ``sum_k rate_k s_k`` with the share ``s_k`` among the rows of class k, post-stratification with known
+    rates (Cochran 1977, sections 5.3 and 5A.9, given the counts). Of a share that is 0 or 1, the class that tells least
+    of it decides: ``n_k / rate_k`` rows.
+
+    Parameters
+    ----------
+    cell : (n,) each row's kind, in [0, m).
+    patterns : (m, k) whether rows of each kind have each property; or other numbers from 0 to 1, whose means are meant.
+    weights : (n,) numbers from 0 upwards; None counts all alike.
+    clusters : (n,) what rows that belong together share, or None; a single cluster counts as none.
+    classes : (m,) class of each kind of rows, in [0, K), where there are rates.
+    rates : (K,) rates of the classes, which sum to 1.
+
+    Raises
+    ------
+    CalibrationError
+        If a class with a rate above 0 has no row.
+
+    Examples
+    --------
+    >>> cell = np.array([0, 0, 0, 1, 2, 3])  # of three rows without the event one is acted on; of two with it one
+    >>> acted, event = np.array([[0], [1], [0], [1]]), np.array([0, 0, 1, 1])
+    >>> round(float(shares_of_rows(cell, acted, classes=event, rates=[0.9, 0.1]).value[0]), 6)  # 0.9 / 4 + 0.1 / 2
+    0.275
+    """
+    n, m, table = len(cell), len(patterns), patterns.astype(float)
+    weight = check_weights(weights, n)
+    unit, n_units, clustered = drawn_units(n, None if clusters is None else check_clusters(clusters, n))
+    share = np.ones(1) if rates is None else np.asarray(rates, dtype=float)
+    kind = np.zeros(m, dtype=np.int64) if classes is None else classes
+    sums = np.bincount(cell, weight, m).astype(float)
+    total = np.bincount(kind, sums, len(share))
+    if (absent := np.flatnonzero((total == 0) & (share > 0))).size:
+        raise CalibrationError(
+            f"No row has class {int(absent[0])}, whose rate is {share[absent[0]]:g}, so that nothing is known of it; "
+            "give rows of that class, or a rate of 0."
+        )
+    of_class = np.where(total > 0, total, 1.0)
+    means = np.zeros((len(share), table.shape[1]))
+    np.add.at(means, kind, (sums / of_class[kind])[:, None] * table)
+    per_row = (share / of_class)[kind][:, None] * (table - means[kind])
+    if clustered:
+        in_clusters = np.bincount(unit * m + cell, weight, n_units * m).reshape(n_units, m)
+        influence = in_clusters @ per_row * np.sqrt(n_units / (n_units - 1))
+    else:
+        squares = sums if weight is None else np.bincount(cell, weight**2, m)
+        influence = np.sqrt(squares)[:, None] * per_row
+    rows = _rows_of_classes(kind[cell], len(share), weight, unit if clustered else None)
+    tells = np.where(share > 0, rows / np.where(share > 0, share, 1.0), np.inf)
+    high, low = np.full(means.shape, -np.inf), np.full(means.shape, np.inf)
+    np.maximum.at(high, kind, table)
+    np.minimum.at(low, kind, table)
+    least = np.where(high > low, tells[:, None], np.inf).min(axis=0)
+    least = np.where(np.isfinite(least), least, tells.min())
+    most = float(n) if rates is None and np.isin(table, (0.0, 1.0)).all() else np.inf
+    return Shares(share @ means, influence, n_units - 1.0 if clustered else np.inf, least, most)
+
+
+def _rows_of_classes(label: Ints, k: int, weight: Floats | None, unit: Ints | None) -> Floats:
+    """Independent rows of equal weight, or clusters, that each of k classes has."""
+    if unit is not None:
+        pairs = np.unique(np.column_stack([label, unit]), axis=0)[:, 0]
+        return np.bincount(pairs, minlength=k).astype(float)
+    if weight is None:
+        return np.bincount(label, minlength=k).astype(float)
+    sums, squares = (np.bincount(label, weights=w, minlength=k) for w in (weight, weight**2))
+    return np.where(squares > 0, sums**2 / np.where(squares > 0, squares, 1.0), 0.0)
+
+
+def check_clusters(clusters: Any, n: int) -> npt.NDArray[Any]:
+    """Clusters as an (n,) array.
+
+    Raises
+    ------
+    CalibrationError
+        If there is not one for each row.
+    """
+    array = np.asarray(clusters)
+    if array.shape != (n,):
+        raise CalibrationError(f"Clusters must be ({n},) values, one for each row; got shape {array.shape}.")
+    return array

@@ -1,0 +1,120 @@
+"""Estimates against closed forms, the rows written out, and a bootstrap of rows or clusters."""
+
+import numpy as np
+import pytest
+
+from calib.errors import CalibrationError
+from calib.metrics.estimate import LOG, LOGIT, Estimate, Rows, Shares, shares_of_rows
+from calib.metrics.risk_measures import auroc
+from calib.numerics import sigmoid
+
+
+def everything(n):
+    return np.ones(n, dtype=bool)
+
+
+def test_a_mean_has_the_standard_error_of_the_textbook_and_students_t_for_few_rows(rng):
+    from scipy.stats import ttest_1samp
+
+    values = rng.normal(2, 3, 17)
+    found = Rows.of(17).mean_of(values).interval()
+    assert found[1:] == pytest.approx(tuple(ttest_1samp(values, 0).confidence_interval(0.95)))
+
+
+def test_a_difference_is_the_paired_one(rng):
+    one, other = rng.normal(size=(2, 300))
+    rows = Rows.of(300)
+    paired, direct = rows.mean_of(one) - rows.mean_of(other), rows.mean_of(one - other)
+    assert paired.value == pytest.approx(direct.value)
+    assert paired.error == pytest.approx(direct.error)
+
+
+def test_frequencies_are_rows_written_out(rng):
+    values, often = rng.normal(size=40), rng.integers(1, 6, 40)
+    counted = Rows.with_outcome(everything(40), often, "frequency").mean_of(values)
+    written = Rows.of(int(often.sum())).mean_of(np.repeat(values, often))
+    assert counted.interval() == pytest.approx(written.interval())
+
+
+def test_clusters_of_one_row_are_rows(rng):
+    values = rng.normal(size=60)
+    alone, plain = Rows.of(60, np.arange(60)).mean_of(values), Rows.of(60).mean_of(values)
+    assert alone.interval() == pytest.approx(plain.interval())
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_errors_are_those_of_a_bootstrap(rng, clustered):
+    n, units = 1200, 60
+    unit = np.arange(n) % units if clustered else np.arange(n)
+    risk = sigmoid(rng.normal(-1, 1, n) + (rng.normal(0, 0.5, units)[unit] if clustered else 0.0))
+    event = rng.random(n) < risk
+    rows = Rows.with_outcome(event, clusters=unit if clustered else None)
+    ratio = event.mean() / risk.mean()
+    estimates = {
+        "mean": rows.mean_of(risk),
+        "ratio": rows.estimate(ratio, (event - ratio * risk) / risk.sum()),
+        "gap": rows.mean_of(risk) - rows.mean_of(event),
+    }
+    members = [np.flatnonzero(unit == k) for k in range(unit.max() + 1)]
+    again = []
+    for _ in range(800):
+        at = np.concatenate([members[k] for k in rng.integers(len(members), size=len(members))])
+        again.append((risk[at].mean(), event[at].mean() / risk[at].mean(), risk[at].mean() - event[at].mean()))
+    for estimate, spread in zip(estimates.values(), np.std(again, axis=0), strict=True):
+        assert estimate.error == pytest.approx(spread, rel=0.15)
+
+
+def test_scales_keep_an_interval_where_it_belongs():
+    area = Estimate(0.95, np.array([0.03, 0.04]))  # a standard error of 0.05
+    assert area.interval().high > 1
+    low, high = np.log(0.95 / 0.05) + np.array([-1, 1]) * 1.959964 * 0.05 / (0.95 * 0.05)
+    assert area.interval(scale=LOGIT)[1:] == pytest.approx((sigmoid(low), sigmoid(high)))
+    assert Estimate(1.0, np.array([0.3, 0.4])).interval(scale=LOG).low == pytest.approx(np.exp(-1.959964 * 0.5))
+    assert area.interval(critical=2.0) == pytest.approx((0.95, 0.85, 1.05))
+
+
+def test_combinations_and_the_largest_of_several_deviations(rng):
+    table = rng.normal(size=(500, 4))
+    rows = Rows.of(500)
+    each = rows.estimate(table.mean(axis=0), (table - table.mean(axis=0)) / 500)
+    sums = each.combine([[1, -1, 0, 0], [0, 0, 2, 1]])
+    assert sums[0].interval() == pytest.approx(rows.mean_of(table[:, 0] - table[:, 1]).interval())
+    assert each.joint_critical() == pytest.approx(2.49, abs=0.06)  # Sidak: Phi(c) = (1 + .95 ** (1 / 4)) / 2
+    same = rows.estimate(np.zeros(3), (table[:, :1] - table[:, :1].mean()).repeat(3, axis=1) / 500)
+    assert same.joint_critical() == pytest.approx(1.96, abs=0.06)  # of one statistic three times
+
+
+def test_joint_quantiles_are_those_of_multiplier_draws(rng):
+    influence = rng.normal(size=(30, 5)) * np.array([1, 2, 3, 4, 0.0])
+    found = Estimate(np.zeros(5), influence).joint_critical()
+    drawn = rng.normal(size=(20_000, 30)) @ influence[:, :4] / np.sqrt((influence[:, :4] ** 2).sum(axis=0))
+    assert found == pytest.approx(np.quantile(np.abs(drawn).max(axis=1), 0.95), abs=0.05)
+
+
+def test_an_auroc_s_clusters_of_one_row_are_delong_s_rows(rng):
+    risk = rng.random(200)
+    event = rng.random(200) < risk
+    plain, alone = (auroc(risk, event, Rows.with_outcome(event, clusters=c)) for c in (None, np.arange(200)))
+    assert alone == pytest.approx(plain)
+
+
+def test_one_unit_has_no_interval():
+    assert np.isnan(Rows.of(1).mean_of(np.array([0.3])).interval().low)
+
+
+def test_shares_are_the_covariance_of_a_multinomial():
+    cell = np.repeat([0, 1, 2], [50, 30, 20])
+    found = shares_of_rows(cell, np.eye(3))
+    p = np.array([0.5, 0.3, 0.2])
+    np.testing.assert_allclose(found.covariance, (np.diag(p) - np.outer(p, p)) / 100, atol=1e-15)
+    assert isinstance(found, Shares)
+
+
+def test_weights_of_0_are_left_out_and_weights_need_their_meaning(rng):
+    event = rng.random(6) < 0.5
+    weights = np.array([1.0, 0, 2, 3, 0, 1])
+    kept, rows = Rows.checked(event, weights, "sampling", np.arange(6))
+    assert kept.tolist() == [True, False, True, True, False, True] and rows.n_units == 4
+    for wrong in ({"kind": None}, {"kind": "sampling", "clusters": np.arange(5)}):
+        with pytest.raises(CalibrationError):
+            Rows.checked(event, weights, **({"clusters": None} | wrong))
