@@ -18,7 +18,7 @@ import onnxruntime
 
 import calib
 from benchmarks.exports import FORMS, compared_rows, simulated
-from calib.export.onnx.model import to_model
+from calib.export.onnx_model import to_model
 from calib.export.provenance import exported
 from calib.export.runtime import ExportedCalibrator
 from calib.numerics import Floats
@@ -35,7 +35,7 @@ def predictor(given: ExportedCalibrator) -> Callable[[Floats], Floats]:
     """Predict with onnxruntime on one thread."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
-    content = to_model(given).SerializeToString()
+    content = to_model(given, "float64").SerializeToString()
     session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     return lambda outputs: session.run(None, {"outputs": outputs})[0]
 

@@ -1,21 +1,25 @@
-"""A fitted calibrator as the source of a PyTorch module, which needs torch alone."""
+"""A fitted calibrator as the source of a PyTorch module, which needs torch alone.
+
+:mod:`calib.export.predict` says what each step computes; here each is a line or a few of the module's ``forward``.
+"""
 
 from __future__ import annotations
 
 import base64
-import math
 import re
 import textwrap
 import zlib
-from collections import Counter
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 import calib
+from calib.calibrators.steps import Step
 from calib.canonical import KINDS, ONE_COLUMN
-from calib.export.formulas import formula
-from calib.export.graph import Array, Draws, Piecewise, Value, in_order
+from calib.errors import CalibrationError
+from calib.export.npz import checked_steps, logit_steps, plain_steps
+from calib.export.predict import TINY
 from calib.export.runtime import ExportedCalibrator
 from calib.numerics import Floats
 from calib.registry import METHODS
@@ -23,211 +27,342 @@ from calib.registry import METHODS
 FEW = 24
 """Numbers up to which an array is written as numbers; longer ones are packed."""
 
-MOST_NAMES = 20
-"""Classes whose names the source says."""
+WIDE = 100
+"""Characters of a line."""
 
-WIDE = 88
-"""Characters up to which an expression that is used once becomes part of another."""
+MODULE = '''"""{title}, exported by calib {version}; this file needs torch alone.
 
-_COMPARE, _ADD, _MULTIPLY, _ATOM = range(4)  # how strongly Python binds
+{about}
 
-WORDS = {
-    "less": (_COMPARE, "{} < {}"),
-    "equal": (_COMPARE, "{} == {}"),
-    "add": (_ADD, "{} + {}"),
-    "subtract": (_ADD, "{} - {}"),
-    "multiply": (_MULTIPLY, "{} * {}"),
-    "divide": (_MULTIPLY, "{} / {}"),
-    "exp": (_ATOM, "torch.exp({})"),
-    "log": (_ATOM, "torch.log({})"),
-    "sigmoid": (_ATOM, "torch.sigmoid({})"),
-    "softplus": (_ATOM, "softplus({})"),
-    "minimum": (_ATOM, "torch.minimum({}, {})"),
-    "maximum": (_ATOM, "torch.maximum({}, {})"),
-    "where": (_ATOM, "torch.where({}, {}, {})"),
-    "row_sum": (_ATOM, "torch.sum({}, 1, keepdim=True)"),
-    "row_max": (_ATOM, "torch.amax({}, 1, keepdim=True)"),
-    "product": (_ATOM, "torch.matmul({}, {}.t())"),
-    "softmax": (_ATOM, "torch.softmax({}, 1)"),
-    "log_softmax": (_ATOM, "torch.log_softmax({}, 1)"),
-    "log_odds": (_ATOM, "log_odds({})"),
-    "top_log_odds": (_ATOM, "top_log_odds({})"),
-    "in_proportion": (_ATOM, "in_proportion({}, {})"),
-    "gaps": (_ATOM, "gaps({}, {})"),
-    "draws": (_ATOM, "{2}({0}, {1})"),
-    "piecewise": (_ATOM, "{1}({0})"),
+    from calibrator import Calibrator
+    probs = Calibrator()(outputs)
+"""
+
+{imports}import torch
+
+
+{parts}class Calibrator(torch.nn.Module):
+    """Calibrated probabilities (n, {n_classes}) of a model's outputs (n, {n_columns}), float64.
+
+    Outputs: {outputs}. Rows with NaN or infinite values become NaN.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+{buffers}
+    def forward(self, outputs: torch.Tensor) -> torch.Tensor:
+        """Probabilities of outputs of any floating dtype."""
+        x = outputs.to(torch.float64)
+{lines}
+        return torch.where(usable, x, float("nan"))
+'''
+
+PARTS = {
+    "numbers": '''
+def numbers(text: str, rows: int, columns: int) -> torch.Tensor:
+    """Float64 numbers from their compressed bytes."""
+    raw = bytearray(zlib.decompress(base64.b64decode(text)))
+    return torch.frombuffer(raw, dtype=torch.float64).reshape(rows, columns)
+''',
+    "without_top": '''
+def without_top(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Which is the first largest of each row, and x with -inf in its place."""
+    top = torch.arange(x.shape[1], device=x.device) == torch.argmax(x, 1, keepdim=True)
+    return top, torch.where(top, float("-inf"), x)
+''',
+    "top_log_odds": '''
+def top_log_odds(x: torch.Tensor) -> torch.Tensor:
+    """Log-odds of the first largest of each row against all others, (n, 1)."""
+    others = without_top(x)[1]
+    return torch.amax(x, 1, keepdim=True) - torch.logsumexp(others, 1, keepdim=True)
+''',
+    "log_odds": '''
+def log_odds(x: torch.Tensor) -> torch.Tensor:
+    """Log-odds of each class against all others."""
+    top, others = without_top(x - torch.amax(x, 1, keepdim=True))
+    odds = torch.exp(others)
+    rest = torch.clamp(torch.sum(odds, 1, keepdim=True) - odds, min=0.0)
+    below = others - torch.log1p(rest)
+    return torch.where(top, torch.maximum(top_log_odds(x), torch.amax(below, 1, keepdim=True)), below)
+''',
+    "in_proportion": '''
+def in_proportion(logits: torch.Tensor, confidence: torch.Tensor) -> torch.Tensor:
+    """Probabilities with these confidences in the predicted classes; the others share the rest, none with more.
+
+    Of the sorted others the first h are held at the confidence, h the least number with which no further one gets more.
+    """
+    n_classes = logits.shape[1]
+    top, others = without_top(logits)
+    most = torch.clamp(confidence, 1 / n_classes, 1.0)
+    falling = torch.sort(others, 1, descending=True)[0][:, : n_classes - 1]
+    log_total = torch.flip(torch.logcumsumexp(torch.flip(falling, [1]), 1), [1])
+    held = torch.arange(n_classes - 1, device=logits.device)
+    left = torch.clamp(1 - most * (1 + held), min=1e-300)
+    fits = (left * torch.exp(falling - log_total) <= most * (1 + 1e-9)) | (held == n_classes - 2)
+    h = torch.argmax(fits.long(), 1, keepdim=True)
+    log_share = torch.log(torch.gather(left, 1, h)) - torch.gather(log_total, 1, h)
+    shares = torch.exp(torch.clamp(others + log_share, max=0.0))
+    probs = torch.where(top, most, torch.minimum(shares, most))
+    tied = (logits == torch.amax(logits, 1, keepdim=True)).to(logits.dtype)
+    equal = torch.sum(probs * tied, 1, keepdim=True) / torch.sum(tied, 1, keepdim=True)
+    return torch.where(tied > 0, equal, probs)
+''',
+    "weighed_gaps": '''
+def weighed_gaps(x: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    """Each row sorted, its gaps times the weights, its largest at 0; back in the order of the classes."""
+    ranked, order = torch.sort(x, dim=1, descending=True, stable=True)
+    below = torch.cumsum((ranked[:, 1:] - ranked[:, :-1]) * weights, 1)
+    return torch.gather(torch.nn.functional.pad(below, (1, 0)), 1, torch.argsort(order, 1))
+''',
+    "piecewise": '''
+def piecewise(
+    x: torch.Tensor, breaks: torch.Tensor, origins: torch.Tensor, coefficients: torch.Tensor
+) -> torch.Tensor:
+    """Polynomials of x less an origin between breaks, (maps, m): one map for all columns, or one for each.
+
+    A break belongs to the interval that begins with it. Coefficients: (degree + 1, maps (m + 1)), the constant first.
+    """
+    at = x.detach()
+    if breaks.shape[0] == 1:
+        i = torch.searchsorted(breaks[0], at.contiguous(), right=True)
+    else:
+        i = torch.searchsorted(breaks, at.t().contiguous(), right=True).t()
+        i = i + torch.arange(breaks.shape[0], device=x.device) * origins.shape[1]
+    degree = coefficients.shape[0] - 1
+    result = coefficients[degree][i]
+    for power in range(degree):
+        result = result * (x - origins.flatten()[i]) + coefficients[degree - 1 - power][i]
+    return result
+''',
+    "mean_of_draws": '''
+def mean_of_draws(
+    x: torch.Tensor, at: torch.Tensor, growth: torch.Tensor, low: float, spacing: float, order: int
+) -> torch.Tensor:
+    """Mean softmax of x plus functions of ``at``, whose exponentials at the nodes of a grid are given.
+
+    Growth: (nodes, draws); the nodes begin at ``low``. Between them it is a polynomial of the order 1 or 3.
+    """
+    size = growth.shape[0]
+    at = torch.clamp((at - low) / spacing, 0.0, size - 1.0)
+    first = torch.clamp(torch.floor(at.detach()).long() - order // 2, 0, size - 1 - order)
+    u = at - first
+    weights = [1 - u, u]
+    if order == 3:
+        left, right = u * (u - 1), (u - 2) * (u - 3)
+        weights = [(u - 1) * right / -6, u * right / 2, left * (u - 3) / -2, left * (u - 2) / 6]
+    odds = torch.exp(x - torch.amax(x, 1, keepdim=True))
+    sums = torch.zeros(x.shape[0], size, dtype=x.dtype, device=x.device)
+    for step, weight in enumerate(weights):
+        sums = torch.scatter_add(sums, 1, first + step, odds * weight)
+    ratio = torch.matmul(1 / torch.matmul(sums, growth), growth.t()) / growth.shape[1]
+    result = torch.zeros_like(odds)
+    for step, weight in enumerate(weights):
+        result = result + weight * torch.gather(ratio, 1, first + step)
+    return odds * result
+''',
 }
-"""Operations in torch, and how strongly each binds its parts; what is given follows the values."""
+"""Functions that modules are made of; each needs earlier ones alone."""
 
 
-def torch_source(given: ExportedCalibrator) -> str:
+class Lines:
+    """The lines of ``forward``, which make x anew step by step, and the buffers that they read."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.buffers: list[str] = []
+        self._names: dict[str, int] = {}
+
+    def set(self, value: str, name: str = "x") -> None:
+        """Write that a variable becomes the value of an expression."""
+        if value != name:
+            self.lines.append(f"{name} = {value}")
+
+    def new(self, name: str) -> str:
+        """A name that is not taken yet."""
+        self._names[name] = self._names.get(name, 0) + 1
+        return name if self._names[name] == 1 else f"{name}_{self._names[name]}"
+
+    def kept(self) -> str:
+        """The name of a variable that keeps what x is now."""
+        name = self.new("given")
+        self.set("x", name)
+        return name
+
+    def held(self, name: str, array: Any) -> str:
+        """A number as it is, and an array as a buffer."""
+        array = np.asarray(array)
+        if array.ndim == 0:
+            return repr(array.item())
+        name = self.new(name)
+        self.buffers.append(f'self.register_buffer("{name}", {_tensor(array)})')
+        return f"self.{name}"
+
+    def run(self, steps: Sequence[Step]) -> None:
+        """Write what a list of steps makes of x."""
+        for step in steps:
+            options = {name: value for name, value in step.items() if name != "step"}
+            word = WORDS[step["step"]]
+            if isinstance(word, str):
+                self.set(word.format(**{name: self.held(name, value) for name, value in options.items()}))
+            else:
+                word(self, **options)
+
+
+def _tensor(array: Any) -> str:
+    """An array in torch, as numbers where they are few."""
+    if array.dtype.kind == "i":
+        return f"torch.tensor({array.tolist()})"
+    if array.size <= FEW:
+        return f"torch.tensor({array.tolist()}, dtype=torch.float64)".replace("inf", 'float("inf")')
+    packed = base64.b64encode(zlib.compress(array.astype("<f8").tobytes(), 9)).decode()
+    rows = np.atleast_2d(array).shape
+    return f'numbers("{packed}", {rows[0]}, {rows[1]})' + ("" if array.ndim == 2 else "[0]")
+
+
+def _affine(to: Lines, scale: Any = 1.0, offset: Any = 0.0, x: str = "x") -> None:
+    x += f" * {to.held('scale', scale)}" if np.any(np.not_equal(scale, 1.0)) else ""
+    to.set(x + (f" + {to.held('offset', offset)}" if np.any(offset) else ""))
+
+
+def _softmax(to: Lines, among: Any = None, kept: Any = None) -> None:
+    if kept is None:
+        return to.set("torch.softmax(x, 1)")
+    among_, kept_ = to.held("among", among), to.held("kept", kept)
+    to.set(f"torch.exp(x[:, {kept_}])", "held")
+    to.set("torch.clamp(1 - held.sum(1, keepdim=True), min=0.0)", "left")
+    to.set(f"left * torch.softmax(x[:, {among_}], 1)", "shares")
+    _join(to, [kept, among], ["held", "shares"])
+
+
+def _join(to: Lines, of: Sequence[Any], names: Sequence[str]) -> None:
+    order = to.held("order", np.argsort(np.concatenate(of)))
+    to.set(f"torch.cat([{', '.join(names)}], 1)[:, {order}]")
+
+
+def _piecewise(to: Lines, breaks: Floats, origins: Floats, coefficients: Floats, sizes: Any = None) -> None:
+    sizes = np.array([len(breaks)] if sizes is None else sizes)
+
+    def table(rows: Floats, lengths: Any, by: float) -> Floats:
+        filled = np.full((len(sizes), lengths.max()), by)
+        filled[np.arange(lengths.max()) < lengths[:, None]] = rows
+        return filled
+
+    given = {
+        "breaks": table(breaks, sizes, np.inf),
+        "origins": table(origins, sizes + 1, 0.0),
+        "coefficients": np.stack([table(row, sizes + 1, 0.0).reshape(-1) for row in coefficients]),
+    }
+    to.set(f"piecewise(x, {', '.join(to.held(name, array) for name, array in given.items())})")
+
+
+def _mix(to: Lines, weights: Sequence[Any], parts: Sequence[list[Step]]) -> None:
+    given, total = to.kept(), to.new("total")
+    for i, (weight, part) in enumerate(zip(weights, parts, strict=True)):
+        if i:
+            to.set(given)
+        to.run(part)
+        to.set(f"{total} + " * (i > 0) + f"{to.held('weight', weight)} * x", total)
+    to.set(total)
+
+
+def _columns(to: Lines, of: Sequence[Any], parts: Sequence[list[Step]]) -> None:
+    given, names = to.kept(), []
+    for i, (which, part) in enumerate(zip(of, parts, strict=True)):
+        if i:
+            to.set(given)
+        to.run(part)
+        names.append(to.new("part"))
+        to.set(f"x[:, {to.held('of', which)}]", names[-1])
+    _join(to, of, names)
+
+
+def _one_vs_rest(to: Lines, steps: list[Step], normalised: bool = True) -> None:
+    given = to.kept()
+    to.set("log_odds(x)")
+    to.run(steps)
+    to.set(f"torch.where(x.sum(1, keepdim=True) < {float(TINY)!r}, torch.softmax({given}, 1), x)")
+    if normalised:
+        to.set("x / x.sum(1, keepdim=True)")
+
+
+def _top(to: Lines, steps: list[Step]) -> None:
+    given = to.kept()
+    to.set("top_log_odds(x)")
+    to.run(steps)
+    to.set(f"in_proportion({given}, x)")
+
+
+def _draws(to: Lines, growth: Floats, low: float, spacing: float, order: int, of_probabilities: bool = False) -> None:
+    at = "torch.softmax(x, 1)" if of_probabilities else "x"
+    to.set(f"mean_of_draws(x, {at}, {to.held('growth', growth)}, {low!r}, {spacing!r}, {order})")
+
+
+WORDS: dict[str, str | Callable[..., None]] = {
+    "affine": _affine,
+    "matrix": lambda to, matrix, offset=0.0: _affine(to, 1.0, offset, f"x @ {to.held('matrix', matrix)}.t()"),
+    "log": "torch.log(torch.clamp(x, min=0.0))",
+    "finite": 'torch.where(x == float("-inf"), {low}, x)',
+    "log_sigmoid": "torch.nn.functional.logsigmoid(x)",
+    "sigmoid": "torch.sigmoid(x)",
+    "normalise": "x / x.sum(1, keepdim=True)",
+    "log_softmax": "torch.log_softmax(x, 1)",
+    "softmax": _softmax,
+    "piecewise": _piecewise,
+    "mix": _mix,
+    "columns": _columns,
+    "one_vs_rest": _one_vs_rest,
+    "top": _top,
+    "ranks": "weighed_gaps(x, {weights})",
+    "draws": _draws,
+}
+"""Each step of :data:`calib.export.predict.STEPS` in torch: what x becomes, or what writes the lines that say so."""
+
+
+def torch_source(exported: ExportedCalibrator) -> str:
     """The text of the file that :func:`calib.export.to_torch` writes.
 
     Raises
     ------
     CalibrationError
-        For a method without a formula; see :func:`calib.export.formulas.formula`.
+        For a method without steps, and outputs that only calib converts.
     """
-    written = _Writer(in_order(formula(given)))
-    kind, columns = given.kind, 1 if given.kind in ONE_COLUMN else given.n_classes
-    usable = "outputs < float('inf')" if kind == "log_probabilities" else "torch.isfinite(outputs)"
-    one_column = ["if outputs.dim() == 1:", "    outputs = outputs.unsqueeze(1)"] if columns == 1 else []
-    forward = [
-        '"""Probabilities in float64."""',
-        "outputs = outputs.to(torch.float64)",
-        *one_column,
-        f"if outputs.dim() != 2 or outputs.shape[1] != {columns}:",
-        f'    raise ValueError("The calibrator takes outputs of shape (n, {columns}).")',
-        *written.lines,
-        f"usable = torch.all({usable}, 1, keepdim=True)",
-        f"return torch.where(usable, {written.result}, float('nan'))",
-    ]
-    title, shown = METHODS[given.method].title, ", ".join(given.class_names[:MOST_NAMES])
-    names = _plain(f"Classes: {shown}{', ...' if given.n_classes > MOST_NAMES else '.'}")
-    members = [
-        f'"""Calibrated probabilities (n, {given.n_classes}) of a model\'s outputs (n, {columns}), by {title}.',
-        "",
-        f"Outputs: {KINDS[kind]}. Rows with NaN or infinite values become NaN.",
-        *textwrap.wrap(names, 100, break_on_hyphens=False),
-        '"""',
-        "",
-        "def __init__(self) -> None:",
-        *_indented(["super().__init__()", *written.members]),
-        "",
-        "def forward(self, outputs: torch.Tensor) -> torch.Tensor:",
-        *_indented(forward),
-    ]
-    module = "\n".join(["class Calibrator(torch.nn.Module):", *_indented(members)])
-    parts = _needed_parts(module)
-    head = [
-        f'"""{title}, exported by calib {calib.__version__}; this file needs torch alone.',
-        "",
-        "from calibrator import Calibrator",
-        "probs = Calibrator()(outputs)",
-        '"""',
-        "",
-        *(["import base64", "import zlib", ""] if "def numbers(" in "".join(parts) else []),
-        "import torch",
-    ]
-    return "\n\n\n".join(["\n".join(head), *parts, module]) + "\n"
+    if exported.kind == "topk":
+        raise CalibrationError(
+            "The calibrator takes the largest logits of very many classes, which no other language is written for; "
+            "export a bundle."
+        )
+    known, kind, n_columns = exported.metadata, exported.kind, 1 if exported.kind in ONE_COLUMN else exported.n_classes
+    to = Lines()
+    if n_columns == 1:
+        to.lines += ["if x.dim() == 1:", "    x = x[:, None]"]
+    to.lines += [f"if x.dim() != 2 or x.shape[1] != {n_columns}:"]
+    to.lines += [f'    raise ValueError("The calibrator takes outputs of shape (n, {n_columns}).")']
+    to.set('torch.all(x < float("inf"), 1, keepdim=True)' if kind == "log_probabilities" else _FINITE, "usable")
+    to.run([*plain_steps(exported), *logit_steps(exported), *checked_steps(exported.calibrator)])
+    shown = ", ".join(exported.class_names[:20]) + (", ..." if exported.n_classes > 20 else ".")
+    about = f"Data: {known.get('data_name', 'not recorded')}; exported on {known.get('exported_on', 'an unknown day')}."
+    body = "\n".join([*to.buffers, *to.lines])
+    parts: list[str] = []
+    for name, text in reversed(PARTS.items()):
+        if re.search(rf"(?<![\w.]){name}\(", "\n".join([body, *parts])):
+            parts.insert(0, f"{text.strip()}\n\n\n")
+    return MODULE.format(
+        title=METHODS[exported.method].title,
+        version=calib.__version__,
+        about="\n".join(textwrap.wrap(_plain(f"{about} Classes: {shown}"), WIDE, break_on_hyphens=False)),
+        imports="import base64\nimport zlib\n\n" if "numbers(" in body else "",
+        parts="".join(parts),
+        n_classes=exported.n_classes,
+        n_columns=n_columns,
+        outputs=KINDS[kind],
+        buffers="".join(f"        {line}\n" for line in to.buffers),
+        lines="\n".join(f"        {line}" for line in to.lines),
+    )
 
 
-def _needed_parts(module: str) -> list[str]:
-    """Source of the functions and classes that a module needs, in the order of their file."""
-    _, *parts = Path(__file__).with_name("torch_parts.py").read_text(encoding="utf-8").rstrip().split("\n\n\n")
-    needed: list[str] = []
-    for part in reversed(parts):  # each is used by later ones alone
-        name = part.partition("(")[0].split()[-1]
-        if re.search(rf"(?<![\w.]){name}\(", "\n".join([*needed, module])):
-            needed.insert(0, part)
-    return needed
+_FINITE = "torch.all(torch.isfinite(x), 1, keepdim=True)"
 
 
 def _plain(text: str) -> str:
     """Text that stays text inside a docstring, whatever it holds."""
     return "".join(c if c.isprintable() and c not in '"\\' else "?" for c in text)
-
-
-def _indented(lines: list[str]) -> list[str]:
-    return ["\n".join(f"    {part}" if part else "" for part in line.split("\n")) for line in lines]
-
-
-class _Writer:
-    """Values as lines of Python.
-
-    Attributes
-    ----------
-    members : lines that make what was learned an attribute of the module.
-    lines : statements in the order of the values.
-    result : the last value as an expression.
-    """
-
-    def __init__(self, values: list[Value]):
-        self.members: list[str] = []
-        self.lines: list[str] = []
-        self._names: dict[str, int] = {}
-        self._known: dict[int, str] = {}
-        uses = Counter(id(part) for value in values for part in value.of)
-        self._written: dict[int, tuple[int, str]] = {}
-        for value in values:
-            binds, text = self._expression(value)
-            if value.of and (uses[id(value)] > 1 or len(text) > WIDE):
-                name = self._new("v")
-                self.lines.append(f"{name} = {text}")
-                binds, text = _ATOM, name
-            self._written[id(value)] = binds, text
-        self.result = text
-
-    def _expression(self, value: Value) -> tuple[int, str]:
-        op, of, given = value.op, value.of, value.given
-        if op == "input":
-            return _ATOM, "outputs"
-        if op == "constant":
-            return _ATOM, self._given(given)
-        if op == "join":
-            return _ATOM, f"torch.cat([{', '.join(self._part(part) for part in of)}], 1)"
-        if op == "columns":
-            return _ATOM, self._columns(self._part(of[0], _ATOM), given)
-        if op in ("minimum", "maximum") and not isinstance(of[1], Value):
-            bound = "max" if op == "minimum" else "min"
-            return _ATOM, f"torch.clamp({self._part(of[0])}, {bound}={_number(of[1])})"
-        binds, words = WORDS[op]
-        # The right side of - and / binds its own parts more strongly; so does that of + and *, which costs nothing.
-        parts = [self._part(part, binds + (place > 0) if binds < _ATOM else 0) for place, part in enumerate(of)]
-        if op == "product":
-            parts[1] = self._part(of[1], _ATOM)
-        return binds, words.format(*parts, *([] if given is None else [self._given(given)]))
-
-    def _part(self, part: Value | float, binds: int = 0) -> str:
-        """A value inside an expression, in parentheses where it binds less strongly."""
-        if not isinstance(part, Value):
-            return _number(part)
-        own, text = self._written[id(part)]
-        return text if own >= binds else f"({text})"
-
-    def _columns(self, of: str, which: tuple[int, ...]) -> str:
-        if which == tuple(range(which[0], which[0] + len(which))):
-            return f"{of}[:, {which[0]}:{which[-1] + 1}]"
-        return f"torch.index_select({of}, 1, {self._buffer('classes', f'torch.tensor({list(which)})')})"
-
-    def _given(self, given: Array | Piecewise | Draws) -> str:
-        """An attribute that holds what was learned, made once."""
-        if id(given) not in self._known:
-            self._known[id(given)] = self._member(given)
-        return self._known[id(given)]
-
-    def _member(self, given: Array | Piecewise | Draws) -> str:
-        if isinstance(given, Array):
-            return self._buffer(given.name, _array(given.numbers))
-        if isinstance(given, Draws):
-            made = f"Draws({_array(given.growth)}, {given.low!r}, {given.spacing!r}, {given.order})"
-            return self._attribute("draws", made)
-        flat = given.coefficients.reshape(given.degree + 1, -1)
-        arrays = (np.atleast_2d(given.breaks), np.atleast_2d(given.origins), flat)
-        made = ",\n        ".join([*map(_array, arrays), repr(given.right)])
-        return self._attribute("map", f"Piecewise(\n        {made},\n    )")
-
-    def _attribute(self, name: str, made: str) -> str:
-        self.members.append(f"self.{(own := self._new(name))} = {made}")
-        return f"self.{own}"
-
-    def _buffer(self, name: str, made: str) -> str:
-        self.members.append(f'self.register_buffer("{(own := self._new(name))}", {made})')
-        return f"self.{own}"
-
-    def _new(self, name: str) -> str:
-        self._names[name] = self._names.get(name, 0) + 1
-        return f"{name}_{self._names[name]}" if name == "v" or self._names[name] > 1 else name
-
-
-def _number(value: float) -> str:
-    return repr(float(value)) if math.isfinite(value) else f'float("{value}")'
-
-
-def _array(array: Floats) -> str:
-    """A matrix of float64 in torch, as numbers where they are few."""
-    if array.size <= FEW:
-        rows = ", ".join("[" + ", ".join(map(_number, row)) + "]" for row in array.tolist())
-        return f"torch.tensor([{rows}], dtype=torch.float64)"
-    packed = base64.b64encode(zlib.compress(array.astype("<f8").tobytes(), 9)).decode()
-    return f'numbers("{packed}", {len(array)}, {array.shape[1]})'

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -20,7 +21,8 @@ from calib.registry import METHODS
 SUFFIXES = (".pkl", ".npz", ".zip", ".onnx", ".py", ".sql")
 """Endings of the files that :func:`save` writes."""
 
-Ending = Literal["zip", "npz", "pkl", "onnx", "py", "sql", "mlflow"]
+Ending = Literal["zip", "npz", "pkl", "onnx", "onnx64", "py", "sql", "mlflow"]
+"""Of a file; "onnx64" is an ONNX model of outputs in double precision, "mlflow" a zip of the folder."""
 
 
 def save(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metadata: Any) -> Path:
@@ -78,20 +80,21 @@ def to_bundle(calibrator: Calibrator | ExportedCalibrator, metadata: Mapping[str
 
 
 def to_onnx(
-    calibrator: Calibrator | ExportedCalibrator, path: str | Path, *, dtype: str = "float64", **metadata: Any
+    calibrator: Calibrator | ExportedCalibrator, path: str | Path, *, dtype: str = "float32", **metadata: Any
 ) -> Path:
     """Write a fitted calibrator as an ONNX model, which computes in double precision; returns the path.
 
     Its one input, ``outputs``, is what the model writes, of the calibrator's kind: (n, n_classes), or (n,) or (n, 1) of
     kinds with one column. Its one output is ``calibrated_probabilities`` (n, n_classes), or ``calibrated_confidence``
-    (n,) of pairs, both float64. A row with NaN or an infinite value, which calib refuses, gives NaN. Kind, class names
-    and versions are recorded in the model; a decision and prediction sets are not part of it.
+    (n,) of pairs, both float64. A row with NaN or an infinite value, which calib refuses, gives NaN. Name, dtype, kind
+    and scale of the input, class names and versions are in its metadata; a decision and prediction sets are not.
 
     Parameters
     ----------
     calibrator : fitted calibrator.
     path : where to write.
-    dtype : of the outputs that it takes, "float64", "float32" or "float16"; they become float64 first.
+    dtype : of the outputs that it takes: "float32", as nearly every ONNX model writes them, "float64" or "float16". An
+        input of ONNX has one dtype, and a runtime refuses others. It becomes float64 first.
     **metadata : as in :func:`save`; without ``kind`` the outputs are logits.
 
     Raises
@@ -107,12 +110,8 @@ def to_onnx(
     >>> to_onnx(fitted, tempfile.mkdtemp() + "/calibrator.onnx").name
     'calibrator.onnx'
     """
-    given = exported(calibrator, metadata)
-    check_onnx(given.method, given.kind)
-    from calib.export.onnx.model import to_model
-
-    path = Path(path)
-    path.write_bytes(to_model(given, dtype).SerializeToString(deterministic=True))
+    content, path = _onnx(exported(calibrator, metadata), dtype), Path(path)
+    path.write_bytes(content)
     return path
 
 
@@ -144,7 +143,7 @@ def behind(
     """
     given = exported(calibrator, metadata)
     check_onnx(given.method, given.kind)
-    from calib.export.onnx.model import put_behind
+    from calib.export.onnx_model import put_behind
 
     return put_behind(model, given, path, output)
 
@@ -166,33 +165,48 @@ def check_onnx(method: str, kind: Kind = "logits") -> None:
 
 
 def written(ending: Ending, *, data: Mapping[str, Any], callback: Any = None) -> bytes | str:
-    """One of the files above by its ending, as a worker writes it; ``data`` holds the ``exported`` calibrator.
-
-    "mlflow" is a zip of the folder of :func:`to_mlflow`.
-    """
+    """One of the files above by its ending, as a worker writes it; ``data`` holds the ``exported`` calibrator."""
     given: ExportedCalibrator = data["exported"]
     given.calibrator.check_state()
-    if ending == "py":
-        from calib.export.torch_module import torch_source
+    return _WRITERS[ending](given)
 
-        return torch_source(given)
-    if ending == "sql":
-        from calib.export.sql import script
 
-        return f"{script(given, 'score')}\n"
-    if ending in ("zip", "npz"):
-        return to_bundle(given) if ending == "zip" else to_npz(given)
-    if ending == "mlflow":
-        from calib.export.bundle import mlflow_files, zipped
+def _onnx(given: ExportedCalibrator, dtype: str = "float32") -> bytes:
+    check_onnx(given.method, given.kind)
+    from calib.export.onnx_model import to_model
 
-        return zipped(mlflow_files(given))
-    if ending == "onnx":
-        check_onnx(given.method, given.kind)
-        from calib.export.onnx.model import to_model
+    model: bytes = to_model(given, dtype).SerializeToString(deterministic=True)
+    return model
 
-        model: bytes = to_model(given).SerializeToString(deterministic=True)
-        return model
-    return to_pickle(given)
+
+def _torch(given: ExportedCalibrator) -> str:
+    from calib.export.torch_module import torch_source
+
+    return torch_source(given)
+
+
+def _sql(given: ExportedCalibrator) -> str:
+    from calib.export.sql import script
+
+    return f"{script(given, 'score')}\n"
+
+
+def _mlflow(given: ExportedCalibrator) -> bytes:
+    from calib.export.bundle import mlflow_files, zipped
+
+    return zipped(mlflow_files(given))
+
+
+_WRITERS: dict[str, Callable[[ExportedCalibrator], bytes | str]] = {
+    "zip": to_bundle,
+    "npz": to_npz,
+    "pkl": to_pickle,
+    "onnx": _onnx,
+    "onnx64": partial(_onnx, dtype="float64"),
+    "py": _torch,
+    "sql": _sql,
+    "mlflow": _mlflow,
+}
 
 
 def to_mlflow(calibrator: Calibrator | ExportedCalibrator, folder: str | Path, **metadata: Any) -> Path:
@@ -249,7 +263,7 @@ def to_torch(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **me
     Raises
     ------
     CalibrationError
-        For a method that is no map of the outputs, or one whose formula is not written yet.
+        For a method without steps, and outputs of the top k of very many classes.
 
     Examples
     --------
@@ -273,9 +287,9 @@ def to_sql(calibrator: Calibrator | ExportedCalibrator, column: str = "score", *
     """A fitted map of one score as an SQL expression of a column: the calibrated probability of the event.
 
     The same text gives the same numbers to 1e-9 in DuckDB, PostgreSQL and SQLite (3.35 or later, built with its
-    mathematical functions, as Python's usually is). It needs ``CASE``, ``CAST``, ``EXP`` and ``LN`` alone, and
+    mathematical functions, as Python's usually is). It needs ``CASE``, ``CAST``, ``ABS``, ``EXP`` and ``LN`` alone, and
     no argument of these overflows. NULL stays NULL; NaN, infinite values and probabilities outside 0 to 1 become NULL.
-    At a step of a map a score that a database reads or stores with a rounding error may lie on the other side.
+    At a step of a map, where the last digit decides, the number is that of either side.
 
     Parameters
     ----------

@@ -18,10 +18,8 @@ from benchmarks.exports import FORMS, compared_rows, simulated
 from calib.cli import main
 from calib.data import Predictions
 from calib.errors import CalibrationError
-from calib.export import behind, save, to_onnx, writer
-from calib.export.graph import OPERATIONS
-from calib.export.onnx import model
-from calib.export.onnx.model import to_model
+from calib.export import behind, onnx_model, predict, save, to_onnx, writer
+from calib.export.onnx_model import to_model
 from calib.export.provenance import exported
 from calib.export.runtime import ExportedCalibrator
 from calib.numerics import Floats, softmax
@@ -75,7 +73,7 @@ def off(given: ExportedCalibrator, rows: Floats, said: Floats) -> Floats:
 
 def test_every_method_has_a_form_or_is_named_here():
     assert {name for name in calib.METHODS if calib.METHODS[name].needs} == WITHOUT
-    assert set(model.OPERATIONS) | {"input", "constant"} == set(OPERATIONS)
+    assert set(onnx_model.WORDS) == set(predict.STEPS)
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -83,7 +81,7 @@ def test_every_method_has_a_form_or_is_named_here():
 def test_numbers_are_those_of_numpy(name, form, n_classes):
     given = fitted(name, tuple(sorted(form.items())), n_classes)
     rows = np.concatenate([compared_rows(simulated(300, n_classes)[0])[::7], simulated(300, n_classes)[0]])
-    assert not len(off(given, rows, run(to_model(given), rows)))
+    assert not len(off(given, rows, run(to_model(given, "float64"), rows)))
 
 
 @pytest.mark.long
@@ -91,7 +89,7 @@ def test_numbers_are_those_of_numpy(name, form, n_classes):
 def test_numbers_of_many_classes_and_rows(name, form):
     given = fitted(name, tuple(sorted(form.items())), 30, 1500)
     rows = compared_rows(simulated(1500, 30)[0])
-    assert not len(off(given, rows, run(to_model(given), rows)))
+    assert not len(off(given, rows, run(to_model(given, "float64"), rows)))
 
 
 def test_at_a_step_of_two_classes_the_side_is_the_same():
@@ -101,7 +99,7 @@ def test_at_a_step_of_two_classes_the_side_is_the_same():
         states = given.calibrator.get_state()["maps_"][0]
         edges = np.concatenate([states[key] for key in ("edges", "knots", "low_edges", "high_edges") if key in states])
         rows = np.stack([np.zeros(len(edges)), edges], axis=1)
-        np.testing.assert_allclose(run(to_model(given), rows), given.calibrate(rows, "logits"), atol=1e-12)
+        np.testing.assert_allclose(run(to_model(given, "float64"), rows), given.calibrate(rows, "logits"), atol=1e-12)
 
 
 def test_no_tensor_has_more_than_two_dimensions():
@@ -118,7 +116,7 @@ def test_older_and_newer_versions_of_the_operators_give_the_same():
     for name in ("isotonic", "gpcalib"):
         given = fitted(name, (), 4)
         for opset in (16, 17, 18, 21):
-            made = to_model(given, opset=opset)
+            made = to_model(given, "float64", opset)
             np.testing.assert_allclose(run(made, rows), given.calibrate(rows, "logits"), atol=1e-9)
             assert made.opset_import[0].version == opset
 
@@ -129,10 +127,10 @@ def test_rows_that_calib_refuses_give_nan_and_leave_the_others_alone():
         rows = simulated(6, 4)[0]
         bad = rows.copy()
         bad[1, 2], bad[3, 0], bad[4, 1] = np.nan, np.inf, -np.inf
-        said = run(to_model(given), bad)
+        said = run(to_model(given, "float64"), bad)
         assert np.isnan(said[[1, 3, 4]]).all()
         np.testing.assert_allclose(said[[0, 2, 5]], given.calibrate(rows, "logits")[[0, 2, 5]], atol=1e-9)
-        assert run(to_model(given), rows[:0]).shape == (0, 4)
+        assert run(to_model(given, "float64"), rows[:0]).shape == (0, 4)
 
 
 @pytest.mark.parametrize("name", ["beta", "temperature", "isotonic"])
@@ -156,20 +154,23 @@ def test_every_kind_of_outputs(name, kind, scale):
     one = {None: 1.0, "percent": 100.0}.get(scale, scale)
     made = calib.calibrator(name).fit(logits, labels)
     given = exported(made, {"kind": kind, "scale": scale, "floor": 1e-6})
-    said = run(to_model(given), outputs * one)
+    said = run(to_model(given, "float64"), outputs * one)
     if kind == "pairs":
         np.testing.assert_allclose(said, given.confidence(outputs, kind=kind), atol=1e-9)
     else:
         np.testing.assert_allclose(said, given.calibrate(outputs * one, kind), atol=1e-9)
     if not several:
-        np.testing.assert_array_equal(run(to_model(given), outputs[:, None]), said)
+        np.testing.assert_array_equal(run(to_model(given, "float64"), outputs[:, None]), said)
 
 
 def test_outputs_in_single_precision_become_double_first():
     given, rows = fitted("beta", (), 4), simulated(50, 4)[0].astype(np.float32)
-    said = run(to_model(given, "float32"), rows)
+    said = run(to_model(given), rows)
     assert said.dtype == np.float64
     np.testing.assert_allclose(said, given.calibrate(rows.astype(float), "logits"), atol=1e-12)
+    np.testing.assert_array_equal(run(to_model(given, "float64"), rows.astype(float)), said)
+    with pytest.raises(CalibrationError, match="float16; got dtype='int8'"):
+        to_model(given, "int8")
 
 
 def test_a_file_says_what_it_holds(tmp_path):
@@ -183,6 +184,7 @@ def test_a_file_says_what_it_holds(tmp_path):
         "platt",
         "probabilities",
     )
+    assert (known["calib.input"], known["calib.input_dtype"], known["calib.scale"]) == ("outputs", "float32", "plain")
     assert json.loads(known["calib.class_names"]) == ["a", "b", "é", "d"]
     assert json.loads(known["calib.params"])["input"] == "score"
     again = save(made, tmp_path / "b.onnx", class_names=("a", "b", "é", "d"), kind="probabilities", exported_on="day")
@@ -254,7 +256,7 @@ def test_files_that_cannot_be_read_or_written_are_said(tmp_path):
     for unreadable in (tmp_path / "missing.onnx", tmp_path):
         with pytest.raises(CalibrationError, match="cannot be read"):
             behind(unreadable, made, tmp_path / "both.onnx")
-    with pytest.raises(CalibrationError, match=r"text\.onnx is no ONNX model"):
+    with pytest.raises(CalibrationError, match=r"text\.onnx cannot be read as an ONNX model"):
         behind(tmp_path / "text.onnx", made, tmp_path / "both.onnx")
     with pytest.raises(CalibrationError, match="cannot be written"):
         behind(path, made, tmp_path / "away" / "both.onnx")
@@ -263,7 +265,7 @@ def test_files_that_cannot_be_read_or_written_are_said(tmp_path):
     apart = tmp_path / "apart.onnx"
     onnx.save(onnx.load(path), apart, save_as_external_data=True, size_threshold=0, location="apart.bin")
     (tmp_path / "apart.bin").unlink()
-    with pytest.raises(CalibrationError, match="files beside it"):
+    with pytest.raises(CalibrationError, match="lie beside it"):
         behind(apart, made, tmp_path / "both.onnx")
 
 
@@ -281,7 +283,7 @@ def test_what_has_no_form_is_refused_in_a_sentence(tmp_path, monkeypatch):
         to_onnx(made, tmp_path / "a.onnx", kind="topk")
     with pytest.raises(CalibrationError, match="odds"):
         to_onnx(made, tmp_path / "a.onnx", kind="probabilities", scale="odds")
-    monkeypatch.setattr(model, "MOST_BYTES", 1)
+    monkeypatch.setattr(onnx_model, "MOST_BYTES", 1)
     with pytest.raises(CalibrationError, match="an ONNX file holds 2 GB"):
         to_onnx(fitted("isotonic", (), 4), tmp_path / "a.onnx")
     monkeypatch.setattr(writer, "find_spec", lambda name: None)
@@ -296,7 +298,7 @@ def test_the_command_writes_one(tmp_path, capsys):
     fit = ["fit", str(tmp_path / "a.npz"), "--out", str(tmp_path / "c.onnx"), "--method"]
     assert main([*fit, "beta"]) == 0
     data = Predictions(logits, labels, tuple("abcd"))
-    said = run(tmp_path / "c.onnx", data.logits.astype(float))
+    said = run(tmp_path / "c.onnx", data.logits.astype(np.float32))
     np.testing.assert_allclose(said.sum(axis=1), 1, atol=1e-12)
     assert main([*fit, "geometric"]) == 1
     assert "cannot be written as ONNX" in capsys.readouterr().err

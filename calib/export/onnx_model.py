@@ -1,0 +1,384 @@
+"""A fitted calibrator as an ONNX model, alone or behind the model that it calibrates; needs the package onnx.
+
+:mod:`calib.export.predict` says what each step computes; :data:`WORDS` says the same in the operators of ONNX. All is
+in double precision, and only operators are used that onnxruntime has in double.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import ModelProto, TensorProto, ValueInfoProto, compose, helper, numpy_helper, version_converter
+
+import calib
+from calib.calibrators.steps import Step
+from calib.canonical import ONE_COLUMN
+from calib.data.scales import PLAIN
+from calib.errors import CalibrationError, reason
+from calib.export.npz import checked_steps, logit_steps, plain_steps
+from calib.export.predict import TINY
+from calib.export.runtime import ExportedCalibrator
+from calib.numerics import Floats
+from calib.registry import METHODS
+
+OPSET, IR_VERSION = 18, 8
+"""Version of the operators and of the format, which onnxruntime reads since 1.14 (2023)."""
+
+OLDEST_OPSET = 16
+"""The first in which all operators are there."""
+
+INPUT, PREFIX = "outputs", "calib/"
+"""The model's input, and what begins all other names in it, so that it can be put behind another model."""
+
+FLOAT_TYPES = {"float64": TensorProto.DOUBLE, "float32": TensorProto.FLOAT, "float16": TensorProto.FLOAT16}
+MOST_BYTES = 2_000_000_000
+"""Of an ONNX file, which is one protobuf message."""
+
+
+class Graph:
+    """A graph under construction. Each operator of ONNX is a method: of names and arrays, it gives a name."""
+
+    def __init__(self, opset: int):
+        self.opset = opset
+        self.nodes: list[onnx.NodeProto] = []
+        self.arrays: dict[Any, TensorProto] = {}
+        self._count = 0
+
+    def __getattr__(self, operator: str) -> Callable[..., Any]:
+        return partial(self._node, operator)
+
+    def _node(self, operator: str, *of: Any, n_results: int = 1, **attributes: Any) -> Any:
+        names = [each if isinstance(each, str) else self._constant(np.asarray(each)) for each in of]
+        results = [self.name() for _ in range(n_results)]
+        self.nodes.append(helper.make_node(operator, names, results, **attributes))
+        return results if n_results > 1 else results[0]
+
+    def name(self) -> str:
+        """A new name."""
+        self._count += 1
+        return f"{PREFIX}{self._count}"
+
+    def _constant(self, array: Any) -> str:
+        key = array.dtype.str, array.shape, array.tobytes()
+        if key not in self.arrays:
+            self.arrays[key] = numpy_helper.from_array(array, self.name())
+        return self.arrays[key].name
+
+    def row_sum(self, x: str) -> str:
+        """Sum of each row, (n, 1)."""
+        return self.ReduceSum(x, [1])
+
+    def row_max(self, x: str) -> str:
+        """Largest number of each row, (n, 1)."""
+        return self.ReduceMax(x, [1]) if self.opset >= 18 else self.ReduceMax(x, axes=[1])
+
+    def as_long_as(self, body: Callable[[str], tuple[str, str]], flags: str) -> str:
+        """What booleans (n, m) become by ``body``, which gives whether to go on and the next booleans."""
+        outside, self.nodes = self.nodes, []
+        number, go_on, given = self.name(), self.name(), self.name()
+        ends = body(given)
+        inside, self.nodes = self.nodes, outside
+        begin = [_value(number, TensorProto.INT64, []), _value(go_on, TensorProto.BOOL, [])]
+        end = [_value(ends[0], TensorProto.BOOL, []), _value(ends[1], TensorProto.BOOL)]
+        nested = helper.make_graph(inside, self.name(), [*begin, _value(given, TensorProto.BOOL, ["n", "m"])], end)
+        return self.Loop("", np.array(True), flags, body=nested)
+
+
+def _value(name: str, dtype: int, shape: Sequence[int | str] | None = None) -> ValueInfoProto:
+    return helper.make_tensor_value_info(name, dtype, shape)
+
+
+# -- the steps: each takes the graph and the name of x, (n, m) doubles, and gives a name -----------------------------
+
+
+def run(g: Graph, steps: Sequence[Step], x: str) -> str:
+    """Add a list of steps to a graph."""
+    for step in steps:
+        options = {name: value for name, value in step.items() if name != "step"}
+        x = WORDS[step["step"]](g, x, **options)
+    return x
+
+
+def _affine(g: Graph, x: str, scale: Any = 1.0, offset: Any = 0.0) -> str:
+    x = g.Mul(x, scale) if np.any(np.not_equal(scale, 1.0)) else x
+    return g.Add(x, offset) if np.any(offset) else x
+
+
+def _softplus(g: Graph, x: str) -> str:
+    return g.Add(g.Max(x, 0.0), g.Log(g.Add(1.0, g.Exp(g.Neg(g.Abs(x))))))
+
+
+def _softmax(g: Graph, x: str, among: Any = None, kept: Any = None) -> str:
+    if kept is None:
+        return g.Softmax(x, axis=1)
+    held = g.Exp(g.Gather(x, kept, axis=1))
+    left = g.Max(g.Sub(1.0, g.row_sum(held)), 0.0)
+    return _joined(g, [kept, among], [held, g.Mul(left, g.Softmax(g.Gather(x, among, axis=1), axis=1))])
+
+
+def _joined(g: Graph, of: Sequence[Any], parts: Sequence[str]) -> str:
+    """Columns with these numbers from several values, in the order of the classes."""
+    return g.Gather(g.Concat(*parts, axis=1), np.argsort(np.concatenate(of)), axis=1)
+
+
+def _piecewise(g: Graph, x: str, breaks: Floats, origins: Floats, coefficients: Floats, sizes: Any = None) -> str:
+    """Binary search in tables of a power of two of numbers for each map, filled up with infinite breaks."""
+    sizes = np.array([len(breaks)] if sizes is None else sizes)
+    n_maps, size = len(sizes), 2 ** int(sizes.max()).bit_length()
+
+    def table(rows: Floats, lengths: Any, by: float) -> Floats:
+        filled = np.full((n_maps, size), by)
+        filled[np.arange(size) < lengths[:, None]] = rows
+        return filled.reshape(-1)
+
+    limits, step = table(breaks, sizes, np.inf), size // 2
+    at: Any = np.arange(n_maps) * size
+    while step:
+        further = g.Add(at, step)
+        at = g.Where(g.LessOrEqual(g.Gather(limits, g.Sub(further, 1)), x), further, at)
+        step //= 2
+    along = g.Sub(x, g.Gather(table(origins, sizes + 1, 0.0), at))
+    *lower, result = (g.Gather(table(row, sizes + 1, 0.0), at) for row in coefficients)
+    for coefficient in reversed(lower):
+        result = g.Add(g.Mul(result, along), coefficient)
+    return result
+
+
+def _mix(g: Graph, x: str, weights: Sequence[Any], parts: Sequence[list[Step]]) -> str:
+    first, *others = (g.Mul(run(g, part, x), weight) for weight, part in zip(weights, parts, strict=True))
+    for other in others:
+        first = g.Add(first, other)
+    return first
+
+
+def _columns(g: Graph, x: str, of: Sequence[Any], parts: Sequence[list[Step]]) -> str:
+    made = [g.Gather(run(g, part, x), which, axis=1) for which, part in zip(of, parts, strict=True)]
+    return _joined(g, of, made)
+
+
+def _without_top(g: Graph, x: str) -> tuple[str, str, str]:
+    """Which is the first largest of each row, x with -inf in its place, and the log-sum of what is left, (n, 1)."""
+    top = g.ArgMax(x, axis=1, keepdims=1)
+    below = g.Sub(g.Mul(g.Cast(top, to=TensorProto.DOUBLE), 0.0), np.inf)
+    others = g.ScatterElements(x, top, below, axis=1)
+    second = g.row_max(others)
+    return top, others, g.Add(second, g.Log(g.row_sum(g.Exp(g.Sub(others, second)))))
+
+
+def _log_odds(g: Graph, x: str) -> str:
+    """Log-odds of each class against the rest."""
+    top, others, rest = _without_top(g, g.Sub(x, g.row_max(x)))
+    left = g.Max(g.Sub(g.Exp(rest), g.Exp(others)), 0.0)
+    result = g.Sub(others, g.Log(g.Add(1.0, left)))
+    return g.ScatterElements(result, top, g.Max(g.Neg(rest), g.row_max(result)), axis=1)
+
+
+def _one_vs_rest(g: Graph, x: str, steps: list[Step], normalised: bool = True) -> str:
+    probs = run(g, steps, _log_odds(g, x))
+    total = g.row_sum(probs)
+    empty = g.Less(total, TINY)
+    probs = g.Where(empty, g.Softmax(x, axis=1), probs)
+    return g.Div(probs, g.Where(empty, 1.0, total)) if normalised else probs
+
+
+def _top(g: Graph, x: str, steps: list[Step]) -> str:
+    _, others, rest = _without_top(g, x)
+    largest, best = g.row_max(x), g.Less(others, -1e308)
+    confidence = run(g, steps, g.Sub(largest, rest))
+    n_classes = g.row_sum(g.Add(g.Mul(x, 0.0), 1.0))
+    most = g.Min(g.Max(confidence, g.Div(1.0, n_classes)), 1.0)
+
+    def shared(held: str) -> str:
+        left = g.Max(g.Sub(1.0, g.Mul(most, g.row_sum(g.Cast(held, to=TensorProto.DOUBLE)))), 0.0)
+        shares = g.Softmax(g.Where(held, -1e300, x), axis=1)
+        return g.Where(held, most, g.Mul(left, shares))
+
+    def hold_more(held: str) -> tuple[str, str]:
+        over = g.Greater(shared(held), g.Mul(most, 1.0 + 1e-12))
+        found = g.ReduceSum(g.Cast(over, to=TensorProto.INT64), keepdims=0)
+        return g.Greater(found, 0), g.Or(held, over)
+
+    probs = shared(g.as_long_as(hold_more, best))
+    tied = g.Equal(x, largest)
+    among = g.Cast(tied, to=TensorProto.DOUBLE)
+    return g.Where(tied, g.Div(g.row_sum(g.Mul(probs, among)), g.row_sum(among)), probs)
+
+
+def _ranks(g: Graph, x: str, weights: Floats) -> str:
+    n_classes = len(weights) + 1
+    ranked, order = g.TopK(x, [n_classes], n_results=2, axis=1)
+    first, second = (g.Gather(ranked, np.arange(n_classes - 1) + k, axis=1) for k in (0, 1))
+    below = g.CumSum(g.Mul(g.Sub(second, first), weights), 1)
+    return g.ScatterElements(x, order, g.Concat(g.Mul(g.row_max(x), 0.0), below, axis=1), axis=1)
+
+
+def _draws(
+    g: Graph, x: str, growth: Floats, low: float, spacing: float, order: int, of_probabilities: bool = False
+) -> str:
+    """Each row's odds are spread over the nodes and gathered again, so that no tensor has an entry for each draw."""
+    size, near = len(growth), range(order + 1)
+    at = g.Div(g.Sub(g.Softmax(x, axis=1) if of_probabilities else x, low), spacing)
+    at = g.Min(g.Max(at, 0.0), size - 1.0)
+    first = g.Min(g.Max(g.Sub(g.Cast(at, to=TensorProto.INT64), order // 2), 0), size - 1 - order)
+    along = g.Sub(at, g.Cast(first, to=TensorProto.DOUBLE))
+    weights = [np.float64(1.0) for _ in near]
+    for i in near:
+        for j in near:
+            weights[i] = weights[i] if i == j else g.Mul(weights[i], g.Div(g.Sub(along, float(j)), float(i - j)))
+    nodes, odds = [g.Add(first, i) for i in near], g.Exp(g.Sub(x, g.row_max(x)))
+    sums = g.Mul(g.row_sum(odds), np.zeros(size))
+    for node, weight in zip(nodes, weights, strict=True):
+        sums = g.ScatterElements(sums, node, g.Mul(odds, weight), axis=1, reduction="add")
+    ratio = g.MatMul(g.Div(1.0, g.MatMul(sums, growth)), np.ascontiguousarray(growth.T))
+    parts = [g.Mul(g.GatherElements(ratio, node, axis=1), w) for node, w in zip(nodes, weights, strict=True)]
+    return g.Div(g.Mul(odds, g.Sum(*parts)), float(growth.shape[1]))
+
+
+WORDS: dict[str, Callable[..., str]] = {
+    "affine": _affine,
+    "matrix": lambda g, x, matrix, offset=0.0: _affine(g, g.MatMul(x, np.ascontiguousarray(matrix.T)), 1.0, offset),
+    "log": lambda g, x: g.Log(g.Max(x, 0.0)),
+    "finite": lambda g, x, low: g.Where(g.Equal(x, -np.inf), low, x),
+    "log_sigmoid": lambda g, x: g.Neg(_softplus(g, g.Neg(x))),
+    "sigmoid": lambda g, x: g.Div(1.0, g.Add(1.0, g.Exp(g.Neg(x)))),  # Sigmoid has no digits left below -40
+    "normalise": lambda g, x: g.Div(x, g.row_sum(x)),
+    "log_softmax": lambda g, x: g.LogSoftmax(x, axis=1),
+    "softmax": _softmax,
+    "piecewise": _piecewise,
+    "mix": _mix,
+    "columns": _columns,
+    "one_vs_rest": _one_vs_rest,
+    "top": _top,
+    "ranks": _ranks,
+    "draws": _draws,
+}
+"""Each step of :data:`calib.export.predict.STEPS` in ONNX."""
+
+
+# -- a model ---------------------------------------------------------------------------------------------------------
+
+
+def to_model(
+    exported: ExportedCalibrator, dtype: str = "float32", opset: int = OPSET, ir_version: int = IR_VERSION
+) -> ModelProto:
+    """The ONNX model of an exported calibrator; :func:`calib.export.writer.to_onnx` says what it takes and gives.
+
+    Parameters
+    ----------
+    dtype : of the outputs that it takes: float32, float64 or float16.
+    opset, ir_version : versions of the operators, from 16 on, and of the format.
+
+    Raises
+    ------
+    CalibrationError
+        If the method, or the kind of outputs, has no ONNX form, or what was learned is larger than an ONNX file.
+    """
+    if dtype not in FLOAT_TYPES:
+        raise CalibrationError(f"An ONNX model takes {', '.join(FLOAT_TYPES)}; got dtype={dtype!r:.40}.")
+    g, one_column, pairs = Graph(opset), exported.kind in ONE_COLUMN, exported.kind == "pairs"
+    x = g.Cast(INPUT, to=TensorProto.DOUBLE)
+    x = g.Reshape(x, [-1, 1]) if one_column else x
+    logits = run(g, [*plain_steps(exported), *logit_steps(exported)], x)
+    probs = run(g, checked_steps(exported.calibrator), logits)
+    total = g.row_sum(logits)
+    probs = g.Add(probs, g.Sub(total, total))  # NaN where a number is not finite
+    name = "calibrated_confidence" if pairs else "calibrated_probabilities"
+    g.nodes.append(
+        helper.make_node("Identity", [g.Reshape(g.Gather(probs, [1], axis=1), [-1]) if pairs else probs], [name])
+    )
+    size = sum(len(array.raw_data) for array in g.arrays.values())
+    if size > MOST_BYTES:
+        raise CalibrationError(
+            f"What this {METHODS[exported.method].title} learned takes {size / 1e9:.1f} GB, and an ONNX file "
+            "holds 2 GB; share the maps of the classes, or save a .npz."
+        )
+    given = _value(INPUT, FLOAT_TYPES[dtype], None if one_column else ["n", exported.n_classes])
+    result = _value(name, TensorProto.DOUBLE, ["n"] if pairs else ["n", exported.n_classes])
+    model = helper.make_model(
+        helper.make_graph(g.nodes, "calib", [given], [result], [*g.arrays.values()]),
+        opset_imports=[helper.make_opsetid("", opset)],
+        ir_version=ir_version,
+        producer_name="calib",
+        producer_version=calib.__version__,
+        doc_string=f"{METHODS[exported.method].title}: calibrated with calib {calib.__version__}.",
+    )
+    helper.set_model_props(model, recorded(exported, dtype))
+    return model
+
+
+def recorded(exported: ExportedCalibrator, dtype: str) -> dict[str, str]:
+    """What the model says of itself, under names that begin with ``calib.``; values other than texts are JSON."""
+    known = {
+        "version": calib.__version__,
+        "method": exported.method,
+        "params": exported.params,
+        "input": INPUT,
+        "input_dtype": dtype,
+        "kind": exported.kind,
+        "scale": PLAIN if exported.scale is None else exported.scale,
+        "floor": exported.floor,
+        "class_names": exported.class_names,
+        "exported_on": exported.metadata.get("exported_on", ""),
+    }
+    return {f"calib.{key}": each if isinstance(each, str) else json.dumps(each) for key, each in known.items()}
+
+
+def put_behind(
+    model_path: str | Path, exported: ExportedCalibrator, path: str | Path, output: str | None = None
+) -> Path:
+    """Write one model that runs the user's and then calibrates; see :func:`calib.export.writer.behind`."""
+    name = Path(model_path).name
+    try:
+        model = onnx.load(model_path)
+    except Exception as error:  # of the file, of the format, or of numbers in files beside it
+        raise CalibrationError(
+            f"{name} cannot be read as an ONNX model ({reason(error)[:200]}); check its path, and that the files with "
+            "its numbers lie beside it."
+        ) from error
+    opset = next((each.version for each in model.opset_import if each.domain in ("", "ai.onnx")), OPSET)
+    if any(each.key.startswith("calib.") for each in model.metadata_props):
+        raise CalibrationError(f"{name} holds a calibrator already; give the model without it.")
+    try:
+        if opset < OLDEST_OPSET:
+            model, opset = version_converter.convert_version(model, OLDEST_OPSET), OLDEST_OPSET
+        taken = _output_of(model, exported, output)
+        dtype = next(key for key, value in FLOAT_TYPES.items() if value == taken.type.tensor_type.elem_type)
+        after = to_model(exported, dtype, opset, model.ir_version)
+        onnx.save(compose.merge_models(model, after, io_map=[(taken.name, INPUT)]), path)
+    except CalibrationError:
+        raise
+    except OSError as error:
+        raise CalibrationError(f"{Path(path).name} cannot be written ({reason(error)}); give another path.") from error
+    except Exception as error:  # of the converter and of the merging, which raise several types
+        raise CalibrationError(
+            f"{name} could not be merged with the calibrator ({reason(error)[:200]}); write it with opset {OPSET}."
+        ) from error
+    return Path(path)
+
+
+def _output_of(model: ModelProto, exported: ExportedCalibrator, name: str | None) -> ValueInfoProto:
+    """The output that the calibrator takes: the one named, or the only one that fits."""
+    one_column, n_columns = exported.kind in ONE_COLUMN, 1 if exported.kind in ONE_COLUMN else exported.n_classes
+
+    def fits(value: ValueInfoProto) -> bool:
+        of = value.type.tensor_type
+        sizes = [size.dim_value for size in of.shape.dim]
+        shaped = not sizes or (len(sizes) == 1 and one_column) or (len(sizes) == 2 and sizes[1] in (0, n_columns))
+        return of.elem_type in FLOAT_TYPES.values() and shaped and name in (None, value.name)
+
+    fit = [value for value in model.graph.output if fits(value)]
+    if len(fit) != 1:
+        wanted = "one column" if one_column else f"{n_columns} columns"
+        said = f"the output {name!r} is none" if name is not None else f"{len(fit)} outputs are"
+        raise CalibrationError(
+            f"The calibrator takes a tensor of floats with {wanted}, and {said} of the model's: "
+            f"{', '.join(each.name for each in model.graph.output)}. Name the right one with output=; a classifier of "
+            "scikit-learn is written with zipmap=False."
+        )
+    return fit[0]
