@@ -29,9 +29,9 @@ from tests.forged_records import forged, reread
 # that follow from their declared parameters.
 CHOSEN: dict[str, list[dict[str, Any]]] = {
     "bayes_iso": [
-        {"n_maps": 300},
-        {"n_maps": 300, "scheme": "knots"},
-        {"n_maps": 300, "scheme": "blocks", "bounds": "paper", "share_classes": False},
+        {},
+        {"n_maps": 300, "scheme": "plain"},
+        {"n_maps": 300, "scheme": "plain", "bounds": "paper", "share_classes": False},
     ],
     "imax": [
         {},

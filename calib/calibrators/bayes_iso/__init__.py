@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -22,9 +20,6 @@ from calib.parameters import param
 
 N_KNOTS = 64
 """Most pools of scores."""
-
-BLOCK_SIZE = 1000
-"""Scores of a block, about."""
 
 MOST_SHOWN = 100
 """Scores at which the posterior band, the bounds and a few maps are kept for the picture."""
@@ -48,10 +43,9 @@ class BayesIsoMap:
     low, high : (n_shown,) 5 % and 95 % points of the posterior.
     lower_bound, upper_bound : (n_shown,) the bounds of section 4.3, within which maps are sampled.
     samples : (n_samples, n_shown) a few maps as the posterior has them.
-    scheme : "knots", "plain" or "blocks".
-    n_maps : how many maps were sampled, of blocks in each; 0 at knots, whose posterior is exact.
-    effective_maps : how many equally weighted ones they are worth; of blocks, the least.
-    dominated : whether one map outweighs all others together, of blocks in any (section 5.3).
+    n_maps : how many maps were sampled; 0 at knots, whose posterior is exact.
+    effective_maps : how many equally weighted ones they are worth.
+    dominated : whether one map outweighs all others together (section 5.3).
     """
 
     knots: Floats
@@ -63,7 +57,6 @@ class BayesIsoMap:
     lower_bound: Floats
     upper_bound: Floats
     samples: Floats
-    scheme: str
     n_maps: int
     effective_maps: float
     dominated: bool
@@ -95,18 +88,13 @@ class BayesIsoMap:
             np.concatenate([[0], even_cuts(shares_below(tally), MOST_SHOWN - 1), [len(tally.scores) - 1]])
         )
         rng = np.random.default_rng(random_state)
-        lower, upper = BOUNDS[bounds](tally)
-        if scheme == "knots":
-            found = at_knots(tally, shown, rng)
-        else:
-            size = len(tally.scores) if scheme == "plain" else BLOCK_SIZE
-            found = sampled(tally, BOUNDS[bounds], size, n_maps, shown, rng)
+        lower, upper = limits = BOUNDS[bounds](tally)
+        found = at_knots(tally, shown, rng) if scheme == "knots" else sampled(tally, limits, n_maps, shown, rng)
         return cls(
             log_odds=tally.scores[shown],
             ranks=((np.cumsum(tally.counts) - tally.counts / 2) / tally.counts.sum())[shown],
             lower_bound=lower[shown],
             upper_bound=upper[shown],
-            scheme=scheme,
             **{**found, "values": np.clip(found["values"], margin, 1 - margin)},
         )
 
@@ -140,44 +128,20 @@ def at_knots(tally: Tally, shown: Ints, rng: np.random.Generator) -> dict[str, A
     }
 
 
-def sampled(
-    tally: Tally,
-    limits: Callable[[Tally], Bounds],
-    block_size: int,
-    n_maps: int,
-    shown: Ints,
-    rng: np.random.Generator,
-) -> dict[str, Any]:
-    """Sampled maps within blocks of about so many scores, pooled where they do not rise (section 6 of the paper).
-
-    One block of all scores is plain sampling. Blocks share the work: where there are more than three, each samples
-    fewer maps, but 300 at least.
-    """
-    from scipy.optimize import isotonic_regression
-
-    n_blocks = max(1, round(len(tally.scores) / block_size))
-    edges = np.linspace(0, len(tally.scores), n_blocks + 1).astype(int)
-    n_each = min(n_maps, max(300, 3 * n_maps // n_blocks))
-    means, curves, effective, largest = [], [], [], []
-    for start, stop in pairwise(edges):
-        part = Tally(tally.scores[start:stop], tally.counts[start:stop], tally.positives[start:stop])
-        maps, weights = sample_posterior(part, limits(part), n_each, rng)
-        inside = maps[:, shown[(shown >= start) & (shown < stop)] - start]
-        band = np.quantile(inside, BAND, axis=0, weights=weights, method="inverted_cdf")
-        means.append(weights @ maps)
-        curves.append(np.concatenate([band, inside[rng.choice(len(weights), N_SAMPLES, p=weights)]]))
-        effective.append(float(1 / np.sum(weights**2)))
-        largest.append(weights.max())
-    low, high, *samples = (isotonic_regression(curve, weights=tally.counts[shown]).x for curve in np.hstack(curves))
+def sampled(tally: Tally, bounds: Bounds, n_maps: int, shown: Ints, rng: np.random.Generator) -> dict[str, Any]:
+    """The posterior over maps of all scores, sampled within the bounds."""
+    maps, weights = sample_posterior(tally, bounds, n_maps, rng)
+    inside = maps[:, shown]
+    low, high = np.quantile(inside, BAND, axis=0, weights=weights, method="inverted_cdf")
     return {
         "knots": tally.scores,
-        "values": isotonic_regression(np.concatenate(means), weights=tally.counts).x,
+        "values": np.maximum.accumulate(weights @ maps),  # rounding may turn two values around
         "low": low,
         "high": high,
-        "samples": np.array(samples),
-        "n_maps": n_each,
-        "effective_maps": min(effective),
-        "dominated": bool(max(largest) > 0.5),
+        "samples": inside[rng.choice(len(weights), N_SAMPLES, p=weights)],
+        "n_maps": n_maps,
+        "effective_maps": float(1 / np.sum(weights**2)),
+        "dominated": bool(weights.max() > 0.5),
     }
 
 
@@ -191,15 +155,13 @@ class BayesIso(OneVsRest):
     kept at least 1 / (m + 2) away from 0 and 1, m the number of calibration pairs.
 
     The average over maps at up to 64 pools of scores (``knots``) is computed exactly, over all orders of picking. The
-    paper samples maps over all scores (``plain``), which degenerates with many pairs: one map gets all the weight;
-    ``blocks`` samples blocks of ranks one by one, as the paper proposes then.
+    paper samples maps over all scores (``plain``), which degenerates with many pairs: one map gets all the weight.
     """
 
     scheme: str = param(
         "knots",
-        choices=("knots", "plain", "blocks"),
-        help="Average exactly over maps at pooled scores, or sample maps over all scores as the paper does, or over "
-        "blocks of scores.",
+        choices=("knots", "plain"),
+        help="Average exactly over maps at pooled scores, or sample maps over all scores as the paper does.",
     )
     bounds: str = param(
         "pav",
@@ -214,22 +176,20 @@ class BayesIso(OneVsRest):
     weighted: ClassVar[bool] = False
 
     def notes(self) -> list[str]:
-        sampled = [each for each in self.maps_ if each is not None and each.n_maps]
+        notes, sampled = super().notes(), [each for each in self.maps_ if each is not None and each.n_maps]
         if not sampled:
-            return super().notes()
-        worst = min(sampled, key=lambda each: each.effective_maps)
-        several = len(sampled) > 1
-        notes = super().notes()
-        if dominated := sum(each.dominated for each in sampled):
+            return notes
+        several, dominated = len(sampled) > 1, sum(each.dominated for each in sampled)
+        if dominated:
             where = f" for {dominated} of {len(sampled)} classes" if several else ""
-            block = " of some block of scores" if worst.scheme == "blocks" else ""
             notes.append(
-                f"One of the sampled maps{block} outweighs all others together{where}, so the average rests on hardly "
-                "more than one map. Take scheme='knots', or sample more maps."
+                f"One of the sampled maps outweighs all others together{where}, so the average rests on hardly more "
+                "than one map. Take scheme='knots', or sample more maps."
             )
+        effective = min(each.effective_maps for each in sampled)
         notes.append(
-            f"{worst.n_maps:,} maps were sampled{' for each class' if several else ''} (scheme {worst.scheme}); their "
-            f"effective sample size is {worst.effective_maps:,.0f}{' at least' if several else ''}."
+            f"{self.n_maps:,} maps were sampled{' for each class' if several else ''}; their effective sample size is "
+            f"{effective:,.0f}{' at least' if several else ''}."
         )
         return notes
 

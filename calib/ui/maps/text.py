@@ -101,12 +101,11 @@ def _have(names: list[str]) -> str:
 
 def knows(name: str, posterior: BayesIsoMap) -> str:
     """Where a Bayes-Iso's posterior comes from, and how wide its band is."""
-    over = {"plain": "all scores", "blocks": "blocks of scores"}
     source = "averages over all monotone maps at pooled scores, exactly. "
-    if posterior.scheme in over:
+    if posterior.n_maps:
         source = (
-            f"sampled {posterior.n_maps:,} maps over {over[posterior.scheme]} and weighted each by the likelihood of "
-            f"the labels: the effective sample size is {max(1, round(posterior.effective_maps)):,}. "
+            f"sampled {posterior.n_maps:,} maps over all scores and weighted each by the likelihood of the labels: the "
+            f"effective sample size is {max(1, round(posterior.effective_maps)):,}. "
         )
     width = posterior.high - posterior.low
     widest = int(np.argmax(width))
