@@ -111,28 +111,16 @@ def reason(error: BaseException) -> str:
 
 
 EXTRAS = {
-    **dict.fromkeys(
-        (
-            "gpflow",
-            "keras",
-            "pkg_resources",
-            "setuptools",
-            "tensorflow",
-            "tensorflow_probability",
-            "tf_keras",
-            "check_shapes",
-        ),
-        "gp",
-    ),
     **dict.fromkeys(("dask", "distributed"), "cluster"),
     **dict.fromkeys(("jinja2", "markupsafe", "plotly"), "report"),
     "onnx": "onnx",
     "river": "active",
     "streamlit": "app",
+    "tensorflow": "gp",
 }
 """The extra that each module comes with; all others come with ``fit``."""
 
-DISTRIBUTIONS = {"sklearn": "scikit-learn", "pkg_resources": "setuptools"}
+DISTRIBUTIONS = {"sklearn": "scikit-learn"}
 
 
 def missing_package(error: ModuleNotFoundError) -> str:

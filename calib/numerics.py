@@ -69,25 +69,18 @@ def logsumexp(values: Floats, axis: int = -1) -> Floats:
         return np.squeeze(top + np.log(np.sum(np.exp(values - top), axis=axis, keepdims=True)), axis=axis)
 
 
-def log_softmax(logits: Floats, counts: Floats | None = None) -> Floats:
-    """Log-probabilities of each row, shape (n, n_classes); ``counts`` as in :func:`softmax`."""
+def log_softmax(logits: Floats) -> Floats:
+    """Log-probabilities of each row, shape (n, n_classes)."""
     shifted = logits - row_maxima(logits)
-    shifted -= np.log(row_sums(np.exp(shifted), counts))
+    shifted -= np.log(np.exp(shifted).sum(axis=1, keepdims=True))
     return shifted
 
 
-def softmax(logits: Floats, counts: Floats | None = None) -> Floats:
-    """Probabilities of each row, shape (n, n_classes); rows sum to one.
-
-    Parameters
-    ----------
-    logits : (n, n_classes) array.
-    counts : of the same shape, where a column stands for so many classes with one logit: each entry is then the
-        probability of one of them, and their sums with these counts are one.
-    """
+def softmax(logits: Floats) -> Floats:
+    """Probabilities of each row, shape (n, n_classes); rows sum to one."""
     probs = logits - row_maxima(logits)
     np.exp(probs, out=probs)
-    probs /= row_sums(probs, counts)
+    probs /= probs.sum(axis=1, keepdims=True)
     return probs
 
 
@@ -96,13 +89,6 @@ def row_maxima(logits: Floats) -> Floats:
     if logits.shape[1] > _FEW_COLUMNS:
         return np.max(logits, axis=1, keepdims=True)
     return reduce(np.maximum, logits.T)[:, None]
-
-
-def row_sums(values: Floats, counts: Floats | None) -> Floats:
-    """Sum of each row, shape (n, 1), in which a column counts as often as ``counts`` says, or once."""
-    if counts is None:
-        return np.sum(values, axis=1, keepdims=True)
-    return np.einsum("nk,nk->n", values, counts)[:, None]
 
 
 def normalised(probs: npt.ArrayLike) -> Floats:

@@ -74,7 +74,6 @@ def test_a_comparison_in_a_shell(without, tmp_path, overconfident, capsys):
     ("module", "extra"),
     [
         ("tensorflow.python", "gp"),
-        ("gpflow", "gp"),
         ("river.forest", "active"),
         ("onnx.compose", "onnx"),
         ("scipy.special", "fit"),

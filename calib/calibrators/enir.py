@@ -27,14 +27,13 @@ class NearIsotonicPath:
     Attributes
     ----------
     penalties : (n_steps,) rising from 0; at each but the first, blocks merge.
-    start, stop : (n_blocks,) first position of a block and the one after its last.
+    start : (n_blocks,) first position of a block.
     born, died : (n_blocks,) steps between which a block exists, ``born <= step < died``.
     intercept, slope : (n_blocks,) its value is ``intercept + slope * penalty``.
     """
 
     penalties: Floats
     start: Ints
-    stop: Ints
     born: Ints
     died: Ints
     intercept: Floats
@@ -42,18 +41,9 @@ class NearIsotonicPath:
 
     def blocks(self, step: int) -> tuple[Ints, Floats]:
         """First positions and values of the blocks at a step, from left to right; the last step is the isotonic fit."""
-        return self._blocks(step, float(self.penalties[step]))
-
-    def solution(self, penalty: float) -> Floats:
-        """Fitted values at any penalty, shape (m,)."""
-        step = int(np.searchsorted(self.penalties, penalty, side="right")) - 1
-        starts, values = self._blocks(step, min(penalty, float(self.penalties[-1])))
-        return np.repeat(values, np.diff(starts, append=self.stop.max()))
-
-    def _blocks(self, step: int, penalty: float) -> tuple[Ints, Floats]:
         there = np.flatnonzero((self.born <= step) & (step < self.died))
         there = there[np.argsort(self.start[there])]
-        return self.start[there], self.intercept[there] + self.slope[there] * penalty
+        return self.start[there], self.intercept[there] + self.slope[there] * self.penalties[step]
 
 
 def near_isotonic_path(values: Floats, weights: Floats | Ints) -> NearIsotonicPath:
@@ -69,7 +59,6 @@ def near_isotonic_path(values: Floats, weights: Floats | Ints) -> NearIsotonicPa
     """
     first = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
     start = first.tolist()
-    stop = np.append(first[1:], len(values)).tolist()
     weight = np.add.reduceat(weights, first).tolist()
     level = values[first]
     n = len(start)
@@ -103,7 +92,6 @@ def near_isotonic_path(values: Floats, weights: Floats | Ints) -> NearIsotonicPa
         died[a] = died[b] = step
         new, before, after = len(start), left[a], right[b]
         start.append(start[a])
-        stop.append(stop[b])
         weight.append(weight[a] + weight[b])
         falls.append(falls[b])
         slope.append(((before >= 0 and falls[before]) - falls[b]) / weight[new])
@@ -122,7 +110,6 @@ def near_isotonic_path(values: Floats, weights: Floats | Ints) -> NearIsotonicPa
     return NearIsotonicPath(
         np.array(penalties),
         np.array(start),
-        np.array(stop),
         np.array(born),
         np.where(ends < 0, len(penalties), ends),
         np.array(intercept),

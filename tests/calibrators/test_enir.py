@@ -11,12 +11,21 @@ from scipy.special import expit
 
 import calib
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING
-from calib.calibrators.enir import NearIsotonicEnsemble, near_isotonic_path
+from calib.calibrators.enir import NearIsotonicEnsemble, NearIsotonicPath, near_isotonic_path
 from tests.calibrators.conftest import as_logits, binary, learned
 
 
 def fitted_map(log_odds: np.ndarray, labels: np.ndarray, test: np.ndarray, **params: bool) -> np.ndarray:
     return learned(NearIsotonicEnsemble(**params), log_odds, labels, test)
+
+
+def solution(path: NearIsotonicPath, m: int, penalty: float) -> np.ndarray:
+    """The m fitted values at any penalty, from the blocks that exist there."""
+    step = int(np.searchsorted(path.penalties, penalty, side="right")) - 1
+    there = np.flatnonzero((path.born <= step) & (step < path.died))
+    there = there[np.argsort(path.start[there])]
+    values = path.intercept[there] + path.slope[there] * min(penalty, path.penalties[-1])
+    return np.repeat(values, np.diff(path.start[there], append=m))
 
 
 def naive_enir(scores: np.ndarray, labels: np.ndarray, test: np.ndarray, targets: tuple[float, float] = (0.0, 1.0)):
@@ -26,10 +35,10 @@ def naive_enir(scores: np.ndarray, labels: np.ndarray, test: np.ndarray, targets
     path = near_isotonic_path(np.array([soft[scores == v].mean() for v in values]), counts.astype(float))
     criteria, models = [], []
     for penalty in path.penalties[1:] if len(path.penalties) > 1 else path.penalties:
-        model = np.clip(path.solution(penalty), 1 / (len(scores) + 2), 1 - 1 / (len(scores) + 2))
+        model = np.clip(solution(path, len(values), penalty), 1 / (len(scores) + 2), 1 - 1 / (len(scores) + 2))
         at = dict(zip(values, model, strict=True))
         likelihood = sum(t * np.log(at[s]) + (1 - t) * np.log(1 - at[s]) for s, t in zip(scores, soft, strict=True))
-        blocks = 1 + np.count_nonzero(np.diff(path.solution(penalty)))
+        blocks = 1 + np.count_nonzero(np.diff(solution(path, len(values), penalty)))
         criteria.append(blocks * np.log(2 * np.pi * len(scores)) - 2 * likelihood)
         models.append(model)
     weights = np.exp(-(np.array(criteria) - min(criteria)) / 2)
@@ -110,7 +119,9 @@ def test_every_penalty_has_its_minimiser(kind, seed):
     values, weights = problem(kind, seed)
     path = near_isotonic_path(values, weights)
     for penalty in (0.0, 0.05, 0.3, 1.0, 2.5, 20.0, *path.penalties[1:]):
-        np.testing.assert_allclose(path.solution(penalty), naive(values, weights, max(penalty, 1e-300)), atol=1e-9)
+        np.testing.assert_allclose(
+            solution(path, len(values), penalty), naive(values, weights, max(penalty, 1e-300)), atol=1e-9
+        )
 
 
 @pytest.mark.parametrize("kind", ["labels", "frequencies", "numbers"])
@@ -118,7 +129,7 @@ def test_the_path_ends_with_the_isotonic_fit(kind):
     values, weights = problem(kind, 7, 300)
     path = near_isotonic_path(values, weights)
     isotonic = isotonic_regression(values, weights=weights).x
-    np.testing.assert_allclose(path.solution(np.inf), isotonic, atol=1e-12)
+    np.testing.assert_allclose(solution(path, len(values), np.inf), isotonic, atol=1e-12)
     starts, steps = path.blocks(len(path.penalties) - 1)
     np.testing.assert_allclose(steps, isotonic[starts])
 
@@ -130,7 +141,9 @@ def test_blocks_are_the_distinct_values_and_only_merge(kind):
     before: set[int] | None = None
     for step, penalty in enumerate(path.penalties):
         starts, steps = path.blocks(step)
-        np.testing.assert_array_equal(starts, np.flatnonzero(np.diff(path.solution(penalty), prepend=np.inf)))
+        np.testing.assert_array_equal(
+            starts, np.flatnonzero(np.diff(solution(path, len(values), penalty), prepend=np.inf))
+        )
         assert len(steps) == len(starts)
         assert before is None or set(starts) < before
         before = set(starts)
@@ -141,15 +154,15 @@ def test_values_that_rise_are_left_as_they_are():
     path = near_isotonic_path(values, np.ones(4))
     assert len(path.penalties) == 1
     np.testing.assert_array_equal(path.blocks(0)[0], [0, 2, 3])
-    np.testing.assert_array_equal(path.solution(5.0), values)
+    np.testing.assert_array_equal(solution(path, len(values), 5.0), values)
 
 
 def test_one_fall_in_closed_form():
     """1 above 0, weights 1 and 3: they approach at the rates 1 and 1/3 and meet at 1/4 where the penalty is 3/4."""
     path = near_isotonic_path(np.array([1.0, 0.0]), np.array([1.0, 3.0]))
     np.testing.assert_allclose(path.penalties, [0, 0.75])
-    np.testing.assert_allclose(path.solution(0.3), [0.7, 0.1])
-    np.testing.assert_allclose(path.solution(0.75), [0.25, 0.25])
+    np.testing.assert_allclose(solution(path, 2, 0.3), [0.7, 0.1])
+    np.testing.assert_allclose(solution(path, 2, 0.75), [0.25, 0.25])
 
 
 @given(st.lists(st.sampled_from([0.0, 1.0, 0.5, 1 / 3]), min_size=1, max_size=30))
@@ -157,4 +170,4 @@ def test_ties_in_the_data_and_in_the_penalties(values):
     path = near_isotonic_path(np.array(values), np.ones(len(values)))
     assert (np.diff(path.penalties) > 0).all()
     isotonic = isotonic_regression(np.array(values)).x
-    np.testing.assert_allclose(path.solution(np.inf), isotonic, atol=1e-12)
+    np.testing.assert_allclose(solution(path, len(values), np.inf), isotonic, atol=1e-12)
