@@ -13,6 +13,7 @@ from calib.calibrators._folds import FEWEST, FOLDS, deal, row_units
 from calib.calibrators.isotonic import Tally
 from calib.calibrators.minimisation import newton
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
+from calib.calibrators.pooled_scores import pooled
 from calib.calibrators.step_maps import even_cuts, shares_below
 from calib.calibrators.steps import Step
 from calib.numerics import Floats, Ints, edges_at_or_below, sigmoid, softplus
@@ -73,23 +74,23 @@ class SplineMap:
         tally = Tally.of(log_odds, positives, weights)
         shares = shares_below(tally)
         starts = np.append(0, even_cuts(shares, MOST_POOLS))
-        counts, held = (np.add.reduceat(each, starts) for each in (tally.counts, tally.positives))
-        scores = np.add.reduceat(tally.scores * tally.counts, starts) / counts
-        middle = shares + np.diff(shares, append=1.0) / 2  # of each score's own share: the same from either class
-        low, centre, high = np.interp(SPREAD, middle, tally.scores).tolist()
-        spread = (high - low) / 2 or float(scores.std()) or 1.0
-        knots = np.interp(np.linspace(0.0, 1.0, N_KNOTS), middle, tally.scores)
+        shares += np.diff(shares, append=1.0) / 2  # the middle of each score's own share: the same from either class
+        low, centre, high = np.interp(SPREAD, shares, tally.scores).tolist()
+        knots = np.interp(np.linspace(0.0, 1.0, N_KNOTS), shares, tally.scores)
+        cuts, pools = tally.scores[starts[1:]], pooled(tally, starts)
+        del tally, shares  # of very many pairs
+        spread = (high - low) / 2 or float(pools.scores.std()) or 1.0
         reach = centre - FARTHEST * spread, centre + FARTHEST * spread
-        scores, knots = np.clip(scores, *reach), np.clip(knots, *reach)
+        scores, knots = np.clip(pools.scores, *reach), np.clip(knots, *reach)
         knots = knots[np.diff(knots, prepend=-np.inf) > CLOSEST * np.ptp(knots)]
         if len(knots) == 1:
             knots = knots[0] + np.array([-0.5, 0.5])
         problem = Problem.of((knots - centre) / spread, (scores - centre) / spread, centre, spread)
         strength = float(STRENGTHS[0])
         if folds is not None:
-            pool_of = np.searchsorted(tally.scores[starts[1:]], log_odds, side="right")
-            strength = _best_strength(problem, pool_of, positives, weights, folds)
-        intercept, *slopes = problem.fitted(counts, held, strength, problem.identity)
+            cells = np.searchsorted(cuts, log_odds, side="right") + len(scores) * folds
+            strength = _best_strength(problem, cells, positives, weights, int(folds.max()) + 1)
+        intercept, *slopes = problem.fitted(pools.counts, pools.positives, strength, problem.identity)
         return cls(knots, np.array(slopes) / spread, float(intercept))
 
     @property
@@ -175,15 +176,18 @@ class Problem:
         return newton(objective, start, TOLERANCE, lowest=lowest)[0]
 
 
-def _best_strength(problem: Problem, pool_of: Ints, positives: Bools, weights: Floats | None, folds: Ints) -> float:
-    """The strength with the least loss on the folds held out in turn."""
-    n_folds, n_pools = int(folds.max()) + 1, len(problem.design)
-    cell = folds * n_pools + pool_of
-    each = np.ones(len(cell)) if weights is None else weights
-    parts = [np.bincount(cell, w, n_folds * n_pools).reshape(n_folds, -1) for w in (each, each * positives)]
+def _best_strength(problem: Problem, cells: Ints, positives: Bools, weights: Floats | None, n_folds: int) -> float:
+    """The strength with the least loss on the folds held out in turn; pairs of one fold and pool have one cell."""
+
+    def sums(of: Any) -> Floats:
+        """Weights of some pairs by fold and pool, (n_folds, n_pools)."""
+        each = None if weights is None else weights[of]
+        return np.bincount(cells[of], each, n_folds * len(problem.design)).reshape(n_folds, -1)
+
+    every, positive = sums(slice(None)), sums(positives)
     losses = np.zeros(len(STRENGTHS))
-    for counts, held in zip(*parts, strict=True):
-        others = parts[0].sum(axis=0) - counts, parts[1].sum(axis=0) - held
+    for counts, held in zip(every, positive, strict=True):
+        others = every.sum(axis=0) - counts, positive.sum(axis=0) - held
         at = problem.identity
         for place, strength in enumerate(STRENGTHS):
             at = problem.fitted(*others, strength, at)
