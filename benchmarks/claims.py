@@ -21,9 +21,9 @@ import numpy as np
 from benchmarks.measure import machine, markdown
 from benchmarks.populations import population, truth_of
 from calib.evaluation import SCORES
-from calib.evaluation.bootstrap import N_RESAMPLES, ResampledScores
 from calib.evaluation.claims import CLAIMING, Claims
-from calib.evaluation.scores import resample_scores, resample_sums
+from calib.evaluation.scored import N_RESAMPLES, Scored
+from calib.evaluation.scores import score_quickly, score_rows
 from calib.metrics.bootstrap import Interval, Resamples, wilson_interval
 from calib.numerics import Floats
 
@@ -91,7 +91,7 @@ class Tally:
             setattr(self, name, getattr(self, name) + count)
 
 
-def measure(truth: Mapping[str, Floats], scored: Mapping[int, ResampledScores]) -> dict[str, dict[str, int]]:
+def measure(truth: Mapping[str, Floats], scored: Mapping[int, Scored]) -> dict[str, dict[str, int]]:
     """Counts of one test set by score, and under "" those of all scores that claim, together."""
     together = Claims({str(number): one for number, one in scored.items()})
     found = {"": {"draws": 1, "false": 0}}
@@ -112,7 +112,7 @@ def measure(truth: Mapping[str, Floats], scored: Mapping[int, ResampledScores]) 
     return found
 
 
-def overstatement(truth: Mapping[str, Floats], scored: Mapping[int, ResampledScores]) -> tuple[float, float]:
+def overstatement(truth: Mapping[str, Floats], scored: Mapping[int, Scored]) -> tuple[float, float]:
     """By how much the NLL's gain of the best method over the raw one is too large, as seen and as corrected."""
     claims = Claims({str(number): one for number, one in scored.items()})
     names = claims.names[1:]
@@ -133,7 +133,7 @@ def part(cell: Cell, number: int, draws: int = DRAWS) -> dict[str, Any]:
     start = time.process_time()
     pool = population(cell.design, cell.n_classes)
     resamples = Resamples(cell.n, N_RESAMPLES)
-    resample = resample_scores if cell.every_score else resample_sums
+    resample = score_rows if cell.every_score else score_quickly
     tallies: dict[str, Tally] = {}
     overstated = []
     for draw in range(draws):

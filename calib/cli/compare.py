@@ -32,12 +32,12 @@ from calib.data.samples import FOLDER, SAMPLES
 from calib.decisions import AnswerAbove
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES
-from calib.evaluation.bootstrap import said_of_intervals
 from calib.evaluation.claims import relevant_differences
 from calib.evaluation.compare import BASELINE, Comparison, compare_methods
 from calib.evaluation.comparison_table import summary
 from calib.evaluation.learning_curve import choices_by_size, labels_needed, size_curve
 from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
+from calib.evaluation.scored import said_of_intervals
 from calib.evaluation.view import VIEWPOINTS
 from calib.evaluation.weighted import said_of_weights, weighted_summary
 from calib.formatting import aligned, fixed, safe_table

@@ -20,8 +20,8 @@ from calib.diagnostics.smooth_reliability import binned_consistency
 from calib.engine.specs import Fitted
 from calib.engine.worker import fit_calibrator
 from calib.evaluation import Evaluation
-from calib.evaluation.bootstrap import ResampledScores
-from calib.evaluation.scores import resample_scores
+from calib.evaluation.scored import Scored
+from calib.evaluation.scores import score_rows
 from calib.evaluation.view import PAIRS, TOP_LABEL, VIEWPOINTS, View, view_of
 from calib.metrics.confidence import Bools
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
@@ -100,7 +100,7 @@ class Judgement:
     """
 
     evaluation: Evaluation
-    resampled: dict[str, ResampledScores]
+    resampled: dict[str, Scored]
     curves: dict[str, ReliabilityCurve]
     gaps: dict[str, GapCurve]
     predict_seconds: float
@@ -115,7 +115,7 @@ def judge(fitted: Calibrator, test: Predictions) -> Judgement:
     seen = {view.name: evaluation.seen(view) for view in views}
     return Judgement(
         replace(evaluation, classwise=None),
-        {name: resample_scores(one, resamples) for name, one in seen.items()},
+        {name: score_rows(one, resamples) for name, one in seen.items()},
         {name: first_curve(one) for name, one in seen.items()},
         {name: gap_curve(*one.pair, clusters=one.clusters) for name, one in seen.items()},
         seconds,
@@ -225,7 +225,7 @@ def from_state(state: Mapping[str, Any]) -> Judgement:
     view = {view.name: view for view in (TOP_LABEL, PAIRS)}[state["evaluation"]["view"]]
     return Judgement(
         Evaluation(**{**state["evaluation"], "view": view}),
-        {view: ResampledScores(**one) for view, one in state["resampled"].items()},
+        {view: Scored(**one) for view, one in state["resampled"].items()},
         {view: ReliabilityCurve(**one) for view, one in state["curves"].items()},
         {view: GapCurve(**one) for view, one in state["gaps"].items()},
         state["predict_seconds"],

@@ -6,21 +6,22 @@ Wenger et al. 2020: the weighted gap of over- and underconfidence is below every
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from calib.diagnostics.subgroups import gaps_by_group
-from calib.evaluation.bootstrap import N_RESAMPLES
 from calib.evaluation.evaluation import Evaluation, check_same_rows
+from calib.evaluation.scores import smooth_scores, sums_of_groups
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import brackets, number, points
 from calib.metrics.binning import bins_of
-from calib.metrics.bootstrap import UNKNOWN, Interval, Resamples, interval_of_draws, reflect, share_interval
+from calib.metrics.bootstrap import MAX_GROUPS, UNKNOWN, Groups, Interval, groups_of_units, share_interval
 from calib.metrics.calibration_error import norm_of_gaps
 from calib.metrics.confidence import Bools, overconfidence, underconfidence
+from calib.metrics.estimate import Estimate
 from calib.numerics import Floats
 
 FEW = 10
@@ -83,108 +84,96 @@ class OverUnder:
         return min(self.n_wrong, self.n_right) < FEW
 
 
-def over_under_confidence(
-    evaluations: Sequence[Evaluation], level: float = 0.95, n_resamples: int = N_RESAMPLES, random_state: int = 0
-) -> list[OverUnder]:
+def over_under_confidence(evaluations: Sequence[Evaluation], level: float = 0.95) -> list[OverUnder]:
     """Over- and underconfidence of several methods on the same rows, the first of which is the baseline.
 
-    Intervals are basic bootstrap intervals, for ratios on the scale of logarithms; the odds have Wilson's. With fewer
-    than ten wrong or right predictions, conservative closed forms take their place: Wilson's for means of values in
-    [0, 1], :func:`calib.diagnostics.subgroups.gap_interval`, and quotients of ends for ratios. The
-    resamples are those of :func:`calib.evaluation.score_intervals` with the same seed.
+    Intervals are linearised, those of ratios on the scale of logarithms; the odds have Wilson's. With fewer than ten
+    wrong or right predictions, conservative closed forms take their place: Wilson's for means of values in [0, 1],
+    :func:`calib.diagnostics.subgroups.gap_interval`, and quotients of ends for ratios. The intervals are those of
+    :func:`calib.evaluation.score_intervals`.
 
     Raises
     ------
     CalibrationError
         If the evaluations are not about the same rows.
     """
+    first = evaluations[0]
     for evaluation in evaluations[1:]:
-        check_same_rows(evaluation, evaluations[0])
-    resamples = evaluations[0].resamples(n_resamples, random_state)
-    drawn = [_Drawn(evaluation, resamples) for evaluation in evaluations]
-    first = drawn[0]
-    return [_over_under(one, None if one is first else _change(one, first, level), level) for one in drawn]
+        check_same_rows(evaluation, first)
+    groups, _ = groups_of_units(len(first), first.clusters, MAX_GROUPS, np.random.default_rng(0))
+    quantities = [_quantities(evaluation, groups) for evaluation in evaluations]
+    changes = [None, *(_change(one, quantities[0], level) for one in quantities[1:])]
+    return [
+        _over_under(evaluation, one, change, level)
+        for evaluation, one, change in zip(evaluations, quantities, changes, strict=True)
+    ]
 
 
-class _Drawn:
-    """Quantities of one method by name, and draws of what they may be in truth; ratios as logarithms."""
-
-    def __init__(self, evaluation: Evaluation, resamples: Resamples):
-        confidence, correct = self.pair = evaluation.pair
-        groups = resamples.groups
-        sums = np.stack(
-            [
-                groups.sums(None),
-                groups.sums(correct),
-                groups.sums(np.where(correct, 0.0, confidence)),
-                groups.sums(np.where(correct, 1.0 - confidence, 0.0)),
-            ],
-            axis=-1,
-        )
-        self.sums: Floats = sums.sum(axis=0)
-        self.value = {name: float(value) for name, value in _quantities(self.sums).items()}
-        again = _quantities(resamples.resample(sums))
-        self.draws = {name: reflect(value, again[name]) for name, value in self.value.items()}
-
-    def interval(self, name: str, level: float, low: float = 0.0, high: float = 1.0) -> Interval:
-        return interval_of_draws(self.value[name], self.draws[name], level, low, high)
-
-    def difference(self, baseline: _Drawn, name: str, level: float) -> Interval:
-        difference = self.draws[name] - baseline.draws[name]
-        return interval_of_draws(self.value[name] - baseline.value[name], difference, level)
-
-
-def _quantities(sums: Floats) -> dict[str, Floats]:
-    """From sums over rows of 1, right, confidence where wrong and 1 - confidence where right, on the last axis."""
-    n, right, over, under = np.moveaxis(sums, -1, 0)
-    wrong = n - right
+def _quantities(evaluation: Evaluation, groups: Groups) -> dict[str, Estimate]:
+    """What is said of one method, by name, ratios as logarithms; NaN where a quantity does not exist."""
+    smooth = smooth_scores(evaluation)
+    found = {
+        name: Estimate(smooth[key][0], sums_of_groups(smooth[key][1], groups), max(groups.n_groups - 1, 1))
+        for name, key in (("over", "overconfidence"), ("under", "underconfidence"), ("gap", "signed gap"))
+    }
+    right = evaluation.pair[1]
+    n_right, n_wrong = int(right.sum()), int((~right).sum())
+    share = sums_of_groups((right - right.mean()) / len(right), groups)
     with np.errstate(divide="ignore", invalid="ignore"):
-        quantities = {
-            "over": over / wrong,
-            "under": under / right,
-            "log ratio": np.log(over / wrong) - np.log(under / right),
-            "log ratio over odds": np.log(over) - np.log(under),
-            "gap": (over - under) / n,
-        }
-    return {name: np.where(np.isfinite(values), values, np.nan) for name, values in quantities.items()}
+        slope = np.divide(len(right), n_right) + np.divide(len(right), n_wrong)
+        odds = Estimate(np.log(n_right) - np.log(n_wrong), share * slope)
+        found["log ratio"] = _log(found["over"]) - _log(found["under"])
+    found["log ratio over odds"] = found["log ratio"] - odds
+    return found
 
 
-def _change(one: _Drawn, baseline: _Drawn, level: float) -> Change:
-    over, under, gap = (one.difference(baseline, name, level) for name in ("over", "under", "gap"))
-    factors = (_exp(one.difference(baseline, name, level)) for name in ("log ratio", "log ratio over odds"))
-    return Change(over, under, gap, *factors)
+def _log(estimate: Estimate) -> Estimate:
+    return Estimate(np.log(estimate.value), estimate.influence / estimate.value, estimate.degrees)
 
 
-def _over_under(one: _Drawn, change: Change | None, level: float) -> OverUnder:
-    n, right, over, under = (float(total) for total in one.sums)
-    wrong = n - right
-    odds = _odds(right, n, level)
+def _change(one: Mapping[str, Estimate], baseline: Mapping[str, Estimate], level: float) -> Change:
+    changed = {name: (one[name] - baseline[name]).interval(level) for name in one}
+    factors = (_exp(changed[name]) for name in ("log ratio", "log ratio over odds"))
+    return Change(changed["over"], changed["under"], changed["gap"], *factors)
+
+
+def _over_under(evaluation: Evaluation, one: Mapping[str, Estimate], change: Change | None, level: float) -> OverUnder:
+    said, outcome = evaluation.pair
+    n, right = len(outcome), int(outcome.sum())
+    wrong, odds = n - right, _odds(right, n, level)
+    over, under = float(said[~outcome].sum()), float((1.0 - said[outcome]).sum())
     same: dict[str, Any] = {
-        "n_wrong": round(wrong), "n_right": round(right), "odds": odds, "change": change,
+        "n_wrong": wrong, "n_right": right, "odds": odds, "change": change,
         "weighted_over": over / n, "weighted_under": under / n,
     }  # fmt: skip
     if min(wrong, right) >= FEW:
+        found = {name: estimate.interval(level) for name, estimate in one.items()}
         return OverUnder(
-            over=one.interval("over", level),
-            under=one.interval("under", level),
-            ratio=_exp(one.interval("log ratio", level, -np.inf, np.inf)),
-            ratio_over_odds=_exp(one.interval("log ratio over odds", level, -np.inf, np.inf)),
-            gap=one.interval("gap", level, -1.0),
+            over=_within(found["over"], 0.0),
+            under=_within(found["under"], 0.0),
+            ratio=_exp(found["log ratio"]),
+            ratio_over_odds=_exp(found["log ratio over odds"]),
+            gap=_within(found["gap"], -1.0),
             **same,
         )
     cautious_over, cautious_under = (  # of values in [0, 1], which vary less than shares
         share_interval(min(max(total, 0.0), count), count, level) for total, count in ((over, wrong), (under, right))
     )
     ratio = _quotient(cautious_over, cautious_under)
-    whole = gaps_by_group(*one.pair, np.zeros(round(n), dtype=np.int64), 1, level)
+    whole = gaps_by_group(said, outcome, np.zeros(n, dtype=np.int64), 1, level)
     return OverUnder(
         over=cautious_over,
         under=cautious_under,
         ratio=ratio,
         ratio_over_odds=_quotient(ratio, odds),
-        gap=Interval(one.value["gap"], float(whole.gap_low[0]), float(whole.gap_high[0])),
+        gap=Interval(one["gap"].value, float(whole.gap_low[0]), float(whole.gap_high[0])),
         **same,
     )
+
+
+def _within(interval: Interval, least: float) -> Interval:
+    """The interval without what is below ``least`` or above 1."""
+    return interval._replace(low=max(interval.low, least), high=min(interval.high, 1.0))
 
 
 def _odds(right: float, n: float, level: float) -> Interval:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from calib.errors import CalibrationError
-from calib.evaluation.bootstrap import N_RESAMPLES
 from calib.evaluation.score_definitions import ECE_BINS
+from calib.evaluation.scored import N_RESAMPLES
+from calib.evaluation.scores import mean_gap
 from calib.evaluation.view import TOP_LABEL
 from calib.formatting import Displayed, number, percent, plural
 from calib.metrics.binning import Bins, bins_of
@@ -18,7 +19,6 @@ from calib.metrics.bootstrap import (
     Resamples,
     drawn_units,
     effective_count,
-    folded,
     interval_of_draws,
     not_below,
     reflect,
@@ -192,12 +192,9 @@ def ece_interval(
     value = float(np.abs(np.bincount(index, excess)).sum() / n)
     resamples = Resamples(n, n_resamples, clusters=clusters)
     drawn, rows = (resamples.resample(resamples.groups.sums_by(index, ECE_BINS, values)) for values in (excess, None))
-    n_drawn = rows.sum(axis=1)
-    errors = np.abs(drawn).sum(axis=1) / n_drawn
+    errors = np.abs(drawn).sum(axis=1) / rows.sum(axis=1)
     interval = interval_of_draws(value, reflect(value, errors, squared=True), level, 0.0, 1.0)
-    signed = float(excess.mean())
-    gap = interval_of_draws(signed, reflect(signed, drawn.sum(axis=1) / n_drawn), level, -1.0, 1.0)
-    return not_below(interval, folded(abs(signed), gap))
+    return not_below(interval, mean_gap(confidence, correct, resamples, level))
 
 
 def default_bins(n: int) -> int:

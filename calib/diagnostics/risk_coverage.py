@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from calib.errors import CalibrationError
-from calib.evaluation.bootstrap import N_RESAMPLES
 from calib.evaluation.evaluation import Evaluation, check_same_rows
+from calib.evaluation.scored import N_RESAMPLES
 from calib.metrics.bootstrap import Interval, Resamples, interval_of_draws, reflect, wilson_interval
 from calib.metrics.confidence import Bools, top_label
 from calib.numerics import Floats, Ints

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from calib.evaluation import Evaluation, paired_differences
-from calib.evaluation.bootstrap import ResampledScores
-from calib.evaluation.score_definitions import PROPORTIONS
-from calib.evaluation.scores import resample_scores
+from calib.evaluation.evaluation import Evaluation, check_same_rows
+from calib.evaluation.scores import score_quickly
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import listed, percent
-from calib.metrics.bootstrap import Interval, interval_of_draws
+from calib.metrics.bootstrap import Interval
+from calib.metrics.estimate import Rows
 from calib.parameters import number_fault
 
 SHOWN = ("NLL", "Brier", "accuracy", "ECE", "signed gap")
@@ -97,9 +96,8 @@ def calibration_shift(
 ) -> CalibrationShift:
     """Compare the scores of a calibrator on new data with those on the rows it was judged on.
 
-    The two sets of rows are independent samples. Where both are at hand, changes are differences of two bootstraps with
-    seeds of their own, and for proportions Newcombe's (1998, method 10); where only intervals were recorded, they are
-    combined as he does (Zou and Donner 2008, equation 7).
+    The two sets of rows are independent samples. The interval of a change is put together from those before and now
+    (Newcombe 1998, method 10; Zou and Donner 2008, equation 7), which may also be recorded ones.
 
     Parameters
     ----------
@@ -111,32 +109,28 @@ def calibration_shift(
     n_resamples, random_state : of the bootstrap.
     """
     wide = joint_level(level)
-    drawn = resample_scores(now, now.resamples(n_resamples, random_state))
-    here, here_joint = drawn.intervals(level), drawn.intervals(wide)
+    scored = score_quickly(now, now.resamples(n_resamples, random_state))
+    here, here_joint = scored.intervals(level), scored.intervals(wide)
     keys = [key for key in SHOWN if key in here]
     drift = None
-    changes: dict[str, tuple[Interval, Interval, Interval]] = {}
     if isinstance(before, Evaluation):
-        earlier = resample_scores(before, before.resamples(n_resamples, random_state + 1))
+        earlier = score_quickly(before, before.resamples(n_resamples, random_state + 1))
         there, there_joint = earlier.intervals(level), earlier.intervals(wide)
         n_before, drift = len(before), _drift(before, now)
-        for key in keys:
-            if key in there:
-                changes[key] = (
-                    there[key],
-                    _difference(drawn, earlier, key, here[key], there[key], level),
-                    _difference(drawn, earlier, key, here_joint[key], there_joint[key], wide),
-                )
-    elif before:
+    else:
         factor = NormalDist().inv_cdf(0.5 + wide / 2) / NormalDist().inv_cdf(0.5 + level / 2)
-        for key in keys:
-            if key in before:
-                joint = combined(here_joint[key], _wider(before[key], factor))
-                changes[key] = before[key], combined(here[key], before[key]), joint
+        there = dict(before or {})
+        there_joint = {key: _wider(interval, factor) for key, interval in there.items()}
+    changes = {
+        key: (there[key], combined(here[key], there[key]), combined(here_joint[key], there_joint[key]))
+        for key in keys
+        if key in there
+    }
     scores = {key: ScoreChange(key, here[key], here_joint[key], *changes.get(key, ())) for key in keys}
     gain = None
     if raw is not None and now.row_nll is not None and raw.row_nll is not None:
-        gain = paired_differences(now, raw, wide, n_resamples, random_state)["NLL"]
+        check_same_rows(now, raw)
+        gain = Rows.of(len(now), now.clusters).mean_of(now.row_nll - raw.row_nll).interval(wide)
     said, outcome = now.pair
     means = float(said.mean()), float(outcome.mean())
     return CalibrationShift(len(now), *means, scores, n_before, gain, drift, level, now.view)
@@ -166,14 +160,6 @@ def recorded_scores(metadata: Mapping[str, Any]) -> tuple[dict[str, Interval], i
                 recorded[key] = interval
     n = metadata.get("n_test")
     return recorded, n if type(n) is int and n > 0 else None
-
-
-def _difference(
-    now: ResampledScores, before: ResampledScores, key: str, here: Interval, there: Interval, level: float
-) -> Interval:
-    if key in PROPORTIONS:
-        return combined(here, there)
-    return interval_of_draws(now.value[key] - before.value[key], now.draws[key] - before.draws[key], level)
 
 
 def _drift(before: Evaluation, now: Evaluation) -> tuple[float, float]:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from calib.diagnostics.reliability import ReliabilityCurve
-from calib.evaluation.bootstrap import N_RESAMPLES
-from calib.evaluation.scores import resampled_smooth_ece
-from calib.metrics.bootstrap import Interval, Resamples, folded, interval_of_draws, not_below, reflect
+from calib.evaluation.scored import N_RESAMPLES
+from calib.evaluation.scores import mean_gap, resampled_smooth_ece
+from calib.metrics.bootstrap import Interval, Resamples, interval_of_draws, not_below, reflect
 from calib.metrics.calibration_error import cell_of, smooth_ece
-from calib.metrics.confidence import Bools, target_pair
+from calib.metrics.confidence import target_pair
 from calib.metrics.corp import calibrated_outcomes, isotonic_of_samples, ordered_cells
 from calib.numerics import Floats, sigmoid
 
@@ -82,19 +82,13 @@ def smooth_curve(
     seen = mass.sum(axis=0) * width * np.sqrt(2.0 * np.pi)  # a row at the kernel's middle counts 1
     held = seen >= min(FEW_ROWS, len(confidence) / 2)
     accuracy, low, high = (np.where(held, np.clip(line, 0.0, 1.0), np.nan) for line in (accuracy, low, high))
-    interval = _error_interval(error, confidence, correct, resamples, level)
+    # As among the scores: no calibration error is below the confidence gap.
+    draws = reflect(error, resampled_smooth_ece(confidence, correct, resamples), squared=True)
+    of_error = interval_of_draws(error, draws, level, 0.0, 1.0)
+    interval = not_below(of_error, mean_gap(confidence, correct, resamples, level))
     return SmoothCurve(
         points, accuracy, np.fmin(low, accuracy), np.fmax(high, accuracy), width, interval, level, len(confidence)
     )
-
-
-def _error_interval(error: float, confidence: Floats, correct: Bools, resamples: Resamples, level: float) -> Interval:
-    """Interval of the smooth ECE, as among the scores: no calibration error is below the confidence gap."""
-    draws = reflect(error, resampled_smooth_ece(confidence, correct, resamples), squared=True)
-    excess, rows = (resamples.resample(resamples.groups.sums(values)) for values in (confidence - correct, None))
-    gap = float((confidence - correct).mean())
-    signed = interval_of_draws(gap, reflect(gap, excess / rows), level)
-    return not_below(interval_of_draws(error, draws, level, 0.0, 1.0), folded(abs(gap), signed))
 
 
 def reflected_kernel(points: Floats, width: float) -> Floats:

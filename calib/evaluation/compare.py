@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from calib.base import Calibrator, Progress, silent
 from calib.errors import CalibrationError, FitCancelled, reason
-from calib.evaluation.bootstrap import N_RESAMPLES, ResampledScores
 from calib.evaluation.claims import Claim, Claims, relevant_differences
 from calib.evaluation.comparison_table import CONFIDENCE_ONLY
 from calib.evaluation.evaluation import Evaluation, check_same_rows
 from calib.evaluation.recommendation import Recommendation, recommend
 from calib.evaluation.score_definitions import SCORES
-from calib.evaluation.scores import resample_scores
+from calib.evaluation.scored import N_RESAMPLES, Scored
+from calib.evaluation.scores import score_rows
 from calib.evaluation.view import view_of
 from calib.evaluation.weighted import COLUMN, weighted_scores
 from calib.formatting import Displayed, listed, plural
@@ -178,7 +178,7 @@ def compare_methods(
         callback(done, len(methods), nan)
     titles = titles_of(calibrators, calibration.n_classes)
     resamples = evaluations[BASELINE].resamples(n_resamples, random_state)
-    resampled = {name: resample_scores(evaluation, resamples) for name, evaluation in evaluations.items()}
+    resampled = {name: score_rows(evaluation, resamples) for name, evaluation in evaluations.items()}
     claims = Claims(resampled, level=level, relevant=relevant)
     table = table_of(claims, evaluations, titles=titles, seconds=seconds, notes=notes)
     return Comparison(table, evaluations, seconds, notes, recommend(claims, methods))
@@ -194,7 +194,7 @@ def compare_evaluations(
     random_state: int = 0,
     seconds: Mapping[str, tuple[float, float]] | None = None,
     notes: Mapping[str, str] | None = None,
-    resampled: Mapping[str, ResampledScores] | None = None,
+    resampled: Mapping[str, Scored] | None = None,
     relevant: Mapping[str, float] | None = None,
 ) -> pd.DataFrame:
     """Tidy table of finished evaluations of the same test set.
@@ -227,7 +227,7 @@ def compare_evaluations(
         check_same_rows(evaluation, evaluations[baseline])
     if resampled is None:
         resamples = evaluations[baseline].resamples(n_resamples, random_state)
-        resampled = {name: resample_scores(evaluation, resamples) for name, evaluation in evaluations.items()}
+        resampled = {name: score_rows(evaluation, resamples) for name, evaluation in evaluations.items()}
     order = (baseline, *(name for name in evaluations if name != baseline))
     claims = Claims({name: resampled[name] for name in order}, level=level, relevant=relevant)
     return table_of(claims, evaluations, titles=titles, seconds=seconds, notes=notes)

@@ -14,11 +14,12 @@ from calib.base import Calibrator, Progress, silent
 from calib.calibrators.auto import in_words
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES
-from calib.evaluation.bootstrap import N_RESAMPLES, ResampledScores
 from calib.evaluation.compare import BASELINE, with_baseline
 from calib.evaluation.repeated_splits import Steps, attempt_afresh
-from calib.evaluation.scores import resample_sums
-from calib.metrics.bootstrap import Interval, Resamples, interval_of_draws
+from calib.evaluation.scored import N_RESAMPLES, Scored
+from calib.evaluation.scores import score_quickly
+from calib.metrics.bootstrap import Interval, Resamples
+from calib.metrics.estimate import Estimate
 from calib.numerics import Floats, Ints
 from calib.registry import titles_of
 
@@ -37,7 +38,7 @@ class Drawn:
 
     method: str
     size: int
-    scores: ResampledScores | None
+    scores: Scored | None
     note: str
     parts: Mapping[str, float] = field(default_factory=dict)
 
@@ -84,7 +85,7 @@ class _Draws:
     """What the draws of one size gave for one method."""
 
     def __init__(self, fits: Iterable[Drawn]):
-        self.made: list[ResampledScores] = []
+        self.made: list[Scored] = []
         self.note = ""
         weights: dict[str, float] = {}
         for fit in fits:
@@ -111,9 +112,13 @@ class _Draws:
 
     def of_rows_to(self, last: _Draws, key: str, level: float) -> Interval:
         """The same of one draw's score minus the mean of the largest size's."""
-        baseline = np.mean([one.draws[key] for one in last.made], axis=0)
+        baseline = np.mean([one.influence[key] for one in last.made], axis=0)
         value = float(last.values(key).mean())
-        return _mean([interval_of_draws(one.value[key] - value, one.draws[key] - baseline, level) for one in self.made])
+        changes = (
+            Estimate(one.value[key] - value, one.influence[key] - baseline, one.estimate(key).degrees)
+            for one in self.made
+        )
+        return _mean([change.interval(level) for change in changes])
 
 
 def _mean(intervals: list[Interval]) -> Interval:
@@ -191,8 +196,8 @@ def size_curve(
 
     Bands are for one more draw of so many rows: the t interval that predicts it from the draws made, and the sampling
     error of the test rows, their distances from the mean added in squares on each side (Zou and Donner 2008). That
-    error is the mean over draws of the bootstrap intervals of comparisons, which know that an ECE is an overestimate;
-    resamples of test rows are shared, so that rows are paired in the difference to the largest size. Draws come from
+    error is the mean over draws of the intervals of comparisons, which know that an ECE is an overestimate; rows are
+    paired in the difference to the largest size. Draws come from
     the calibration rows there are and share ever more of them towards the largest size, so bands say nothing about
     other rows than these.
 
@@ -272,7 +277,7 @@ def one_draw(
         here = _sizes_of(sizes, n, draw) if name != BASELINE else [2] if draw == 0 else []
         for size in here:
             made = attempt_afresh(method, calibration.take(order[:size]), test, steps, view)
-            scores = None if made.evaluation is None else resample_sums(made.evaluation, resamples)
+            scores = None if made.evaluation is None else score_quickly(made.evaluation, resamples)
             drawn.append(Drawn(name, size, scores, made.note, made.parts))
             steps.next()
     return drawn

@@ -1,21 +1,18 @@
-"""The scores of an evaluation, and of bootstrap resamples of its rows.
-
-Most scores are functions of a few sums over rows, so that resampling them is one matrix product.
-"""
+"""The scores of an evaluation, with what each group of rows adds to them or with bootstrap draws of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from calib.errors import CalibrationError
-from calib.evaluation.bootstrap import N_RESAMPLES, ResampledScores
 from calib.evaluation.classwise import classwise_values
 from calib.evaluation.evaluation import Evaluation, check_same_rows
-from calib.evaluation.score_definitions import ECE_BINS, MEANS, NORMS, RANKING, SCORES, SMOOTH, TERMS, TOP_LABEL_ERRORS
-from calib.metrics.bootstrap import Groups, Interval, Resamples, reflect
+from calib.evaluation.score_definitions import ECE_BINS, MEANS, NORMS, SCORES, SMOOTH, TERMS, TOP_LABEL_ERRORS
+from calib.evaluation.scored import N_RESAMPLES, Scored
+from calib.metrics.bootstrap import Groups, Interval, Resamples, folded, reflect
 from calib.metrics.calibration_error import cell_of, smooth_error, smooth_errors
 from calib.metrics.confidence import Bools
 from calib.metrics.corp import (
@@ -27,13 +24,16 @@ from calib.metrics.corp import (
     ordered_cells,
     row_scores,
 )
-from calib.metrics.scoring_rules import auroc, average_precision, ranking_scores
+from calib.metrics.estimate import Estimate, Rows
+from calib.metrics.risk_measures import placements
+from calib.metrics.scoring_rules import average_precision, ranking_scores
 from calib.numerics import Floats, Ints, bin_index
 
 MAX_CELLS = 500
 N_CALIBRATED = 100
 N_CELLS = 512
 """Of the smooth ECE: fewer than for the score itself; of 500 to a million rows, they move it by less than 0.00003."""
+OF_BINS = ("ECE", "MCE")
 
 
 def scores(evaluation: Evaluation) -> dict[str, float]:
@@ -43,62 +43,143 @@ def scores(evaluation: Evaluation) -> dict[str, float]:
     top-5 accuracy also up to 5 classes, class-wise errors above 10,000. Overconfidence is NaN where nothing is wrong,
     underconfidence where nothing is right.
     """
-    values: dict[str, Any] = score_values(statistics_of(evaluation).total) | classwise_values(evaluation.classwise)
-    values |= corp_values(evaluation) | {SMOOTH: smooth_error(*evaluation.pair)}
-    if evaluation.view.is_event:
-        values |= zip(RANKING, (auroc(*evaluation.pair), average_precision(*evaluation.pair)), strict=True)
-    return {key: float(values[key]) for key in SCORES if key in values}
+    smooth = {key: value for key, (value, _) in smooth_scores(evaluation).items()}
+    return _in_order(smooth | _errors(evaluation) | _slow_values(evaluation))
 
 
-def resample_scores(evaluation: Evaluation, resamples: Resamples) -> ResampledScores:
-    """Scores of an evaluation on shared resamples of its rows."""
-    value = scores(evaluation)
-    sums, about_ece = _resampled(evaluation, resamples)
+def score_rows(evaluation: Evaluation, resamples: Resamples) -> Scored:
+    """Scores of an evaluation, on groups and resamples of its rows that all methods share."""
     again = {
-        **sums,
+        **_resampled_errors(evaluation, resamples),
         **classwise_values(evaluation.classwise, resamples),
         **resampled_corp_values(evaluation, resamples),
         SMOOTH: resampled_smooth_ece(*evaluation.pair, resamples),
-        **(resampled_ranking(*evaluation.pair, resamples) if evaluation.view.is_event else {}),
+        **(resampled_precision(*evaluation.pair, resamples) if evaluation.view.is_event else {}),
     }
-    draws = {key: _draws(key, value, again) for key in value}
     calibrated = calibrated_scores(evaluation, resamples.random_state)
     chance = {key: float(drawn.mean()) for key, drawn in calibrated.items()}
     chance_high = {key: float(np.quantile(drawn, 0.95)) for key, drawn in calibrated.items()}
-    return ResampledScores(
-        value, draws, len(evaluation), evaluation.n_clusters, **about_ece, chance=chance, chance_high=chance_high
+    return _scored(evaluation, resamples, _slow_values(evaluation), again, chance=chance, chance_high=chance_high)
+
+
+def score_quickly(evaluation: Evaluation, resamples: Resamples) -> Scored:
+    """Only those of :func:`score_rows` that are quick: smooth ones, ECE and MCE."""
+    return _scored(evaluation, resamples, {}, _resampled_errors(evaluation, resamples))
+
+
+def _in_order(values: dict[str, Any]) -> dict[str, float]:
+    return {key: float(values[key]) for key in SCORES if key in values}
+
+
+def _errors(evaluation: Evaluation) -> dict[str, Any]:
+    return dict(zip(OF_BINS, errors_of_bins(bins_of_ece(evaluation)), strict=True))
+
+
+def _slow_values(evaluation: Evaluation) -> dict[str, Any]:
+    values: dict[str, Any] = classwise_values(evaluation.classwise) | corp_values(evaluation)
+    values[SMOOTH] = smooth_error(*evaluation.pair)
+    if evaluation.view.is_event:
+        values["average precision"] = average_precision(*evaluation.pair)
+    return values
+
+
+def _scored(
+    evaluation: Evaluation, resamples: Resamples, slow: dict[str, Any], again: dict[str, Floats], **about: Any
+) -> Scored:
+    """The scores with their influences summed over the groups of the resamples, and reflected draws."""
+    groups, bins, smooth = resamples.groups, bins_of_ece(evaluation), smooth_scores(evaluation)
+    value = _in_order({key: one for key, (one, _) in smooth.items()} | _errors(evaluation) | slow)
+    per_row = {key: rows for key, (_, rows) in smooth.items()} | {"ECE": ece_influence(evaluation, bins)}
+    return Scored(
+        value,
+        {key: sums_of_groups(rows, groups) for key, rows in per_row.items()},
+        {key: reflect(value[key], drawn, squared=key in NORMS) for key, drawn in again.items()},
+        len(evaluation),
+        evaluation.n_clusters,
+        {"ECE": without_noise(value["ECE"], bins)},
+        **about,
     )
 
 
-def resample_sums(evaluation: Evaluation, resamples: Resamples) -> ResampledScores:
-    """Only those of :func:`resample_scores` that are quick: means over rows, and the ECE."""
-    again, about_ece = _resampled(evaluation, resamples)
-    total = score_values(statistics_of(evaluation).total)
-    value = {key: float(one) for key, one in total.items()}
-    draws = {key: _draws(key, value, again) for key in value}
-    return ResampledScores(value, draws, len(evaluation), evaluation.n_clusters, **about_ece)
+def smooth_scores(evaluation: Evaluation) -> dict[str, tuple[float, Floats]]:
+    """Scores that are smooth functions of means over rows, by key: value, and (n,) what each row adds to it.
+
+    Values are NaN where a mean is over nothing.
+    """
+    said, outcome = evaluation.pair
+    n, gap = len(evaluation), float(said.mean() - outcome.mean())
+    rows: dict[str, npt.NDArray[Any] | None] = {key: of_rows(evaluation) for key, of_rows in MEANS.items()}
+    rows |= {"accuracy": evaluation.correct, "signed gap": said - outcome}
+    found = {key: _mean_among(values, np.ones(n, dtype=bool)) for key, values in rows.items() if values is not None}
+    found["gap"] = abs(gap), np.sign(gap) * found["signed gap"][1]
+    found["overconfidence"] = _mean_among(said, ~outcome)
+    found["underconfidence"] = _mean_among(1.0 - said, outcome)
+    squares = (said - said.mean()) ** 2
+    found["sharpness"] = _mean_among(squares, np.ones(n, dtype=bool))
+    if evaluation.view.is_event:
+        of_both = 0 < outcome.sum() < n
+        found["AUROC"] = placements(said, outcome, Rows.of(n)) if of_both else (float("nan"), np.full(n, np.nan))
+    return found
 
 
-def _resampled(evaluation: Evaluation, resamples: Resamples) -> tuple[dict[str, Floats], dict[str, Any]]:
-    """Scores that come from sums, key -> (n_resamples,); and what claims take for the ECE."""
+def mean_gap(confidence: Floats, correct: npt.NDArray[Any], resamples: Resamples, level: float = 0.95) -> Interval:
+    """Distance of mean confidence from accuracy with the interval that it has among the scores."""
+    signed, per_row = _mean_among(confidence - correct, np.ones(len(confidence), dtype=bool))
+    influence = sums_of_groups(per_row, resamples.groups)
+    return folded(abs(signed), Estimate(signed, influence, max(len(influence) - 1, 1)).interval(level))
+
+
+def sums_of_groups(per_row: Floats, groups: Groups) -> Floats:
+    """What each of G groups adds to a statistic, (G,), from what (n,) rows add; the variance has ``G / (G - 1)``."""
+    return groups.sums(per_row) * np.sqrt(groups.n_groups / max(groups.n_groups - 1, 1))
+
+
+def _mean_among(values: npt.NDArray[Any], chosen: Bools) -> tuple[float, Floats]:
+    """Mean over the chosen rows, a ratio of two sums, and what each row adds to it."""
+    count = int(chosen.sum())
+    if not count:
+        return float("nan"), np.full(len(values), np.nan)
+    mean = float(values[chosen].mean())
+    return mean, np.where(chosen, values - mean, 0.0) / count
+
+
+def bins_of_ece(evaluation: Evaluation, groups: Groups | None = None) -> Floats:
+    """Sums of 1, confidence and correctness in each bin of the ECE, (ECE_BINS, 3), or (n_groups, ECE_BINS, 3)."""
+    every = groups or Groups(np.zeros(len(evaluation), dtype=np.int64), 1)
+    confidence, correct = evaluation.pair
+    index = _bin(confidence)
+    bins = np.stack([every.sums_by(index, ECE_BINS, part) for part in (None, confidence, correct)], axis=-1)
+    return bins.astype(float) if groups else bins[0].astype(float)
+
+
+def _bin(confidence: Floats) -> Ints:
+    return bin_index(confidence, np.linspace(0.0, 1.0, ECE_BINS + 1))
+
+
+def errors_of_bins(bins: Floats) -> tuple[Floats, Floats]:
+    """ECE and MCE of bins, (..., ECE_BINS, 3) sums of 1, confidence and correctness, over the leading axes."""
+    count, said, came = np.moveaxis(bins, -1, 0)
+    excess = np.abs(said - came)
+    return excess.sum(axis=-1) / count.sum(axis=-1), np.max(excess / np.maximum(count, 1.0), axis=-1)
+
+
+def ece_influence(evaluation: Evaluation, bins: Floats) -> Floats:
+    """(n,) what each row adds to the ECE, where the gap of each bin keeps its sign."""
+    confidence, correct = evaluation.pair
+    signed = np.sign(bins[:, 1] - bins[:, 2])[_bin(confidence)] * (confidence - correct)
+    return (signed - signed.mean()) / len(signed)
+
+
+def _resampled_errors(evaluation: Evaluation, resamples: Resamples) -> dict[str, Floats]:
+    """ECE and MCE of every resample, by key, (n_resamples,) each."""
     if len(evaluation) != resamples.n:
         raise CalibrationError(
             f"The evaluations have {len(evaluation)} and {resamples.n} rows; compare them on the same test set."
         )
-    grouped = statistics_of(evaluation, resamples.groups)
-    total = grouped.total
-    sign = np.sign(total.bins[:, 1] - total.bins[:, 2])
-
-    def values(plain: Floats, bins: Floats) -> Floats:
-        drawn = Statistics(dict(zip(grouped.plain, plain.T, strict=True)), bins)
-        linear = (bins[..., 1] - bins[..., 2]) @ sign / drawn.plain["rows"]
-        return np.stack([*score_values(drawn).values(), linear], axis=1)
-
-    again = resamples.each(values, np.stack(list(grouped.plain.values()), axis=1), grouped.bins)
-    *drawn, linear = again.T
-    values_of_all = score_values(total)
-    about_ece = {"debiased": {"ECE": without_noise(float(values_of_all["ECE"]), total.bins)}, "linear": {"ECE": linear}}
-    return dict(zip(values_of_all, drawn, strict=True)), about_ece
+    drawn = resamples.each(
+        lambda bins: np.stack(errors_of_bins(bins), axis=1), bins_of_ece(evaluation, resamples.groups)
+    )
+    return dict(zip(OF_BINS, drawn.T, strict=True))
 
 
 def without_noise(error: float, bins: Floats) -> float:
@@ -118,16 +199,10 @@ def without_noise(error: float, bins: Floats) -> float:
     return float(np.sqrt(max(error**2 - noise**2, 0.0)))
 
 
-def _draws(key: str, value: dict[str, float], again: dict[str, Floats]) -> Floats:
-    if key == "gap":
-        return np.abs(_draws("signed gap", value, again))
-    return reflect(value[key], again[key], squared=key in NORMS)
-
-
 def score_intervals(
     evaluation: Evaluation, level: float = 0.95, n_resamples: int = N_RESAMPLES, random_state: int = 0
 ) -> dict[str, Interval]:
-    """Bootstrap interval of every score, by key; stretched where needed to hold the score.
+    """Interval of every score, by key: linearised of smooth scores, Wilson's of proportions, bootstrapped of errors.
 
     Bins stay those of the whole sample. A calibration error of few rows in many bins is an overestimate; its
     interval reaches down to where the truth may be. In simulations with 500 and 5000 rows, 95 % intervals held the
@@ -141,7 +216,7 @@ def score_intervals(
     estimate is far above the truth and resampling cannot show it.
     """
     resamples = evaluation.resamples(n_resamples, random_state)
-    return resample_scores(evaluation, resamples).intervals(level)
+    return score_rows(evaluation, resamples).intervals(level)
 
 
 def paired_differences(
@@ -151,12 +226,10 @@ def paired_differences(
     n_resamples: int = N_RESAMPLES,
     random_state: int = 0,
 ) -> dict[str, Interval]:
-    """Bootstrap interval of every score minus the baseline's, by key, with the same resamples for both.
+    """Interval of every score minus the baseline's, by key, paired by row.
 
-    Differences of class-wise errors come out too small where few rows per class put the same noise into both: their
-    intervals held the true difference in 77 to 100 % of runs with 10 classes and 28 to 98 % with 100. Read them for
-    their sign: with two methods equally good they excluded 0 in 0 to 12 % of runs, with one better never on the
-    wrong side.
+    Differences of class-wise errors come out too small where few rows per class put the same noise into both; read them
+    for their sign.
 
     Raises
     ------
@@ -165,68 +238,8 @@ def paired_differences(
     """
     check_same_rows(evaluation, baseline)
     resamples = evaluation.resamples(n_resamples, random_state)
-    ours, theirs = (resample_scores(e, resamples) for e in (evaluation, baseline))
+    ours, theirs = (score_rows(e, resamples) for e in (evaluation, baseline))
     return ours.differences(theirs, level)
-
-
-@dataclass(frozen=True, eq=False)
-class Statistics:
-    """Sums over rows; the leading axes run over groups of rows, or over resamples.
-
-    Attributes
-    ----------
-    plain : name -> (...,) sum of one quantity.
-    bins : (..., ECE_BINS, 3) sums of 1, confidence and correctness in each bin of the ECE.
-    """
-
-    plain: dict[str, Floats]
-    bins: Floats
-
-    @property
-    def total(self) -> Statistics:
-        """Sums over the first axis."""
-        return Statistics({name: values.sum(axis=0) for name, values in self.plain.items()}, self.bins.sum(axis=0))
-
-
-def statistics_of(evaluation: Evaluation, groups: Groups | None = None) -> Statistics:
-    """Sums over each group of rows, one group of all rows by default."""
-    groups = groups or Groups(np.zeros(len(evaluation), dtype=np.int64), 1)
-    confidence, outcome = evaluation.pair
-    correct = outcome.astype(np.float64)
-    plain = {
-        "rows": groups.sums(None),
-        "right": groups.sums(correct),
-        "confidence": groups.sums(confidence),
-        "confidence squared": groups.sums(confidence**2),
-        "confidence of right": groups.sums(confidence * correct),
-    }
-    if evaluation.view.is_event:
-        plain["accurate"] = groups.sums(evaluation.correct)
-    for key, of_rows in MEANS.items():
-        if (values := of_rows(evaluation)) is not None:
-            plain[key] = groups.sums(values)
-    index = bin_index(confidence, np.linspace(0.0, 1.0, ECE_BINS + 1))
-    bins = [groups.sums_by(index, ECE_BINS, values) for values in (None, confidence, correct)]
-    return Statistics(plain, np.stack(bins, axis=-1))
-
-
-def score_values(statistics: Statistics) -> dict[str, Floats]:
-    """Scores by key from sums, over any leading axes; NaN where a mean is over nothing."""
-    plain = statistics.plain
-    n, right, confidence = plain["rows"], plain["right"], plain["confidence"]
-    values: dict[str, Floats] = {key: plain[key] / n for key in MEANS if key in plain}
-    values["accuracy"] = plain.get("accurate", right) / n
-    values["signed gap"] = (confidence - right) / n
-    values["gap"] = np.abs(values["signed gap"])
-    values["overconfidence"] = _ratio(confidence - plain["confidence of right"], n - right)
-    values["underconfidence"] = _ratio(right - plain["confidence of right"], right)
-    values["sharpness"] = np.maximum(plain["confidence squared"] / n - (confidence / n) ** 2, 0.0)
-
-    count, said, came = np.moveaxis(statistics.bins, -1, 0)
-    excess = np.abs(said - came)
-    values["ECE"] = excess.sum(axis=-1) / n
-    values["MCE"] = np.max(excess / np.maximum(count, 1.0), axis=-1)
-    return values
 
 
 def calibrated_scores(evaluation: Evaluation, random_state: int = 0) -> dict[str, Floats]:
@@ -243,22 +256,15 @@ def calibrated_scores(evaluation: Evaluation, random_state: int = 0) -> dict[str
         right = generator.binomial(count.astype(np.int64), share, size=(N_CALIBRATED, len(count)))
         return np.stack(np.broadcast_arrays(count, said, right), axis=-1).astype(float)
 
-    total = statistics_of(evaluation).total
     cell = cell_of(evaluation.pair[0], N_CELLS)
     cells = Groups(cell, N_CELLS)
     sums = draw(np.stack([cells.sums(None), cells.sums(evaluation.pair[0]), np.zeros(N_CELLS)], axis=-1))
-    plain = {name: np.full(N_CALIBRATED, value) for name, value in total.plain.items()}
-    plain["right"] = sums[..., 2].sum(axis=-1)
-    values = score_values(Statistics(plain, draw(total.bins)))
-    values[SMOOTH] = smooth_errors((sums[..., 2] - sums[..., 1]) / len(evaluation))
+    residual = (sums[..., 2] - sums[..., 1]) / len(evaluation)
+    values = dict(zip(OF_BINS, errors_of_bins(draw(bins_of_ece(evaluation))), strict=True))
+    values |= {SMOOTH: smooth_errors(residual), "gap": np.abs(residual.sum(axis=-1))}
     classwise = evaluation.classwise
     of_classes = {} if classwise is None else classwise.calibrated_errors(N_CALIBRATED, random_state)
     return {key: values[key] for key in (*TOP_LABEL_ERRORS, "gap")} | of_classes
-
-
-def _ratio(total: Floats, count: Floats) -> Floats:
-    total, count = np.asarray(total, dtype=float), np.asarray(count, dtype=float)
-    return np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
 
 
 def corp_values(evaluation: Evaluation) -> dict[str, float]:
@@ -341,19 +347,17 @@ def fitted_noise(confidence: Floats, cell: Ints, random_state: int) -> dict[str,
     return saved
 
 
-def resampled_ranking(risk: Floats, event: Bools, resamples: Resamples) -> dict[str, Floats]:
-    """AUROC and average precision of every resample, by key, on at most 500 groups of neighbouring risks.
+def resampled_precision(risk: Floats, event: Bools, resamples: Resamples) -> dict[str, Floats]:
+    """Average precision of every resample, by key, on at most 500 groups of neighbouring risks.
 
-    Groups tie what lies apart, which moves the values a little; their mean is put at the scores of the rows.
+    Groups tie what lies apart, which moves the values a little; their mean is put at the score of the rows.
     """
     cell = ordered_cells(risk, MAX_CELLS)
     n_cells, groups = int(cell.max()) + 1, resamples.groups
     sums = groups.sums_by(cell, n_cells, event), groups.sums_by(cell, n_cells, None)
-    drawn = resamples.each(lambda events, rows: np.stack(ranking_scores(events, rows), axis=1), *sums)
-    shift = np.subtract(
-        (auroc(risk, event), average_precision(risk, event)), ranking_scores(*(each.sum(axis=0) for each in sums))
-    )
-    return dict(zip(RANKING, (drawn + shift).T, strict=True))
+    drawn = resamples.each(lambda events, rows: ranking_scores(events, rows)[1], *sums)
+    tied = ranking_scores(*(each.sum(axis=0) for each in sums))[1]
+    return {"average precision": drawn + average_precision(risk, event) - tied}
 
 
 def resampled_smooth_ece(confidence: Floats, correct: Bools, resamples: Resamples) -> Floats:

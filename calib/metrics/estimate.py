@@ -86,14 +86,15 @@ class Estimate:
         upper = 0.5 + level / 2.0
         return float(ndtri(upper) if np.isinf(self.degrees) else stdtrit(self.degrees, upper))
 
-    def joint_critical(self, level: float = 0.95, random_state: int = 0) -> float:
+    def joint_critical(self, level: float = 0.95, random_state: int = 0, errors: Floats | None = None) -> float:
         """The same for intervals of k statistics that hold all of them together.
 
         It is a quantile of the largest of k normal deviations that vary together as the statistics do, which are as
         many sums of the influences times normal draws (the multiplier bootstrap); with few units they are divided by a
-        chi draw for Student's t. Statistics that do not vary are left out.
+        chi draw for Student's t. Statistics that do not vary are left out. ``errors`` are (k,) standard errors in place
+        of those of the statistics.
         """
-        spread = self.error
+        spread = self.error if errors is None else errors
         varies = spread > 1e-12 * max(float(spread.max(initial=0.0)), 1e-300)
         if not varies.any():
             return self.critical(level)

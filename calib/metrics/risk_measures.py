@@ -110,28 +110,34 @@ def scaled_brier(squares: Floats, event: Bools, sample: Rows, level: float = 0.9
 
 
 def auroc(risk: Floats, event: Bools, sample: Rows, level: float = 0.95) -> Interval:
-    """Area under the ROC curve, P(risk of an event > risk of a non-event) + P(equal) / 2, with its interval.
+    """Area under the ROC curve with its interval, symmetric on the logit scale (Pepe 2003, section 5.2.3).
 
-    Placement values are summed over each unit, with and without the event apart, and each sum's variance gets the
-    number of units that have such rows (Obuchowski 1997, Biometrics 53); of independent rows of equal weight this is
-    the variance of DeLong, DeLong and Clarke-Pearson (1988). The interval is symmetric on the logit scale (Pepe 2003,
-    section 5.2.3). Where all pairs are ranked right the variance is 0: the lower end is then that of m independent
-    pairs, ``tail^(1 / m)``, m the smaller of these numbers of units.
+    Where all pairs are ranked right the variance is 0: the lower end is then that of m independent pairs,
+    ``tail^(1 / m)``, m the smaller number of units of both kinds. NaN without events, or without non-events.
+    """
+    if not event.any() or event.all():
+        return UNKNOWN
+    area, per_row = placements(risk, event, sample)
+    if area in (0.0, 1.0):
+        tail = ((1.0 - level) / 2.0) ** (1.0 / min(sample.units_with(part) for part in (event, ~event)))
+        return Interval(area, tail, 1.0) if area else Interval(area, 0.0, 1.0 - tail)
+    return sample.estimate(area, per_row).interval(level, LOGIT)
+
+
+def placements(risk: Floats, event: Bools, sample: Rows) -> tuple[float, Floats]:
+    """Area under the ROC curve, P(risk of an event > risk of a non-event) + P(equal) / 2, and what each row adds.
+
+    What a row adds is its placement value less the area. Units that have events, and units that have rows without, each
+    bring their own ``m / (m - 1)`` (Obuchowski 1997, Biometrics 53); of independent rows of equal weight the variance
+    is that of DeLong, DeLong and Clarke-Pearson (1988).
 
     Parameters
     ----------
-    risk, event : (n,) risks and outcomes.
+    risk, event : (n,) risks and outcomes, of both kinds.
     sample : how these rows count.
-
-    Returns
-    -------
-    Interval
-        NaN without events, or without non-events.
     """
     w = sample.weights
     events, others = float(w @ event), float(w @ ~event)
-    if not event.any() or event.all():
-        return UNKNOWN
     cell = np.unique(risk, return_inverse=True)[1]
     with_event, without = (np.bincount(cell, weights=w * part) for part in (event, ~event))
     below = np.cumsum(without) - without / 2.0
@@ -139,12 +145,8 @@ def auroc(risk: Floats, event: Bools, sample: Rows, level: float = 0.95) -> Inte
     placement = np.where(event, below[cell] / others, above[cell] / events)
     area = float((w * event) @ placement) / events
     units = np.array([sample.units_with(part) for part in (event, ~event)])
-    if area in (0.0, 1.0):
-        tail = ((1.0 - level) / 2.0) ** (1.0 / units.min())
-        return Interval(area, tail, 1.0) if area else Interval(area, 0.0, 1.0 - tail)
     own = np.sqrt(units / np.maximum(units - 1, 1) * (sample.n_units - 1) / sample.n_units)
-    per_row = (placement - area) * np.where(event, own[0] / events, own[1] / others)
-    return sample.estimate(area, per_row).interval(level, LOGIT)
+    return area, (placement - area) * np.where(event, own[0] / events, own[1] / others)
 
 
 def observed_to_expected(risk: Floats, event: Bools, sample: Rows, level: float = 0.95) -> Interval:

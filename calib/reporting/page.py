@@ -22,10 +22,10 @@ from markupsafe import Markup
 from calib import formatting
 from calib.base import Progress
 from calib.calibrators.one_vs_rest import SHARING, OneVsRest
-from calib.evaluation.bootstrap import said_of_intervals
 from calib.evaluation.claims import Claims
 from calib.evaluation.compare import table_of
 from calib.evaluation.comparison_table import MARKS, MARKS_SAID, verdict_paragraphs
+from calib.evaluation.scored import said_of_intervals
 from calib.formatting import safe_table
 from calib.registry import said_of_kind
 from calib.reporting import sections

@@ -29,7 +29,7 @@ from calib.diagnostics.subgroups import too_extreme
 from calib.engine import NO_DATA, Data, Engine, FitSpec, Job, TaskSpec
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
-from calib.evaluation.bootstrap import ResampledScores
+from calib.evaluation.scored import Scored
 from calib.evaluation.studies import pool_arrays
 from calib.formatting import listed
 from calib.metrics.bootstrap import Interval
@@ -77,7 +77,7 @@ class ShownFit:
     judgement: Judgement | None = None
 
     @property
-    def scores(self) -> ResampledScores:
+    def scores(self) -> Scored:
         """Its scores on the resamples that all fits share."""
         assert self.judgement is not None
         return self.judgement.resampled[self.evaluation.view.name]
@@ -354,7 +354,7 @@ def intervals_of(fit: ShownFit) -> dict[str, Interval]:
     return keep(("intervals", fit.key), fit.scores.intervals)
 
 
-def resampled(fits: Sequence[ShownFit]) -> dict[str, ResampledScores]:
+def resampled(fits: Sequence[ShownFit]) -> dict[str, Scored]:
     """Scores of fits on shared resamples of the test rows, by title."""
     return {fit.title: fit.scores for fit in fits}
 

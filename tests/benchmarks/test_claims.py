@@ -8,7 +8,7 @@ import pytest
 from benchmarks import claims, populations
 from benchmarks.claims import Cell, Tally, collected, is_false, tables
 from benchmarks.populations import alike, better, overconfident, sharper
-from calib.evaluation.bootstrap import ResampledScores
+from calib.evaluation.scored import Scored
 from calib.metrics.bootstrap import Interval
 
 
@@ -70,9 +70,9 @@ def test_counts_of_one_test_set():
     generator = np.random.default_rng(0)
 
     def scored(nll, mce):
-        draws = {"NLL": nll + 0.001 * generator.normal(size=500), "MCE": mce + 0.001 * generator.normal(size=500)}
+        influence = {"NLL": 0.001 * generator.normal(size=500) / np.sqrt(500), "accuracy": np.zeros(500)}
         values = {"NLL": nll, "MCE": mce, "accuracy": 0.8}
-        return ResampledScores(values, draws | {"accuracy": np.full(500, 0.8)}, 1000)
+        return Scored(values, influence, {"MCE": mce + 0.001 * generator.normal(size=500)}, 1000)
 
     made = {0: scored(0.5, 0.1), 1: scored(0.4, 0.2), 2: scored(0.4, 0.1)}
     truth = {"NLL": np.array([0.0, -0.1, -0.1]), "MCE": np.zeros(3)}

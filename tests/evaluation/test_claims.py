@@ -10,10 +10,10 @@ from scipy.stats import t
 
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, evaluate, scores
-from calib.evaluation.bootstrap import ResampledScores
-from calib.evaluation.claims import Claims, relevant_differences, rows_to_decide, word_of
+from calib.evaluation.claims import SPENT, Claims, relevant_differences, rows_to_decide, word_of
 from calib.evaluation.score_definitions import Score
-from calib.evaluation.scores import calibrated_scores, resample_scores, resample_sums, statistics_of, without_noise
+from calib.evaluation.scored import Scored
+from calib.evaluation.scores import bins_of_ece, calibrated_scores, score_quickly, score_rows, without_noise
 from calib.evaluation.view import EVENT
 from calib.metrics.bootstrap import Interval
 from calib.numerics import sigmoid, softmax
@@ -25,20 +25,22 @@ SILENT = next(key for key, score in SCORES.items() if not score.claims and score
 
 
 def scored(values, errors, n=1000, n_draws=4000, seed=0, key="NLL", n_clusters=None, rho=0.0):
-    """Methods whose draws of one score are normal around its values, by name."""
+    """Methods with values and standard errors of one score, by name; what each unit adds is normal."""
     generator = np.random.default_rng(seed)
-    common = generator.normal(size=n_draws)
+    common = generator.normal(size=n_draws) / math.sqrt(n_draws)
+    each = [generator.normal(size=n_draws) for _ in values]
     return {
-        name: ResampledScores(
+        name: Scored(
             {key: value, "accuracy": 0.8},
             {
-                key: value + error * (math.sqrt(rho) * common + math.sqrt(1 - rho) * generator.normal(size=n_draws)),
-                "accuracy": np.full(n_draws, 0.8),
+                key: error * (math.sqrt(rho) * common + math.sqrt((1 - rho) / n_draws) * own),
+                "accuracy": np.zeros(n_draws),
             },
+            {},
             n,
             n_clusters,
         )
-        for name, value, error in zip("rabcdefghijklm", values, errors, strict=False)
+        for name, value, error, own in zip("rabcdefghijklm", values, errors, each, strict=False)
     }
 
 
@@ -50,10 +52,10 @@ def independent(m):
 @pytest.mark.parametrize("m", [2, 4, 14])
 def test_half_the_width_is_that_of_dunnett_against_the_raw_model_and_of_tukey_among_the_others(m):
     # In units of the standard error of one difference, here with accuracies that do not differ. Each family of
-    # differences has half of the 5 %; of two methods there is but one family.
+    # differences has half of what is spent; of two methods there is but one family.
     claims = Claims(scored([0.5] * m, [0.01] * m, n=10**6, n_draws=20_000), scores=("NLL",))
     draws = independent(m)
-    level = 0.95 if m == 2 else 0.975
+    level = 1 - SPENT * (0.05 if m == 2 else 0.025)
     dunnett = np.quantile(np.abs(draws[:, 1:] - draws[:, :1]).max(axis=1) / math.sqrt(2), level)
     assert claims.quantile(True) == pytest.approx(dunnett, rel=0.03)
     between = claims.between("a", "r", "NLL")
@@ -74,13 +76,10 @@ def test_methods_whose_resamples_agree_cost_less_width():
 
 
 def test_few_clusters_widen_by_the_t_distribution():
+    few = Claims(scored([0.5] * 2, [0.01] * 2, n_clusters=12), scores=("NLL",)).quantile(True)
+    assert few == pytest.approx(t.ppf(1 - SPENT * 0.025, 11), rel=0.03)
     many, few = (Claims(scored([0.5] * 3, [0.01] * 3, n_clusters=count)).quantile(True) for count in (None, 12))
-    assert few == pytest.approx(t.isf(NormalDist().cdf(-t_to_normal(many, 999)), 11), rel=1e-6)
     assert few > 1.1 * many
-
-
-def t_to_normal(value, freedom):
-    return -NormalDist().inv_cdf(float(t.sf(value, freedom)))
 
 
 @pytest.mark.parametrize(
@@ -107,7 +106,7 @@ def test_a_few_millionths_of_a_nat_are_a_tie():
     made = {"r": 1.5 * logits, "a": logits, "b": logits * (1 + 3e-6)}
     evaluations = {name: evaluate(softmax(each), labels) for name, each in made.items()}
     resamples = evaluations["r"].resamples()
-    claims = Claims({name: resample_scores(each, resamples) for name, each in evaluations.items()})
+    claims = Claims({name: score_rows(each, resamples) for name, each in evaluations.items()})
     tie = claims.between("b", "a", "NLL")
     assert 0 < abs(tie.value) < 4e-6 and tie.word == "equivalent"
     assert claims.between("a", "r", "NLL").word == "better"
@@ -119,9 +118,9 @@ def test_close_pairs_do_not_widen_the_intervals_of_others():
     close = dict(usual)
     for name in "xyz":  # each differs from the raw model in a row of its own, which a resample holds 0, 1, 2, ... times
         times = np.random.default_rng(ord(name)).poisson(1.0, size=4000) - 1.0
-        draws = {**usual["r"].draws, "NLL": usual["r"].draws["NLL"] + 1e-6 * times}
-        close[name] = ResampledScores(usual["r"].value, draws, 1000)
-    assert Claims(close).quantile(True) == pytest.approx(Claims(usual).quantile(True), rel=0.02)
+        influence = {**usual["r"].influence, "NLL": usual["r"].influence["NLL"] + 1e-6 * times / math.sqrt(4000)}
+        close[name] = Scored(usual["r"].value, influence, {}, 1000)
+    assert Claims(close).quantile(True) == pytest.approx(Claims(usual).quantile(True), rel=0.04)
     assert Claims(close).between("x", "r", "NLL").word == "equivalent"
 
 
@@ -184,7 +183,7 @@ def test_a_calibrated_model_of_the_same_confidences_by_drawing_each_row():
         error = math.hypot(drawn.std(), found[key].std()) / 10
         assert abs(found[key].mean() - drawn.mean()) < 4 * error, key
         assert 0.6 < found[key].std() / drawn.std() < 1.6, key
-    kept = resample_scores(evaluation, evaluation.resamples(20))
+    kept = score_rows(evaluation, evaluation.resamples(20))
     assert kept.chance["MCE"] == found["MCE"].mean() and kept.chance_high["ECE"] == np.quantile(found["ECE"], 0.95)
 
 
@@ -203,7 +202,7 @@ def test_a_clear_gain_in_the_ece_is_claimed_and_its_interval_holds_the_truth():
     for seed in range(30):
         made = overconfident_and_calibrated(500, seed)
         resamples = made["raw"].resamples(400)
-        claims = Claims({name: resample_sums(one, resamples) for name, one in made.items()})
+        claims = Claims({name: score_quickly(one, resamples) for name, one in made.items()})
         claim = claims.between("mended", "raw", "ECE")
         words.append(claim.word)
         held += claim.low <= truth <= claim.high
@@ -219,7 +218,7 @@ def test_the_noise_of_bins_is_taken_off_in_squares():
         p = rng.random(1000)
         one = evaluate(np.stack([1 - p, p], axis=1), (rng.random(1000) < p).astype(int)).seen(EVENT)
         plain.append(scores(one)["ECE"])
-        less.append(without_noise(plain[-1], statistics_of(one).total.bins))
+        less.append(without_noise(plain[-1], bins_of_ece(one)))
     assert np.mean(plain) > 0.03 and np.mean(less) < 0.4 * np.mean(plain)
     bins = np.array([[100.0, 90.0, 50.0], [100.0, 30.0, 30.0]])
     noise = np.sqrt(2 / np.pi) * np.mean([np.sqrt(a * (1 - a) / 100) for a in (50.5 / 101, 30.5 / 101)])

@@ -9,10 +9,10 @@ import calib
 from calib.base import Calibrator
 from calib.data.predictions import Predictions
 from calib.errors import CalibrationError
-from calib.evaluation.bootstrap import ResampledScores
 from calib.evaluation.claims import Claims
 from calib.evaluation.compare import compare_methods
 from calib.evaluation.recommendation import recommend
+from calib.evaluation.scored import Scored
 from calib.registry import METHODS, simplicity
 from tests.conftest import simulate
 
@@ -33,13 +33,13 @@ def calibrators():
 def chosen(calibrators, values, close=(), n_right=800, **options):
     """The recommendation by NLLs, with standard errors of 0.002, but for methods ``close`` to all others."""
     generator = np.random.default_rng(0)
-    shared = ERROR * generator.normal(size=1000)
+    shared = ERROR * generator.normal(size=1000) / math.sqrt(1000)
     made = {}
     for name, value in {"identity": 0.5, **values}.items():
-        own = shared if name in close else ERROR * generator.normal(size=1000)
+        own = shared if name in close else ERROR * generator.normal(size=1000) / math.sqrt(1000)
         known = {} if value is None else {"NLL": value}
-        draws = {"accuracy": np.full(1000, n_right / 1000)} | ({} if value is None else {"NLL": value + own})
-        made[name] = ResampledScores({"accuracy": n_right / 1000, **known}, draws, 1000)
+        influence = {"accuracy": np.zeros(1000)} | ({} if value is None else {"NLL": own})
+        made[name] = Scored({"accuracy": n_right / 1000, **known}, influence, {}, 1000)
     return recommend(Claims(made, **options), calibrators)
 
 
@@ -82,17 +82,15 @@ def test_the_raw_model_is_kept_where_it_is_best_and_not_where_it_is_undecided(ca
 def test_what_is_taken_is_better_than_the_raw_model_where_the_best_is(calibrators):
     # The simplest tie alone varies much against the raw model; the best does not.
     generator = np.random.default_rng(1)
-    shared, extra = generator.normal(size=(2, 1000))
-    draws = {
-        "identity": 0.5 + 0.01 * shared,
-        "isotonic": 0.4971 + 0.01 * shared + 0.0007 * extra,
-        "temperature": 0.4974 + 0.01 * shared + 0.0013 * extra,
+    shared, extra = generator.normal(size=(2, 1000)) / math.sqrt(1000)
+    influence = {
+        "identity": 0.01 * shared,
+        "isotonic": 0.01 * shared + 0.0007 * extra,
+        "temperature": 0.01 * shared + 0.0013 * extra,
     }
     values = {"identity": 0.5, "isotonic": 0.4971, "temperature": 0.4974}
     made = {
-        name: ResampledScores(
-            {"NLL": value, "accuracy": 0.8}, {"NLL": draws[name], "accuracy": np.full(1000, 0.8)}, 9999
-        )
+        name: Scored({"NLL": value, "accuracy": 0.8}, {"NLL": influence[name], "accuracy": np.zeros(1000)}, {}, 9999)
         for name, value in values.items()
     }
     claims = Claims(made, relevant={"NLL": 0.002})
@@ -105,9 +103,9 @@ def test_what_is_taken_is_better_than_the_raw_model_where_the_best_is(calibrator
 def test_a_method_that_is_better_goes_before_one_that_may_be(calibrators):
     # The lowest NLL varies so much that it is undecided against the raw model; a higher one is not.
     generator = np.random.default_rng(2)
-    draws = generator.normal(size=(2, 1000))
+    draws = generator.normal(size=(2, 1000)) / math.sqrt(1000)
     made = {
-        name: ResampledScores({"NLL": 0.5 - gain, "accuracy": 0.8}, {"NLL": change, "accuracy": np.zeros(1000)}, 9999)
+        name: Scored({"NLL": 0.5 - gain, "accuracy": 0.8}, {"NLL": change, "accuracy": np.zeros(1000)}, {}, 9999)
         for name, gain, change in (
             ("identity", 0.0, np.zeros(1000)),
             ("vector", 0.10, 0.10 * draws[0]),
@@ -137,7 +135,7 @@ def test_rows_that_rank_nothing_recommend_nothing_firmly(calibrators):
 def test_methods_without_the_score_are_named_and_a_silent_score_is_refused(calibrators):
     answer = chosen(calibrators, {"temperature": 0.4, "histogram": None})
     assert answer.without == ("histogram",) and "histogram" in answer.sentences()[-1]
-    made = ResampledScores({"MCE": 0.1, "accuracy": 0.8}, {"MCE": np.zeros(9), "accuracy": np.zeros(9)}, 100)
+    made = Scored({"MCE": 0.1, "accuracy": 0.8}, {"accuracy": np.zeros(9)}, {"MCE": np.zeros(9)}, 100)
     assert recommend(Claims({"identity": made}), calibrators) is None
     with pytest.raises(CalibrationError, match="MCE ranks no methods"):
         recommend(Claims({"identity": made}), calibrators, "MCE")
@@ -147,8 +145,8 @@ def test_where_only_confidences_are_compared_their_error_decides(calibrators):
     generator = np.random.default_rng(0)
 
     def scored(ece, **nll):
-        draws = {key: value + 0.001 * generator.normal(size=500) for key, value in {"ECE": ece, **nll}.items()}
-        return ResampledScores({"ECE": ece, "accuracy": 0.8, **nll}, draws | {"accuracy": np.full(500, 0.8)}, 1000)
+        influence = {key: 0.001 * generator.normal(size=500) / math.sqrt(500) for key in ("ECE", *nll)}
+        return Scored({"ECE": ece, "accuracy": 0.8, **nll}, influence | {"accuracy": np.zeros(500)}, {}, 1000)
 
     made = {"identity": scored(0.2, NLL=0.5), "histogram": scored(0.1)}
     answer = recommend(Claims(made), calibrators)

@@ -94,7 +94,7 @@ def _view(kept: dict[str, Entry]) -> None:
             fig = entry_lines(drawn, score, styles)
             widgets.show(
                 fig, f"entries-{score}",
-                f"{meaning} One line per method through the kept results, with 95\u00a0% bootstrap intervals "
+                f"{meaning} One line per method through the kept results, with 95\u00a0% intervals "
                 "over the test rows of each. Test rows may differ from one to the next, so neighbours are not paired.",
             )  # fmt: skip
     widgets.csv("All kept scores as CSV", "entries/csv", "kept.csv", lambda: table, of=(table,))

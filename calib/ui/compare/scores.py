@@ -14,9 +14,9 @@ from calib.base import Calibrator
 from calib.calibrators.backend import device_of
 from calib.calibrators.one_vs_rest import SHARING, with_other_sharing
 from calib.evaluation import SCORES
-from calib.evaluation.bootstrap import said_of_intervals
 from calib.evaluation.comparison_table import MARKS_SAID, first_scores, score_rows
 from calib.evaluation.score_definitions import EVENT_RATE
+from calib.evaluation.scored import said_of_intervals
 from calib.evaluation.view import TOP_LABEL, View
 from calib.evaluation.weighted import said_of_weights, weighted_rows
 from calib.formatting import number, percent, plural
@@ -54,7 +54,7 @@ def all_scores(fits: list[ShownFit]) -> None:
         name = ("table", intervals, *part, *table[["method", "verdict"]].itertuples(index=False, name=None))
         show_scores(keep(name, partial(styled_scores, table, part, intervals, view=view)))
     st.caption(
-        f"A click on a score sorts by it. {MARKS_SAID}. 95\u00a0% bootstrap intervals over test rows in brackets; a "
+        f"A click on a score sorts by it. {MARKS_SAID}. 95\u00a0% intervals in brackets; a "
         "calibration error is biased upwards by noise, so its interval reaches further down than up. The marks stand "
         "on paired differences, with intervals that hold for all comparisons together. "
         f"{view.overconfidence.capitalize()} and {view.underconfidence} are not good or bad in themselves."

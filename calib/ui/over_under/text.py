@@ -56,7 +56,7 @@ def few(methods: Named, view: View = TOP_LABEL) -> str | None:
     if not concerned:
         return None
     return (
-        f"Too few to resample: {', '.join(concerned)}. Their intervals come from closed formulas, which are rather too "
+        f"Too few for usual intervals: {', '.join(concerned)}. Their intervals come from closed formulas, which are rather too "
         "wide, and intervals of changes are approximate; more test rows narrow them."
     )
 

@@ -13,7 +13,7 @@ import streamlit as st
 from calib.data import Predictions
 from calib.diagnostics.reliability import CorpCurve, ReliabilityCurve
 from calib.diagnostics.smooth_reliability import SmoothCurve
-from calib.evaluation.bootstrap import said_of_intervals
+from calib.evaluation.scored import said_of_intervals
 from calib.evaluation.view import TOP_LABEL
 from calib.formatting import escape_markdown, number, percent, plural, with_interval
 from calib.metrics.risk_measures import RiskMeasure
