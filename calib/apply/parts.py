@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calib.data.checks.report import InvalidUpload, Report
-from calib.data.interpret.reading import check_there
-from calib.data.interpret.tables import infer_columns
+from calib.data.assemble.arrays import check_there
+from calib.data.findings import InvalidUpload, Notes
+from calib.data.guess.question import infer_columns
 from calib.data.read.base import Allowance, reading
 from calib.data.read.files import contents_of, open_file, sniff
 from calib.data.read.table import numbers
@@ -73,8 +73,8 @@ class Part:
     row_bytes: int
 
     @classmethod
-    def from_path(cls, path: Path, report: Report, separate_labels: bool, infer: bool) -> Part:
-        """A file; where the columns of a table are inferred, the report gets which are outputs."""
+    def from_path(cls, path: Path, notes: Notes, separate_labels: bool, infer: bool) -> Part:
+        """A file; where the columns of a table are inferred, the notes get which are outputs."""
         with ExitStack() as stack:
             name, file = open_file(path, stack)
             found = sniff(name, file)
@@ -86,11 +86,11 @@ class Part:
                 )
             size = file.seek(0, 2)
             file.seek(0)
-            contents = contents_of(found, name, file, size, Allowance(), report)
+            contents = contents_of(found, name, file, size, Allowance(), notes.choices)
             if contents.tabular:
                 if infer:
-                    infer_columns(contents, report, separate_labels)
-                columns = check_there(contents, report.choices.outputs)
+                    notes.take(infer_columns(contents, notes.choices, separate_labels))
+                columns = check_there(contents, notes.choices.outputs)
                 (n_rows,) = contents.arrays[0].shape
                 return cls(path, n_rows, columns, len(columns), 8 * len(contents.names))
             (array,) = contents.arrays
@@ -136,12 +136,12 @@ class Part:
                 yield pa.Table.from_batches([batch])
 
 
-def parts_of(path: Path, report: Report, separate_labels: bool = True) -> list[Part]:
+def parts_of(path: Path, notes: Notes, separate_labels: bool = True) -> list[Part]:
     """A file alone, or the Parquet files of a folder, whose outputs have the columns of the first.
 
     Parameters
     ----------
-    report : its choices say how to read the files, and get what is inferred.
+    notes : their choices say how to read the files, and get what is inferred.
     separate_labels : whether the labels lie elsewhere, or none are needed.
 
     Raises
@@ -152,7 +152,7 @@ def parts_of(path: Path, report: Report, separate_labels: bool = True) -> list[P
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
     if not files:
         raise InvalidUpload("no_rows", f"The folder {path.name} holds no .parquet files.", "Name another one.")
-    parts = [Part.from_path(file, report, separate_labels, infer=file == files[0]) for file in files]
+    parts = [Part.from_path(file, notes, separate_labels, infer=file == files[0]) for file in files]
     if not any(part.n_rows for part in parts):
         raise InvalidUpload("no_rows", f"{path.name} has 0 rows.", "Check that saving it ended, and name it again.")
     return parts

@@ -16,7 +16,7 @@ from calib.apply.parts import ENDINGS, Part, Progress, as_path, no_progress, par
 from calib.base import Calibrator
 from calib.canonical import Kind
 from calib.data import Choices
-from calib.data.checks.report import InvalidUpload, Report
+from calib.data.findings import InvalidUpload, Notes
 from calib.data.load import check_choices, findings_as_error
 from calib.errors import CalibrationError
 from calib.export.runtime import ExportedCalibrator
@@ -77,10 +77,10 @@ def predict_file(
     calibrator.check_kind(kind)
     if dtype not in DTYPES:
         raise CalibrationError(f"dtype is one of {', '.join(DTYPES)}; got {dtype!r}.")
-    report = Report(choices or Choices())
-    with findings_as_error(report):
-        check_choices(report.choices)
-        parts = parts_of(source, report)
+    notes = Notes(choices or Choices())
+    with findings_as_error(notes):
+        check_choices(notes.choices)
+        parts = parts_of(source, notes)
         targets = [target / part.path.name for part in parts] if source.is_dir() else [target]
         _check_target(source, target)
         if source.is_dir():

@@ -11,10 +11,11 @@ import numpy as np
 
 from calib.apply.parts import Part, Progress, as_path, joined, no_progress, parts_of
 from calib.data import Choices, Predictions, load
-from calib.data.checks.report import InvalidUpload, Report
+from calib.data.assemble.arrays import check_rows, check_there, read_any
+from calib.data.assemble.labels import decode_labels
+from calib.data.findings import InvalidUpload, Notes
+from calib.data.guess.arrays import infer_label
 from calib.data.guess.names import class_names
-from calib.data.interpret.label_values import decode_labels
-from calib.data.interpret.reading import check_rows, check_there, infer_label, read_any
 from calib.data.limits import MAX_BYTES
 from calib.data.load import check_choices, findings_as_error
 from calib.data.read.base import Allowance, Array
@@ -73,18 +74,18 @@ def sample_rows(
     """
     _check_whole("n_rows", n_rows, 1)
     _check_whole("random_state", random_state, 0)
-    report, source = Report(choices or Choices()), as_path(source, "source")
-    with findings_as_error(report):
-        check_choices(report.choices)
-        if report.choices.row_shift or report.choices.transposed:
+    notes, source = Notes(choices or Choices()), as_path(source, "source")
+    with findings_as_error(notes):
+        check_choices(notes.choices)
+        if notes.choices.row_shift or notes.choices.transposed:
             raise InvalidUpload(
                 "not_in_blocks",
                 "row_shift and transposed need all rows at once.",
                 "Save the file that way, or fewer rows.",
             )
-        parts = parts_of(source, report, separate_labels=labels is not None)
+        parts = parts_of(source, notes, separate_labels=labels is not None)
         total = sum(part.n_rows for part in parts)
-        all_labels = _all_labels(labels, parts, total, source.name, report)
+        all_labels = _all_labels(labels, parts, total, source.name, notes)
         most = max(1, MAX_BYTES // max(1, parts[0].row_bytes))
         drawn = _draw(total, min(n_rows, total, most), random_state)
         taken, start = [], 0
@@ -94,7 +95,7 @@ def sample_rows(
             start += len(block)
             progress("read", start, total)
         whole = joined(taken, source.name) if parts[0].columns else np.concatenate(taken)
-    data = _loaded(whole, None if labels is None else all_labels[drawn], report.choices)
+    data = _loaded(whole, None if labels is None else all_labels[drawn], notes.choices)
     if len(drawn) < total:
         said = f"{len(drawn):,} of the {total:,} rows of {source.name} were drawn at random (seed {random_state})."
         data = replace(data, findings=(*data.findings, Finding("info", "sampled", said)))
@@ -129,12 +130,12 @@ def _draw(n_rows: int, n_drawn: int, random_state: int) -> Ints:
     return np.sort(np.random.default_rng(random_state).choice(n_rows, n_drawn, replace=False, shuffle=False))
 
 
-def _all_labels(labels: Any, parts: list[Part], n_rows: int, name: str, report: Report) -> Any:
-    """The labels of all rows as they stand, with their meaning decided in the report: a sample may miss a class.
+def _all_labels(labels: Any, parts: list[Part], n_rows: int, name: str, notes: Notes) -> Any:
+    """The labels of all rows as they stand, with their meaning decided in the notes: a sample may miss a class.
 
     None where a table has a column for each class, which needs no decision.
     """
-    columns, chosen = parts[0].columns, report.choices.labels
+    columns, chosen = parts[0].columns, notes.choices.labels
     what = Path(labels).name if isinstance(labels, (str, Path)) else f"The labels of {name}"
     if labels is None:
         if not columns:
@@ -144,14 +145,14 @@ def _all_labels(labels: Any, parts: list[Part], n_rows: int, name: str, report: 
         labels = joined([block for part in parts for block in part.blocks((chosen,))], name)
     with ExitStack() as stack:
         source = {"labels": labels} if isinstance(labels, np.ndarray) else labels
-        contents = open_source(source, Allowance(), report, stack)
+        contents = open_source(source, Allowance(), notes.choices, stack)
         chosen = chosen or infer_label(contents)
         check_there(contents, chosen)
         raw = read_any(contents, chosen)
-    check_rows(range(n_rows), len(raw) if raw.ndim else 0, name, what)  # type: ignore[arg-type]
-    if report.choices.kind != "pairs":
+    check_rows(n_rows, len(raw) if raw.ndim else 0, name, what)
+    if notes.choices.kind != "pairs":
         names = class_names(columns) if columns else None
-        decode_labels(raw, max(parts[0].n_outputs, 2), names, what, report, may_miss=True)
+        notes.take(decode_labels(raw, max(parts[0].n_outputs, 2), names, what, notes.choices, may_miss=True))
     return raw
 
 

@@ -23,7 +23,7 @@ from uuid import uuid4
 from calib.cli import text
 from calib.cli.arguments import Parser, command_parser
 from calib.data import Predictions
-from calib.data.checks.report import shortened
+from calib.data.findings import shortened
 from calib.data.load import predictions_of
 from calib.errors import CalibrationError, missing_package, reason
 from calib.settings import studio

@@ -15,8 +15,8 @@ from typing import Any, NoReturn
 from calib.base import Calibrator
 from calib.cli import text
 from calib.data import Choices, LoadOptions, Predictions, load
-from calib.data.checks.features import leak
-from calib.data.checks.report import InvalidUpload
+from calib.data.assemble.features import leak
+from calib.data.findings import InvalidUpload
 from calib.data.load import check_choices
 from calib.data.options import FILES, FORMATS, OPTION_OF_ROLE, OPTIONS
 from calib.data.split import part_size, said_of_clusters

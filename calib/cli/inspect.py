@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from calib.cli import text
 from calib.cli.arguments import Parser, data_parser, options_from
 from calib.data import Inspection, Predictions, inspect
-from calib.data.checks.report import shortened
+from calib.data.findings import shortened
 from calib.formatting import aligned, one_line
 
 WHAT = "say what a file holds and what is odd about it"

@@ -13,7 +13,7 @@ from typing import Any
 
 from calib.base import Calibrator
 from calib.data import Finding, Predictions
-from calib.data.checks.report import shortened
+from calib.data.findings import shortened
 from calib.diagnostics.subgroups import too_extreme
 from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.evaluation.comparison_table import SHOWN

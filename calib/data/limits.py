@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from calib.data.checks.report import InvalidUpload, shortened
+from calib.data.findings import InvalidUpload, shortened
 from calib.settings import limit
 
 MAX_UPLOAD = int(limit("CALIB_UPLOAD_MB") * 2**20)

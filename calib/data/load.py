@@ -12,19 +12,31 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from calib.data.checks.report import InvalidUpload, Report, shortened
-from calib.data.guess.names import has
+from calib.data.assemble.arrays import Arrays, check_names, read_any, read_aside, read_class_names, read_part, read_rows
+from calib.data.assemble.beside import ROW_ROLES
+from calib.data.assemble.join import joined
+from calib.data.assemble.parts import (
+    in_file,
+    left_to_files,
+    named_by_file,
+    named_part,
+    one_after_the_other,
+    with_features,
+)
+from calib.data.assemble.predicted import correct_answers
+from calib.data.assemble.predictions import predictions_of_arrays
+from calib.data.assemble.top_k import is_top_k, read_top_k
+from calib.data.findings import InvalidUpload, Notes, info, left_out_as, listed, shortened, verb, warning
+from calib.data.guess.arrays import infer_arrays, infer_label
+from calib.data.guess.names import has, is_prediction
+from calib.data.guess.question import infer_columns
 from calib.data.guess.words import MODEL
-from calib.data.interpret.join import Joining
-from calib.data.interpret.parts import FeatureFiles, add_named_part, read_given_parts
-from calib.data.interpret.pipeline import understand
-from calib.data.interpret.reading import Upload, read_upload
-from calib.data.interpret.roles import TableReading
-from calib.data.interpret.top_k import is_top_k, read_top_k
 from calib.data.options import FEATURE_FILES, NOTHING, OPTION_OF_ROLE, OPTIONS, Choices, LoadOptions, Source
 from calib.data.predictions import Predictions
-from calib.data.read.base import Allowance, ArrayInfo, Contents, missing_packages
+from calib.data.read.base import Allowance, Array, ArrayInfo, Contents, missing_packages
 from calib.data.read.files import in_memory, open_file, open_source
+from calib.data.read.table import FIRST_ROWS, Table
+from calib.data.roles import ColumnRole, Question, TableReading
 from calib.errors import AmbiguousTable, DataError, Finding
 from calib.parameters import written
 
@@ -57,14 +69,14 @@ def check_choices(choices: Choices) -> None:
 
 
 @contextmanager
-def findings_as_error(report: Report) -> Iterator[None]:
+def findings_as_error(notes: Notes) -> Iterator[None]:
     """Turn InvalidUpload into a DataError with all findings."""
     try:
         with missing_packages():
             yield
     except InvalidUpload as invalid:
-        report.add(invalid.finding)
-        raise unusable(report.findings, report.readings) from None
+        notes.add(invalid.finding)
+        raise unusable(notes.findings, invalid.question.readings if invalid.question else ()) from None
 
 
 def unusable(findings: Sequence[Finding], readings: Sequence[TableReading]) -> DataError:
@@ -114,19 +126,18 @@ def inspect(source: Source, options: LoadOptions | None = None, **changes: Any) 
         ``roles={"outcome": "default", "outputs": "pd"}``.
     """
     options = (options or LoadOptions()).changed(**changes)
-    report = Report(options.choices)
+    notes = Notes(options.choices)
     try:
         apart = options.isolate and not in_memory(source)
         found = _isolated(source, options) if apart else inspect_all(source, options)
     except InvalidUpload as invalid:
-        report.add(invalid.finding)
+        notes.add(invalid.finding)
     except DataError as error:
-        for finding in error.findings:
-            report.add(finding)
+        notes.add(*error.findings)
     else:
         data = found.predictions
         return found if data is None else replace(found, predictions=data.identified())
-    return Inspection((), report.choices, report.findings, None)
+    return Inspection((), notes.choices, notes.findings, None)
 
 
 def _isolated(source: Source, options: LoadOptions) -> Inspection:
@@ -154,61 +165,159 @@ def in_a_reader(task: Callable[..., T], *arguments: Any) -> T:
 
 def inspect_all(source: Source, options: LoadOptions) -> Inspection:
     """An inspection without the hash of its data, which is computed where these are used."""
-    report = Report(options.choices)
-    arrays: list[ArrayInfo] = []
-    predictions = None
+    notes, question = Notes(options.choices), Question()
+    files: list[Contents] = []
+    predictions, rows = None, {}
+    # What overflows or is no number is found and said; NumPy's warnings about it would only fill the log.
+    with np.errstate(all="ignore"), ExitStack() as stack:
+        try:
+            check_choices(options.choices)
+            with missing_packages():
+                predictions = read_files(source, options, files, notes, stack)
+        except InvalidUpload as invalid:
+            notes.add(invalid.finding)
+            question = invalid.question or question
+        if files and notes.choices.kind != "topk":
+            rows = first_rows(files[0])
+    arrays = tuple(replace(array, file=contents.name) for contents in files for array in contents.arrays)
+    return Inspection(
+        arrays, notes.choices, notes.findings, predictions, question.readings, rows, question.words, question.models
+    )
+
+
+def first_rows(contents: Contents) -> dict[str, tuple[str, ...]]:
+    """The first cells of each column of a table, as text; nothing for files of arrays."""
     try:
-        check_choices(report.choices)
-        # What overflows or is no number is found and said; NumPy's warnings about it would only fill the log.
-        with missing_packages(), np.errstate(all="ignore"), ExitStack() as stack:
-            upload = read_files(source, options, arrays, report, stack)
-            if isinstance(upload, Predictions):
-                predictions = upload
-            else:
-                predictions = understand(upload, PurePath(arrays[0].file).stem, report)
-    except InvalidUpload as invalid:
-        report.add(invalid.finding)
-    told: dict[str, Any] = {name: getattr(report, name) for name in ("readings", "rows", "words", "models")}
-    return Inspection(tuple(arrays), report.choices, report.findings, predictions, **told)
+        sample = contents.sample()
+    except InvalidUpload:  # which was said where it was read
+        return {}
+    return {name: tuple(map(in_a_cell, cells[:FIRST_ROWS].tolist())) for name, cells in sample.items()}
+
+
+def in_a_cell(value: Any) -> str:
+    """A value of a table in a few characters; nothing for one that is missing."""
+    text = f"{value:.6g}" if isinstance(value, float) else "" if value is None else str(value)
+    return "" if text in ("nan", "NaT") else shortened(text)
 
 
 def read_files(
-    source: Source, options: LoadOptions, arrays: list[ArrayInfo], report: Report, stack: ExitStack
-) -> Upload | Predictions:
-    """Open the files, list their arrays, and read those that are used; the top k of many classes is read at once."""
-    allowance = Allowance()
+    source: Source, options: LoadOptions, files: list[Contents], notes: Notes, stack: ExitStack
+) -> Predictions:
+    """Open the files, join their rows, read the arrays that are used, and make a data set of them.
+
+    Parameters
+    ----------
+    files : gets what was opened, in that order.
+    """
+    allowance, chosen = Allowance(), options.choices
 
     def opened(file: Source) -> Contents:
-        contents = open_source(file, allowance, report, stack)
-        arrays.extend(replace(array, file=contents.name) for array in contents.arrays)
+        contents = open_source(file, allowance, chosen, stack)
+        notes.add(*contents.findings)
+        files.append(contents)
         return contents
 
     first = opened(source)
     others = (options.labels, options.test, options.test_labels)
     labels, test, test_labels = (None if file is None else opened(file) for file in others)
-    given = {role: file for role in FEATURE_FILES if (file := options.files[role]) is not None}
-    features = FeatureFiles.from_sources(given, opened, report) if given else None
-    report.decide(**first.format_choices)
-    if is_top_k(first, report.choices):
-        if test is not None or features is not None:
-            report.warn("left_out", "Files beside the labels are not read with the top k of many classes.")
-        return read_top_k(first, labels, PurePath(first.name).stem, report)
-    joined = Joining(report)
-    first, labels = joined.both(first, labels)
-    test, test_labels = joined.both(test, test_labels) if test is not None else (None, test_labels)
-    if features is not None:
-        if test is None:
-            first, labels = joined.features(first, labels, features.files)
-        features.claim_roles(first, report)
-    if test is None:
-        upload = read_upload(first, labels, report)
-        if report.choices.test_outputs:
-            upload = add_named_part(upload, first, report)
+    beside = {}
+    for role in (role for role in FEATURE_FILES if options.files[role] is not None):
+        try:
+            beside[role] = opened(options.files[role])  # type: ignore[arg-type]
+        except InvalidUpload as invalid:
+            notes.add(left_out_as(role, invalid))
+    notes.decide(**first.format_choices)
+    name = PurePath(first.name).stem
+    if is_top_k(first, notes.choices):
+        if test is not None or beside:
+            notes.add(warning("left_out", "Files beside the labels are not read with the top k of many classes."))
+        return read_top_k(first, labels, name, notes)
+    first, labels, _ = notes.take(joined(first, labels, chosen.ids))
+    if test is not None:
+        test, test_labels, _ = notes.take(joined(test, test_labels, chosen.ids))
+    elif "features" in beside:
+        first, labels = join_features(first, labels, beside, chosen, notes)
+    notes.decide(**left_to_files(beside, first, chosen))
+    arrays = read_arrays(first, labels, notes)
+    if test is not None:
+        arrays = with_test_file(arrays, first, test, test_labels, chosen, notes)
+    elif notes.choices.test_outputs:
+        arrays = notes.take(one_after_the_other(arrays, notes.take(named_part(first, notes.choices))))
+    if beside:
+        arrays = with_features(arrays, beside, chosen, notes)
+    return predictions_of_arrays(arrays, name, notes)
+
+
+def join_features(
+    first: Contents, labels: Contents | None, beside: dict[str, Contents], chosen: Choices, notes: Notes
+) -> tuple[Contents, Contents | None]:
+    """Outputs and labels with the rows that have features; features that cannot be joined are left out."""
+    try:
+        own, features, rows = notes.take(joined(first, beside["features"], chosen.ids))
+    except InvalidUpload as invalid:
+        notes.add(left_out_as("features", invalid))
+        del beside["features"]
+        return first, labels
+    assert features is not None
+    beside["features"] = features
+    if rows is not None and isinstance(labels, Table) and isinstance(first, Table) and labels.n_rows == first.n_rows:
+        labels = labels.taken(rows)
+    return own, labels
+
+
+def read_arrays(contents: Contents, labels: Contents | None, notes: Notes) -> Arrays:
+    """Outputs and labels of one part, from one file or two, with what else the file holds per row."""
+    check_names(contents, notes.choices, labels)
+    roles: tuple[ColumnRole, ...] = ()
+    if contents.tabular:
+        roles = notes.take(infer_columns(contents, notes.choices, labels is not None))
     else:
-        upload = read_given_parts(first, labels, test, test_labels, report)
-    if features is not None:
-        features.read_into(upload, report)
-    return upload
+        notes.choices = infer_arrays(contents, notes.choices, labels is not None)
+    if labels is not None and not notes.choices.labels:
+        notes.decide(labels=infer_label(labels))
+    choices = notes.choices
+    check_names(contents, choices, labels)
+    are_pairs = choices.kind == "pairs"
+    unused = [role.column for role in roles if role.role in ("predicted", "id", "ignore") and not are_pairs]
+    if like_predictions := [column for column in unused if is_prediction(column)]:
+        said = (
+            f"{listed(like_predictions)} of {contents.name} {verb(len(like_predictions), 'is', 'are')} named like "
+            "predictions as a whole, not like the score of one class: left out."
+        )
+        notes.add(info("left_out", said))
+    arrays = notes.take(read_part(contents, labels, choices.outputs, choices.labels, choices))
+    truth, names = arrays.labels, None
+    if are_pairs:
+        predicted = read_any(contents, choices.predicted) if choices.predicted else None
+        truth = correct_answers(truth, predicted, arrays.labels_name, choices.event)
+        names = ("wrong", "correct")
+    beside = (*ROW_ROLES, "features", "split", *(() if are_pairs else ("predicted",)))
+    rows = notes.take(read_rows(contents, len(arrays.outputs), {role: getattr(choices, role) for role in beside}))
+    train: dict[str, Array] = {}
+    for role in ("train_features", "train_labels"):
+        if name := getattr(choices, role):
+            train |= read_aside(contents, role, name, notes)
+    named = (read_class_names(contents) or names) if choices.class_names is None else names
+    return replace(arrays, labels=truth, rows=rows, class_names=named, train=train, roles=roles)
+
+
+def with_test_file(
+    arrays: Arrays, first: Contents, test: Contents, test_labels: Contents | None, chosen: Choices, notes: Notes
+) -> Arrays:
+    """Two files, calibration and then test; roles in the second are inferred anew, since its names may differ."""
+    same = {
+        role: name if in_file(test, name := getattr(notes.choices, role)) else None for role in (*ROW_ROLES, "features")
+    }
+    # Parts that the first file may bring itself are overruled by giving two files.
+    other = Notes(
+        Choices(outputs=chosen.test_outputs, labels=chosen.test_labels, transposed=notes.choices.transposed, split="",
+                **same)
+    )  # fmt: skip
+    second = read_arrays(test, test_labels, other)
+    notes.add(*other.findings)
+    notes.decide(test_outputs=other.choices.outputs, test_labels=other.choices.labels)
+    whole = notes.take(one_after_the_other(named_by_file(arrays, first), named_by_file(second, test)))
+    return replace(whole, outputs_name=arrays.outputs_name, labels_name=arrays.labels_name)
 
 
 def lines_that_read(file: str, choices: Choices, command: str = "inspect") -> tuple[str, str]:

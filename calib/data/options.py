@@ -173,8 +173,6 @@ class Choices:
     class_names : one name for each column of the outputs.
     label_values : the label that belongs to each column, where labels are not column numbers.
     transposed : whether the outputs are (n_classes, n).
-    one_based : whether labels count from one.
-    label_shift : number added to every label.
     row_shift : row i of the outputs belongs to row i + row_shift of the labels; rows without partner are left out.
     drop_bad_rows : whether rows with NaN, infinite values or no valid label are left out, of the training set too.
     scale : how the outputs are written: ``"percent"``, ``"counts"``, ``"odds"``, ``"log2"`` and so on, see
@@ -210,8 +208,6 @@ class Choices:
     class_names: tuple[str, ...] | None = option(NAMES, "Class names, one for each column in order")
     label_values: tuple[str, ...] | tuple[int, ...] | None = option(LABELS, "Label of each column, in order")
     transposed: bool | None = option(SWITCH, "Outputs are (classes, rows)")
-    one_based: bool | None = option(SWITCH, "Labels count from one")
-    label_shift: int | None = option(WHOLE)
     row_shift: int | None = option(WHOLE)
     drop_bad_rows: bool | None = option(SWITCH, "Leave out rows with NaN, infinite values or no valid label")
     scale: Scale | None = option(SCALE, "Written as")

@@ -11,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.canonical import ONE_COLUMN, Kind, exact_zeros
-from calib.data.checks.report import InvalidUpload
+from calib.data.array_names import outcome_name
+from calib.data.assemble.beside import ROW_ROLES
 from calib.data.event import Event
-from calib.data.interpret.names import outcome_name
-from calib.data.interpret.roles import ROW_ROLES, ColumnRole
+from calib.data.findings import InvalidUpload
 from calib.data.options import WeightKind
+from calib.data.roles import ColumnRole
 from calib.data.scales import Scale
 from calib.data.split import split_rows, three_parts
 from calib.errors import CalibrationError, Finding

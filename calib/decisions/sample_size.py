@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.data.checks.agreement import auroc
+from calib.data.assemble.agreement import auroc
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import drawn_units
 from calib.numerics import Floats, log_odds_of

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from calib.base import Calibrator
 from calib.canonical import KINDS
 from calib.data import Predictions
-from calib.data.checks.report import shortened
+from calib.data.findings import shortened
 from calib.data.scales import in_words
 from calib.diagnostics.reliability import ReliabilityCurve
 from calib.evaluation import Evaluation

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import streamlit as st
 
 from calib.data import DataError, Predictions
-from calib.data.checks.report import shortened
+from calib.data.findings import shortened
 from calib.data.samples import load_sample
 from calib.engine import FitSpec, Job
 from calib.errors import CalibrationError

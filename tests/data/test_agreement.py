@@ -25,15 +25,7 @@ from scipy import stats
 from scipy.stats import mannwhitneyu, permutation_test
 
 from calib.data import Choices, load
-from calib.data.checks.agreement import (
-    CHANCE,
-    Ranks,
-    average_ranks,
-    chance_agreement,
-    check_agreement,
-    fisher_tail,
-)
-from calib.data.checks.report import Report
+from calib.data.assemble.agreement import CHANCE, Ranks, average_ranks, check_agreement
 from tests.data.conftest import the
 
 SIZES = [
@@ -57,12 +49,10 @@ def simulated(seed, n, n_classes, strength, prior=None):
 
 def found(logits, labels):
     """Codes of what is found."""
-    report = Report(Choices())
     single = logits.shape[1] == 1
     predicted = (logits[:, 0] > 0).astype(int) if single else logits.argmax(axis=1)
-    ranks = Ranks(logits, "binary_log_odds" if single else "logits")
-    check_agreement(predicted, labels, max(logits.shape[1], 2), report, ranks)
-    return {finding.code for finding in report.findings}
+    kind = "binary_log_odds" if single else "logits"
+    return {finding.code for finding in check_agreement(logits, kind, predicted, labels, Choices())}
 
 
 def rates(n, n_classes, strength, seeds):
@@ -88,7 +78,7 @@ def test_the_rates_over_a_thousand_seeds(n, n_classes, strength, most):
     assert missed <= 5 * CHANCE and accused <= most
 
 
-def test_fisher_and_the_rank_sum_are_those_of_scipy():
+def test_the_rank_sum_is_that_of_scipy():
     logits, labels, _ = simulated(3, 60, 2, 0.4)
     difference = logits[:, 1] - logits[:, 0]
     expected = mannwhitneyu(
@@ -107,7 +97,6 @@ def test_fisher_and_the_rank_sum_are_those_of_scipy():
 def test_chance_is_that_of_labels_in_random_order(n_classes):
     """Against 2,000 random orders of the labels."""
     logits, labels, generator = simulated(5, 40, n_classes, 0.3)
-    predicted = logits.argmax(axis=1)
     ranks = np.argsort(np.argsort(logits - np.logaddexp.reduce(logits, axis=1, keepdims=True), axis=0), axis=0)
 
     def expected(statistic):
@@ -115,8 +104,6 @@ def test_chance_is_that_of_labels_in_random_order(n_classes):
             (labels,), statistic, permutation_type="pairings", alternative="greater", n_resamples=2000, rng=generator
         ).pvalue
 
-    agreement = expected(lambda y: (predicted == y).sum())
-    assert chance_agreement(predicted, labels, n_classes) == pytest.approx(agreement, abs=0.06)
     by_rank = expected(lambda y: ranks[np.arange(40), y].sum())
     assert Ranks(logits, "logits").chance(labels) == pytest.approx(by_rank, abs=0.04)
 
@@ -179,16 +166,6 @@ def test_risks_of_a_rare_event_are_judged_by_their_order_alone(offset):
     assert found(score[:, None] + offset, generator.permutation(labels)) == {"labels_shuffled"}
 
 
-def test_two_classes_without_ranks_are_judged_by_chance():
-    generator = np.random.default_rng(6)
-    labels = (generator.random(2000) < 0.08).astype(int)
-    predicted = np.where(labels == 1, 1, generator.integers(0, 2, 2000))
-    for values, codes in ((predicted, []), (1 - predicted, ["labels_shifted"])):
-        report = Report(Choices())
-        check_agreement(values, labels, 2, report)
-        assert [finding.code for finding in report.findings] == codes
-
-
 def test_labels_of_one_class_are_not_taken_for_another():
     assert not found(simulated(1, 300, 2, 1)[0], np.ones(300, int))
     assert not found(simulated(1, 300, 4, 1)[0] + [9, 0, 0, 0], np.ones(300, int))
@@ -203,23 +180,7 @@ def test_the_area_under_the_curve_is_that_of_scipy():
     assert Ranks(np.c_[np.zeros(200), difference], "logits").auroc(labels) == pytest.approx(expected)
 
 
-def test_without_ranks_a_constant_prediction_says_nothing():
-    report = Report(Choices())
-    check_agreement(np.zeros(500, int), np.r_[np.zeros(450, int), np.ones(50, int)], 2, report)
-    assert not report.findings
-
-
 @pytest.mark.parametrize(("n", "values"), [(1, 3), (333, 30), (2000, 10**9)])
 def test_ranks_agree_with_scipy(n, values):
     drawn = np.random.default_rng(n).integers(0, values, size=(n, 3)).astype(float)
     np.testing.assert_array_equal(average_ranks(drawn), stats.rankdata(drawn, axis=0))
-
-
-TAILS = [(10, 3, 4), (1000, 200, 300), (50, 50, 20), (5, 0, 3), (10**5, 5000, 6000)]
-
-
-@pytest.mark.parametrize(("n", "first", "second"), TAILS)
-def test_the_exact_tail_agrees_with_scipy(n, first, second):
-    for both in range(0, min(first, second) + 1, max(1, min(first, second) // 7)):
-        expected = stats.hypergeom.sf(both - 1, n, first, second)
-        np.testing.assert_allclose(fisher_tail(both, n, first, second), expected, rtol=1e-6, atol=1e-300)

@@ -128,10 +128,10 @@ READ = [
     ("one-hot", lambda m: m.both(labels=np.eye(4)[m.labels]), "one_hot"),
     ("one-hot of booleans", lambda m: m.both(labels=np.eye(4, dtype=bool)[m.labels]), "one_hot"),
     ("one-based", lambda m: m.both(labels=m.labels + 1), "one_based"),
-    ("float labels", lambda m: m.both(labels=m.labels.astype(float)), "labels_float"),
+    ("float labels", lambda m: m.both(labels=m.labels.astype(float)), None),
     ("unsigned labels", lambda m: m.both(labels=m.labels.astype(np.uint64)), None),
-    ("digits as text", lambda m: m.both(labels=m.labels.astype("U")), "labels_float"),
-    ("2.0 as text", lambda m: m.both(labels=m.labels.astype(float).astype("U")), "labels_float"),
+    ("digits as text", lambda m: m.both(labels=m.labels.astype("U")), None),
+    ("2.0 as text", lambda m: m.both(labels=m.labels.astype(float).astype("U")), None),
     ("names", lambda m: m.both(labels=NAMES[m.labels]), "class_order"),
     ("names as bytes", lambda m: m.both(labels=NAMES[m.labels].astype("S")), "class_order"),
     ("log-probabilities", lambda m: m.npz(log_probs=np.log(m.probs), labels=m.labels), "kind"),
@@ -174,7 +174,7 @@ WORTH_A_LOOK = [
     ("similarities", lambda m: m.both(m.logits / 200), "spread", "0.05 to 100"),
     ("margins", lambda m: m.both(1e4 * (m.logits[:, 1] - m.logits[:, 0]), m.labels > 1), "spread", "the unit"),
     ("rounded", lambda m: m.npz(probs=m.probs.round(1), y=m.labels), "sums", "do not sum to one"),
-    ("class names of others", lambda m: m.both(class_names=NAMES[:3]), "class_names", "3 classes, but there are 4"),
+    ("class names of others", lambda m: m.both(class_names=NAMES[:3]), "class_names", "but there are 4 classes"),
     ("groups of another length", lambda m: m.both(groups=m.labels[:9]), "rows_differ_beside", "(9,) for 300 rows"),
     ("row numbers as groups", lambda m: m.both(np.tile(m.logits, (4, 1)), np.tile(m.labels, 4), groups=np.arange(1200)),
      "too_many_groups", "more than 1,000 different"),
@@ -225,7 +225,7 @@ def test_a_shift_of_the_labels_is_found_where_no_label_gives_it_away(make):
     keep = make.labels < 3
     found = inspect(make.npz(logits=make.logits[keep], labels=make.labels[keep] + 1))
     fix = the(found, "labels_shifted").fix
-    assert fix == {"label_shift": -1}
+    assert fix == {"label_values": (1, 2, 3, 0)}
     mended = inspect(make.folder / "outputs.npz", choices=Choices(**fix)).predictions
     np.testing.assert_array_equal(mended.labels, make.labels[keep])
 

@@ -172,7 +172,7 @@ def test_a_bad_file_of_features_costs_the_features_alone(make, arrays, role, con
     [
         ("features", lambda m: m.npy(np.zeros((299, 5)), "f.npy"), "f.npy has the shape (299, 5) for 300 rows"),
         ("features", lambda m: m.npz("f.npz", names=np.array(["a", "b"])), "none looks like features"),
-        ("train_labels", lambda m: m.npy(CLASSES[:-1], "y.npy"), "(40, 5) but train_labels has 39 rows"),
+        ("train_labels", lambda m: m.npy(CLASSES[:-1], "y.npy"), "(40, 5) but train_labels has the shape (39,)"),
         ("train_labels", lambda m: m.npy(np.array(list("abcd"))[CLASSES], "y.npy"), "40 a label that is no class"),
     ],
 )

@@ -42,8 +42,6 @@ POOL = {
     "class_names": [("a",), tuple("abcd")],
     "label_values": [(0, 1, 2, 3), ("0", "1", "2", "3"), (5,), (), tuple("abcdef")],
     "transposed": [True, False],
-    "one_based": [True, False],
-    "label_shift": [0, 1, -1, 10**20],
     "row_shift": [1, -3, 500],
     "drop_bad_rows": [True],
     "scale": ["percent", "counts", "odds", "log", "log10", "int8", "plain", 7.5, -1, "nope"],

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from calib.data import Inspection, inspect
-from calib.data.interpret.join import is_id
+from calib.data.assemble.join import is_id
 from tests.data.conftest import cases, simulated, the
 
 LOGITS, LABELS = simulated(n=240, n_classes=3)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calib.data.checks.report import InvalidUpload, Report
-from calib.data.interpret.label_values import decode_labels
+from calib.data.assemble.labels import decode_labels
+from calib.data.findings import InvalidUpload
 from calib.data.options import Choices
 
 
@@ -18,11 +18,12 @@ from calib.data.options import Choices
         ([-1, *[0, 1, 2] * 20], {"drop_bad_rows": True}),  # one row of 61: a slip
         ([*[0, 1, 2] * 20, 9], {"drop_bad_rows": True}),
         ([-1, 0, 1, 2, 3] * 12, {"drop_bad_rows": True}),  # five different labels
+        ([0, 1, 2, 3, 4] * 12, {}),  # a class without a column: its rows are no slip
     ],
 )
 def test_as_many_labels_as_columns_are_offered_in_ascending_order_others_left_out(labels, fix):
     with pytest.raises(InvalidUpload) as refused:
-        decode_labels(np.array(labels), 4, None, "y", Report(Choices()))
+        decode_labels(np.array(labels), 4, None, "y", Choices())
     assert refused.value.finding.fix == fix
 
 
@@ -30,14 +31,13 @@ def test_as_many_labels_as_columns_are_offered_in_ascending_order_others_left_ou
     ("column", "codes", "warned"), [("yes", [0, 1, 1], False), ("No", [1, 0, 0], False), ("p", [0, 1, 1], True)]
 )
 def test_one_binary_column_is_of_the_label_it_is_named_after(column, codes, warned):
-    report = Report(Choices())
-    decoded = decode_labels(np.array(["no", "yes", "yes"]), 2, [column], "y", report)
-    assert decoded.labels.tolist() == codes
-    assert any(finding.level == "warning" for finding in report.findings) == warned
+    step = decode_labels(np.array(["no", "yes", "yes"]), 2, [column], "y", Choices())
+    assert step.value.codes.tolist() == codes
+    assert any(finding.level == "warning" for finding in step.findings) == warned
 
 
 @pytest.mark.parametrize(("row", "code"), [([0.9, 0.1], "labels_fractional"), ([0.9, 0.6], "labels_shape")])
 def test_rows_of_fractions_are_soft_labels_if_they_sum_to_one(row, code):
     with pytest.raises(InvalidUpload) as refused:
-        decode_labels(np.array([row, row[::-1]]), 2, None, "y", Report(Choices()))
+        decode_labels(np.array([row, row[::-1]]), 2, None, "y", Choices())
     assert refused.value.finding.code == code

@@ -23,7 +23,7 @@ import pytest
 
 import calib
 from calib.data import DataError, inspect
-from calib.data.checks.report import InvalidUpload
+from calib.data.findings import InvalidUpload
 from calib.data.read.base import Allowance
 from calib.data.read.files import check_upload
 from tests.conftest import ROOT, minute_of_cpu

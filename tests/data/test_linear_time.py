@@ -17,9 +17,9 @@ import pytest
 
 import calib.data
 from calib.data import inspect
+from calib.data.array_names import Column, canonical, feature_column, output_column
+from calib.data.assemble.scale import told_by
 from calib.data.guess.names import tokens
-from calib.data.interpret.names import Column, canonical, feature_column, output_column
-from calib.data.interpret.scale import _told
 from calib.data.read import numerals as cells
 from calib.data.read.dialect import choose_decimal, is_number
 from tests.conftest import minute_of_cpu
@@ -42,7 +42,7 @@ def patterns():
 
 
 def test_the_patterns_are_found():
-    assert {"read.dialect.NUMBER", "interpret.label_values.ENDS_IN_NUMBER", "WRITTEN"} <= set(patterns())
+    assert {"read.dialect.NUMBER", "assemble.labels.ENDS_IN_NUMBER", "WRITTEN"} <= set(patterns())
 
 
 @pytest.mark.parametrize("name", patterns())
@@ -53,7 +53,7 @@ def test_a_pattern_goes_through_hostile_text_once(name):
             pattern.fullmatch(text)
 
 
-@pytest.mark.parametrize("look", [is_number, _told, lambda text: choose_decimal([text], ";", None)],
+@pytest.mark.parametrize("look", [is_number, told_by, lambda text: choose_decimal([text], ";", None)],
                          ids=["is_number", "scale", "decimal"])  # fmt: skip
 def test_what_is_done_with_a_cell_or_a_name_goes_through_it_once(look):
     with minute_of_cpu():

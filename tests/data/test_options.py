@@ -11,7 +11,7 @@ import pytest
 
 from calib.cli.arguments import parse_choice
 from calib.data import Choices, DataError, Predictions, inspect, load, read_outputs
-from calib.data.interpret.roles import ROW_ROLES
+from calib.data.assemble.beside import ROW_ROLES
 from calib.data.options import OPTIONS
 from calib.parameters import written
 
@@ -28,7 +28,7 @@ WRONG = [
     ("label_values", (1.5, 2.5), "several names or whole numbers"),
     ("transposed", "yes", "true or false"),
     ("renormalise", 1, "true or false"),
-    ("label_shift", 1.0, "a whole number"),
+    ("row_shift", 1.0, "a whole number"),
     ("row_shift", True, "a whole number"),
     ("floor", "small", "a number"),
     ("delimiter", 1, "text"),
@@ -55,9 +55,9 @@ def test_a_floor_is_a_probability_even_where_none_is_needed(make, floor):
 
 def test_lists_and_numpy_scalars_are_as_good(make):
     path = make.csv()
-    choices = Choices(outputs=["p_0", "p_1", "p_2", "p_3"], floor=np.float32(0.01), label_shift=np.int64(0))
+    choices = Choices(outputs=["p_0", "p_1", "p_2", "p_3"], floor=np.float32(0.01), row_shift=np.int64(0))
     assert load(path, choices=choices).n_classes == 4
-    assert choices == Choices(outputs=("p_0", "p_1", "p_2", "p_3"), floor=np.float32(0.01), label_shift=0)
+    assert choices == Choices(outputs=("p_0", "p_1", "p_2", "p_3"), floor=np.float32(0.01), row_shift=0)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_lists_and_numpy_scalars_are_as_good(make):
         ("labels=a=b", "a=b"),
         ("transposed=True", True),
         ("header=no", False),
-        ("label_shift=-1", -1),
+        ("row_shift=-1", -1),
         ("floor=1e-6", 1e-6),
         ("delimiter=;", ";"),
         ("delimiter=,", ","),
@@ -94,8 +94,8 @@ def test_values_are_read_by_the_type_of_their_field(given, value):
         ("kind", "NAME=VALUE"),
         ("colour=red", "not one of"),
         ("transposed=perhaps", "true or false"),
-        ("label_shift=1.5", "a whole number"),
-        ("label_shift=", "a whole number"),
+        ("row_shift=1.5", "a whole number"),
+        ("row_shift=", "a whole number"),
         ("floor=2", "between 0 and 1"),
         ("outputs=[['a'], 'b']", "one name or several"),
     ],
@@ -111,7 +111,7 @@ def test_a_value_that_cannot_be_meant_is_refused(given, said):
         {"kind": "probabilities", "renormalise": True},
         {"label_values": (2, 0, 1)},
         {"label_values": ("big cat", "dog's"), "class_names": ("a,b", "[c]")},
-        {"label_shift": -1, "drop_bad_rows": True},
+        {"row_shift": -1, "drop_bad_rows": True},
     ],
 )
 def test_a_printed_fix_can_be_pasted(fix):

@@ -101,18 +101,6 @@ def test_predicted_classes_that_agree_are_said_to(make):
     assert data.class_names == tuple(NAMES)
 
 
-def test_columns_in_another_order_are_found_by_the_predicted_classes_and_only_offered(make):
-    order = [1, 0, 2, 3]
-    path = beside(make, NAMES[make.logits.argmax(axis=1)], order)
-    data = load(path, predicted="predicted")
-    np.testing.assert_allclose(data.logits, np.log(make.probs))
-    finding = the(data, "predicted_differs")
-    assert finding.level == "warning" and "100.0% if" in finding.message
-    again = load(path, predicted="predicted", **finding.fix)
-    assert (again.logits.argmax(axis=1) == again.labels).mean() == right(make).mean()
-    assert the(again, "predicted_agrees")
-
-
 def test_predicted_classes_of_another_model_are_said(make):
     other = NAMES[np.random.default_rng(0).integers(4, size=300)]
     finding = the(load(beside(make, other), predicted="predicted"), "predicted_differs")

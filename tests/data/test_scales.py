@@ -13,8 +13,8 @@ import calib
 from calib.canonical import to_canonical
 from calib.cli import text
 from calib.data import Choices, inspect, load
-from calib.data.checks.report import InvalidUpload, Report
-from calib.data.interpret.scale import decide_scale
+from calib.data.assemble.scale import decide_scale
+from calib.data.findings import InvalidUpload
 from calib.data.scales import LOGS, ONE, PLAIN, SCALES, check_rescaled, is_scale, to_plain
 from calib.errors import CalibrationError
 from calib.export import provenance, runtime, writer
@@ -164,12 +164,10 @@ def test_whole_numbers_of_several_columns_that_sum_to_nothing_are_asked(make):
 
 def decided(outputs, name="outputs"):
     """The scale of outputs; "asked" where it is."""
-    report = Report(Choices())
     try:
-        decide_scale(outputs, name, report)
+        return decide_scale(outputs, name, Choices()).decided["scale"]
     except InvalidUpload:
         return "asked"
-    return report.choices.scale
 
 
 finite = st.floats(-50, 50, allow_nan=False, width=32)

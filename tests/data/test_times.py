@@ -10,7 +10,7 @@ import pytest
 
 import calib
 from calib.data import inspect
-from calib.data.interpret.roles import when
+from calib.data.assemble.beside import when
 from tests.data.conftest import npz_bytes
 
 

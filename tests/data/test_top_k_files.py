@@ -11,7 +11,7 @@ import pytest
 
 import calib
 from calib.data import inspect
-from calib.data.checks.report import InvalidUpload
+from calib.data.findings import InvalidUpload
 from calib.data.load import APART
 from calib.data.predictions import Predictions
 from calib.errors import CalibrationError

@@ -8,7 +8,7 @@ import pytest
 
 from calib.cli import text
 from calib.data import Choices, inspect, load
-from calib.data.interpret.verbal import PROPOSED, read_given
+from calib.data.assemble.verbal import PROPOSED, read_given
 from tests.data.conftest import the
 
 WORDS = np.array(["Very likely", "likely", "unlikely", "almost certain"])

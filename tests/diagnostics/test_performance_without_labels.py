@@ -7,7 +7,7 @@ import csv
 import numpy as np
 import pytest
 
-from calib.data.checks.agreement import auroc
+from calib.data.assemble.agreement import auroc
 from calib.diagnostics.performance_without_labels import (
     expected_auroc,
     score_shift,

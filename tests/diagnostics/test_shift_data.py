@@ -215,6 +215,6 @@ def test_labels_are_left_aside_on_request(made, fresh) -> None:
 
 
 def test_rows_without_labels_are_counted(made, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("calib.data.interpret.unlabelled.MAX_ROWS", 99)
+    monkeypatch.setattr("calib.data.assemble.unlabelled.MAX_ROWS", 99)
     with pytest.raises(DataError, match=r"new.npz has 100 rows; at most 99 are read\. Save fewer rows\."):
         read_new_rows(made.exported, ("new.npz", packed(logits=made.data.logits[:100])))

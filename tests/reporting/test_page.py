@@ -228,7 +228,7 @@ def test_the_commands_give_the_same_numbers(tmp_path, monkeypatch, overconfident
     monkeypatch.chdir(tmp_path)
     np.savez("my outputs.npz", scores=logits, other=logits[:, ::-1])
     np.save("my labels.npy", labels + 1)
-    choices = Choices(outputs="scores", kind="logits", one_based=True)
+    choices = Choices(outputs="scores", kind="logits", label_values=tuple(range(1, logits.shape[1] + 1)))
     data = calib.load("my outputs.npz", labels="my labels.npy", choices=choices)
     calibration, test = data.split(0.35, random_state=7)
     methods = []

@@ -9,9 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.data import Choices
-from calib.data.checks.features import check_leak, row_hashes
-from calib.data.checks.report import Report
+from calib.data.assemble.features import check_leak, row_hashes
 from calib.data.samples import load_sample
 from calib.engine import Engine
 from calib.evaluation import Evaluation
@@ -68,10 +66,9 @@ def test_it_is_offered_and_fitted_where_the_data_hold_features(with_sample: Open
 
 def test_training_rows_among_the_test_rows_are_warned_of_beside_the_fits(with_sample: OpenSession) -> None:
     assert "also among" not in said(open_page("pages/1_Fit.py", with_sample))
-    report = Report(Choices())
     rows = np.arange(6.0).reshape(3, 2)
-    check_leak(row_hashes(rows), row_hashes(rows), report)
-    with_sample.data = replace(with_sample.data, findings=report.findings)
+    findings = check_leak(row_hashes(rows), row_hashes(rows))
+    with_sample.data = replace(with_sample.data, findings=findings)
     app = open_page("pages/1_Fit.py", with_sample)
     assert any("3 rows of 3 in features are also among" in warning.value for warning in app.warning)
 

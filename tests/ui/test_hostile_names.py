@@ -17,8 +17,8 @@ from streamlit.testing.v1 import AppTest
 
 import calib
 from calib.data.event import Event
-from calib.data.interpret.roles import ColumnRole
 from calib.data.predictions import Predictions
+from calib.data.roles import ColumnRole
 from calib.engine import Engine
 from calib.export import writer
 from calib.ui.session import OpenSession

@@ -10,10 +10,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from calib.data.assemble.labels import MISSING_WORDS
 from calib.data.event import DID_NOT, HAPPENED
 from calib.data.guess import words as w
 from calib.data.guess.names import about, is_anonymous, known_words, tokens
-from calib.data.interpret.label_values import MISSING_WORDS
 from calib.data.read.base import Array
 from calib.numerics import Floats
 

@@ -9,10 +9,10 @@ from itertools import takewhile
 import numpy as np
 
 from calib.canonical import ONE_COLUMN
+from calib.data.assemble.labels import MISSING_WORDS
 from calib.data.guess import words as w
 from calib.data.guess.columns import FEW, OFF, Column, leaves_room, row_sums
 from calib.data.guess.names import class_names, known_words, plain_name, tokens
-from calib.data.interpret.label_values import MISSING_WORDS
 from calib.data.options import OPTION_OF_ROLE, Choices, names_in
 from calib.numerics import Floats
 

@@ -18,9 +18,9 @@ from calib.data.guess.direction import LabelValues, named_value, orders_of_one, 
 from calib.data.guess.names import about, class_names, plain_name, same_word, tokens
 from calib.data.guess.outputs import Candidates, Outputs, chosen_elsewhere
 from calib.data.guess.problems import Problem, problem_of
-from calib.data.interpret.roles import ColumnRole
 from calib.data.options import Choices, Columns
 from calib.data.read.base import Array
+from calib.data.roles import ColumnRole
 
 MOST_READINGS = 8
 """More ways to read a table than these nobody compares."""

@@ -11,7 +11,7 @@ from typing import IO, Any, BinaryIO
 import numpy as np
 from numpy.lib import format as npy_format
 
-from calib.data.checks.report import InvalidUpload, shortened
+from calib.data.findings import InvalidUpload, shortened
 from calib.data.limits import MAX_ROWS, RESAVE, check_count, nbytes_of
 from calib.data.read.base import Allowance, Array, ArrayInfo, Contents, book_texts, reading, text_array
 from calib.errors import reason

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.data.checks.report import InvalidUpload
+from calib.data.findings import InvalidUpload
 from calib.data.limits import MAX_BYTES, MAX_LETTERS, MAX_ROWS, MAX_TEXTS, megabytes
 from calib.errors import Finding, missing_package, reason
 from calib.numerics import blocks

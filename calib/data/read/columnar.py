@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from calib.data.checks.report import InvalidUpload, shortened
+from calib.data.findings import InvalidUpload, shortened
 from calib.data.limits import check_count
 from calib.data.read.base import Allowance, reading
 from calib.data.read.table import SAMPLE_CELLS, Table, is_number, is_plain, is_text, spread

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import islice
 from statistics import mode
 
-from calib.data.checks.report import InvalidUpload, count, shortened
-from calib.data.interpret.names import LABELS, canonical
+from calib.data.array_names import LABELS, canonical
+from calib.data.findings import InvalidUpload, count, shortened
 from calib.data.options import Choices
 from calib.data.read.numerals import EMPTY, FRACTION, WRITTEN, Sign, decimal_sign
 from calib.errors import Finding

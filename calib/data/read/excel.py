@@ -11,8 +11,9 @@ from datetime import date, datetime, time
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from calib.data.checks.report import InvalidUpload, Report, count, listed, shortened, verb
+from calib.data.findings import InvalidUpload, count, info, listed, shortened, verb
 from calib.data.limits import MAX_SHEET_CELLS, MAX_TEXT, megabytes
+from calib.data.options import Choices
 from calib.data.read.arrays import open_zip
 from calib.data.read.base import Allowance, reading
 from calib.data.read.dialect import is_number
@@ -33,7 +34,7 @@ ERRORS = ("#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#GETTING_
 Row = tuple[Any, ...]
 
 
-def open_spreadsheet(name: str, file: BinaryIO, allowance: Allowance, report: Report) -> Table:
+def open_spreadsheet(name: str, file: BinaryIO, allowance: Allowance, choices: Choices) -> Table:
     """The table of one sheet: the one that was chosen, or the only one that holds a table."""
     with reading(name), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about styles and extensions
@@ -43,13 +44,15 @@ def open_spreadsheet(name: str, file: BinaryIO, allowance: Allowance, report: Re
             raise InvalidUpload(
                 "too_large", f"{name} unpacks to {megabytes(size)}.", "Save the table as csv or Parquet."
             )
-        sheet = chosen_sheet(workbook(file, values=True).worksheets, name, report)
+        sheet = chosen_sheet(workbook(file, values=True).worksheets, name, choices.sheet)
         rows, what = rows_of(sheet), f"Sheet {shortened(sheet.title)} of {name}"
         content, n_errors, has_gaps = lines_of(rows, what)
         unsaved = n_unsaved(sheet, workbook(file, values=False)[sheet.title]) if has_gaps else 0
-    choices = replace(report.choices, delimiter=",", encoding="utf-8")
-    contents = open_text(name, content, allowance, choices)
+    contents = open_text(name, content, allowance, replace(choices, delimiter=",", encoding="utf-8"))
     contents.format_choices = {"header": contents.format_choices["header"], "sheet": sheet.title}
+    if choices.sheet not in (None, sheet.title):  # it may be that of another file
+        reason = f"{name} has no sheet {shortened(choices.sheet)!r}; its only table was read."
+        contents.findings.append(info("sheet", reason))
     contents.findings += empty_cells(unsaved, n_errors, name)
     return contents
 
@@ -62,22 +65,20 @@ def workbook(file: BinaryIO, values: bool) -> Workbook:
     return openpyxl.load_workbook(file, read_only=True, data_only=values, keep_links=False)
 
 
-def chosen_sheet(sheets: list[ReadOnlyWorksheet], name: str, report: Report) -> ReadOnlyWorksheet:
+def chosen_sheet(sheets: list[ReadOnlyWorksheet], name: str, chosen: str | None) -> ReadOnlyWorksheet:
     """The sheet of the name that was chosen, or the only one that holds a table.
 
     Raises
     ------
     InvalidUpload
-        If there is none, or several, each of which is then named with the fix that reads it.
+        If there is none, or several, each of which is then a reading to choose.
     """
     by_title = {sheet.title: sheet for sheet in sheets}
-    if report.choices.sheet in by_title:
-        return by_title[report.choices.sheet]
+    if chosen in by_title:
+        return by_title[chosen]
     shown = [sheet for sheet in sheets if sheet.sheet_state == "visible"]
     tables = [sheet for sheet in shown if has_table(sheet)] or [sheet for sheet in sheets if has_table(sheet)]
     if len(tables) == 1:
-        if report.choices.sheet:  # it may be that of another file
-            report.info("sheet", f"{name} has no sheet {shortened(report.choices.sheet)!r}; its only table was read.")
         return tables[0]
     if not tables:
         raise InvalidUpload(
@@ -85,16 +86,16 @@ def chosen_sheet(sheets: list[ReadOnlyWorksheet], name: str, report: Report) -> 
             f"None of {count(len(sheets), 'sheet')} of {name} holds rows of numbers.",
             "Check that the file is the right one, and that its values were saved.",
         )
+    readings = {}
     for sheet in tables[:MOST_SHEETS]:
         first = next((row for row in islice(rows_of(sheet), HEAD) if any(cell is not None for cell in row)), ())
         cells = [cell for cell in first if cell is not None]
-        report.warn(
-            "sheet", f"Sheet {shortened(sheet.title)!r} begins with {listed(cells)}.", "Read it.", sheet=sheet.title
-        )
+        readings[f"Sheet {shortened(sheet.title)!r}, which begins with {listed(cells)}"] = {"sheet": sheet.title}
     raise InvalidUpload(
         "several_sheets",
         f"{name} holds {len(tables)} sheets with tables: {listed(sheet.title for sheet in tables)}.",
         "Choose one by the option sheet.",
+        readings=readings,
     )
 
 

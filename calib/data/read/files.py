@@ -14,9 +14,9 @@ from contextlib import ExitStack
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO, Literal, cast
 
-from calib.data.checks.report import InvalidUpload, Report, shortened
+from calib.data.findings import InvalidUpload, info, shortened
 from calib.data.limits import MAX_TEXT, MAX_UPLOAD, megabytes
-from calib.data.options import Source
+from calib.data.options import Choices, Source
 from calib.data.read.arrays import SIGNATURE, is_hdf5, open_arrays, open_hdf5, open_npy, open_npz, open_zip
 from calib.data.read.base import Allowance, Contents, reading
 from calib.data.read.columnar import is_pandas, open_arrow, open_frame, open_parquet
@@ -223,7 +223,7 @@ def in_memory(source: Any) -> bool:
     return isinstance(source, Mapping) or rows or is_pandas(source) or hasattr(source, "__arrow_c_stream__")
 
 
-def open_source(source: Source, allowance: Allowance, report: Report, stack: ExitStack) -> Contents:
+def open_source(source: Source, allowance: Allowance, choices: Choices, stack: ExitStack) -> Contents:
     """Recognise the format and list the arrays; the choices say how text is written.
 
     Parameters
@@ -234,19 +234,18 @@ def open_source(source: Source, allowance: Allowance, report: Report, stack: Exi
     if isinstance(source, Mapping):
         contents = open_arrays(source, allowance)
     elif in_memory(source) and isinstance(source, list):
-        contents = open_records(source, allowance, report.choices)
+        contents = open_records(source, allowance, choices)
     elif in_memory(source):
-        contents = open_frame(source, allowance, bool(report.choices.drop_bad_rows))
+        contents = open_frame(source, allowance, bool(choices.drop_bad_rows))
     else:
         name, file = open_file(source, stack)
         size = file.seek(0, io.SEEK_END)
         check_upload(size, name)
         found = sniff(name, file)
+        contents = contents_of(found, name, file, size, allowance, choices)
         if not ending_is_right(name, found):
-            report.info("ending", f"{name} holds {found} by its content, whatever its name says; read as that.")
-        contents = contents_of(found, name, file, size, allowance, report)
-    for finding in contents.findings:
-        report.add(finding)
+            reason = f"{name} holds {found} by its content, whatever its name says; read as that."
+            contents.findings.insert(0, info("ending", reason))
     return contents
 
 
@@ -303,10 +302,10 @@ def shown_name(path: str | Path) -> str:
     return name if len(name) <= LONGEST_NAME else shortened(name, LONGEST_NAME - len(ending)) + ending
 
 
-def contents_of(found: str, name: str, file: BinaryIO, size: int, allowance: Allowance, report: Report) -> Contents:
+def contents_of(found: str, name: str, file: BinaryIO, size: int, allowance: Allowance, choices: Choices) -> Contents:
     """The reader of one format; each loads pyarrow, h5py or openpyxl only where it needs it."""
     file.seek(0)
-    drop = bool(report.choices.drop_bad_rows)
+    drop = bool(choices.drop_bad_rows)
     if found == "npz":
         return open_npz(name, file, allowance)
     if found == "npy":
@@ -318,11 +317,11 @@ def contents_of(found: str, name: str, file: BinaryIO, size: int, allowance: All
     if found == "arrow":
         return open_arrow(name, file, allowance, drop)
     if found == "xlsx":
-        return open_spreadsheet(name, file, allowance, report)
+        return open_spreadsheet(name, file, allowance, choices)
     content = content_of(name, file, found.startswith("gzipped"))
     if found.endswith("json"):
-        return open_json(name, as_text(content, infer_encoding(content), name), allowance, report.choices)
-    return open_text(name, content, allowance, report.choices)
+        return open_json(name, as_text(content, infer_encoding(content), name), allowance, choices)
+    return open_text(name, content, allowance, choices)
 
 
 def content_of(name: str, file: BinaryIO, gzipped: bool) -> bytes:

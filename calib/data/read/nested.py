@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from calib.data.checks.report import listed, shortened
+from calib.data.array_names import LONGEST_COLUMN, OUTPUTS, STEM_PIECES, canonical
+from calib.data.findings import listed, shortened
 from calib.data.guess.names import is_prediction
-from calib.data.interpret.names import LONGEST_COLUMN, OUTPUTS, STEM_PIECES, canonical
 from calib.data.limits import MAX_CLASSES, MAX_TEXT
 from calib.data.read.table import is_number, is_text
 from calib.errors import Finding

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from calib.data.checks.report import listed, shortened, verb
+from calib.data.findings import listed, shortened, verb
 from calib.errors import Finding
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from calib.data.checks.report import InvalidUpload, count, listed
-from calib.data.interpret.names import CLASS_NAMES, canonical
+from calib.data.array_names import CLASS_NAMES, canonical
+from calib.data.findings import InvalidUpload, count, listed
 from calib.data.limits import MAX_TEXT, check_count, megabytes
 from calib.data.options import Choices
 from calib.data.read.base import Allowance, reading, unreadable

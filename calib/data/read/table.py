@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.data.checks.report import InvalidUpload, shortened
+from calib.data.findings import InvalidUpload, shortened
 from calib.data.limits import MAX_DISTINCT
 from calib.data.read.base import OTHERS, Allowance, Array, ArrayInfo, Contents, book_texts, reading
 
@@ -52,6 +52,7 @@ class Table(Contents):
         self._types = {field.name: field.type for field in schema}
         self._columns = columns
         self._drop_bad_cells = drop_bad_cells
+        self._sample: dict[str, Array] | None = None
 
     @classmethod
     def from_arrow(cls, name: str, table: pa.Table, allowance: Allowance, drop_bad_cells: bool) -> Table:
@@ -99,11 +100,13 @@ class Table(Contents):
         Numbers, booleans, text cut after :data:`SAMPLE_TEXT` characters, or dates; missing text is empty, missing
         numbers and whatever is none of these are NaN.
         """
-        most = max(SAMPLE_LEAST, min(SAMPLE_ROWS, SAMPLE_CELLS // max(1, len(self.names))))
-        with reading(self.name):
-            columns = self.some_rows(most)
-            n = next((len(c) for c in columns if is_plain(c.type)), len(spread(self.n_rows, most)))
-            return {name: sampled(column, n) for name, column in zip(self.names, columns, strict=True)}
+        if self._sample is None:
+            most = max(SAMPLE_LEAST, min(SAMPLE_ROWS, SAMPLE_CELLS // max(1, len(self.names))))
+            with reading(self.name):
+                columns = self.some_rows(most)
+                n = next((len(c) for c in columns if is_plain(c.type)), len(spread(self.n_rows, most)))
+                self._sample = {name: sampled(column, n) for name, column in zip(self.names, columns, strict=True)}
+        return self._sample
 
     def read(self, name: str) -> Array:
         """One column: numbers, booleans, or strings."""

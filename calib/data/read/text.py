@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from calib.data.checks.report import InvalidUpload, count, shortened, verb
+from calib.data.findings import InvalidUpload, count, shortened, verb
 from calib.data.limits import MAX_TEXT, check_count
 from calib.data.options import Choices
 from calib.data.read.base import Allowance, reading

@@ -15,12 +15,12 @@ import pandas as pd
 import streamlit as st
 
 from calib.data import Choices, DataError, Inspection, Predictions, load_models
+from calib.data.assemble.verbal import SOURCE
 from calib.data.guess.names import has
 from calib.data.guess.words import MODEL
-from calib.data.interpret.roles import TableReading
-from calib.data.interpret.verbal import SOURCE
 from calib.data.load import APART, lines_that_read
 from calib.data.options import NOTHING, OPTION_OF_ROLE
+from calib.data.roles import TableReading
 from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.formatting import escape_markdown, listed, number, percent, plural, with_interval
 from calib.registry import calibrator
@@ -49,7 +49,7 @@ REMEMBERED = "data/roles"
 DECIDED = (*OPTION_OF_ROLE.values(), "kind", "label_values", "event", "weight_kind", "verbal")
 """Options that are remembered."""
 
-ASKED = ("ambiguous", "sheet", "several_sheets", "verbal")
+ASKED = ("ambiguous", "several_sheets", "verbal")
 """Findings that are asked as a question instead of being told."""
 CARDS_IN_A_ROW = 3
 WIDTH = 152
@@ -94,9 +94,9 @@ def ask(reading: Reading) -> Mapping[str, Any]:
         st.markdown(f"**One question about {name}.** {plural(len(found), 'reading')} fit its columns. Which is meant?")
     cards: list[tuple[Callable[[], object], Mapping[str, Any]]]
     cards = [(partial(_card, offered), Choices.from_roles(offered.roles).given()) for offered in found]
-    if sheets := [finding for finding in inspection.findings if finding.code == "sheet" and finding.fix]:
+    if sheets := [finding.readings for finding in inspection.findings if finding.code == "several_sheets"]:
         st.markdown("**One question about the file.** Several of its sheets hold a table. Which is meant?")
-        cards = [(partial(st.markdown, literal(sheet.message, 200)), sheet.fix) for sheet in sheets]
+        cards = [(partial(st.markdown, literal(sheet, 200)), fix) for sheet, fix in sheets[0].items()]
     clicked: Mapping[str, Any] = {}
     for start in range(0, len(cards), CARDS_IN_A_ROW):
         row = cards[start : start + CARDS_IN_A_ROW]

@@ -12,7 +12,7 @@ import streamlit as st
 from calib.apply.sample import MANY_ROWS, SAMPLED_ROWS
 from calib.canonical import KINDS
 from calib.data import DataError, Finding, Predictions
-from calib.data.checks.report import rounded
+from calib.data.findings import rounded
 from calib.data.options import WEIGHT_KINDS
 from calib.data.samples import SAMPLES
 from calib.data.split import part_size, said_of_clusters

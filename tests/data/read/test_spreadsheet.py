@@ -79,8 +79,7 @@ def test_several_tables_are_asked_for_each_with_its_fix():
     found = read(content)
     assert found.predictions is None
     assert "train" in the(found, "several_sheets").message and "val" in the(found, "several_sheets").message
-    fixes = [finding.fix for finding in found.findings if finding.code == "sheet"]
-    assert fixes == [{"sheet": "train"}, {"sheet": "val"}]
+    assert list(the(found, "several_sheets").offers.values()) == [{"sheet": "train"}, {"sheet": "val"}]
     check_read(read(content, sheet="val"))
     assert read(content, sheet="test").predictions is None
 

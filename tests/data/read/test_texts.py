@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calib.data import inspect
-from calib.data.checks.report import InvalidUpload
+from calib.data.findings import InvalidUpload
 from calib.data.limits import MAX_CLASSES, MAX_LETTERS
 from calib.data.read.arrays import plain_text
 from calib.data.read.base import Allowance, distinct, text_array

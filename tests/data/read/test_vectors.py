@@ -178,27 +178,10 @@ def test_one_hot_labels_beside_the_same_classes_are_one_column():
         calib.load(("several.csv", csv_bytes(**own, **outputs)))
 
 
-@pytest.mark.parametrize("left_out", [0, 1, 2])
-@pytest.mark.parametrize("numbered", [False, True])
-def test_a_class_without_a_column_is_what_each_row_leaves_to_one(left_out, numbered):
-    names = ["0", "1", "2"] if numbered else list(NAMES)
-    outputs = {f"prob_{names[k]}": PROBS[:, k] for k in range(3) if k != left_out}
-    truth = np.array([names[NAMES.index(label)] for label in LABELS])
-    data = calib.load(("left_out.csv", csv_bytes(true_class=truth, **outputs)))
-    finding = the(data, "left_out_class")
-    assert finding.level == "warning" and names[left_out] in finding.message
-    order = [list(data.class_names).index(name) for name in names]
-    found = np.exp(data.logits)[:, order]
-    expected = PROBS.copy()
-    expected[:, left_out] = 0
-    expected[:, left_out] = 1 - expected.sum(axis=1)
-    np.testing.assert_allclose(found, np.maximum(expected, found.min()), atol=1e-9)
-    assert [data.class_names[k] for k in data.labels] == truth.tolist()
-
-
-def test_columns_that_leave_no_room_or_another_number_of_labels_are_not_completed():
+def test_a_class_without_a_column_is_never_taken_for_what_rows_leave_to_one():
+    room = {"prob_ash": PROBS[:, 0], "prob_birch": PROBS[:, 1]}
     both = {"prob_ash": PROBS[:, 0] + 0.5, "prob_birch": PROBS[:, 1]}  # sums above one
     only = {"prob_ash": PROBS[:, 0] / 3, "prob_larch": PROBS[:, 1] / 3}  # two labels without a column
-    for outputs in (both, only):
+    for outputs in (room, both, only):
         with pytest.raises(DataError):
             calib.load(("wrong.csv", csv_bytes(true_class=LABELS, **outputs)))

@@ -1,0 +1,319 @@
+"""The arrays of an upload as read: outputs as (rows, classes) floats, labels, and what else has one entry per row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.data.array_names import CLASS_NAMES, LABELS, first_named
+from calib.data.assemble.beside import ROW_ROLES
+from calib.data.assemble.predicted import texts_of
+from calib.data.assemble.verbal import words_as_numbers
+from calib.data.findings import (
+    InvalidUpload,
+    Notes,
+    Step,
+    count,
+    info,
+    left_out,
+    left_out_as,
+    listed,
+    shortened,
+    warning,
+)
+from calib.data.guess.names import class_names
+from calib.data.limits import MAX_CLASSES, MAX_ROWS, MAX_TOP_K_CLASSES
+from calib.data.options import Choices, names_in
+from calib.data.read.base import Allowance, Array, Contents, book_texts
+from calib.data.roles import ColumnRole
+from calib.errors import Finding
+from calib.numerics import Floats
+
+LONGEST_SHOWN = 80
+"""Characters of an array's name in a sentence."""
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """Arrays as read, before anything is said of their values.
+
+    Attributes
+    ----------
+    outputs : (n, k) floats; k is 1 for a single binary column.
+    labels : (n,), (n, 1) or one-hot labels of any type.
+    outputs_name, labels_name : for sentences.
+    rows : further arrays with one entry per row: features, split, predicted and those of ``ROW_ROLES``.
+    column_names : what the columns of a table are called, without their common stem; None for arrays.
+    class_names : the array that names the classes.
+    train : train_features and train_labels.
+    roles : what each column of a table was taken for.
+    """
+
+    outputs: Floats
+    labels: Array
+    outputs_name: str
+    labels_name: str
+    rows: dict[str, Array] = field(default_factory=dict)
+    column_names: tuple[str, ...] | None = None
+    class_names: tuple[str, ...] | None = None
+    train: dict[str, Array] = field(default_factory=dict)
+    roles: tuple[ColumnRole, ...] = ()
+
+    def with_rows(self, keep: npt.NDArray[np.bool_]) -> Arrays:
+        """The same without the rows that are not kept; labels stay as they are."""
+        if keep.all():
+            return self
+        if not keep.any():
+            reason = f"None of {count(len(keep), 'row')} can be used: values or labels are missing."
+            raise InvalidUpload("all_rows_bad", reason, "Save it again.")
+        rows = {role: array[keep] for role, array in self.rows.items()}
+        return replace(self, outputs=self.outputs[keep], rows=rows)
+
+    def shifted(self, shift: int) -> Arrays:
+        """Row i of the outputs with the label of row i + shift; rows without partner are left out."""
+        n = len(self.outputs)
+        if abs(shift) >= n:
+            reason = f"A shift by {shift:,} leaves none of {count(n, 'row')}."
+            raise InvalidUpload("row_shift", reason, "Choose a smaller one.")
+        own, theirs = slice(max(0, -shift), n - max(0, shift)), slice(max(0, shift), n - max(0, -shift))
+        rows = {role: array[own] for role, array in self.rows.items()}
+        return replace(self, outputs=self.outputs[own], labels=self.labels[theirs], rows=rows)
+
+
+def read_part(contents: Contents, labels: Contents | None, outputs: Any, label: Any, choices: Choices) -> Step[Arrays]:
+    """Outputs as (n, k) floats, and as many labels, of one part.
+
+    Parameters
+    ----------
+    labels : the file with the labels, where they have their own.
+    outputs, label : names of the arrays.
+    """
+    beside = labels or contents
+    outputs_name, labels_name = display_name(contents, outputs), display_name(beside, label)
+    if labels is not None:
+        outputs_name, labels_name = contents.name, beside.name
+    findings: list[Finding] = []
+    decided: dict[str, Any] = {}
+    in_words = words_as_numbers(contents, outputs, choices)
+    values = in_words.value
+    findings += in_words.findings
+    if values is None:
+        values = read_any(contents, names_in(outputs) if contents.tabular else outputs)
+    raw = read_any(beside, label)
+    if raw.ndim == 2 and len(raw) == 1 != raw.shape[1] and raw.shape[1] in values.shape:
+        findings.append(info("labels_squeezed", f"{labels_name} has the shape {raw.shape}; read as one label per row."))
+        raw = raw[0]
+    if raw.ndim == 0:
+        reason = f"{labels_name} is a single value, not one label per row."
+        raise InvalidUpload("shape_0d", reason, "Save one label for each row.")
+    shaped = rows_by_classes(values, len(raw), outputs_name, labels_name, choices)
+    findings += shaped.findings
+    decided |= shaped.decided
+    columns = class_names(names_in(outputs)) if contents.tabular else None
+    arrays = Arrays(as_floats(shaped.value, outputs_name), raw, outputs_name, labels_name, column_names=columns)
+    return Step(arrays, tuple(findings), decided)
+
+
+def read_rows(contents: Contents, n_rows: int, chosen: dict[str, Any]) -> Step[dict[str, Array]]:
+    """Further arrays with one entry per row, by role; left out with a finding where they cannot be read or do not fit.
+
+    Parameters
+    ----------
+    chosen : the name of the array of each role; nothing is read for those without one.
+    """
+    found: dict[str, Array] = {}
+    findings: list[Finding] = []
+    decided: dict[str, Any] = {}
+    for role, name in chosen.items():
+        if not name:
+            continue
+        try:
+            array = _read_role(contents, role, name)
+        except InvalidUpload as invalid:
+            if role == "features":
+                findings.append(left_out_as(role, invalid))
+                continue
+            if role != "times":  # it may have been inferred, and nothing else depends on it
+                raise
+            findings.append(info("times", f"{invalid.finding.message} The column of times was left out."))
+            decided[role] = ""
+            continue
+        if array.ndim and len(array) == n_rows and (array.size or role == "features"):
+            found[role] = array
+            continue
+        reason = f"{display_name(contents, name)} has the shape {array.shape} for {n_rows:,} rows; it was left out."
+        said = ("rows_differ_beside", reason, "Save one entry per row.")
+        findings.append(left_out(role, *said) if role == "features" else warning(*said))
+        decided[role] = ""
+    return Step(found, tuple(findings), decided)
+
+
+def _read_role(contents: Contents, role: str, name: Any) -> Array:
+    if role == "groups" and isinstance(name, tuple):
+        return crossed([texts_of(contents.read(column).reshape(-1)) for column in name])
+    return contents.read_times(name) if role == "times" else read_any(contents, name)
+
+
+def crossed(columns: Sequence[npt.NDArray[np.str_]]) -> npt.NDArray[np.str_]:
+    """(n,) the subgroups of several columns as one: ``sme · north``."""
+    letters = sum(column.itemsize // 4 + 3 for column in columns)
+    book_texts(len(columns[0]), letters, "The groups of several columns", Allowance())
+    whole = columns[0]
+    for column in columns[1:]:
+        whole = np.char.add(np.char.add(whole, " · "), column)
+    return whole
+
+
+def read_aside(contents: Contents, role: str, name: Any, notes: Notes) -> dict[str, Array]:
+    """An array of the training set; one that cannot be read is left out with a warning."""
+    try:
+        return {role: read_any(contents, name)}
+    except InvalidUpload as invalid:
+        notes.add(left_out_as(role, invalid))
+        return {}
+
+
+def read_any(contents: Contents, name: Any) -> Array:
+    """One array, or columns side by side."""
+    return contents.read_columns(name) if isinstance(name, tuple) else contents.read(name)
+
+
+def read_class_names(contents: Contents) -> tuple[str, ...] | None:
+    """What the array that names the classes holds, in a file of arrays that has one."""
+    if contents.tabular:
+        return None
+    name = first_named(contents.names, CLASS_NAMES, None)
+    if name is None and "classes" in contents and first_named(contents.names, LABELS, None) != "classes":
+        name = "classes"  # scikit-learn's classes_, beside labels of another name
+    return None if name is None else tuple(map(str, read_any(contents, name).reshape(-1)[:MAX_TOP_K_CLASSES].tolist()))
+
+
+def display_name(contents: Contents, name: Any) -> str:
+    """What an array is called in a sentence; columns of a table by their file."""
+    return contents.name if isinstance(name, tuple) or len(contents.arrays) == 1 else shortened(name, LONGEST_SHOWN)
+
+
+def check_names(contents: Contents, choices: Choices, labels: Contents | None) -> None:
+    """Refuse arrays and columns that were chosen but are not there, or chosen twice."""
+    check_there(contents, choices.predicted)
+    chosen: list[str] = []
+    for role in ("outputs", "labels", "split", *ROW_ROLES, "features", "train_features", "train_labels"):
+        if role == "labels" and labels is not None:
+            check_there(labels, choices.labels)
+        else:
+            chosen += check_there(contents, getattr(choices, role))
+    for name, times in Counter(chosen).items():
+        if times > 1:
+            reason = f"{name!r} was chosen for two things."
+            raise InvalidUpload("chosen_twice", reason, "Choose another array or column.")
+
+
+def check_there(contents: Contents, chosen: Any) -> tuple[str, ...]:
+    """The names in a choice, each of which the file must hold."""
+    names = names_in(chosen)
+    for name in names:
+        if name not in contents:
+            reason = f"{contents.name} has no array or column {name!r}; it holds {listed(contents.names)}."
+            raise InvalidUpload("no_such_array", reason, "Choose one of them.")
+    return names
+
+
+def rows_by_classes(
+    outputs: Array, n_labels: int, outputs_name: str, labels_name: str, choices: Choices
+) -> Step[Array]:
+    """The outputs as (n, k) with as many rows as labels; k is 1 for a single binary column.
+
+    Raises
+    ------
+    InvalidUpload
+        If no orientation fits the labels.
+    """
+    outputs, findings = _two_dimensional(outputs, outputs_name)
+    transposed = choices.transposed
+    if transposed is None:
+        transposed = outputs.shape[0] != n_labels == outputs.shape[1]
+        if transposed:
+            said = (
+                f"{outputs_name} has the shape {outputs.shape} and there are {count(n_labels, 'label')}: read as "
+                "(classes, rows) and transposed."
+            )
+            findings = (*findings, info("transposed", said))
+    outputs = outputs.T if transposed else outputs
+    check_rows(len(outputs), n_labels, outputs_name, labels_name)
+    if outputs.shape[1] == 0 or outputs.shape[1] > MAX_CLASSES:
+        raise InvalidUpload(
+            "too_many_classes" if outputs.shape[1] else "no_outputs",
+            f"{outputs_name} has {outputs.shape[1]:,} columns, one for each class; 1 to {MAX_CLASSES:,} are read.",
+            "Save the outputs as (rows, classes).",
+        )
+    return Step(outputs, findings, {"transposed": transposed})
+
+
+def _two_dimensional(outputs: Array, name: str) -> tuple[Array, tuple[Finding, ...]]:
+    """Outputs without axes of length one; a third axis is refused."""
+    shape = outputs.shape
+    if outputs.ndim == 0:
+        reason = f"{name} is a single value, not one row of scores per example."
+        raise InvalidUpload("shape_0d", reason, "Save the whole array.")
+    if outputs.ndim == 1:
+        return outputs[:, None], ()
+    if outputs.ndim == 2:
+        return outputs, ()
+    squeezed = outputs.reshape([n for n in shape if n != 1] or [1])
+    if squeezed.ndim > 2:
+        raise InvalidUpload(
+            "shape_3d",
+            f"{name} has the shape {shape}, {outputs.ndim} axes instead of (rows, classes). The first or last axis "
+            "may count the members of an ensemble, augmented copies, or pixels.",
+            "Average the members' probabilities, or reshape pixels to rows: array.reshape(-1, n_classes).",
+        )
+    said = info("squeezed", f"{name} has the shape {shape}; axes of length one were dropped.")
+    return squeezed[:, None] if squeezed.ndim == 1 else squeezed, (said,)
+
+
+def check_rows(n: int, n_labels: int, outputs_name: str, labels_name: str) -> None:
+    """Refuse outputs and labels of different lengths, or of none."""
+    if max(n, n_labels) > MAX_ROWS:
+        raise InvalidUpload(
+            "too_large",
+            f"{outputs_name} has {count(n, 'row')} and {labels_name} {n_labels:,}; at most {MAX_ROWS:,} are read.",
+            "Save fewer rows: 20,000 are plenty to calibrate.",
+        )
+    if n == 0 or n_labels == 0:
+        empty = outputs_name if n == 0 else labels_name
+        raise InvalidUpload("no_rows", f"{empty} has 0 rows.", "Check that saving it ended, and upload it again.")
+    if n != n_labels:
+        first_line = "Was the first line of one file taken as its header?"
+        cause = first_line if abs(n - n_labels) == 1 else "Did you drop rows from one file?"
+        reason = f"{labels_name} has {count(n_labels, 'row')} but {outputs_name} has {n:,}. {cause}"
+        raise InvalidUpload("rows_differ", reason, "Upload another labels file.")
+
+
+def as_floats(outputs: Array, name: str) -> Floats:
+    """Native, contiguous floats; float32 stays float32, and what already fits is not copied."""
+    dtype = float_dtype(outputs.dtype, name)
+    Allowance().take(outputs.size * dtype.itemsize, f"{name} as {dtype}")  # a byte may become four
+    return np.ascontiguousarray(outputs, dtype=dtype)
+
+
+def float_dtype(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
+    """The smallest of float32 and float64 that holds every value."""
+    if dtype.kind == "f":
+        return np.dtype(np.float32 if dtype.itemsize <= 4 else np.float64)
+    if dtype.kind in "iu":
+        return np.dtype(np.float32 if dtype.itemsize <= 2 else np.float64)
+    if dtype.kind == "b":
+        return np.dtype(np.float32)
+    if dtype.kind == "c":
+        reason = f"{name} holds complex numbers ({dtype})."
+        raise InvalidUpload("complex", reason, "Save the real part: array.real.astype('float32').")
+    raise InvalidUpload(
+        "dtype",
+        f"{name} holds values of type {dtype} where numbers are needed.",
+        "Save it as array.astype('float32'), or choose another array.",
+    )

@@ -1,0 +1,231 @@
+"""Arrays and columns that say something of each row beside its outputs, its label and its features.
+
+A role is an entry of ``ROW_ROLES`` and a field of the same name in ``Choices`` and in ``Predictions``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.data.array_names import PARTS
+from calib.data.assemble.labels import is_missing
+from calib.data.findings import Step, count, info, listed, row_numbers, verb, warning
+from calib.data.limits import MAX_DISTINCT
+from calib.data.read.base import Allowance, Array, book_texts, distinct
+from calib.errors import Finding
+from calib.numerics import Floats
+
+Texts = npt.NDArray[np.str_]
+
+
+@dataclass(frozen=True)
+class RowRole:
+    """How one role is recognised and read.
+
+    Attributes
+    ----------
+    names : what such arrays are called, the least ambiguous first; lower case, without separators.
+    convert : from (n,) values as read to the (n,) array of the data set; None where they cannot be used, which a
+        finding says.
+    """
+
+    names: tuple[str, ...]
+    convert: Callable[[Array], Step[Any]]
+
+
+# What each role makes of the values as read.
+
+MAX_GROUPS = 1000
+"""Subgroups that are told apart; a column with more is an identifier."""
+
+
+def group_names(groups: Array) -> Step[Texts | None]:
+    """The subgroup of each row as text, ``missing`` where a row has none; left out where it names rows, not groups."""
+    found = distinct(groups, MAX_GROUPS)
+    if found is None:
+        reason = f"The groups have more than {MAX_GROUPS:,} different values, which are no groups, so they were left "
+        return Step(None, (warning("too_many_groups", f"{reason}out.", "Choose another column as groups."),))
+    names, gone = _names(found[0])
+    names[gone] = "missing"
+    n = int(gone[found[1]].sum())
+    said = f"{count(n, 'row')} of {len(groups):,} {verb(n, 'has', 'have')} no group and form the group called missing."
+    return Step(np.array(names, dtype=np.str_)[found[1]], (info("groups_missing", said),) if n else ())
+
+
+def cluster_names(clusters: Array) -> Step[Texts | None]:
+    """The cluster of each row as text; a row without one is a cluster of its own. Left out where they are too many."""
+    found = distinct(clusters, MAX_DISTINCT)
+    if found is None:
+        reason = f"There are more than {MAX_DISTINCT:,} clusters, which are not read, so they were left out."
+        return Step(None, (warning("too_many_clusters", reason, "Choose another column as the cluster."),))
+    texts, none = _names(found[0])
+    names, gone = texts.astype(np.str_), np.flatnonzero(none[found[1]])
+    book_texts(len(clusters), names.itemsize // 4, "The clusters", Allowance())
+    if not len(gone):
+        return Step(names[found[1]])
+    own = np.array([f"(none, row {k + 1})" for k in gone.tolist()])
+    each = names.astype(max(names.dtype, own.dtype, key=lambda dtype: dtype.itemsize))[found[1]]
+    each[gone] = own
+    rows = f"{count(len(gone), 'row')} of {len(clusters):,} {verb(len(gone), 'has', 'have')}"
+    return Step(each, (info("clusters_missing", f"{rows} no cluster; each was taken for a cluster of its own."),))
+
+
+def _names(values: Array) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """Different values as texts, empty for those that say that there is none, and which these are."""
+    gone = np.array([is_missing(value) for value in values.tolist()], dtype=bool)
+    texts = ["" if none else str(value) for value, none in zip(values.tolist(), gone, strict=True)]
+    return np.array(texts, dtype=object), gone
+
+
+def positive_weights(weights: Array) -> Step[Floats | None]:
+    """The weight of each row; left out with a warning where one is no number, negative or infinite, or all are zero."""
+    try:
+        values = weights.astype(np.float64)
+    except ValueError:
+        values = np.full(len(weights), np.nan)
+    bad = ~np.isfinite(values) | (values < 0)
+    if not bad.any() and values.any():
+        return Step(values)
+    reason = "All weights are zero, so they were left out."
+    if bad.any():
+        reason = (
+            f"{int(bad.sum()):,} of {len(weights):,} weights are no number from 0 upwards ({row_numbers(bad)}), so all "
+            "weights were left out."
+        )
+    return Step(None, (warning("weights", reason, "Choose another column as the weight."),))
+
+
+def row_times(times: Array) -> Step[Texts | None]:
+    """When each row was scored, as text: a number, such as that of a week, or a date as 2026-03-02.
+
+    Left out with a note where a row has none, or dates are written in a way that has two readings.
+    """
+    if times.dtype.kind == "M":
+        times = times.astype("datetime64[D]").astype("U10")
+    found = distinct(times, MAX_DISTINCT)
+    written = times_of(found[0]) if found is not None else None
+    if found is not None and written is not None:
+        return Step(np.array(written)[found[1]])
+    said = info(
+        "times",
+        "Not every row has a date such as 2026-03-02 or 02.03.2026, or a number such as that of its week: the column "
+        "of times was left out.",
+        "Choose another column as the time, or write dates as 2026-03-02.",
+    )
+    return Step(None, (said,))
+
+
+def times_of(values: Array) -> list[str] | None:
+    """Times in one spelling; None where they are not all dates or all numbers, or have two readings.
+
+    ``3/14/2026`` says by its 14 that the month comes first in the whole column.
+    """
+    found = []
+    for spell in (when, _day_first, _month_first):
+        written = [spell(value) for value in values.tolist()]
+        if None not in written:
+            found.append([str(text) for text in written])
+    mixed = bool(found) and len({"-" in text[1:] for text in found[0]}) > 1
+    return found[0] if len(found) == 1 and not mixed else None
+
+
+def when(value: Any) -> str | None:
+    """A number or a date in one spelling; None for what is neither."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return f"{value:.12g}" if math.isfinite(value) else None
+    text = str(value).strip()
+    if found := re.fullmatch(r"(\d{4})-?W(\d\d?)", text):
+        try:
+            return date.fromisocalendar(int(found[1]), int(found[2]), 1).isoformat()
+        except ValueError:
+            return None
+    for pattern, order in ((_YEAR_FIRST, (1, 2, 3)), (_WITH_DOTS, (3, 2, 1))):
+        if found := pattern.fullmatch(text):
+            return _date(found, *order)
+    try:
+        return f"{float(text):.12g}" if math.isfinite(float(text)) else None
+    except ValueError:
+        return None
+
+
+_YEAR_FIRST = re.compile(r"(\d{4})[-/.](\d\d?)[-/.](\d\d?)([T ].*)?")
+_WITH_DOTS = re.compile(r"(\d\d?)\.(\d\d?)\.(\d{4})(\s.*)?")
+_WITH_SLASHES = re.compile(r"(\d\d?)[/-](\d\d?)[/-](\d{4})(\s.*)?")
+
+
+def _day_first(value: Any) -> str | None:
+    found = _WITH_SLASHES.fullmatch(str(value).strip())
+    return None if found is None else _date(found, 3, 2, 1)
+
+
+def _month_first(value: Any) -> str | None:
+    found = _WITH_SLASHES.fullmatch(str(value).strip())
+    return None if found is None else _date(found, 3, 1, 2)
+
+
+def _date(found: re.Match[str], year: int, month: int, day: int) -> str | None:
+    try:
+        return date(int(found[year]), int(found[month]), int(found[day])).isoformat()
+    except ValueError:
+        return None
+
+
+ROW_ROLES = {
+    "groups": RowRole(
+        ("groups", "group", "subgroup", "subgroups", "site", "domain", "sensitive", "cohort", "batch"), group_names
+    ),
+    "clusters": RowRole(("clusters", "cluster", "clusterid"), cluster_names),
+    "weights": RowRole(("weights", "sampleweight", "sampleweights"), positive_weights),
+    "times": RowRole(("week", "date", "datetime", "timestamp", "yearweek", "calendarweek"), row_times),
+}  # the end of the roles
+
+ROLE_NAMES = frozenset(name for role in ROW_ROLES.values() for name in role.names)
+
+
+def row_fields(rows: Mapping[str, Array], split_name: str) -> Step[dict[str, Any]]:
+    """The split and the arrays of ``ROW_ROLES`` as fields of Predictions; what cannot be used is left out.
+
+    Parameters
+    ----------
+    split_name : what the split is called in a sentence.
+    """
+    fields: dict[str, Any] = {}
+    findings: list[Finding] = []
+    decided: dict[str, Any] = {}
+    if "split" in rows:
+        step: Step[Any] = calibration_rows(rows["split"], split_name)
+        fields["given_split"] = step.value
+        findings += step.findings
+        decided |= {"split": ""} if step.value is None else {}
+    for name in (name for name in ROW_ROLES if name in rows):
+        step = ROW_ROLES[name].convert(rows[name].reshape(len(rows[name]), -1)[:, 0])
+        fields[name] = step.value
+        findings += step.findings
+        decided |= {name: ""} if step.value is None else {}
+    return Step(fields, tuple(findings), decided)
+
+
+def calibration_rows(split: Array, name: str) -> Step[npt.NDArray[np.bool_] | None]:
+    """Which rows are for calibration, from booleans, 0 and 1, or words such as val and test; None where it is open."""
+    values, positions = np.unique(split, return_inverse=True)
+    if split.ndim == 1 and len(values) == 2:
+        if split.dtype.kind in "bf" or (split.dtype.kind in "iu" and values.tolist() == [0, 1]):
+            return Step(np.asarray(split == values[1]))
+        parts = [PARTS.get(str(value).strip().lower()) for value in values.tolist()]
+        if "test" in parts and parts[0] != parts[1] and None not in parts:
+            return Step(np.asarray([part != "test" for part in parts])[positions.reshape(-1)])
+    said = warning(
+        "split_unclear",
+        f"{name or 'The split'} holds {count(len(values), 'value')} ({listed(values.tolist())}), which do not say "
+        "which rows are for calibration; it was left out.",
+        'Save "calibration" and "test", or true for calibration rows.',
+    )
+    return Step(None, (said,))

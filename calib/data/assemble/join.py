@@ -1,0 +1,186 @@
+"""Tables whose rows carry an id, joined by it: outputs, labels and features that lie in files of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from calib.data.array_names import HARD, LABELS, SPLIT, canonical, feature_column, output_column, words
+from calib.data.assemble.beside import ROLE_NAMES
+from calib.data.findings import InvalidUpload, Step, count, info, listed, shortened, verb, warning
+from calib.data.read.base import Allowance, Contents
+from calib.data.read.table import Table, longest_text
+from calib.errors import Finding
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+POSITIONS = ("index", "idx", "row", "rows", "rowname", "unnamed0", "indexlevel0", "level0")
+"""Names of a column that may count the rows of one file, and says nothing of those of another."""
+
+ID_NAMES = ("id", "ids", "uid", "uuid", "guid", "key", "filename", "file", "path", "image", "img", "name", *POSITIONS)
+ID_ENDINGS = ("id", "ids", "uid", "uuid", "guid", "key", "nr", "no", "number", "nummer", "filename", "path")
+
+
+class Joined(NamedTuple):
+    """Two files whose rows belong together, and the rows that the first was left with; None where it kept all."""
+
+    first: Contents
+    second: Contents | None
+    rows: pa.Array | None = None
+
+
+def joined(first: Contents, second: Contents | None, chosen: str | None) -> Step[Joined]:
+    """Two tables with the rows that both have, in the order of the first; others as they are.
+
+    Parameters
+    ----------
+    chosen : the column of the ids; ``""`` leaves the rows in their order, None looks for one that both have.
+
+    Raises
+    ------
+    InvalidUpload
+        If ids repeat, or none of one file occurs in the other.
+    """
+    import pyarrow.compute as pc
+
+    unchanged = Step(Joined(first, second))
+    if not isinstance(first, Table) or not isinstance(second, Table) or chosen == "":
+        return unchanged
+    names = shared_ids(first, second, chosen)
+    if names is None:
+        return unchanged
+    ids, theirs = (as_text(table.column(name)) for table, name in zip((first, second), names, strict=True))
+    decided = {"ids": names[0]}
+    # Its ids are left out where it says anything else, since the first table says them too.
+    without = names[1] if len(second.names) > 1 else ""
+    if ids.equals(theirs):
+        return Step(Joined(first, second.taken(None, without)), (), decided)
+    found = pc.index_in(ids, value_set=pc.drop_null(theirs))
+    rows = pc.indices_nonzero(pc.and_(pc.is_valid(found), pc.is_valid(ids)))
+    if chosen is None and canonical(names[0]).base in POSITIONS and not _count_the_same(ids, theirs, len(rows)):
+        return Step(Joined(first, second.taken(None, without)), (), {"ids": ""})
+    in_order: dict[str, Any] = {"ids": ""} if len(ids) == len(theirs) else {}
+    for table, name, own in ((first, names[0], ids), (second, names[1], theirs)):
+        check_unique(own, f"{shortened(name)} of {table.name}", in_order)
+    if not len(rows):
+        raise InvalidUpload(
+            "ids_differ",
+            f"None of the ids in {shortened(names[0])} of {first.name} ({listed(ids.slice(0, 3).to_pylist())}) occurs "
+            f"in {shortened(names[1])} of {second.name} ({listed(theirs.slice(0, 3).to_pylist())}).",
+            "Take the rows of both files in their order." if in_order else "Use files of the same rows.",
+            **in_order,
+        )
+    partners = pc.indices_nonzero(pc.is_valid(theirs)).take(found.take(rows))
+    left = [(first.name, len(ids) - len(rows)), (second.name, len(theirs) - len(rows))]
+    found_rows = Joined(first.taken(rows), second.taken(partners, without), rows)
+    return Step(found_rows, (_said(left, names[0], len(rows)),), decided)
+
+
+def _said(left: list[tuple[str, int]], name: str, n: int) -> Finding:
+    """Rows without a partner, by file, or that rows were put in order."""
+    k = sum(rows for _, rows in left)
+    if not k:
+        return info("joined", f"{left[1][0]} has the rows of {left[0][0]} in another order; joined by {name}.")
+    said = " and ".join(f"{count(rows, 'row')} of {file}" for file, rows in left if rows)
+    return warning(
+        "unpaired_rows",
+        f"{said} {verb(k, 'has', 'have')} no partner by {shortened(name)} and {verb(k, 'was', 'were')} left out; "
+        f"{count(n, 'row')} {verb(n, 'has', 'have')} one.",
+        "Check that both files hold the same rows.",
+    )
+
+
+def shared_ids(first: Table, second: Table, chosen: str | None) -> tuple[str, str] | None:
+    """The columns with the ids of both tables: called alike, or holding the same ids; None where there are none."""
+    theirs = {canonical(name).base: name for name in reversed(second.names)}
+    pairs = [(name, theirs[base]) for name in first.names if (base := canonical(name).base) in theirs]
+    alike = next((pair for pair in pairs if (is_id(pair[0]) if chosen is None else chosen in pair)), None)
+    if alike is not None:
+        return alike
+    own = [name for name in first.names if (name == chosen if chosen else may_hold_ids(name))]
+    same = [(a, b) for a in own for b in filter(may_hold_ids, second.names) if hold_the_same(first, a, second, b)]
+    if len(same) == 1:
+        return same[0]
+    if chosen:
+        reason = f"{first.name} and {second.name} do not both have a column {shortened(chosen)!r} to join by."
+        raise InvalidUpload("no_such_array", reason, "Choose one that both have.")
+    return None
+
+
+def is_id(name: str) -> bool:
+    """Whether a column's name says that it holds an id, and nothing else."""
+    base, parts = canonical(name).base, words(name)
+    if base in (*LABELS, *HARD, *SPLIT, *ROLE_NAMES) or output_column(name) or feature_column(name):
+        return False
+    return base in ID_NAMES or (bool(parts) and (parts[-1] in ID_ENDINGS or parts[0] == "id"))
+
+
+def may_hold_ids(name: str) -> bool:
+    """Whether a column may hold the ids of another file's column under another name: not the numbers of its rows."""
+    return is_id(name) and canonical(name).base not in POSITIONS
+
+
+def hold_the_same(first: Table, name: str, second: Table, other: str) -> bool:
+    """Whether two columns hold the same ids, each once, and these do not only count the rows."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    n = first.n_rows
+    if n != second.n_rows or n < 2:
+        return False
+    ids, theirs = as_text(first.column(name)), as_text(second.column(other))
+    if any(pc.count_distinct(column).as_py() < n for column in (ids, theirs)):
+        return False
+    counts = pc.all(pc.is_in(ids, value_set=pa.array([str(j) for j in range(n + 1)]))).as_py()
+    return not counts and bool(pc.all(pc.is_in(ids, value_set=theirs)).as_py())
+
+
+def _count_the_same(ids: pa.Array, theirs: pa.Array, n: int) -> bool:
+    """Whether numbers of rows mean the same rows in both files: all of them, or all of the shorter file."""
+    import pyarrow.compute as pc
+
+    unique = all(pc.count_distinct(column).as_py() == len(column) for column in (ids, theirs))
+    return unique and n == min(len(ids), len(theirs))
+
+
+def as_text(column: pa.ChunkedArray) -> pa.Array:
+    """Ids as text, so that 7 in one file is 7, 7.0 or "7" in the other; null where there is none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(column.type):
+        Allowance().take(longest_text(column) * len(column), "The ids")
+        column = column.cast(column.type.value_type)
+    if pa.types.is_floating(column.type):
+        whole = pc.equal(pc.round(column), column)
+        if pc.all(pc.fill_null(pc.and_(whole, pc.less(pc.abs(column), 2.0**53)), True)).as_py():
+            column = pc.if_else(pc.is_nan(column), None, column).cast(pa.int64())
+    text = pc.utf8_trim_whitespace(column.cast(pa.string()))
+    text = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
+    return text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
+
+
+def check_unique(ids: pa.Array, where: str, in_order: dict[str, Any]) -> None:
+    """Refuse ids that occur twice: it is not known which of their rows belongs to which of the other file.
+
+    Parameters
+    ----------
+    where : the column and its file.
+    in_order : the fix that takes the rows in their order, where both files have equally many.
+    """
+    import pyarrow.compute as pc
+
+    counts: Any = pc.value_counts(pc.drop_null(ids))
+    times = counts.field("counts")
+    repeated = pc.sum(pc.greater(times, 1)).as_py() or 0
+    if not repeated:
+        return
+    worst = pc.index(times, pc.max(times)).as_py()
+    raise InvalidUpload(
+        "ids_repeat",
+        f"{repeated:,} of {count(len(counts), 'id')} in {where} {verb(repeated, 'repeats', 'repeat')}, such as "
+        f"{shortened(counts.field('values')[worst].as_py())} ({times[worst].as_py():,} times), so the rows of the two "
+        "files cannot be joined by it.",
+        "Take the rows of both files in their order." if in_order else "Keep one row for each id, or one file for all.",
+        **in_order,
+    )

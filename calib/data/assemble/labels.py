@@ -1,0 +1,379 @@
+"""Labels of any form as column numbers, and which label belongs to each column."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.data.findings import InvalidUpload, Step, count, info, listed, verb, warning
+from calib.data.limits import MAX_CLASSES
+from calib.data.options import Choices
+from calib.data.read.base import Array, distinct
+from calib.errors import Finding
+from calib.numerics import Ints
+
+MISSING_TEXTS = ("", "nan", "none", "null", "NaN", "None", "NaT", "<NA>", "NULL", "\\N")
+"""Texts that stand for no label, unless a column of outputs has that name."""
+
+PERHAPS_MISSING = ("NA", "N/A", "n/a", "#N/A", "?", "-", ".", "unknown", "missing", "Unknown", "Missing")
+"""Texts that stand for no label where there are more of them than classes, and no column has that name."""
+
+MISSING_WORDS = frozenset((*MISSING_TEXTS, *PERHAPS_MISSING)) - {""}
+"""Both."""
+
+WHOLE = re.compile(r"[+-]?\d{1,15}(\.0*)?")
+NUMBER = re.compile(r"[+-]?(\d{1,15}\.?\d{0,15}|\.\d{1,15})")
+ENDS_IN_NUMBER = re.compile(r"(.*\D)(\d{1,9})")
+
+FEW_NAMES = 100
+"""So many columns are compared with the beginnings of labels; more have other names."""
+
+OFTEN = 0.05
+"""Share of rows from which a label that belongs to no column is no slip."""
+
+Order = tuple[Any, ...]
+"""The label of each column."""
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels as column numbers.
+
+    Attributes
+    ----------
+    codes : (n,) int64; any number where there is none.
+    missing : (n,) rows without a label.
+    unknown : (n,) rows whose label belongs to no column.
+    """
+
+    codes: Ints
+    missing: npt.NDArray[np.bool_]
+    unknown: npt.NDArray[np.bool_]
+
+    @property
+    def bad(self) -> npt.NDArray[np.bool_]:
+        """(n,) rows whose label is missing or belongs to no column."""
+        return self.missing | self.unknown
+
+
+def decode_labels(
+    raw: Array,
+    n_classes: int,
+    columns: Sequence[str] | None,
+    name: str,
+    choices: Choices,
+    may_miss: bool = False,
+) -> Step[Labels]:
+    """Convert labels to column numbers.
+
+    Parameters
+    ----------
+    raw : (n,), (n, 1) or one-hot (n, n_classes) integers, floats, booleans or strings.
+    columns : names of the outputs' columns, where there are any; a single one of two classes names its own class.
+    name : the labels' name, for sentences.
+    choices : ``label_values`` is the label of each column, inferred unless it is given; with ``drop_bad_rows`` labels
+        of no column are only marked.
+    may_miss : whether rows without a label are only marked, as in tables; else they are refused.
+    """
+    flat = one_per_row(raw, n_classes, name)
+    values, positions = different(flat.value, name)
+    given = choices.label_values
+    called = {_plain(column) for column in (*(columns or ()), *(given or ()))}
+    texts = [spelled(value) for value in values.tolist()]
+    missing = np.array([is_missing(value, called) for value in values.tolist()], dtype=bool)
+    as_names = values.dtype.kind == "b" and same_names(texts, [str(own) for own in given or columns or ()])
+    called_so = {*(columns or ()), *map(str, given or ())}
+    numbers = None if as_names else _whole_numbers(values, texts, missing, called_so, positions, name)
+    if numbers is not None:
+        texts = [text if gone else str(number) for text, gone, number in zip(texts, missing, numbers, strict=True)]
+    elif (~missing).sum() > n_classes:
+        missing |= np.array([text in PERHAPS_MISSING and _plain(text) not in called for text in texts], dtype=bool)
+    known = list(dict.fromkeys(text for text, gone in zip(texts, missing, strict=True) if not gone))
+    if not known:
+        raise InvalidUpload("labels_missing", f"{name} holds no label at all.", "Choose another array or column.")
+    findings: tuple[Finding, ...] = ()
+    if given is not None:
+        order = tuple(given)
+    elif numbers is not None:
+        order, findings = _order_of_numbers([int(text) for text in known], n_classes, columns, name)
+    else:
+        order, findings = _order_of_names(by_number(known), n_classes, columns, name)
+    place = {spelled(label): k for k, label in enumerate(order)}
+    codes = np.array([-1 if gone else place.get(text, -1) for text, gone in zip(texts, missing, strict=True)], np.int64)
+    found = Labels(codes[positions], missing[positions], ((codes < 0) & ~missing)[positions])
+    if len(order) > n_classes:
+        raise _too_many(order, n_classes, columns, name)
+    if not choices.drop_bad_rows:
+        _refuse_missing(found, name, may_miss)
+        if found.unknown.any():
+            strange = [text for text, code, gone in zip(texts, codes, missing, strict=True) if code < 0 and not gone]
+            raise _unknown(found, known, strange, n_classes, numbers is not None and given is None, name)
+    usual = list(order) == list(range(n_classes))
+    return Step(found, flat.findings + findings, {} if usual and given is None else {"label_values": order})
+
+
+def one_per_row(raw: Array, n_classes: int, name: str) -> Step[Array]:
+    """Labels without axes of length one; one-hot rows as numbers."""
+    squeezed = raw.reshape(len(raw), -1) if raw.ndim > 1 else raw[:, None]
+    if squeezed.shape[1] == 1:
+        said = info("labels_squeezed", f"{name} has the shape {raw.shape}; read as one label per row.")
+        return Step(squeezed[:, 0], (said,) if raw.ndim > 1 else ())
+    if raw.ndim == 2 and raw.size and raw.dtype.kind in "biuf":
+        total = raw.sum(axis=1, dtype=np.float64)
+        if (total == 1).all() and np.count_nonzero(raw) == len(raw):
+            said = info("one_hot", f"{name} has the shape {raw.shape} with a single one in each row: read as one-hot.")
+            return Step(raw.argmax(axis=1), (said,))
+        if raw.min() >= 0 and np.allclose(total, 1, atol=1e-3):
+            raise fractional(f"{name} has the shape {raw.shape} with rows of fractions that sum to one (soft labels)")
+    raise InvalidUpload(
+        "labels_shape",
+        f"{name} has the shape {raw.shape}; one label per row, or one-hot rows of {n_classes} columns, are needed.",
+        "Choose another array, or save labels of shape (rows,).",
+    )
+
+
+def different(raw: Array, name: str) -> tuple[Array, npt.NDArray[np.intp]]:
+    """The different labels in order, and which of them each row has.
+
+    Raises
+    ------
+    InvalidUpload
+        If they are no labels, or there are more than any model has classes.
+    """
+    if raw.dtype.kind not in "biufU":
+        raise InvalidUpload(
+            "labels_dtype", f"{name} holds {raw.dtype}, not classes.", "Choose another array or column."
+        )
+    found = distinct(raw, MAX_CLASSES)
+    if found is None:
+        raise InvalidUpload(
+            "label_too_large",
+            f"{name} holds more than {MAX_CLASSES:,} different labels, and no more classes are read. Names of rows, or "
+            "outputs, were probably taken for labels.",
+            "Choose another array or column.",
+        )
+    return found
+
+
+def _whole_numbers(
+    values: Array,
+    texts: Sequence[str],
+    missing: npt.NDArray[np.bool_],
+    called: set[str],
+    positions: npt.NDArray[np.intp],
+    name: str,
+) -> list[int] | None:
+    """The labels as whole numbers, where all that are not missing are; None where they are names.
+
+    Parameters
+    ----------
+    called : names of classes, which may be fractions.
+    """
+    if values.dtype.kind == "U":
+        present = [text for text, gone in zip(texts, missing, strict=True) if not gone]
+        if not present or not all(map(NUMBER.fullmatch, present)) or (called >= set(present) and not _whole(present)):
+            return None
+        odd = np.array([not gone and not WHOLE.fullmatch(text) for text, gone in zip(texts, missing, strict=True)])
+    else:
+        odd = ~missing & (values != np.floor(values)) if values.dtype.kind == "f" else np.zeros(len(values), bool)
+    if odd.any():
+        n = int(odd[positions].sum())
+        raise fractional(f"{name} holds {count(n, 'fraction')}, such as {texts[int(odd.argmax())]}")
+    return [0 if gone else int(float(value)) if isinstance(value, str) else int(value)
+            for value, gone in zip(values.tolist(), missing, strict=True)]  # fmt: skip
+
+
+def _whole(texts: Sequence[str]) -> bool:
+    return all(map(WHOLE.fullmatch, texts))
+
+
+def _order_of_numbers(
+    values: Sequence[int], n_classes: int, columns: Sequence[str] | None, name: str
+) -> tuple[Order, tuple[Finding, ...]]:
+    """The number of each column: counted from zero, from one, or one of the pairs that stand for no and yes."""
+    usual = tuple(range(n_classes))
+    if n_classes == 2 and set(values) == {-1, 1}:
+        return (-1, 1), (info("labels_signed", f"{name} holds -1 and 1: read as classes 0 and 1."),)
+    if n_classes == 2 and columns is not None and len(columns) == 1 and set(values) == {1, 2}:
+        return (1, 2), (info("labels_from_one", f"{name} holds 1 and 2: the output is read as the probability of 2."),)
+    counted = columns is not None and list(columns) == [str(k + 1) for k in usual]
+    low, high = min(values), max(values)
+    if low >= 1 and (high == n_classes or (counted and high < n_classes)):
+        said = info(
+            "one_based",
+            f"{name} runs from {low} to {high} and there are {n_classes} columns: labels count from one.",
+            "If they count from zero, a column of outputs is missing.",
+            label_values=usual,
+        )
+        return tuple(range(1, n_classes + 1)), (said,)
+    return usual, ()
+
+
+def _order_of_names(
+    values: Sequence[str], n_classes: int, columns: Sequence[str] | None, name: str
+) -> tuple[Order, tuple[Finding, ...]]:
+    """The label of each column: by the columns' names where these fit, else in sorted order."""
+    if columns is not None and len(columns) == n_classes:
+        order = same_names(values, columns) or same_numbers(values, columns) or same_beginnings(values, columns)
+        if order is not None:
+            said = f"The labels in {name} were matched to the columns by name ({listed(order)})."
+            return order, (info("class_order", said),)
+    if n_classes == 2 and len(values) == 2 and columns is not None and len(columns) == 1:
+        if _plain(columns[0]) == _plain(values[0]):
+            said = f"The column of outputs is named after {values[0]!r}: read as its probability."
+            return (values[1], values[0]), (info("class_order", said),)
+        if _plain(columns[0]) == _plain(values[1]):
+            return tuple(values), ()
+    if len(values) < n_classes:
+        raise InvalidUpload(
+            "labels_unmatched",
+            f"{name} holds {count(len(values), 'different label')} ({listed(values)}) for outputs of {n_classes} "
+            "classes, whose columns are not named after them.",
+            "Name the label of each column, or save labels as column numbers.",
+        )
+    sorted_order = warning(
+        "class_order",
+        f"The labels in {name} are names, and no column carries one; the columns were taken in sorted order: "
+        f"{listed(values)}.",
+        "Compare this order with the model's, and change it if it differs.",
+    )
+    return tuple(values), (sorted_order,)
+
+
+def same_names(values: Sequence[str], columns: Sequence[str]) -> Order | None:
+    """The label that each column is named after; one without rows keeps its name. None if a label fits nowhere."""
+    by_name = {_plain(value): value for value in values}
+    plain = [_plain(column) for column in columns]
+    if len(by_name) < len(values) or len(set(plain)) < len(plain) or not set(by_name) <= set(plain):
+        return None
+    return tuple(by_name.get(own, column) for own, column in zip(plain, columns, strict=True))
+
+
+def same_numbers(values: Sequence[str], columns: Sequence[str]) -> Order | None:
+    """The label of each column where both end in the same numbers: ``digit 3`` belongs to ``p_3``."""
+    by_end = {int(match[2]): value for value in values if (match := ENDS_IN_NUMBER.fullmatch(value))}
+    stems = {match[1] for value in values if (match := ENDS_IN_NUMBER.fullmatch(value))}
+    numbers = [int(column) for column in columns if column.isdecimal()]
+    if len(stems) != 1 or len(by_end) < len(values) or len(numbers) < len(columns) or set(by_end) != set(numbers):
+        return None
+    return tuple(by_end[number] for number in numbers)
+
+
+def same_beginnings(values: Sequence[str], columns: Sequence[str]) -> Order | None:
+    """The label that each column begins with: ``H``, ``D`` and ``A`` belong to ``home``, ``draw`` and ``away``."""
+    if len(columns) > FEW_NAMES:
+        return None
+    begun = [[value for value in values if _plain(column).startswith(_plain(value))] for column in columns]
+    if any(len(found) != 1 for found in begun) or len({found[0] for found in begun}) < len(values):
+        return None
+    return tuple(found[0] for found in begun)
+
+
+def by_number(values: Sequence[str]) -> list[str]:
+    """Labels that differ in the number at their end in its order, ``digit 2`` before ``digit 10``; others as given."""
+    found = [ENDS_IN_NUMBER.fullmatch(value) for value in values]
+    known = [match for match in found if match]
+    if len(known) < len(values) or len({match[1] for match in known}) > 1:
+        return list(values)
+    return sorted(values, key=lambda value: int(ENDS_IN_NUMBER.fullmatch(value)[2]))  # type: ignore[index]
+
+
+def is_missing(value: Any, called: Collection[str] = ()) -> bool:
+    """Whether a label is missing: an empty text, NaN or infinite, or a text that says so and is no class's name.
+
+    Parameters
+    ----------
+    called : names of classes without case and separators.
+    """
+    if isinstance(value, float):
+        return not np.isfinite(value)
+    if not isinstance(value, str):
+        return False
+    return value.strip() in MISSING_TEXTS and (not value.strip() or _plain(value) not in called)
+
+
+def spelled(value: Any) -> str:
+    """A label as it is written in Choices: 2.0 is 2; without spaces around, with accents in one way."""
+    whole = isinstance(value, float) and value.is_integer()
+    return unicodedata.normalize("NFC", str(int(value) if whole else value).strip())
+
+
+def _plain(value: Any) -> str:
+    """A name without case and separators, with accents spelled in one way, since columns spell them differently."""
+    text = unicodedata.normalize("NFC", str(value))
+    return "".join(c for c in text.lower() if c.isalnum()) or text
+
+
+def fractional(message: str) -> InvalidUpload:
+    """Refuse labels that are no classes."""
+    return InvalidUpload(
+        "labels_fractional",
+        f"{message}. Outputs taken for labels, mixed labels (mixup) or label smoothing usually cause it.",
+        "Choose the array with the true class of each row.",
+    )
+
+
+def _refuse_missing(found: Labels, name: str, may_miss: bool) -> None:
+    n = int(found.missing.sum())
+    if n and not may_miss:
+        reason = f"{count(n, 'row')} of {len(found.missing):,} in {name} {verb(n, 'has', 'have')} no label."
+        raise InvalidUpload("labels_missing", reason, "Leave these rows out.", drop_bad_rows=True)
+
+
+def _too_many(order: Order, n_classes: int, columns: Sequence[str] | None, name: str) -> InvalidUpload:
+    one = columns is not None and len(columns) == 1
+    told = "one column of outputs tells only two apart" if one else f"there are {n_classes:,} columns of outputs"
+    return InvalidUpload(
+        "label_too_large",
+        f"{name} has {len(order):,} different labels ({listed(order)}) but {told}. A class may be missing from the "
+        "outputs.",
+        "Choose the columns with one score for each class, or another column of labels.",
+    )
+
+
+def _unknown(
+    found: Labels, known: Sequence[str], strange: Sequence[str], n_classes: int, counted: bool, name: str
+) -> InvalidUpload:
+    """The error for labels that belong to no column, with the fix that is most likely meant."""
+    n, n_rows = int(found.unknown.sum()), len(found.unknown)
+    if not counted:
+        return InvalidUpload(
+            "labels_unmatched",
+            f"{count(n, 'label')} in {name} {verb(n, 'belongs', 'belong')} to no column ({listed(strange)}).",
+            "Leave these rows out, or name the label of each column.",
+            drop_bad_rows=True,
+        )
+    numbers = sorted(map(int, strange))
+    code = "label_too_large" if numbers[-1] >= n_classes else "label_negative"
+    where = f"{count(n, 'row')} of {n_rows:,} in {name} {verb(n, 'has', 'have')}"
+    if len(known) == n_classes and n > OFTEN * n_rows:
+        return InvalidUpload(
+            code,
+            f"{where} a label outside 0..{n_classes - 1} ({listed(numbers)}), but there are as many different labels "
+            f"as columns ({n_classes}).",
+            "Take them in ascending order as the columns.",
+            label_values=tuple(sorted(map(int, known))),
+        )
+    if numbers[0] < 0:
+        return InvalidUpload(
+            "label_negative",
+            f"{where} a negative label ({listed(numbers)}); it usually marks rows without a label.",
+            "Leave these rows out.",
+            drop_bad_rows=True,
+        )
+    above = f"{where} a label above {n_classes - 1} ({listed(numbers)}), but the outputs have {n_classes} columns. "
+    if n > OFTEN * n_rows:
+        reason = f"{above}The column of a class is probably missing."
+        return InvalidUpload(code, reason, "Save one column for each class, or choose other outputs.")
+    return InvalidUpload(
+        code,
+        f"{above}Labels that count from one, or outputs of another model, usually cause it.",
+        "Leave these rows out, or choose other outputs.",
+        drop_bad_rows=True,
+    )

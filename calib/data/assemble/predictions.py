@@ -1,0 +1,155 @@
+"""Arrays and what is chosen about them, made to :class:`calib.data.Predictions`: the steps in their order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.canonical import KINDS, ONE_COLUMN
+from calib.data.array_names import outcome_name
+from calib.data.assemble.arrays import Arrays
+from calib.data.assemble.beside import row_fields
+from calib.data.assemble.checks import check_outputs, predicted_classes
+from calib.data.assemble.features import feature_fields, own_features
+from calib.data.assemble.kinds import bad_rows, decide_kind, refuse_single_column, renormalised, to_logits
+from calib.data.assemble.labels import decode_labels
+from calib.data.assemble.predicted import check_predicted
+from calib.data.assemble.scale import decide_scale
+from calib.data.event import Event
+from calib.data.findings import InvalidUpload, Notes, Step, count, info, row_numbers, shortened, verb, warning
+from calib.data.options import Choices
+from calib.data.predictions import Predictions
+from calib.data.scales import to_plain
+from calib.numerics import Ints
+
+Bools = npt.NDArray[np.bool_]
+
+
+def predictions_of_arrays(arrays: Arrays, name: str, notes: Notes) -> Predictions:
+    """The data set that the arrays make; it has no hash yet. The arrays are overwritten, none is copied as a whole.
+
+    Parameters
+    ----------
+    name : how pages call the data set.
+
+    Raises
+    ------
+    InvalidUpload
+        At the first check that fails.
+    """
+    choices, what = notes.choices, arrays.outputs_name
+    if choices.row_shift:
+        arrays = arrays.shifted(choices.row_shift)
+    is_table, n_classes = arrays.column_names is not None, max(arrays.outputs.shape[1], 2)
+    dropped = {"no outputs": bad_rows(arrays.outputs, what, choices, is_table)}
+    refuse_single_column(arrays.outputs, arrays.labels, what, choices)
+    scale = notes.take(decide_scale(arrays.outputs, what, choices))
+    if scale is not None:
+        to_plain(arrays.outputs, scale, out=arrays.outputs)
+    read = decode_labels(arrays.labels, n_classes, arrays.column_names, arrays.labels_name, choices, is_table)
+    labels = notes.take(read)
+    dropped |= {"no label": labels.missing, "a label of no column": labels.unknown}
+    features = None
+    if "features" in arrays.rows:
+        features, dropped["bad features"] = notes.take(own_features(arrays.rows["features"], choices))
+    keep = notes.take(rows_to_keep(dropped, choices))
+    arrays, codes = arrays.with_rows(keep), labels.codes[keep]
+    features = features[keep] if features is not None and not keep.all() else features
+    outputs = renormalised(arrays.outputs, what) if choices.renormalise else arrays.outputs
+    kind = notes.take(decide_kind(outputs, what, notes.choices))
+    class_names = notes.take(name_classes(arrays, n_classes, notes.choices))
+    notes.add(*check_outputs(outputs, kind, codes, class_names, what, notes.choices))
+    accuracy = float((codes if kind == "pairs" else predicted_classes(outputs, kind) == codes).mean())
+    if "predicted" in arrays.rows and kind != "pairs":
+        columns, predicted = arrays.column_names, arrays.rows["predicted"]
+        notes.add(check_predicted(predicted, outputs, kind, n_classes, columns, notes.choices))
+    converted = to_logits(outputs, kind, what, notes.choices)
+    logits, floor = notes.take(converted), converted.decided.get("floor")
+    said = (
+        f"{count(len(codes), 'row')} with {n_classes:,} classes: {what} holds {KINDS[kind]}, {arrays.labels_name} the "
+        f"labels; accuracy {accuracy:.2%}."
+    )
+    notes.add(info("understood", said))
+    fields = feature_fields(features, arrays.train, class_names, notes, "features" in arrays.rows)
+    fields |= notes.take(row_fields(arrays.rows, notes.choices.split or ""))
+    if fields.get("weights") is not None:
+        fields["weight_kind"] = choices.weight_kind
+    if n_classes == 2:
+        fields["event"] = notes.take(decide_event(class_names, codes, arrays.labels_name, notes.choices))
+    return Predictions(
+        logits, codes, class_names, kind, scale=scale, floor=floor, **fields, name=name, findings=notes.findings,
+        roles=arrays.roles,
+    )  # fmt: skip
+
+
+def rows_to_keep(dropped: dict[str, Bools], choices: Choices) -> Step[Bools]:
+    """(n,) rows without any of the reasons to be left out; each reason is said with its rows, counted from 1.
+
+    Raises
+    ------
+    InvalidUpload
+        If more than half of the rows would go, and nobody has chosen that.
+    """
+    first = 1 + max(0, -(choices.row_shift or 0))
+    gone = np.logical_or.reduce(list(dropped.values()))
+    reasons = [
+        f"{count(int(mask.sum()), 'row')} of {len(mask):,} {verb(int(mask.sum()), 'has', 'have')} {reason} "
+        f"({row_numbers(mask, first)})"
+        for reason, mask in dropped.items()
+        if mask.any()
+    ]
+    if 2 * int(gone.sum()) > len(gone) and not choices.drop_bad_rows:
+        raise InvalidUpload(
+            "mostly_missing",
+            f"More than half of the rows would have to be left out: {'; '.join(reasons)}. Another column may be meant, "
+            "or a join found few partners.",
+            "Leave these rows out all the same, or choose other columns.",
+            drop_bad_rows=True,
+        )
+    said = [warning("rows_left_out", f"{reason}; left out, nothing was filled in.") for reason in reasons]
+    return Step(~gone, tuple(said))
+
+
+def name_classes(arrays: Arrays, n_classes: int, choices: Choices) -> Step[tuple[str, ...]]:
+    """Names by hand, from the file, from the labels or from the columns; numbers otherwise."""
+    columns, values, findings = arrays.column_names, choices.label_values, []
+    numbered = values is not None and not isinstance(values[0], str)
+    if numbered and columns and len(columns) == n_classes and not all(map(str.isdecimal, columns)):
+        values = None  # names of columns say more than the numbers that stand for them
+    candidates: tuple[Any, ...] = (choices.class_names, arrays.class_names, values, columns)
+    names = next((each for each in candidates if each and len(each) == n_classes), range(n_classes))
+    given, where = (choices.class_names, "given") if choices.class_names else (arrays.class_names, "in the file")
+    if given and len(given) != n_classes:
+        reason = f"{len(given):,} class names are {where}, but there are {n_classes:,} classes; they were left out."
+        findings.append(warning("class_names", reason, "Give one name for each class."))
+    class_names = tuple(map(str, names))
+    n_same = n_classes - len(set(class_names))
+    if n_same:
+        reason = f"{count(n_same, 'class name')} of {n_classes:,} repeat another, so no page can tell them apart."
+        findings.append(warning("class_names", reason, "Give each class a name of its own."))
+    return Step(class_names, tuple(findings), {"class_names": class_names})
+
+
+def decide_event(class_names: tuple[str, ...], labels: Ints, labels_name: str, choices: Choices) -> Step[Event]:
+    """Which of two classes is the event: the one that was chosen, else the one that the labels say.
+
+    Raises
+    ------
+    InvalidUpload
+        If what was chosen is neither of the classes.
+    """
+    outcome, chosen = outcome_name(labels_name), choices.event
+    if choices.kind == "pairs":
+        return Step(Event(1, "correct", "the confidence is that of a correct answer"))
+    if chosen is None:
+        event = Event.infer(class_names, labels, outcome, scored=choices.kind in ONE_COLUMN)
+        return Step(event, decided={"event": class_names[event.column]})
+    if chosen not in class_names:
+        raise InvalidUpload(
+            "event",
+            f"The event was chosen as {shortened(chosen)}, but the classes are {' and '.join(class_names)}.",
+            "Choose one of the two.",
+        )
+    return Step(Event.chosen(class_names, class_names.index(chosen), outcome))

@@ -1,0 +1,167 @@
+"""Outputs and features without labels, from a file of any format, for a fitted calibrator to be applied to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.data.assemble.arrays import as_floats, check_there, display_name, read_any, read_class_names
+from calib.data.assemble.features import Features, as_features
+from calib.data.findings import InvalidUpload, Notes, listed
+from calib.data.guess.arrays import infer_arrays, infer_features
+from calib.data.guess.columns import spelled
+from calib.data.guess.question import infer_columns
+from calib.data.limits import MAX_ROWS
+from calib.data.load import check_choices, findings_as_error, in_a_reader
+from calib.data.options import Choices, Source
+from calib.data.read.base import Allowance, Contents, book_texts
+from calib.data.read.files import open_file, open_source
+from calib.data.roles import ColumnRole
+from calib.numerics import Floats
+
+LONGEST_NAME = 100
+"""Letters of what names a row."""
+
+
+@dataclass(frozen=True, eq=False)
+class UnlabelledRows:
+    """Rows to be calibrated.
+
+    Attributes
+    ----------
+    outputs : (n, k) floats as the model wrote them.
+    ids : of a table, the columns that name its rows, as (n,) text by their names; empty for files of arrays.
+    columns : of a table, the columns of the outputs in their order; of arrays, what the one that names the classes
+        holds; empty where there is none.
+    """
+
+    outputs: Floats
+    ids: Mapping[str, npt.NDArray[np.str_]]
+    columns: tuple[str, ...] = ()
+
+
+def read_outputs(source: Source, choices: Choices | None = None, isolate: bool = False) -> Floats:
+    """The outputs of :func:`read_rows` alone."""
+    return read_rows(source, choices, isolate).outputs
+
+
+def read_rows(source: Source, choices: Choices | None = None, isolate: bool = False) -> UnlabelledRows:
+    """A model's outputs as they stand in a file, and what names the rows; labels may be there and are left alone.
+
+    Parameters
+    ----------
+    source : path, or (file name, bytes or binary file).
+    choices : as for :func:`calib.data.inspect`; usually the outputs' name at most.
+    isolate : whether the file is read in a process of its own, as by :func:`calib.data.inspect`.
+
+    Returns
+    -------
+    The rows; :meth:`calib.export.runtime.ExportedCalibrator.to_logits` makes their outputs canonical and checks them.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read or holds no outputs.
+    """
+    if isolate:
+        return _apart(read_rows, source, choices)
+    with _open_contents(source, choices) as (contents, notes):
+        naming = [role.column for role in _infer_roles(contents, notes) if role.role == "id"]
+        outputs = notes.choices.outputs
+        columns = check_there(contents, outputs)
+        values = read_any(contents, outputs)
+        if values.ndim and len(values) > MAX_ROWS:
+            name = display_name(contents, outputs)
+            raise InvalidUpload(
+                "too_large", f"{name} has {len(values):,} rows; at most {MAX_ROWS:,} are read.", "Save fewer rows."
+            )
+        if values.ndim == 0:
+            raise InvalidUpload(
+                "shape_0d", f"{display_name(contents, outputs)} is a single value.", "Save one row per input."
+            )
+        values = values.reshape(len(values), -1) if values.ndim == 1 else values
+        found = as_floats(values, display_name(contents, outputs))
+        ids = {name: names for name in naming if (names := _names_of_rows(contents, name)) is not None}
+        return UnlabelledRows(found, ids, columns if contents.tabular else read_class_names(contents) or ())
+
+
+def read_features(
+    source: Source, choices: Choices | None = None, isolate: bool = False, beside_outputs: bool = True
+) -> Features:
+    """The inputs of the rows as they stand in a file, for methods that predict from them.
+
+    Parameters
+    ----------
+    source, choices, isolate : as for :func:`read_outputs`.
+    beside_outputs : whether the file also holds the model's outputs; otherwise it was given for the features.
+
+    Returns
+    -------
+    (n, d) numbers or images, for :meth:`calib.export.runtime.ExportedCalibrator.to_features` to prepare.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read or holds no features.
+    """
+    if isolate:
+        return _apart(read_features, source, choices, beside_outputs)
+    with _open_contents(source, choices) as (contents, notes):
+        if beside_outputs:
+            _infer_roles(contents, notes)
+        name = notes.choices.features or (None if beside_outputs else infer_features(contents, "features"))
+        if not name:
+            raise InvalidUpload(
+                "no_features",
+                f"{contents.name} holds {listed(contents.names)}; none looks like the inputs of the rows.",
+                "Save them as features beside the outputs, or name the array.",
+            )
+        check_there(contents, name)
+        return as_features(read_any(contents, name), display_name(contents, name)).value
+
+
+def _names_of_rows(contents: Contents, name: str) -> npt.NDArray[np.str_] | None:
+    """A column as text; None where its values are too long to be names."""
+    cells = [spelled(value) for value in contents.read(name).reshape(-1).tolist()]
+    longest = max(map(len, cells), default=0)
+    if longest > LONGEST_NAME:
+        return None
+    book_texts(len(cells), longest, f"The column {name}", contents.allowance)
+    return np.array(cells, dtype=f"U{max(longest, 1)}")
+
+
+def _apart(task: Callable[..., Any], source: Source, choices: Choices | None, *more: bool) -> Any:
+    """Read in a process of its own; what is no array of numbers, or no rows of it, was not read by us."""
+    with findings_as_error(Notes(choices or Choices())), ExitStack() as stack:
+        found = in_a_reader(task, open_file(source, stack), choices, False, *more)
+        outputs, ids = (found.outputs, found.ids) if isinstance(found, UnlabelledRows) else (found, {})
+        numbers = outputs.dtype.kind in "fiu" and outputs.ndim >= 2
+        if not numbers or any(names.shape != outputs.shape[:1] or names.dtype.kind != "U" for names in ids.values()):
+            raise InvalidUpload("damaged", "What was read cannot be right.", "Save the file anew.")
+        return found
+
+
+@contextmanager
+def _open_contents(source: Source, choices: Choices | None) -> Iterator[tuple[Contents, Notes]]:
+    """The contents of a file; what is wrong becomes a DataError."""
+    notes = Notes(choices or Choices())
+    with findings_as_error(notes), np.errstate(all="ignore"), ExitStack() as stack:
+        check_choices(notes.choices)
+        contents = open_source(source, Allowance(), notes.choices, stack)
+        notes.add(*contents.findings)
+        notes.decide(**contents.format_choices)
+        yield contents, notes
+
+
+def _infer_roles(contents: Contents, notes: Notes) -> tuple[ColumnRole, ...]:
+    """Infer the role of every array; the file need not hold labels. Of a table, what each column is."""
+    if contents.tabular:
+        check_there(contents, notes.choices.outputs)
+        return notes.take(infer_columns(contents, notes.choices, True))
+    notes.choices = infer_arrays(contents, notes.choices, True)
+    return ()

@@ -1,0 +1,224 @@
+"""Which arrays or columns of a file are outputs, labels and features: first by name, then by shape and type."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from calib.data.array_names import (
+    CLASS_NAMES,
+    FEATURES,
+    HARD,
+    LABELS,
+    OUTPUTS,
+    ROW_NAMES,
+    SPLIT,
+    Part,
+    canonical,
+    feature_names,
+    first_named,
+)
+from calib.data.assemble.beside import ROLE_NAMES, ROW_ROLES
+from calib.data.findings import InvalidUpload, listed
+from calib.data.options import Choices, Columns
+from calib.data.read.base import ArrayInfo, Contents
+
+NUMBERS = ("float", "int", "uint", ">f", "<f", ">i", "<i", ">u", "<u")
+ARROW_NUMBERS = ("float", "double", "int", "uint", "half", "decimal")
+"""What the types of arrays, and of columns of a table, begin with where these hold numbers."""
+
+
+def infer_arrays(contents: Contents, choices: Choices, separate_labels: bool) -> Choices:
+    """Fill in the names of the arrays that are left to be inferred.
+
+    Parameters
+    ----------
+    separate_labels : whether the labels lie in another file, so that none are looked for here.
+    """
+    part, test_part = parts_of(contents)
+    outputs = (
+        choices.outputs or first_named(contents.names, OUTPUTS, part) or outputs_by_shape(contents, choices.labels)
+    )
+    if outputs is None:
+        raise InvalidUpload(
+            "no_outputs",
+            f"{contents.name} holds {describe(contents)}; none looks like outputs of shape (rows, classes).",
+            "Name the array with the logits or probabilities.",
+        )
+    labels = choices.labels or None
+    if labels is None and not separate_labels:
+        labels = first_named(contents.names, LABELS, part) or labels_by_shape(contents, str(outputs))
+        if labels is None:
+            raise no_labels(contents)
+    test_outputs, test_labels = choices.test_outputs, choices.test_labels
+    if test_outputs is None and test_part is not NO_TEST:
+        test_outputs = first_named(contents.names, OUTPUTS, test_part)
+        test_labels = test_labels or first_named(contents.names, LABELS, test_part)
+        if test_outputs == outputs or test_labels is None:
+            test_outputs = test_labels = None
+    # Where there is one part only, features of its rows may still be called x_test beside x_train.
+    others: tuple[Part, ...] = ("test", "calibration") if test_part is NO_TEST else ()
+    return replace(
+        choices,
+        outputs=outputs,
+        labels=labels,
+        test_outputs=test_outputs,
+        test_labels=test_labels,
+        split=_or(choices.split, first_named(contents.names, SPLIT, None, "calibration")),
+        features=_or(choices.features, first_named(contents.names, FEATURES, part, None, *others)),
+        train_features=_or(choices.train_features, first_named(contents.names, FEATURES, "train")),
+        train_labels=_or(choices.train_labels, first_named(contents.names, LABELS, "train")),
+        **{
+            name: _or(getattr(choices, name), first_named(contents.names, role.names, part, None))
+            for name, role in ROW_ROLES.items()
+        },
+    )
+
+
+NO_TEST: Part = "train"
+"""Stands for "the file has one part only": training outputs are never used for calibration."""
+
+
+def parts_of(contents: Contents) -> tuple[Part | None, Part | None]:
+    """The part to calibrate on and the part to test on, from the names of the arrays.
+
+    Training outputs are left out, since a model is overconfident on the rows it was trained on.
+    """
+    names = [canonical(name) for name in contents.names]
+    with_outputs = {name.part for name in names if name.base in OUTPUTS} - {"train"}
+    if {"calibration", "test"} <= with_outputs:
+        return "calibration", "test"
+    if {None, "test"} <= with_outputs:
+        return None, "test"
+    if {None, "calibration"} <= with_outputs:
+        return "calibration", None
+    return next(iter(with_outputs), None), NO_TEST
+
+
+def outputs_by_shape(contents: Contents, labels: object) -> str | None:
+    """The widest two-dimensional array of floats; else of any numbers; else a single column of floats."""
+    free = [a for a in contents.arrays if is_free(a) and a.name != labels and canonical(a.name).base not in LABELS]
+    floats = [array for array in free if "float" in array.dtype or "<f" in array.dtype or ">f" in array.dtype]
+    for candidates in (
+        [array for array in floats if array_width(array) > 1],
+        [array for array in free if array_width(array) > 1 and array.dtype.startswith(NUMBERS)],
+        floats,
+        [array for array in free if len(contents.arrays) == 1 or array_width(array) > 1],
+    ):
+        if candidates:
+            return max(candidates, key=array_width).name
+    return None
+
+
+def labels_by_shape(contents: Contents, outputs: str) -> str | None:
+    """The array with one value for each row of the outputs, integers before anything else."""
+    shape = contents.info(outputs).shape
+    free = [a for a in contents.arrays if is_free(a) and a.name != outputs and 0 < len(a.shape) <= 2]
+    fits = [a for a in free if a.shape[0] in shape[:2] and (array_width(a) == 1 or a.shape == shape)]
+    if not fits and len(free) == 1:
+        fits = [a for a in free if array_width(a) == 1]
+    integers = [a for a in fits if "int" in a.dtype]
+    return (integers or fits)[0].name if fits else None
+
+
+def is_free(array: ArrayInfo) -> bool:
+    """Whether the array's name leaves its role open."""
+    part, base = canonical(array.name)
+    return part != "train" and base not in (*CLASS_NAMES, *ROLE_NAMES, *FEATURES, *SPLIT)
+
+
+def array_width(array: ArrayInfo) -> int:
+    """Values per row."""
+    width = 1
+    for n in array.shape[1:]:
+        width *= n
+    return width
+
+
+def describe(contents: Contents) -> str:
+    """The list of arrays for a sentence."""
+    return listed(f"{a.name} {a.shape}" for a in contents.arrays)
+
+
+def no_labels(contents: Contents) -> InvalidUpload:
+    """The error for a file without labels."""
+    return InvalidUpload(
+        "no_labels",
+        f"{contents.name} holds {describe(contents)}; none looks like labels, the true class of each row.",
+        "Name the array with the labels, or add a second file that holds them.",
+    )
+
+
+def _or(choice: Any, inferred: Any) -> Any:
+    return inferred if choice is None else choice
+
+
+def infer_features(contents: Contents, role: str) -> Columns:
+    """The features of a file that was given for them: by name, else the widest array, else all columns of numbers.
+
+    Parameters
+    ----------
+    role : "features", or "train_features", which may also be called x_train.
+    """
+    training = role == "train_features"
+    if contents.tabular:
+        numbers = [array.name for array in contents.arrays if array.dtype.startswith(ARROW_NUMBERS)]
+        free = [name for name in numbers if canonical(name).base not in (*ROW_NAMES, *HARD, *ROLE_NAMES, *SPLIT)]
+        found: Columns | None = feature_names(free) or tuple(name for name in free if not is_label(name))
+    else:
+        parts = ("train", None) if training else (None, "test", "calibration")
+        arrays = [
+            array
+            for array in contents.arrays
+            if array.dtype.startswith(NUMBERS)
+            and not is_label(array.name)
+            and (training or canonical(array.name).part != "train")
+        ]
+        widest = max(arrays, key=array_width).name if arrays else None
+        found = first_named(contents.names, FEATURES, *parts) or widest
+    if not found:
+        raise InvalidUpload(
+            "no_features",
+            f"{contents.name} holds {describe(contents)}; none looks like features.",
+            "Name the array with the features.",
+        )
+    return found
+
+
+def infer_training_labels(contents: Contents) -> str:
+    """The labels of a file that was given for them: by name, the only array or column, else the last of its kind."""
+    found = first_named(contents.names, LABELS, *(() if contents.tabular else ("train", None)))
+    return found or contents.names[-1]
+
+
+def infer_training_part(contents: Contents, role: str, beside: bool) -> str | None:
+    """Arrays of the training set in a file that was given for something else, where their names tell.
+
+    Parameters
+    ----------
+    beside : whether the file was given for the training features, so that its labels are those of the training set.
+    """
+    if contents.tabular:
+        return first_named(contents.names, LABELS) if beside else None
+    vocabulary = LABELS if role == "train_labels" else FEATURES
+    return first_named(contents.names, vocabulary, "train", *((None,) if beside else ()))
+
+
+def is_label(name: str) -> bool:
+    """Whether an array or a column is called like labels."""
+    return canonical(name).base in LABELS
+
+
+def infer_label(labels: Contents) -> str:
+    """The array of a file that holds labels: the only one, by name, else the last of whole numbers or strings."""
+    names = labels.names
+    found = first_named(names, LABELS, None, "calibration", "test")
+    if found or len(names) == 1:
+        return found or names[0]
+    telling = [
+        a.name for a in labels.arrays if a.dtype.startswith(("int", "uint", "<U", "|S", "string", "large_string"))
+    ]
+    if telling:
+        return telling[-1]
+    reason = f"{labels.name} holds {listed(names)}; none looks like labels."
+    raise InvalidUpload("no_labels", reason, "Name the array with the labels.")

@@ -1,0 +1,245 @@
+"""The roles of a table's columns: the reading that is clearly meant, or the question which one is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.data.assemble.agreement import auroc
+from calib.data.assemble.predicted import correct_value
+from calib.data.assemble.verbal import words_in_sample
+from calib.data.event import DID_NOT, Event
+from calib.data.findings import InvalidUpload, Step, listed, shortened, warning
+from calib.data.guess import Guess, Reading, guess
+from calib.data.guess.beside import with_others
+from calib.data.guess.columns import Column, spelled
+from calib.data.guess.direction import event_value
+from calib.data.guess.names import class_names, has, plain_name
+from calib.data.guess.outputs import Candidates
+from calib.data.guess.rules import possible_outcomes
+from calib.data.guess.words import CORRECT, EVENTS, GENERAL, LABEL, MODEL, TRUTH
+from calib.data.options import Choices
+from calib.data.read.base import Contents
+from calib.data.roles import ColumnRole, Question, TableReading
+from calib.numerics import Floats
+
+OUTCOMES = TRUTH | LABEL | CORRECT | EVENTS
+"""Words for an outcome."""
+
+
+def infer_columns(contents: Contents, choices: Choices, separate_labels: bool) -> Step[tuple[ColumnRole, ...]]:
+    """The role of every column with its reason; as options, the columns that are left to be inferred.
+
+    Parameters
+    ----------
+    separate_labels : whether the labels lie in another file, so that none are looked for here.
+
+    Raises
+    ------
+    InvalidUpload
+        Where no reading is clearly meant, with the readings as a question; or where there is none.
+    """
+    sample = words_in_sample(contents.sample(), choices)
+    n_rows = contents.info(contents.names[0]).shape[0] if sample else 0
+    if sample and not n_rows:
+        reason = f"{contents.name} has 0 rows."
+        raise InvalidUpload("no_rows", reason, "Check that saving it ended, and upload it again.")
+    found = guess(sample, n_rows, choices, labels_elsewhere=separate_labels)
+    if not found.readings:
+        raise nothing_to_read(contents, found, choices, separate_labels)
+    if not found.is_clear:
+        raise ask(contents, found)
+    of_models = [role.column for role in found.roles if role.role == "group" and has(role.column, MODEL)]
+    pooled = [
+        warning(
+            "several_models",
+            f"The rows of {contents.name} are of several models, which {shortened(name)} names; they were read "
+            "together, with the model as the group.",
+            "Read each model by itself with calib.load_models, or under several models on the page.",
+        )
+        for name in of_models[:1]
+    ]
+    return Step(found.roles, tuple(pooled), found.choices(choices).given())
+
+
+def nothing_to_read(contents: Contents, found: Guess, choices: Choices, separate_labels: bool) -> InvalidUpload:
+    """The error for a table without outputs or without an outcome: what was found, and what is missing."""
+    columns = found.columns
+    outcomes = [] if separate_labels else possible_outcomes(columns, choices)
+    named = [column for column in outcomes if column.words & OUTCOMES or choices.labels]
+    outcomes = named or (outcomes if len(outcomes) == 1 else [])
+    outputs = [o for o in Candidates(columns, choices).beside(None) if not o.is_single or o.columns[0].says == "output"]
+    predicted = [column.name for column in columns.values() if column.says == "predicted"]
+    if found.problem is not None:
+        return InvalidUpload(found.problem.code, f"{contents.name} holds {found.problem.reason}.", found.problem.action)
+    has = f"{contents.name} has the columns {listed(contents.names)}"
+    if outputs and not outcomes and not separate_labels:
+        return InvalidUpload(
+            "no_labels",
+            f"{has}; {listed(outputs[0].names)} may be outputs, but none looks like labels, the true class of a row.",
+            "Name the column with the outcome, or add a second file that holds it.",
+        )
+    if predicted and outcomes:
+        return InvalidUpload(
+            "hard_predictions",
+            f"{has}; {shortened(outcomes[0].name)} is the outcome and {listed(predicted)} the predicted class, which "
+            "carries no confidence.",
+            "Save predict_proba beside predict: one column for each class, or that of the event.",
+        )
+    several = [column for column in outcomes if len(column.values) > 2]
+    if outputs and several == outcomes and outcomes:
+        return InvalidUpload(
+            "one_score",
+            f"{shortened(several[0].name)} of {contents.name} has {len(several[0].values):,} different values "
+            f"({listed(several[0].values)}), but {shortened(outputs[0].names[0])} is one score, which tells only two "
+            "apart.",
+            "Delete rows that are no cases, such as a line of totals, or choose another column as the outcome.",
+        )
+    known = f"; {shortened(outcomes[0].name)} may be the outcome" if outcomes else ""
+    return InvalidUpload(
+        "no_outputs",
+        f"{has}{known}; none holds the score of a class or the probability of the event.",
+        "Save one column of logits or probabilities for each class, called p_0, p_1, ..., or that of the event.",
+    )
+
+
+def ask(contents: Contents, found: Guess) -> InvalidUpload:
+    """The error for a table with several readings, or one that is not sure enough, with the readings as a question."""
+    told = [(reading, table_reading(reading, found.columns, contents)) for reading in found.readings]
+    told = [(reading, offered) for reading, offered in told if offered.rows]
+    readings = tuple(offered for _, offered in told)
+    if not readings:
+        reason = f"No row of {contents.name} has both an outcome and finite outputs."
+        return InvalidUpload("no_rows", reason, "Check that saving it ended, and upload it again.")
+    models = {n: roles_of(reading, found.columns) for n, reading in models_of([r for r, _ in told]).items()}
+    if len(readings) == 1:
+        reason = f"{contents.name} can perhaps be read as {readings[0].sentence}, but too little says so."
+    else:
+        ways = "; ".join(reading.sentence for reading in readings)
+        reason = f"{contents.name} can be read in {len(readings):,} ways: {ways}."
+    if models:
+        reason += " The columns may be several models: calib.load_models reads each."
+    each = {reading.sentence: Choices.from_roles(reading.roles).given() for reading in readings}
+    question = Question(readings, models)
+    return InvalidUpload("ambiguous", reason, "Say which one is meant.", readings=each, question=question)
+
+
+def models_of(found: Sequence[Reading]) -> dict[str, Reading]:
+    """The readings that are as good as the best but for other outputs, as with columns for each of several models."""
+    best = [r for r in found if r.ranks == found[0].ranks and r.pairs == found[0].pairs] if found else []
+    outputs = {reading.outputs.names for reading in best}
+    outcomes = {reading.outcome.name for reading in best if reading.outcome is not None}
+    if not 1 < len(best) == len(outputs) or len(outcomes) not in (0, 1, len(best)):
+        return {}
+    stems = [reading.outputs.stem or reading.outputs.names[0] for reading in best]
+    names = class_names(stems) if len(set(stems)) == len(stems) else [reading.outputs.names[0] for reading in best]
+    return dict(zip(names, best, strict=True))
+
+
+def table_reading(reading: Reading, columns: Mapping[str, Column], contents: Contents) -> TableReading:
+    """A reading for people: its roles as they are given to load, and what the sample says of it."""
+    roles = roles_of(reading, columns)
+    outputs = reading.outputs
+    keep = reading.outcome.known if reading.outcome is not None else np.ones(len(outputs.columns[0].cells), bool)
+    numbers = [column.numbers for column in outputs.columns]
+    scores = np.column_stack([np.full(len(keep), np.nan) if values is None else values for values in numbers])
+    keep = keep & np.isfinite(scores).all(axis=1)
+    n_rows = contents.info(contents.names[0]).shape[0]
+    rows = round(n_rows * float(keep.mean())) if len(keep) else 0
+    if reading.outcome is None or not keep.any():
+        return TableReading(roles, f"outputs in {listed(outputs.names)}", rows)
+    return measured(reading, reading.outcome, scores[keep], keep, roles, rows)
+
+
+def roles_of(reading: Reading, columns: Mapping[str, Column]) -> dict[str, Any]:
+    """The roles of a reading as :func:`calib.load` takes them; with the options that settle what names leave open."""
+    outputs = reading.outputs.names
+    roles: dict[str, Any] = {} if reading.outcome is None else {"outcome": reading.outcome.name}
+    roles["outputs"] = outputs[0] if len(outputs) == 1 else outputs
+    if reading.predicted is not None:
+        roles["predicted"] = reading.predicted.name
+    others = with_others(columns, Choices.from_roles(roles))
+    for option, role in (("clusters", "cluster"), ("weights", "weight"), ("groups", "group")):
+        if value := getattr(others, option):
+            roles[role] = value
+    if reading.pairs:
+        roles["kind"] = "pairs"
+    elif reading.predicted is not None and len(outputs) == 1:
+        roles["kind"] = "binary_probability" if columns[outputs[0]].in_unit else "binary_log_odds"
+    if reading.label_values is not None:
+        roles["label_values"] = reading.label_values
+    return roles
+
+
+def measured(
+    reading: Reading, outcome: Column, scores: Floats, keep: npt.NDArray[np.bool_], roles: dict[str, Any], rows: int
+) -> TableReading:
+    """The sentence of a reading with its numbers."""
+    truth = np.array([spelled(cell) for cell in outcome.cells[keep].tolist()])
+    if reading.pairs:
+        correct = correct_of(reading, truth, keep)
+        rate = float(correct.mean())
+        mean = f"mean {scores.mean():.1%}, " if in_unit(scores) else ""
+        answer = f", {shortened(reading.predicted.name)} against {shortened(outcome.name)}" if reading.predicted else ""
+        sentence = f"confidence in an answer ({shortened(reading.outputs.stem)}{answer}): {mean}correct {rate:.1%}"
+        return TableReading(roles, sentence, rows, rate, rate, auroc(scores[:, 0], correct))
+    if scores.shape[1] == 1:
+        event = (
+            spelled(reading.label_values[-1]) if reading.label_values else event_value(outcome) or outcome.values[-1]
+        )
+        never = len(outcome.values) == 1 and outcome.values[0].strip().lower() in DID_NOT
+        happened = truth == (event.lower() if outcome.cells.dtype.kind == "b" else event)
+        happened &= not never
+        rate = float(happened.mean())
+        named = shortened(outcome.name) if never else event_name(event, outcome)
+        what = f"P({named}) in {shortened(reading.outputs.stem)}"
+        mean = f"mean {scores.mean():.1%}, " if in_unit(scores) else ""
+        return TableReading(
+            roles, f"{what}: {mean}happened {rate:.1%}", rows, rate, None, auroc(scores[:, 0], happened)
+        )
+    accuracy = accuracy_of(reading, outcome, truth, scores)
+    n = scores.shape[1]
+    shown = listed(reading.outputs.names, 3)
+    if reading.label_values:
+        shown += f" for {listed(reading.label_values, 3)}"
+    sentence = f"{n:,} classes of {shortened(outcome.name)}, one column each ({shown}): accuracy {accuracy:.1%}"
+    return TableReading(roles, sentence, rows, None, accuracy)
+
+
+def event_name(event: str, outcome: Column) -> str:
+    """What a probability is of, for a sentence: ``default``, ``bad``, or ``label = 1`` where no name says more."""
+    name = Event.chosen((event, event), 1, outcome.name).name
+    telling = outcome.about - GENERAL
+    return shortened(
+        name if name == event or (telling and event == event_value(outcome)) else f"{outcome.name} = {event}"
+    )
+
+
+def correct_of(reading: Reading, truth: npt.NDArray[np.str_], keep: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """(n,) whether each answer was right."""
+    if reading.predicted is not None:
+        return np.array([spelled(cell) for cell in reading.predicted.cells[keep].tolist()]) == truth
+    assert reading.outcome is not None
+    return truth == correct_value(reading.outcome, None)
+
+
+def accuracy_of(reading: Reading, outcome: Column, truth: npt.NDArray[np.str_], scores: Floats) -> float:
+    """Share of rows whose largest output is that of their class: by name, else by number, else in sorted order."""
+    classes = [plain_name(name) for name in reading.outputs.classes]
+    values = [plain_name(value) for value in outcome.values]
+    if reading.label_values:
+        classes = [plain_name(str(value)) for value in reading.label_values]
+    if not set(values) <= set(classes):
+        numbers = all(value.isdecimal() and int(value) < len(classes) for value in values)
+        classes = [str(j) for j in range(len(classes))] if numbers else values
+    predicted = scores.argmax(axis=1)
+    found = [classes[j] if j < len(classes) else "" for j in predicted.tolist()]
+    return float(np.mean([name == plain_name(value) for name, value in zip(found, truth.tolist(), strict=True)]))
+
+
+def in_unit(scores: Floats) -> bool:
+    """Whether all scores may be probabilities."""
+    return bool(scores.min() >= -1e-6 and scores.max() <= 1 + 1e-6)

@@ -1,0 +1,58 @@
+"""What a column of a table is, one way to read a table, and what is asked where there are several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Role = Literal[
+    "outcome", "outputs", "predicted", "cluster", "weight", "group", "time", "features", "split", "id", "ignore"
+]  # fmt: skip
+"""What a column is, as people write it."""
+
+
+@dataclass(frozen=True)
+class ColumnRole:
+    """What one column was taken for, and why."""
+
+    column: str
+    role: Role
+    reason: str
+
+
+@dataclass(frozen=True)
+class TableReading:
+    """One way to read a table, and what it would give.
+
+    Attributes
+    ----------
+    roles : column or columns of each role, as :func:`calib.load` takes them.
+    sentence : what the reading means, with its numbers.
+    rows : rows with an outcome and outputs.
+    event_rate : share of rows with the event; None unless there are two classes.
+    accuracy, auroc : how well outputs and outcome would agree; None where it does not apply.
+    """
+
+    roles: Mapping[str, str | tuple[str, ...]]
+    sentence: str
+    rows: int
+    event_rate: float | None = None
+    accuracy: float | None = None
+    auroc: float | None = None
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked about an upload that cannot be read without an answer.
+
+    Attributes
+    ----------
+    readings : the ways to read a table, the most plausible first.
+    models : the roles of each model, where a table has columns for several.
+    words : of confidences in words that have no number yet: each word, and the number proposed for it if there is one.
+    """
+
+    readings: tuple[TableReading, ...] = ()
+    models: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    words: Mapping[str, float | None] = field(default_factory=dict)
