@@ -32,7 +32,6 @@ from calib.engine import FitSpec
 from calib.errors import CalibrationError
 from calib.export import runtime
 from calib.export.npz import to_npz
-from calib.export.predict import digest
 from calib.records import arrays_of, flatten, npz_of, parse, unflatten
 from calib.store.arrays import Damaged
 from calib.store.contents import Decided, Entry, Study, link_name
@@ -66,8 +65,6 @@ CHOSEN: dict[str, tuple[Any, ...]] = {
     "class_names": (("a",), tuple("abcd"), tuple("aaaa"), ("=1+1", "<b>", "\x1b[2J", "x" * 10_000)),
     "label_values": ((0, 1, 2, 3), tuple("abcd"), (5,), (), (10**30, -1, 0, 1)),
     "transposed": (True, False),
-    "one_based": (True, False),
-    "label_shift": (0, 1, -1, 10**20),
     "row_shift": (1, -3, 500, -(10**20)),
     "drop_bad_rows": (True, False),
     "scale": ("percent", "counts", "odds", "log2", "int8", "plain", "nope", 500, 1e-300, -1.0, float("inf")),
@@ -206,10 +203,8 @@ def in_words(opened: Callable[[], Any]) -> None:
 
 
 def record(name: str, content: bytes, choices: Choices) -> None:
-    """A calibrator's record, sealed anew as whoever wrote it would, beside the arrays of a whole one."""
-    arrays = {key: array for key, array in exported().items() if key not in ("record", "sha256")}
-    seals = {"record": content, "sha256": digest(content, arrays)}
-    sealed = arrays | {key: np.frombuffer(value, np.uint8) for key, value in seals.items()}
+    """A calibrator's record, beside the arrays of a whole one."""
+    sealed = exported() | {"record": np.frombuffer(content, np.uint8)}
     in_words(lambda: runtime.from_arrays(sealed))
     in_words(lambda: read_uploaded(("c.npz", io.BytesIO(npz_of(sealed)))))
 

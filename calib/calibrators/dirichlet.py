@@ -54,7 +54,7 @@ class DirichletCalibration(AffineScaling):
         away = {"step": "affine", "offset": np.where(self.learned_, 0.0, -1e300)}  # from the softmax of learned classes
         parts = [[away, {"step": "log_softmax"}, change], self._score_steps()]
         return [
-            {"step": "columns", "of": [some, others], "parts": parts},
+            {"step": "mix", "weights": [self.learned_.astype(float), (~self.learned_).astype(float)], "parts": parts},
             {"step": "softmax", "among": some, "kept": others},
         ]
 

@@ -204,7 +204,8 @@ class OneVsRest(Calibrator):
             temperature = 1.0 if self.scales_first else self.temperature_
             rest: list[Step] = [{"step": "log_sigmoid"}, {"step": "affine", "scale": 1 / temperature}]
             parts = [steps, [*rest, {"step": "softmax"}]] if mapped else [[*rest, {"step": "softmax"}]]
-            steps = [{"step": "columns", "of": [np.array(of) for of in (mapped, others) if of], "parts": parts}]
+            own = [np.isin(np.arange(self.n_classes_), of).astype(float) for of in (mapped, others) if of]
+            steps = [{"step": "mix", "weights": own, "parts": parts}]
         return [*start, {"step": "one_vs_rest", "steps": steps, "normalised": self.normalize}]
 
     def get_state(self) -> dict[str, Any]:

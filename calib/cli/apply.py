@@ -97,11 +97,10 @@ def _in_table(exported: ExportedCalibrator, path: Path, key: str | None) -> tupl
     if exported.needs_features:
         raise CalibrationError("Features are read from a table with pyarrow alone; install it, or give an .npz.")
     with runtime.damage_in_words():
-        names, rows = predict.read_table(path)
-        known = key.split(",") if key else exported.columns
-        which = predict.places({"columns": known, "class_names": exported.class_names}, names)
-        others = {name: [row[i] for row in rows] for i, name in enumerate(names) if i not in which}
-        return predict.numbers(rows, which), others
+        record = {"columns": key.split(",") if key else exported.columns, "class_names": exported.class_names}
+        outputs, names, rows = predict.read_outputs(record, path)
+        which = predict.places(record, names)
+        return outputs, {name: [row[i] for row in rows] for i, name in enumerate(names) if i not in which}
 
 
 def _more(given: argparse.Namespace) -> list[str]:

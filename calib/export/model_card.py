@@ -89,14 +89,18 @@ def _decisions(exported: ExportedCalibrator) -> str:
     """The rule and the sets that the file carries, and how to call them; "" where it has neither."""
     lines, rows = [], {}
     if exported.decision is not None:
-        features = ", features" if exported.needs_features else ""
-        lines.append(f"actions = calibrator.decide(outputs{features})  # (n,) numbers of actions")
+        call = (
+            "calibrator.decide(outputs, features)"
+            if exported.needs_features
+            else 'calibrator.answer(outputs)["actions"]'
+        )
+        lines.append(f"actions = {call}  # (n,) numbers of actions")
         names = list(exported.action_names.items())[:100]
         rows["decision"] = exported.decision.said(exported.class_names)
         rows |= {"chosen by": exported.decision.chosen} if exported.decision.chosen else {}
         rows["actions"] = ", ".join(f"{number}: {name}" for number, name in names)
     if exported.sets is not None:
-        lines.append(f"sets = calibrator.prediction_sets(outputs)  # (n, {exported.n_classes}) booleans")
+        lines.append(f'sets = calibrator.answer(outputs)["sets"]  # (n, {exported.n_classes}) booleans')
         rows["prediction sets"] = exported.sets.said()
         rows["coverage"] = (
             "of rows that are exchangeable with those of the quantiles, on average over rows and draws; not of each row"

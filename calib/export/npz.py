@@ -46,8 +46,7 @@ def to_npz(exported: ExportedCalibrator) -> bytes:
             f"A name or note of the calibrator holds {error.object[error.start]!a}, half of a two-part "
             "character, and cannot be written to a file; write it without."
         ) from None
-    seal = predict.digest(record, arrays)
-    return npz_of({"record": np.frombuffer(record, np.uint8), "sha256": np.frombuffer(seal, np.uint8), **arrays})
+    return npz_of({"record": np.frombuffer(record, np.uint8), **arrays})
 
 
 def record_of(exported: ExportedCalibrator) -> dict[str, Any]:

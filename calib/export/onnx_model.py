@@ -119,12 +119,8 @@ def _softmax(g: Graph, x: str, among: Any = None, kept: Any = None) -> str:
         return g.Softmax(x, axis=1)
     held = g.Exp(g.Gather(x, kept, axis=1))
     left = g.Max(g.Sub(1.0, g.row_sum(held)), 0.0)
-    return _joined(g, [kept, among], [held, g.Mul(left, g.Softmax(g.Gather(x, among, axis=1), axis=1))])
-
-
-def _joined(g: Graph, of: Sequence[Any], parts: Sequence[str]) -> str:
-    """Columns with these numbers from several values, in the order of the classes."""
-    return g.Gather(g.Concat(*parts, axis=1), np.argsort(np.concatenate(of)), axis=1)
+    shares = g.Mul(left, g.Softmax(g.Gather(x, among, axis=1), axis=1))
+    return g.Gather(g.Concat(held, shares, axis=1), np.argsort(np.append(kept, among)), axis=1)
 
 
 def _piecewise(g: Graph, x: str, breaks: Floats, origins: Floats, coefficients: Floats, sizes: Any = None) -> str:
@@ -155,11 +151,6 @@ def _mix(g: Graph, x: str, weights: Sequence[Any], parts: Sequence[list[Step]]) 
     for other in others:
         first = g.Add(first, other)
     return first
-
-
-def _columns(g: Graph, x: str, of: Sequence[Any], parts: Sequence[list[Step]]) -> str:
-    made = [g.Gather(run(g, part, x), which, axis=1) for which, part in zip(of, parts, strict=True)]
-    return _joined(g, of, made)
 
 
 def _without_top(g: Graph, x: str) -> tuple[str, str, str]:
@@ -252,7 +243,6 @@ WORDS: dict[str, Callable[..., str]] = {
     "softmax": _softmax,
     "piecewise": _piecewise,
     "mix": _mix,
-    "columns": _columns,
     "one_vs_rest": _one_vs_rest,
     "top": _top,
     "ranks": _ranks,

@@ -10,23 +10,19 @@ or from a shell, on a table or on arrays: ``python predict.py new.csv --out cali
 text, of which nothing is run or unpickled. It says what to compute as a list of steps, whose words stand in ``STEPS``.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
-import hashlib
 import io
 import json
 import re
 import sys
-import zipfile
 from pathlib import Path
 
 import numpy as np
 
 FORMAT = 1
 LARGEST = 2**30  # bytes that a calibrator may unpack to
-TINY = np.finfo(np.float64).tiny
+TINY = float(np.finfo(np.float64).tiny)
 ONE_COLUMN = ("binary_log_odds", "binary_probability", "pairs")  # kinds of outputs that are a single column
 
 
@@ -41,8 +37,7 @@ def run(steps, x):
     """What a list of steps makes of x; each takes what the one before it gave."""
     with np.errstate(all="ignore"):
         for step in steps:
-            options = dict(step)
-            x = STEPS[options.pop("step")](x, **options)
+            x = STEPS[step["step"]](x, **{name: value for name, value in step.items() if name != "step"})
     return x
 
 
@@ -54,12 +49,11 @@ def log_softmax(x):
 
 def softmax(x, among=None, kept=None):
     """Probabilities of each row; or ``kept`` columns are log-probabilities, and those ``among`` share the rest."""
-    if kept is not None:
-        probs = np.exp(x)
-        probs[:, among] = softmax(x[:, among]) * np.maximum(1.0 - probs[:, kept].sum(axis=1, keepdims=True), 0.0)
-        return probs
-    odds = np.exp(x - x.max(axis=1, keepdims=True))
-    return odds / odds.sum(axis=1, keepdims=True)
+    probs = np.exp(x if kept is not None else x - x.max(axis=1, keepdims=True))
+    if kept is None:
+        return probs / probs.sum(axis=1, keepdims=True)
+    probs[:, among] = softmax(x[:, among]) * np.maximum(1.0 - probs[:, kept].sum(axis=1, keepdims=True), 0.0)
+    return probs
 
 
 def piecewise(x, breaks, origins, coefficients, sizes=None):
@@ -68,12 +62,10 @@ def piecewise(x, breaks, origins, coefficients, sizes=None):
     With ``sizes``, each column's number of breaks, every column has a map of its own, one behind the other.
     """
     if sizes is not None:
-        result, start = np.empty(x.shape), 0
-        for k, size in enumerate(sizes):
-            here, own = slice(start, start + size), slice(start + k, start + size + k + 1)
-            result[:, k] = piecewise(x[:, k], breaks[here], origins[own], coefficients[:, own])
-            start += size
-        return result
+        ends = np.cumsum(sizes)
+        own = [np.split(each, ends[:-1] + np.arange(1, len(ends)), -1) for each in (origins, coefficients)]
+        maps = zip(x.T, np.split(breaks, ends[:-1]), *own, strict=True)
+        return np.stack([piecewise(*each) for each in maps], axis=1)
     i = np.searchsorted(breaks, x, side="right")
     along, result = x - origins[i], coefficients[-1][i]
     for row in coefficients[-2::-1]:
@@ -82,65 +74,47 @@ def piecewise(x, breaks, origins, coefficients, sizes=None):
 
 
 def mix(x, weights, parts):
-    """Weighted sum of what several lists of steps make of x."""
+    """Sum of what several lists of steps make of x, each times a weight, or times a weight for each column."""
     return sum(weight * run(steps, x) for weight, steps in zip(weights, parts, strict=True))
-
-
-def columns(x, of, parts):
-    """Columns from several lists of steps: those with the numbers ``of[i]`` from ``parts[i]``."""
-    result = np.empty(x.shape)
-    for which, steps in zip(of, parts, strict=True):
-        result[:, which] = run(steps, x)[:, which]
-    return result
 
 
 def log_odds(x):
     """Log-odds of each class against the rest, from logits without losing digits near 0 and 1."""
-    top = np.arange(len(x)), x.argmax(axis=1)
-    below = x - x[top][:, None]
-    below[top] = -np.inf
-    rest = np.logaddexp.reduce(below, axis=1)
-    result = below - np.log1p(np.maximum(np.exp(rest)[:, None] - np.exp(below), 0.0))
-    result[top] = np.maximum(-rest, result.max(axis=1))
-    return result
+    top = np.arange(x.shape[1]) == x.argmax(axis=1)[:, None]
+    below = np.where(top, -np.inf, x - x.max(axis=1, keepdims=True))
+    rest = np.logaddexp.reduce(below, axis=1)[:, None]
+    result = below - np.log1p(np.maximum(np.exp(rest) - np.exp(below), 0.0))
+    return np.where(top, np.maximum(-rest, result.max(axis=1, keepdims=True)), result)
 
 
 def one_vs_rest(x, steps, normalised=True):
     """Each class's log-odds against the rest through ``steps``; a row of zeros becomes the softmax of x."""
     probs = run(steps, log_odds(x))
-    total = probs.sum(axis=1, keepdims=True)
-    empty = total < TINY
-    probs = np.where(empty, softmax(x), probs)
-    return probs / np.where(empty, 1.0, total) if normalised else probs
+    probs = np.where(probs.sum(axis=1, keepdims=True) < TINY, softmax(x), probs)
+    return probs / probs.sum(axis=1, keepdims=True) if normalised else probs
 
 
 def top(x, steps):
     """The log-odds of the predicted class through ``steps``; the others share the rest in proportion, none above it."""
-    best = np.arange(len(x)), x.argmax(axis=1)
-    held = np.zeros(x.shape, dtype=bool)
-    held[best] = True
-    odds = x[best] - np.logaddexp.reduce(np.where(held, -np.inf, x), axis=1)
+    held = np.arange(x.shape[1]) == x.argmax(axis=1)[:, None]
+    odds = x[held] - np.logaddexp.reduce(np.where(held, -np.inf, x), axis=1)
     most = np.clip(run(steps, odds[:, None]), 1.0 / x.shape[1], 1.0)
-    for _ in range(x.shape[1]):  # classes that would get more than the predicted one are held at its confidence
-        free = np.where(held, -1e300, x)
-        shares = np.where(held, 0.0, softmax(free))
+    while True:  # classes that would get more than the predicted one are held at its confidence
         left = np.maximum(1.0 - most * held.sum(axis=1, keepdims=True), 0.0)
-        probs = np.where(held, most, left * shares)
+        probs = np.where(held, most, left * softmax(np.where(held, -1e300, x)))
         over = probs > most * (1 + 1e-12)
         if not over.any():
             break
         held |= over
-    tied = x == x[best][:, None]  # equally large logits get equal probabilities
+    tied = x == x.max(axis=1, keepdims=True)  # equally large logits get equal probabilities
     return np.where(tied, probs.mean(axis=1, keepdims=True, where=tied), probs)
 
 
 def ranks(x, weights):
     """Each row sorted, its gaps times ``weights``, its largest at 0; back in the order of the classes."""
     order = np.argsort(-x, axis=1, kind="stable")
-    ranked, result = np.take_along_axis(x, order, axis=1), np.zeros(x.shape)
-    ranked[:, 1:] = np.cumsum(np.diff(ranked, axis=1) * weights, axis=1)
-    ranked[:, 0] = 0.0
-    np.put_along_axis(result, order, ranked, axis=1)
+    gaps, result = np.diff(np.take_along_axis(x, order, axis=1), axis=1) * weights, np.zeros(x.shape)
+    np.put_along_axis(result, order[:, 1:], np.cumsum(gaps, axis=1), axis=1)
     return result
 
 
@@ -153,8 +127,8 @@ def draws(x, growth, low, spacing, order, of_probabilities=False):
     at = np.clip(((softmax(x) if of_probabilities else x) - low) / spacing, 0.0, len(growth) - 1.0)
     first, near = np.clip(at.astype(int) - order // 2, 0, len(growth) - 1 - order), range(order + 1)
     weights = [np.prod([(at - first - j) / (i - j) for j in near if j != i], axis=0) for i in near]
-    odds = np.exp(x - x.max(axis=1, keepdims=True))[..., None]
-    odds = odds * sum(weights[i][..., None] * growth[first + i] for i in near)
+    factor = sum(weights[i][..., None] * growth[first + i] for i in near)
+    odds = np.exp(x - x.max(axis=1, keepdims=True))[..., None] * factor
     return (odds / odds.sum(axis=1, keepdims=True)).mean(axis=2)
 
 
@@ -166,7 +140,7 @@ STEPS = {
     "log_sigmoid": lambda x: -np.logaddexp(0.0, -x),
     "sigmoid": lambda x: np.exp(-np.logaddexp(0.0, -x)),
     "normalise": lambda x: x / x.sum(axis=1, keepdims=True),
-    **{f.__name__: f for f in (log_softmax, softmax, piecewise, mix, columns, one_vs_rest, top, ranks, draws)},
+    **{f.__name__: f for f in (log_softmax, softmax, piecewise, mix, one_vs_rest, top, ranks, draws)},
 }
 
 
@@ -203,40 +177,38 @@ class Calibrator:
         Of the top k of very many classes outputs are (n, k + 1), the last column the log-sum of the other logits.
         Outputs that look like another kind than the calibrator takes are refused, unless ``kind`` says what they are.
         """
-        probs = probabilities(self.record["steps"], self.logits(outputs, kind))
-        return probs[:, 1] if self.record["kind"] == "pairs" else probs
+        return next(iter(self.answer(outputs, kind).values()))
 
-    def predict(self, outputs, kind=None):
-        """Number of the most probable class of each row; of equal ones that with the larger output."""
-        logits = self.logits(outputs, kind)
+    def answer(self, outputs, kind=None):
+        """All that the calibrator says of outputs, as arrays by name.
+
+        ``probabilities`` and the number of the ``predicted`` class, or ``confidence``. Where the file holds a rule, the
+        ``actions``, which ``record["actions"]`` names and of which -1 hands a row over. Where it holds prediction
+        ``sets``, whether each class is in that of the row, unless they are drawn at random, which only the pickle does.
+        """
+        rule, sets, logits = self.record["decision"], self.record["sets"], self.logits(outputs, kind)
         probs = probabilities(self.record["steps"], logits)
-        return np.where(probs == probs.max(axis=1, keepdims=True), logits, -np.inf).argmax(axis=1)
-
-    def decide(self, outputs, kind=None):
-        """Number of each row's action by the file's own rule; -1 hands a row over. ``record["actions"]`` has names."""
-        rule, probs = self._held("decision"), probabilities(self.record["steps"], self.logits(outputs, kind))
-        if rule["rule"] == "cut":
-            return (probs[:, rule["column"]] >= rule["cut"]).astype(int)
-        if rule["rule"] == "costs":
-            costs = probs / probs.sum(axis=1, keepdims=True) @ rule["costs"]
-            return np.where(costs.min(axis=1) > rule.get("hand_over", np.inf), -1, costs.argmin(axis=1))
-        pairs = self.record["kind"] == "pairs"
-        confidence = probs[:, 1] if pairs else probs.max(axis=1)
-        return np.where(confidence >= rule["threshold"], 1 if pairs else self.predict(outputs, kind), -1)
-
-    def prediction_sets(self, outputs, kind=None):
-        """Which classes are in the set of each row, (n, n_classes) booleans: those that are not too improbable."""
-        sets, probs = self._held("sets"), probabilities(self.record["steps"], self.logits(outputs, kind))
-        if sets["score"] != "lac":
-            raise Refused("Sets of APS and RAPS, which are drawn at random, need calib: load the pickle.")
-        inside = 1.0 - probs / probs.sum(axis=1, keepdims=True) <= sets["quantiles"] + 1e-15
-        if not sets["allow_empty"]:
-            inside[np.arange(len(probs)), probs.argmax(axis=1)] = True
-        return inside
+        largest, shares = probs.max(axis=1), probs / probs.sum(axis=1, keepdims=True)
+        predicted = np.where(probs == largest[:, None], logits, -np.inf).argmax(axis=1)
+        said = {"probabilities": probs, "predicted": predicted}
+        if self.record["kind"] == "pairs":  # "predicted" is that the answer is given
+            largest, predicted = probs[:, 1], 1
+            said = {"confidence": largest}
+        if rule and rule["rule"] == "cut":
+            said["actions"] = (probs[:, rule["column"]] >= rule["cut"]).astype(int)
+        elif rule and rule["rule"] == "costs":
+            costs = shares @ rule["costs"]
+            said["actions"] = np.where(costs.min(axis=1) > rule.get("hand_over", np.inf), -1, costs.argmin(axis=1))
+        elif rule:
+            said["actions"] = np.where(largest >= rule["threshold"], predicted, -1)
+        if sets and sets["score"] == "lac":
+            best = np.arange(probs.shape[1]) == probs.argmax(axis=1)[:, None]
+            said["sets"] = (1.0 - shares <= sets["quantiles"] + 1e-15) | (best & (not sets["allow_empty"]))
+        return said
 
     def logits(self, outputs, kind=None):
         """Outputs as (n, n_columns) logits, on which the steps begin."""
-        own, (low, high) = self.record["kind"], self.record["range"]
+        own, (low, high), look = self.record["kind"], self.record["range"], self.record["look"]
         if hasattr(outputs, "iloc"):  # a DataFrame
             outputs = outputs.iloc[:, places(self.record, [*map(str, outputs.columns)])]
         x, width = np.asarray(outputs), 1 if own in ONE_COLUMN else self.record["n_columns"]
@@ -245,24 +217,17 @@ class Calibrator:
             got = f"{x.dtype} of shape {x.shape}" if kind in (None, own) else kind
             raise Refused(f"The calibrator takes {own}, (n, {width}) numbers; got {got}.")
         x = x.astype(np.float64)
-        good = ((x >= low) & (x <= high)).all(axis=1)
-        if not good.all():
-            raise Refused(f"{(~good).sum():,} of {len(x):,} rows hold NaN, or numbers that are no {own} of this scale.")
+        bad = (~((x >= low) & (x <= high)).all(axis=1)).sum()
+        if bad:
+            raise Refused(f"{bad:,} of {len(x):,} rows hold NaN, or numbers that are no {own} of this scale.")
         plain = run(self.record["to_plain"], x)
-        look, off = self.record["look"], np.abs(plain.sum(axis=1) - 1.0)
         if kind is None and width > 1 and len(x) > 1:
+            off = np.abs(plain.sum(axis=1) - 1.0)
             if look == own == "probabilities" and (off > 0.05).mean() > 0.5:
                 raise Refused(f"In {(off > 0.05).sum():,} of {len(x):,} rows probabilities do not sum to one.")
             if own == "logits" and look != "probabilities" and off.max() < 1e-3 and plain.min() >= 0:
-                raise Refused(
-                    "All rows sum to one, like probabilities; give logits, or say by --kind logits that they are."
-                )
+                raise Refused("All rows sum to one, like probabilities; give logits, or say so by --kind logits.")
         return run(self.record["to_logits"], plain)
-
-    def _held(self, what):
-        if self.record[what] is None:
-            raise Refused(f"This calibrator's file holds no {what}; export it with {what}=.")
-        return self.record[what]
 
 
 # -- files ------------------------------------------------------------------------------------------------------------
@@ -271,13 +236,11 @@ class Calibrator:
 def load(file):
     """The calibrator in an npz, given by its path or as an open binary file; damaged and forged ones are refused."""
     try:
-        with zipfile.ZipFile(file) as archive:
-            if sum(member.file_size for member in archive.infolist()) > LARGEST:
+        content = io.BytesIO(Path(file).read_bytes()) if isinstance(file, str | Path) else file
+        with np.load(content, allow_pickle=False) as npz:  # each member has a checksum
+            if sum(member.file_size for member in npz.zip.infolist()) > LARGEST:
                 raise Refused("The file unpacks to more than 1 GB, which no calibrator does.")
-        if hasattr(file, "seek"):
-            file.seek(0)
-        with np.load(file, allow_pickle=False) as npz:
-            return from_arrays({name: npz[name] for name in npz.files})
+            return from_arrays(dict(npz))
     except (Refused, OSError):
         raise
     except Exception as error:
@@ -292,36 +255,15 @@ def _load_pyfunc(folder):
 
 
 def from_arrays(arrays):
-    """A calibrator from the arrays of its file, which are changed."""
-    text, seal = arrays.pop("record").tobytes(), arrays.pop("sha256").tobytes()
-    if digest(text, arrays) != seal:
-        raise Refused("The calibrator's checksum does not match: the file was damaged or changed; export it again.")
-    record = json.loads(text.decode())
-    json.dumps(record, ensure_ascii=False).encode()  # fails for half a two-part character, which nothing can show
+    """A calibrator from the arrays of its file: the record, which is JSON, and what it names by ``$array``."""
+    text = arrays.pop("record").tobytes()
+    json.dumps(json.loads(text), ensure_ascii=False).encode()  # fails for half of a two-part character
+    record = json.loads(text, object_hook=lambda each: arrays.pop(each["$array"]) if "$array" in each else each)
     if record["format"] != FORMAT:
         raise Refused(f"The calibrator has format {record['format']}, and this predict.py reads {FORMAT}.")
-    made = _with_arrays(record, arrays)
     if arrays:
         raise Refused(f"The calibrator's file holds {len(arrays):,} arrays that it does not name; it was changed.")
-    return Calibrator(made)
-
-
-def digest(text, arrays):
-    """SHA-256 of a record and its arrays."""
-    found = hashlib.sha256(text)
-    for name, array in sorted(arrays.items()):
-        found.update(f"\0{name} {array.dtype.str} {array.shape}\0".encode() + array.tobytes())
-    return found.digest()
-
-
-def _with_arrays(value, arrays):
-    if isinstance(value, list):
-        return [_with_arrays(each, arrays) for each in value]
-    if isinstance(value, dict):
-        return (
-            arrays.pop(value["$array"]) if "$array" in value else {k: _with_arrays(v, arrays) for k, v in value.items()}
-        )
-    return value
+    return Calibrator(record)
 
 
 def places(record, names):
@@ -332,35 +274,59 @@ def places(record, names):
         if wanted and all(names.count(name) == 1 for name in wanted):
             return [names.index(name) for name in wanted]
     raise Refused(
-        f"None of the columns {', '.join(names)[:500]} are known outputs; name these with --columns (calib: --key)."
+        f"None of the columns {', '.join(names)[:500]} are outputs; name these with --columns (calib: --key)."
     )
 
 
-def read_table(path):
-    """Names of the columns and rows of a csv: utf-8 or latin-1; commas, semicolons, tabs or bars between the cells."""
-    content = Path(path).read_bytes()
+def read_outputs(record, path, named=None):
+    """The outputs in a file, the names of its columns, and its rows; those of arrays have nothing but numbers.
+
+    A csv is utf-8 or latin-1, with commas, semicolons, tabs or bars between the cells, and maybe decimal commas. Which
+    columns are the outputs, or which array of an npz is, may be ``named``.
+    """
+    if path.suffix.lower() != ".csv":
+        outputs = np.load(path, allow_pickle=False)
+        if path.suffix.lower() == ".npz" and {"values", "rest"} <= {*outputs}:  # the top k of very many classes
+            outputs = np.column_stack([outputs["values"], outputs["rest"]])
+        elif path.suffix.lower() == ".npz":
+            floats = [named] if named else [name for name in outputs if outputs[name].dtype.kind == "f"]
+            if len(floats) != 1:
+                raise Refused(f"{path.name} holds {', '.join(outputs)}; name the outputs with --columns.")
+            outputs = outputs[floats[0]]
+        return outputs, ["row"], [[str(i + 1)] for i in range(len(outputs))]
+    content, limit = path.read_bytes(), csv.field_size_limit(LARGEST)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = content.decode("latin-1")
-    first = text.partition("\n")[0]
-    longest = csv.field_size_limit(LARGEST)
+    mark = max(",;\t|", key=text.partition("\n")[0].count)
+    names, *rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=mark) if row] or [[]]
+    csv.field_size_limit(limit)
+    if not rows or any(len(row) != len(names) for row in rows):
+        raise Refused(f"{path.name} holds no table: a line of names, then rows with as many cells.")
+    which = [names.index(name) for name in named.split(",")] if named else places(record, names)
     try:
-        lines = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t|", key=first.count))
-        rows = [row for row in lines if row]
-    finally:
-        csv.field_size_limit(longest)
-    if len(rows) < 2 or any(len(row) != len(rows[0]) for row in rows):
-        raise Refused(f"{Path(path).name} holds no table: a line of names, then rows with as many cells.")
-    return rows[0], rows[1:]
-
-
-def numbers(rows, which):
-    """The numbers in some columns of a table, also with decimal commas."""
-    try:
-        return np.array([[float(row[i] if "." in row[i] else row[i].replace(",", ".")) for i in which] for row in rows])
+        cells = [[row[i] if "." in row[i] else row[i].replace(",", ".") for i in which] for row in rows]
+        return np.array(cells).astype(np.float64), names, rows
     except ValueError as error:
         raise Refused(f"The columns of the outputs hold a cell that is no number: {str(error)[:200]}.") from None
+
+
+def as_columns(record, said):
+    """What a calibrator says of rows as the columns of a table, by name."""
+    names, table = record["class_names"], {}
+    if record["kind"] == "topk":
+        names = [*map(str, range(1, record["n_columns"])), "rest"]
+    for name, array in said.items():
+        if name == "probabilities":
+            table |= {f"p_{each}": array[:, k] for k, each in enumerate(names)}
+        elif name == "actions":
+            table["action"] = [record["actions"][str(action)] for action in array]
+        elif name == "sets":
+            table["set"] = ["; ".join(names[k] for k in np.flatnonzero(row)) for row in array]
+        else:
+            table[name] = [names[k] for k in array] if name == "predicted" else array
+    return table
 
 
 def inert(cell):
@@ -368,49 +334,6 @@ def inert(cell):
     if not isinstance(cell, str) or re.fullmatch(r"\s*[-+]?[\d.,]+([eE][-+]?\d+)?\s*", cell):
         return cell
     return re.sub(r"(^|;)(?=[\s\ufeff\"']*[=+\-@\t\r])", r"\1'", cell)
-
-
-def read_outputs(calibrator, path, named):
-    """The outputs in a file, with the names of columns and the rows where it is a table."""
-    if path.suffix.lower() == ".csv":
-        names, rows = read_table(path)
-        which = [names.index(name) for name in named.split(",")] if named else places(calibrator.record, names)
-        return numbers(rows, which), names, rows
-    arrays = np.load(path, allow_pickle=False)
-    if path.suffix.lower() == ".npy":
-        return arrays, *numbered(len(arrays))
-    if "values" in arrays and "rest" in arrays:  # the top k of very many classes
-        outputs = np.column_stack([arrays["values"], arrays["rest"]])
-    else:
-        floats = [name for name in arrays.files if arrays[name].dtype.kind == "f"]
-        if not named and len(floats) != 1:
-            raise Refused(f"{path.name} holds {', '.join(arrays.files)}; name the outputs with --columns.")
-        outputs = arrays[named or floats[0]]
-    return outputs, *numbered(len(outputs))
-
-
-def numbered(n):
-    """The columns of a table whose rows have nothing but their numbers."""
-    return ["row"], [[str(i)] for i in range(1, n + 1)]
-
-
-def answers(calibrator, outputs, kind=None):
-    """What the calibrator says of outputs, by name, as columns of a table and as arrays."""
-    known, probs, predicted = calibrator.record, calibrator.calibrate(outputs, kind), calibrator.predict(outputs, kind)
-    names, pairs = known["class_names"], known["kind"] == "pairs"
-    if known["kind"] == "topk":
-        names = [*map(str, range(1, known["n_columns"])), "rest"]
-    arrays = {"confidence": probs} if pairs else {"probabilities": probs, "predicted": predicted}
-    table = dict(arrays) if pairs else {f"p_{name}": probs[:, k] for k, name in enumerate(names)}
-    if not pairs:
-        table["predicted"] = [names[k] for k in predicted]
-    if known["decision"] is not None:
-        arrays["actions"] = calibrator.decide(outputs, kind)
-        table["action"] = [known["actions"][str(action)] for action in arrays["actions"]]
-    if known["sets"] is not None and known["sets"]["score"] == "lac":
-        arrays["sets"] = calibrator.prediction_sets(outputs, kind)
-        table["set"] = ["; ".join(names[k] for k in np.flatnonzero(row)) for row in arrays["sets"]]
-    return arrays, table
 
 
 def main(arguments=None):
@@ -424,24 +347,20 @@ def main(arguments=None):
     given = parser.parse_args(arguments)
     try:
         calibrator = load(given.calibrator)
-        outputs, names, rows = read_outputs(calibrator, given.outputs, given.columns)
-        arrays, table = answers(calibrator, outputs, given.kind)
+        outputs, names, rows = read_outputs(calibrator.record, given.outputs, given.columns)
+        said = calibrator.answer(outputs, given.kind)
         if given.out.suffix.lower() == ".npz":
-            np.savez(given.out, **arrays)
+            np.savez(given.out, **said)
         else:
-            more = [name + "_" * (name in names) for name in table]
+            table = as_columns(calibrator.record, said)
+            lines = [[*names, *(name + "_" * (name in names) for name in table)]]
+            lines += [[*row, *own] for row, own in zip(rows, zip(*table.values(), strict=True), strict=True)]
             with given.out.open("w", newline="", encoding="utf-8") as file:
-                writer = csv.writer(file)
-                writer.writerow(map(inert, [*names, *more]))
-                writer.writerows(
-                    map(inert, [*row, *own]) for row, own in zip(rows, zip(*table.values(), strict=True), strict=True)
-                )
+                csv.writer(file).writerows(map(inert, line) for line in lines)
     except (Refused, OSError, ValueError, KeyError) as error:
-        print(re.sub(r"[^ -~]", "?", f"{type(error).__name__}: {error}"), file=sys.stderr)
-        return 1
+        sys.exit(re.sub(r"[^ -~]", "?", f"{type(error).__name__}: {error}"))
     print(re.sub(r"[^ -~]", "?", f"Wrote {len(rows):,} rows to {given.out}."))
-    return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    main()

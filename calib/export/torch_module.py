@@ -231,12 +231,7 @@ def _softmax(to: Lines, among: Any = None, kept: Any = None) -> None:
     to.set(f"torch.exp(x[:, {kept_}])", "held")
     to.set("torch.clamp(1 - held.sum(1, keepdim=True), min=0.0)", "left")
     to.set(f"left * torch.softmax(x[:, {among_}], 1)", "shares")
-    _join(to, [kept, among], ["held", "shares"])
-
-
-def _join(to: Lines, of: Sequence[Any], names: Sequence[str]) -> None:
-    order = to.held("order", np.argsort(np.concatenate(of)))
-    to.set(f"torch.cat([{', '.join(names)}], 1)[:, {order}]")
+    to.set(f"torch.cat([held, shares], 1)[:, {to.held('order', np.argsort(np.append(kept, among)))}]")
 
 
 def _piecewise(to: Lines, breaks: Floats, origins: Floats, coefficients: Floats, sizes: Any = None) -> None:
@@ -263,17 +258,6 @@ def _mix(to: Lines, weights: Sequence[Any], parts: Sequence[list[Step]]) -> None
         to.run(part)
         to.set(f"{total} + " * (i > 0) + f"{to.held('weight', weight)} * x", total)
     to.set(total)
-
-
-def _columns(to: Lines, of: Sequence[Any], parts: Sequence[list[Step]]) -> None:
-    given, names = to.kept(), []
-    for i, (which, part) in enumerate(zip(of, parts, strict=True)):
-        if i:
-            to.set(given)
-        to.run(part)
-        names.append(to.new("part"))
-        to.set(f"x[:, {to.held('of', which)}]", names[-1])
-    _join(to, of, names)
 
 
 def _one_vs_rest(to: Lines, steps: list[Step], normalised: bool = True) -> None:
@@ -309,7 +293,6 @@ WORDS: dict[str, str | Callable[..., None]] = {
     "softmax": _softmax,
     "piecewise": _piecewise,
     "mix": _mix,
-    "columns": _columns,
     "one_vs_rest": _one_vs_rest,
     "top": _top,
     "ranks": "weighed_gaps(x, {weights})",

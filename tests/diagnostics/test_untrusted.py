@@ -33,7 +33,7 @@ def refused(content: bytes, name: str = "calibrator.npz") -> str:
 
 
 def changed(npz: bytes, **changes) -> bytes:
-    """The file with other entries of its record, and a checksum that fits, as anybody can compute it."""
+    """The file with other entries of its record, as anybody can write it."""
     record, arrays = opened(npz)
     return npz_of(sealed(record | changes, arrays))
 
@@ -165,13 +165,7 @@ def test_a_record_that_was_changed_and_signed_again(made, change: dict) -> None:
 
 @pytest.mark.parametrize("text", ["{", "{}", "[]", '{"format": 1}', "{" * 5000, "[" * 100_000 + "]" * 100_000, "\xff"])
 def test_a_record_that_is_none(text: str) -> None:
-    arrays = sealed({"format": 0}, {})
-    arrays["record"] = np.frombuffer(text.encode("latin-1"), np.uint8)
-    assert "checksum" in refused(npz_of(arrays))
-    from calib.export.predict import digest
-
-    arrays["sha256"] = np.frombuffer(digest(text.encode("latin-1"), {}), np.uint8)
-    refused(npz_of(arrays))
+    refused(npz_of({"record": np.frombuffer(text.encode("latin-1"), np.uint8)}))
 
 
 @settings(max_examples=60)

@@ -165,7 +165,7 @@ def test_forged_rules_and_sets_are_refused_or_work(fitted, binary, sets, overcon
 
 def test_the_card_says_what_is_decided(fitted, binary, sets):
     card = model_card(ExportedCalibrator(fitted, class_names=NAMES, decision=COSTS, sets=sets))
-    for text in ("calibrator.decide(outputs)", "calibrator.prediction_sets(outputs)", "RAPS", "above 0.6", "0.8"):
+    for text in ('answer(outputs)["actions"]', 'answer(outputs)["sets"]', "RAPS", "above 0.6", "0.8"):
         assert text in card
     rate = np.array([0.93, 0.07])
     rule = EventCut(cut=0.125, actions=("grant", "refuse"), chosen="costs 7 to 1.")
