@@ -181,7 +181,7 @@ def compare_methods(
     resampled = {name: score_rows(evaluation, resamples) for name, evaluation in evaluations.items()}
     claims = Claims(resampled, level=level, relevant=relevant)
     table = table_of(claims, evaluations, titles=titles, seconds=seconds, notes=notes)
-    return Comparison(table, evaluations, seconds, notes, recommend(claims, methods))
+    return Comparison(table, evaluations, seconds, notes, recommend(claims, methods, evaluations=evaluations))
 
 
 def compare_evaluations(

@@ -9,10 +9,12 @@ import calib
 from calib.base import Calibrator
 from calib.data.predictions import Predictions
 from calib.errors import CalibrationError
+from calib.evaluation import evaluate, scores
 from calib.evaluation.claims import Claims
 from calib.evaluation.compare import compare_methods
 from calib.evaluation.recommendation import recommend
 from calib.evaluation.scored import Scored
+from calib.evaluation.scores import score_rows
 from calib.registry import METHODS, simplicity
 from tests.conftest import simulate
 
@@ -47,8 +49,7 @@ def test_among_ties_the_simplest_is_taken(calibrators):
     values = {"isotonic": 0.4, "apart": 0.4003, "platt": 0.4004, "temperature": 0.45}
     answer = chosen(calibrators, values, close=tuple(values))
     assert (answer.best, answer.method, answer.word) == ("isotonic", "platt", "better")
-    assert set(answer.ties) == {"isotonic", "apart"} and answer.worse == ("identity", "temperature")
-    assert answer.undecided == ()
+    assert set(answer.as_good) == {"isotonic", "apart"} and answer.worse == ("identity", "temperature")
     assert answer.keeper is None and answer.keeps_accuracy
 
 
@@ -56,25 +57,25 @@ def test_the_gain_has_the_interval_of_the_difference_and_is_corrected(calibrator
     one = chosen(calibrators, {"temperature": 0.4})
     assert one.optimism == 0.0 and one.gain.value == pytest.approx(0.1)
     assert one.gain.low < 0.1 < one.gain.high
-    assert "choosing" not in one.sentences()[0]
+    assert "choosing" not in one.sentences()[0] and one.optimism == 0.0
     many = chosen(calibrators, {"temperature": 0.4, "platt": 0.401, "vector": 0.402, "histogram": 0.4})
     assert many.n_candidates == 4 and many.optimism > 0.1 * ERROR
-    assert many.gain.value == pytest.approx(0.1 - many.optimism)
+    assert many.gain.value == pytest.approx(0.1)  # the number of the table and of the strip
     assert many.gain.low < many.gain.value < many.gain.high
-    assert "choosing among 4 methods" in many.sentences()[0]
+    assert "one of 4 methods, and choosing" in many.sentences()[0]
 
 
 def test_the_raw_model_is_kept_where_it_is_equivalent(calibrators):
     answer = chosen(calibrators, {"temperature": 0.4997, "vector": 0.4995}, close=("identity", "temperature", "vector"))
     assert (answer.best, answer.method, answer.word) == ("vector", "identity", "")
-    assert "temperature" in answer.ties and "Keep the raw model" in answer.sentences()[0]
+    assert "temperature" in answer.as_good and "Keep the raw model" in answer.sentences()[0]
     assert answer.gain.value == 0 and answer.keeps_accuracy
 
 
 def test_the_raw_model_is_kept_where_it_is_best_and_not_where_it_is_undecided(calibrators):
     assert chosen(calibrators, {"temperature": 0.6}).method == "identity"
     open_ = chosen(calibrators, {"temperature": 0.498})
-    assert (open_.method, open_.word, open_.undecided) == ("temperature", "undecided", ("identity",))
+    assert (open_.method, open_.word, open_.as_good) == ("temperature", "undecided", ())
     assert open_.rows_needed > 1000
     assert f"{open_.rows_needed:,.0f} test rows" in open_.sentences()[0]
 
@@ -114,7 +115,7 @@ def test_a_method_that_is_better_goes_before_one_that_may_be(calibrators):
     }
     answer = recommend(Claims(made), calibrators)
     assert (answer.method, answer.best, answer.word) == ("temperature", "temperature", "better")
-    assert answer.undecided == ("vector",)
+    assert answer.as_good == ("vector",)
 
 
 def test_where_no_class_may_change_another_may_be_taken(calibrators):
@@ -174,4 +175,39 @@ def test_a_comparison_comes_with_its_recommendation():
     row = found.table[(found.table["method"] == answer.method) & (found.table["score"] == "NLL")].iloc[0]
     assert answer.word == row["verdict"] == "better"
     assert (-answer.gain.high, -answer.gain.low) == pytest.approx((row["joint_low"], row["joint_high"]))
-    assert answer.gain.value + answer.optimism == pytest.approx(-row["difference"])
+    assert answer.gain.value == pytest.approx(-row["difference"])
+
+
+def test_the_simplest_of_those_that_are_not_worse_is_taken_also_where_that_is_undecided(calibrators):
+    answer = chosen(calibrators, {"isotonic": 0.4, "temperature": 0.402})
+    assert answer.best == "isotonic" and answer.method == "temperature" and answer.as_good == ("isotonic",)
+    assert "isotonic is not shown to be better, and temperature is the simplest." in answer.sentences()
+
+
+def of_two(before, after, labels):
+    """Claims and evaluations of a raw model and a method that changes classes."""
+    made = {"identity": evaluate(before, labels), "vector": evaluate(after, labels)}
+    resamples = made["identity"].resamples(200)
+    return Claims({name: score_rows(one, resamples) for name, one in made.items()}), made
+
+
+def test_what_else_changes_is_said_and_warned_of_where_it_gets_worse(calibrators, rng):
+    # The method's NLL is far lower, because it is no longer certain; but it is underconfident, and exchanges classes.
+    n = 3000
+    labels = rng.integers(3, size=n)
+    right = rng.random(n) < 0.9
+    said = np.where(right, labels, (labels + 1) % 3)
+    before = np.full((n, 3), 1e-9)
+    before[np.arange(n), said] = 1.0 - 2e-9
+    wrong = rng.random(n) < 0.12
+    after = np.full((n, 3), 0.25)
+    after[np.arange(n), np.where(wrong, (said + 1) % 3, said)] = 0.5
+    claims, made = of_two(before, after, labels)
+    answer = recommend(claims, calibrators, evaluations=made)
+    assert answer.method == "vector" and answer.beside is not None
+    assert answer.beside.changed.value == pytest.approx(wrong.mean())
+    assert answer.beside.worse == ("accuracy", "ECE")
+    assert answer.beside.after["ECE"].value == scores(made["vector"])["ECE"]
+    text = " ".join(answer.sentences())
+    assert "of the predicted classes change" in text and "Mind that Accuracy and ECE get significantly worse." in text
+    assert recommend(claims, calibrators).beside is None

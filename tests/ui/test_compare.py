@@ -85,9 +85,22 @@ def test_it_opens_with_what_to_take_and_what_it_gains(with_fits: OpenSession, mo
     assert f"Take {answer.method}" in finding
     for amount in (answer.gain.value, answer.gain.low, answer.gain.high):
         assert number(amount).replace("-", "−") in finding
-    assert all(name in finding for name in answer.ties)
+    assert all(name in finding for name in answer.as_good)
     if answer.keeper is not None:
         assert answer.keeper.method in finding
+
+
+def test_nothing_is_recommended_before_all_fits_have_ended(
+    with_fits: OpenSession, queue: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = queue.snapshot(with_fits.specs)
+    more = replace(jobs[0], key="another", state="running", result=None)
+    monkeypatch.setattr("calib.ui.compare.answer.jobs", lambda: [*jobs, more])
+    app = open_page(PAGE, with_fits)
+    assert not app.exception
+    said = app.markdown[0].value
+    assert f"{len(jobs)} of {len(jobs) + 1} fits done; so far" in said and "Take" not in said
+    assert "compare/export" not in {button.key for button in app.button}
 
 
 def test_the_strip_says_of_each_method_what_its_joint_interval_shows(

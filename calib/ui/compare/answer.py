@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from calib.evaluation import SCORES
 from calib.evaluation.claims import Claims
 from calib.evaluation.compare import compare_evaluations
 from calib.evaluation.recommendation import Recommendation, recommend
@@ -56,7 +57,9 @@ def answer_of(fits: Sequence[ShownFit]) -> Recommendation | None:
 
 def recommendation_of(claims: Claims, fits: Sequence[ShownFit]) -> Recommendation | None:
     """What to take, by the NLL; by the ECE where no calibrator has an NLL."""
-    return recommend(claims, {fit.title: fit.calibrator for fit in fits})
+    return recommend(
+        claims, {fit.title: fit.calibrator for fit in fits}, evaluations={fit.title: fit.evaluation for fit in fits}
+    )
 
 
 def finding(answer: Recommendation) -> str:
@@ -65,7 +68,7 @@ def finding(answer: Recommendation) -> str:
 
 
 def recommended(fits: Sequence[ShownFit]) -> tuple[str, ShownFit]:
-    """What to take in Markdown, and the fit that Export offers first: where the raw model would do, the best other.
+    """What to take in Markdown, and the fit that pages begin with: where the raw model would do, the best other.
 
     Parameters
     ----------
@@ -76,7 +79,19 @@ def recommended(fits: Sequence[ShownFit]) -> tuple[str, ShownFit]:
         return "No method has a score to recommend one by.", fits[1]
     by_title = {fit.title: fit for fit in fits}
     chosen = by_title[found.method] if found.method != found.baseline else by_title[found.best]
-    return finding(found), fits[1] if chosen is fits[0] else chosen
+    return so_far(fits, found) or finding(found), fits[1] if chosen is fits[0] else chosen
+
+
+def so_far(fits: Sequence[ShownFit], answer: Recommendation) -> str:
+    """How many fits have ended and which leads, while others still run; "" once all have ended."""
+    active = sum(job.active for job in jobs())
+    if not active:
+        return ""
+    done = len(fits) - 1
+    return (
+        f"{done} of {plural(done + active, 'fit')} done; so far {literal(answer.best)} has the best "
+        f"{SCORES[answer.score].title}. What to take is said once all have ended."
+    )
 
 
 def taken(fits: Sequence[ShownFit]) -> ShownFit:
@@ -99,13 +114,14 @@ def choose_one(fits: list[ShownFit], page: str) -> ShownFit:
 
 
 def answer_with_export(session: OpenSession, fits: Sequence[ShownFit]) -> None:
-    """What to take, and beside it the button that leads to its export."""
+    """What to take, and beside it the button that leads to its export; once all fits that were asked for have ended."""
     answer = answer_of(fits)
     if answer is None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(finding(answer))
-        if answer.too_few or answer.method == answer.baseline:
+        waiting = so_far(fits, answer)
+        st.markdown(waiting or finding(answer))
+        if waiting or answer.too_few or answer.method == answer.baseline:
             return
         if st.button(
             f"Export {literal(answer.method)}", key="compare/export", type="primary", icon=":material/download:"

@@ -130,8 +130,7 @@ def _smallest_relevant(session: OpenSession, score: str) -> None:
     st.number_input(
         f"Matters from, {unit.name}" if unit.name else "Matters from", 0.0, None,
         changed.get(score, SCORES[score].relevant) * unit.scale, step=begin, format="%g", key=key, on_change=remember,
-        help="The smallest difference that matters. Methods whose interval lies within it are called equivalent, and "
-        "of equivalent methods the simplest is recommended.",
+        help="The smallest difference that matters. Methods whose interval lies within it are called equivalent.",
     )  # fmt: skip
 
 
