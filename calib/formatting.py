@@ -112,6 +112,17 @@ def points(value: float) -> str:
     return "0.0" if text in ("+0.0", "−0.0") else text
 
 
+def points_between(low: float, high: float, sign: bool = True) -> str:
+    """The ends of an interval in points: +0.4 to +3.8; an end that would be written as 0 gets more digits, +0.03."""
+
+    def end(value: float) -> str:
+        texts = (f"{100 * value:{'+' if sign else ''}.{digits}f}" for digits in (1, 2, 3))
+        text = next((text for text in texts if float(text)), "0.0")
+        return text.replace("-", "−")
+
+    return f"{end(low)} to {end(high)}"
+
+
 def signed(value: float, digits: int = 3) -> str:
     """A difference with its sign: +0.012, -0.105 (an ASCII minus, by which Streamlit tells better from worse)."""
     if math.isnan(value):

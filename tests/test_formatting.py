@@ -30,6 +30,7 @@ from calib.formatting import (
     one_line,
     percent,
     plural,
+    points_between,
     round_percent,
     safe_cell,
     safe_table,
@@ -279,3 +280,10 @@ def test_nothing_drives_a_terminal_or_turns_a_line(char):
 
 def test_words_that_are_spelled_with_joiners_stay():
     assert one_line("می\u200cخواهم 👩\u200d🔬") == "می\u200cخواهم 👩\u200d🔬"
+
+
+def test_an_end_that_would_be_written_as_0_gets_more_digits():
+    assert points_between(0.0003, 0.038) == "+0.03 to +3.8"
+    assert points_between(-0.038, -0.00004) == "−3.8 to −0.004"
+    assert points_between(0.0003, 0.038, sign=False) == "0.03 to 3.8"
+    assert points_between(0.0, 0.1) == "0.0 to +10.0"

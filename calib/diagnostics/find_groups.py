@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from calib.diagnostics.subgroups import GroupGap, gap_sentence
 from calib.errors import CalibrationError
-from calib.formatting import aligned, for_terminal, percent, points
+from calib.formatting import aligned, for_terminal, percent, points, points_between
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools, target_pair
 from calib.numerics import Floats, Ints
@@ -56,7 +56,7 @@ class FoundGroups:
                 percent(group.predicted),
                 percent(group.observed),
                 points(group.gap.value),
-                f"{points(group.gap.low)} to {points(group.gap.high)}",
+                points_between(group.gap.low, group.gap.high),
             ]
             for group in self.groups
         ]

@@ -12,7 +12,7 @@ import numpy as np
 from calib.evaluation.evaluation import Evaluation, check_same_rows
 from calib.evaluation.scores import score_quickly
 from calib.evaluation.view import TOP_LABEL, View
-from calib.formatting import listed, percent
+from calib.formatting import listed, percent, points_between
 from calib.metrics.bootstrap import Interval
 from calib.metrics.estimate import Rows
 from calib.parameters import number_fault
@@ -219,7 +219,7 @@ def _now(shift: CalibrationShift, subject: str) -> str:
         near, far = sorted((abs(gap.low), abs(gap.high)))
         return (
             f"{subject} {view.is_}**{way} by {100 * abs(gap.value):.1f} points** on the new data "
-            f"({100 * near:.1f} to {100 * far:.1f}): {facts}."
+            f"({points_between(near, far, sign=False)}): {facts}."
         )
     if ece.low > 0:
         return (

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from calib.errors import CalibrationError
 from calib.evaluation.evaluation import Evaluation
 from calib.evaluation.view import TOP_LABEL
-from calib.formatting import percent, plural, points
+from calib.formatting import percent, plural, points, points_between
 from calib.metrics.bootstrap import Interval, wilson_interval
 from calib.metrics.confidence import Bools
 from calib.numerics import Floats, Ints
@@ -233,7 +233,7 @@ def gap_sentence(
         return f"{lead}, and {'no significant gap in any' if fine else 'not significantly more in any'} of {of}."
     named = [
         f"{strong}{write(group.name)} {points(group.gap.value)} points{strong} "
-        f"({points(group.gap.low)} to {points(group.gap.high)}), {plural(group.rows, 'row')}"
+        f"({points_between(group.gap.low, group.gap.high)}), {plural(group.rows, 'row')}"
         for group in groups[:MOST_NAMED]
     ]
     more = f"; and {len(groups) - MOST_NAMED:,} more" if len(groups) > MOST_NAMED else ""
@@ -241,7 +241,7 @@ def gap_sentence(
 
 
 def _points(gap: Interval) -> str:
-    return f"{points(gap.value)} points ({points(gap.low)} to {points(gap.high)})"
+    return f"{points(gap.value)} points ({points_between(gap.low, gap.high)})"
 
 
 def _mean_with_interval(total: Floats | Ints, count: Ints, level: float) -> tuple[Floats, Floats, Floats]:

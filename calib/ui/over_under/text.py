@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from calib.diagnostics.over_under import OverUnder
 from calib.evaluation.view import TOP_LABEL, View
-from calib.formatting import number, percent, plural, points
+from calib.formatting import number, percent, plural, points, points_between
 from calib.metrics.bootstrap import Interval
 from calib.ui.text import of_event
 
@@ -56,7 +56,7 @@ def few(methods: Named, view: View = TOP_LABEL) -> str | None:
     if not concerned:
         return None
     return (
-        f"Too few for usual intervals: {', '.join(concerned)}. Their intervals come from closed formulas, which are rather too "
+        f"Few predictions: {', '.join(concerned)}. Their intervals come from cautious formulas, which are rather too "
         "wide, and intervals of changes are approximate; more test rows narrow them."
     )
 
@@ -75,11 +75,12 @@ def _ratio(result: OverUnder, view: View) -> str:
 
 def _lean(gap: Interval, view: View) -> str:
     if _even(gap):
-        interval = f"95\u00a0%: {points(gap.low)} to {points(gap.high)}"
+        interval = f"95\u00a0%: {points_between(gap.low, gap.high)}"
         return f"{view.is_}**{view.neither}** significantly (gap {points(gap.value)} points, {interval})"
     word = f"{view.over if gap.value > 0 else view.under}{of_event(view)}"
     near, far = sorted((abs(gap.low), abs(gap.high)))
-    return f"{view.is_}**{word} by {100 * abs(gap.value):.1f} points** (95\u00a0%: {100 * near:.1f} to {100 * far:.1f})"
+    interval = f"95\u00a0%: {points_between(near, far, sign=False)}"
+    return f"{view.is_}**{word} by {100 * abs(gap.value):.1f} points** ({interval})"
 
 
 def _even(gap: Interval) -> bool:
