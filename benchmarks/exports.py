@@ -1,19 +1,22 @@
 """Largest difference of each export from NumPy, by method: ``python -m benchmarks.exports``.
 
-Simulated: 2 classes with log-odds, and 5 of which one has no calibration rows. The rows compared are 10,000 random
-ones, among them ties, logits of -1000 and 1000, and the calibration rows, where maps have their steps. Where an engine
-is not installed its column is left out, and a line says so.
+Simulated: 2 classes with log-odds, and more of which one has no calibration rows. The rows compared are 10,000 random
+ones, among them ties, logits of -1000 and 1000, and the calibration rows, where maps have their steps; of 1,000
+classes 500. Where an engine is not installed its column is left out, and a line says so. ``--numpy PYTHON`` names an
+interpreter with another NumPy, which runs the bundles; ``--worst`` prints a line for each format and number of classes.
 """
 
 from __future__ import annotations
 
 import argparse
 import atexit
+import io
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
+import zipfile
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module, util
@@ -25,9 +28,10 @@ import numpy as np
 import calib
 from calib.calibrators.top_class import top_log_odds
 from calib.errors import CalibrationError
+from calib.export.predict import load
 from calib.export.provenance import exported
 from calib.export.runtime import ExportedCalibrator
-from calib.export.writer import to_mlflow, to_sql, to_torch
+from calib.export.writer import to_bundle, to_mlflow, to_npz, to_onnx, to_sql, to_torch
 from calib.numerics import Floats, Ints, one_vs_rest_log_odds, softmax
 from calib.registry import METHODS
 
@@ -46,6 +50,15 @@ FORMS: dict[str, list[dict[str, Any]]] = {
     "gpcalib": [{"prediction": way} for way in ("draws", "mean")] + [{"inputs": "probs"}, {"monotone": True}],
 }
 """Forms of each method that are compared, the first the default; others have that alone."""
+
+
+MANY = 100
+"""Classes from which on fits are quick ones and matrices are not learned."""
+
+QUICK: dict[str, dict[str, Any]] = {"gpcalib": {"max_iter": 5}, "bayes_iso": {"n_maps": 200}}
+"""What shortens fits to many classes, and nothing that a prediction does."""
+
+OF_MATRICES = ("dirichlet", "structured_matrix", "order_preserving", "auto")
 
 
 def near_steps(given: ExportedCalibrator, rows: Floats) -> Any:
@@ -93,11 +106,14 @@ def fits(
     if n_classes == 2:
         logits = np.stack([np.zeros(len(logits)), logits[:, 1] - logits[:, 0]], axis=1)
     rows = compared_rows(logits)
+    many = n_classes >= MANY
+    rows = rows[np.r_[:200, 2000:2050, 3000:3050, 4000:4200]] if many else rows
     for name in methods:
-        if METHODS[name].needs:
+        if METHODS[name].needs or (many and name in OF_MATRICES):
             continue
         for params in FORMS.get(name, [{}]):
-            fitted = calib.calibrator(name, **params).fit(logits, labels)
+            quick = QUICK.get(name, {}) if many else {}
+            fitted = calib.calibrator(name, **{**quick, **params}).fit(logits, labels)
             if n_classes == 2:
                 yield name, params, exported(fitted, {"kind": "binary_log_odds"}), rows[:, 1] - rows[:, 0]
             else:
@@ -107,20 +123,70 @@ def fits(
 Predict = Callable[[Floats], Floats]
 
 
-def of_torch(given: ExportedCalibrator, folder: Path) -> Predict:
-    """The PyTorch module, through ``torch.export``."""
-    import torch
+def of_npz(given: ExportedCalibrator, folder: Path) -> Predict:
+    """The npz, by the script of a bundle under this NumPy."""
+    made = load(io.BytesIO(to_npz(given)))
+    return lambda outputs: made.calibrate(outputs, given.kind)
 
-    spaces: dict[str, Any] = {}
-    exec(to_torch(given, folder).read_text(encoding="utf-8"), spaces)
-    module = spaces["Calibrator"]()
 
-    def predict(outputs: Floats) -> Floats:
-        rows = torch.tensor(outputs)
-        program = torch.export.export(module, (rows[:7],), dynamic_shapes=({0: torch.export.Dim("rows")},))
-        return program.module()(rows).numpy()
+def of_bundle(python: str) -> Callable[[ExportedCalibrator, Path], Predict]:
+    """The bundle, as a command of another interpreter."""
 
-    return predict
+    def write(given: ExportedCalibrator, folder: Path) -> Predict:
+        with zipfile.ZipFile(io.BytesIO(to_bundle(given))) as bundle:
+            bundle.extractall(folder)
+
+        def predict(outputs: Floats) -> Floats:
+            np.save(folder / "o.npy", outputs)
+            command = ["predict.py", "o.npy", "--out", "p.npz", "--kind", given.kind]
+            subprocess.run([python, *command], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+            with np.load(folder / "p.npz") as said:
+                return said["probabilities"]
+
+        return predict
+
+    return write
+
+
+def of_onnx(dtype: str) -> Callable[[ExportedCalibrator, Path], Predict]:
+    """The ONNX model of outputs with a dtype, in onnxruntime on one thread."""
+
+    def write(given: ExportedCalibrator, folder: Path) -> Predict:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        path = str(to_onnx(given, folder / "m.onnx", dtype=dtype))
+        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        return lambda outputs: session.run(None, {"outputs": outputs.astype(dtype)})[0]
+
+    return write
+
+
+def of_torch(how: str) -> Callable[[ExportedCalibrator, Path], Predict]:
+    """The PyTorch module as it is, through ``torch.jit.script`` or through ``torch.export``."""
+
+    def write(given: ExportedCalibrator, folder: Path) -> Predict:
+        import torch
+
+        place = util.spec_from_file_location("exported_calibrator", to_torch(given, folder))
+        file = util.module_from_spec(place)
+        place.loader.exec_module(file)
+        module = file.Calibrator()
+
+        def predict(outputs: Floats) -> Floats:
+            rows, ready = torch.tensor(outputs), module
+            if how == "jit":
+                ready = torch.jit.script(module)
+            elif how == "export":
+                dynamic = ({0: torch.export.Dim("rows")},)
+                ready = torch.export.export(module, (rows[:7],), dynamic_shapes=dynamic).module()
+            with torch.no_grad():
+                return ready(rows).numpy()
+
+        return predict
+
+    return write
 
 
 def of_mlflow(given: ExportedCalibrator, folder: Path) -> Predict:
@@ -226,7 +292,12 @@ COPY scores FROM STDIN;
 
 
 FORMATS: dict[str, tuple[str, Callable[[ExportedCalibrator, Path], Predict]]] = {
-    "PyTorch": ("torch", of_torch),
+    "npz": ("numpy", of_npz),
+    "ONNX float64": ("onnxruntime", of_onnx("float64")),
+    "ONNX float32": ("onnxruntime", of_onnx("float32")),
+    "PyTorch": ("torch", of_torch("eager")),
+    "torch.jit": ("torch", of_torch("jit")),
+    "torch.export": ("torch", of_torch("export")),
     "DuckDB": ("duckdb", of_sql(in_duckdb)),
     "SQLite": ("sqlite3", of_sql(in_sqlite)),
     "PostgreSQL": ("", of_sql(in_postgresql)),
@@ -235,19 +306,19 @@ FORMATS: dict[str, tuple[str, Callable[[ExportedCalibrator, Path], Predict]]] = 
 """Each format's column: the module that its engine needs, and how outputs become probabilities there."""
 
 
-def largest_difference(write: Callable[[ExportedCalibrator, Path], Predict], given: Any, rows: Floats) -> str:
-    """Of any probability from NumPy's; "-" where the format refuses the method."""
+def differences(
+    write: Callable[[ExportedCalibrator, Path], Predict], given: Any, rows: Floats
+) -> tuple[float, int, float] | None:
+    """The largest difference of a probability from NumPy's away from steps, how many rows at a step came out on its
+    other side, and by how much; None where the format refuses the method."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             predict = write(given, Path(folder))
-        except CalibrationError as error:
-            if given.n_classes == 2:
-                print(f"{given.method}: {error}", file=sys.stderr)
-            return "-"
+        except CalibrationError:
+            return None
         apart = np.abs(predict(rows) - given.calibrate(rows, given.kind)).max(axis=1)
         at_step = near_steps(given, given.to_logits(rows, given.kind))
-        other_side = f" ({(apart[at_step] > 1e-9).sum()} at a step)" if (apart[at_step] > 1e-9).any() else ""
-        return f"{apart[~at_step].max():.0e}{other_side}"
+        return apart[~at_step].max(), int((apart[at_step] > 1e-9).sum()), apart[at_step].max(initial=0.0)
 
 
 def version_of(module: str) -> str:
@@ -263,18 +334,35 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--methods", nargs="+", default=[*METHODS], choices=[*METHODS])
     parser.add_argument("--classes", nargs="+", type=int, default=[2, 5])
+    parser.add_argument("--formats", nargs="+", default=[*FORMATS], choices=[*FORMATS])
+    parser.add_argument("--numpy", metavar="PYTHON", help="an interpreter with another NumPy")
+    parser.add_argument("--worst", action="store_true", help="only the worst of all methods and forms")
     asked = parser.parse_args()
     there = {name: util.find_spec(module) if module else postgresql_programs() for name, (module, _) in FORMATS.items()}
-    formats = {name: write for name, (_, write) in FORMATS.items() if there[name]}
-    for name in [name for name in FORMATS if not there[name]]:
+    formats = {name: FORMATS[name][1] for name in asked.formats if there[name]}
+    for name in [name for name in asked.formats if not there[name]]:
         print(f"{name} is left out, for it is not installed.")
     print(", ".join(f"{name} {version_of(FORMATS[name][0])}" for name in formats))
-    print(f"| method | classes | {' | '.join(formats)} |\n|---|---|{'---|' * len(formats)}")
+    if asked.numpy:
+        formats["other NumPy"] = of_bundle(asked.numpy)
+    worst: dict[tuple[str, int], list[Any]] = defaultdict(list)
+    if not asked.worst:
+        print(f"| method | classes | {' | '.join(formats)} |\n|---|---|{'---|' * len(formats)}")
     for n_classes in asked.classes:
         for name, params, given, rows in fits(n_classes, asked.methods):
-            form = METHODS[name].title + (f" ({', '.join(f'{k}={v}' for k, v in params.items())})" if params else "")
-            cells = [largest_difference(write, given, rows) for write in formats.values()]
-            print(f"| {form} | {n_classes} | {' | '.join(cells)} |", flush=True)
+            form, cells = METHODS[name].title + (f" {params}" if params else ""), []
+            for column, write in formats.items():
+                exact = rows.astype(np.float32).astype(float) if column.endswith("float32") else rows
+                found = differences(write, given, exact)
+                worst[column, n_classes] += [found] if found else []
+                cells.append("-" if found is None else f"{found[0]:.0e}" + f" ({found[1]} at a step)" * (found[1] > 0))
+            if not asked.worst:
+                print(f"| {form} | {n_classes} | {' | '.join(cells)} |", flush=True)
+    print("| format | classes | fits | largest difference | rows on the other side of a step | by at most |")
+    print("|---|--:|--:|--:|--:|--:|")
+    for (column, n_classes), found in worst.items():
+        apart, crossed, by = (np.array(each) for each in zip(*found, strict=True))
+        print(f"| {column} | {n_classes:,} | {len(found)} | {apart.max():.0e} | {crossed.sum()} | {by.max():.2g} |")
 
 
 if __name__ == "__main__":

@@ -71,7 +71,6 @@ def record_of(exported: ExportedCalibrator) -> dict[str, Any]:
         "rest_shift": getattr(calibrator, "rest_shift_", None),
         "promises": sorted(calibrator.promises(calibrator.n_classes_)),
         "notes": calibrator.notes(),
-        "look": "" if exported.seen is None else exported.seen.look,
         "seen": None if exported.seen is None else exported.seen.state(),
         "base_rate": exported.base_rate,
         "decision": rule_state(exported.decision),

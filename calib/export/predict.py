@@ -208,7 +208,7 @@ class Calibrator:
 
     def logits(self, outputs, kind=None):
         """Outputs as (n, n_columns) logits, on which the steps begin."""
-        own, (low, high), look = self.record["kind"], self.record["range"], self.record["look"]
+        own, (low, high) = self.record["kind"], self.record["range"]
         if hasattr(outputs, "iloc"):  # a DataFrame
             outputs = outputs.iloc[:, places(self.record, [*map(str, outputs.columns)])]
         x, width = np.asarray(outputs), 1 if own in ONE_COLUMN else self.record["n_columns"]
@@ -221,13 +221,30 @@ class Calibrator:
         if bad:
             raise Refused(f"{bad:,} of {len(x):,} rows hold NaN, or numbers that are no {own} of this scale.")
         plain = run(self.record["to_plain"], x)
-        if kind is None and width > 1 and len(x) > 1:
-            off = np.abs(plain.sum(axis=1) - 1.0)
-            if look == own == "probabilities" and (off > 0.05).mean() > 0.5:
-                raise Refused(f"In {(off > 0.05).sum():,} of {len(x):,} rows probabilities do not sum to one.")
-            if own == "logits" and look != "probabilities" and off.max() < 1e-3 and plain.min() >= 0:
-                raise Refused("All rows sum to one, like probabilities; give logits, or say so by --kind logits.")
+        why = doubt(x, plain, own, self.record["seen"]) if kind is None else ""
+        if why:
+            raise Refused(f"The calibrator takes {own}, but {why}; if they are {own}, say so by kind= (--kind {own}).")
         return run(self.record["to_logits"], plain)
+
+
+def doubt(outputs, plain, kind, seen):
+    """Why outputs, and the same on the plain scale, are probably of another kind than those seen; "" for no doubt."""
+    sums, look, n = (
+        (np.exp(plain) if kind == "log_probabilities" else plain).sum(axis=1),
+        (seen or {}).get("look"),
+        len(plain),
+    )
+    if not n:
+        return ""
+    off, inside = np.abs(sums - 1.0), outputs.min() >= 0 and outputs.max() <= 1
+    if kind == look and (off > 0.05).mean() > 0.5:
+        return f"in {(off > 0.05).sum():,} of {n:,} rows the probabilities do not sum to one, as in all that it knows"
+    if kind == "logits" and look != "probabilities" and inside and off.max() < 1e-3 and (seen or n > 1):
+        return f"in all {n:,} rows the values sum to one, like probabilities; give the logits, before the softmax"
+    if kind in ONE_COLUMN and seen and inside and ((seen["in_unit"] + 1) / (seen["rows"] + 2)) ** n < 1e-5:
+        known = f"of the {seen['rows']:,} rows that it knows {seen['in_unit']:,} do"
+        return f"all {n:,} rows lie between 0 and 1, like probabilities, and {known}"
+    return ""
 
 
 # -- files ------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import streamlit as st
@@ -56,7 +56,7 @@ FILES = """
 LANGUAGES = """
 | file | needs | holds |
 |---|---|---|
-| ONNX model | onnxruntime or another runtime | a model in double precision, for services without Python |
+| ONNX model | onnxruntime or another runtime | a model of float32 or float64 outputs, which computes in float64 |
 | PyTorch module (py) | torch | source with what was learned; gradients flow where the map is smooth |
 | SQL expression (sql), of two classes | DuckDB, PostgreSQL or SQLite | the probability, from a column `score` |
 | MLflow model (zip of its folder) | mlflow | unzipped, what `mlflow.pyfunc.load_model` loads |
@@ -143,14 +143,20 @@ def packed(session: OpenSession, fit: ShownFit, raw: ShownFit) -> Packed:
     return keep(("packed", fit.key, carried, session.view.key), pack)
 
 
-def files(made: Packed) -> None:
-    """The bundle, the npz and the pickle: for whom each is, and how it is used."""
+def files(made: Packed, advised: bool = True) -> None:
+    """The bundle, the npz and the pickle: for whom each is, and how it is used.
+
+    Parameters
+    ----------
+    advised : whether to export a calibrator is what is recommended; its buttons then stand out.
+    """
+    kind: Literal["primary", "secondary"] = "primary" if advised else "secondary"
     exported = made.exported
     st.markdown(FILES)
     steps = partial(npz.checked_steps, exported.calibrator)
     with st.container(horizontal=True):
-        made.offer("Bundle with model card", "zip", "folder_zip", [steps], type="primary")
-        made.offer("Pickle", "pkl", "deployed_code", type="primary")
+        made.offer("Bundle with model card", "zip", "folder_zip", [steps], type=kind)
+        made.offer("Pickle", "pkl", "deployed_code", type=kind)
         made.offer("Arrays (npz)", "npz", "data_array", [steps])
     if "train_features" in exported.calibrator.needs:
         st.caption("The pickle holds the training rows too.")
@@ -180,7 +186,10 @@ def other_languages(made: Packed) -> None:
     given = made.exported
     of_outputs = given.calibrator, given.kind, given.n_classes, given.scale
     steps = partial(npz.checked_steps, given.calibrator)
-    made.offer("ONNX model", "onnx", "hub", [steps, partial(writer.check_onnx, given.method, given.kind)])
+    onnx = [steps, partial(writer.check_onnx, given.method, given.kind)]
+    with st.container(horizontal=True):
+        made.offer("ONNX model", "onnx", "hub", onnx)
+        made.offer("ONNX model of float64", "onnx64", "hub", onnx, "calibrator-float64.onnx")
     _code(made.offer("PyTorch module", "py", "code", [steps]), "python")
     _code(made.offer("SQL expression", "sql", "code", [partial(check_sql, *of_outputs)]), "sql")
     made.offer("MLflow model", "mlflow", "folder_zip", [steps, partial(check_mlflow, given)], "calibrator-mlflow.zip")
