@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from calib.evaluation.claims import NEGLIGIBLE
 from calib.evaluation.recommendation import Recommendation
 from calib.evaluation.score_definitions import EVENT_RATE, RANKING, RARE, SCORES
-from calib.formatting import aligned, brackets, fixed, listed, number, round_percent
+from calib.formatting import aligned, brackets, fixed, listed, number
 from calib.metrics.bootstrap import Interval
 
 if TYPE_CHECKING:
@@ -181,122 +181,64 @@ def verdict_paragraphs(
     return [first, *([verdict(table, "ECE", judged)] if table["confidence_only"].any() else [])]
 
 
-def verdict(table: pd.DataFrame, score: str = "NLL", judged: str = "on this test set", level: float = 0.95) -> str:
-    """Which method is best on one score, how it and the others stand, and how many rows would decide what is undecided.
+def verdict(table: pd.DataFrame, score: str = "NLL", judged: str = "on this test set") -> str:
+    """Which method is best on one score, and how each stands against the raw model, in the four words of a claim.
 
     Parameters
     ----------
     table : as from :func:`calib.compare`; its first method is the raw model.
     score : a key of ``calib.evaluation.SCORES``.
-    judged : on what the methods were, as the end of a sentence.
-    level : coverage of the intervals of ``table``.
-
-    Returns
-    -------
-    str
-        One to five sentences.
+    judged : on what the methods were.
     """
     rows = table[(table["score"] == score) & table["value"].notna()].fillna({"too_few": ""})
-    name = SCORES[score].title
+    name, better = SCORES[score].title, SCORES[score].better
     if not len(rows):
         return f"No method has a value of {name} here."
     records: list[dict[str, Any]] = [dict(zip(rows.columns, row, strict=True)) for row in rows.itertuples(index=False)]
-    sentences = [_verdict(records, table["method"].iloc[0], score, judged, level), _without(table, score, name)]
-    return " ".join(filter(None, sentences))
-
-
-def _verdict(records: list[dict[str, Any]], baseline: str, score: str, judged: str, level: float) -> str:
-    """On the methods that have the score."""
-    name = SCORES[score].title
+    said = " ".join(filter(None, [_standing(records, table["method"].iloc[0], score, judged), _without(table, score)]))
     if len(records) == 1:
-        only = records[0]
-        return f"{only['title']} has {_a(name)} {name} of {number(only['value'])}; there is nothing to compare it with."
-    if SCORES[score].better == "neither":
+        return f"{records[0]['title']} is alone with a value of {name}, {number(records[0]['value'])}. {said}".rstrip()
+    if better == "neither":
         low, high = min(records, key=_value), max(records, key=_value)
         return (
             f"{name} runs from {number(low['value'])} ({low['title']}) to {number(high['value'])} ({high['title']}); "
             "less of it is not better in itself."
         )
-    best = next(row for row in records if row["to_best"] == 0 and row["value"] == _best_value(records))
-    raw = next((row for row in records if row["method"] == baseline), None)
+    best = (min if better == "lower" else max)(records, key=_value)
+    chance = best.get("chance", float("nan"))
+    expected = "" if chance != chance else f" (a calibrated model of its confidences would have {number(chance)})"
+    lead = f"{best['title']} has the {'lowest' if better == 'lower' else 'highest'} {name}, {number(best['value'])}"
     if best.get("too_few"):
-        return f"{_leading(best, name)}, but {best['too_few']}: these rows cannot rank methods."
+        return f"{lead}, but {best['too_few']}: these rows cannot rank methods."
     if not SCORES[score].claims:
-        return f"{_leading(best, name)}{_chance(best)}. {name} ranks no methods: chance makes too large differences."
-    sentences = [_leader(best, raw, name, level)]
-    others = [row for row in records if row is not best and row is not raw]
-    titles = {
-        word: [row["title"] for row in others if row["to_best_verdict"] == word]
-        for word in ("equivalent", "undecided", "worse")
-    }
-    if titles["equivalent"]:
-        sentences.append(f"Equivalent to it within {best['relevant']:g}: {listed(titles['equivalent'])}.")
-    if titles["undecided"]:
-        sentences.append(f"Undecided against it {judged}: {listed(titles['undecided'])}.")
-    if titles["worse"]:
-        sentences.append(f"Worse: {listed(titles['worse'])}.")
-    if raw is not None and raw is not best and raw["to_best_verdict"] == "undecided":
-        # The best may owe it to a few rows that others do without.
-        shown = [row["title"] for row in others if row["verdict"] == "better"]
-        if shown:
-            sentences.append(f"Better than {raw['title']}: {listed(shown)}.")
-    return " ".join(sentences)
+        return f"{lead}{expected}. {name} ranks no methods: chance makes too large differences."
+    return f"{lead}. {said}"
 
 
-def _without(table: pd.DataFrame, score: str, name: str) -> str:
+def _standing(records: list[dict[str, Any]], baseline: str, score: str, judged: str) -> str:
+    """Who is better than the raw model, equivalent to it, undecided or worse."""
+    raw = next((row for row in records if row["method"] == baseline), None)
+    if raw is None or len(records) == 1:
+        return ""
+    named: dict[str, list[str]] = {word: [] for word in ("better", "equivalent", "undecided", "worse")}
+    for row in records:
+        if row is not raw and row["verdict"] in named:
+            needed = row["rows_needed"]
+            rows = f" (about {needed:,.0f} rows would decide)" if needed == needed else ""
+            named[row["verdict"]].append(row["title"] + rows)
+    groups = [f"{word} {listed(titles)}" for word, titles in named.items() if titles]
+    return f"Against {raw['title']} ({number(raw['value'])}) {judged}: {'; '.join(groups)}."
+
+
+def _without(table: pd.DataFrame, score: str) -> str:
     """The methods that have no such score, since they give a confidence only."""
     titles = list(table.loc[(table["score"] == score) & (table["confidence_only"]), "title"])
     if not titles:
         return ""
-    one = len(titles) == 1
-    return (
-        f"{listed(titles)} {'gives' if one else 'give'} a confidence only and so {'has' if one else 'have'} no {name}; "
-        "compare by a calibration error."
-    )
-
-
-def _leader(best: dict[str, Any], raw: dict[str, Any] | None, name: str, level: float) -> str:
-    if raw is best:
-        return f"No method improves on {_leading(best, name, ', which')}."
-    start = _leading(best, name)
-    if raw is None:
-        return f"{start}."
-    low, high = sorted(abs(raw[side]) for side in ("to_best_low", "to_best_high"))
-    word = raw["to_best_verdict"]
-    if word == "equivalent":
-        return (
-            f"{start}, equivalent to {raw['title']} ({number(raw['value'])}): they differ by "
-            f"{number(abs(raw['to_best']))}, and less than {raw['relevant']:g} does not matter."
-        )
-    if word == "undecided":
-        needed = best["rows_needed"]
-        rows = "" if needed != needed else f"; about {needed:,.0f} rows would decide"
-        return f"{start}; whether it is better than {raw['title']} ({number(raw['value'])}) is undecided{rows}."
-    return (
-        f"{start}, better than {raw['title']} ({number(raw['value'])}) by {number(abs(raw['to_best']))} "
-        f"{brackets(low, high)}, with {round_percent(level)} for all comparisons together."
-    )
-
-
-def _chance(row: dict[str, Any]) -> str:
-    """What a calibrated model of the same confidences would show, after a value."""
-    chance = row.get("chance", float("nan"))
-    return "" if chance != chance else f" (a calibrated model of its confidences would have {number(chance)})"
-
-
-def _leading(best: dict[str, Any], name: str, joint: str = "") -> str:
-    word = "lowest" if best["better"] == "lower" else "highest"
-    return f"{best['title']}{joint} has the {word} {name}, {number(best['value'])}"
-
-
-def _best_value(records: list[dict[str, Any]]) -> float:
-    return (min if records[0]["better"] == "lower" else max)(map(_value, records))
+    gives, have = ("gives", "has") if len(titles) == 1 else ("give", "have")
+    name = SCORES[score].title
+    return f"{listed(titles)} {gives} a confidence only and so {have} no {name}; compare by a calibration error."
 
 
 def _value(row: dict[str, Any]) -> float:
     return row["value"]
-
-
-def _a(name: str) -> str:
-    """The article before a spoken name: an NLL, an ECE, an MCE, a Brier score."""
-    return "an" if name.startswith(("NLL", "ECE", "MCE", "A", "O", "U")) else "a"

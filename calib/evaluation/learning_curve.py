@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -43,22 +43,12 @@ class Drawn:
     parts: Mapping[str, float] = field(default_factory=dict)
 
 
-def join_draws(
-    titles: Mapping[str, str], sizes: Sequence[int], drawn: Iterable[Iterable[Drawn]], n: int, level: float
+def _summary(
+    titles: Mapping[str, str], sizes: Sequence[int], fits: Sequence[Drawn], n: int, level: float
 ) -> pd.DataFrame:
-    """The table of :func:`calib.evaluation.learning_curve` from the fits of all draws.
-
-    Parameters
-    ----------
-    titles : of the methods by their names, in the order of the table.
-    sizes : ascending.
-    drawn : the fits of each draw.
-    n : number of calibration rows.
-    level : coverage of the bands.
-    """
+    """The table of :func:`size_curve`, with methods in the order of their titles and ascending sizes."""
     import pandas as pd
 
-    fits = [fit for of_draw in drawn for fit in of_draw]
     rows: list[dict[str, Any]] = []
     for name, title in titles.items():
         baseline = _Draws(fit for fit in fits if fit.method == name == BASELINE)
@@ -226,61 +216,31 @@ def size_curve(
         If a size is not between 2 and the calibration rows, or there are fewer than two draws.
     """
     n = len(calibration)
-    tried = checked_sizes(sizes or halved_sizes(n), n, n_draws)
-    steps = Steps(sum(count_fits(calibrators, tried, n, draw) for draw in range(n_draws)), callback or silent)
-    drawn = [
-        one_draw(calibrators, calibration, test, tried, draw, random_state, steps, view) for draw in range(n_draws)
-    ]
-    titles = titles_of(with_baseline(calibrators), calibration.n_classes)
-    return join_draws(titles, tried, drawn, n, level)
-
-
-def checked_sizes(sizes: Sequence[int], n: int, n_draws: int) -> list[int]:
-    """The sizes in ascending order; refuses those beyond n rows, and fewer than two draws."""
-    ascending = sorted(set(sizes))
-    if ascending[0] < 2 or ascending[-1] > n:
-        raise CalibrationError(
-            f"Sizes run from {ascending[0]:,} to {ascending[-1]:,}; they must lie between 2 and {n:,}."
-        )
+    tried = sorted(set(sizes or halved_sizes(n)))
+    if tried[0] < 2 or tried[-1] > n:
+        raise CalibrationError(f"Sizes run from {tried[0]:,} to {tried[-1]:,}; they must lie between 2 and {n:,}.")
     if n_draws < 2:
         raise CalibrationError(f"{n_draws} draw shows no spread; draw at least twice.")
-    return ascending
-
-
-def count_fits(calibrators: Collection[str], sizes: Sequence[int], n: int, draw: int) -> int:
-    """Fits of one draw: of all methods on all sizes; that on all rows, and the raw model, belong to the first."""
-    return len(set(calibrators) - {BASELINE}) * len(_sizes_of(sizes, n, draw)) + (draw == 0)
-
-
-def _sizes_of(sizes: Sequence[int], n: int, draw: int) -> list[int]:
-    return [size for size in reversed(sizes) if draw == 0 or size < n]
-
-
-def one_draw(
-    calibrators: Mapping[str, Calibrator],
-    calibration: Predictions,
-    test: Predictions,
-    sizes: Sequence[int],
-    draw: int,
-    random_state: int,
-    steps: Steps,
-    view: str = "event",
-) -> list[Drawn]:
-    """All fits of one draw; what it takes of the others is their random numbers."""
-    n = len(calibration)
+    methods = with_baseline(calibrators)
+    fits = [
+        (draw, name, size)
+        for draw in range(n_draws)
+        for name in methods
+        # The raw model does not depend on the rows, and all rows are the same rows: one fit stands for all draws.
+        for size in ([2] if name == BASELINE else reversed(tried))
+        if draw == 0 or not (name == BASELINE or size == n)
+    ]
+    steps = Steps(len(fits), callback or silent)
     generator = np.random.default_rng(random_state)
-    order = [random_order(n, calibration.clusters, generator) for _ in range(draw + 1)][draw]
+    orders = [random_order(n, calibration.clusters, generator) for _ in range(n_draws)]
     resamples = Resamples(len(test), N_RESAMPLES, random_state, test.clusters)
     drawn = []
-    for name, method in with_baseline(calibrators).items():
-        # The raw model does not depend on the rows: one fit stands for all of them.
-        here = _sizes_of(sizes, n, draw) if name != BASELINE else [2] if draw == 0 else []
-        for size in here:
-            made = attempt_afresh(method, calibration.take(order[:size]), test, steps, view)
-            scores = None if made.evaluation is None else score_quickly(made.evaluation, resamples)
-            drawn.append(Drawn(name, size, scores, made.note, made.parts))
-            steps.next()
-    return drawn
+    for draw, name, size in fits:
+        made = attempt_afresh(methods[name], calibration.take(orders[draw][:size]), test, steps, view)
+        scores = None if made.evaluation is None else score_quickly(made.evaluation, resamples)
+        drawn.append(Drawn(name, size, scores, made.note, made.parts))
+        steps.next()
+    return _summary(titles_of(methods, calibration.n_classes), tried, drawn, n, level)
 
 
 def random_order(n: int, clusters: npt.NDArray[Any] | None, generator: np.random.Generator) -> Ints:

@@ -91,49 +91,22 @@ def repeated_splits(
     DataError
         If the part cannot be taken from the data.
     """
-    steps = Steps(n_repeats * len(with_baseline(calibrators)), callback or silent)
-    seeds = split_seeds(n_repeats, random_state)
-    return join_splits(
-        [one_split(calibrators, data, part, split, seed, steps, view) for split, seed in enumerate(seeds)]
-    )
+    import pandas as pd
 
-
-def split_seeds(n_repeats: int, random_state: int) -> range:
-    """The seed of each split; refuses fewer than two."""
     if n_repeats < 2:
         raise CalibrationError(f"{n_repeats} split shows no spread; repeat at least twice.")
-    return range(random_state, random_state + n_repeats)
-
-
-def one_split(
-    calibrators: Mapping[str, Calibrator],
-    data: Predictions,
-    part: float | int,
-    split: int,
-    seed: int,
-    steps: Steps,
-    view: str = "event",
-) -> pd.DataFrame:
-    """The rows of one split, of all scores there could be; what it takes of the others is nothing."""
-    import pandas as pd
-
-    calibration, test = data.split(part, random_state=seed)
-    sizes = {"n_calibration": len(calibration), "n_test": len(test)}
     methods = with_baseline(calibrators)
     titles = titles_of(methods, data.n_classes)
+    steps = Steps(n_repeats * len(methods), callback or silent)
     rows: list[dict[str, Any]] = []
-    for name, method in methods.items():
-        here = {"method": name, "title": titles[name], "split": split, **sizes}
-        rows += [here | values for values in _scored(attempt_afresh(method, calibration, test, steps, view))]
-        steps.next()
-    return pd.DataFrame(rows)
-
-
-def join_splits(tables: list[pd.DataFrame]) -> pd.DataFrame:
-    """One table of all splits, without scores that no method has on any."""
-    import pandas as pd
-
-    table = pd.concat(tables, ignore_index=True)
+    for split in range(n_repeats):
+        calibration, test = data.split(part, random_state=random_state + split)
+        sizes = {"n_calibration": len(calibration), "n_test": len(test)}
+        for name, method in methods.items():
+            here = {"method": name, "title": titles[name], "split": split, **sizes}
+            rows += [here | values for values in _scored(attempt_afresh(method, calibration, test, steps, view))]
+            steps.next()
+    table = pd.DataFrame(rows)
     known = set(table.loc[table["value"].notna(), "score"])
     return table[table["score"].isin(known)].reset_index(drop=True)
 

@@ -99,7 +99,7 @@ def test_the_same_method_twice_cannot_be_told_apart(table):
         assert ours["value"] == theirs["value"]
         assert (ours["to_best"] == theirs["to_best"]) and (ours["to_best_low"] <= 0 <= ours["to_best_high"])
     said = verdict(summarise_splits(table), "NLL", "over 4 splits")
-    assert "Equivalent to it within 0.001: again." in said
+    assert "over 4 splits: " in said and "again" in said
 
 
 @pytest.mark.parametrize(("n_wrong", "claims"), [(0, False), (4, False), (40, True)])
