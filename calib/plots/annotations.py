@@ -1,4 +1,4 @@
-"""Pieces of figures: the numbers behind a trace, whiskers, direct labels, and several fits in one figure.
+"""Pieces of figures: the numbers behind a trace, lines, marks with whiskers, bands, bars of counts, and labels.
 
 Axes may be transformed and bands are polygons, so a trace's x and y are not what a reader wants to keep. Each trace
 that shows data therefore carries its numbers in their natural units in ``customdata``, named in ``meta``, for hover
@@ -7,31 +7,62 @@ texts and tables.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import plotly.graph_objects as go
 
 from calib.formatting import plural
 from calib.metrics.confidence import Bools
 from calib.numerics import Floats
-from calib.plots.style import DASHES, GRID, GUIDE, TRUTH, Limits, Style, colored, fade, plain, set_layout, set_y
+from calib.plots.style import (
+    DASHES,
+    DOTTED,
+    GRID,
+    LONGEST_NAME,
+    TRUTH,
+    Limits,
+    Style,
+    colored,
+    fade,
+    key_entry,
+    label,
+    mixed,
+    set_layout,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def carry(**columns: Any) -> dict[str, Any]:
-    """Arguments that make a trace carry named columns, in the order given (``_`` is read as a space).
+def carry(hover: str = "", /, **columns: Any) -> dict[str, Any]:
+    """Arguments that make a trace carry named columns, in the order given (``_`` is read as a space), and tell them.
 
     Numbers are rounded to six significant digits and sent as plain lists: typed arrays would come back from
     selection events as dictionaries.
+
+    Parameters
+    ----------
+    hover : what a pointer is told, with columns in braces and plotly's formats: "{rows:,d} rows, mean {risk:.3r}".
     """
     names = [name.replace("_", " ") for name in columns]
     rows = [list(row) for row in zip(*(_short(values) for values in columns.values()), strict=True)]
-    return {"customdata": rows, "meta": {"columns": names}}
+    carried: dict[str, Any] = {"customdata": rows, "meta": {"columns": names}}
+    if hover:
+        carried["hovertemplate"] = _COLUMN.sub(lambda found: _read_from(found, names), hover) + "<extra></extra>"
+    return carried
+
+
+_COLUMN = re.compile(r"(?<!%)\{([^{}:]+)(:[^{}]*)?\}")
+
+
+def _read_from(found: re.Match[str], names: list[str]) -> str:
+    """The place of a column in plotly's names."""
+    return f"%{{customdata[{names.index(found[1].replace('_', ' '))}]{found[2] or ''}}}"
 
 
 def figure_data(fig: go.Figure) -> pd.DataFrame:
@@ -60,21 +91,62 @@ def _short(values: Any) -> list[Any]:
     return array.tolist()
 
 
-def whiskers(value: Any, low: Any, high: Any, color: str, thickness: float = 2, width: float = 0) -> dict[str, Any]:
-    """Error bars from ``low`` to ``high`` around ``value``, for plotly's ``error_x`` or ``error_y``."""
+SILENT: dict[str, Any] = {"hoverinfo": "skip"}
+"""In place of what :func:`carry` gives, for guides."""
+
+
+def draw_line(
+    fig: go.Figure, x: Any, y: Any, style: Style, name: str = "", carried: dict[str, Any] = SILENT, *,
+    width: float = 2, markers: float = 0, shape: str = "linear", **more: Any,
+) -> None:  # fmt: skip
+    """Draw a line in the colour and dash of a style, with its marker at each point where ``markers`` is their size."""
+    marks = {"marker": {"color": style.color, "symbol": style.symbol, "size": markers}} if markers else {}
+    fig.add_scatter(
+        x=x, y=y, name=name or None, mode="lines+markers" if markers else "lines",
+        line={"color": style.color, "dash": style.dash, "width": width, "shape": shape}, **marks, **carried, **more,
+    )  # fmt: skip
+
+
+def draw_marks(
+    fig: go.Figure, x: Any, y: Any, style: Style, name: str = "", carried: dict[str, Any] = SILENT, *,
+    size: Any = 9, symbol: Any = None, **more: Any,
+) -> None:  # fmt: skip
+    """Draw a style's marker, or other symbols, at each point; whiskers are plotly's ``error_x`` and ``error_y``."""
+    marker = {"color": style.color, "symbol": symbol or style.symbol, "size": size}
+    if isinstance(symbol, str) and symbol.endswith("open"):
+        marker["line"] = {"width": 2}
+    fig.add_scatter(x=x, y=y, name=name or None, mode="markers", marker=marker, **carried, **more)
+
+
+def whiskers(
+    value: Any, low: Any, high: Any, color: str, thickness: float = 2, width: float = 0, ends: Limits | None = None
+) -> dict[str, Any]:
+    """Error bars from ``low`` to ``high`` around ``value``, for plotly's ``error_x`` or ``error_y``.
+
+    Parameters
+    ----------
+    ends : of the axis, at which they are cut.
+    """
     value, low, high = (np.atleast_1d(np.asarray(part, dtype=float)) for part in (value, low, high))
+    if ends is not None:
+        low, high = np.clip(low, *ends), np.clip(high, *ends)
     return {
         "type": "data", "symmetric": False, "array": high - value, "arrayminus": value - low,
         "color": color, "thickness": thickness, "width": width,
     }  # fmt: skip
 
 
-def fill_between(fig: go.Figure, x: Floats, low: Floats, high: Floats, color: str) -> None:
-    """Fill between two lines over x, all of shape (m,)."""
-    fig.add_scatter(
-        x=np.r_[x, x[::-1]], y=np.r_[low, high[::-1]], fill="toself", mode="lines", line_width=0, fillcolor=color,
-        hoverinfo="skip",
-    )  # fmt: skip
+def fill_between(
+    fig: go.Figure, x: Floats, low: Floats, high: Floats, color: str, ends: Limits = (-np.inf, np.inf)
+) -> None:
+    """Fill between two lines over x, all of shape (m,): a polygon for each stretch without NaN, cut at the ``ends``."""
+    known = np.isfinite(x) & ~np.isnan(low) & ~np.isnan(high)
+    for part in np.split(np.arange(len(x)), np.flatnonzero(np.diff(known)) + 1):
+        if len(part) and known[part[0]]:
+            fig.add_scatter(
+                x=np.r_[x[part], x[part][::-1]], y=np.clip(np.r_[low[part], high[part][::-1]], *ends),
+                fill="toself", mode="lines", line_width=0, fillcolor=color, hoverinfo="skip",
+            )  # fmt: skip
 
 
 def write(
@@ -85,57 +157,128 @@ def write(
     fig.add_annotation(text=text, x=x, y=y, showarrow=False, font_size=size, **place)
 
 
-def explain_open(fig: go.Figure, beyond: Bools) -> None:
-    """Where values of bins lie beyond the ends of the axes, and are drawn open there, say so in the lower corner.
+def explain_open(fig: go.Figure, beyond: Bools, rates: Floats) -> None:
+    """Where bins lie beyond the ends of the axes, and are drawn open there, say so above the plot.
 
     Parameters
     ----------
     beyond : (m,) of each bin.
+    rates : (m,) observed rates; log-odds have no place for 0 and 1.
     """
     if beyond.any():
+        why = "none or all of its rows" if np.isin(rates[beyond], (0, 1)).all() else "beyond the axis"
         write(
-            fig, f"open: beyond the axis ({beyond.sum()} of {plural(len(beyond), 'bin')})", 1, 0, size=11,
+            fig, f"open: {why} ({beyond.sum()} of {plural(len(beyond), 'bin')})", 1, 1, size=11,
             xref="x domain", xanchor="right", yref="y domain", yanchor="bottom",
         )  # fmt: skip
 
 
-class Half(NamedTuple):
-    """One of two groups whose bars point away from each other.
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """A group of rows in a histogram.
 
-    ``name`` and ``label`` are what its trace and its corner are called, ``heights`` (m,) at most 1, ``columns`` and
-    ``hover`` of its trace.
+    Attributes
+    ----------
+    name : of its trace and beside its bars, as it may be shown.
+    count : (m,) rows in each cell.
+    color : of its bars.
+    told : what a pointer is told that the rows are, in words.
     """
 
     name: str
-    label: str
-    heights: Floats
+    count: npt.NDArray[Any]
     color: str
-    columns: dict[str, Any]
-    hover: str
+    told: str
 
 
-def draw_mirrored(
-    fig: go.Figure, edges: Floats, halves: Sequence[Half], *, reach: float = 1.3, zero: str = GRID, at: float = 0.01
-) -> None:
-    """Draw bars between edges (m + 1,), of the first group upwards and of the second downwards, each named in a corner.
+def draw_counts(
+    fig: go.Figure, places: Floats, edges: Floats, groups: Sequence[Counted], unit: str, yaxis: str = "y",
+    named: bool = True, **axis: Any,
+) -> None:  # fmt: skip
+    """Draw one group of counts upwards, and a second one downwards, each on a height and with ticks of its own.
+
+    Groups differ in size by far; on one height, the smaller one could not be seen.
 
     Parameters
     ----------
     fig : framed by :func:`calib.plots.style.quiet`.
-    reach : of the vertical axis to both sides.
-    zero : colour of the line between the groups.
-    at : where the names stand, as a share of the width.
+    places : (m + 1,) edges of the cells on the horizontal axis.
+    edges : (m + 1,) the same in their unit, for the hover.
+    unit : what is counted over.
+    yaxis : the vertical axis to draw on.
+    named : whether each group's name and number of rows stand beside its bars.
+    axis : further properties of the vertical axis.
     """
-    for half, side in zip(halves, (1, -1), strict=True):
+    ticks = {0.0: "0"}
+    for group, side in zip(groups, (1, -1), strict=False):
+        highest = max(float(group.count.max(initial=0)), 1.0)
+        ticks[side * _round_count(highest) / highest] = f"{_round_count(highest):,}"
         fig.add_bar(
-            x=(edges[:-1] + edges[1:]) / 2, y=side * half.heights, width=np.diff(edges), name=half.name,
-            marker={"color": half.color, "line_width": 0}, **half.columns, hovertemplate=half.hover,
+            x=(places[:-1] + places[1:]) / 2, y=side * group.count / highest, width=np.diff(places), name=group.name,
+            yaxis=yaxis, marker={"color": group.color, "line_width": 0},
+            **carry(f"{{count:,.0f}} {group.told}<br>{unit} {{low:.3r}} to {{high:.3r}}",
+                    low=edges[:-1], high=edges[1:], count=group.count),
         )  # fmt: skip
-        write(
-            fig, half.label, at, max(side, 0), color=half.color if side > 0 else None, xref="paper",
-            xanchor="left" if at < 0.5 else "right", yref="paper", yanchor="top" if side > 0 else "bottom",
-        )  # fmt: skip
-    set_y(fig, showticklabels=False, showgrid=False, range=[-reach, reach], zeroline=True, zerolinecolor=zero)
+        if named:
+            _name_group(fig, group, side, yaxis)
+    ticks = dict(sorted(ticks.items()))
+    key = "yaxis" + yaxis[1:]
+    set_layout(fig, **{key: {
+        "range": [-1.3 if len(groups) > 1 else 0, 1.3 if named else 1.1], "tickvals": list(ticks),
+        "ticktext": list(ticks.values()), "tickfont_size": 10, "showgrid": False, "zeroline": len(groups) > 1,
+        "zerolinecolor": GRID, "fixedrange": True, "title": {"text": "rows", "font_size": 12, "standoff": 4}, **axis,
+    }})  # fmt: skip
+
+
+def _name_group(fig: go.Figure, group: Counted, side: int, yaxis: str) -> None:
+    """Write what a group of bars is, in the half with fewer of its rows.
+
+    Beside the last cell: that one also holds all that lies beyond the axis, so that its bar can be as tall as any.
+    """
+    n = len(group.count)
+    to_right = group.count[: n // 2].sum() > group.count[n // 2 :].sum()
+    beside = 1.5 / n
+    write(fig, f"{group.count.sum():,.0f} {group.name}", 1 - beside if to_right else beside, max(side, 0), size=11,
+          xref="x domain", xanchor="right" if to_right else "left", yref=f"{yaxis} domain",
+          yanchor="top" if side > 0 else "bottom")  # fmt: skip
+
+
+def _round_count(most: float) -> int:
+    """The largest of 1, 2, 5, 10, 20, ... that is not above ``most``, at least 1."""
+    power = 10 ** int(np.log10(max(most, 1)))
+    return max(step * power for step in (1, 2, 5) if step * power <= max(most, 1))
+
+
+KeyEntry = tuple[str, str, str]
+"""Mark, name and colour."""
+
+_LINE = 44
+"""Letters in a line of the key in a window of 420 pixels."""
+_LINE_PIXELS = 17
+
+
+def key_of(names: Iterable[tuple[str, str]], mark: str = "■") -> list[KeyEntry]:
+    """Entries of a key for (name, colour), all with one mark."""
+    return [(mark, name, color) for name, color in names]
+
+
+def write_key(fig: go.Figure, entries: Sequence[KeyEntry]) -> None:
+    """Write the key above the plot, in as many lines as a narrow window needs; the figure grows by them."""
+    lines: list[list[str]] = [[]]
+    length = 0
+    for mark, name, color in entries:
+        letters = min(len(name), LONGEST_NAME) + 4
+        length += letters
+        if lines[-1] and length > _LINE:
+            lines, length = [*lines, []], letters
+        lines[-1].append(key_entry(mark, name, color))
+    text = "<br>".join("   ".join(line) for line in lines)
+    room = _LINE_PIXELS * (len(lines) - (0 if fig.layout.title.text else 1))
+    set_layout(fig, height=fig.layout.height + room, margin_t=fig.layout.margin.t + room)
+    write(fig, text, 0, 1, xref="paper", xanchor="left", yref="paper", yanchor="bottom", yshift=4, align="left")
+
+
+_LONGEST_LABEL = 22
 
 
 def spread(positions: Sequence[float] | Floats, gap: float, low: float, high: float) -> Floats:
@@ -175,17 +318,18 @@ def label_line_ends(fig: go.Figure, labels: Sequence[tuple[str, float, str]], sp
     Parameters
     ----------
     fig : framed by :func:`calib.plots.style.quiet`, with the domain of its vertical axis if that is not all of it.
-    labels : (text, y of the line's last point, colour) of each line.
+    labels : (text, y of the line's last point, colour) of each line; texts are shortened and escaped here.
     span : the axis range in y.
     """
-    set_layout(fig, margin_r=20 + 7 * max((len(text) for text, _, _ in labels), default=0))
+    letters = max((min(len(text), _LONGEST_LABEL) for text, _, _ in labels), default=0)
+    set_layout(fig, margin_r=20 + 7 * letters)
     bottom, top = fig.layout.yaxis.domain or (0.0, 1.0)
     pixels = (top - bottom) * (fig.layout.height - fig.layout.margin.t - fig.layout.margin.b)
     low, high = span
     places = spread([y for _, y, _ in labels], 16 / pixels * (high - low), low, high)
     for (text, _, color), place in zip(labels, places, strict=True):
-        write(fig, plain(text), 1, place, color=color, xref="paper", xshift=6, yref="y", xanchor="left",
-              yanchor="middle")  # fmt: skip
+        write(fig, label(text, _LONGEST_LABEL), 1, place, color=color, xref="paper", xshift=6, yref="y",
+              xanchor="left", yanchor="middle")  # fmt: skip
 
 
 BAND_ALPHAS = (0.14, 0.22)
@@ -202,14 +346,9 @@ def overlay_styles(styles: Sequence[Style]) -> list[Style]:
     for index, style in enumerate(styles):
         taken = ["dash", *(other.dash for other in shades)]  # the first is temperature scaling's
         free = [dash for dash in (style.dash, *DASHES) if dash not in taken]
-        shades.append(replace(style, color=_shade(style.color, index), dash=free[0] if free else style.dash))
+        color = mixed(style.color, *_TOWARDS[index % len(_TOWARDS)])
+        shades.append(replace(style, color=color, dash=free[0] if free else style.dash))
     return shades
-
-
-def _shade(color: str, index: int) -> str:
-    target, share = _TOWARDS[index % len(_TOWARDS)]
-    parts = [int(color[i : i + 2], 16) for i in (1, 3, 5)]
-    return "#" + "".join(f"{round(part + share * (target - part)):02X}" for part in parts)
 
 
 def short_names(method: str, variants: Sequence[str]) -> list[str]:
@@ -235,20 +374,19 @@ def short_names(method: str, variants: Sequence[str]) -> list[str]:
     return short
 
 
-def reference_look(name: str, temperature: Style) -> tuple[str, str, float]:
-    """Colour, dash and width of what fits are compared with; anything but temperature and truth is a guide."""
-    looks = {"temperature": (temperature.color, "dash", 2.0), "truth": (TRUTH, "solid", 1.8)}
-    return looks.get(name, (GUIDE, "dot", 1.5))
+def reference_style(name: str, temperature: Style) -> Style:
+    """How what fits are compared with is drawn; anything but temperature and truth is a guide."""
+    return {"temperature": replace(temperature, dash="dash"), "truth": Style(TRUTH)}.get(name, DOTTED)
 
 
-def draw_bands(fig: go.Figure, x: Floats, bands: Sequence[tuple[Floats, Floats]], style: Style, filled: bool) -> None:
-    """Bands at 2 and 1 standard deviations; of all but one fit the outline of the wider only."""
+def draw_bands(
+    fig: go.Figure, x: Floats, bands: Sequence[tuple[Floats, Floats]], style: Style, filled: bool, ends: Limits
+) -> None:
+    """Bands at 2 and 1 standard deviations, cut at the ends of the axis; of all but one fit the wider's outline."""
     if not filled:
         for edge in bands[0]:
-            fig.add_scatter(
-                x=x, y=edge, mode="lines", hoverinfo="skip",
-                line={"color": fade(style.color, 0.6), "width": 1, "dash": style.dash},
-            )  # fmt: skip
+            inside = np.where((edge >= ends[0]) & (edge <= ends[1]), edge, np.nan)
+            draw_line(fig, x, inside, replace(style, color=fade(style.color, 0.6)), width=1)
         return
     for (low, high), alpha in zip(bands, BAND_ALPHAS, strict=True):
-        fill_between(fig, x, low, high, fade(style.color, alpha))
+        fill_between(fig, x, low, high, fade(style.color, alpha), ends)

@@ -1,32 +1,85 @@
-"""Probability axes (linear or logit-scaled), logarithmic axes, and histograms laid onto them."""
+"""Axes that contain the data: of probabilities (linear or in log-odds), of logarithms, and of anything else."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
-from calib.numerics import Floats, Ints, sigmoid
+from calib.numerics import Floats, sigmoid
 from calib.plots.style import Limits
-
-if TYPE_CHECKING:
-    from calib.diagnostics.reliability import ConfidenceHistogram
-
 
 Scale = Literal["linear", "logit"]
 
 PROBABILITY_ENDS: Limits = (0.0, 1.0)
-LOGIT_TICKS = (1e-6, 1e-5, 0.0001, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
-_LOGIT_LOWS = (0.4, 0.2, 0.08, 0.03, 0.008, 0.0008)
-_LOGIT_HIGH = 0.9995
+LEAST = 1e-6
+"""An axis of log-odds reaches no further than to this probability, and to 1 minus it."""
+_LINEAR_ENDS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75)
+_LETTER, _SPACE, _PLOT = 6.5, 8, 330
+"""Pixels of a letter of a tick, between two ticks, and of the narrowest plot."""
 
 
-def logit_ends(probabilities: Floats) -> Limits:
-    """Ends of a logit-scaled axis: from the highest round number below all values but zero, to 0.9995."""
-    positive = probabilities[probabilities > 0]
-    lowest = positive.min() if positive.size else _LOGIT_LOWS[0]
-    return next((end for end in _LOGIT_LOWS if end <= lowest), _LOGIT_LOWS[-1]), _LOGIT_HIGH
+def span(*values: Any, pad: float = 0.05, least: float = 1e-9) -> Limits:
+    """Ends of an axis around all finite values, with room to both sides.
+
+    Parameters
+    ----------
+    pad : the room, as a share of the distance between the smallest and the largest value.
+    least : room where all values are equal.
+    """
+    every = np.concatenate([np.ravel(np.asarray(part, dtype=float)) for part in values] or [np.zeros(0)])
+    every = every[np.isfinite(every)]
+    if not every.size:
+        return 0.0, 1.0
+    low, high = float(every.min()), float(every.max())
+    room = max(pad * (high - low), least, 1e-9 * max(abs(low), abs(high)))
+    return low - room, high + room
+
+
+def crowded(probabilities: Any, weights: Any = None) -> bool:
+    """Whether more than half of the probabilities lie above 0.9 or below 0.1, where a linear axis shows nothing."""
+    values = np.asarray(probabilities, dtype=float)
+    weights = np.ones(values.shape) if weights is None else np.asarray(weights, dtype=float)
+    return bool(weights[(values > 0.9) | (values < 0.1)].sum() > 0.5 * weights.sum())
+
+
+def probability_limits(probabilities: Any, scale: Scale, *, rare: bool = False) -> Limits:
+    """Round ends of an axis that holds all the probabilities.
+
+    On log-odds they leave out 0 and 1, which have no place there, and stop at ``LEAST``.
+
+    Parameters
+    ----------
+    rare : whether a linear axis ends where the probabilities do, in place of at 1.
+    """
+    values = np.asarray(probabilities, dtype=float)
+    values = values[np.isfinite(values)]
+    if scale == "linear":
+        highest = float(values.max(initial=0.0)) if rare else 1.0
+        return 0.0, next((end for end in _LINEAR_ENDS if highest <= end), 1.0)
+    inside = values[(values > 0) & (values < 1)]
+    if not inside.size:
+        return 0.1, 0.9
+    low, high = (float(np.clip(end, LEAST, 1 - LEAST)) for end in (inside.min(), inside.max()))
+    low, high = _round_below(low), 1 - _round_below(1 - high)
+    return (low, high) if low < high else (_round_below(_further(low)), 1 - _round_below(_further(1 - high)))
+
+
+def _further(probability: float) -> float:
+    """About half the odds."""
+    return probability / 2 if probability <= 0.5 else 2 * probability - 1
+
+
+def _round_below(probability: float) -> float:
+    """The largest of ..., 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.8, 0.9, 0.95, ... that is not above the probability."""
+    if probability > 0.5:
+        rest = 1 - probability
+        power = 10.0 ** np.floor(np.log10(rest))
+        return float(1 - next(step * power for step in (1, 2, 5, 10) if step * power >= rest * (1 - 1e-9)))
+    power = 10.0 ** np.floor(np.log10(probability))
+    return float(next(step * power for step in (5, 2, 1, 0.5) if step * power <= probability * (1 + 1e-9)))
 
 
 def logit(probability: float) -> float:
@@ -45,29 +98,39 @@ def from_scale(places: Floats, scale: Scale) -> Floats:
     return places if scale == "linear" else sigmoid(places)
 
 
-def confidence_edges(histogram: ConfidenceHistogram) -> Floats:
-    """Edges as probabilities; those of the end bins reach 0 and 1, as the bins do."""
-    if histogram.scale == "linear":
-        return histogram.edges
-    return np.r_[0.0, sigmoid(histogram.edges[1:-1]), 1.0]
-
-
 def probability_axis(scale: Scale, limits: Limits, pad: float = 0.0) -> dict[str, Any]:
     """Range and ticks of an axis on which :func:`on_scale` places probabilities; ``pad`` is room at its ends."""
     low, high = on_scale(np.array(limits), scale, limits)
     room = pad * (high - low)
-    ends = [float(low - room), float(high + room)]
-    if scale == "linear":
-        return {"range": ends, "dtick": 0.2 * limits[1], "tick0": 0}
-    ticks = [tick for tick in LOGIT_TICKS if limits[0] <= tick <= limits[1]]
-    text = [np.format_float_positional(tick, trim="-") for tick in ticks]
-    return {"range": ends, "tickvals": on_scale(np.array(ticks), scale, limits), "ticktext": text}
+    ends = float(low - room), float(high + room)
+    if scale == "logit":
+        return {"range": list(ends), **logit_ticks(*ends)}
+    step = next(step for step in (0.01, 0.02, 0.05, 0.1, 0.2) if high - low <= 5 * step + 1e-9 or step == 0.2)
+    return {"range": list(ends), "dtick": 0.004 if high <= 0.02 else step, "tick0": 0}
+
+
+_TENS = [10.0**-power for power in range(1, 13)]
+_TICKS = (
+    [0.5, *(tick for ten in _TENS for tick in (ten, 1 - ten))],
+    [tick for ten in _TENS for part in (0.2, 0.5) for tick in (part * ten, 1 - part * ten)] + [0.2, 0.3, 0.7, 0.8],
+)
+"""Ticks of log-odds as probabilities, the most welcome first."""
 
 
 def logit_ticks(low: float, high: float) -> dict[str, Any]:
-    """Ticks of an axis of log-odds, labelled by their probabilities."""
-    ticks = [tick for tick in LOGIT_TICKS if low <= logit(tick) <= high]
-    return {"tickvals": [logit(tick) for tick in ticks], "ticktext": [f"{tick:g}" for tick in ticks]}
+    """Ticks between two log-odds, labelled by their probabilities; as many as do not touch in a narrow window."""
+    chosen: list[tuple[float, float, str]] = []
+    for more in _TICKS:
+        if len(chosen) >= 3:
+            break
+        for tick in more:
+            place, text = logit(tick), np.format_float_positional(tick, precision=12, trim="-")
+            width = (_LETTER * len(text) + _SPACE) / _PLOT * (high - low)
+            apart = all(abs(place - other) >= (width + taken) / 2 for other, taken, _ in chosen)
+            if low - 1e-9 <= place <= high + 1e-9 and apart:
+                chosen.append((place, width, text))
+    chosen.sort()
+    return {"tickvals": [place for place, _, _ in chosen], "ticktext": [text for _, _, text in chosen]}
 
 
 def log10_ticks(values: Sequence[int], low: float, high: float, offset: int = 0) -> dict[str, Any]:
@@ -76,7 +139,7 @@ def log10_ticks(values: Sequence[int], low: float, high: float, offset: int = 0)
     return {"tickvals": np.log10(np.array(ticks) + offset), "ticktext": [f"{tick:,}" for tick in ticks]}
 
 
-def regrid(edges: Floats, counts: Floats | Ints, grid: Floats) -> Floats:
+def regrid(edges: Floats, counts: npt.ArrayLike, grid: Floats) -> Floats:
     """Counts of a histogram in the cells of another, each bin's rows spread evenly over its width.
 
     A bin without width, such as one clipped at the end of an axis, falls into the one cell that it touches.
@@ -99,7 +162,7 @@ def regrid(edges: Floats, counts: Floats | Ints, grid: Floats) -> Floats:
     return (np.asarray(counts) / (high - low)) @ np.maximum(covered, 0.0)
 
 
-def histogram_median(edges: Floats, counts: Floats | Ints) -> float:
+def histogram_median(edges: Floats, counts: npt.ArrayLike) -> float:
     """Median of what is counted in bins with (m + 1,) edges, each bin's rows spread evenly; NaN of nothing."""
     upto = np.r_[0.0, np.cumsum(counts)]
     return float(np.interp(upto[-1] / 2, upto, edges)) if upto[-1] > 0 else float("nan")
@@ -115,9 +178,11 @@ def log_axis(low: float, high: float, *, typed: bool = True) -> dict[str, Any]:
 
     Parameters
     ----------
-    low, high : ends as decimal logarithms, at least 0.4 apart for more than one tick.
+    low, high : ends as decimal logarithms; moved 0.4 apart where they are nearer, for more than one tick.
     typed : whether plotly takes the logarithms; otherwise they are what is drawn.
     """
+    room = max(0.0, 0.4 - (high - low)) / 2
+    low, high = low - room, high + room
     digits = next(digits for span, digits in _STEPS if high - low >= span)
     powers = range(int(np.floor(low)), int(np.ceil(high)) + 1)
     ticks = [digit * 10.0**power for power in powers for digit in digits]

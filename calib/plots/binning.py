@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -12,25 +12,26 @@ import plotly.graph_objects as go
 from calib.diagnostics.log_odds_density import BinnedPairs, LogOddsDensity
 from calib.formatting import percent
 from calib.numerics import Floats, Ints, sigmoid
-from calib.plots.annotations import carry, write
-from calib.plots.axes import Scale, histogram_median, on_scale, probability_axis
+from calib.plots.annotations import KeyEntry, carry, draw_line, key_of, write, write_key
+from calib.plots.axes import Scale, histogram_median, on_scale, probability_axis, probability_limits
 from calib.plots.style import (
     COLORS,
+    DOTTED,
     FRAME,
     GUIDE,
     NEUTRAL,
     Limits,
     Style,
     fade,
-    key_entry,
+    label,
     method_style,
+    one_each,
     overlapping,
     plain,
     quiet,
     set_layout,
     set_x,
     set_y,
-    shorten,
     three_digits,
 )
 
@@ -47,9 +48,6 @@ LABEL_COLORS = (NEUTRAL, COLORS[2])
 """Of y = 0 and of y = 1."""
 
 RAIL_PIXELS = 50
-_LINE = 44
-"""Letters in a line of the key in a window of 420 pixels."""
-_LINE_PIXELS = 17
 _THICK = 0.42
 _SMALLEST_TEXT = 9
 """Pixels; the share of a bin that has no room for it is left to the hover."""
@@ -88,7 +86,7 @@ def draw_rails(fig: go.Figure, rails: Sequence[Rail], span: Limits, named: bool 
         if not named:
             continue
         note = f"keeps {bins.label_information:.3g} nats"
-        for text, x, anchor, color in ((plain(shorten(name, 28)), 0, "left", style.color), (note, 1, "right", None)):
+        for text, x, anchor, color in ((label(name), 0, "left", style.color), (note, 1, "right", None)):
             write(fig, text, x, row - 0.22, color=color, xref="paper", xanchor=anchor, yref="y2", yanchor="middle")
 
 
@@ -103,6 +101,8 @@ def _draw_rail(
         name=name, marker={"color": [fade(style.color, least + (most - least) * root) for root in np.sqrt(bins.mass)],
                            "line_width": 0},
         **carry(
+            f"{plain(name)}: log-odds %{{hovertext}}<br>{{pairs:,d}} pairs ({{share:.3p}}), {{positives:,d}} with y = 1"
+            "<br>representative {representative:.3r}, the model says {model_says:.3r}",
             low=low, high=high, width=bins.width, pairs=bins.count, share=bins.mass, positives=bins.positives,
             representative=bins.representatives, model_says=bins.predicted,
         ),
@@ -111,9 +111,6 @@ def _draw_rail(
         insidetextfont={"size": 11},
         hovertext=[f"{_end(a)} to {_end(b)}" + (f" (width {b - a:.3g})" if np.isfinite(b - a) else "")
                    for a, b in zip(low, high, strict=True)],
-        hovertemplate=f"{plain(name)}: log-odds %{{hovertext}}<br>%{{customdata[3]:,d}} pairs (%{{customdata[4]:.3p}}),"
-        " %{customdata[5]:,d} with y = 1<br>representative %{customdata[6]:.3r}, the model says %{customdata[7]:.3r}"
-        "<extra></extra>",
     )  # fmt: skip
     reach = 0.6 * _THICK
     draw_edges(fig, bins.edges, (y - reach, y + reach), style.color, width=1.8, yaxis="y2")
@@ -123,34 +120,8 @@ def draw_edges(
     fig: go.Figure, edges: Floats, reach: Limits, color: str, width: float = 1, yaxis: str | None = None
 ) -> None:
     """A vertical line at each edge, from and to these heights."""
-    fig.add_scatter(
-        x=np.repeat(edges, 3), y=[*reach, None] * len(edges), yaxis=yaxis, mode="lines", hoverinfo="skip",
-        line={"color": color, "width": width},
-    )  # fmt: skip
-
-
-KeyEntry = tuple[str, str, str]
-"""Mark, name and colour."""
-
-
-def key_of(names: Iterable[tuple[str, str]], mark: str = "■") -> list[KeyEntry]:
-    """Entries of a key for (name, colour), all with one mark."""
-    return [(mark, name, color) for name, color in names]
-
-
-def write_key(fig: go.Figure, entries: Sequence[KeyEntry]) -> None:
-    """Write the key above the plot, in as many lines as a narrow window needs; the figure grows by them."""
-    lines: list[list[str]] = [[]]
-    length = 0
-    for mark, name, color in entries:
-        length += len(name) + 4
-        if lines[-1] and length > _LINE:
-            lines, length = [*lines, []], len(name) + 4
-        lines[-1].append(key_entry(mark, name, color))
-    text = "<br>".join("   ".join(line) for line in lines)
-    room = _LINE_PIXELS * (len(lines) - (0 if fig.layout.title.text else 1))
-    set_layout(fig, height=fig.layout.height + room, margin_t=fig.layout.margin.t + room)
-    write(fig, text, 0, 1, xref="paper", xanchor="left", yref="paper", yanchor="bottom", yshift=4, align="left")
+    axis = {} if yaxis is None else {"yaxis": yaxis}
+    draw_line(fig, np.repeat(edges, 3), [*reach, None] * len(edges), Style(color), width=width, **axis)
 
 
 def grouped(count: Floats | Ints, edges: Floats, cells: Floats) -> Floats:
@@ -190,12 +161,12 @@ def bins_over_densities(density: LogOddsDensity, rails: Sequence[Rail], shape: S
     draw_rails(fig, rails, span)
     below = RAIL_PIXELS * len(rails)
     plot = _PLOT + _GAP + below
-    said = "; ".join(
-        f"{name} from {three_digits(bins.edges[0])} to {three_digits(bins.edges[-1])} keeps"
+    said = one_each({
+        name: f"from {three_digits(bins.edges[0])} to {three_digits(bins.edges[-1])} keeps"
         f" {three_digits(bins.label_information)} nats"
         for name, bins, _ in rails
         if len(bins.edges)
-    )
+    })  # fmt: skip
     alt = f"Densities of one-vs-rest log-odds for y = 0 and y = 1, and beneath them the edges of bins: {said}."
     quiet(fig, FRAME + plot, alt=alt, left=58, right=14)
     set_layout(
@@ -246,31 +217,21 @@ def _draw_densities(fig: go.Figure, density: LogOddsDensity, shape: Shape, span:
         if shape == "kernel":
             x = np.linspace(*span, N_POINTS)
             y = np.interp(x, density.middles, smooth, left=0, right=0)
-            fig.add_scatter(
-                x=x, y=y, name=name, mode="lines", fill="tozeroy", line={"color": color, "width": 2},
-                fillcolor=fade(color, 0.22), **carry(log_odds=x, density=y),
-                hovertemplate=f"{name}: density %{{customdata[1]:.3r}}<br>at %{{customdata[0]:.3r}}<extra></extra>",
-            )  # fmt: skip
+            told = carry(f"{name}: density {{density:.3r}}<br>at {{log_odds:.3r}}", log_odds=x, density=y)
+            draw_line(fig, x, y, Style(color), name, told, fill="tozeroy", fillcolor=fade(color, 0.22))
         else:
             cells = np.linspace(*span, N_BARS + 1)
-            inside = grouped(count, density.edges, cells)
-            width = cells[1] - cells[0]
+            inside, width = grouped(count, density.edges, cells), cells[1] - cells[0]
             y = inside / (max(int(count.sum()), 1) * width)
-            fig.add_bar(
-                x=(cells[1:] + cells[:-1]) / 2, y=y, width=width, name=name,
-                marker=overlapping(color),
-                **carry(low=cells[:-1], high=cells[1:], pairs=inside, density=y),
-                hovertemplate=f"{name}: %{{customdata[2]:,.0f}} pairs<br>from %{{customdata[0]:.3r}} to"
-                " %{customdata[1]:.3r}<extra></extra>",
-            )  # fmt: skip
+            told = carry(f"{name}: {{pairs:,.0f}} pairs<br>from {{low:.3r}} to {{high:.3r}}", low=cells[:-1],
+                         high=cells[1:], pairs=inside, density=y)  # fmt: skip
+            fig.add_bar(x=(cells[1:] + cells[:-1]) / 2, y=y, width=width, name=name, marker=overlapping(color), **told)
         tops.append(float(y.max()))
     return max(tops) or 1.0
 
 
-_LEAST = 1e-6
-_FLAT = 0.01
-_FLAT_BEYOND = 5.0
-"""Log-odds beyond which the sigmoid is flat to the eye."""
+_FLAT, _FLAT_BEYOND = 0.01, 5.0
+"""Probabilities this near to 0 and 1 look level, and so does the sigmoid beyond these log-odds."""
 
 
 def representatives(density: LogOddsDensity, rails: Sequence[Rail], scale: Scale = "linear") -> go.Figure:
@@ -286,36 +247,32 @@ def representatives(density: LogOddsDensity, rails: Sequence[Rail], scale: Scale
     if scale == "linear":
         span = _rise(rails, span)
     said = np.concatenate([bins.representatives for _, bins, _ in rails])
-    limits = _limits(said) if scale == "logit" else (0.0, 1.0)
+    limits = probability_limits(np.r_[said, 0.05, 0.95] if scale == "logit" else said, scale)
     fig = go.Figure()
     x = np.linspace(*span, N_POINTS)
     posterior = np.interp(x, density.middles, density.posterior, left=np.nan, right=np.nan)
-    for name, y, color, dash in (
-        ("sigmoid", sigmoid(x), GUIDE, "dot"),
-        ("kernel densities", posterior, LABEL_COLORS[1], "dot"),
+    for name, y, look in (
+        ("sigmoid", sigmoid(x), DOTTED),
+        ("kernel densities", posterior, Style(LABEL_COLORS[1], dash="dot")),
     ):
         shown = np.isfinite(y)
-        fig.add_scatter(
-            x=x[shown], y=on_scale(y[shown], scale, limits), name=name, mode="lines",
-            line={"color": color, "width": 2, "dash": dash}, **carry(log_odds=x[shown], probability=y[shown]),
-            hovertemplate=f"{name} %{{customdata[1]:.3r}}<br>at %{{customdata[0]:.3r}}<extra></extra>",
-        )  # fmt: skip
+        told = carry(f"{name} {{probability:.3r}}<br>at {{log_odds:.3r}}", log_odds=x[shown], probability=y[shown])
+        draw_line(fig, x[shown], on_scale(y[shown], scale, limits), look, name, told)
     for name, bins, style in reversed(rails):
         ends = np.clip(np.r_[span[0], bins.edges, span[1]], *span)
         values = np.r_[bins.representatives, bins.representatives[-1:]]
-        fig.add_scatter(
-            x=ends, y=on_scale(values, scale, limits), name=name, mode="lines",
-            line={"shape": "hv", "color": style.color, "width": 2.4 if bins is rails[0][1] else 1.8,
-                  "dash": "solid" if bins is rails[0][1] else style.dash},
-            **carry(from_log_odds=ends, representative=values, pairs=np.r_[bins.count, bins.count[-1:]]),
-            hovertemplate=f"{plain(name)} says %{{customdata[1]:.3r}}<br>%{{customdata[2]:,d}} pairs from log-odds"
-            " %{customdata[0]:.3r} on<extra></extra>",
+        first = bins is rails[0][1]
+        told = carry(
+            f"{plain(name)} says {{representative:.3r}}<br>{{pairs:,d}} pairs from log-odds {{from_log_odds:.3r}} on",
+            from_log_odds=ends, representative=values, pairs=np.r_[bins.count, bins.count[-1:]],
         )  # fmt: skip
-    alt = "Representatives over the log-odds, which rise from the first bin to the last: " + "; ".join(
-        f"{name} from {three_digits(bins.representatives[0])} to {three_digits(bins.representatives[-1])}"
-        for name, bins, _ in rails
-    )
-    quiet(fig, REPRESENTATIVES_HEIGHT, alt=f"{alt}.", title="Representatives of the bins", left=62, right=14)
+        look = Style(style.color, dash="solid" if first else style.dash)
+        y = on_scale(values, scale, limits)
+        draw_line(fig, ends, y, look, name, told, width=2.4 if first else 1.8, shape="hv")
+    found = {name: f"from {three_digits(bins.representatives[0])} to {three_digits(bins.representatives[-1])}"
+             for name, bins, _ in rails}  # fmt: skip
+    alt = f"Representatives over the log-odds, which rise from the first bin to the last: {one_each(found)}."
+    quiet(fig, REPRESENTATIVES_HEIGHT, alt=alt, title="Representatives of the bins", left=62, right=14)
     set_x(fig, range=span, title_text=LOG_ODDS_TITLE)
     pad = 0.02 if scale == "linear" else 0.03
     set_y(fig, title_text="probability that y = 1", **probability_axis(scale, limits, pad))
@@ -335,10 +292,3 @@ def _rise(rails: Sequence[Rail], span: Limits) -> Limits:
             highs.append(float(inner[rising[-1] + 1]))
     pad = 0.05 * (max(highs) - min(lows))
     return max(min(lows) - pad, span[0]), min(max(highs) + pad, span[1])
-
-
-def _limits(said: np.ndarray) -> Limits:
-    inside = said[(said > 0) & (said < 1)]
-    low = min(float(inside.min()) / 2, 0.05) if inside.size else 0.01
-    high = max(float(inside.max()), 0.95) if inside.size else 0.99
-    return max(low, _LEAST), 1 - (1 - high) / 2

@@ -13,7 +13,7 @@ from calib.diagnostics.information_plane import InformationPlane
 from calib.diagnostics.log_odds_density import NATS_PER_BIT, LogOddsDensity
 from calib.formatting import percent
 from calib.numerics import Floats, Ints
-from calib.plots.annotations import carry, fill_between
+from calib.plots.annotations import carry, draw_line, draw_marks, fill_between, key_of, write_key
 from calib.plots.axes import histogram_median, log10_ticks
 from calib.plots.binning import (
     LABEL_COLORS,
@@ -24,18 +24,21 @@ from calib.plots.binning import (
     draw_edges,
     draw_rails,
     grouped,
-    key_of,
     span_of,
-    write_key,
 )
-from calib.plots.rows import DROP, RowLabel, frame_labelled_rows, line_through_rows
+from calib.plots.rows import DROP, RowLabel, frame_rows, line_through_rows
 from calib.plots.style import (
     FRAME,
     GRID,
     GUIDE,
+    THIN,
     Limits,
+    Style,
+    add_lines,
     colored,
     fade,
+    label,
+    one_each,
     plain,
     quiet,
     set_layout,
@@ -46,7 +49,6 @@ from calib.plots.style import (
 
 PLANE_HEIGHT, STEPS_HEIGHT = 420, 360
 _NAMED = (2, 4, 8, 16, 64)
-_HOVER = "%{customdata[0]:.3r} nats (%{customdata[1]:.3r} bits)"
 
 
 def information_rows(rails: Sequence[Rail], information: float, label_entropy: float) -> go.Figure:
@@ -60,40 +62,36 @@ def information_rows(rails: Sequence[Rail], information: float, label_entropy: f
     """
     fig = go.Figure()
     n = len(rails)
-    line_through_rows(fig, information, n, GUIDE)
+    line_through_rows(fig, information, n, THIN)
     highest = max([information, *(max(bins.label_information, bins.bound) for _, bins, _ in rails)])
-    end = 1.1 * (label_entropy if label_entropy < 1.6 * highest else highest)
+    end = 1.1 * (label_entropy if label_entropy < 1.6 * highest else highest) or 1.0
     if label_entropy < end:
-        line_through_rows(fig, label_entropy, n, GRID)
+        line_through_rows(fig, label_entropy, n, Style(GRID))
+    labels = []
     for row, (name, bins, style) in enumerate(rails):
+        kept = bins.label_information
         fig.add_bar(
-            x=[bins.label_information], y=[row + DROP], width=0.16, orientation="h",
-            marker={"color": fade(style.color, 0.45), "line_width": 0}, hoverinfo="skip",
+            x=[kept], y=[row + DROP], width=0.16, orientation="h", hoverinfo="skip",
+            marker={"color": fade(style.color, 0.45), "line_width": 0},
         )  # fmt: skip
         for what, value, symbol, size in (
-            ("keeps", bins.label_information, style.symbol, 11),
+            ("keeps", kept, style.symbol, 11),
             ("bound by the model's own belief", bins.bound, "line-ns-open", 16),
         ):
-            fig.add_scatter(
-                x=[value], y=[row + DROP], name=f"{name}, {what}", mode="markers",
-                marker={"color": style.color, "symbol": symbol, "size": size,
-                        "line": {"width": 2, "color": style.color}},
-                **carry(nats=[value], bits=[value / NATS_PER_BIT]),
-                hovertemplate=f"{plain(name)}: {what} {_HOVER}<extra></extra>",
-            )  # fmt: skip
-    labels = [
-        RowLabel(name, f"{three_digits(bins.label_information)} nats, {_share(bins.label_information, information)}",
-                 style.color)
-        for name, bins, style in rails
-    ]  # fmt: skip
-    said = "; ".join(f"{name} {label.note}" for (name, _, _), label in zip(rails, labels, strict=True))
+            hover = f"{plain(name)}: {what} {{nats:.3r}} nats ({{bits:.3r}} bits)"
+            told = carry(hover, nats=[value], bits=[value / NATS_PER_BIT])
+            draw_marks(fig, [value], [row + DROP], style, f"{name}, {what}", told, size=size, symbol=symbol)
+        share = percent(kept / information) if information > 0 else "–"
+        labels.append(RowLabel(name, f"{three_digits(kept)} nats, {share}", style.color))
+    said = one_each({row.name: row.note for row in labels})
     alt = f"Label information: the log-odds carry {three_digits(information)} nats; {said}."
-    frame_labelled_rows(fig, labels, alt=alt, title="What the bins keep", pixels=46)
+    frame_rows(fig, labels, alt=alt, title="What the bins keep", pixels=46)
     ends = f"line: the log-odds carry {three_digits(information)}" + (
         f", the label has {three_digits(label_entropy)}" + ("" if label_entropy < end else " (beyond the picture)")
     )
-    set_x(fig, range=[0, end], title_text=f"information about the label (nats)<br>{ends}", nticks=6)
-    set_layout(fig, height=fig.layout.height + 16, margin_b=fig.layout.margin.b + 16)
+    low = min([0.0, *(1.05 * bins.bound for _, bins, _ in rails)])
+    set_x(fig, range=[low, end], title_text=f"information about the label (nats)<br>{ends}")
+    add_lines(fig, 1)
     return fig
 
 
@@ -105,27 +103,24 @@ def information_plane_chart(plane: InformationPlane) -> go.Figure:
     x = np.linspace(0, 1.04 * last, 120)
     limit = np.interp(x, plane.limit_rate, plane.limit_information)
     fill_between(fig, x, limit, np.full(len(x), top), fade("#808496", 0.12))
-    fig.add_scatter(
-        x=x, y=limit, name="limit", mode="lines", line={"color": GUIDE, "width": 2},
-        **carry(rate=x, label_information=limit),
-        hovertemplate="at most %{customdata[1]:.3r} nats<br>at rate %{customdata[0]:.3r}<extra></extra>",
-    )  # fmt: skip
+    told = carry("at most {label_information:.3r} nats<br>at rate {rate:.3r}", rate=x, label_information=limit)
+    draw_line(fig, x, limit, THIN, "limit", told)
     for scheme in reversed(SCHEME_NAMES):
         name, style = SCHEME_NAMES[scheme], SCHEME_STYLES[scheme]
         rate, kept = plane.rate[scheme], plane.label_information[scheme]
-        fig.add_scatter(
-            x=rate, y=kept, name=name, mode="lines+markers+text",
-            line={"color": style.color, "width": 1.6, "dash": style.dash if scheme != "imax" else "solid"},
-            marker={"color": style.color, "symbol": style.symbol, "size": 8},
-            text=[colored(str(m), style.color) if scheme == "imax" and m in _NAMED else "" for m in plane.n_bins],
-            textposition="bottom right", textfont={"size": 11},
-            **carry(bins=plane.n_bins, rate=rate, label_information=kept),
-            hovertemplate=f"{name}, %{{customdata[0]}} bins<br>keeps %{{customdata[2]:.3r}} nats at rate"
-            " %{customdata[1]:.3r}<extra></extra>",
+        look = style if scheme != "imax" else Style(style.color, style.symbol)
+        told = carry(
+            f"{name}, {{bins}} bins<br>keeps {{label_information:.3r}} nats at rate {{rate:.3r}}",
+            bins=plane.n_bins, rate=rate, label_information=kept,
         )  # fmt: skip
-    said = "; ".join(
-        f"{SCHEME_NAMES[scheme]} {three_digits(plane.label_information[scheme][-1])}" for scheme in SCHEME_NAMES
-    )
+        draw_line(fig, rate, kept, look, name, told, width=1.6, markers=8)
+        if scheme == "imax":
+            named = [k for k, m in enumerate(plane.n_bins) if m in _NAMED]
+            fig.add_scatter(
+                x=rate[named], y=kept[named], mode="text", hoverinfo="skip", textposition="bottom right",
+                textfont={"size": 11}, text=[colored(str(plane.n_bins[k]), style.color) for k in named],
+            )  # fmt: skip
+    said = one_each({SCHEME_NAMES[key]: three_digits(plane.label_information[key][-1]) for key in SCHEME_NAMES})
     alt = f"Label information of {plane.n_bins[-1]} bins, of {three_digits(plane.information)} nats: {said}."
     quiet(fig, PLANE_HEIGHT, alt=alt, left=62, right=14)
     set_x(fig, range=[0, 1.04 * last], title_text="compression rate I(bin; log-odds), nats")
@@ -133,10 +128,6 @@ def information_plane_chart(plane: InformationPlane) -> go.Figure:
     names = [(SCHEME_NAMES[scheme], SCHEME_STYLES[scheme].color) for scheme in SCHEME_NAMES]
     write_key(fig, key_of(names, "●") + key_of([("limit", GUIDE)], "━"))
     return fig
-
-
-def _share(part: float, whole: float) -> str:
-    return percent(part / whole) if whole > 0 else "–"
 
 
 START_NAMES = {"kmeans": "k-means++", **{name: SCHEME_NAMES[name] for name in ("equal_mass", "equal_width")}}
@@ -169,18 +160,13 @@ def gain(traces: Sequence[EdgeTrace], kept: Sequence[Floats], information: float
     for place, (trace, seen) in enumerate(zip(traces, kept, strict=True)):
         steps, color = shown_steps(trace), _START_COLORS[trace.start]
         for what, values, dash in (("keeps", seen, "solid"), ("bound", trace.bound, "dash")):
-            fig.add_scatter(
-                x=np.log10(steps + 1), y=values[steps], name=f"{START_NAMES[trace.start]}, {what}", mode="lines",
-                line={"color": color, "width": 2.6 if place == chosen else 1.4, "dash": dash},
-                **carry(step=steps, nats=values[steps]),
-                hovertemplate=f"from {START_NAMES[trace.start]}: {what} %{{customdata[1]:.4r}} nats"
-                "<br>after step %{customdata[0]:,d}<extra></extra>",
-            )  # fmt: skip
+            start, width = START_NAMES[trace.start], 2.6 if place == chosen else 1.4
+            told = carry(f"from {start}: {what} {{nats:.4r}} nats<br>after step {{step:,d}}", step=steps,
+                         nats=values[steps])  # fmt: skip
+            look = Style(color, dash=dash)
+            draw_line(fig, np.log10(steps + 1), values[steps], look, f"{start}, {what}", told, width=width)
         if place == chosen:
-            fig.add_scatter(
-                x=[np.log10(step + 1)] * 2, y=[seen[step], trace.bound[step]], mode="markers", hoverinfo="skip",
-                marker={"color": color, "size": 9},
-            )  # fmt: skip
+            draw_marks(fig, [np.log10(step + 1)] * 2, [seen[step], trace.bound[step]], Style(color))
     best = traces[chosen]
     alt = (
         f"From {START_NAMES[best.start]} the bound rises from {three_digits(best.bound[0])} to"
@@ -208,17 +194,12 @@ def edge_paths(trace: EdgeTrace, step: int, span: Limits) -> go.Figure:
     depth = np.log10(steps + 1)
     gaps = np.full((most, 1), np.nan)
     fig = go.Figure()
-    fig.add_scatter(
-        x=np.hstack([paths, gaps]).round(4).ravel(), y=np.tile(np.r_[depth, np.nan], most), mode="lines",
-        line={"color": fade(color, 0.7), "width": 1.5}, hoverinfo="skip",
-    )  # fmt: skip
+    x, y = np.hstack([paths, gaps]).round(4).ravel(), np.tile(np.r_[depth, np.nan], most)
+    draw_line(fig, np.clip(x, *span), y, Style(fade(color, 0.7)), width=1.5)
     fig.add_hline(y=float(np.log10(step + 1)), line={"color": GUIDE, "width": 1})
     edges = trace.edges[step]
-    fig.add_scatter(
-        x=edges, y=np.full(len(edges), np.log10(step + 1)), name="edges", mode="markers",
-        marker={"color": color, "size": 8}, **carry(step=np.full(len(edges), step), edge=edges),
-        hovertemplate="edge at %{customdata[1]:.4r}<br>after step %{customdata[0]:,d}<extra></extra>",
-    )  # fmt: skip
+    told = carry("edge at {edge:.4r}<br>after step {step:,d}", step=np.full(len(edges), step), edge=edges)
+    draw_marks(fig, edges, np.full(len(edges), np.log10(step + 1)), Style(color), "edges", told, size=8)
     last = trace.edges[-1]
     reach = f"from {three_digits(last[0])} to {three_digits(last[-1])}" if len(last) else "nowhere"
     alt = (
@@ -265,20 +246,17 @@ def ranks_over_bins(ranks: RankHistogram, density: LogOddsDensity, rails: Sequen
             fill="toself", line={"color": color, "width": 1.2, "shape": "hvh"}, fillcolor=fade(color, 0.4),
             hoverinfo="skip",
         )  # fmt: skip
-        fig.add_scatter(
-            x=middles, y=row + 0.5 - height, name=name, mode="markers", marker={"color": color, "opacity": 0},
-            **carry(low=cells[:-1], high=cells[1:], count=inside),
-            hovertemplate=f"%{{customdata[2]:,.0f}} {what}<br>from %{{customdata[0]:.3r}} to %{{customdata[1]:.3r}}"
-            "<extra></extra>",
-        )  # fmt: skip
+        told = carry(f"{{count:,.0f}} {what}<br>from {{low:.3r}} to {{high:.3r}}", low=cells[:-1], high=cells[1:],
+                     count=inside)  # fmt: skip
+        draw_marks(fig, middles, row + 0.5 - height, Style("rgba(0,0,0,0)"), name, told)
     _, first, style = rails[0]
     n = len(rows)
     draw_edges(fig, first.edges, (-0.5, n - 0.5), fade(style.color, 0.45))
     draw_rails(fig, rails, span, named=False)
     above, below = _ROW * n, _RAIL * len(rails)
     plot = above + _GAP + below
-    medians = "; ".join(
-        f"{name} {three_digits(histogram_median(density.edges, count))}" for name, count, _ in rows if count.sum()
+    medians = one_each(
+        {name: three_digits(histogram_median(density.edges, count)) for name, count, _ in rows if count.sum()}
     )
     alt = (
         f"Log-odds of the label and of the classes by rank, with the edges of {', '.join(name for name, _, _ in rails)}"
@@ -290,12 +268,12 @@ def ranks_over_bins(ranks: RankHistogram, density: LogOddsDensity, rails: Sequen
         yaxis={
             "domain": [1 - above / plot, 1], "range": [n - 0.5, -0.5], "showgrid": False,
             "tickvals": list(range(n)),
-            "ticktext": [colored(plain(name), color) for name, _, color in rows],
+            "ticktext": [colored(label(name, 14), color) for name, _, color in rows],
         },
         yaxis2={
             "domain": [0, below / plot], "range": [len(rails) - 0.5, -0.5], "showgrid": False, "fixedrange": True,
             "tickvals": list(range(len(rails))),
-            "ticktext": [colored(plain(name), style.color) for name, _, style in rails],
+            "ticktext": [colored(label(name, 12), style.color) for name, _, style in rails],
         },
     )  # fmt: skip
     return fig

@@ -9,27 +9,34 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Ints
-from calib.plots.annotations import carry, fill_between, label_line_ends, whiskers, write
-from calib.plots.rows import frame_rows
+from calib.plots.annotations import (
+    carry,
+    draw_line,
+    draw_marks,
+    fill_between,
+    key_of,
+    label_line_ends,
+    write,
+    write_key,
+)
+from calib.plots.rows import RowLabel, draw_row, frame_rows, line_through_rows
 from calib.plots.style import (
+    DOTTED,
     GUIDE,
     Style,
     fade,
-    key_entry,
+    one_each,
     plain,
     quiet,
     set_layout,
     set_x,
     set_y,
-    shorten,
     three_digits,
 )
 
 if TYPE_CHECKING:
     from calib.diagnostics.risk_coverage import Answerable, RiskCoverage
     from calib.metrics.net_benefit import NetBenefit
-
-_LONGEST_NAME, _LONG_NAME = 20, 24
 
 
 def decision_curves(
@@ -45,43 +52,39 @@ def decision_curves(
     fig = go.Figure()
     _, banded, style = methods[-1]
     thresholds, treat_all = banded.thresholds, banded.treat_all.value
-    fill_between(fig, thresholds, banded.model.low, banded.model.high, fade(style.color, 0.14))
-    top = max(float(found.model.value.max()) for _, found, _ in methods)
-    top = 1.15 * max(top, float(banded.event_rate.value)) or 1.0
-    floor = -0.15 * top
-    shown = treat_all >= floor
-    fig.add_scatter(
-        x=thresholds[shown], y=treat_all[shown], mode="lines", name="act on all",
-        line={"color": GUIDE, "dash": "dot", "width": 1.5}, hoverinfo="skip",
-    )  # fmt: skip
+    values = np.concatenate([found.model.value for _, found, _ in methods])
+    top = 1.15 * max(float(values.max()), float(banded.event_rate.value)) or 1.0
+    floor = min(-0.15 * top, 1.05 * float(values.min()))
+    fill_between(fig, thresholds, banded.model.low, banded.model.high, fade(style.color, 0.14), (floor, top))
+    shown = (treat_all >= floor) & (treat_all <= top)
+    draw_line(fig, thresholds[shown], treat_all[shown], DOTTED, "act on all", width=1.5)
     fig.add_hline(y=0.0, line={"color": GUIDE, "width": 1})
     for name, found, line in methods:
         model = found.model
-        fig.add_scatter(
-            x=thresholds, y=model.value, name=name, mode="lines",
-            line={"color": line.color, "dash": line.dash, "width": 2},
-            **carry(threshold=thresholds, benefit=model.value, low=model.low, high=model.high, all=treat_all,
-                    avoided=found.avoided.value),
-            hovertemplate=f"{plain(name)}<br>threshold %{{customdata[0]:.1%}}<br>net benefit %{{customdata[1]:.4f}} "
-            "(%{customdata[2]:.4f} to %{customdata[3]:.4f})<br>acting on all %{customdata[4]:.4f}<extra></extra>",
+        told = carry(
+            f"{plain(name)}<br>threshold {{threshold:.1%}}<br>net benefit {{benefit:.4f}} ({{low:.4f}} to {{high:.4f}})"
+            "<br>acting on all {all:.4f}",
+            threshold=thresholds, benefit=model.value, low=model.low, high=model.high, all=treat_all,
+            avoided=found.avoided.value,
         )  # fmt: skip
+        draw_line(fig, thresholds, model.value, line, name, told)
     if cut is not None:
         fig.add_vline(x=cut, line={"color": GUIDE, "width": 1})
         write(fig, f"threshold {100 * cut:.3g} %", cut, 1.0, yref="paper", xanchor="left", yanchor="top", xshift=4)
     at = 0 if cut is None else int(np.argmin(np.abs(thresholds - cut)))
-    said = "; ".join(
-        f"{name} {found.model.value[at]:.4f} at {thresholds[at]:.1%} (acting on all {treat_all[at]:.4f}, on none 0)"
+    benefits = {
+        name: f"{found.model.value[at]:.4f} at {thresholds[at]:.1%} (acting on all {treat_all[at]:.4f}, on none 0)"
         for name, found, _ in methods
-    )
-    quiet(fig, height, alt=f"Net benefit over the threshold: {said}.", title="Net benefit")
-    ends = [(shorten(name, _LONGEST_NAME), float(found.model.value[-1]), line.color) for name, found, line in methods]
+    }
+    quiet(fig, height, alt=f"Net benefit over the threshold: {one_each(benefits)}.", title="Net benefit")
+    ends = [(name, float(found.model.value[-1]), line.color) for name, found, line in methods]
     label_line_ends(fig, ends, (floor, top))
     if shown.any():  # it may lie below all that is drawn, where events are rare
         last = int(np.flatnonzero(shown)[-1])
         write(fig, "act on all", float(thresholds[last]), float(treat_all[last]), xanchor="left", yanchor="bottom")
-    set_x(fig, title={"text": "threshold: act where the probability is at least this"}, tickformat=".0%",
-          range=[0, float(thresholds[-1])])  # fmt: skip
-    set_y(fig, title={"text": "net benefit per case"}, range=[floor, top])
+    set_x(fig, title_text="threshold: act where the probability is at least this", tickformat=".0%",
+          range=[0, max(float(thresholds[-1]), cut or 0.0)])  # fmt: skip
+    set_y(fig, title_text="net benefit per case", range=[floor, top])
     return fig
 
 
@@ -100,29 +103,26 @@ def set_sizes(methods: Sequence[tuple[str, Ints, Style]]) -> go.Figure:
     largest = max(int(np.flatnonzero(counts).max(initial=0)) for _, counts, _ in methods)
     last = min(largest, MOST_BARS)
     names = [*map(str, range(last)), f"{last} or more" if largest > last else str(last)]
-    said = []
+    said = {}
     for name, counts, style in methods:
         total = int(counts.sum())
         rows = np.append(counts[:last], counts[last:].sum())
-        fig.add_bar(
-            x=names, y=rows / total, name=name, marker={"color": style.color, "line": {"width": 0}},
-            **carry(rows=rows, share=rows / total),
-            hovertemplate=f"{plain(name)}<br>%{{x}} classes: %{{customdata[1]:.1%}} of rows (%{{customdata[0]:,d}})"
-            "<extra></extra>",
-        )  # fmt: skip
+        told = carry(f"{plain(name)}<br>%{{x}} classes: {{share:.1%}} of rows ({{rows:,d}})", rows=rows,
+                     share=rows / total)  # fmt: skip
+        fig.add_bar(x=names, y=rows / total, name=name, marker={"color": style.color, "line": {"width": 0}}, **told)
         mean = float(counts @ np.arange(len(counts))) / total
-        said.append(f"{name} {mean:.2f} classes on average, {counts[1] / total:.1%} of sets with one class")
-    quiet(fig, SIZES_HEIGHT, alt=f"Number of classes in prediction sets: {'; '.join(said)}.", title="Classes in a set")
-    keys = [key_entry("■", shorten(name, _LONG_NAME), style.color) for name, _, style in methods]
-    set_x(fig, title={"text": f"classes in a set    {'   '.join(keys)}"}, type="category")
-    set_y(fig, title={"text": "share of rows"}, tickformat=".0%", rangemode="tozero")
+        said[name] = f"{mean:.2f} classes on average, {counts[1] / total:.1%} of sets with one class"
+    quiet(fig, SIZES_HEIGHT, alt=f"Number of classes in prediction sets: {one_each(said)}.", title="Classes in a set")
+    write_key(fig, key_of([(name, style.color) for name, _, style in methods]))
+    set_x(fig, title_text="classes in a set", type="category")
+    set_y(fig, title_text="share of rows", tickformat=".0%", rangemode="tozero")
     set_layout(fig, barmode="group", bargap=0.25, bargroupgap=0.05)
     return fig
 
 
 MAX_POINTS = 400
 _LEAST_ROWS = 20
-"""Rows answered below which the interval of the risk is too wide to be drawn."""
+"""Rows answered below which the risk is too uncertain to be drawn."""
 
 
 def risk_diagram(
@@ -133,6 +133,8 @@ def risk_diagram(
 ) -> go.Figure:
     """Risk-coverage curves: error rate among the inputs answered over their share; lower is better.
 
+    Curves begin where 20 rows are answered: before, each row moves them by five points and more.
+
     Parameters
     ----------
     curves : (title, curve, style) of each method; the 95 % band and the best possible order are those of the last one.
@@ -140,46 +142,49 @@ def risk_diagram(
     """
     fig = go.Figure()
     _, chosen, style = curves[-1]
-    points = _thinned(chosen)
-    points = points[chosen.answered[points] >= min(_LEAST_ROWS, chosen.n)]
-    fill_between(fig, chosen.coverage[points], chosen.low[points], chosen.high[points], fade(style.color, 0.14))
+    drawn = [_thinned(curve) for _, curve, _ in curves]
+    marks = [curve.last_within(accepted) for _, curve, _ in curves]
+    highest = [float(curve.risk[points].max()) for (_, curve, _), points in zip(curves, drawn, strict=True)]
+    top = max(accepted, *highest, chosen.high[-1]) or 1.0
+    limits = -0.02 * top, 1.08 * top
+    points = drawn[-1]
+    fill_between(fig, chosen.coverage[points], chosen.low[points], chosen.high[points], fade(style.color, 0.14), limits)
     shares = np.linspace(0.0, 1.0, 201)
-    fig.add_scatter(
-        x=shares, y=chosen.best_risk(shares), mode="lines", name="best possible order",
-        line={"color": GUIDE, "dash": "dot", "width": 1.5}, hoverinfo="skip",
-    )  # fmt: skip
+    draw_line(fig, shares, chosen.best_risk(shares), DOTTED, "best possible order", width=1.5)
     fig.add_hline(y=accepted, line={"color": GUIDE, "width": 1})
-    top = max(accepted, *(curve.risk[-1] for _, curve, _ in curves), chosen.high[-1])
-    for name, curve, line in curves:
-        at = _thinned(curve)
-        fig.add_scatter(
-            x=curve.coverage[at], y=curve.risk[at], name=name, mode="lines",
-            line={"color": line.color, "dash": line.dash, "width": 2},
-            **carry(coverage=curve.coverage[at], error=curve.risk[at], low=curve.low[at], high=curve.high[at],
-                    threshold=curve.threshold[at], answered=curve.answered[at], wrong=curve.wrong[at]),
-            hovertemplate=f"{plain(name)}<br>answers %{{customdata[0]:.1%}} (%{{customdata[5]:,d}} rows)"
-            "<br>error %{customdata[1]:.2%} (%{customdata[2]:.2%} to %{customdata[3]:.2%})"
-            "<br>where confidence ≥ %{customdata[4]:.4r}<extra></extra>",
+    for (name, curve, line), at, entry in zip(curves, drawn, marks, strict=True):
+        told = carry(
+            f"{plain(name)}<br>answers {{coverage:.1%}} ({{answered:,d}} rows)<br>error {{error:.2%}} ({{low:.2%}} to"
+            " {high:.2%})<br>where confidence ≥ {threshold:.4r}",
+            coverage=curve.coverage[at], error=curve.risk[at], low=curve.low[at], high=curve.high[at],
+            threshold=curve.threshold[at], answered=curve.answered[at], wrong=curve.wrong[at],
         )  # fmt: skip
-        entry = curve.last_within(accepted)
+        draw_line(fig, curve.coverage[at], curve.risk[at], line, name, told)
         if entry is not None:
-            fig.add_scatter(
-                x=[curve.coverage[entry]], y=[curve.risk[entry]], mode="markers", hoverinfo="skip", cliponaxis=False,
-                marker={"color": line.color, "symbol": line.symbol, "size": 11},
-            )  # fmt: skip
-        large = curve.answered >= min(0.05 * curve.n, curve.n)
-        top = max(top, float(curve.risk[large].max()))
-    span = -0.02 * top, 1.08 * top
-    said = "; ".join(_said(name, curve, accepted) for name, curve, _ in curves)
-    quiet(fig, height, alt=f"Error among the inputs answered against their share: {said}.", title=title)
-    ends = [(shorten(name, _LONG_NAME), float(curve.risk[-1]), line.color) for name, curve, line in curves]
-    label_line_ends(fig, ends, span)
-    write(
-        fig, f"accepted: {100 * accepted:.3g} %", 0, accepted, xref="paper", xanchor="left", yanchor="bottom",
-    )  # fmt: skip
+            draw_marks(fig, [curve.coverage[entry]], [curve.risk[entry]], line, size=11, cliponaxis=False)
+    found = one_each({name: _said(curve, accepted) for name, curve, _ in curves})
+    quiet(fig, height, alt=f"Error among the inputs answered against their share: {found}.", title=title)
+    label_line_ends(fig, [(name, float(curve.risk[-1]), line.color) for name, curve, line in curves], limits)
+    write(fig, f"accepted: {100 * accepted:.3g} %", 0, accepted, xref="paper", xanchor="left", yanchor="bottom")
     set_x(fig, range=[0, 1.005], title_text="coverage: share of inputs answered", tickformat=".0%")
-    set_y(fig, range=span, title_text="risk: error rate among them", tickformat=".3~p", nticks=7)
+    set_y(fig, range=limits, title_text="risk: error rate among them", tickformat=".3~p", nticks=7)
     return fig
+
+
+def _said(curve: RiskCoverage, accepted: float) -> str:
+    entry = curve.last_within(accepted)
+    share = 0.0 if entry is None else 100 * float(curve.coverage[entry])
+    error = f"{three_digits(100 * float(curve.risk[-1]))} % error on all"
+    return f"{error}, answers {share:.1f} % at {100 * accepted:.3g} % error"
+
+
+def _thinned(curve: RiskCoverage) -> Ints:
+    """Entries at even steps of coverage, from 20 rows on, the last always among them."""
+    first = int(np.searchsorted(curve.answered, min(_LEAST_ROWS, curve.n)))
+    if len(curve.answered) - first <= MAX_POINTS:
+        return np.arange(first, len(curve.answered))
+    wanted = np.linspace(curve.answered[first], curve.n, MAX_POINTS)
+    return np.unique(np.searchsorted(curve.answered, wanted))
 
 
 def answerable_chart(rows: Sequence[tuple[str, Answerable, Style]], accepted: float) -> go.Figure:
@@ -191,39 +196,21 @@ def answerable_chart(rows: Sequence[tuple[str, Answerable, Style]], accepted: fl
     accepted : the error, for words.
     """
     fig = go.Figure()
-    fig.add_vline(x=rows[0][1].coverage.value, line={"color": rows[0][2].color, "width": 1, "dash": "dot"})
+    line_through_rows(fig, rows[0][1].coverage.value, len(rows), Style(rows[0][2].color, dash="dot"))
     for place, (name, one, style) in enumerate(rows):
         share, low, high = one.coverage
-        fig.add_scatter(
-            x=[share], y=[place], name=name, mode="markers", cliponaxis=False,
-            marker={"color": style.color, "symbol": style.symbol, "size": 10},
-            error_x=whiskers(share, low, high, style.color),
-            **carry(share=[share], low=[low], high=[high], threshold=[one.threshold], answered=[one.n_answered]),
-            hovertemplate=f"{plain(name)}<br>answers %{{customdata[0]:.1%}} (%{{customdata[1]:.1%}} to"
-            " %{customdata[2]:.1%})<br>where confidence ≥ %{customdata[3]:.4r}<extra></extra>",
+        told = carry(
+            f"{plain(name)}<br>answers {{share:.1%}} ({{low:.1%}} to {{high:.1%}})<br>where confidence ≥"
+            " {threshold:.4r}",
+            share=[share], low=[low], high=[high], threshold=[one.threshold], answered=[one.n_answered],
         )  # fmt: skip
-    said = "; ".join(f"{name} {100 * one.coverage.value:.1f} %" for name, one, _ in rows)
-    alt = f"Share of inputs answered if an error of {100 * accepted:.3g} % is accepted: {said}."
-    frame_rows(fig, [name for name, _, _ in rows], alt=alt, title="What each method can answer")
-    set_layout(fig, margin_r=24)
-    low = min(one.coverage.low for _, one, _ in rows)
-    set_x(
-        fig, range=[max(0.0, low - 0.05 * (1.01 - low)), 1.005], nticks=5, tickformat=".0%",
-        title_text=f"answered at {100 * accepted:.3g} % error   better →",
-    )  # fmt: skip
+        draw_row(fig, place, one.coverage, style, name, told)
+    labels = [RowLabel(name, f"{100 * one.coverage.value:.1f} %", style.color) for name, one, style in rows]
+    found = one_each({row.name: row.note for row in labels})
+    error = f"{100 * accepted:.3g} %"
+    frame_rows(fig, labels, alt=f"Share of inputs answered if an error of {error} is accepted: {found}.",
+               title="What each method can answer")  # fmt: skip
+    lowest = min(one.coverage.low for _, one, _ in rows)
+    set_x(fig, range=[max(0.0, lowest - 0.05) - 0.01, 1.01], tickformat=".0%", nticks=5,
+          title_text=f"answered at {error} error   better →")  # fmt: skip
     return fig
-
-
-def _said(name: str, curve: RiskCoverage, accepted: float) -> str:
-    entry = curve.last_within(accepted)
-    share = 0.0 if entry is None else 100 * float(curve.coverage[entry])
-    error = f"{three_digits(100 * float(curve.risk[-1]))} % error on all"
-    return f"{name} {error}, answers {share:.1f} % at {100 * accepted:.3g} % error"
-
-
-def _thinned(curve: RiskCoverage) -> Ints:
-    """Entries at even steps of coverage, the last always among them."""
-    if len(curve.answered) <= MAX_POINTS:
-        return np.arange(len(curve.answered))
-    wanted = np.linspace(0, curve.n, MAX_POINTS + 1)[1:]
-    return np.unique(np.searchsorted(curve.answered, wanted))

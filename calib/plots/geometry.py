@@ -9,9 +9,21 @@ import plotly.graph_objects as go
 
 from calib.diagnostics.separation import DecidingPlane
 from calib.numerics import Floats, Ints
-from calib.plots.annotations import carry, write
+from calib.plots.annotations import carry, draw_line, draw_marks, write
 from calib.plots.geometry_success import DANGER, RIGHT
-from calib.plots.style import GUIDE, NEUTRAL, fade, key_entry, plain, quiet, set_layout, set_x, set_y, shorten
+from calib.plots.style import (
+    GUIDE,
+    NEUTRAL,
+    Style,
+    add_lines,
+    fade,
+    key_entry,
+    label,
+    plain,
+    quiet,
+    set_x,
+    set_y,
+)
 
 SAFE = "#009E73"
 INPUT = "#8C6BD8"
@@ -82,23 +94,21 @@ def deciding_picture(plane: DecidingPlane, zone: Zone, same: Neighbour, other: N
     for place, who, color, symbol in (
         (plane.same, same, RIGHT, "circle"), (plane.other, other, NEUTRAL, "square"),
     ):  # fmt: skip
-        fig.add_scatter(
-            x=[0, place[0]], y=[0, place[1]], mode="lines", hoverinfo="skip", line={"color": fade(color, 0.5)}
-        )
-        _add_neighbour(fig, place, who, color, symbol)
+        draw_line(fig, [0, place[0]], [0, place[1]], Style(fade(color, 0.5)))
+        _add_neighbour(fig, place, who, Style(color, symbol))
         is_same = who is same
         write(
-            fig, plain(shorten(who.class_name, LONGEST)), place[0], place[1], color=color if is_same else None,
+            fig, label(who.class_name, LONGEST), place[0], place[1], color=color if is_same else None,
             yanchor="bottom", yshift=8, xanchor="right" if is_same else "left", xshift=6 if is_same else -6,
         )  # fmt: skip
     _add_input(fig, np.zeros(2))
     write(fig, "input", 0, 0, color=INPUT, yanchor="top", yshift=-9)
-    radius = abs(zone.exact)
-    left, right = min(-radius, plane.same[0], 0.0), max(radius, plane.other[0], 0.0)
-    low, high = min(-radius, 0.0), max(radius, plane.same[1])
+    radius = max(abs(zone.exact), abs(zone.fast))
+    left, right = min(-radius, plane.same[0]), max(radius, plane.other[0])
+    low, high = -radius, max(radius, plane.same[1], plane.other[1])
     alt = (
         f"The input between training rows {same.row:,} ({same.class_name}, at {same.distance:.3g}) and {other.row:,} "
-        f"({other.class_name}, at {other.distance:.3g}); their half-way line is {radius:.3g} away: the input"
+        f"({other.class_name}, at {other.distance:.3g}); their half-way line is {abs(zone.exact):.3g} away: the input"
         f" is {zone.side}."
     )
     quiet(fig, HEIGHT, alt=alt, right=14)
@@ -121,28 +131,26 @@ def principal_picture(crowd: Crowd, place: Floats, zone: Zone, deciding: list[tu
     for name, rows, color, symbol in (
         ("other classes", ~crowd.same, NEUTRAL, "square"), ("predicted class", crowd.same, RIGHT, "circle"),
     ):  # fmt: skip
-        fig.add_scatter(
-            x=crowd.places[rows, 0], y=crowd.places[rows, 1], name=name, mode="markers",
-            marker={"color": color, "symbol": symbol, "size": 5},
-            **carry(first_component=crowd.places[rows, 0], second_component=crowd.places[rows, 1],
-                    training_row=crowd.rows[rows], class_name=crowd.class_names[rows]),
+        told = carry(
+            "training row {training_row:,d}<br>%{text}",
+            first_component=crowd.places[rows, 0], second_component=crowd.places[rows, 1],
+            training_row=crowd.rows[rows], class_name=crowd.class_names[rows],
+        )  # fmt: skip
+        draw_marks(
+            fig, crowd.places[rows, 0], crowd.places[rows, 1], Style(color, symbol), name, told, size=5,
             text=[plain(name) for name in crowd.class_names[rows]],
-            hovertemplate="training row %{customdata[2]:,d}<br>%{text}<extra></extra>",
         )  # fmt: skip
     _add_zones(fig, place, zone)
     for spot, who in deciding:
-        fig.add_scatter(
-            x=[place[0], spot[0]], y=[place[1], spot[1]], mode="lines", hoverinfo="skip",
-            line={"color": INPUT, "width": 1},
-        )  # fmt: skip
-        _add_neighbour(fig, spot, who, INPUT, "circle-open")
+        draw_line(fig, [place[0], spot[0]], [place[1], spot[1]], Style(INPUT), width=1)
+        _add_neighbour(fig, spot, who, Style(INPUT, "circle-open"))
     _add_input(fig, place)
-    radius = abs(zone.exact) if np.isfinite(zone.exact) else 0.0
+    radius = max((abs(one) for one in (zone.exact, zone.fast) if np.isfinite(one)), default=0.0)
     circle = np.stack([place - radius, place + radius])
     everywhere = np.concatenate([crowd.places, circle, *(spot[None] for spot, _ in deciding)])
     alt = (
         f"{len(crowd.rows):,} training inputs on two principal components, {int(crowd.same.sum()):,} of them of the "
-        f"predicted class; the zone of the input has the radius {radius:.3g} and is {zone.side}."
+        f"predicted class; the zone of the input has the radius {abs(zone.exact):.3g} and is {zone.side}."
     )
     quiet(fig, HEIGHT, alt=alt, right=14)
     _equal_axes(
@@ -173,28 +181,24 @@ def _add_zones(fig: go.Figure, centre: Floats, zone: Zone) -> None:
         )  # fmt: skip
 
 
-def _add_neighbour(fig: go.Figure, place: Floats, who: Neighbour, color: str, symbol: str) -> None:
-    fig.add_scatter(
-        x=[place[0]], y=[place[1]], name=f"training row {who.row}", mode="markers",
-        marker={"color": color, "symbol": symbol, "size": 12, "line_width": 2 if symbol.endswith("open") else 0},
-        **carry(training_row=[who.row], class_name=[who.class_name], distance=[who.distance]),
-        hovertemplate=f"training row %{{customdata[0]:,d}}<br>{plain(who.class_name)}<br>%{{customdata[2]:.3r}} away"
-        "<extra></extra>",
+def _add_neighbour(fig: go.Figure, place: Floats, who: Neighbour, style: Style) -> None:
+    told = carry(
+        f"training row {{training_row:,d}}<br>{plain(who.class_name)}<br>{{distance:.3r}} away",
+        training_row=[who.row], class_name=[who.class_name], distance=[who.distance],
     )  # fmt: skip
+    draw_marks(fig, [place[0]], [place[1]], style, f"training row {who.row}", told, size=12, symbol=style.symbol)
 
 
 def _add_input(fig: go.Figure, place: Floats) -> None:
-    fig.add_scatter(
-        x=[place[0]], y=[place[1]], name="input", mode="markers", hoverinfo="name",
-        marker={"color": INPUT, "symbol": "star", "size": 14},
-    )  # fmt: skip
+    told = {"hovertemplate": "input<extra></extra>"}
+    draw_marks(fig, [place[0]], [place[1]], Style(INPUT, "star"), "input", told, size=14)
 
 
 def _equal_axes(fig: go.Figure, across: tuple[float, float], up: tuple[float, float]) -> None:
     """Ranges with room around, one unit as long across as up: circles stay circles."""
     span = max(across[1] - across[0], up[1] - up[0]) or 1.0
     margin = 0.14 * span
-    set_layout(fig, margin_b=fig.layout.margin.b + 16, height=HEIGHT + 16)
+    add_lines(fig, 1)
     set_x(fig, range=[across[0] - margin, across[1] + margin], nticks=7, showgrid=True)
     set_y(fig, range=[up[0] - margin, up[1] + margin], scaleanchor="x", scaleratio=1, nticks=7)
 

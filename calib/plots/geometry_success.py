@@ -12,21 +12,33 @@ import plotly.graph_objects as go
 
 from calib.diagnostics.separation import SeparationHistogram, SuccessRates
 from calib.numerics import Floats, Ints
-from calib.plots.annotations import Half, carry, draw_mirrored, label_line_ends, whiskers, write
-from calib.plots.axes import histogram_median, log_axis
+from calib.plots.annotations import (
+    Counted,
+    carry,
+    draw_counts,
+    draw_line,
+    draw_marks,
+    label_line_ends,
+    whiskers,
+    write,
+)
+from calib.plots.axes import histogram_median, log_axis, span
 from calib.plots.style import (
     COLORS,
     DASHES,
+    DOTTED,
     GUIDE,
     NEUTRAL,
     SYMBOLS,
     Limits,
     Style,
+    add_lines,
     fade,
     key_entry,
+    one_each,
     overlapping,
+    plain,
     quiet,
-    set_layout,
     set_x,
     set_y,
     three_digits,
@@ -66,56 +78,48 @@ def success_curve(rates: SuccessRates, separation: Floats, maps: Sequence[Succes
     """
     fig = go.Figure()
     low = float(np.min([rates.low.min(), *(line.rate.min() for line in maps)]))
-    bottom = max(-0.02, 0.1 * np.floor(10 * low) - 0.02)
-    add_sides(fig, (float(separation[0]), float(separation[-1])))
+    limits = max(-0.02, 0.1 * np.floor(10 * low) - 0.02), 1.02
+    across = min(separation[0], rates.separation[0]), max(separation[-1], rates.separation[-1])
+    add_sides(fig, across)
     for line in maps:
-        fig.add_scatter(
-            x=separation, y=line.rate, name=line.name, mode="lines",
-            line={"color": line.style.color, "dash": line.style.dash, "width": 2},
-            **carry(separation=separation, success_rate=line.rate),
-            hovertemplate=f"{line.name}: %{{customdata[1]:.3r}}<br>at %{{customdata[0]:.3r}}<extra></extra>",
-        )  # fmt: skip
+        told = carry(f"{plain(line.name)}: {{success_rate:.3r}}<br>at {{separation:.3r}}", separation=separation,
+                     success_rate=line.rate)  # fmt: skip
+        draw_line(fig, separation, line.rate, line.style, line.name, told)
     rate = rates.rate
-    fig.add_scatter(
-        x=rates.separation, y=rate, name="test rows", mode="markers", marker={"color": NEUTRAL, "size": 8},
+    told = carry(
+        "{right:,d} of {rows:,d} test rows are right: {success_rate:.3r}<br>95 %: {low:.3r} to {high:.3r}"
+        "<br>separation {least:.3r} to {largest:.3r}",
+        separation=rates.separation, least=rates.least, largest=rates.largest, right=rates.right, rows=rates.rows,
+        success_rate=rate, low=rates.low, high=rates.high,
+    )  # fmt: skip
+    draw_marks(
+        fig, rates.separation, rate, Style(NEUTRAL), "test rows", told, size=8,
         error_y=whiskers(rate, rates.low, rates.high, NEUTRAL, 1.5, width=3),
-        **carry(separation=rates.separation, least=rates.least, largest=rates.largest, right=rates.right,
-                rows=rates.rows, success_rate=rate, low=rates.low, high=rates.high),
-        hovertemplate="%{customdata[3]:,d} of %{customdata[4]:,d} test rows are right: %{customdata[5]:.3r}"
-        "<br>95 %: %{customdata[6]:.3r} to %{customdata[7]:.3r}"
-        "<br>separation %{customdata[1]:.3r} to %{customdata[2]:.3r}<extra></extra>",
     )  # fmt: skip
     said = f"from {rate[0]:.3g} at {rates.separation[0]:.3g} to {rate[-1]:.3g} at {rates.separation[-1]:.3g}"
     alt = f"Success rate of {int(rates.rows.sum()):,} test rows in {len(rates.rows)} bins of separation, {said}."
     quiet(fig, HEIGHT, alt=alt)
-    label_line_ends(fig, [(line.name, float(line.rate[-1]), line.style.color) for line in maps], (bottom, 1.02))
-    set_x(fig, title_text=kind, range=[float(separation[0]), float(separation[-1])], nticks=7)
-    set_y(fig, title_text="share of right predictions", range=[bottom, 1.02], tickformat=".3~g", nticks=7)
+    label_line_ends(fig, [(line.name, float(line.rate[-1]), line.style.color) for line in maps], limits)
+    set_x(fig, title_text=kind, range=across, nticks=7)
+    set_y(fig, title_text="share of right predictions", range=limits, tickformat=".3~g", nticks=7)
     return fig
 
 
 def separation_densities(histogram: SeparationHistogram, kind: str) -> go.Figure:
     """Separations of right predictions upwards and of wrong ones downwards, each group on its own height."""
     fig = go.Figure()
-    edges, groups = histogram.edges, (("right", histogram.right, RIGHT), ("wrong", histogram.wrong, NEUTRAL))
-    said = (
-        f"{int(count.sum()):,} {name}, median {three_digits(histogram_median(edges, count))}"
-        for name, count, _ in groups
-        if count.sum()
+    edges = histogram.edges
+    groups = [Counted("right", histogram.right, RIGHT, "right"), Counted("wrong", histogram.wrong, NEUTRAL, "wrong")]
+    said = "; ".join(
+        f"{int(one.count.sum()):,} {one.name}, median {three_digits(histogram_median(edges, one.count))}"
+        for one in groups
+        if one.count.sum()
     )
-    quiet(fig, DENSITIES_HEIGHT, alt=f"Separations of predictions: {'; '.join(said)}.", left=14)
-    add_sides(fig, (float(edges[0]), float(edges[-1])), labels=False)
-    halves = [
-        Half(
-            name, f"{name} ({int(count.sum()):,})", count / max(int(count.max(initial=0)), 1), color,
-            carry(low=edges[:-1], high=edges[1:], rows=count),
-            f"%{{customdata[2]:,d}} {name}<br>separation %{{customdata[0]:.3r}} to %{{customdata[1]:.3r}}"
-            "<extra></extra>",
-        )
-        for name, count, color in groups
-    ]  # fmt: skip
-    draw_mirrored(fig, edges, halves, zero=GUIDE, at=0.99)
-    set_x(fig, title_text=kind, range=[float(edges[0]), float(edges[-1])], nticks=7)
+    quiet(fig, DENSITIES_HEIGHT, alt=f"Separations of predictions: {said}.")
+    across = float(edges[0]), float(edges[-1])
+    add_sides(fig, across, labels=False)
+    draw_counts(fig, edges, edges, groups, "separation")
+    set_x(fig, title_text=kind, range=across, nticks=7)
     return fig
 
 
@@ -151,16 +155,14 @@ def fast_against_exact(rows: Ints, fast: Floats, exact: Floats, right: npt.NDArr
     right : (n,) whether the prediction was right.
     """
     fig = go.Figure()
-    ends = float(min(fast.min(), exact.min(), 0.0)), float(max(fast.max(), exact.max(), 0.0))
-    fig.add_scatter(x=ends, y=ends, mode="lines", hoverinfo="skip",
-                    line={"color": GUIDE, "width": 1.5, "dash": "dot"})  # fmt: skip
+    ends = span(fast, exact, pad=0)
+    draw_line(fig, ends, ends, DOTTED, width=1.5)
     for name, group, color, symbol in (("right", right, RIGHT, "circle"), ("wrong", ~right, NEUTRAL, "x")):
+        told = carry(f"test row {{test_row:,d}}, {name}<br>fast {{fast:.3r}}, exact {{exact:.3r}}",
+                     test_row=rows[group], fast=fast[group], exact=exact[group])  # fmt: skip
         fig.add_scatter(
             x=fast[group], y=exact[group], name=name, mode="markers",
-            marker=overlapping(color) | {"size": 7, "symbol": symbol},
-            **carry(test_row=rows[group], fast=fast[group], exact=exact[group]),
-            hovertemplate=f"test row %{{customdata[0]:,d}}, {name}<br>fast %{{customdata[1]:.3r}}, exact"
-            " %{customdata[2]:.3r}<extra></extra>",
+            marker=overlapping(color) | {"size": 7, "symbol": symbol}, **told,
         )  # fmt: skip
     apart = np.abs(exact - fast)
     median, most = three_digits(float(np.median(apart))), three_digits(float(apart.max()))
@@ -169,7 +171,7 @@ def fast_against_exact(rows: Ints, fast: Floats, exact: Floats, right: npt.NDArr
     )
     quiet(fig, HEIGHT, alt=alt, right=16)
     key = f"{key_entry('●', 'right', RIGHT)}   {key_entry('✕', 'wrong', NEUTRAL)}"
-    set_layout(fig, margin_b=fig.layout.margin.b + 16, height=HEIGHT + 16)
+    add_lines(fig, 1)
     set_x(fig, title_text=f"fast separation<br>{key}", showgrid=True, nticks=7)
     set_y(fig, title_text="exact separation", nticks=7)
     return fig
@@ -177,25 +179,21 @@ def fast_against_exact(rows: Ints, fast: Floats, exact: Floats, right: npt.NDArr
 
 def tradeoff_speed(measured: Sequence[Tradeoff]) -> go.Figure:
     """Predictions for each second of processor time over t, one line per reduction (figure 6)."""
-    values = np.log10([one.per_second for one in measured])
-    low, high = float(values.min()), float(values.max())
-    margin = max(0.25, 0.1 * (high - low))
-    span = low - margin, high + margin
+    limits = span(np.log10([one.per_second for one in measured]), pad=0.1, least=0.25)
     fig, ends = go.Figure(), []
-    for name, color, symbol, dash, line in _lines(measured):
-        y = [float(np.log10(one.per_second)) for one in line]
-        fig.add_scatter(
-            x=[one.factor for one in line], y=y, name=name, mode="lines+markers", marker={"symbol": symbol, "size": 8},
-            line={"color": color, "dash": dash, "width": 2},
-            **carry(t=[one.factor for one in line], predictions_per_second=[one.per_second for one in line],
-                    training_rows=[one.rows for one in line], numbers_per_row=[one.numbers for one in line]),
-            hovertemplate=f"{name}, t = %{{customdata[0]}}<br>%{{customdata[1]:,.3r}} predictions per second"
-            "<br>%{customdata[2]:,d} training rows of %{customdata[3]:,d} numbers<extra></extra>",
+    for name, style, line in _lines(measured):
+        t, speed = [one.factor for one in line], [one.per_second for one in line]
+        told = carry(
+            f"{name}, t = {{t}}<br>{{predictions_per_second:,.3r}} predictions per second<br>{{training_rows:,d}}"
+            " training rows of {numbers_per_row:,d} numbers",
+            t=t, predictions_per_second=speed, training_rows=[one.rows for one in line],
+            numbers_per_row=[one.numbers for one in line],
         )  # fmt: skip
-        ends.append((name, y[-1], color))
+        draw_line(fig, t, np.log10(speed), style, name, told, markers=8)
+        ends.append((name, float(np.log10(speed[-1])), style.color))
     said = _by_setting(measured, [one.per_second for one in measured])
-    _frame(fig, measured, ends, span, "Predictions per second of processor time", f"Predictions per second: {said}")
-    set_y(fig, **log_axis(*span, typed=False), title_text="per second")
+    _frame(fig, measured, ends, limits, "Predictions per second of processor time", f"Predictions per second: {said}")
+    set_y(fig, **log_axis(*limits, typed=False), title_text="per second")
     return fig
 
 
@@ -204,41 +202,39 @@ def tradeoff_ece(measured: Sequence[Tradeoff]) -> go.Figure:
     top = 1.08 * max(max(one.ece.high for one in measured), 1e-3)
     fig, ends = go.Figure(), []
     lines = _lines(measured)
-    for place, (name, color, symbol, dash, line) in enumerate(lines):
-        shift = _DODGE * (place - (len(lines) - 1) / 2) if len(line) > 1 or line[0].reduction != "none" else 0.0
+    for place, (name, style, line) in enumerate(lines):
+        alone = len(line) == 1 and line[0].reduction == "none"
+        shift = 0.0 if alone else _DODGE * (place - (len(lines) - 1) / 2)
         value, low, high = (np.array([one.ece[i] for one in line]) for i in range(3))
-        fig.add_scatter(
-            x=[one.factor + shift for one in line], y=value, name=name, mode="lines+markers",
-            marker={"symbol": symbol, "size": 8}, line={"color": color, "dash": dash, "width": 1.6},
-            error_y=whiskers(value, low, high, color, 1.2, width=2),
-            **carry(t=[one.factor for one in line], ECE=value, low=low, high=high),
-            hovertemplate=f"{name}, t = %{{customdata[0]}}<br>ECE %{{customdata[1]:.3r}} (95 %: %{{customdata[2]:.3r}}"
-            " to %{customdata[3]:.3r})<extra></extra>",
-        )  # fmt: skip
+        t = [one.factor for one in line]
+        told = carry(f"{name}, t = {{t}}<br>ECE {{ECE:.3r}} (95 %: {{low:.3r}} to {{high:.3r}})", t=t, ECE=value,
+                     low=low, high=high)  # fmt: skip
+        draw_line(fig, np.array(t) + shift, value, style, name, told, width=1.6, markers=8,
+                  error_y=whiskers(value, low, high, style.color, 1.2, width=2))  # fmt: skip
         if line[0].reduction == "none":
             fig.add_hline(y=float(value[0]), line={"color": GUIDE, "width": 1.5, "dash": "dot"})
-        ends.append((name, float(value[-1]), color))
+        ends.append((name, float(value[-1]), style.color))
     said = _by_setting(measured, [one.ece.value for one in measured])
     _frame(fig, measured, ends, (0.0, top), "Calibration error", f"ECE by reduction: {said}.")
     set_y(fig, range=[0, top], title_text="ECE", nticks=6)
     return fig
 
 
-def _lines(measured: Sequence[Tradeoff]) -> list[tuple[str, str, str, str, list[Tradeoff]]]:
-    """Name, colour, marker, dash and values by t of each reduction; its look does not depend on which are shown."""
+def _lines(measured: Sequence[Tradeoff]) -> list[tuple[str, Style, list[Tradeoff]]]:
+    """Name, style and values by t of each reduction; its look does not depend on which are shown."""
     lines = []
     for place, name in enumerate(NAMES):
         line = sorted((one for one in measured if one.reduction == name), key=lambda one: one.factor)
         if line:
-            lines.append((NAMES[name], COLORS[place], SYMBOLS[place], DASHES[place % len(DASHES)], line))
+            lines.append((NAMES[name], Style(COLORS[place], SYMBOLS[place], DASHES[place % len(DASHES)]), line))
     return lines
 
 
 def _by_setting(measured: Sequence[Tradeoff], values: Sequence[float]) -> str:
-    return "; ".join(
-        f"{NAMES[one.reduction]} t={one.factor} {three_digits(value)}"
+    return one_each({
+        f"{NAMES[one.reduction]} t={one.factor}": three_digits(value)
         for one, value in zip(measured, values, strict=True)
-    )
+    })  # fmt: skip
 
 
 def _frame(

@@ -12,25 +12,21 @@ import plotly.graph_objects as go
 from calib.diagnostics.latent import InducingPoints, LatentCurve
 from calib.diagnostics.latent_pairwise import PairwiseCurve
 from calib.numerics import Floats
-from calib.plots.annotations import carry, draw_bands, label_line_ends, reference_look, whiskers, write
-from calib.plots.axes import Scale, on_scale, probability_axis
-from calib.plots.style import (
-    NEUTRAL,
-    Limits,
-    Style,
-    key_entry,
-    overlapping,
-    plain,
-    quiet,
-    set_layout,
-    set_x,
-    set_y,
-    three_digits,
+from calib.plots.annotations import (
+    Counted,
+    carry,
+    draw_bands,
+    draw_counts,
+    draw_line,
+    draw_marks,
+    label_line_ends,
+    reference_style,
+    whiskers,
 )
+from calib.plots.axes import Scale, on_scale, probability_axis, span
+from calib.plots.style import NEUTRAL, Limits, Style, one_each, plain, quiet, set_layout, set_x, set_y, three_digits
 
 _MOST_POINTS = 140
-_PAD = 0.06
-"""Space above and below the curves, as a share of their range."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +44,6 @@ class LatentView:
     x_title, y_title : names of the axes.
     label_at : index of the point by whose height the curves' names are ordered.
     scale, limits : of both axes where they are probabilities; scale is None for latents.
-    piled : whether the data are probabilities, most of which lie at the ends.
     """
 
     x: Floats
@@ -65,7 +60,6 @@ class LatentView:
     label_at: int = -1
     scale: Scale | None = None
     limits: Limits = (0.0, 1.0)
-    piled: bool = False
 
     def place(self, values: Floats) -> Floats:
         """Where values lie on the axes."""
@@ -78,11 +72,9 @@ class LatentView:
         return probability_axis(self.scale, self.limits)
 
     def span(self) -> Limits:
-        """Range of the vertical axis that holds the curves; a wide band may leave the picture."""
-        drawn = [self.place(values) for values in (self.mean, *self.references.values())]
-        low, high = min(float(part.min()) for part in drawn), max(float(part.max()) for part in drawn)
-        pad = _PAD * max(high - low, 1e-9)
-        return low - pad, high + pad
+        """Range of the vertical axis that holds the curves and inducing points; a wide band is cut there."""
+        drawn = (self.mean, self.inducing.mean, *self.references.values())
+        return span(*(self.place(each) for each in drawn), pad=0.06)
 
 
 def latent_view(curve: LatentCurve) -> LatentView:
@@ -102,7 +94,6 @@ def latent_view(curve: LatentCurve) -> LatentView:
         every=curve.every,
         x_title="logit z" if logits else "probability p",
         y_title=f"latent g({'z' if logits else 'p'}), up to a shift",
-        piled=not logits,
     )
 
 
@@ -124,10 +115,9 @@ def probability_view(curve: PairwiseCurve) -> LatentView:
         x_title="two-class probability",
         y_title="calibrated probability",
         # All curves meet at 1; their order is seen where they are apart.
-        label_at=-1 if logit else int(np.searchsorted(curve.probs, 0.85)),
+        label_at=-1 if logit else min(int(np.searchsorted(curve.probs, 0.85)), len(curve.probs) - 1),
         scale=curve.scale,
         limits=(float(curve.probs[0]), float(curve.probs[-1])) if logit else (0.0, 1.0),
-        piled=True,
     )
 
 
@@ -156,32 +146,38 @@ def latent_function(lines: Sequence[Line], temperature_style: Style, height: int
     """
     fig = go.Figure()
     _, view, style = lines[0]
+    limits = span(*(other.span() for _, other, _ in lines), pad=0)
     for later, (_, seen, look) in reversed(list(enumerate(lines))):
-        draw_bands(
-            fig, seen.place(seen.x), [(seen.place(low), seen.place(high)) for low, high in seen.bands], look,
-            filled=not later,
-        )  # fmt: skip
+        bands = [(seen.place(low), seen.place(high)) for low, high in seen.bands]
+        draw_bands(fig, seen.place(seen.x), bands, look, filled=not later, ends=limits)
     # The truth comes last: a good fit would hide it.
     truth = [name for name in view.references if name == "truth"]
     ends = [_draw_reference(fig, view, name, temperature_style) for name in view.references if name not in truth]
     ends += [_draw_mean(fig, *line) for line in lines]
     ends += [_draw_reference(fig, view, name, temperature_style) for name in truth]
     for line in reversed(lines):
-        _draw_inducing_points(fig, *line, first=line is lines[0])
-    _draw_density(fig, view, style)
-    span = view.span()
-    for _, other, _ in lines[1:]:
-        span = min(span[0], other.span()[0]), max(span[1], other.span()[1])
+        _draw_inducing_points(fig, *line, first=line is lines[0], limits=limits)
     quiet(fig, height, alt=describe_latent(lines))
-    y_axis = {**view.x_axis(), "range": span} if view.scale is not None else {"range": span}
+    of = "inputs" if view.every == 1 else f"inputs of every {_ordinal(view.every)} row"
+    groups = [
+        Counted("true class", view.label, style.color, f"{of} that are the true class"),
+        Counted("other classes", view.other, NEUTRAL, f"{of} that are other classes"),
+    ]
+    draw_counts(fig, view.place(view.edges), view.edges, groups, view.x_title, "y2", domain=[0, 0.17])
+    y_axis = {} if view.scale is None else view.x_axis()
     set_layout(
         fig,
         xaxis={"anchor": "y2", "title_text": view.x_title, **view.x_axis()},
-        yaxis={"domain": [_TOP, 1], "title_text": view.y_title, **y_axis},
-        yaxis2={"domain": [0, 0.17], "range": [0, 1.05], "visible": False, "fixedrange": True},
+        yaxis={"domain": [_TOP, 1], "title_text": view.y_title, **y_axis, "range": limits},
     )
-    label_line_ends(fig, ends, span)
+    label_line_ends(fig, ends, limits)
     return fig
+
+
+def _ordinal(n: int) -> str:
+    """2nd, 3rd, 4th, 21st."""
+    ending = "th" if n % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    return f"{n}{ending}"
 
 
 def describe_latent(lines: Sequence[Line]) -> str:
@@ -202,78 +198,48 @@ def describe_latent(lines: Sequence[Line]) -> str:
 
 
 def _draw_reference(fig: go.Figure, view: LatentView, name: str, temperature_style: Style) -> tuple[str, float, str]:
-    color, dash, width = reference_look(name, temperature_style)
-    values = view.references[name]
+    style, values = reference_style(name, temperature_style), view.references[name]
     placed = view.place(values)
-    fig.add_scatter(
-        x=view.place(view.x), y=placed, name=name, mode="lines", line={"color": color, "dash": dash, "width": width},
-        **carry(input=view.x, value=values),
-        hovertemplate=f"{name} %{{customdata[1]:.3r}}<br>at %{{customdata[0]:.3r}}<extra></extra>",
-    )  # fmt: skip
-    return name, float(placed[view.label_at]), color
+    told = carry(f"{name} {{value:.3r}}<br>at {{input:.3r}}", input=view.x, value=values)
+    draw_line(fig, view.place(view.x), placed, style, name, told, width=1.8)
+    return name, float(placed[view.label_at]), style.color
 
 
 def _draw_mean(fig: go.Figure, name: str, view: LatentView, style: Style) -> tuple[str, float, str]:
     (low2, high2), (low, high) = view.bands
     placed = view.place(view.mean)
-    fig.add_scatter(
-        x=view.place(view.x), y=placed, name=name, mode="lines",
-        line={"color": style.color, "width": 2.6, "dash": style.dash},
-        **carry(input=view.x, value=view.mean, low=low, high=high, low_2_sd=low2, high_2_sd=high2),
-        hovertemplate=f"{plain(name)} %{{customdata[1]:.3r}} (1 sd: %{{customdata[2]:.3r}} to"
-        " %{customdata[3]:.3r})<br>at %{customdata[0]:.3r}<extra></extra>",
+    told = carry(
+        f"{plain(name)} {{value:.3r}} (1 sd: {{low:.3r}} to {{high:.3r}})<br>at {{input:.3r}}",
+        input=view.x, value=view.mean, low=low, high=high, low_2_sd=low2, high_2_sd=high2,
     )  # fmt: skip
+    draw_line(fig, view.place(view.x), placed, style, name, told, width=2.6)
     return name, float(placed[view.label_at]), style.color
 
 
-def _draw_inducing_points(fig: go.Figure, name: str, view: LatentView, style: Style, first: bool) -> None:
+def _draw_inducing_points(
+    fig: go.Figure, name: str, view: LatentView, style: Style, *, first: bool, limits: Limits
+) -> None:
     points = view.inducing
     x, y = view.place(points.inputs), view.place(points.mean)
     (low2, high2), (low, high) = points.bands
+    narrow, wide = (
+        whiskers(y, view.place(a), view.place(b), style.color, thickness, width, limits)
+        for a, b, thickness, width in ((low, high, 3, 0), (low2, high2, 1, 5))
+    )
     if first:
-        fig.add_scatter(
-            x=x, y=y, mode="markers", marker={"color": style.color, "size": 1}, hoverinfo="skip",
-            error_y=whiskers(y, view.place(low2), view.place(high2), style.color, 1, width=5),
-        )  # fmt: skip
-    fig.add_scatter(
-        x=x, y=y, name=f"inducing points of {name}", mode="markers",
-        marker={"symbol": "diamond-open" if first else f"{style.symbol}-open", "size": 10 if first else 7,
-                "color": style.color, "line_width": 2 if first else 1.5},
-        error_y=whiskers(y, view.place(low), view.place(high), style.color, 3) if first else None,
-        **carry(input=points.inputs, value=points.mean, low=low, high=high, low_2_sd=low2, high_2_sd=high2),
-        hovertemplate=f"inducing point of {plain(name)} at %{{customdata[0]:.3r}}<br>%{{customdata[1]:.3r}}"
-        "<br>1 sd: %{customdata[2]:.3r} to %{customdata[3]:.3r}"
-        "<br>2 sd: %{customdata[4]:.3r} to %{customdata[5]:.3r}<extra></extra>",
+        draw_marks(fig, x, y, style, size=1, error_y=wide)
+    told = carry(
+        f"inducing point of {plain(name)} at {{input:.3r}}<br>{{value:.3r}}<br>1 sd: {{low:.3r}} to {{high:.3r}}"
+        "<br>2 sd: {low_2_sd:.3r} to {high_2_sd:.3r}",
+        input=points.inputs, value=points.mean, low=low, high=high, low_2_sd=low2, high_2_sd=high2,
+    )  # fmt: skip
+    draw_marks(
+        fig, x, y, style, f"inducing points of {name}", told, size=10 if first else 7,
+        symbol="diamond-open" if first else f"{style.symbol}-open", error_y=narrow if first else None,
     )  # fmt: skip
 
 
-def _draw_density(fig: go.Figure, view: LatentView, style: Style) -> None:
-    groups = (("other classes", view.other, NEUTRAL), ("true class", view.label, style.color))
-    edges = view.place(view.edges)
-    of = "inputs" if view.every == 1 else f"inputs of every {view.every}th row"
-    for name, counts, color in groups:
-        # Each group on its own height: the others outnumber the true class by K - 1 to 1.
-        fig.add_bar(
-            x=(edges[:-1] + edges[1:]) / 2, y=_heights(counts, view),
-            width=np.diff(edges), yaxis="y2", name=name,
-            marker=overlapping(color),
-            **carry(low=view.edges[:-1], high=view.edges[1:], count=counts.astype(float)),
-            hovertemplate=f"{name}: %{{customdata[2]:,.0f}} {of}<br>from %{{customdata[0]:.3r}} to"
-            " %{customdata[1]:.3r}<extra></extra>",
-        )  # fmt: skip
-    key = "   ".join(key_entry("■", name, color) for name, _, color in reversed(groups))
-    write(fig, key, 0, 1.02, size=11, xref="paper", xanchor="left", yref="y2 domain", yanchor="bottom")
-
-
-def _heights(counts: Floats, view: LatentView) -> Floats:
-    """Shares of the tallest bar. Probabilities pile up at 0 and 1: there, bars that would hide all others are cut."""
-    top = float(counts.max())
-    if view.piled:
-        top = max(float(counts[1:-1].max()), 0.02 * top)
-    return np.minimum(counts / max(top, 1.0), 1.0)
-
-
-_MOST_STEPS, _TRACES_HEIGHT = 500, 240
+_MOST_STEPS, _FEW_STEPS, _TRACES_HEIGHT = 500, 20, 240
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,48 +253,35 @@ class ObjectiveTrace:
 
 
 def objective_traces(traces: Sequence[ObjectiveTrace]) -> go.Figure:
-    """Objectives over the iterations; the steep start may leave the picture below.
+    """Objectives over the iterations, without a steep start, beside which the rest would look level.
 
     A dot at the end means that the fit converged, a cross that it did not.
     """
     fig = go.Figure()
     ends: list[tuple[str, float, str]] = []
-    spans = []
-    said = []
+    known = {trace.name: trace.values[np.isfinite(trace.values)] for trace in traces}
+    late = [values if len(values) < _FEW_STEPS else np.sort(values)[len(values) // 10 :] for values in known.values()]
+    limits = span(*late, pad=0.1, least=0.1)
+    said = {}
     for trace in traces:
-        values = np.asarray(trace.values, dtype=float)
+        values, color = np.asarray(trace.values, dtype=float), trace.style.color
         keep = np.unique(np.linspace(0, len(values) - 1, min(len(values), _MOST_STEPS)).astype(int))
-        values = values[keep]
-        color = trace.style.color
-        fig.add_scatter(
-            x=keep, y=values, name=trace.name, mode="lines",
-            line={"color": color, "width": 2, "dash": trace.style.dash},
-            **carry(iteration=keep, objective=values),
-            hovertemplate=f"{plain(trace.name)}, iteration %{{customdata[0]:,d}}<br>%{{customdata[1]:,.1f}} nats"
-            "<extra></extra>",
-        )  # fmt: skip
-        finite = np.flatnonzero(np.isfinite(values))
-        if not len(finite):
-            said.append(f"{trace.name} has no value")
+        keep = keep[np.isfinite(values[keep]) & (values[keep] >= limits[0])]
+        told = carry(f"{plain(trace.name)}, iteration {{iteration:,d}}<br>{{objective:,.1f}} nats", iteration=keep,
+                     objective=values[keep])  # fmt: skip
+        draw_line(fig, keep, values[keep], Style(color, dash=trace.style.dash), trace.name, told)
+        if not len(known[trace.name]):
+            said[trace.name] = "has no value"
             continue
-        last = float(values[finite[-1]])
-        fig.add_scatter(
-            x=[int(keep[finite[-1]])], y=[last], mode="markers", hoverinfo="skip",
-            marker={"color": color, "size": 9, "symbol": "circle" if trace.converged else "x"},
-        )  # fmt: skip
+        last = float(values[keep[-1]])
+        draw_marks(fig, [int(keep[-1])], [last], Style(color), symbol="circle" if trace.converged else "x")
         final = f"{last:,.1f} nats".replace("-", "−")
         ends.append((trace.name if len(traces) > 1 else final, last, color))
         state = "converged" if trace.converged else "stopped unconverged"
-        said.append(f"{trace.name} {state} at {final} after {max(len(trace.values) - 1, 0):,} iterations")
-        spans.append((float(np.quantile(values[finite], 0.1)), float(values[finite].max())))
-    alt = f"Objective over the iterations: {'; '.join(said) or 'nothing to show'}."
+        said[trace.name] = f"{state} at {final} after {max(len(trace.values) - 1, 0):,} iterations"
+    alt = f"Objective over the iterations: {one_each(said) or 'nothing to show'}."
     quiet(fig, _TRACES_HEIGHT, alt=alt, left=64)
     set_x(fig, title_text="iteration")
-    set_y(fig, title_text="objective (nats)")
-    if spans:
-        low, high = min(low for low, _ in spans), max(high for _, high in spans)
-        pad = 0.1 * (high - low) + 0.1
-        span = (low - pad, high + pad)
-        set_y(fig, range=span, nticks=6)
-        label_line_ends(fig, ends, span)
+    set_y(fig, title_text="objective (nats)", range=limits, nticks=6)
+    label_line_ends(fig, ends, limits)
     return fig

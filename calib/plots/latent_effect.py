@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.numerics import Floats
-from calib.plots.annotations import carry, draw_bands, label_line_ends, reference_look, whiskers
-from calib.plots.axes import logit_ends, on_scale, probability_axis
-from calib.plots.style import GUIDE, NEUTRAL, Limits, Style, plain, quiet, set_x, set_y, three_digits
+from calib.formatting import plural
+from calib.plots.annotations import carry, draw_bands, draw_line, draw_marks, label_line_ends, reference_style, whiskers
+from calib.plots.axes import on_scale, probability_axis, probability_limits
+from calib.plots.style import DOTTED, GUIDE, NEUTRAL, Limits, Style, one_each, plain, quiet, set_x, set_y, three_digits
 
 if TYPE_CHECKING:
     from calib.diagnostics.latent_effect import EffectCurve
@@ -34,104 +35,80 @@ def effect_chart(
     probe : a raw confidence to mark.
     """
     curve = lines[0][1]
-    x_limits, y_limits = _limits([line for _, line, _ in lines])
-
-    def across(values: Floats) -> Floats:
-        return on_scale(values, curve.scale, x_limits)
-
-    def up(values: Floats) -> Floats:
-        return on_scale(values, curve.scale, y_limits)
-
+    scale = curve.scale
+    references = {name: values for name, values in (("temperature", curve.temperature), ("truth", curve.truth))
+                  if values is not None}  # fmt: skip
+    after = [curve.accuracy, *references.values(), *(one.after for _, one, _ in lines)]
+    probed = [] if probe is None else [probe]
+    x_limits = _limits(np.r_[curve.before, probed], scale)
+    y_limits = _limits(np.concatenate([curve.before, *after]), scale)
+    across, up = (partial(on_scale, scale=scale, limits=limits) for limits in (x_limits, y_limits))
+    x_axis, y_axis = _axis(scale, x_limits), _axis(scale, y_limits)
+    ends = tuple(y_axis["range"])
     fig = go.Figure()
-    left, right = across(np.array(x_limits))
-    diagonal = np.linspace(left, right, 50)
-    fig.add_scatter(
-        x=diagonal, y=diagonal, mode="lines", hoverinfo="skip", line={"color": GUIDE, "dash": "dot", "width": 1.5}
-    )
+    shared = np.linspace(max(x_limits[0], y_limits[0]), min(x_limits[1], y_limits[1]), 50)
+    draw_line(fig, across(shared), up(shared), DOTTED, width=1.5)
     if probe is not None:
         place = float(across(np.array([probe]))[0])
-        fig.add_shape(
-            type="line", xref="x", yref="paper", x0=place, x1=place, y0=0, y1=1,
-            line={"color": GUIDE, "width": 1},
-        )  # fmt: skip
+        fig.add_shape(type="line", xref="x", yref="paper", x0=place, x1=place, y0=0, y1=1,
+                      line={"color": GUIDE, "width": 1})  # fmt: skip
     x = across(curve.before)
     for later, (_, seen, look) in reversed(list(enumerate(lines))):
-        draw_bands(fig, x, [(up(low), up(high)) for low, high in seen.bands], look, filled=not later)
-    _draw_accuracy(fig, curve, x, up)
-    ends = [("identity", float(diagonal[-1]), NEUTRAL)]
-    mode = "lines" if len(x) > 3 else "lines+markers"
-    for name, values in (("temperature", curve.temperature), ("truth", curve.truth)):
-        if values is None:
-            continue
-        color, dash, width = reference_look(name, temperature_style)
-        fig.add_scatter(
-            x=x, y=up(values), name=name, mode=mode, line={"color": color, "dash": dash, "width": width},
-            **carry(before=curve.before, after=values),
-            hovertemplate=f"{name}: %{{customdata[0]:.3r}} becomes %{{customdata[1]:.3r}}<extra></extra>",
-        )  # fmt: skip
-        ends.append((name, float(up(values)[-1]), color))
+        draw_bands(fig, x, [(up(low), up(high)) for low, high in seen.bands], look, filled=not later, ends=ends)
+    told = carry(
+        "right {accuracy:.3r} (95 %: {low:.3r} to {high:.3r})<br>of {rows:,d} rows at confidence {before:.3r}",
+        before=curve.before, accuracy=curve.accuracy, low=curve.accuracy_low, high=curve.accuracy_high,
+        rows=curve.count,
+    )  # fmt: skip
+    y = up(curve.accuracy)
+    draw_marks(
+        fig, x, y, Style(NEUTRAL), "right", told, size=5,
+        error_y=whiskers(y, up(curve.accuracy_low), up(curve.accuracy_high), NEUTRAL, 1),
+    )  # fmt: skip
+    labels = [("identity", float(up(shared)[-1]), NEUTRAL)]
+    few = 7 if len(x) <= 3 else 0
+    for name, values in references.items():
+        style = reference_style(name, temperature_style)
+        told = carry(f"{name}: {{before:.3r}} becomes {{after:.3r}}", before=curve.before, after=values)
+        draw_line(fig, x, up(values), style, name, told, width=1.8, markers=few)
+        labels.append((name, float(up(values)[-1]), style.color))
     for name, seen, style in lines:
         (low2, high2), (low, high) = seen.bands
-        fig.add_scatter(
-            x=x, y=up(seen.after), name=name, mode=mode,
-            line={"color": style.color, "width": 2.6, "dash": style.dash}, marker={"symbol": style.symbol, "size": 7},
-            **carry(before=seen.before, after=seen.after, sd=seen.sd, low=low, high=high, low_2_sd=low2,
-                    high_2_sd=high2, rows=seen.count),
-            hovertemplate=f"{plain(name)}: %{{customdata[0]:.3r}} becomes %{{customdata[1]:.3r}} ±"
-            " %{customdata[2]:.2r}<br>%{customdata[7]:,d} rows<extra></extra>",
+        told = carry(
+            f"{plain(name)}: {{before:.3r}} becomes {{after:.3r}} ± {{sd:.2r}}<br>{{rows:,d}} rows",
+            before=seen.before, after=seen.after, sd=seen.sd, low=low, high=high, low_2_sd=low2, high_2_sd=high2,
+            rows=seen.count,
         )  # fmt: skip
-        ends.append((name, float(up(seen.after)[-1]), style.color))
-    quiet(fig, _HEIGHT, alt=_describe(lines))
-    set_x(fig, title_text="confidence of the raw model", **_padded(curve, x_limits))
-    y_axis = _padded(curve, y_limits)
+        draw_line(fig, x, up(seen.after), style, name, told, width=2.6, markers=few)
+        labels.append((name, float(up(seen.after)[-1]), style.color))
+    quiet(fig, _HEIGHT, alt=_described(lines))
+    set_x(fig, title_text="confidence of the raw model", **x_axis)
     set_y(fig, title_text="calibrated confidence", **y_axis)
-    label_line_ends(fig, ends, tuple(y_axis["range"]))
+    label_line_ends(fig, labels, ends)
     return fig
 
 
-def _limits(curves: Sequence[EffectCurve]) -> tuple[Limits, Limits]:
-    """Ends of the two axes: all that is drawn of the curves, and the dots; a wide band may leave the picture."""
-    before = curves[0].before
-    others = [v for v in (curves[0].temperature, curves[0].truth) if v is not None]
-    after = np.concatenate([curves[0].accuracy, *others, *(curve.after for curve in curves)])
-    if curves[0].scale == "logit":
-        return logit_ends(before), logit_ends(np.concatenate([before, after]))
-    low, high, lowest = before.min(), before.max(), min(before.min(), after.min())
-    return _tenths(low, high), _tenths(lowest, 1.0)
+def _limits(values: Any, scale: str) -> Limits:
+    """Ends of an axis that holds the values: on a linear scale the next tenths outside, at least one apart."""
+    if scale == "logit":
+        return probability_limits(values, "logit")
+    low, high = float(np.floor(10 * values.min()) / 10), float(np.ceil(10 * values.max()) / 10)
+    return (low, high) if high > low else (low - 0.1, high)
 
 
-def _tenths(low: float, high: float) -> Limits:
-    """The next tenths outside, at least one apart."""
-    ends = float(np.floor(10 * low) / 10), float(np.ceil(10 * high) / 10)
-    return ends if ends[1] > ends[0] else (ends[0] - 0.1, ends[1])
+def _axis(scale: str, limits: Limits) -> dict[str, Any]:
+    if scale == "logit":
+        return probability_axis("logit", limits, _PAD)
+    room = _PAD * (limits[1] - limits[0])
+    step = 0.1 if limits[1] - limits[0] < 0.7 else 0.2
+    return {"range": [limits[0] - room, limits[1] + room], "dtick": step, "tick0": 0}
 
 
-def _padded(curve: EffectCurve, limits: Limits) -> dict:
-    axis = probability_axis(curve.scale, limits)
-    low, high = axis["range"]
-    pad = _PAD * (high - low)
-    if curve.scale == "linear":
-        axis = {"dtick": 0.1 if high - low < 0.7 else 0.2, "tick0": 0}
-    return {**axis, "range": [low - pad, high + pad]}
-
-
-def _draw_accuracy(fig: go.Figure, curve: EffectCurve, x: Floats, up) -> None:
-    y = up(curve.accuracy)
-    fig.add_scatter(
-        x=x, y=y, name="right", mode="markers", marker={"color": NEUTRAL, "size": 5},
-        error_y=whiskers(y, up(curve.accuracy_low), up(curve.accuracy_high), NEUTRAL, 1),
-        **carry(before=curve.before, accuracy=curve.accuracy, low=curve.accuracy_low, high=curve.accuracy_high,
-                rows=curve.count),
-        hovertemplate="right %{customdata[1]:.3r} (95 %: %{customdata[2]:.3r} to %{customdata[3]:.3r})"
-        "<br>of %{customdata[4]:,d} rows at confidence %{customdata[0]:.3r}<extra></extra>",
-    )  # fmt: skip
-
-
-def _describe(lines: Sequence[tuple[str, EffectCurve, Style]]) -> str:
-    parts = []
+def _described(lines: Sequence[tuple[str, EffectCurve, Style]]) -> str:
+    found = {}
     for name, curve, _ in lines:
         middle = len(curve.before) // 2
         before, after, sd = (three_digits(float(v[middle])) for v in (curve.before, curve.after, curve.sd))
-        parts.append(f"{name} makes {after} ± {sd} of {before}")
-    n = len(lines[0][1].before)
-    return f"Calibrated over raw confidence in {n} bin{'' if n == 1 else 's'} of rows: {'; '.join(parts)}."
+        found[name] = f"makes {after} ± {sd} of {before}"
+    bins = plural(len(lines[0][1].before), "bin")
+    return f"Calibrated over raw confidence in {bins} of rows: {one_each(found)}."

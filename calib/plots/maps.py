@@ -4,30 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Floats, Ints, sigmoid
-from calib.plots.annotations import carry, explain_open, fill_between, label_line_ends, whiskers, write
-from calib.plots.axes import PROBABILITY_ENDS, Scale, on_scale, probability_axis
-from calib.plots.rows import DROP, RowLabel, frame_labelled_rows, line_through_rows
+from calib.plots.annotations import (
+    Counted,
+    carry,
+    draw_counts,
+    draw_line,
+    draw_marks,
+    explain_open,
+    fill_between,
+    label_line_ends,
+    whiskers,
+)
+from calib.plots.axes import Scale, on_scale, probability_axis, probability_limits, span
+from calib.plots.rows import DROP, RowLabel, draw_row, frame_rows, line_through_rows
 from calib.plots.style import (
-    GUIDE,
     NEUTRAL,
     TRUTH,
     Limits,
     Style,
-    colored,
     fade,
-    key_entry,
-    overlapping,
+    label,
+    one_each,
     plain,
     quiet,
     set_layout,
     set_x,
-    shorten,
     three_digits,
 )
 
@@ -43,16 +51,7 @@ TITLES: dict[Place, str] = {
     "log_odds": "log-odds of the raw model",
     "probability": "probability of the raw model",
 }
-_LOWS = (0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 1e-4, 3e-5, 1e-5)
 _NEAR = 0.0001
-
-
-def axis_ticks(axis: ScoreAxis) -> dict[str, Any]:
-    """Range and ticks of an axis of scores in plotly's names."""
-    low, high = axis.limits
-    if axis.kind == "rank":
-        return {"range": [low, high], "tickformat": ".0%", "dtick": 0.25, "tick0": 0}
-    return {"range": [low, high], "nticks": 9}
 
 
 def probability_text(prob: float) -> str:
@@ -64,14 +63,6 @@ def probability_text(prob: float) -> str:
     return f"1 − {1 - prob:.2g}" if 0 < 1 - prob < 0.001 else three_digits(prob)
 
 
-def logit_limits(probs: Floats) -> Limits:
-    """Symmetric ends of a logit-scaled axis that hold most of the probabilities but no exact 0 or 1."""
-    inside = probs[(probs > 0) & (probs < 1)]
-    nearest = float(np.quantile(np.minimum(inside, 1 - inside), 0.02)) if inside.size else _LOWS[0]
-    low = next((end for end in _LOWS if end <= nearest), _LOWS[-1])
-    return low, 1 - low
-
-
 BAND, BOUNDS, SAMPLES = "band", "bounds", "samples"
 POSTERIOR = frozenset({BAND})
 """What is drawn unless something else is asked for."""
@@ -80,7 +71,7 @@ POSITIVE = "#0072B2"
 _STEPS = 0.5
 """A map that is level between more than this share of its points is drawn in steps."""
 _MAPS = (0.26, 1.0)
-_DENSITY = (0.0, 0.17)
+_ROWS = (0.0, 0.17)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,147 +132,108 @@ def calibration_maps(
     posterior : of a Bayes-Iso among the lines, with its style.
     parts : which parts of the posterior are drawn, of ``POSTERIOR``.
     """
-    limits = PROBABILITY_ENDS if scale == "linear" else logit_limits(_shown(picture, lines))
+    seen = picture.frequencies
+    drawn = np.concatenate([seen.frequency, *(line.probs for line in lines)])
+    limits = probability_limits(drawn, scale, rare=True)
+    up = partial(on_scale, scale=scale, limits=limits)
+    axis, places = picture.axis, picture.axis.place(seen.log_odds)
+    # The axis leaves out the far tails of the scores, but no dot.
+    across = min(axis.limits[0], float(places.min())), max(axis.limits[1], float(places.max()))
     fig = go.Figure()
     if posterior is not None:
-        _draw_posterior(fig, *posterior, parts, picture.axis, scale, limits)
-    _draw_frequencies(fig, picture, scale, limits)
+        _draw_posterior(fig, *posterior, parts, axis, across, up)
+    _draw_frequencies(fig, picture, places, limits, up)
+    x = axis.place(picture.log_odds)
+    inside = (x >= across[0]) & (x <= across[1])
+    last = np.flatnonzero(inside)[-1]
     ends = []
-    x = picture.axis.place(picture.log_odds)
     if picture.truth is not None:
-        ends.append(_draw_line(fig, picture, "truth", picture.truth, x, scale, limits,
-                               {"color": fade(TRUTH, 0.5), "width": 8}, TRUTH))  # fmt: skip
+        _draw_map(fig, picture, "truth", picture.truth, inside, up, Style(fade(TRUTH, 0.5)), 8, False)
+        ends.append(("truth", float(up(picture.truth[last])), TRUTH))
     for line in lines:
-        shape = "hvh" if np.mean(np.diff(line.probs) == 0) > _STEPS else "linear"
-        look = {"color": line.style.color, "dash": line.style.dash, "width": 2, "shape": shape}
+        steps = bool((np.diff(line.probs) == 0).mean() > _STEPS)
+        thin = Style(line.style.color, line.style.symbol, "dot")
         for name, probs in zip(("p0", "p1"), line.pair or (), strict=False):
-            thin = {"color": line.style.color, "dash": "dot", "width": 1, "shape": "hvh"}
-            _draw_line(fig, picture, f"{line.name} {name}", probs, x, scale, limits, thin, line.style.color)
-        ends.append(_draw_line(fig, picture, line.name, line.probs, x, scale, limits, look, line.style.color))
-    _draw_scores(fig, picture)
+            _draw_map(fig, picture, f"{line.name} {name}", probs, inside, up, thin, 1, True)
+        _draw_map(fig, picture, line.name, line.probs, inside, up, line.style, 2, steps)
+        ends.append((line.name, float(up(line.probs[last])), line.style.color))
     quiet(fig, height, alt=_alt(picture, lines), title=title)
+    name = label(picture.class_name)
+    groups = [
+        Counted(name, picture.positives, POSITIVE, "rows of the class"),
+        Counted("others", picture.others, NEUTRAL, "other rows"),
+    ]
+    draw_counts(fig, picture.cells, picture.cells, groups, TITLES[axis.kind], "y2", anchor="x", domain=_ROWS)
+    ticks = {"tickformat": ".0%", "dtick": 0.25, "tick0": 0} if axis.kind == "rank" else {"nticks": 9}
+    vertical = probability_axis(scale, limits, 0.02)
     set_layout(
         fig,
-        xaxis={**axis_ticks(picture.axis), "anchor": "y2", "title_text": TITLES[picture.axis.kind]},
-        yaxis={
-            **probability_axis(scale, limits, 0.02),
-            "domain": _MAPS,
-            "title_text": f"probability of {_short(picture)}",
-        },
-        yaxis2={"domain": _DENSITY, "anchor": "x", "range": [0, 1.1], "visible": False, "fixedrange": True},
+        xaxis={"range": across, **ticks, "anchor": "y2", "title_text": TITLES[axis.kind]},
+        yaxis={**vertical, "domain": _MAPS, "title_text": f"probability of {name}"},
     )
-    low, high = on_scale(np.array(limits), scale, limits)
-    label_line_ends(fig, ends, (float(low), float(high)))
+    label_line_ends(fig, ends, vertical["range"])
     return fig
 
 
-def _short(picture: MapPicture) -> str:
-    name = picture.class_name
-    return plain(shorten(name, 24))
-
-
-def _shown(picture: MapPicture, lines: Sequence[MapLine]) -> Floats:
-    seen = picture.frequencies
-    return np.concatenate([seen.frequency, *(line.probs for line in lines)])
-
-
-def _draw_line(
-    fig: go.Figure, picture: MapPicture, name: str, probs: Floats, x: Floats, scale: Scale, limits: Limits,
-    look: dict, color: str,
-) -> tuple[str, float, str]:  # fmt: skip
-    """Draw one map; returns what its label needs."""
-    y = on_scale(probs, scale, limits)
-    fig.add_scatter(
-        x=x, y=y, name=name, mode="lines", line=look,
-        **carry(log_odds=picture.log_odds, raw_probability=sigmoid(picture.log_odds), probability=probs),
-        hovertemplate=f"{plain(name)}: %{{customdata[2]:.3r}}<br>raw %{{customdata[1]:.3r}} (log-odds"
-        " %{customdata[0]:.3r})<extra></extra>",
+def _draw_map(
+    fig: go.Figure, picture: MapPicture, name: str, probs: Floats, inside: Any, up: Any, style: Style, width: float,
+    steps: bool,
+) -> None:  # fmt: skip
+    log_odds, probs = picture.log_odds[inside], probs[inside]
+    told = carry(
+        f"{plain(name)}: {{probability:.3r}}<br>raw {{raw_probability:.3r}} (log-odds {{log_odds:.3r}})",
+        log_odds=log_odds, raw_probability=sigmoid(log_odds), probability=probs,
     )  # fmt: skip
-    inside = np.flatnonzero(x <= picture.axis.limits[1])
-    return name, float(y[inside[-1] if len(inside) else 0]), color
+    shape = "hvh" if steps else "linear"
+    draw_line(fig, picture.axis.place(log_odds), up(probs), style, name, told, width=width, shape=shape)
 
 
 def _draw_posterior(
-    fig: go.Figure,
-    posterior: BayesIsoMap,
-    style: Style,
-    parts: frozenset[str],
-    axis: ScoreAxis,
-    scale: Scale,
-    limits: Limits,
-) -> None:
-    """Draw the chosen parts behind the maps.
-
-    Parameters
-    ----------
-    posterior, style : of one Bayes-Iso.
-    parts : of "band", "bounds" and "samples".
-    axis, scale, limits : of the figure.
-    """
+    fig: go.Figure, posterior: BayesIsoMap, style: Style, parts: frozenset[str], axis: ScoreAxis, across: Limits,
+    up: Any,
+) -> None:  # fmt: skip
+    """Draw the chosen parts, of "band", "bounds" and "samples", behind the maps."""
     x = axis.place(posterior.log_odds)
-    color = style.color
+    shown = (x >= across[0]) & (x <= across[1])
+    x, log_odds = x[shown], posterior.log_odds[shown]
+    low, high, mean = (up(part[shown]) for part in (posterior.low, posterior.high, posterior.mean))
     if BAND in parts:
-        low, high = (on_scale(end, scale, limits) for end in (posterior.low, posterior.high))
-        fill_between(fig, x, low, high, fade(color, 0.2))
+        fill_between(fig, x, low, high, fade(style.color, 0.2))
     if SAMPLES in parts:
         # One trace with gaps: plotly is slow with many.
-        gap = np.full((len(posterior.samples), 1), np.nan)
-        across = np.concatenate([np.broadcast_to(x, posterior.samples.shape), gap], axis=1)
-        up = np.concatenate([on_scale(posterior.samples, scale, limits), gap], axis=1)
-        fig.add_scatter(
-            x=across.ravel(), y=up.ravel(), mode="lines", line={"color": fade(color, 0.35), "width": 1},
-            hoverinfo="skip",
-        )  # fmt: skip
+        samples = posterior.samples[:, shown]
+        gap = np.full((len(samples), 1), np.nan)
+        right = np.concatenate([np.broadcast_to(x, samples.shape), gap], axis=1)
+        faint = Style(fade(style.color, 0.35))
+        draw_line(fig, right.ravel(), np.concatenate([up(samples), gap], axis=1).ravel(), faint, width=1)
     if BOUNDS in parts:
         for name, end in (("lower bound", posterior.lower_bound), ("upper bound", posterior.upper_bound)):
-            fig.add_scatter(
-                x=x, y=on_scale(end, scale, limits), name=name, mode="lines",
-                line={"color": color, "width": 1.4, "dash": "dot"}, **carry(log_odds=posterior.log_odds, bound=end),
-                hovertemplate=f"{name} %{{customdata[1]:.3r}}<extra></extra>",
-            )  # fmt: skip
+            told = carry(f"{name} {{bound:.3r}}", log_odds=log_odds, bound=end[shown])
+            draw_line(fig, x, up(end[shown]), Style(style.color, dash="dot"), name, told, width=1.4)
     if BAND in parts:
-        fig.add_scatter(
-            x=x, y=on_scale(posterior.mean, scale, limits), name="posterior", mode="markers",
-            marker={"size": 9, "color": "rgba(0,0,0,0)"},
-            **carry(log_odds=posterior.log_odds, mean=posterior.mean, low=posterior.low, high=posterior.high),
-            hovertemplate="posterior mean %{customdata[1]:.3r}<br>90 %: %{customdata[2]:.3r} to %{customdata[3]:.3r}"
-            "<extra></extra>",
+        told = carry(
+            "posterior mean {mean:.3r}<br>90 %: {low:.3r} to {high:.3r}", log_odds=log_odds,
+            mean=posterior.mean[shown], low=posterior.low[shown], high=posterior.high[shown],
         )  # fmt: skip
+        draw_marks(fig, x, mean, Style("rgba(0,0,0,0)"), "posterior", told)
 
 
-def _draw_frequencies(fig: go.Figure, picture: MapPicture, scale: Scale, limits: Limits) -> None:
+def _draw_frequencies(fig: go.Figure, picture: MapPicture, places: Floats, limits: Limits, up: Any) -> None:
     seen = picture.frequencies
-    y, low, high = (on_scale(part, scale, limits) for part in (seen.frequency, seen.low, seen.high))
+    y, low, high = (up(part) for part in (seen.frequency, seen.low, seen.high))
     beyond = (seen.frequency < limits[0]) | (seen.frequency > limits[1])
-    fig.add_scatter(
-        x=picture.axis.place(seen.log_odds), y=y, name="frequency", mode="markers",
-        marker={"color": NEUTRAL, "size": 8, "symbol": np.where(beyond, "circle-open", "circle").tolist()},
+    told = carry(
+        f"{{positives:,d}} of {{rows:,d}} {picture.rows} rows are {plain(picture.class_name)}<br>{{frequency:.3r}}"
+        " (95 %: {low:.3r} to {high:.3r})",
+        log_odds=seen.log_odds, frequency=seen.frequency, low=seen.low, high=seen.high, rows=seen.count,
+        positives=seen.positives,
+    )  # fmt: skip
+    draw_marks(
+        fig, places, y, Style(NEUTRAL), "frequency", told, size=8,
+        symbol=np.where(beyond, "circle-open", "circle").tolist(),
         error_y=whiskers(y, low, high, NEUTRAL, 1.5, width=3),
-        **carry(log_odds=seen.log_odds, frequency=seen.frequency, low=seen.low, high=seen.high, rows=seen.count,
-                positives=seen.positives),
-        hovertemplate=f"%{{customdata[5]:,d}} of %{{customdata[4]:,d}} {picture.rows} rows are {_short(picture)}"
-        "<br>%{customdata[1]:.3r} (95 %: %{customdata[2]:.3r} to %{customdata[3]:.3r})<extra></extra>",
     )  # fmt: skip
-    explain_open(fig, beyond)
-
-
-def _draw_scores(fig: go.Figure, picture: MapPicture) -> None:
-    groups = (("other rows", picture.others, NEUTRAL), ("rows of the class", picture.positives, POSITIVE))
-    for name, counts, color in groups:
-        fig.add_bar(
-            x=(picture.cells[1:] + picture.cells[:-1]) / 2, y=counts / max(float(counts.max()), 1.0),
-            width=np.diff(picture.cells), yaxis="y2", name=name, marker=overlapping(color),
-            **carry(low=picture.cells[:-1], high=picture.cells[1:], rows=counts),
-            hovertemplate=f"{name}: %{{customdata[2]:,d}}<br>from %{{customdata[0]:.3r}} to %{{customdata[1]:.3r}}"
-            "<extra></extra>",
-        )  # fmt: skip
-    positives, others = int(picture.positives.sum()), int(picture.others.sum())
-    write(
-        fig,
-        f"{colored('■', POSITIVE)} {positives:,} {_short(picture)}   {key_entry('■', f'{others:,} others', NEUTRAL)}",
-        0, 1.02, size=11, xref="paper", xanchor="left", yref="y2 domain", yanchor="bottom",
-    )  # fmt: skip
-    fig.add_hline(y=0, yref="y2", line={"color": GUIDE, "width": 1})
+    explain_open(fig, beyond, seen.frequency)
 
 
 def _alt(picture: MapPicture, lines: Sequence[MapLine]) -> str:
@@ -317,33 +269,23 @@ def end_rows(rows: Sequence[EndRow], share: Interval, n_rows: int, title: str = 
     n_rows : how many rows that is.
     """
     fig = go.Figure()
-    middle = (len(rows) - 1) / 2 + DROP
     fig.add_shape(
         type="rect", x0=share.low, x1=share.high, y0=-0.5, y1=len(rows) - 0.5, line_width=0,
         fillcolor=fade(NEUTRAL, 0.18), layer="below",
     )  # fmt: skip
-    line_through_rows(fig, share.value, len(rows), NEUTRAL)
-    fig.add_scatter(
-        x=[share.value], y=[middle], name="share", mode="markers", marker={"color": "rgba(0,0,0,0)", "size": 14},
-        **carry(value=[share.value], low=[share.low], high=[share.high], rows=[n_rows]),
-        hovertemplate="%{customdata[0]:.3r} of %{customdata[3]:,d} rows (95 %: %{customdata[1]:.3r} to"
-        " %{customdata[2]:.3r})<extra></extra>",
-    )  # fmt: skip
+    line_through_rows(fig, share.value, len(rows), Style(NEUTRAL))
+    told = carry("{value:.3r} of {rows:,d} rows (95 %: {low:.3r} to {high:.3r})", value=[share.value], low=[share.low],
+                 high=[share.high], rows=[n_rows])  # fmt: skip
+    middle = (len(rows) - 1) / 2 + DROP
+    draw_marks(fig, [share.value], [middle], Style("rgba(0,0,0,0)"), "share", told, size=14)
     for place, row in enumerate(rows):
-        fig.add_scatter(
-            x=[row.mean], y=[place + DROP], name=row.name, mode="markers",
-            marker={"color": row.style.color, "symbol": row.style.symbol, "size": 10},
-            **carry(value=[row.mean]),
-            hovertemplate=f"{plain(row.name)} says %{{customdata[0]:.3r}} on average<br>{row.verdict}<extra></extra>",
-        )  # fmt: skip
+        told = carry(f"{plain(row.name)} says {{value:.3r}} on average<br>{row.verdict}", value=[row.mean])
+        draw_row(fig, place, (row.mean,) * 3, row.style, row.name, told)
     labels = [RowLabel(row.name, f"{probability_text(row.mean)}, {row.verdict}", row.style.color) for row in rows]
-    said = "; ".join(f"{label.name} {label.note}" for label in labels)
-    frame_labelled_rows(fig, labels, title=title, alt=(
+    frame_rows(fig, labels, title=title, alt=(
         f"{title}: {three_digits(share.value)} of {n_rows:,} rows ({three_digits(share.low)} to"
-        f" {three_digits(share.high)}) are of the class. {said}."
+        f" {three_digits(share.high)}) are of the class. {one_each({row.name: row.note for row in labels})}."
     ))  # fmt: skip
-    values = np.array([share.low, share.high, *(row.mean for row in rows)])
-    pad = 0.06 * max(float(np.ptp(values)), 1e-6)
-    set_x(fig, range=[values.min() - pad, values.max() + pad], nticks=5,
-                     title_text="mean probability   (| share of the class, band 95 %)")  # fmt: skip
+    low, high = span([share.low, share.high], [row.mean for row in rows], pad=0.06, least=1e-6)
+    set_x(fig, range=[low, high], nticks=5, title_text="mean probability   (| share of the class, band 95 %)")
     return fig

@@ -8,14 +8,22 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.formatting import plural
-from calib.plots.annotations import carry, fill_between, label_line_ends, overlay_styles, write
-from calib.plots.style import GUIDE, Style, fade, plain, quiet, set_x, set_y, shorten, three_digits
+from calib.plots.annotations import (
+    carry,
+    draw_line,
+    draw_marks,
+    fill_between,
+    label_line_ends,
+    overlay_styles,
+    write,
+)
+from calib.plots.axes import span
+from calib.plots.style import GUIDE, Style, fade, label, one_each, quiet, set_x, set_y, three_digits
 
 if TYPE_CHECKING:
     from calib.diagnostics.sequential_tests import SequentialTests
 
 _HEIGHT, _TICKS = 290, 4
-_LONGEST_NAME = 14
 _FAR = 8.0
 """Decimal logarithm of the largest e-value that is drawn; larger ones lie there and are said on hover."""
 _STEP_WIDTHS = (1, 2, 3, 4)
@@ -34,38 +42,30 @@ def e_value_chart(found: SequentialTests, style: Style) -> go.Figure:
     at = np.arange(1, len(found) + 1)
     limit = -np.log10(found.alpha)
     tests = (("O:E", found.log_e_o_e), ("slope", found.log_e_slope))
-    ends, said = [], []
     lines = [np.clip(log_e / np.log(10), -_FAR, _FAR) for _, log_e in tests]
-    low, high = min(-1.0, *(line.min() for line in lines)), max(2.0, *(line.max() for line in lines))
+    low, high = span(*lines, [-1.0, 2.0], pad=0.04)
+    ends, said = [], {}
     fig.add_hline(y=limit, line={"color": GUIDE, "width": 1.5, "dash": "dash"})
     for (name, log_e), line, look in zip(tests, lines, overlay_styles([style, style]), strict=True):
         with np.errstate(over="ignore"):
             e_value = np.exp(log_e)
-        fig.add_scatter(
-            x=at, y=line, name=name, mode="lines", line={"color": look.color, "dash": look.dash, "width": 2},
-            **carry(batch=_names(found), e_value=e_value),
-            hovertemplate=f"{name}, %{{customdata[0]}}<br>e-value %{{customdata[1]:.3g}}<extra></extra>",
-        )  # fmt: skip
+        told = carry(f"{name}, {{batch}}<br>e-value {{e_value:.3g}}", batch=_names(found), e_value=e_value)
+        draw_line(fig, at, line, look, name, told)
         alarm = found.alarms[name]
         if alarm is not None:
-            fig.add_scatter(
-                x=[at[alarm]], y=[line[alarm]], mode="markers", hoverinfo="skip", cliponaxis=False,
-                marker={"color": look.color, "symbol": style.symbol, "size": 10},
-            )  # fmt: skip
+            draw_marks(fig, [at[alarm]], [line[alarm]], look, size=10, cliponaxis=False)
         ends.append((name, float(line[-1]), look.color))
         raised = f", alarm at batch {alarm + 1}" if alarm is not None else ""
-        said.append(f"{name} {three_digits(float(e_value[-1]))}{raised}")
-    pad = 0.04 * (high - low)
-    span = low - pad, high + pad
-    alt = f"E-values after {_counted(found)}: {'; '.join(said)}. The limit is {1 / found.alpha:g}."
+        said[name] = f"{three_digits(float(e_value[-1]))}{raised}"
+    alt = f"E-values after {_counted(found)}: {one_each(said)}. The limit is {1 / found.alpha:g}."
     quiet(fig, _HEIGHT, alt=alt, title="Evidence against calibration")
-    label_line_ends(fig, ends, span)
+    label_line_ends(fig, ends, (low, high))
     write(fig, f"alarm from {1 / found.alpha:g}", 0, limit, xref="paper", xanchor="left", yanchor="bottom")
     _batch_axis(fig, found)
     step = next((width for width in _STEP_WIDTHS if (high - low) / width <= 6), 4)
     powers = np.arange(np.ceil(low / step) * step, high + 1e-9, step)
     written = [f"{10.0**power:g}" if abs(power) < 4 else f"10<sup>{power:.0f}</sup>" for power in powers]
-    set_y(fig, range=span, title_text="e-value", tickvals=powers, ticktext=written)
+    set_y(fig, range=[low, high], title_text="e-value", tickvals=powers, ticktext=written)
     return fig
 
 
@@ -73,24 +73,21 @@ def o_e_chart(found: SequentialTests, style: Style) -> go.Figure:
     """Observed over expected of all rows so far, with an interval that holds at all looks together."""
     fig = go.Figure()
     at = np.arange(1, len(found) + 1).astype(float)
-    fig.add_hline(y=1.0, line={"color": GUIDE, "width": 1.5})
-    fill_between(fig, at, found.low, found.high, fade(style.color, 0.16))
-    rows = np.cumsum(found.rows)
-    fig.add_scatter(
-        x=at, y=found.o_e, name="O:E", mode="lines", line={"color": style.color, "width": 2},
-        **carry(batch=_names(found), **{"O:E": found.o_e}, low=found.low, high=found.high, rows=rows),
-        hovertemplate="up to %{customdata[0]}<br>O:E %{customdata[1]:.3r} (%{customdata[2]:.3r} to"
-        " %{customdata[3]:.3r})<br>%{customdata[4]:,d} rows<extra></extra>",
-    )  # fmt: skip
     late = slice(int(_EARLY * len(found)), None)
-    low, high = min(0.9, float(found.low[late].min())), max(1.1, float(found.high[late].max()))
-    high = min(high, 3.0)
+    limits = span(found.o_e, found.low[late], np.minimum(found.high[late], 3.0), [0.9, 1.1], pad=0.04)
+    limits = max(0.0, limits[0]), limits[1]
+    fig.add_hline(y=1.0, line={"color": GUIDE, "width": 1.5})
+    fill_between(fig, at, found.low, found.high, fade(style.color, 0.16), limits)
+    told = carry(
+        "up to {batch}<br>O:E %{y:.3r} ({low:.3r} to {high:.3r})<br>{rows:,d} rows",
+        batch=_names(found), **{"O:E": found.o_e}, low=found.low, high=found.high, rows=np.cumsum(found.rows),
+    )  # fmt: skip
+    draw_line(fig, at, found.o_e, Style(style.color), "O:E", told)
     end = f"{three_digits(found.o_e[-1])} ({three_digits(found.low[-1])} to {three_digits(found.high[-1])})"
     alt = f"Cumulative O:E after {_counted(found)}: {end}."
     quiet(fig, _HEIGHT, alt=alt, title="Observed over expected, cumulated", right=24)
     _batch_axis(fig, found)
-    pad = 0.04 * (high - low)
-    set_y(fig, range=[max(0.0, low - pad), high + pad], title_text="O:E of all rows so far", nticks=6)
+    set_y(fig, range=limits, title_text="O:E of all rows so far", nticks=6)
     return fig
 
 
@@ -105,5 +102,5 @@ def _names(found: SequentialTests) -> Any:
 def _batch_axis(fig: go.Figure, found: SequentialTests) -> None:
     n = len(found)
     ticks = np.unique(np.linspace(1, n, min(_TICKS, n)).round().astype(int))
-    names = [plain(shorten(found.batches[tick - 1].split(" to ")[-1], _LONGEST_NAME)) for tick in ticks]
+    names = [label(found.batches[tick - 1].split(" to ")[-1], 14) for tick in ticks]
     set_x(fig, range=[1 - 0.02 * n, n + 0.02 * n], tickvals=ticks, ticktext=names, title_text="batch")

@@ -7,7 +7,7 @@ reports clicks on points alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,16 +19,11 @@ from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import brief
 from calib.metrics.bootstrap import Interval
 from calib.plots.annotations import carry
-from calib.plots.style import GUIDE, NEUTRAL, Style, fade, key_entry, plain, quiet, set_layout, shorten
+from calib.plots.style import GLYPHS, GUIDE, NEUTRAL, Limits, Style, colored, fade, label, plain, quiet, set_layout
 
 if TYPE_CHECKING:
     from calib.diagnostics.judgement import GapCurve
 
-GLYPHS = {
-    "circle": "●", "square": "■", "diamond": "◆", "triangle-up": "▲", "cross": "✚", "x": "✖", "triangle-down": "▼",
-    "star": "★", "pentagon": "⬟", "hexagon": "⬢", "triangle-left": "◀", "triangle-right": "▶", "hourglass": "⋈",
-}  # fmt: skip
-"""Plotly's markers as letters, before a method's name: the name itself is in the ink of the text."""
 LONGEST_NAME = 22
 
 ROW_PIXELS = 27
@@ -40,7 +35,7 @@ _ACROSS = 20
 _NUMBERS = 0.83
 """Where numbers end and words begin, as a share of the width."""
 _FAR = 4.0
-"""Intervals further from 0 than so many times the usual one are cut at the end of the axis."""
+"""Methods that are worse by more than so many times the usual difference are drawn open at the end of the axis."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +59,7 @@ class StripRow:
 
 def name_with_glyph(title: str, style: Style) -> str:
     """A method's name in the ink of the text, behind its marker in its colour."""
-    return key_entry(GLYPHS[style.symbol], shorten(title, LONGEST_NAME), style.color)
+    return f"{colored(GLYPHS[style.symbol], style.color)} {label(title, LONGEST_NAME)}"
 
 
 def signed_text(value: float, decimals: int) -> str:
@@ -94,7 +89,7 @@ def difference_strip(
     better : "lower", "higher" or "neither".
     """
     decimals = decimals_of(relevant * unit.scale)
-    ends = _strip_range([row.difference for row in rows], relevant)
+    ends = _strip_range([row.difference for row in rows], relevant, better)
     places = list(range(len(rows)))
     told = [f"<b>{plain(row.title)}</b><br>{_told(row, unit, decimals)}<br>click to diagnose" for row in rows]
     traces = [
@@ -114,16 +109,20 @@ def difference_strip(
         {"type": "line", "x0": 0, "x1": 0, "line": {"color": GUIDE, "width": 1.2}, **whole},
     ]
     fig = go.Figure({"data": traces, "layout": {"shapes": shapes}})
-    summary = _summary(rows, unit, decimals)
-    alt = f"{score} of {len(rows)} methods, in their order, minus that of the raw model: {summary}."
+    words = [row.word for row in rows if _known(row)]
+    counts = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
+    first = f"first {rows[0].title} {_told(rows[0], unit, decimals)}"
+    alt = f"{score} of {len(rows)} methods, in their order, minus that of the raw model: {counts}; {first}."
     quiet(fig, _STRIP_TOP + _STRIP_BOTTOM + ROW_PIXELS * len(rows), alt=alt)
     arrow = {"lower": "← better", "higher": "better →"}.get(better, "")
     name = " ".join(filter(None, ["difference", f"in {unit.name}" if unit.name else "", "  ", arrow]))
-    left, right = _columns(rows)
+    longest = min(max(len(row.title) for row in rows), LONGEST_NAME)
     hidden = {"visible": False, "fixedrange": True}
     set_layout(
         fig, dragmode=False, margin={"l": 0, "r": 0, "t": _STRIP_TOP, "b": _STRIP_BOTTOM},
-        xaxis={"domain": [left, right], "range": [end * unit.scale for end in ends], "nticks": 4, "tickangle": 0,
+        # Between the names and the words; the figure is 350 pixels wide and more.
+        xaxis={"domain": [min(0.06 + 0.0155 * longest, 0.38), _NUMBERS - 0.14],
+               "range": [end * unit.scale for end in ends], "nticks": 4, "tickangle": 0,
                "fixedrange": True, "title_text": name, "showgrid": True},
         xaxis2={"domain": [0, 1], "range": [0, 1], "anchor": "y", **hidden},
         yaxis={"range": [len(rows) - 0.5, -0.5], **hidden},
@@ -131,25 +130,18 @@ def difference_strip(
     return fig
 
 
-def _summary(rows: Sequence[StripRow], unit: Unit, decimals: int) -> str:
-    """How many rows show what, and the first of them."""
-    words = [row.word for row in rows if math.isfinite(row.difference.value)]
-    counts = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
-    return f"{counts}; first {rows[0].title} {_told(rows[0], unit, decimals)}"
-
-
-def _columns(rows: Sequence[StripRow]) -> tuple[float, float]:
-    """Ends of the plot between the names and the words, as shares of the width, which is 350 pixels and more."""
-    longest = min(max(len(row.title) for row in rows), LONGEST_NAME)
-    return min(0.06 + 0.0155 * longest, 0.38), _NUMBERS - 0.14
-
-
-def _strip_range(differences: Iterable[Interval], relevant: float) -> tuple[float, float]:
-    """Ends of the axis: of all intervals, but for those that are much further from 0 than most."""
-    ends = np.array([(each.low, each.high) for each in differences if math.isfinite(each.low + each.high)])
-    reach = np.abs(ends).max(axis=1, initial=0.0)
-    most = max(_FAR * float(np.median(reach[reach > 0])) if (reach > 0).any() else 0.0, 3 * relevant)
-    inside = np.clip(np.r_[ends.ravel(), -1.5 * relevant, 1.5 * relevant], -most, most)
+def _strip_range(differences: Sequence[Interval], relevant: float, better: str) -> Limits:
+    """Ends of the axis: of all values; only what is far worse than usual, and intervals far wider, are cut."""
+    values = np.array([each.value for each in differences if math.isfinite(each.value)])
+    ends = np.array([end for each in differences for end in each[1:] if math.isfinite(end)])
+    reach = np.abs(values[values != 0])
+    most = max(_FAR * float(np.median(reach)) if reach.size else 0.0, 3 * relevant)
+    sides = {"lower": (-np.inf, most), "higher": (-most, np.inf)}.get(better, (-np.inf, np.inf))
+    kept = np.clip(np.r_[values, 0.0], *sides)
+    low, high = min(kept.min(), -1.5 * relevant), max(kept.max(), 1.5 * relevant)
+    wide = 0.5 * (high - low)
+    inside = np.clip(np.r_[ends, low, high], low - wide, high + wide)
+    inside = np.clip(inside, *sides)
     low, high = float(inside.min()), float(inside.max())
     pad = 0.06 * (high - low) or 1.0
     return low - pad, high + pad
@@ -241,7 +233,7 @@ class Panel:
 
 
 def panel_height(n: int) -> int:
-    """Pixels of a panel where n are shown, so that few fill what many would take."""
+    """Pixels of each panel where n are shown, so that few fill what many would take."""
     rows = math.ceil(n / (2 * ACROSS_PANELS))
     return int(np.clip(440 // rows, _LEAST_PIXELS, _MOST_PIXELS))
 
@@ -268,7 +260,8 @@ def reliability_panels(panels: Sequence[Panel], reach: float, pixels: int, view:
     plot = pixels - _NAME_PIXELS - _GAP_PIXELS
     per_pixel = 2 * reach / plot
     corners = [(_STRIDE * (k % ACROSS_PANELS), -pixels * per_pixel * (k // ACROSS_PANELS)) for k in range(len(panels))]
-    names = [f"{name_with_glyph(panel.title, panel.style)}<br>{_ece(panel)}" for panel in panels]
+    eces = [f"ECE {brief(panel.ece)}" if math.isfinite(panel.ece) else "no ECE" for panel in panels]
+    names = [f"{name_with_glyph(panel.title, panel.style)}<br>{ece}" for panel, ece in zip(panels, eces, strict=True)]
     told = [f"<b>{plain(panel.title)}</b><br>{_lean(panel, view)}<br>click to diagnose" for panel in panels]
     heads = [y + reach + _NAME_PIXELS * per_pixel for _, y in corners]
     spots = [
@@ -276,11 +269,13 @@ def reliability_panels(panels: Sequence[Panel], reach: float, pixels: int, view:
     ]
     traces = [
         _bands(panels, corners, reach),
-        _zeros(corners),
+        {"type": "scatter", "x": [place for x, _ in corners for place in (x, x + 1, None)],
+         "y": [place for _, y in corners for place in (y, y, None)], "mode": "lines",
+         "line": {"color": GUIDE, "width": 1}, "hoverinfo": "skip"},
         *(_curve(k, panel, *corner, view) for k, (panel, corner) in enumerate(zip(panels, corners, strict=True))),
         _texts(names, [x for x, _ in corners], heads, "bottom right"),
         _targets(told, spots),
-    ]
+    ]  # fmt: skip
     fig = go.Figure({"data": traces})
     least, most = (pick(panels, key=lambda panel: abs(panel.curve.mean_gap)) for pick in (min, max))
     alt = (
@@ -303,10 +298,6 @@ def reliability_panels(panels: Sequence[Panel], reach: float, pixels: int, view:
     return fig
 
 
-def _ece(panel: Panel) -> str:
-    return f"ECE {brief(panel.ece)}" if math.isfinite(panel.ece) else "no ECE"
-
-
 def _lean(panel: Panel, view: View) -> str:
     gap = panel.curve.mean_gap
     return f"{view.over if gap > 0 else view.under} by {100 * abs(gap):.1f} points"
@@ -326,24 +317,14 @@ def _bands(panels: Sequence[Panel], corners: Sequence[tuple[float, float]], reac
     }  # fmt: skip
 
 
-def _zeros(corners: Sequence[tuple[float, float]]) -> dict[str, Any]:
-    """Where confidence equals accuracy, in each panel."""
-    return {
-        "type": "scatter", "x": [place for x, _ in corners for place in (x, x + 1, None)],
-        "y": [place for _, y in corners for place in (y, y, None)], "mode": "lines",
-        "line": {"color": GUIDE, "width": 1}, "hoverinfo": "skip",
-    }  # fmt: skip
-
-
 def _curve(number: int, panel: Panel, right: float, up: float, view: View) -> dict[str, Any]:
     curve, (said, outcome) = panel.curve, view.columns
+    hover = f"{plain(panel.title)}<br>{{rows:,d}} rows<br>{said} {{{said}:.3r}}<br>{outcome} {{{outcome}:.3r}}"
     return {
         "type": "scatter", "x": (curve.rank + right).tolist(), "y": (curve.gap + up).tolist(), "name": panel.title,
         "mode": "lines+markers", "line": {"color": panel.style.color, "width": 1.6},
         "marker": {"color": panel.style.color, "symbol": panel.style.symbol, "size": 5},
-        "hovertemplate": f"%{{customdata[1]:,d}} rows<br>{view.mean_said} %{{customdata[2]:.3r}}<br>{view.outcome}"
-        f" %{{customdata[3]:.3r}}<extra>{plain(panel.title)}</extra>",
-        **carry(panel=np.full(len(curve.count), number), rows=curve.count,
+        **carry(hover, panel=np.full(len(curve.count), number), rows=curve.count,
                 **{said: curve.confidence, outcome: curve.accuracy}, gap=curve.gap, chance_low=curve.chance_low,
                 chance_high=curve.chance_high),
     }  # fmt: skip

@@ -1,46 +1,24 @@
-"""Frames of figures with one row per method or class.
-
-The names stand at the left, or above the marks: at the left they take a third of a figure that is 330 pixels wide,
-above the marks they cost no width, and a number finds room at the right end of the same line.
-"""
+"""Figures with one row for each method, group or class: names above the marks, where they cost no width."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.plots.style import FRAME, GRID, Style, colored, key_entry, plain, quiet, set_layout, set_x, set_y, shorten
+from calib.plots.annotations import draw_line, draw_marks, whiskers
+from calib.plots.style import FRAME, GRID, Style, add_lines, colored, key_entry, label, quiet, set_x, set_y
 
-ROW_PIXELS = 34
-_LONGEST_NAME = 24
-
-
-def frame_rows(fig: go.Figure, names: Sequence[str], *, alt: str, title: str = "", pixels: int = ROW_PIXELS) -> None:
-    """Name the rows 0, 1, ... at the left, the first on top; every row has the same height in pixels."""
-    short = [shorten(name, _LONGEST_NAME) for name in names]
-    left = 20 + 7 * max((len(name) for name in short), default=0)
-    quiet(fig, FRAME + pixels * max(len(names), 1), alt=alt, title=title, left=left)
-    set_y(
-        fig,
-        tickvals=list(range(len(names))),
-        ticktext=[plain(name) for name in short],
-        range=[len(names) - 0.5, -0.5],
-        showgrid=False,
-    )
-    set_x(fig, showgrid=True, tickangle=0)
-
-
-LABELLED_PIXELS = 40
+ROW_PIXELS = 40
 DROP = 0.18
 """Marks are drawn at ``place + DROP``, beneath the row's text."""
 _REACH = 0.24
 """How far above and below the marks a vertical line goes that must not cross the text."""
-_LONGEST_LABEL = 28
+_LONGEST_NAME = 28
 _LIFT = 12
-_KEY_PIXELS = 16
 
 
 @dataclass(frozen=True)
@@ -52,13 +30,25 @@ class RowLabel:
     color: str | None = None
 
 
-def frame_labelled_rows(
+def draw_row(
+    fig: go.Figure, place: float, interval: Sequence[float], style: Style, name: str, carried: dict[str, Any], *,
+    size: float = 10, symbol: str | None = None, drop: float = DROP,
+) -> None:  # fmt: skip
+    """Draw the mark of a row on its interval, given as value, low and high."""
+    value, low, high = interval
+    draw_marks(
+        fig, [value], [place + drop], style, name, carried, size=size, symbol=symbol,
+        error_x=whiskers(value, low, high, style.color),
+    )  # fmt: skip
+
+
+def frame_rows(
     fig: go.Figure,
     labels: Sequence[RowLabel],
     *,
     alt: str,
     title: str = "",
-    pixels: int = LABELLED_PIXELS,
+    pixels: int = ROW_PIXELS,
     drop: float = DROP,
 ) -> None:
     """Write the rows' labels and give the figure its frame; row i is at y = i, the first on top.
@@ -72,14 +62,14 @@ def frame_labelled_rows(
     """
     quiet(fig, FRAME + pixels * max(len(labels), 1), alt=alt, title=title, left=14, right=14)
     texts, lines = [], []
-    for place, label in enumerate(labels):
-        name = shorten(label.name, _LONGEST_LABEL)
-        for text, x, anchor, color in ((name, 0, "left", label.color), (label.note, 1, "right", None)):
+    for place, row in enumerate(labels):
+        name = label(row.name, _LONGEST_NAME)
+        for text, x, anchor in ((colored(name, row.color) if row.color else name, 0, "left"),
+                                (label(row.note, 60), 1, "right")):  # fmt: skip
             if text:
                 texts.append(
-                    {"text": colored(plain(text), color) if color else plain(text), "x": x, "xref": "paper",
-                     "xanchor": anchor, "y": place, "yshift": _LIFT, "yanchor": "middle", "showarrow": False,
-                     "font": {"size": 12}}
+                    {"text": text, "x": x, "xref": "paper", "xanchor": anchor, "y": place, "yshift": _LIFT,
+                     "yanchor": "middle", "showarrow": False, "font": {"size": 12}}
                 )  # fmt: skip
         lines.append(
             {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": place + drop, "y1": place + drop,
@@ -88,22 +78,20 @@ def frame_labelled_rows(
     # All at once: plotly checks every one again with each that is added.
     fig.layout.annotations = [*fig.layout.annotations, *texts]
     fig.layout.shapes = [*fig.layout.shapes, *lines]
-    set_y(fig, visible=False, range=[len(labels) - 0.5, -0.5], fixedrange=True)
+    set_y(fig, visible=False, range=[max(len(labels), 1) - 0.5, -0.5], fixedrange=True)
     # Ticks in place of a grid, which would strike the text through.
-    set_x(fig, tickangle=0, ticks="outside", ticklen=5, tickcolor=GRID)
+    set_x(fig, tickangle=0, ticks="outside", ticklen=5, tickcolor=GRID, nticks=6)
 
 
-def line_through_rows(fig: go.Figure, x: float, n_rows: int, color: str, drop: float = DROP) -> None:
+def line_through_rows(fig: go.Figure, x: float, n_rows: int, style: Style, drop: float = DROP) -> None:
     """A thin vertical line at a value, left out where the rows' text is."""
     middles = np.arange(n_rows) + drop
     ends = np.stack([middles - _REACH, middles + _REACH, np.full(n_rows, np.nan)], axis=1)
-    fig.add_scatter(
-        x=np.full(ends.size, x), y=ends.ravel(), mode="lines", hoverinfo="skip", line={"color": color, "width": 1.5}
-    )
+    draw_line(fig, np.full(ends.size, x), ends.ravel(), style, width=1.5)
 
 
 def name_colors(fig: go.Figure, methods: Sequence[tuple[str, Style]]) -> None:
     """Say beneath the axis title which colour is which method, for figures that show two in every row."""
     names = "   ".join(key_entry("●", name, style.color) for name, style in methods)
     set_x(fig, title_text=f"{fig.layout.xaxis.title.text}<br>{names}")
-    set_layout(fig, height=fig.layout.height + _KEY_PIXELS, margin_b=fig.layout.margin.b + _KEY_PIXELS)
+    add_lines(fig, 1)

@@ -1,4 +1,4 @@
-"""The style of every figure: one colour, marker and dash per method, and a frame for light and dark themes.
+"""The template of every figure: colours, marks and dashes of methods, text in both themes, and the frame.
 
 A method's marks have one colour in both themes. No colour has a contrast of 4.5 on white and on near-black, so text in
 it has a shade for each, between which the reader's browser chooses by CSS's ``light-dark()``.
@@ -8,20 +8,16 @@ times as long, half of the time of a page with eight figures.
 
 from __future__ import annotations
 
-import colorsys
-import itertools
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from html import escape
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from calib.formatting import number
-from calib.numerics import Floats
 from calib.registry import METHODS
 
 
@@ -54,15 +50,20 @@ def _merged(held: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any
 # and their yellow and black left out, so that each colour has a contrast of 3 on the page in both themes;
 # the later ones fill the gaps between the hues, and marker and dash tell apart what the hue does not.
 COLORS = (
-    "#7A8394", "#0072B2", "#009E73", "#D55E00", "#CC79A7", "#B57F00",
-    "#3F97CE", "#8C6BD8", "#7D8B00", "#D6457F", "#008B9A", "#B0662F",
-    "#5468F0", "#4A7340", "#A846C8", "#96507F",
+    "#7A8394", "#0072B2", "#009E73", "#D55E00", "#CC79A7", "#B57F00", "#3F97CE", "#8C6BD8", "#7D8B00", "#D6457F",
+    "#008B9A", "#B0662F", "#5468F0", "#4A7340", "#A846C8", "#96507F", "#FA3232", "#9933FF", "#1C8A1C", "#CC33FF",
+    "#C24444", "#C7289F", "#6179C2", "#856F2E", "#B85CAC", "#CC6666", "#AC59FF", "#47748F", "#EB2FA4", "#42856C",
 )  # fmt: skip
-# 13 symbols and 5 dashes share no factor, so that neighbours in the order differ in both.
-SYMBOLS = (
-    "circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down",
-    "star", "pentagon", "hexagon", "triangle-left", "triangle-right", "hourglass",
-)  # fmt: skip
+GLYPHS = {
+    "circle": "●", "square": "■", "diamond": "◆", "triangle-up": "▲", "cross": "✚", "x": "✖", "triangle-down": "▼",
+    "star": "★", "pentagon": "⬟", "hexagon": "⬢", "triangle-left": "◀", "triangle-right": "▶", "hourglass": "⧗",
+    "triangle-ne": "◥", "triangle-sw": "◣", "star-diamond": "✦", "triangle-se": "◢", "bowtie": "⧓",
+    "diamond-tall": "⬧", "triangle-nw": "◤", "hexagram": "✶", "diamond-wide": "⬥", "octagon": "⯃",
+    "star-square": "✸",
+}  # fmt: skip
+"""Plotly's markers, each with a letter like it, which stands before a method's name."""
+SYMBOLS = tuple(GLYPHS)
+# 24 symbols and 5 dashes share no factor, so that neighbours in the order differ in both.
 DASHES = ("solid", "dash", "longdash", "dashdot", "longdashdot")
 _DASH_OF_FIRST = {"gpcalib": "solid"}
 
@@ -90,8 +91,12 @@ class Style:
     """How one method is drawn, in plotly's names."""
 
     color: str
-    symbol: str
-    dash: str
+    symbol: str = "circle"
+    dash: str = "solid"
+
+
+DOTTED, THIN = Style(GUIDE, dash="dot"), Style(GUIDE)
+"""Lines to compare with."""
 
 
 def method_style(name: str, variant_index: int = 0) -> Style:
@@ -118,69 +123,37 @@ def method_style(name: str, variant_index: int = 0) -> Style:
     )
 
 
-@cache
 def color_at(place: int) -> str:
-    """The colour of the method at a place in the order: of the palette, then each as far from all before as can be."""
-    if place < len(COLORS):
-        return COLORS[place]
-    free = _candidates()
-    taken = np.array([_parts(TRUTH), *(_parts(color_at(before)) for before in range(place))])
-    distance = np.linalg.norm(_oklab(free)[:, None] - _oklab(taken), axis=2).min(axis=1)
-    return _written(free[np.argmax(distance)])
+    """The colour of the method at a place in the order."""
+    return COLORS[place % len(COLORS)]
 
 
-@cache
-def _candidates() -> Floats:
-    """Colours (n, 3) in sRGB with a contrast of at least 3.5 on the page in both themes; none has 4.5 on both."""
-    steps = itertools.product(np.arange(48) / 48, (0.5, 0.65, 0.8), np.linspace(0.3, 1, 36))
-    colors = np.array([colorsys.hsv_to_rgb(*step) for step in steps])
-    luminance = _luminance(colors)
-    return colors[(luminance > 0.155) & (luminance < 0.235)]
+def _parts(color: str) -> list[int]:
+    """Red, green and blue of ``#rrggbb``, from 0 to 255."""
+    return [int(color[i : i + 2], 16) for i in (1, 3, 5)]
 
 
-def _parts(color: str) -> Floats:
-    """Red, green and blue of ``#rrggbb``, (3,) in [0, 1]."""
-    return np.array([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)])
-
-
-def _written(color: Floats) -> str:
-    red, green, blue = np.round(255 * color).astype(int)
-    return f"#{red:02X}{green:02X}{blue:02X}"
-
-
-def _luminance(colors: Floats) -> Floats:
-    """Relative luminance (WCAG 2.2) of colours (..., 3)."""
-    return _linear(colors) @ np.array([0.2126, 0.7152, 0.0722])
+def mixed(color: str, towards: int, share: float) -> str:
+    """A share of the way from a colour to black (0) or white (255)."""
+    return "#" + "".join(f"{round(part + share * (towards - part)):02X}" for part in _parts(color))
 
 
 def contrast(first: str, second: str) -> float:
     """Contrast of two colours ``#rrggbb`` (WCAG 2.2), from 1 to 21."""
-    low, high = sorted(float(_luminance(_parts(color))) for color in (first, second))
+    low, high = sorted(_luminance(color) for color in (first, second))
     return (high + 0.05) / (low + 0.05)
 
 
-def _linear(colors: Floats) -> Floats:
-    return np.where(colors <= 0.04045, colors / 12.92, ((colors + 0.055) / 1.055) ** 2.4)
-
-
-def _oklab(colors: Floats) -> Floats:
-    """Colours in a space whose distances are those that one sees (Ottosson, A perceptual color space, 2020)."""
-    cones = _linear(colors) @ np.array(
-        [[0.4122214708, 0.2119034982, 0.0883024619],
-         [0.5363325363, 0.6806995451, 0.2817188376],
-         [0.0514459929, 0.1073969566, 0.6299787005]]
-    )  # fmt: skip
-    return np.cbrt(cones) @ np.array(
-        [[0.2104542553, 1.9779984951, 0.0259040371],
-         [0.7936177850, -2.4285922050, 0.7827717662],
-         [-0.0040720468, 0.4505937099, -0.8086757660]]
-    )  # fmt: skip
+def _luminance(color: str) -> float:
+    """Relative luminance (WCAG 2.2)."""
+    parts = np.array(_parts(color)) / 255
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
 
 
 def fade(color: str, alpha: float) -> str:
     """``#rrggbb`` as a translucent ``rgba(...)``."""
-    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
-    return f"rgba({red},{green},{blue},{alpha:g})"
+    return f"rgba({','.join(map(str, _parts(color)))},{alpha:g})"
 
 
 def overlapping(color: str) -> dict[str, Any]:
@@ -192,9 +165,9 @@ def overlapping(color: str) -> dict[str, Any]:
 def text_shades(color: str) -> dict[str, str]:
     """The shades of a colour in which text has a contrast of 4.5 in the light and in the dark theme."""
     shades = {}
-    for (theme, pages), end in zip(PAGES.items(), (0.0, 1.0), strict=True):
-        mixed = (_written(_parts(color) * (1 - share) + end * share) for share in np.arange(0, 1, 0.01))
-        shades[theme] = next(s for s in mixed if min(contrast(s, page) for page in pages) >= _TEXT_CONTRAST)
+    for (theme, pages), end in zip(PAGES.items(), (0, 255), strict=True):
+        tried = (mixed(color, end, percent / 100) for percent in range(100))
+        shades[theme] = next(s for s in tried if min(contrast(s, page) for page in pages) >= _TEXT_CONTRAST)
     return shades
 
 
@@ -209,18 +182,29 @@ def colored(text: str, color: str) -> str:
 
 
 def key_entry(mark: str, name: str, color: str) -> str:
-    """An entry of a key: the mark in its colour, and the name, escaped here."""
-    return f"{colored(mark, color)} {plain(name)}"
+    """An entry of a key: the mark in its colour, and the name, shortened and escaped here."""
+    return f"{colored(mark, color)} {label(name)}"
+
+
+_ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;", "{": "&#123;"})
 
 
 def plain(text: str) -> str:
-    """A name from outside, safe inside plotly's small HTML, also where a template of its fills in values."""
-    return escape(text, quote=False).replace("%{", "%&#123;")
+    """A name from outside as plotly shows it letter by letter: no HTML, no formula between dollars, no template."""
+    return text.translate(_ESCAPED)
 
 
 def shorten(name: str, longest: int) -> str:
     """A name of at most ``longest`` characters."""
     return name if len(name) <= longest else name[: longest - 1] + "…"
+
+
+LONGEST_NAME = 28
+
+
+def label(name: str, longest: int = LONGEST_NAME) -> str:
+    """A name from outside where room is short: :func:`shorten` and :func:`plain`. The whole belongs into the hover."""
+    return plain(shorten(name, longest))
 
 
 def quiet(fig: go.Figure, height: int, *, alt: str, title: str = "", right: int = 12, left: int = 52) -> go.Figure:
@@ -247,13 +231,19 @@ def quiet(fig: go.Figure, height: int, *, alt: str, title: str = "", right: int 
         # plotly derives the tool bar's colours from the paper, and from a transparent one it makes a dark box.
         modebar={"bgcolor": "rgba(0,0,0,0)", "color": GUIDE, "activecolor": NEUTRAL},
         meta={"alt": alt},
-        title={"text": plain(title), "x": 0, "xref": "paper", "y": 1, "yref": "container", "yanchor": "top",
+        title={"text": label(title, 44), "x": 0, "xref": "paper", "y": 1, "yref": "container", "yanchor": "top",
                "pad": {"t": 6}, "font": {"size": 14}},
     )  # fmt: skip
     axis = {"showline": False, "zeroline": False, "gridcolor": GRID, "gridwidth": 1, "automargin": False}
     set_x(fig, showgrid=False, title_standoff=10, title_font_size=12, **axis)
     set_y(fig, title_standoff=4, title_font_size=12, **axis)
     return fig
+
+
+def add_lines(fig: go.Figure, lines: int, pixels: int = 16) -> None:
+    """Make room beneath the plot for more lines of the axis title; the plot keeps its height."""
+    room = lines * pixels
+    set_layout(fig, height=fig.layout.height + room, margin_b=fig.layout.margin.b + room)
 
 
 def alt_text(fig: go.Figure) -> str:
@@ -266,3 +256,8 @@ def three_digits(value: float) -> str:
     if not np.isfinite(value):
         return str(value)
     return (number(value) if abs(value) < 1e6 else f"{value:,.0f}").replace("-", "−")
+
+
+def one_each(named: Mapping[str, str]) -> str:
+    """Names with what is found of each, for the text that stands for a figure: "raw 0.12; GPcalib 0.03"."""
+    return "; ".join(f"{name} {found}" for name, found in named.items())

@@ -10,11 +10,24 @@ import plotly.graph_objects as go
 
 from calib.evaluation.view import TOP_LABEL, View
 from calib.numerics import Floats
-from calib.plots.annotations import carry, label_line_ends, spread, write
+from calib.plots.annotations import carry, draw_line, draw_marks, label_line_ends, spread, write
 from calib.plots.axes import log10_ticks, log_axis
 from calib.plots.over_under import Row
-from calib.plots.rows import DROP, RowLabel, frame_labelled_rows
-from calib.plots.style import GUIDE, Style, colored, fade, plain, quiet, set_layout, set_x, set_y, shorten, three_digits
+from calib.plots.rows import DROP, RowLabel, frame_rows
+from calib.plots.style import (
+    DOTTED,
+    GUIDE,
+    Style,
+    colored,
+    fade,
+    label,
+    one_each,
+    plain,
+    quiet,
+    set_x,
+    set_y,
+    three_digits,
+)
 
 if TYPE_CHECKING:
     from calib.diagnostics.over_under import TheoremOne
@@ -46,13 +59,12 @@ def theorem_chain(chains: Sequence[tuple[str, TheoremOne, Style]], view: View = 
     texts: list[dict[str, Any]] = []
     for place, (name, theorem, style) in enumerate(chains):
         x = np.maximum(theorem.chain, _LEFT_END)
+        told = carry(f"{plain(name)}<br>{{quantity}} = {{value:.3r}}", quantity=np.array(LINKS), value=theorem.chain)
         fig.add_scatter(
             x=x, y=np.full(4, place + DROP), name=name, mode="lines+markers",
             line={"color": fade(style.color, 0.45), "width": 3},
             marker={"color": style.color, "symbol": [style.symbol] + 3 * ["line-ns-open"], "size": [11, 12, 12, 12],
-                    "line_width": 2, "opacity": 1},
-            **carry(quantity=np.array(LINKS), value=theorem.chain),
-            hovertemplate=f"{plain(name)}<br>%{{customdata[0]}} = %{{customdata[1]:.3r}}<extra></extra>",
+                    "line_width": 2, "opacity": 1}, **told,
         )  # fmt: skip
         texts += [
             {"text": colored(text, style.color), "x": at, "y": place + DROP, "yshift": -13, "showarrow": False,
@@ -60,10 +72,9 @@ def theorem_chain(chains: Sequence[tuple[str, TheoremOne, Style]], view: View = 
             for text, at in _tick_labels(np.log10(x), _TOUCHING * (high - low))
         ]  # fmt: skip
     fig.layout.annotations = texts
-    said = "; ".join(f"{name} {' ≤ '.join(map(three_digits, theorem.chain))}" for name, theorem, _ in chains)
+    alt = one_each({name: " ≤ ".join(map(three_digits, theorem.chain)) for name, theorem, _ in chains})
     labels = [RowLabel(name, _side(theorem, view), style.color) for name, theorem, style in chains]
-    alt = f"{' ≤ '.join(LINKS)}. {said}."
-    frame_labelled_rows(fig, labels, alt=alt, title="The chain holds in every row", pixels=50)
+    frame_rows(fig, labels, alt=f"{' ≤ '.join(LINKS)}. {alt}.", title="The chain holds in every row", pixels=50)
     set_x(fig, **log_axis(low, high), title_text=" ≤ ".join(LINKS))
     return fig
 
@@ -87,13 +98,9 @@ def theorem_lines(chains: Mapping[int, TheoremOne], style: Style, n_bins: int) -
     fig.add_vline(x=float(np.log10(n_bins)), line={"color": GUIDE, "width": 1, "dash": "dot"})
     fig.add_hrect(y0=low, y1=y[0, 0], fillcolor=fade(style.color, 0.12), line_width=0, layer="below")
     for i, (name, dash) in enumerate(zip(LINKS, ("solid", "solid", "dash", "dot"), strict=True)):
-        fig.add_scatter(
-            x=x, y=y[:, i], name=name, mode="lines" if i else "lines+markers",
-            line={"color": style.color, "width": 2 if i else 3, "dash": dash},
-            marker={"symbol": style.symbol, "size": 7},
-            **carry(n_bins=numbers, value=values[:, i]),
-            hovertemplate=f"{name} %{{customdata[1]:.3r}}<br>%{{customdata[0]:,d}} bins<extra></extra>",
-        )  # fmt: skip
+        told = carry(f"{name} {{value:.3r}}<br>{{n_bins:,d}} bins", n_bins=numbers, value=values[:, i])
+        look = Style(style.color, style.symbol, dash)
+        draw_line(fig, x, y[:, i], look, name, told, width=2 if i else 3, markers=0 if i else 7)
     first, last = chains[min(chains)], chains[max(chains)]
     alt = (
         f"The gap {three_digits(first.gap)} stays below ECE 1, 2 and infinity for 1 to {max(chains)} bins; with"
@@ -101,7 +108,6 @@ def theorem_lines(chains: Mapping[int, TheoremOne], style: Style, n_bins: int) -
     )
     quiet(fig, HEIGHT, alt=alt, title="For any number of bins")
     label_line_ends(fig, [(name, y[-1, i], style.color) for i, name in enumerate(LINKS)], (low, high))
-    set_layout(fig, margin_r=58)
     ticks = log10_ticks([number for number in (1, 3, 10, 30, 100) if number in chains], 1, 100)
     set_x(fig, range=[-0.05, x[-1] + 0.02], **ticks, title_text="number of bins")
     set_y(fig, **log_axis(low, high, typed=False), title_text="gap and errors")
@@ -127,11 +133,11 @@ def _side(theorem: TheoremOne, view: View) -> str:
     return f"gap {theorem.gap:.4f}, {word}"
 
 
-_LABEL_PIXELS = 17
+_LABEL_PIXELS, _LONGEST_NAME = 17, 20
 
 
 def over_under_plane(rows: Sequence[Row], view: View = TOP_LABEL) -> go.Figure:
-    """u P(right) against o P(wrong) of each method, with arrows from the raw model.
+    """u P(right) against o P(wrong) of each method, with faint lines from the raw model.
 
     The axes are weighted so that one diagonal serves methods of any accuracy: a method's vertical distance from it is
     the gap that no calibration error is below. On the diagonal, nearer to the origin means that confidence tells right
@@ -139,59 +145,39 @@ def over_under_plane(rows: Sequence[Row], view: View = TOP_LABEL) -> go.Figure:
 
     Parameters
     ----------
-    rows : methods, the first of which arrows start from.
+    rows : methods, the first of which the lines start from.
     view : whose words are used.
     """
     fig = go.Figure()
     under = np.array([result.weighted_under for _, result, _ in rows])
     over = np.array([result.weighted_over for _, result, _ in rows])
     end = 1.08 * max(float(under.max(initial=0.01)), float(over.max(initial=0.01)))
-    fig.add_scatter(
-        x=[0, end], y=[0, end], mode="lines", hoverinfo="skip", line={"color": GUIDE, "width": 1.5, "dash": "dot"}
-    )
+    draw_line(fig, [0, end], [0, end], DOTTED, width=1.5)
     # Where a point is in the corner, its word moves towards the middle.
     high = 0.86 if np.any((over > 0.85 * end) & (under < 0.4 * end)) else 0.98
     low = 0.14 if np.any((under > 0.55 * end) & (over < 0.15 * end)) else 0.02
-    for text, x, y, xanchor, yanchor in (
-        (view.too_high, 0.02, high, "left", "top"), (view.too_low, 0.98, low, "right", "bottom"),
-    ):  # fmt: skip
-        write(fig, text, x, y, xref="paper", yref="paper", xanchor=xanchor, yanchor=yanchor)
+    write(fig, view.too_high, 0.02, high, xref="paper", yref="paper", xanchor="left", yanchor="top")
+    write(fig, view.too_low, 0.98, low, xref="paper", yref="paper", xanchor="right", yanchor="bottom")
     for i, (name, result, style) in enumerate(rows):
         x, y, gap = under[i], over[i], result.gap
-        if i and np.hypot(x - under[0], y - over[0]) > 0.02 * end:
-            fig.add_annotation(
-                x=x, y=y, ax=under[0], ay=over[0], axref="x", ayref="y", text="", showarrow=True, arrowhead=2,
-                arrowsize=1, arrowwidth=1.5, arrowcolor=fade(style.color, 0.55), standoff=6, startstandoff=6,
-            )  # fmt: skip
-        fig.add_scatter(
-            x=[x], y=[y], name=name, mode="markers",
-            marker={"color": style.color, "symbol": style.symbol, "size": 11},
-            **carry(under_times_p_right=[x], over_times_p_wrong=[y], gap=[gap.value], gap_low=[gap.low],
-                    gap_high=[gap.high]),
-            hovertemplate=f"{plain(name)}<br>o·{view.p_wrong} %{{customdata[1]:.3r}}, u·{view.p_right}"
-            " %{customdata[0]:.3r}<br>gap %{customdata[2]:+.2r} (%{customdata[3]:+.2r} to %{customdata[4]:+.2r})"
-            "<extra></extra>",
+        draw_line(fig, [under[0], x], [over[0], y], Style(fade(style.color, 0.45)), width=2)
+        told = carry(
+            f"{plain(name)}<br>o·{view.p_wrong} {{over_times_p_wrong:.3r}}, u·{view.p_right}"
+            " {under_times_p_right:.3r}<br>gap {gap:+.2r} ({gap_low:+.2r} to {gap_high:+.2r})",
+            under_times_p_right=[x], over_times_p_wrong=[y], gap=[gap.value], gap_low=[gap.low], gap_high=[gap.high],
         )  # fmt: skip
-    said = "; ".join(f"{name} {three_digits(result.gap.value)}" for name, result, _ in rows)
-    alt = f"Weighted {view.overconfidence} against {view.underconfidence}; gaps to the diagonal: {said}."
+        draw_marks(fig, [x], [y], style, name, told, size=11)
+    gaps = one_each({name: three_digits(result.gap.value) for name, result, _ in rows})
+    alt = f"Weighted {view.overconfidence} against {view.underconfidence}; gaps to the diagonal: {gaps}."
     longest = max((len(name) for name, _, _ in rows), default=0)
-    title, right = "The gap is the distance to the diagonal", 26 + 7 * min(longest, 20)
-    quiet(fig, HEIGHT, alt=alt, title=title, left=64, right=right)
-    _name_points(fig, rows, over, end)
+    right = 26 + 7 * min(longest, _LONGEST_NAME)
+    quiet(fig, HEIGHT, alt=alt, title="The gap is the distance to the diagonal", left=64, right=right)
+    pixels = fig.layout.height - fig.layout.margin.t - fig.layout.margin.b
+    places = spread(over, _LABEL_PIXELS / pixels * end, 0.0, end)
+    for (name, _, style), x, y, place in zip(rows, under, over, places, strict=True):
+        draw_line(fig, [x, end], [y, place], Style(fade(style.color, 0.35)), width=1)
+        write(fig, label(name, _LONGEST_NAME), 1, place, color=style.color, xref="paper", xshift=4, xanchor="left",
+              yanchor="middle")  # fmt: skip
     set_x(fig, range=[0, end], nticks=5, showgrid=True, title_text=f"{view.under_axis}·{view.p_right}")
     set_y(fig, range=[0, end], nticks=5, title_text=f"{view.over_axis}·{view.p_wrong}", title_standoff=12)
     return fig
-
-
-def _name_points(fig: go.Figure, rows: Sequence[Row], heights: Floats, end: float) -> None:
-    """Names at the right edge, each at the height of its point as far as the others leave room."""
-    pixels = fig.layout.height - fig.layout.margin.t - fig.layout.margin.b
-    places = spread(heights, _LABEL_PIXELS / pixels * end, 0.0, end)
-    for (name, result, style), place in zip(rows, places, strict=True):
-        x, y = result.weighted_under, result.weighted_over
-        fig.add_shape(
-            type="path", layer="below", line={"color": fade(style.color, 0.35), "width": 1},
-            path=f"M {x:.6g},{y:.6g} L {end:.6g},{place:.6g}",
-        )  # fmt: skip
-        short = shorten(name, 20)
-        write(fig, plain(short), 1, place, color=style.color, xref="paper", xshift=4, xanchor="left", yanchor="middle")

@@ -241,6 +241,17 @@ SYMBOLS: dict[str, tuple[Point, ...]] = {
     "pentagon": _polygon(5, reach=1.15),
     "hexagon": _polygon(6, reach=1.15),
     "hourglass": ((-1, -1), (1, -1), (-1, 1), (1, 1)),
+    "triangle-ne": ((-1, -1), (1, -1), (1, 1)),
+    "triangle-nw": ((-1, -1), (1, -1), (-1, 1)),
+    "triangle-se": ((1, -1), (1, 1), (-1, 1)),
+    "triangle-sw": ((-1, -1), (-1, 1), (1, 1)),
+    "bowtie": ((-1, -1), (1, 1), (1, -1), (-1, 1)),
+    "diamond-tall": ((0, -1.4), (0.7, 0), (0, 1.4), (-0.7, 0)),
+    "diamond-wide": ((0, -0.7), (1.4, 0), (0, 0.7), (-1.4, 0)),
+    "hexagram": _polygon(12, inner=0.6, reach=1.3),
+    "octagon": _polygon(8, reach=1.15),
+    "star-diamond": _polygon(8, inner=0.5, reach=1.4),
+    "star-square": _turned(_polygon(8, inner=0.5, reach=1.4), 1),
 }
 """Outlines around 0 for a marker of size 2; a circle needs none."""
 

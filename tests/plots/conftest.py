@@ -18,7 +18,8 @@ from calib.evaluation import evaluate
 from calib.metrics import risk_model
 from calib.numerics import softmax
 from calib.plots.compare import score_dots
-from calib.plots.over_under import band_chart, before_after, confidence_densities, per_class_chart, ratio_to_odds
+from calib.plots.confidences import confidence_densities
+from calib.plots.over_under import band_chart, before_after, per_class_chart, ratio_to_odds
 from calib.plots.reliability import gap_diagram, reliability_diagram
 from calib.plots.risk_model import risk_model_diagram
 from calib.plots.style import method_style
@@ -78,7 +79,7 @@ def every_figure(overconfident: tuple[np.ndarray, np.ndarray]) -> dict[str, go.F
     named = [(name, method_style(name)) for name in NAMES]
     better = evaluate(softmax(logits / 2), labels)
     both = [evaluation, better, better]
-    results = over_under_confidence(both, n_resamples=50)
+    results = over_under_confidence(both)
     rows = [(name, result, style) for (name, style), result in zip(named, results, strict=True)]
     return {
         **figures_with_a_title(overconfident),

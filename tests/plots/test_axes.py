@@ -12,9 +12,19 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import expit, logit
 
-from calib.diagnostics.reliability import confidence_histogram
 from calib.plots.annotations import overlay_styles, short_names, spread
-from calib.plots.axes import confidence_edges, from_scale, log_axis, logit_ends, on_scale, probability_axis, regrid
+from calib.plots.axes import (
+    LEAST,
+    crowded,
+    from_scale,
+    log_axis,
+    logit_ticks,
+    on_scale,
+    probability_axis,
+    probability_limits,
+    regrid,
+    span,
+)
 from calib.plots.style import contrast, method_style, set_layout, set_x, set_y
 
 
@@ -44,18 +54,59 @@ def test_logit_scale_is_the_logit_and_clips() -> None:
     np.testing.assert_allclose(from_scale(np.array([-3.0, 2.0]), "logit"), expit([-3.0, 2.0]))
 
 
-def test_logit_ends_lie_outside_the_values_but_for_zero_and_one() -> None:
-    for lowest in (0.5, 0.3, 0.11, 0.02):
-        low, high = logit_ends(np.array([0.0, lowest, 1.0]))
-        assert 0 < low <= lowest
-        assert 0.999 < high < 1
-    assert logit_ends(np.array([]))[0] < logit_ends(np.array([]))[1]
+probabilities = st.lists(st.floats(0, 1), min_size=1, max_size=20).map(np.array)
+
+
+@given(probabilities)
+def test_an_axis_of_log_odds_holds_all_probabilities_that_have_a_place_there(values: np.ndarray) -> None:
+    low, high = probability_limits(values, "logit")
+    assert 0 < low < high < 1
+    inside = values[(values > LEAST) & (values < 1 - LEAST)]
+    assert (inside >= low * (1 - 1e-9)).all() and (1 - inside >= (1 - high) * (1 - 1e-9)).all()
+    axis = logit_ticks(logit(low), logit(high))
+    assert len(axis["tickvals"]) == len(axis["ticktext"]) >= 1
+
+
+@given(probabilities)
+def test_the_linear_axis_of_a_rare_event_ends_where_its_probabilities_do(values: np.ndarray) -> None:
+    low, high = probability_limits(values, "linear", rare=True)
+    assert low == 0 and values.max() <= high <= 1
+    assert values.max() > 0.3 * high or high == 0.02
+    assert probability_limits(values, "linear") == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("value", "ends"),
+    [(0.5, (0.2, 0.8)), (0.95, (0.9, 0.98)), (0.034, (0.02, 0.05)), (0.0, (0.1, 0.9)), (0.7, (0.5, 0.8))],
+)
+def test_ends_of_log_odds_are_round_numbers(value: float, ends: tuple[float, float]) -> None:
+    assert probability_limits(np.array([value]), "logit") == pytest.approx(ends)
+
+
+@given(st.floats(-14, 13), st.floats(0.5, 28))
+def test_ticks_of_log_odds_do_not_touch_in_a_narrow_window(low: float, length: float) -> None:
+    axis = logit_ticks(low, low + length)
+    places, letters = np.array(axis["tickvals"]), np.array([len(text) for text in axis["ticktext"]])
+    assert np.all(np.diff(places) * 330 / length >= 6.5 * (letters[1:] + letters[:-1]) / 2 + 7.9)
+    np.testing.assert_allclose(expit(places), [float(text) for text in axis["ticktext"]], rtol=1e-5)
+
+
+def test_crowded_probabilities_lie_near_0_or_1() -> None:
+    assert crowded([0.01, 0.95, 0.5]) and not crowded([0.01, 0.5, 0.5])
+    assert crowded([0.01, 0.5], [3, 1]) and not crowded([0.01, 0.5], [1, 3])
+
+
+@given(st.lists(st.floats(-1e6, 1e6), max_size=9), st.lists(st.floats(-1e6, 1e6), max_size=9))
+def test_a_span_holds_every_value_and_has_a_length(first: list[float], second: list[float]) -> None:
+    low, high = span(first, np.array(second), [np.nan, np.inf])
+    assert low < high
+    assert all(low < value < high for value in [*first, *second])
 
 
 @pytest.mark.parametrize(
     ("limits", "ticks"),
     [
-        ((0.2, 0.9995), "0.5 0.9 0.99 0.999"),
+        ((0.2, 0.9995), "0.1 0.5 0.9 0.99 0.999"),
         ((0.01, 0.99), "0.01 0.1 0.5 0.9 0.99"),
         ((1e-6, 1e-4), "0.000001 0.00001 0.0001"),
     ],
@@ -66,14 +117,6 @@ def test_logit_axis_shows_the_ticks_between_its_ends(limits: tuple[float, float]
     np.testing.assert_allclose(expit(axis["tickvals"]), [float(tick) for tick in ticks.split()])
     low, high = logit(limits)
     np.testing.assert_allclose(axis["range"], [low - 0.1 * (high - low), high + 0.1 * (high - low)])
-
-
-def test_edges_of_both_histogram_scales_span_all_probabilities(rng: np.random.Generator) -> None:
-    pair = rng.random(50), rng.random(50) > 0.5
-    for scale in ("linear", "logit"):
-        edges = confidence_edges(confidence_histogram(*pair, scale=scale))
-        assert (edges[0], edges[-1]) == (0, 1)
-        assert np.all(np.diff(edges) > 0)
 
 
 def figure():

@@ -61,7 +61,7 @@ def test_right_rows_point_up_and_wrong_ones_down(rows) -> None:
     assert max(right.y) == 1
     assert min(wrong.y) == -1
     assert sum(point[2] for point in right.customdata) == rows[1].sum()
-    assert f"wrong ({int((~rows[1]).sum())})" in words(fig)
+    assert f"{int((~rows[1]).sum())} wrong" in words(fig)
 
 
 def test_the_zone_touches_the_half_way_line() -> None:

@@ -114,16 +114,23 @@ def test_a_usual_prior_is_called_identity_whatever_the_inputs() -> None:
     assert next(iter(probability_view(scaled).references)) == "prior z / 9"
 
 
-def test_bars_that_would_hide_all_others_are_cut_and_still_say_their_count() -> None:
+def test_the_data_beneath_have_an_axis_of_their_own_for_each_group() -> None:
     counts = np.r_[100_000.0, np.arange(28.0) * 100, 50.0]
     fig = latent_function(
         [("GPcalib", probability_view(dataclasses.replace(pairwise_of(), density_other=counts)), STYLE)], TEMPERATURE
     )
     bars = named(fig)["other classes"]
-    assert bars.y[0] == 1.0
-    assert bars.y[-2] == 1.0
+    assert bars.y[0] == -1.0
     assert bars.customdata[0][2] == 100_000
     assert "every 4th row" in bars.hovertemplate
+    assert list(fig.layout.yaxis2.ticktext) == ["100,000", "0", "20"]
+
+
+@pytest.mark.parametrize(("every", "word"), [(2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (21, "21st")])
+def test_every_how_many_rows_is_said_in_words(every: int, word: str) -> None:
+    view = latent_view(dataclasses.replace(latent_of(), every=every))
+    fig = latent_function([("GPcalib", view, STYLE)], TEMPERATURE)
+    assert f"inputs of every {word} row" in named(fig)["true class"].hovertemplate
 
 
 def test_a_name_from_outside_is_escaped() -> None:
@@ -148,10 +155,11 @@ def trace_of(values, name: str = "GPcalib", converged: bool = True, style=STYLE)
 def test_objective_traces_of_any_length(length: int) -> None:
     values = -1000 / np.arange(1.0, length + 1)
     fig = objective_traces([trace_of(values)])
-    assert len(fig.data[0].x) == min(length, 500)
+    assert len(fig.data[0].x) <= min(length, 500)
+    assert len(fig.data[0].x) > 0.8 * min(length, 500) or not length
     if length:
         table = figure_data(fig)
-        assert table["iteration"].iloc[[0, -1]].tolist() == [0, length - 1]
+        assert table["iteration"].iloc[-1] == length - 1
         assert table["objective"].iloc[-1] == pytest.approx(values[-1], rel=1e-5)
         assert words(fig)[0] in alt_text(fig)
 

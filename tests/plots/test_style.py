@@ -6,15 +6,19 @@ import itertools
 import json
 import re
 import tomllib
+from html import unescape
 
 import numpy as np
 import plotly.graph_objects as go
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from calib.plots.annotations import carry, figure_data
 from calib.plots.style import (
     COLORS,
     DASHES,
+    GLYPHS,
     GUIDE,
     NEUTRAL,
     PAGES,
@@ -26,6 +30,7 @@ from calib.plots.style import (
     contrast,
     fade,
     key_entry,
+    label,
     method_style,
     plain,
     text_color,
@@ -94,16 +99,16 @@ def test_the_raw_model_is_grey_and_the_known_methods_keep_their_colours() -> Non
     assert colors == ["#7A8394", "#0072B2", "#009E73", "#D55E00"]
 
 
-def test_any_number_of_methods_differ_in_colour_and_neighbours_in_symbol_and_dash(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("calib.plots.style.METHODS", {f"method {i}": None for i in range(60)})
-    styles = [method_style(f"method {i}") for i in range(60)]
-    assert [style.color for style in styles[:16]] == list(COLORS)
-    assert len({style.color for style in styles}) == 60
-    assert all(a.symbol != b.symbol and a.dash != b.dash for a, b in itertools.pairwise(styles))
-    for style in styles[16:]:
-        assert min(contrast(style.color, pages[0]) for pages in PAGES.values()) >= 3.5
+def test_every_method_has_a_mark_of_its_own_and_neighbours_differ_in_dash() -> None:
+    styles = [method_style(name) for name in METHODS]
+    assert len({style.symbol for style in styles}) == len(METHODS)
+    assert all(a.dash != b.dash for a, b in itertools.pairwise(styles))
+    assert len(set(GLYPHS.values())) == len(SYMBOLS)
+
+
+@pytest.mark.parametrize("color", COLORS)
+def test_marks_have_a_contrast_of_3_on_the_page_in_both_themes(color: str) -> None:
+    assert min(contrast(color, pages[0]) for pages in PAGES.values()) >= 3
 
 
 @pytest.mark.parametrize("name", [*METHODS, "something new"])
@@ -145,8 +150,16 @@ def test_three_digits(value: float, text: str) -> None:
     assert three_digits(value) == text
 
 
-def test_names_are_escaped() -> None:
+def test_names_are_neither_html_nor_formulas_nor_templates() -> None:
     assert plain("<script>&") == "&lt;script&gt;&amp;"
+    assert plain("$x^$ %{y}") == "&#36;x^&#36; %&#123;y}"
+    assert label("<" * 9, 3) == "&lt;&lt;…"
+
+
+@given(st.text())
+def test_a_browser_reads_an_escaped_name_as_it_was(name: str) -> None:
+    assert unescape(plain(name)) == name or "\r" in name or "\0" in name or not name.isprintable()
+    assert not set("<>${") & set(plain(name))
 
 
 @pytest.mark.parametrize("name", FIGURES)

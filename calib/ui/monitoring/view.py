@@ -23,8 +23,9 @@ from calib.errors import CalibrationError
 from calib.evaluation import SCORES, Evaluation
 from calib.formatting import escape_markdown, percent, plural, signed
 from calib.metrics.bootstrap import Interval
+from calib.plots.confidences import confidence_drift
 from calib.plots.monitoring import e_value_chart, o_e_chart
-from calib.plots.reliability import confidence_drift, reliability_diagram
+from calib.plots.reliability import reliability_diagram
 from calib.plots.reliability_frame import common_limits
 from calib.ui import widgets
 from calib.ui.fits import ready

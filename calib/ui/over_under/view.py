@@ -20,12 +20,12 @@ from calib.evaluation.view import View
 from calib.formatting import percent, plural, points
 from calib.metrics import BINNINGS
 from calib.numerics import Ints
+from calib.plots.confidences import confidence_densities
 from calib.plots.over_under import (
     Row,
     band_chart,
     band_name,
     before_after,
-    confidence_densities,
     per_class_chart,
     ratio_to_odds,
 )

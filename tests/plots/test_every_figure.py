@@ -1,0 +1,164 @@
+"""What holds for every figure on every data set: axes contain what is drawn, and names from outside stay text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from tests.plots.zoo import CASES, zoo
+
+TOLERANCE = 1e-6
+"""Of the length of an axis."""
+
+
+@pytest.fixture(scope="module")
+def drawn() -> dict[str, dict[str, go.Figure]]:
+    return {name: zoo(make()) for name, make in CASES.items()}
+
+
+def axis_of(fig: go.Figure, letter: str, reference: str | None) -> go.layout.XAxis:
+    return fig.layout[f"{letter}axis{(reference or letter)[1:]}"]
+
+
+def numbers(values: object) -> np.ndarray:
+    """What a trace has as places: numbers, with nothing where a line has a gap."""
+    return np.atleast_1d(np.array([] if values is None else values, dtype=float))
+
+
+def places(trace: go.BaseTraceType, letter: str) -> np.ndarray:
+    """All places of a trace on one axis: its points, the ends of its whiskers and both edges of its bars."""
+    at = numbers(trace[letter])
+    bars = trace.type == "bar"
+    along = bars and letter == ("x" if trace.orientation == "h" else "y")
+    if along:
+        base = 0.0 if trace.base is None else numbers(trace.base)
+        found = [base + 0 * at, base + at]
+    elif bars:
+        half = (numbers(trace.width) if trace.width is not None else 0.0) / 2
+        found = [at - half, at + half]
+    else:
+        found = [at]
+    error = trace[f"error_{letter}"]
+    if error.array is not None:
+        found += [at + numbers(error.array), at - numbers(error.arrayminus)]
+    return np.concatenate(found)
+
+
+def on_axes(fig: go.Figure) -> Iterator[tuple[str, go.layout.XAxis, np.ndarray]]:
+    """What lies on which axis: all places of traces, shapes and texts that stand in units of the data."""
+    for trace in fig.data:
+        for letter in "xy":
+            axis = axis_of(fig, letter, trace[f"{letter}axis"])
+            if axis.type != "category":
+                at = places(trace, letter)
+                yield f"{trace.name} {letter}", axis, np.log10(at) if axis.type == "log" else at
+    for shape in fig.layout.shapes:
+        for letter in "xy":
+            reference = shape[f"{letter}ref"] or letter
+            if shape.type != "path" and re.fullmatch(rf"{letter}\d*", reference):
+                axis, at = axis_of(fig, letter, reference), numbers([shape[f"{letter}0"], shape[f"{letter}1"]])
+                yield f"shape {letter}", axis, np.log10(at) if axis.type == "log" else at
+    for note in fig.layout.annotations:
+        for letter in "xy":
+            reference = note[f"{letter}ref"] or letter
+            if re.fullmatch(rf"{letter}\d*", reference):
+                yield f"text {note.text} {letter}", axis_of(fig, letter, reference), numbers(note[letter])
+
+
+def outside(fig: go.Figure) -> list[str]:
+    """What is drawn beyond the ends of its axis."""
+    found = []
+    for what, axis, at in on_axes(fig):
+        at = at[~np.isnan(at)]
+        if axis.range is None or not at.size:
+            continue
+        low, high = sorted(axis.range)
+        room = TOLERANCE * (high - low)
+        if at.min() < low - room or at.max() > high + room:
+            found.append(f"{what}: {at.min():.6g} to {at.max():.6g} on an axis from {low:.6g} to {high:.6g}")
+    return found
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_axes_contain_all_that_is_drawn(drawn, case) -> None:
+    found = {name: lines for name, fig in drawn[case].items() if (lines := outside(fig))}
+    assert not found, json.dumps(found, indent=1)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_axes_have_a_length_and_a_text_for_each_tick(drawn, case) -> None:
+    for name, fig in drawn[case].items():
+        for key in [key for key in fig.layout if re.fullmatch(r"[xy]axis\d*", key)]:
+            axis = fig.layout[key]
+            if axis.range is not None:
+                assert np.isfinite(axis.range).all() and axis.range[0] != axis.range[1], (name, key)
+            if axis.ticktext is not None:
+                assert len(axis.tickvals) == len(axis.ticktext) > 0, (name, key)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bars_of_counts_stand_on_an_axis_of_counts(drawn, case) -> None:
+    for name, fig in drawn[case].items():
+        for trace in fig.data:
+            if trace.type == "bar" and "count" in (trace.meta or {}).get("columns", ()):
+                axis, counts = axis_of(fig, "y", trace.yaxis), [row[2] for row in trace.customdata]
+                side = [(value, text) for value, text in zip(axis.tickvals, axis.ticktext, strict=True)
+                        if value * (min(trace.y) + max(trace.y)) > 0]  # fmt: skip
+                if max(counts) >= 1:
+                    ((value, text),) = side
+                    assert abs(value) == pytest.approx(int(text.replace(",", "")) / max(counts), rel=1e-4), name
+
+
+def test_a_rare_event_has_its_bins_apart(drawn) -> None:
+    """On the linear axis the largest risk is far from 0; on log-odds all bins with an event lie on the axis."""
+    fig = drawn["rare event"]["reliability equal_mass linear"]
+    (dots,) = [trace for trace in fig.data if trace.name == "bins"]
+    assert max(dots.x) > 0.3 * fig.layout.xaxis.range[1]
+    fig = drawn["rare event"]["reliability equal_mass logit"]
+    (dots,) = [trace for trace in fig.data if trace.name == "bins"]
+    assert [symbol.endswith("open") for symbol in dots.marker.symbol] == [row[3] == 0 for row in dots.customdata]
+    assert np.ptp(dots.x) > 0.6 * np.ptp(fig.layout.xaxis.range)
+
+
+HOSTILE = "$x^$ <b>y</b> %{z} {value}"
+LONG = "a class whose name does not fit " * 4
+
+
+def texts(fig: go.Figure) -> Iterator[str]:
+    """All that the browser reads as plotly's small HTML, or as a formula between dollars."""
+    layout = fig.layout
+    yield layout.title.text or ""
+    for note in layout.annotations:
+        yield note.text or ""
+    for key in layout:
+        if re.fullmatch(r"[xy]axis\d*", key):
+            yield layout[key].title.text or ""
+            yield from layout[key].ticktext or ()
+    for trace in fig.data:
+        yield trace.hovertemplate or ""
+        yield from (part for part in np.atleast_1d(np.array(trace.text if trace.text is not None else "")).tolist())
+        yield from np.atleast_1d(np.array(trace.hovertext if trace.hovertext is not None else "")).tolist()
+
+
+@pytest.mark.parametrize("case", ["two risks", "useless"])
+def test_a_hostile_name_is_text_everywhere(case) -> None:
+    for name, fig in zoo(CASES[case](), HOSTILE).items():
+        for text in texts(fig):
+            assert "$" not in str(text) and "<b>y" not in str(text) and "%{z}" not in str(text), (name, text)
+
+
+@pytest.mark.parametrize("case", ["two risks", "useless"])
+def test_a_long_name_is_shortened_in_the_picture_and_whole_where_a_pointer_is(case) -> None:
+    for name, fig in zoo(CASES[case](), LONG).items():
+        axes = [fig.layout[key] for key in fig.layout if re.fullmatch(r"[xy]axis\d*", key)]
+        shown = [fig.layout.title.text or "", *(note.text or "" for note in fig.layout.annotations)]
+        shown += [axis.title.text or "" for axis in axes] + [text for axis in axes for text in axis.ticktext or ()]
+        written = [trace for trace in fig.data if trace.type == "scatter" and "text" in (trace.mode or "")]
+        shown += [text for trace in written for text in trace.text]
+        assert not any("fit a class whose" in str(text) for text in shown), name
+        assert fig.layout.margin.l + fig.layout.margin.r < 250, name

@@ -1,0 +1,433 @@
+"""Every figure, drawn from data sets on which axes are most likely to go wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from scipy.special import expit, logit
+
+from calib.calibrators.auto import Judged
+from calib.calibrators.bayes_iso import BayesIso
+from calib.diagnostics.binning import binning_picture, sharing_divergence
+from calib.diagnostics.calibration_maps import balanced_edges, class_frequencies, class_pairs, posterior_map
+from calib.diagnostics.class_rows import score_axis
+from calib.diagnostics.information_plane import information_plane
+from calib.diagnostics.judgement import gap_curve
+from calib.diagnostics.latent import InducingPoints, LatentCurve
+from calib.diagnostics.latent_effect import EffectCurve
+from calib.diagnostics.latent_pairwise import PairwiseCurve
+from calib.diagnostics.over_under import over_under_confidence, theorem_by_bins, theorem_one
+from calib.diagnostics.rank_reliability import rank_reliability
+from calib.diagnostics.reliability import confidence_histogram, corp_curve, reliability_curve
+from calib.diagnostics.risk_coverage import answerable, risk_coverage
+from calib.diagnostics.separation import DecidingPlane, separation_histogram, success_rates
+from calib.diagnostics.separation_study import Tradeoff
+from calib.diagnostics.sequential_tests import batches_of, sequential_tests
+from calib.diagnostics.smooth_reliability import binned_consistency, smooth_curve
+from calib.diagnostics.subgroups import by_band, by_class
+from calib.diagnostics.verifiability import error_by_bins, error_by_rows
+from calib.errors import CalibrationError
+from calib.evaluation import SCORES, evaluate
+from calib.evaluation.score_definitions import Unit
+from calib.evaluation.view import EVENT, TOP_LABEL, View
+from calib.metrics import net_benefit, risk_model
+from calib.metrics.bootstrap import Interval
+from calib.numerics import one_vs_rest_log_odds, softmax
+from calib.plots.active_learning import ArmLine, learning_curves
+from calib.plots.annotations import overlay_styles
+from calib.plots.binning import (
+    SCHEME_NAMES,
+    SCHEME_STYLES,
+    bins_over_densities,
+    densities,
+    representatives,
+    span_of,
+)
+from calib.plots.binning_checks import error_by_bins_chart, error_by_rows_chart, sharing_chart
+from calib.plots.binning_information import (
+    edge_paths,
+    gain,
+    information_plane_chart,
+    information_rows,
+    ranks_over_bins,
+)
+from calib.plots.compare import entry_lines, score_dots, size_curves
+from calib.plots.confidences import confidence_densities, confidence_drift
+from calib.plots.decisions import answerable_chart, decision_curves, risk_diagram, set_sizes
+from calib.plots.forest import forest, member_rows
+from calib.plots.geometry import Crowd, Neighbour, Zone, deciding_picture, principal_picture
+from calib.plots.geometry_success import (
+    NAMES,
+    SuccessMap,
+    fast_against_exact,
+    separation_densities,
+    success_curve,
+    tradeoff_ece,
+    tradeoff_speed,
+)
+from calib.plots.latent import ObjectiveTrace, latent_function, latent_view, objective_traces, probability_view
+from calib.plots.latent_effect import effect_chart
+from calib.plots.maps import EndRow, MapLine, MapPicture, calibration_maps, end_rows
+from calib.plots.monitoring import e_value_chart, o_e_chart
+from calib.plots.over_under import band_chart, before_after, per_class_chart, ratio_to_odds
+from calib.plots.overview import Panel, StripRow, difference_strip, gap_reach, reliability_panels
+from calib.plots.ranks import rank_chart, weight_chart
+from calib.plots.reliability import gap_diagram, reliability_diagram
+from calib.plots.risk_model import risk_model_diagram
+from calib.plots.style import method_style
+from calib.plots.theorem import over_under_plane, theorem_chain, theorem_lines
+
+RAW, SCALED, GP = (method_style(name) for name in ("identity", "temperature", "gpcalib"))
+
+
+@dataclass(frozen=True)
+class Case:
+    """Outputs of a model on which figures are tried: logits (n, n_classes) and labels (n,)."""
+
+    logits: np.ndarray
+    labels: np.ndarray
+
+    @property
+    def binary(self) -> bool:
+        """Whether the second class is an event."""
+        return self.logits.shape[1] == 2
+
+
+def _event(risk: np.ndarray, seed: int, truth: np.ndarray | None = None) -> Case:
+    generator = np.random.default_rng(seed)
+    happened = generator.random(len(risk)) < (risk if truth is None else truth)
+    return Case(np.stack([np.zeros(len(risk)), logit(risk)], axis=1), happened.astype(int))
+
+
+def _rare() -> Case:
+    return _event(expit(np.random.default_rng(1).normal(-6, 1.5, 3000)), 2)
+
+
+def _classes() -> Case:
+    generator = np.random.default_rng(3)
+    labels = generator.integers(0, 100, 1200)
+    logits = generator.normal(size=(1200, 100))
+    logits[np.arange(1200), labels] += 3
+    return Case(2 * logits, labels)
+
+
+def _useless() -> Case:
+    generator = np.random.default_rng(4)
+    return Case(0.01 * generator.normal(size=(600, 3)), generator.integers(0, 3, 600))
+
+
+def _perfect() -> Case:
+    labels = np.random.default_rng(5).integers(0, 3, 600)
+    return Case(20 * np.eye(3)[labels], labels)
+
+
+def _two_risks() -> Case:
+    return _event(np.where(np.arange(400) % 3 == 0, 0.7, 0.1), 6)
+
+
+def _extremes() -> Case:
+    generator = np.random.default_rng(7)
+    logits = generator.choice([0.0, 5.0, 700.0], size=(500, 2))
+    return Case(logits, generator.integers(0, 2, 500))
+
+
+CASES: dict[str, Callable[[], Case]] = {
+    "rare event": _rare, "100 classes": _classes, "useless": _useless, "perfect": _perfect,
+    "two risks": _two_risks, "extremes": _extremes,
+}  # fmt: skip
+
+
+def zoo(case: Case, name: str = "GPcalib") -> dict[str, go.Figure]:
+    """Every figure of a case; ``name`` is what a class, group, column and method is called."""
+    figures: dict[str, go.Figure] = {}
+    for draw in (_reliability, _over_under, _compare, _decide, _maps, _bins, _ranks, _latent, _geometry, _others):
+        figures |= draw(case, name)
+    return figures
+
+
+def _pair(case: Case) -> tuple[np.ndarray, np.ndarray]:
+    probs = softmax(case.logits)
+    if case.binary:
+        return probs[:, 1], case.labels == 1
+    return probs.max(axis=1), probs.argmax(axis=1) == case.labels
+
+
+def _view(case: Case, name: str) -> View:
+    return replace(EVENT, event_name=name) if case.binary else TOP_LABEL
+
+
+def _reliability(case: Case, name: str) -> dict[str, go.Figure]:
+    said, outcome = _pair(case)
+    view = _view(case, name)
+    figures = {}
+    for binning in ("equal_mass", "equal_width"):
+        curve = reliability_curve(said, outcome, n_bins=12, binning=binning)
+        for scale in ("linear", "logit"):
+            histogram = confidence_histogram(said, outcome, scale=scale)
+            figures[f"reliability {binning} {scale}"] = reliability_diagram(
+                curve, RAW, scale, name, histogram=histogram, view=view, band=binned_consistency(curve, said)
+            )
+        figures[f"gap {binning}"] = gap_diagram([(name, curve, RAW), ("other", curve, GP)], view)
+    for scale in ("linear", "logit"):
+        for line in (smooth_curve(said, outcome), corp_curve(said, outcome)):
+            figures[f"reliability {type(line).__name__} {scale}"] = reliability_diagram(
+                curve, RAW, scale, name, view=view, line=line
+            )
+    both = [confidence_histogram(s, outcome, scale="logit") for s in (said, said**1.3)]
+    figures["drift"] = confidence_drift(*both, GP, view=view)
+    figures["panels"] = _panels(said, outcome, name)
+    if case.binary:
+        figures["risk model"] = risk_model_diagram(risk_model(said, outcome, n_resamples=0).curve, GP, title=name)
+    return figures
+
+
+def _panels(said: np.ndarray, outcome: np.ndarray, name: str) -> go.Figure:
+    panels = [Panel(name, style, gap_curve(said**k, outcome), 0.1) for k, style in ((1, RAW), (2, GP), (0.5, SCALED))]
+    return reliability_panels(panels, gap_reach(panels), 150)
+
+
+def _over_under(case: Case, name: str) -> dict[str, go.Figure]:
+    probs = softmax(case.logits)
+    evaluations = [evaluate(p, case.labels) for p in (probs, softmax(case.logits / 2))]
+    results = over_under_confidence(evaluations)
+    rows = [(title, result, style) for title, result, style in zip(("raw", name), results, (RAW, GP), strict=True)]
+    chains = [(title, theorem_one(*e.pair), style) for (title, _, style), e in zip(rows, evaluations, strict=True)]
+    banded = [(title, by_band(e), style) for (title, _, style), e in zip(rows, evaluations, strict=True)]
+    classes = [(title, by_class(e), style) for (title, _, style), e in zip(rows, evaluations, strict=True)]
+    names = [f"{name} {k}" for k in range(probs.shape[1])]
+    order = classes[0][1].worst_first()[:12]
+    figures = {
+        "over": before_after(rows, "over"),
+        "under": before_after(rows, "under"),
+        "ratio": ratio_to_odds(rows),
+        "plane": over_under_plane(rows),
+        "theorem": theorem_chain(chains),
+        "theorem by bins": theorem_lines(theorem_by_bins(*evaluations[0].pair), GP, 15),
+        "bands": band_chart(banded),
+        "classes": per_class_chart(names, order, classes, title=name),
+    }
+    for scale in ("linear", "logit"):
+        histogram = confidence_histogram(*evaluations[0].pair, scale=scale)
+        figures[f"densities {scale}"] = confidence_densities(histogram, GP, title=name)
+    groups = [(f"{name} {k}", Interval(g, low, high)) for k, g, low, high in
+              zip(order, classes[0][1].gap[order], classes[0][1].gap_low[order], classes[0][1].gap_high[order],
+                  strict=True)]  # fmt: skip
+    gap = results[0].gap
+    figures["forest"] = forest(groups, gap, GP, name)
+    ratios = [(group, Interval(*np.exp(interval))) for group, interval in groups]
+    figures["forest of ratios"] = forest(ratios, Interval(*np.exp(gap)), GP, "O:E", ideal=1.0, ratio=True)
+    return figures
+
+
+def _compare(case: Case, name: str) -> dict[str, go.Figure]:
+    rows = []
+    probs = [softmax(case.logits / t) for t in (1, 2, 0.5, 30)]
+    for method, p in zip(("identity", "temperature", "vector", "gpcalib"), probs, strict=True):
+        nll = float(-np.log(np.clip(p[np.arange(len(p)), case.labels], 1e-12, 1)).mean())
+        rows.append({"method": method, "title": f"{name} {method}", "entry": name, "score": "NLL", "value": nll,
+                     "low": nll * 0.97, "high": nll * 1.03 if method != "vector" else np.inf, "better": "lower",
+                     "n_draws": 3})  # fmt: skip
+    table = pd.DataFrame(rows)
+    for part in ("", "_low", "_high"):
+        table[f"difference{part}"] = table["value"] - table["value"].iloc[0]
+    sizes = pd.concat([table.assign(size=size, value=table["value"] * (1 + 40 / size)) for size in (50, 100, 400)])
+    sizes["low"], sizes["high"] = sizes["value"] * 0.9, sizes["value"] * 1.1
+    entries = pd.concat([table.assign(entry=f"{name} {k}", value=table["value"] * k) for k in (1, 2, 3, 4, 5)])
+    raw = table["value"].iloc[0]
+    strip = [
+        StripRow(row["title"], method_style(row["method"]), row["value"],
+                 Interval(row["value"] - raw, row["value"] - raw - 0.01, row["value"] - raw + 0.01), "better")
+        for row in rows
+    ]  # fmt: skip
+    return {
+        "scores": score_dots(table, "NLL", title=name),
+        "entries": entry_lines(entries, "NLL"),
+        "sizes": size_curves(sizes, "NLL"),
+        "strip": difference_strip(strip, "NLL", SCORES["NLL"].unit, 0.001),
+        "strip in points": difference_strip(strip, "ECE", Unit("points", 100.0), 0.001),
+        "members": member_rows([Judged(row["method"], 0.25, row["value"], 0.01, row["value"] - raw, 0.01)
+                                for row in rows]),
+    }  # fmt: skip
+
+
+def _decide(case: Case, name: str) -> dict[str, go.Figure]:
+    probs = softmax(case.logits)
+    confidence, correct = probs.max(axis=1), probs.argmax(axis=1) == case.labels
+    curves = [risk_coverage(confidence, correct), risk_coverage(confidence[::-1], correct)]
+    named = list(zip(("raw", name), curves, (RAW, GP), strict=True))
+    counts = np.bincount(np.minimum((probs > 0.05).sum(axis=1), probs.shape[1]), minlength=probs.shape[1] + 1)
+    found = [(title, answerable(curve, 0.05), style) for title, curve, style in named]
+    figures = {
+        "risk coverage": risk_diagram(named, 0.05, title=name),
+        "answerable": answerable_chart(found, 0.05),
+        "set sizes": set_sizes([("raw", counts, RAW), (name, counts, GP)]),
+    }
+    if case.binary:
+        said, happened = _pair(case)
+        grid = np.linspace(0.01, 0.6, 40)
+        curves = [net_benefit(p, happened, grid) for p in (said, said**1.2)]
+        figures["decision curve"] = decision_curves(list(zip(("raw", name), curves, (RAW, GP), strict=True)), 0.2)
+        found = sequential_tests(said, happened, *batches_of(len(said), size=40))
+        figures |= {"e-values": e_value_chart(found, GP), "O:E": o_e_chart(found, GP)}
+    return figures
+
+
+def _maps(case: Case, name: str) -> dict[str, go.Figure]:
+    two = np.stack([np.zeros(len(case.labels)), one_vs_rest_log_odds(np.clip(case.logits, -300, 300))[:, 1]], axis=1)
+    labels = (case.labels == 1).astype(int)
+    log_odds, positives = class_pairs(two, labels)
+    seen = class_frequencies(log_odds, positives, balanced_edges(log_odds, positives, 8))
+    figures = {}
+    try:
+        posterior = posterior_map(BayesIso(n_maps=200).fit(two, labels))
+    except CalibrationError:
+        posterior = None
+    for kind, scale in (("rank", "linear"), ("log_odds", "logit"), ("probability", "linear")):
+        axis = score_axis(kind, log_odds)
+        grid = np.linspace(log_odds.min(), log_odds.max() + 1e-9, 61)
+        cells = np.linspace(*axis.limits, 21)
+        inside, others = (np.histogram(axis.place(log_odds[rows]), cells)[0] for rows in (positives, ~positives))
+        picture = MapPicture(name, axis, grid, seen, "test", cells, inside, others, truth=expit(grid))
+        lines = [MapLine(name, RAW, expit(grid)), MapLine("half", GP, expit(grid / 2))]
+        known = None if posterior is None else (posterior, GP)
+        parts = frozenset({"band", "bounds", "samples"})
+        figures[f"maps {kind} {scale}"] = calibration_maps(picture, lines, scale, known, parts, title=name)
+    share = Interval(float(positives.mean()), 0.9 * float(positives.mean()), float(positives.mean()) ** 0.5)
+    rows = [EndRow(name, RAW, float(expit(log_odds).max()), "overconfident"), EndRow("b", GP, 0.3, "fits")]
+    figures["ends"] = end_rows(rows, share, 50, name)
+    return figures
+
+
+def _bins(case: Case, name: str) -> dict[str, go.Figure]:
+    logits = np.clip(case.logits, -30, 30)
+    given = {name: (np.array([-1.0, 2.0]), np.array([0.1, 0.4, 0.9]))}
+    try:
+        picture = binning_picture(logits, case.labels, n_bins=8, given=given)
+    except CalibrationError:
+        return {}
+    rails = [(SCHEME_NAMES[scheme], picture.schemes[scheme], SCHEME_STYLES[scheme]) for scheme in SCHEME_NAMES]
+    rails.append((name, picture.schemes[name], method_style("imax", 1)))
+    span = span_of(picture.density)
+    said, outcome = _pair(case)
+    pairs, styles = {"raw": (said, outcome), name: (said**2, outcome)}, {"raw": RAW, name: GP}
+    step = min(2, len(picture.best.edges) - 1)
+    figures = {
+        "bins": bins_over_densities(picture.density, rails),
+        "bins histogram": bins_over_densities(picture.density, rails, "histogram"),
+        "log-odds": densities(picture.density, span, title=name),
+        "representatives": representatives(picture.density, rails),
+        "representatives logit": representatives(picture.density, rails, "logit"),
+        "information": information_rows(rails, picture.information, picture.label_entropy),
+        "information plane": information_plane_chart(information_plane(picture.density, (2, 4, 8))),
+        "gain": gain(picture.traces, picture.trace_information, picture.information, 0, step),
+        "edge paths": edge_paths(picture.best, step, span),
+        "errors by bins": error_by_bins_chart(error_by_bins(pairs, (5, 20, 60)), styles),
+        "errors by rows": error_by_rows_chart(error_by_rows(pairs, n_resamples=4), styles),
+    }
+    if picture.ranks is not None:
+        figures["ranks over bins"] = ranks_over_bins(picture.ranks, picture.density, rails[:3])
+    if 2 < logits.shape[1] < 50:
+        mine = one_vs_rest_log_odds(logits)[np.arange(len(logits)), case.labels]
+        names = [f"{name} {k}" for k in range(logits.shape[1])]
+        figures["sharing"] = sharing_chart(sharing_divergence(mine, case.labels, n_draws=3), names, chosen=0)
+    return figures
+
+
+def _ranks(case: Case, name: str) -> dict[str, go.Figure]:
+    found = [rank_reliability(softmax(case.logits / t), case.labels) for t in (1, 2)]
+    n_gaps = case.logits.shape[1] - 1
+    weights = [np.linspace(0.2, 1.5, n_gaps), np.full(n_gaps, 0.7)]
+    return {
+        "ranks": rank_chart(list(zip(("raw", name), found, (RAW, GP), strict=True))),
+        "gap weights": weight_chart(list(zip(("raw", name), weights, (RAW, GP), strict=True))),
+    }
+
+
+def _latent(case: Case, name: str) -> dict[str, go.Figure]:
+    """Functions that halve every logit, over the range of the case."""
+    probs = softmax(case.logits)
+    low = max(float(np.log(np.clip(probs, 1e-12, 1)).min()), -30.0)
+    inputs = np.linspace(min(low, -0.5), 0.0, 80)
+    points = InducingPoints(inputs[::20], inputs[::20] / 2, tuple(
+        (inputs[::20] / 2 - w, inputs[::20] / 2 + w) for w in (4, 2)), 1)  # fmt: skip
+    curve = LatentCurve(
+        inputs=inputs, mean=inputs / 2, sd=np.linspace(3, 0.1, 80), prior=inputs, prior_name="identity",
+        temperature=inputs / 3, truth=0.4 * inputs, inducing=points, density_edges=np.linspace(inputs[0], 0, 31),
+        density_label=np.arange(30.0), density_other=1000 * np.arange(30.0)[::-1], every=1, space="logits",
+    )  # fmt: skip
+    figures = {"latent": latent_function([(name, latent_view(curve), GP), ("b", latent_view(curve), RAW)], SCALED)}
+    styles = overlay_styles([GP, GP])
+    reach = -low
+    for scale in ("linear", "logit"):
+        log_odds = np.linspace(-reach, reach, 80)
+        p = expit(log_odds)
+        bands = tuple((expit(log_odds / 2 - w), expit(log_odds / 2 + w)) for w in (2, 1))
+        inducing = InducingPoints(p[5::20], expit(log_odds / 2)[5::20], tuple((a[5::20], b[5::20]) for a, b in bands),
+                                  1)  # fmt: skip
+        edges = np.linspace(0, 1, 31) if scale == "linear" else expit(np.linspace(-reach, reach, 31))
+        pairwise = PairwiseCurve(
+            probs=p, mean=expit(log_odds / 2), bands=bands, prior=p, prior_name="identity",
+            temperature=expit(log_odds / 3), truth=None, inducing=inducing, density_edges=edges,
+            density_label=np.arange(30.0), density_other=np.arange(30.0)[::-1], every=4, scale=scale,
+        )  # fmt: skip
+        figures[f"probability {scale}"] = latent_function([(name, probability_view(pairwise), GP)], SCALED)
+        figures[f"effect {scale}"] = effect_chart(_effects(case, name, scale, styles), SCALED, probe=0.6)
+    values = -1000 / np.arange(1.0, 801)
+    figures["objective"] = objective_traces(
+        [ObjectiveTrace(name, values, True, styles[0]), ObjectiveTrace("b", values - 3, False, styles[1])]
+    )
+    return figures
+
+
+def _effects(case: Case, name: str, scale: str, styles: list) -> list:
+    said, outcome = softmax(case.logits).max(axis=1), softmax(case.logits).argmax(axis=1) == case.labels
+    curve = reliability_curve(said, outcome, n_bins=10, binning="equal_mass")
+    before = curve.confidence
+    lines = []
+    for title, power, style in zip((name, "b"), (1.5, 0.7), styles, strict=True):
+        after = before**power
+        bands = tuple((np.clip(after - w, 1e-9, 1), np.clip(after + w, 0, 1 - 1e-12)) for w in (0.2, 0.1))
+        lines.append((title, EffectCurve(
+            before=before, after=after, sd=np.full(len(before), 0.1), bands=bands, accuracy=curve.accuracy,
+            accuracy_low=curve.low, accuracy_high=curve.high, count=curve.count, temperature=before**1.1, truth=None,
+            scale=scale,
+        ), style))  # fmt: skip
+    return lines
+
+
+def _geometry(case: Case, name: str) -> dict[str, go.Figure]:
+    said, outcome = _pair(case)
+    separation = np.log(np.clip(said, 1e-9, 1)) + 0.3
+    rates = success_rates(separation, outcome, 7)
+    grid = np.linspace(separation.min(), separation.max() + 1e-9, 31)
+    maps = [SuccessMap(name, RAW, np.linspace(0, 1, 31)), SuccessMap("sigmoid", GP, np.full(31, 0.5))]
+    plane = DecidingPlane.through(np.zeros(3), np.array([-1.0, 2.0, 0.0]), np.array([3.0, 2.0, 0.0]))
+    near = Neighbour(3, name, 5**0.5), Neighbour(9, f"{name} 2", 13**0.5)
+    places = np.random.default_rng(0).normal(size=(60, 2))
+    crowd = Crowd(places, np.arange(60), np.array([name] * 60), np.arange(60) % 2 == 0)
+    settings = [("none", 1), *((one, t) for one in list(NAMES)[1:] for t in (4, 2))]
+    measured = [Tradeoff(one, t, 10, 5, Interval(0.02 * t, 0.0, 0.03 * t), np.zeros(3), 1000.0 * t)
+                for one, t in settings]  # fmt: skip
+    return {
+        "success": success_curve(rates, grid, maps, "separation"),
+        "separations": separation_densities(separation_histogram(separation, outcome), "separation"),
+        "fast and exact": fast_against_exact(np.arange(len(said)), separation, 3 * separation, outcome),
+        "deciding": deciding_picture(plane, Zone(0.7, 1.0), *near),
+        "components": principal_picture(crowd, np.zeros(2), Zone(0.5, 5.0), [(places[0], near[0])]),
+        "speed": tradeoff_speed(measured),
+        "error": tradeoff_ece(measured),
+    }
+
+
+def _others(case: Case, name: str) -> dict[str, go.Figure]:
+    labels = np.arange(20.0, 201, 20)
+    error = float((softmax(case.logits).argmax(axis=1) != case.labels).mean())
+    values = [error * np.exp(-labels / 80) + 0.01 * k for k in range(3)]
+    mean = np.mean(values, axis=0)
+    arm = ArmLine(name, name, GP, labels, mean, mean - 0.4, mean + 0.4, tuple((labels, v) for v in values),
+                  np.array([40.0, 60.0]))  # fmt: skip
+    return {"learning": learning_curves([arm, arm], "Error")}
