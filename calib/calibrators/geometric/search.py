@@ -368,7 +368,7 @@ class _Search:
             other_rows = other_rows[other_rows != self.result.other_row[self.rows[i]]]  # which is done
             # The least that a value can be is the most that its negative can.
             gaps = to_screen[i][:, None] - self.other[i, other_rows]
-            points = training.points[screen], training.points[other_rows]
+            points = training.points[screen], training.points.take(other_rows, axis=0)
             bounds = -_most(gaps, *points, training.rounding).min(axis=0)
             order = np.argsort(bounds)
             order = order[bounds[order] < best[i]]
@@ -387,12 +387,17 @@ def _most(gaps: Floats, points: Floats, others: Floats, rounding: float) -> Floa
     points, others : (m, d + 2) and (k, d + 2) extended inputs.
     rounding : as :class:`TrainingSet` has it.
     """
-    least, tiny = _least_squared(points, others), np.finfo(gaps.dtype).tiny
-    slack = 3 * rounding * (points[:, -2, None] + others[:, -2]) + 4 * tiny
-    squared = np.maximum(np.where(gaps > 0, least, least + slack), tiny)
+    squared, tiny = _least_squared(points, others), np.finfo(gaps.dtype).tiny
+    near = squared <= tiny
+    falls = gaps <= 0
+    if falls.any():
+        slack = 3 * rounding * (points[:, -2, None] + others[:, -2]) + 4 * tiny
+        np.add(squared, slack, out=squared, where=falls)
+    np.maximum(squared, tiny, out=squared)
     with np.errstate(over="ignore"):  # tiny distances of huge gaps
-        values: Floats = gaps / (2 * np.sqrt(squared))
-    values[least <= tiny] = np.inf
+        values: Floats = np.divide(gaps, np.sqrt(squared, out=squared), out=squared)
+    values /= 2
+    values[near] = np.inf
     return values
 
 
