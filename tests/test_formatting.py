@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 import calib
-from calib.export.calibrated import write_predictions
+from calib.export.calibrated import Rows, write_predictions
 from calib.export.runtime import ExportedCalibrator
 from calib.formatting import (
     JOINER,
@@ -179,8 +179,10 @@ def test_predictions_written_by_the_command_line_hold_no_formula(tmp_path, overc
     logits, labels = overconfident
     names = ("=cmd", *(f"c{k}" for k in range(1, logits.shape[1])))
     made = ExportedCalibrator(calib.calibrator("temperature").fit(logits, labels), class_names=names)
-    write_predictions(tmp_path / "out.csv", made, logits[:2])
-    assert (tmp_path / "out.csv").read_text(encoding="utf-8").startswith("'=cmd,c1")
+    ids = {"=1+1": ["@SUM(A1)", "plain"]}
+    write_predictions(tmp_path / "out.csv", made, Rows(logits[:2], ids=ids))
+    assert (tmp_path / "out.csv").read_text(encoding="utf-8").startswith("'=1+1,p_=cmd,p_c1")
+    assert "\n'@SUM(A1)," in (tmp_path / "out.csv").read_text(encoding="utf-8")
 
 
 def test_every_table_is_made_safe_before_it_is_written():

@@ -81,7 +81,8 @@ def _apply_at_once(given: argparse.Namespace, exported: ExportedCalibrator) -> i
             own, choices = (given.features, None) if given.features else (given.file, _choices(given))
             features = read_features(own, choices, given.isolate, beside_outputs=not given.features)
     logits = exported.to_logits(outputs, given.kind)
-    calibrated.write_predictions(given.out, exported, logits, features, ids, _more(given))
+    rows = calibrated.Rows(logits, features=exported.to_features(features), pairs=exported.kind == "pairs", ids=ids)
+    calibrated.write_predictions(given.out, exported, rows, _more(given))
     return len(logits)
 
 
@@ -105,7 +106,7 @@ def _in_table(exported: ExportedCalibrator, path: Path, key: str | None) -> tupl
 
 def _more(given: argparse.Namespace) -> list[str]:
     """What is written beside probabilities."""
-    return calibrated.asked_for(given.decide, given.sets)
+    return [name for name, wanted in (("decision", given.decide), ("sets", given.sets)) if wanted]
 
 
 def _choices(given: argparse.Namespace) -> Choices:

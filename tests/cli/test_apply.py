@@ -233,8 +233,8 @@ def test_apply_writes_the_predicted_class_and_its_confidence(saved_cli_geometric
         np.testing.assert_array_equal(np.load(out), expected)
     else:
         header, *lines = out.read_text(encoding="utf-8").splitlines()
-        assert header == "predicted,confidence"
-        names, confidence = zip(*(line.split(",") for line in lines), strict=True)
+        assert header == "row,predicted,confidence"
+        _, names, confidence = zip(*(line.split(",") for line in lines), strict=True)
         assert list(names) == [data.class_names[k] for k in data.logits.argmax(axis=1)]
         np.testing.assert_array_equal(np.array(confidence, dtype=float), expected)
 
@@ -294,11 +294,11 @@ def test_a_table_keeps_what_names_its_rows_and_gets_the_names_of_the_classes(
     key = ["--key", "p_0,p_1,p_2,p_3"] * numpy_alone
     assert run("apply", tmp_path / "c.npz", tmp_path / "new.csv", "--out", tmp_path / "out.csv", *key) == 0
     head, *rows = (tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()
-    assert head == "id,cat,dog,cow,'=hen,predicted"
+    assert head == "id,p_cat,p_dog,p_cow,p_=hen,predicted"
     assert [row.split(",")[0] for row in rows] == [f"case {k}" for k in range(9)]
     written = np.array([row.split(",")[1:5] for row in rows], dtype=float)
     np.testing.assert_allclose(written, made.predict_proba(logits[:9]), rtol=1e-12)
-    assert [row.split(",")[5] for row in rows] == [head.split(",")[1 + k] for k in made.predict(logits[:9])]
+    assert [row.split(",")[5] for row in rows] == [("cat", "dog", "cow", "'=hen")[k] for k in made.predict(logits[:9])]
 
 
 def test_apply_writes_actions_and_sets_of_rows_that_could_be_streamed(tmp_path, overconfident, capsys):

@@ -181,24 +181,14 @@ def test_a_column_beside_classes_of_its_name_gets_another(fitted, overconfident,
     sets = conformal_sets(probs, probs.argmax(axis=1), 0.1)
     made = ExportedCalibrator(fitted, class_names=names, decision=AnswerAbove(threshold=0.5), sets=sets)
     ids = {"id": [f"case {k}" for k in range(9)]}
-    write_predictions(tmp_path / "p.csv", made, logits, ids=ids, more=("decision", "sets"))
+    write_predictions(tmp_path / "p.csv", made, Rows(logits, ids=ids), more=("decision", "sets"))
     with (tmp_path / "p.csv").open(newline="", encoding="utf-8") as file:
         head, *rows = csv.reader(file)
-    assert head == ["id_", *names, "predicted_class", "action_", "set_"]
+    assert head == ["id", *(f"p_{name}" for name in names), "predicted", "action", "set"]
     table = dict(zip(head, zip(*rows, strict=True), strict=True))
-    assert list(table["id_"]) == ids["id"]
-    np.testing.assert_allclose(np.array([table[name] for name in names], dtype=float).T, probs)
-    assert list(table["predicted_class"]) == [names[k] for k in probs.argmax(axis=1)]
+    assert list(table["id"]) == ids["id"]
+    np.testing.assert_allclose(np.array([table[f"p_{name}"] for name in names], dtype=float).T, probs)
+    assert list(table["predicted"]) == [names[k] for k in probs.argmax(axis=1)]
     rows = Rows(logits, labels=probs.argmax(axis=1), ids={"label": ids["id"]})
     read = pd.read_csv(io.StringIO(to_csv(data={"calibrator": fitted, "rows": rows, "names": names})))
-    assert read["label_"].tolist() == ids["id"] and read["label"].tolist() == probs.argmax(axis=1).tolist()
-
-
-def test_a_set_of_classes_whose_names_hold_semicolons_can_be_taken_apart(fitted, overconfident, tmp_path):
-    logits, names = overconfident[0][:9], ("a;b", 'say "a"; b', '"a"', 'quo"te')
-    everything = PredictionSets(quantiles=np.full(4, np.inf), alpha=0.1)
-    made = ExportedCalibrator(fitted, class_names=names, sets=everything)
-    write_predictions(tmp_path / "p.csv", made, logits, more=("sets",))
-    with (tmp_path / "p.csv").open(newline="", encoding="utf-8") as file:
-        written = next(csv.DictReader(file))["set"]
-    assert next(csv.reader([written], delimiter=";", skipinitialspace=True)) == list(names)
+    assert read["label"].tolist() == ids["id"] and read["label_"].tolist() == probs.argmax(axis=1).tolist()

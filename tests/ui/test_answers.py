@@ -53,7 +53,7 @@ def test_a_download_holds_one_confidence_for_each_answer() -> None:
     rows = Rows(data.logits, data.labels, weights=np.arange(20.0), pairs=True)
     given = {"calibrator": fitted, "rows": rows, "names": data.class_names}
     table = pd.read_csv(io.StringIO(to_csv(data=given)))
-    assert list(table) == ["confidence", "label", "weight"]
+    assert list(table) == ["row", "confidence", "label", "weight"]
     np.testing.assert_allclose(table["confidence"], fitted.predict_proba(data.logits)[:, 1])
     with np.load(io.BytesIO(to_npz(data=given))) as arrays:
         assert set(arrays.files) == {"confidence", "labels", "weights"}

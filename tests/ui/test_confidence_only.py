@@ -159,5 +159,5 @@ def test_downloads_hold_the_predicted_class_and_its_confidence(with_sample: Open
     table = pd.read_csv(
         io.StringIO(to_csv(data={"calibrator": it.calibrator, "rows": rows, "names": test.class_names}))
     )
-    assert list(table) == ["predicted", "confidence", "label"]
+    assert list(table) == ["row", "predicted", "confidence", "label"]
     assert table["predicted"][0] == test.class_names[test.logits[0].argmax()]

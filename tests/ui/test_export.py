@@ -70,7 +70,7 @@ def test_csv_holds_probabilities_and_labels() -> None:
 def test_npz_holds_labels_only_where_there_are_any() -> None:
     one, logits, labels = fitted()
     with np.load(io.BytesIO(to_npz(data={"calibrator": one.calibrator, "rows": Rows(logits)}))) as arrays:
-        assert arrays.files == ["probabilities", "predicted"]
+        assert arrays.files == ["probabilities", "predicted", "confidence"]
         np.testing.assert_array_equal(arrays["probabilities"], one.calibrator.predict_proba(logits))
     with np.load(io.BytesIO(to_npz(data={"calibrator": one.calibrator, "rows": Rows(logits, labels)}))) as arrays:
         np.testing.assert_array_equal(arrays["labels"], labels)
