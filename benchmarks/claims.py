@@ -23,7 +23,7 @@ from benchmarks.populations import population, truth_of
 from calib.evaluation import SCORES
 from calib.evaluation.claims import CLAIMING, Claims
 from calib.evaluation.scored import N_RESAMPLES, Scored
-from calib.evaluation.scores import score_quickly, score_rows
+from calib.evaluation.scores import score_fully, score_quickly
 from calib.metrics.bootstrap import Interval, Resamples, wilson_interval
 from calib.numerics import Floats
 
@@ -133,7 +133,7 @@ def part(cell: Cell, number: int, draws: int = DRAWS) -> dict[str, Any]:
     start = time.process_time()
     pool = population(cell.design, cell.n_classes)
     resamples = Resamples(cell.n, N_RESAMPLES)
-    resample = score_rows if cell.every_score else score_quickly
+    resample = score_fully if cell.every_score else score_quickly
     tallies: dict[str, Tally] = {}
     overstated = []
     for draw in range(draws):

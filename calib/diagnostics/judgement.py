@@ -21,7 +21,7 @@ from calib.engine.specs import Fitted
 from calib.engine.worker import fit_calibrator
 from calib.evaluation import Evaluation
 from calib.evaluation.scored import Scored
-from calib.evaluation.scores import score_rows
+from calib.evaluation.scores import score_fully
 from calib.evaluation.view import PAIRS, TOP_LABEL, VIEWPOINTS, View, view_of
 from calib.metrics.confidence import Bools
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
@@ -115,7 +115,7 @@ def judge(fitted: Calibrator, test: Predictions) -> Judgement:
     seen = {view.name: evaluation.seen(view) for view in views}
     return Judgement(
         replace(evaluation, classwise=None),
-        {name: score_rows(one, resamples) for name, one in seen.items()},
+        {name: score_fully(one, resamples) for name, one in seen.items()},
         {name: first_curve(one) for name, one in seen.items()},
         {name: gap_curve(*one.pair, clusters=one.clusters) for name, one in seen.items()},
         seconds,

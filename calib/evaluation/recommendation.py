@@ -243,9 +243,9 @@ class _Words:
                 f"{self.unit.amount(answer.relevant)}, and nothing is simpler."
             )
         luck = ""
-        if answer.n_candidates > 1:
-            amount = self.unit.amount(max(answer.optimism, 0.0))
-            luck = f"; it is one of {answer.n_candidates} methods, and choosing among them adds about {amount} by luck"
+        if answer.optimism > answer.relevant:
+            amount = self.unit.amount(answer.optimism)
+            luck = f"; choosing the best of {answer.n_candidates} methods adds about {amount} by luck"
         gain = f"{self._strong(self.unit.amount(answer.gain.value))} ({self._interval(answer.gain)}{luck})"
         if answer.word == "undecided":
             rows = "" if math.isnan(answer.rows_needed) else f"; about {answer.rows_needed:,.0f} test rows would decide"

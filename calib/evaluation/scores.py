@@ -47,7 +47,7 @@ def scores(evaluation: Evaluation) -> dict[str, float]:
     return _in_order(smooth | _errors(evaluation) | _slow_values(evaluation))
 
 
-def score_rows(evaluation: Evaluation, resamples: Resamples) -> Scored:
+def score_fully(evaluation: Evaluation, resamples: Resamples) -> Scored:
     """Scores of an evaluation, on groups and resamples of its rows that all methods share."""
     again = {
         **_resampled_errors(evaluation, resamples),
@@ -63,7 +63,7 @@ def score_rows(evaluation: Evaluation, resamples: Resamples) -> Scored:
 
 
 def score_quickly(evaluation: Evaluation, resamples: Resamples) -> Scored:
-    """Only those of :func:`score_rows` that are quick: smooth ones, ECE and MCE."""
+    """Only those of :func:`score_fully` that are quick: smooth ones, ECE and MCE."""
     return _scored(evaluation, resamples, {}, _resampled_errors(evaluation, resamples))
 
 
@@ -216,7 +216,7 @@ def score_intervals(
     estimate is far above the truth and resampling cannot show it.
     """
     resamples = evaluation.resamples(n_resamples, random_state)
-    return score_rows(evaluation, resamples).intervals(level)
+    return score_fully(evaluation, resamples).intervals(level)
 
 
 def paired_differences(
@@ -238,7 +238,7 @@ def paired_differences(
     """
     check_same_rows(evaluation, baseline)
     resamples = evaluation.resamples(n_resamples, random_state)
-    ours, theirs = (score_rows(e, resamples) for e in (evaluation, baseline))
+    ours, theirs = (score_fully(e, resamples) for e in (evaluation, baseline))
     return ours.differences(theirs, level)
 
 

@@ -13,7 +13,7 @@ from calib.evaluation import SCORES, evaluate, scores
 from calib.evaluation.claims import SPENT, Claims, relevant_differences, rows_to_decide, word_of
 from calib.evaluation.score_definitions import Score
 from calib.evaluation.scored import Scored
-from calib.evaluation.scores import bins_of_ece, calibrated_scores, score_quickly, score_rows, without_noise
+from calib.evaluation.scores import bins_of_ece, calibrated_scores, score_fully, score_quickly, without_noise
 from calib.evaluation.view import EVENT
 from calib.metrics.bootstrap import Interval
 from calib.numerics import sigmoid, softmax
@@ -106,7 +106,7 @@ def test_a_few_millionths_of_a_nat_are_a_tie():
     made = {"r": 1.5 * logits, "a": logits, "b": logits * (1 + 3e-6)}
     evaluations = {name: evaluate(softmax(each), labels) for name, each in made.items()}
     resamples = evaluations["r"].resamples()
-    claims = Claims({name: score_rows(each, resamples) for name, each in evaluations.items()})
+    claims = Claims({name: score_fully(each, resamples) for name, each in evaluations.items()})
     tie = claims.between("b", "a", "NLL")
     assert 0 < abs(tie.value) < 4e-6 and tie.word == "equivalent"
     assert claims.between("a", "r", "NLL").word == "better"
@@ -183,7 +183,7 @@ def test_a_calibrated_model_of_the_same_confidences_by_drawing_each_row():
         error = math.hypot(drawn.std(), found[key].std()) / 10
         assert abs(found[key].mean() - drawn.mean()) < 4 * error, key
         assert 0.6 < found[key].std() / drawn.std() < 1.6, key
-    kept = score_rows(evaluation, evaluation.resamples(20))
+    kept = score_fully(evaluation, evaluation.resamples(20))
     assert kept.chance["MCE"] == found["MCE"].mean() and kept.chance_high["ECE"] == np.quantile(found["ECE"], 0.95)
 
 

@@ -7,7 +7,7 @@ from calib.evaluation import evaluate, paired_differences, score_intervals, scor
 from calib.evaluation import evaluation as module
 from calib.evaluation.classwise import MAX_BYTES, ClasswiseSums, classwise_values
 from calib.evaluation.evaluation import MAX_CLASSES
-from calib.evaluation.scores import calibrated_scores, score_rows
+from calib.evaluation.scores import calibrated_scores, score_fully
 from calib.metrics import Resamples, classwise_ece
 from calib.numerics import softmax
 
@@ -116,6 +116,6 @@ def test_a_calibrated_model_of_the_same_probabilities_by_drawing_each_label(n_cl
         error = np.hypot(naive.std() / np.sqrt(draws), found[key].std() / 10)
         assert abs(found[key].mean() - naive.mean()) < 4 * error + 0.01 * naive.mean()
         assert 0.7 * spread < found[key].std() / naive.std() < 1.4 * spread
-    kept = score_rows(evaluate(probs, label[0]), Resamples(1200, 20))
+    kept = score_fully(evaluate(probs, label[0]), Resamples(1200, 20))
     for key in KEYS:
         assert kept.value[key] < kept.chance_high[key] * 1.15 and kept.chance[key] < kept.chance_high[key]

@@ -16,7 +16,7 @@ from calib.diagnostics.smooth_reliability import smooth_curve
 from calib.evaluation import Evaluation, score_intervals
 from calib.evaluation.classwise import ClasswiseSums
 from calib.evaluation.scored import FEW_CLUSTERS, said_of_intervals
-from calib.evaluation.scores import score_rows, scores
+from calib.evaluation.scores import score_fully, scores
 from calib.metrics.bootstrap import MAX_GROUPS, Resamples, effective_count, wilson_interval
 
 ESTABLISHED = ("NLL", "Brier", "accuracy", "signed gap", "ECE", "smooth ECE", "underconfidence")
@@ -162,7 +162,7 @@ def test_intervals_of_clustered_rows_hold_the_truth_where_those_of_rows_do_not()
     for seed in range(150):
         whole = judged(clustered(80, 25, seed=seed))
         for which, one in (("clusters", whole), ("rows", replace(whole, clusters=None, classwise=None))):
-            found = score_rows(one, one.resamples(400, seed)).intervals()
+            found = score_fully(one, one.resamples(400, seed)).intervals()
             for key, value in truth.items():
                 held[which][key] += found[key].low <= value <= found[key].high
     shares = {which: {key: count / 150 for key, count in counts.items()} for which, counts in held.items()}

@@ -11,7 +11,7 @@ from calib.base import Calibrator
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, Evaluation, evaluate, paired_differences, score_intervals, scores
 from calib.evaluation import evaluation as module
-from calib.evaluation.scores import fitted_noise, resampled_smooth_ece, score_quickly, score_rows, smooth_scores
+from calib.evaluation.scores import fitted_noise, resampled_smooth_ece, score_fully, score_quickly, smooth_scores
 from calib.evaluation.view import EVENT
 from calib.metrics import Resamples
 from calib.metrics.corp import ordered_cells
@@ -129,7 +129,7 @@ def test_resampled_errors_are_those_of_resampled_rows(sample):
     logits, labels = sample
     evaluation = evaluate(softmax(logits), labels)
     resamples = Resamples(len(labels), 5, random_state=1)
-    found = score_rows(evaluation, resamples)
+    found = score_fully(evaluation, resamples)
     for r, counts in enumerate(resamples.resample(np.eye(resamples.groups.n_groups))):
         rows = np.repeat(np.arange(len(labels)), counts.astype(int)[resamples.groups.group])
         again = scores(evaluate(softmax(logits[rows]), labels[rows]))
@@ -158,7 +158,7 @@ def test_influences_are_what_a_little_more_weight_on_a_row_changes(sample):
 def test_standard_errors_are_those_of_the_bootstrap(sample):
     logits, labels = sample
     evaluation = evaluate(softmax(logits), labels)
-    found = score_rows(evaluation, evaluation.resamples(20))
+    found = score_fully(evaluation, evaluation.resamples(20))
     generator = np.random.default_rng(0)
     again = {key: [] for key in ("overconfidence", "underconfidence", "sharpness", "signed gap", "accuracy", "NLL")}
     for _ in range(400):
@@ -184,7 +184,7 @@ def test_terms_of_resamples_scatter_as_those_of_resampled_rows(n, tolerance):
     logits, labels = simulated(n, seed=5, scale=1.4)
     evaluation = evaluate(softmax(logits), labels)
     resamples = Resamples(n, 5, random_state=1)
-    resampled = score_rows(evaluation, resamples)
+    resampled = score_fully(evaluation, resamples)
     for rule in ("Brier", "log"):
         again = [metrics.corp(*pair, rule) for pair in resampled_pairs(evaluation, resamples)]
         for term in CORP_TERMS:

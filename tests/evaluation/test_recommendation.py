@@ -14,7 +14,7 @@ from calib.evaluation.claims import Claims
 from calib.evaluation.compare import compare_methods
 from calib.evaluation.recommendation import recommend
 from calib.evaluation.scored import Scored
-from calib.evaluation.scores import score_rows
+from calib.evaluation.scores import score_fully
 from calib.registry import METHODS, simplicity
 from tests.conftest import simulate
 
@@ -32,13 +32,13 @@ def calibrators():
     return {name: fitted(name) for name in names} | {"apart": fitted("isotonic", share_classes=False)}
 
 
-def chosen(calibrators, values, close=(), n_right=800, **options):
+def chosen(calibrators, values, close=(), n_right=800, error=ERROR, **options):
     """The recommendation by NLLs, with standard errors of 0.002, but for methods ``close`` to all others."""
     generator = np.random.default_rng(0)
-    shared = ERROR * generator.normal(size=1000) / math.sqrt(1000)
+    shared = error * generator.normal(size=1000) / math.sqrt(1000)
     made = {}
     for name, value in {"identity": 0.5, **values}.items():
-        own = shared if name in close else ERROR * generator.normal(size=1000) / math.sqrt(1000)
+        own = shared if name in close else error * generator.normal(size=1000) / math.sqrt(1000)
         known = {} if value is None else {"NLL": value}
         influence = {"accuracy": np.zeros(1000)} | ({} if value is None else {"NLL": own})
         made[name] = Scored({"accuracy": n_right / 1000, **known}, influence, {}, 1000)
@@ -62,7 +62,10 @@ def test_the_gain_has_the_interval_of_the_difference_and_is_corrected(calibrator
     assert many.n_candidates == 4 and many.optimism > 0.1 * ERROR
     assert many.gain.value == pytest.approx(0.1)  # the number of the table and of the strip
     assert many.gain.low < many.gain.value < many.gain.high
-    assert "one of 4 methods, and choosing" in many.sentences()[0]
+    said = "; choosing the best of 4 methods adds about"
+    assert (said in many.sentences()[0]) == (many.optimism > many.relevant)
+    noisy = chosen(calibrators, {"temperature": 0.4, "platt": 0.401, "vector": 0.402, "histogram": 0.4}, error=0.02)
+    assert noisy.optimism > noisy.relevant and said in noisy.sentences()[0]
 
 
 def test_the_raw_model_is_kept_where_it_is_equivalent(calibrators):
@@ -188,7 +191,7 @@ def of_two(before, after, labels):
     """Claims and evaluations of a raw model and a method that changes classes."""
     made = {"identity": evaluate(before, labels), "vector": evaluate(after, labels)}
     resamples = made["identity"].resamples(200)
-    return Claims({name: score_rows(one, resamples) for name, one in made.items()}), made
+    return Claims({name: score_fully(one, resamples) for name, one in made.items()}), made
 
 
 def test_what_else_changes_is_said_and_warned_of_where_it_gets_worse(calibrators, rng):

@@ -14,7 +14,7 @@ from calib.evaluation import SCORES, evaluate, paired_differences, scores
 from calib.evaluation.claims import too_few_of_all
 from calib.evaluation.compare import compare_evaluations
 from calib.evaluation.comparison_table import first_scores
-from calib.evaluation.scores import score_intervals, score_rows
+from calib.evaluation.scores import score_fully, score_intervals
 from calib.evaluation.studies import repeat_task, size_task
 from calib.evaluation.view import EVENT, PAIRS, TOP_LABEL, view_of
 from calib.metrics import ece
@@ -167,7 +167,7 @@ def test_too_few_events_rank_nothing(rng):
     labels = np.zeros(300, dtype=int)
     labels[:2] = 1
     evaluation = evaluate(np.stack([1 - p, p], axis=1), labels)
-    top_label, event = (score_rows(each, each.resamples(20)) for each in (evaluation, evaluation.seen(EVENT)))
+    top_label, event = (score_fully(each, each.resamples(20)) for each in (evaluation, evaluation.seen(EVENT)))
     assert not too_few_of_all({"raw": top_label})[""]["raw"], "many rows are right and many are wrong"
     assert "2 test rows" in too_few_of_all({"raw": event})[""]["raw"]
 
@@ -177,7 +177,7 @@ def test_a_rare_event_is_ranked_by_auroc_and_average_precision_in_place_of_the_a
     risk = rng.beta(1, 19, 1500)
     probs, happened = np.stack([1 - risk, risk], axis=1), (rng.random(1500) < risk).astype(int)
     one = evaluate(probs, happened).seen(EVENT)
-    found = score_rows(one, one.resamples(300)).intervals()
+    found = score_fully(one, one.resamples(300)).intervals()
     panel = metrics.risk_model(risk, happened, n_resamples=0)["auroc"]
     assert found["AUROC"].value == pytest.approx(panel.value, rel=1e-12)
     np.testing.assert_allclose(found["AUROC"][1:], panel.interval[1:], atol=0.015)  # DeLong's

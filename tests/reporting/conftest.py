@@ -15,7 +15,7 @@ from calib.evaluation import Evaluation
 from calib.evaluation.claims import Claims
 from calib.evaluation.compare import table_of
 from calib.evaluation.recommendation import recommend
-from calib.evaluation.scores import score_rows
+from calib.evaluation.scores import score_fully
 from calib.plots.style import method_style
 from calib.registry import calibrator, title_of
 from calib.reporting import DataSummary, Report, ReportedMethod, Source, html
@@ -99,7 +99,7 @@ def make_report(names=HOSTILE, n=300, **changes) -> Report:
         )
     evaluations = {method.key: method.evaluation for method in methods}
     resamples = methods[0].evaluation.resamples()
-    claims = Claims({key: score_rows(evaluation, resamples) for key, evaluation in evaluations.items()})
+    claims = Claims({key: score_fully(evaluation, resamples) for key, evaluation in evaluations.items()})
     table = table_of(claims, evaluations, notes={names[-2]: f"failed: {names[-1]}"})
     source = Source({"source": f"{names[0]}.npz"}, Choices(labels=names[1]))
     answer = recommend(claims, fitted)
