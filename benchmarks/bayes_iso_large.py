@@ -41,7 +41,7 @@ def row(n: int, name: str, params: dict[str, str | bool], n_data: int, n_seeds: 
         f"{runs.mean():.5f}",
         f"{np.sqrt(runs.var(axis=1, ddof=1).mean()):.5f}" if several else "0",
         f"{np.mean(seconds):.2f}",
-        f"{np.mean(effective):,.0f}" if several else "–",
+        f"{np.mean(effective):,.0f}" if np.mean(effective) > 0 else "–",
     ]
 
 
