@@ -14,8 +14,9 @@ from pathlib import Path
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from plotly.offline import get_plotlyjs
 
-from documentation import methods, reference, scores
+from documentation import methods, pictures, reference, scores
 
 ROOT = Path(__file__).parents[1]
 OUTSIDE = {
@@ -52,6 +53,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     made = {page: (ROOT / path).read_text(encoding="utf-8") for path, page in OUTSIDE.items()}
     for path, text in {**made, **notebooks(), **methods.pages(), **scores.pages(), **reference.pages()}.items():
         files.append(File.generated(config, path, content=text))
+    files.append(File.generated(config, pictures.PLOTLY, content=get_plotlyjs()))
     return files
 
 

@@ -24,7 +24,7 @@ from calib.calibrators.auto import candidates
 from calib.formatting import listed
 from calib.registry import METHODS, Method
 from documentation.docstrings import markdown
-from documentation.pictures import picture
+from documentation.pictures import draw_script, picture
 
 ARENA = Path(__file__).parents[1] / "docs" / "arena.md"
 PROMISES = {
@@ -201,7 +201,7 @@ def _page(method: Method) -> str:
         f"{method.summary} In code and on the command line it is `{method.name}`.",
         formula(method.formula),
         symbols(method),
-        f'<figure class="drawing">{drawing}</figure>',
+        f'<div class="drawing">{drawing}</div>',
         said,
         "## When not to use it",
         _limits(method),
@@ -215,6 +215,7 @@ def _page(method: Method) -> str:
         f"**Source.** {method.paper}." if method.paper else "",
         "## In the arena",
         _arena(method),
+        draw_script(1),
     ] if part)  # fmt: skip
 
 

@@ -19,9 +19,8 @@ from calib.plots.annotations import carry, whiskers
 from calib.plots.maps import MapLine, MapPicture, calibration_maps
 from calib.plots.style import COLORS, GUIDE, NEUTRAL, method_style, quiet, set_x, set_y
 from calib.registry import METHODS, Method, extras_for
-from calib.reporting.svg import figure_svg
+from calib.reporting.figures import figure_html, scripts
 
-WIDTH = 620
 BINARY, DIGITS = "simulated-binary", "digits-cnn"
 N_FITTED = 1000
 """Rows of the binary sample that a method is fitted to; the frequencies are those of the others."""
@@ -30,15 +29,25 @@ SCALES, BIASES = np.array([1.2, 2.0, 1.5]), np.array([0.8, 0.0, -0.8])
 """How the simulated model of three classes exaggerates the logits of each class, and what it adds to them."""
 
 
+PLOTLY = "assets/plotly.min.js"
+"""Where the site has plotly's script."""
+
+
+def draw_script(folders_up: int) -> str:
+    """The scripts that draw the pictures of a page, so many folders below the start page."""
+    _, draw = scripts()
+    return f'<script src="{"../" * folders_up}{PLOTLY}"></script><script>{draw}</script>'
+
+
 def picture(method: Method) -> tuple[str, str]:
-    """The picture as SVG, and a sentence that says what is seen in it."""
+    """The picture as HTML that plotly's script draws, and a sentence that says what is seen in it."""
     if method.needs:
         fig, said = _separation(method)
     elif NEEDS_CLASSES in method.cls.traits:
         fig, said = _dots(method)
     else:
         fig, said = _map(method)
-    return str(figure_svg(fig, WIDTH)), said
+    return str(figure_html(fig)), said
 
 
 def _map(method: Method) -> tuple[go.Figure, str]:

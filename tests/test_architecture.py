@@ -42,7 +42,7 @@ LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
 # Who alone may import what; an empty tuple is nobody but the root's app and pages.
 ONLY_IN = {
     "streamlit": ("ui",),
-    "plotly": ("plots", "ui"),
+    "plotly": ("plots", "reporting", "ui"),
     "tensorflow": ("calibrators",),
     "gpflow": ("calibrators",),
     "tensorflow_probability": ("calibrators",),

@@ -156,7 +156,8 @@ def test_the_table_of_pages_is_the_menu():
 @pytest.mark.parametrize("name", ["identity", "vector", "geometric"])
 def test_the_site_has_a_picture_of_a_method(name: str) -> None:
     drawing, said = picture(METHODS[name])
-    assert drawing.startswith("<svg") and METHODS[name].title in said
+    assert drawing.startswith("<figure>") and '<script type="application/json">' in drawing
+    assert METHODS[name].title in said
     assert ("Simulated data" in said) is (name != "geometric")  # the digits are real
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ def run(path: Path) -> tuple[list[tuple[Any, str]], dict[str, Any]]:
         exec(compile(ast.Module(body, []), path.name, "exec"), names)
         value = eval(compile(ast.Expression(last.value), path.name, "eval"), names) if last is not None else None
         if value is not None:
-            shown.append((value, value._repr_html_() if hasattr(value, "_repr_html_") else repr(value)))
+            shown.append((value, value._repr_html_() if hasattr(value, "_repr_html_") else escape(repr(value))))
     return shown, names
 
 

@@ -135,7 +135,7 @@ def test_axes_that_are_given_are_drawn_on():
     np.testing.assert_allclose(shares - below, display.curve.low)
     np.testing.assert_allclose(shares + above, display.curve.high)
     assert options["label"] == "bayes" and axes.called["set"][1]["xlabel"] == "P(True)"
-    assert display.figure_ == "its figure" and display._repr_html_() is None
+    assert display.figure_ == "its figure" and display._repr_mimebundle_() == {}
 
 
 def test_it_draws_with_matplotlib():

@@ -29,7 +29,6 @@ from calib.cli.arguments import (
 )
 from calib.data import Predictions
 from calib.data.samples import FOLDER, SAMPLES
-from calib.decisions import AnswerAbove
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES
 from calib.evaluation.claims import relevant_differences
@@ -110,16 +109,8 @@ def parser() -> Parser:
                         help="a method with parameters of its own; may be repeated")  # fmt: skip
     parser.add_argument("--csv", type=Target(), help="file for the whole table")
     parser.add_argument("--report", type=Target((".html",)),
-                        help="report.html to hand over: of risks of an event in the order of TRIPOD+AI, of answers "
+                        help="report.html to hand over: of risks of an event the panel of a risk model, of answers "
                         "what can be answered, else all methods")  # fmt: skip
-    parser.add_argument(
-        "--general-report",
-        action="store_true",
-        help="have the report compare all methods by their scores, whatever the data are",
-    )
-    parser.add_argument("--answer-costs", type=_answer_costs, metavar="ERROR,HAND_OVER",
-                        help="what a wrong answer and handing one over cost, such as 20,1; for the report of "
-                        "confidences in answers")  # fmt: skip
     parser.add_argument("--repeats", type=_repeats, metavar="R",
                         help="compare on R random splits too, with calibration parts of the same size")  # fmt: skip
     parser.add_argument("--sizes", action="store_true",
@@ -141,15 +132,6 @@ def _relevant(text: str) -> tuple[str, float]:
     except (ValueError, CalibrationError) as error:
         raise argparse.ArgumentTypeError(f"{text!r} is no SCORE=DIFFERENCE: {error}") from None
     return key, float(value)
-
-
-def _answer_costs(text: str) -> tuple[float, float]:
-    try:
-        error, hand_over = map(float, text.split(","))
-        AnswerAbove.from_costs(error, hand_over)
-    except (ValueError, CalibrationError) as fault:
-        raise argparse.ArgumentTypeError(f"{text!r} is no ERROR,HAND_OVER: {fault}") from None
-    return error, hand_over
 
 
 def _repeats(text: str) -> int:
@@ -199,11 +181,10 @@ def write_report(
         {role: str(path) for role, path in {"source": given.file, **options.files}.items() if path is not None},
         options.choices,
         given.file.stem if _is_sample(given.file) else None,
+        part=given.calibration,
+        seed=given.seed,
     )
-    report = Report.from_comparison(
-        found, data, parts, methods, part=given.calibration, seed=given.seed, source=source,
-        general=given.general_report, answer_costs=given.answer_costs,
-    )  # fmt: skip
+    report = Report.from_comparison(found, data, parts, methods, source=source)
     given.report.write_text(html(report), encoding="utf-8")
 
 

@@ -22,7 +22,7 @@ from calib.numerics import Floats, Ints
 
 MAX_STEPS = 256
 """Thresholds at which resampled curves are known."""
-ROUND_ERRORS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+ROUND_ERRORS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 USUAL = 0.5
 """Share of the inputs to be answered where nobody has said yet which error is accepted."""
 
@@ -161,7 +161,7 @@ def answerable(curve: RiskCoverage, risk: float) -> Answerable:
 
 
 def usual_error(curve: RiskCoverage) -> float:
-    """An error to begin with: the smallest of 0.1, 0.2, 0.5, 1, ... 100 % with half of the inputs answered.
+    """An error to begin with: the smallest of 0.1, 0.2, 0.5, ... 20, 30, 50 and 100 % with half of the inputs answered.
 
     Examples
     --------

@@ -67,7 +67,9 @@ class Scored:
             influence = self.influence[key]
         else:
             drawn = self.draws[key]
-            influence = np.nan_to_num(drawn - np.nanmean(drawn)) / np.sqrt(len(drawn))
+            known = np.isfinite(drawn)  # nowhere where the score exists on no resample, such as of no event
+            mean = drawn[known].mean() if known.any() else 0.0
+            influence = np.nan_to_num(drawn - mean) / np.sqrt(len(drawn))
         degrees = max(min(self.n_units, len(influence)) - 1, 1)
         return Estimate(self.debiased.get(key, self.value[key]), influence, degrees)
 

@@ -1,4 +1,4 @@
-"""What a report is made of, and the shell commands that reproduce it."""
+"""What a report is made of, and the commands that make it again."""
 
 from __future__ import annotations
 
@@ -7,35 +7,32 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from calib.base import Calibrator
-from calib.calibrators.backend import device_of
-from calib.canonical import Kind
-from calib.data import Choices, Finding
-from calib.data.event import Event
+from calib.canonical import KINDS
+from calib.data import Choices
+from calib.data.options import FILES
 from calib.data.predictions import Predictions
 from calib.data.samples import FOLDER, SAMPLES
-from calib.data.scales import Scale
+from calib.data.scales import in_words
 from calib.evaluation import SCORES, Evaluation
 from calib.evaluation.compare import BASELINE, Comparison
 from calib.evaluation.recommendation import Recommendation
 from calib.evaluation.view import View, view_of
-from calib.formatting import Displayed, listed, one_line, plural
+from calib.formatting import Displayed, listed, one_line, percent, plural
 from calib.parameters import written
 from calib.plots.style import Style, method_style
 from calib.registry import calibrator, registry_name
+from calib.top_k import fit_top_k
 
 if TYPE_CHECKING:
     import pandas as pd
 
-from calib.data.options import FILES
-from calib.top_k import fit_top_k
-
-Form = Literal["risk model", "answers", "comparison"]
-"""Of what a report is: of the risks of an event, of a language model's answers, or of methods and their scores."""
+MOST_NAMES = 100
 
 _REBUILD = (
     "import numpy; from calib.data.samples import load_sample; data = load_sample({name!r}); "
@@ -45,7 +42,7 @@ _REBUILD = (
 
 @dataclass(frozen=True)
 class Source:
-    """Where the data came from, as far as the command line must be told.
+    """Where the data came from and how they were split, as far as the command line must be told.
 
     Attributes
     ----------
@@ -54,76 +51,34 @@ class Source:
     choices : what was decided by hand about reading them.
     sample : name of the sample, where it is one that comes with the project.
     call : the line of Python that made the report, where the data came from no file that a command could name.
+    part, seed : the split that was asked for; ``part`` None means that of the data, or half where they have none.
     """
 
     files: Mapping[str, str] = field(default_factory=dict)
     choices: Choices = field(default_factory=Choices)
     sample: str | None = None
     call: str = ""
-
-
-@dataclass(frozen=True, eq=False)
-class DataSummary:
-    """What a report says of the data and their split, without any rows.
-
-    Attributes
-    ----------
-    name, kind, sha256, class_names, findings, scale, event, floor : as of :class:`calib.data.Predictions`.
-    n, n_calibration, n_test : numbers of rows.
-    accuracy : of the outputs, over all rows.
-    event_rate : share of all rows where the event happened; NaN where there is none.
-    groups : each group with its number of rows, the largest first; None where the data have none.
-    came_split : whether the data came with a split.
-    view : what is evaluated unless something else is asked for.
-    """
-
-    name: str
-    kind: Kind
-    sha256: str
-    class_names: tuple[str, ...]
-    findings: Sequence[Finding]
-    scale: Scale | None
-    event: Event | None
-    floor: float | None
-    n: int
-    n_calibration: int
-    n_test: int
-    accuracy: float
-    event_rate: float
-    groups: Sequence[tuple[str, int]] | None
-    came_split: bool
-    view: View
-
-    @classmethod
-    def from_parts(cls, data: Predictions, calibration: Predictions, test: Predictions) -> DataSummary:
-        """Sum up a data set and the two parts of its split."""
-        return cls(
-            data.name, data.kind, data.sha256, data.class_names, data.findings, data.scale, data.event, data.floor,
-            n=len(data), n_calibration=len(calibration), n_test=len(test), accuracy=data.accuracy,
-            event_rate=float("nan") if data.event is None else float(np.mean(data.labels == data.event.column)),
-            groups=None if data.groups is None else Counter(data.groups.tolist()).most_common(),
-            came_split=data.given_split is not None, view=view_of(data),
-        )  # fmt: skip
+    part: float | int | None = None
+    seed: int = 0
 
     @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return len(self.class_names)
+    def simulated(self) -> bool:
+        """Whether the data were drawn from known distributions and not predicted by a model."""
+        known = SAMPLES.get(self.sample or "")
+        return known is not None and known.simulated
 
 
 @dataclass(frozen=True, eq=False)
 class ReportedMethod:
-    """One fitted method, without what it learned, which may be a whole training set.
+    """One fitted method.
 
     Attributes
     ----------
     key : what the table calls it in its column ``method``.
     name : registry name.
     title, style : how it is called and drawn.
-    calibrator : with its parameters alone.
+    calibrator : fitted.
     evaluation : on the test rows.
-    notes : sentences on its fit.
-    device : where it was fitted, in words.
     fit_seconds, predict_seconds : NaN where nothing was measured.
     """
 
@@ -133,58 +88,8 @@ class ReportedMethod:
     style: Style
     calibrator: Calibrator
     evaluation: Evaluation
-    notes: Sequence[str]
-    device: str
-    fit_seconds: float
-    predict_seconds: float
-
-    @classmethod
-    def from_fitted(
-        cls,
-        key: str,
-        name: str,
-        title: str,
-        style: Style,
-        fitted: Calibrator,
-        evaluation: Evaluation,
-        fit_seconds: float = float("nan"),
-        predict_seconds: float = float("nan"),
-    ) -> ReportedMethod:
-        """Take from a fitted calibrator what a report says of it."""
-        unfitted = type(fitted)(**fitted.get_params())
-        notes, device = fitted.notes(), device_of(fitted)
-        return cls(key, name, title, style, unfitted, evaluation, notes, device, fit_seconds, predict_seconds)
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """The rows of both parts of the split, which the report of a risk model and that of answers are made of.
-
-    Attributes
-    ----------
-    calibration, test : without features and training sets.
-    fitted : fitted calibrators by the keys of their methods, where thresholds are certified: of answers. Else empty.
-    answer_costs : of pairs, what a wrong answer and handing one over cost; None where nobody has said it.
-    """
-
-    calibration: Predictions
-    test: Predictions
-    fitted: Mapping[str, Calibrator] = field(default_factory=dict)
-    answer_costs: tuple[float, float] | None = None
-
-    @classmethod
-    def from_parts(
-        cls,
-        calibration: Predictions,
-        test: Predictions,
-        fitted: Mapping[str, Calibrator],
-        answer_costs: tuple[float, float] | None = None,
-    ) -> Rows:
-        """Leave out what reports do not need of the two parts and of fitted methods."""
-        first, second = (
-            replace(part, features=None, train_features=None, train_labels=None) for part in (calibration, test)
-        )
-        return cls(first, second, *((dict(fitted), answer_costs) if test.kind == "pairs" else ({}, None)))
+    fit_seconds: float = float("nan")
+    predict_seconds: float = float("nan")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -193,27 +98,47 @@ class Report(Displayed):
 
     Attributes
     ----------
-    data : summed up.
-    part, seed : the split that was asked for; ``part`` None means that of the data, or half where they have none.
+    data : without rows: name, classes, event, findings.
+    facts : what the data are and how they were split, by name.
+    n_calibration, n_test : rows.
     methods : the raw model first.
     table : of :func:`calib.compare`, with these methods, and those that failed with the reason.
-    source : where the data came from.
+    groups : (n_test,) subgroup of each test row, or None.
+    rows : calibration and test rows, of an event and of answers; None elsewhere.
     recommendation : what to take; None where no method has a score to decide by.
+    source : where the data came from.
     made : when, in UTC.
-    rows : of both parts; without them every report is a comparison.
-    general : whether a comparison was asked for, whatever the data are.
     """
 
-    data: DataSummary
-    part: float | int | None
-    seed: int
+    data: Predictions
+    facts: Mapping[str, str]
+    n_calibration: int
+    n_test: int
     methods: Sequence[ReportedMethod]
     table: pd.DataFrame
-    source: Source = field(default_factory=Source)
+    groups: npt.NDArray[np.str_] | None = None
+    rows: tuple[Predictions, Predictions] | None = None
     recommendation: Recommendation | None = None
+    source: Source = field(default_factory=Source)
     made: datetime = field(default_factory=lambda: datetime.now(UTC))
-    rows: Rows | None = None
-    general: bool = False
+
+    @classmethod
+    def from_parts(
+        cls,
+        data: Predictions,
+        parts: tuple[Predictions, Predictions],
+        methods: Sequence[ReportedMethod],
+        table: pd.DataFrame,
+        **about: Any,
+    ) -> Report:
+        """The report of judged methods on the parts of a split; ``about`` are further attributes."""
+        view = methods[0].evaluation.view
+        calibration, test, none = (
+            replace(part, features=None, train_features=None, train_labels=None) for part in (*parts, data.take([]))
+        )
+        rows = None if view.name == "top-label" else (calibration, test)
+        facts = _facts(data, parts, view, about.get("source", Source()))
+        return cls(none, facts, len(calibration), len(test), methods, table, test.groups, rows, **about)
 
     @classmethod
     def from_comparison(
@@ -222,12 +147,7 @@ class Report(Displayed):
         data: Predictions,
         parts: tuple[Predictions, Predictions],
         calibrators: Mapping[str, Calibrator],
-        *,
-        part: float | int | None = None,
-        seed: int = 0,
-        source: Source | None = None,
-        general: bool = False,
-        answer_costs: tuple[float, float] | None = None,
+        **about: Any,
     ) -> Report:
         """The report of a comparison, as :func:`html` writes it.
 
@@ -236,10 +156,7 @@ class Report(Displayed):
         found : of :func:`calib.evaluation.compare.compare_methods`.
         data, parts : all rows; calibration and test rows. The first part is empty where nothing was fitted for this.
         calibrators : those that were compared, fitted, by their names in ``found``.
-        part, seed : of the split, as they were given to :meth:`calib.data.Predictions.split`.
-        source : where the data came from.
-        general : whether to compare methods, also where the data are risks of an event or answers.
-        answer_costs : of pairs, what a wrong answer and handing one over cost.
+        **about : ``source`` of the report.
 
         Examples
         --------
@@ -247,56 +164,106 @@ class Report(Displayed):
         >>> from calib.evaluation.compare import compare_methods
         >>> data = load_sample("clinic-tumours")
         >>> parts, methods = data.split(0.5), {"platt": calibrator("platt")}
-        >>> report = Report.from_comparison(compare_methods(methods, *parts), data, parts, methods, part=0.5)
-        >>> report.form  # what html(report) will write
-        'risk model'
+        >>> found = compare_methods(methods, *parts)
+        >>> report = Report.from_comparison(found, data, parts, methods, source=Source(part=0.5))
+        >>> report
+        <Report on 'clinic-tumours': Uncalibrated and Platt on 285 test rows>
         """
-        calibration, test = parts
+        test = parts[1]
         raw = {BASELINE: fit_top_k(calibrator(BASELINE), test.logits, test.labels)}  # it learns nothing
         fitted, titles = {**raw, **calibrators}, dict(zip(found.table["method"], found.table["title"], strict=True))
-        reported: list[ReportedMethod] = []
+        methods: list[ReportedMethod] = []
         for key, evaluation in found.evaluations.items():
             name = registry_name(fitted[key]) or key
-            style = method_style(name, sum(other.name == name for other in reported))
-            reported.append(
-                ReportedMethod.from_fitted(key, name, titles[key], style, fitted[key], evaluation, *found.seconds[key])
-            )
-        return cls(
-            DataSummary.from_parts(data, calibration, test), part, seed, reported, found.table,
-            source or Source(), found.recommendation,
-            rows=Rows.from_parts(calibration, test, fitted, answer_costs), general=general,
-        )  # fmt: skip
+            style = method_style(name, sum(other.name == name for other in methods))
+            methods.append(ReportedMethod(key, name, titles[key], style, fitted[key], evaluation, *found.seconds[key]))
+        return cls.from_parts(data, parts, methods, found.table, recommendation=found.recommendation, **about)
 
     def __repr__(self) -> str:
         shown = [method.title for method in self.methods]
-        return f"<Report on {one_line(self.data.name)!r}: {listed(shown)} on {plural(self.data.n_test, 'test row')}>"
-
-    @property
-    def form(self) -> Form:
-        """What the report is of: the data say it, unless a comparison was asked for."""
-        if self.rows is None or self.general:
-            return "comparison"
-        return "risk model" if self.view.is_event else "answers" if self.view.name == "pairs" else "comparison"
+        return f"<Report on {one_line(self.data.name)!r}: {listed(shown)} on {plural(self.n_test, 'test row')}>"
 
     @property
     def view(self) -> View:
         """What was evaluated: the event of two classes, or the predicted class."""
         return self.methods[0].evaluation.view
 
+    @property
+    def recommended(self) -> ReportedMethod:
+        """The recommended method; the raw model where there is no recommendation."""
+        chosen = None if self.recommendation is None else self.recommendation.method
+        return next((method for method in self.methods if method.key == chosen), self.methods[0])
 
-def recommended(report: Report) -> ReportedMethod:
-    """The recommended method; the raw model where there is no recommendation."""
-    chosen = None if report.recommendation is None else report.recommendation.method
-    return next((method for method in report.methods if method.key == chosen), report.methods[0])
+    @property
+    def before_and_after(self) -> list[ReportedMethod]:
+        """The raw model and, where there is one, a calibrator: the recommended, or the best where the raw would do."""
+        raw, *others = self.methods
+        chosen = self.recommended
+        if chosen is raw and self.recommendation is not None:
+            chosen = next((method for method in others if method.key == self.recommendation.best), raw)
+        return [raw, *([chosen] if chosen is not raw else others[:1])]
 
 
-def with_calibrated(report: Report) -> list[ReportedMethod]:
-    """The raw model and, where there is one, a calibrator: the recommended, or the best where the raw would do."""
-    raw, *others = report.methods
-    chosen = recommended(report)
-    if chosen is raw and report.recommendation is not None:
-        chosen = next((method for method in others if method.key == report.recommendation.best), raw)
-    return [raw, *([chosen] if chosen is not raw else others[:1])]
+def names_in_words(names: Sequence[str], most: int = MOST_NAMES) -> str:
+    """The first of many names, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def _facts(data: Predictions, parts: tuple[Predictions, Predictions], view: View, source: Source) -> dict[str, str]:
+    calibration, test = parts
+    facts = {
+        "name": data.name,
+        "content": f"{plural(len(data), 'row')}, {plural(data.n_classes, 'class', 'classes')}, {KINDS[data.kind]}",
+        "accuracy": f"{percent(data.accuracy)} over all rows",
+        "calibration rows": _rows(calibration, view),
+        "test rows": f"{_rows(test, view)}; every number here was measured on them",
+        "split": _split(data, len(calibration), source),
+        "SHA-256 of the content": data.sha256 or "unknown",
+    }
+    if data.scale is not None:
+        facts["scale of the outputs"] = in_words(data.scale)
+    if view.is_event and data.event is not None:
+        rate = float(np.mean(data.labels == data.event.column))
+        facts["event"] = f"{data.event.name}, in {percent(rate)} of all rows ({data.event.reason})"
+    if data.floor is not None:
+        facts["zero probabilities"] = f"became {data.floor:.4g} before the logarithm"
+    if source.files and source.sample is None:
+        facts["files"] = ", ".join(f"{name} ({role})" for role, name in source.files.items())
+    facts |= {f"decided by hand: {name}": str(value) for name, value in source.choices.given().items()}
+    facts["classes"] = names_in_words(data.class_names)
+    if data.groups is not None:
+        counts = Counter(data.groups.tolist()).most_common()
+        facts["groups"] = names_in_words([f"{name} ({count:,})" for name, count in counts])
+    for use, part in (("calibration", calibration), ("test", test)):
+        if part.times is not None and len(part.times):
+            times = sorted(map(str, np.unique(part.times)), key=_in_time)
+            facts[f"times of the {use} rows"] = f"from {times[0]} to {times[-1]}"
+    return facts
+
+
+def _rows(part: Predictions, view: View) -> str:
+    """How many rows, with the event, in how many clusters."""
+    events = [f"{int((part.labels == view.column).sum()):,} with the event"] if view.is_event else []
+    clusters = [] if part.clusters is None else [plural(len(np.unique(part.clusters)), "cluster")]
+    return ", ".join([f"{len(part):,}", *events, *clusters])
+
+
+def _split(data: Predictions, n_calibration: int, source: Source) -> str:
+    if not n_calibration:
+        return "none: no calibrator was fitted for this report, so that all rows are test rows"
+    if source.part is None and data.given_split is not None:
+        return "as it came with the data"
+    part = 0.5 if source.part is None else source.part
+    share = f"{percent(part, 0)} of the rows" if isinstance(part, float) else plural(part, "row")
+    return f"{share} for calibration, drawn stratified by class with seed {source.seed}"
+
+
+def _in_time(time: str) -> tuple[float, str]:
+    try:
+        return float(time), ""
+    except ValueError:
+        return 0.0, time
 
 
 def commands(report: Report) -> list[str]:
@@ -304,30 +271,28 @@ def commands(report: Report) -> list[str]:
 
     Paths are as they were given; of an upload they are the files' names. Of arrays it is the line of Python.
     """
-    if report.source.call:
-        return [report.source.call]
-    lines, sample = [], SAMPLES.get(report.source.sample or "")
-    files = dict(report.source.files)
+    source = report.source
+    if source.call:
+        return [source.call]
+    lines, sample = [], SAMPLES.get(source.sample or "")
+    files = dict(source.files)
     if sample is not None and not files:
         files = {"source": f"{FOLDER}/{sample.file}"}
         if sample.build is not None:
             files = {"source": sample.file}
             lines.append(shlex.join(["python", "-c", _REBUILD.format(name=sample.name)]))
     options = [f"--{role.replace('_', '-')} {_path(files[role])}" for role in FILES if role in files]
-    choices = report.source.choices.given()
+    choices = source.choices.given()
     options += [written({name: choices[name]}) for name in choices]
-    options += [] if report.part is None else [f"--calibration {report.part!r}"]
-    options += [] if report.view == report.data.view else ["--view top-label"]
-    options += [f"--seed {report.seed}"]
+    options += [] if source.part is None else [f"--calibration {source.part!r}"]
+    options += [] if report.view == view_of(report.data) else ["--view top-label"]
+    options += [f"--seed {source.seed}"]
     options += [f"--relevant {shlex.quote(f'{key}={value!r}')}" for key, value in _relevant(report.table).items()]
     options += [
-        f"--method {shlex.quote(method_option(method.name, method.calibrator, report.seed))}"
+        f"--method {shlex.quote(method_option(method.name, method.calibrator, source.seed))}"
         for method in report.methods
-        if method.name != "identity"
+        if method.name != BASELINE
     ]
-    options += ["--general-report"] if report.general else []
-    costs = None if report.rows is None else report.rows.answer_costs
-    options += [] if costs is None else [f"--answer-costs {costs[0]!r},{costs[1]!r}"]
     options += ["--csv comparison.csv --report report.html"]
     start = f"python -m calib compare {_path(files.get('source', report.data.name))}"
     return [*lines, " \\\n  ".join([start, *options])]

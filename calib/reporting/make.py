@@ -13,7 +13,6 @@ from calib.data import Predictions
 from calib.data.load import predictions_of
 from calib.errors import CalibrationError
 from calib.evaluation.compare import BASELINE, compare_methods
-from calib.formatting import listed
 from calib.registry import calibrator, presets
 from calib.reporting.contents import Report, Source
 from calib.reporting.page import html
@@ -30,7 +29,6 @@ def report(
     part: float | int | None = None,
     random_state: int = 0,
     view: str = "event",
-    general: bool = False,
     name: str | None = None,
     **options: Any,
 ) -> Report:
@@ -50,7 +48,6 @@ def report(
         raw model alone.
     part, random_state : of the split, as for :meth:`calib.Predictions.split`.
     view : of two classes, "event" or "top-label", as for :func:`calib.compare`.
-    general : whether to compare methods by their scores, also where the data are risks of an event or answers.
     name : how the report calls the data.
     **options : of :func:`calib.load`, such as ``kind="logits"`` or ``class_names=["cat", "dog"]``.
 
@@ -88,16 +85,16 @@ def report(
     found = compare_methods(calibrators, fitted_on, parts[1], view)
     if not calibrators:
         found = replace(found, recommendation=None)  # there was nothing to choose from
-    call = _call(data, methods, {"path": path.name, "part": part, "random_state": random_state, "view": view,
-                                 "general": general, "name": name, **options})  # fmt: skip
-    made = Report.from_comparison(
-        found, rows, parts, {key: method for key, method in calibrators.items() if key in found.evaluations},
-        part=part, seed=random_state, source=Source(call=call), general=general,
-    )  # fmt: skip
+    given = {"path": path.name, "part": part, "random_state": random_state, "view": view,
+             "name": name, **options}  # fmt: skip
+    source = Source(call=_call(data, methods, given), part=part, seed=random_state)
+    compared = {key: method for key, method in calibrators.items() if key in found.evaluations}
+    made = Report.from_comparison(found, rows, parts, compared, source=source)
     try:
         path.write_text(html(made), encoding="utf-8")
     except OSError as error:
-        raise _unwritable(path, error) from error
+        why = error.strerror or type(error).__name__
+        raise CalibrationError(f"The report cannot be written to {str(path)!r} ({why}); give another path.") from error
     return made
 
 
@@ -113,11 +110,6 @@ def _target(path: str | Path) -> Path:
     return target
 
 
-def _unwritable(path: Path, error: OSError) -> CalibrationError:
-    why = error.strerror or type(error).__name__
-    return CalibrationError(f"The report cannot be written to {str(path)!r} ({why}); give another path.")
-
-
 def _calibrators(
     rows: Predictions, methods: Sequence[str] | Mapping[str, Calibrator] | None, seed: int
 ) -> dict[str, Calibrator]:
@@ -125,16 +117,12 @@ def _calibrators(
     if isinstance(methods, str):
         methods = [methods]
     if isinstance(methods, Mapping):
-        if unnamed := [key for key in methods if not isinstance(key, str)]:
-            raise CalibrationError(
-                f"Methods are called by texts; {listed(list(map(repr, unnamed)))} of methods is none."
-            )
-        strange = [key for key, method in methods.items() if not isinstance(method, Calibrator)]
-        if strange:
-            raise CalibrationError(
-                f"{listed(strange)} of methods {'is' if len(strange) == 1 else 'are'} no calibrator; give "
-                "methods={'temperature': calib.calibrator('temperature')}, or the names of methods."
-            )
+        for key, method in methods.items():
+            if not isinstance(key, str) or not isinstance(method, Calibrator):
+                raise CalibrationError(
+                    f"{key!r} of methods names no calibrator; give methods={{'temperature': "
+                    "calib.calibrator('temperature')}, or the names of methods."
+                )
         return dict(methods)
     if methods is not None and not isinstance(methods, Iterable):
         raise CalibrationError(f"methods must be a list of names, or calibrators by name; got {methods!r}.")
@@ -147,7 +135,7 @@ def _call(data: Any, methods: Any, given: dict[str, Any]) -> str:
     what = "data" if isinstance(data, Predictions) else "probs, labels"
     if isinstance(data, (str, Path)):
         what = repr(str(data))
-    usual = {"part": None, "random_state": 0, "view": "event", "general": False, "name": None}
+    usual = {"part": None, "random_state": 0, "view": "event", "name": None}
     changed = {key: value for key, value in given.items() if key not in usual or value != usual[key]}
     if methods is not None:
         changed["methods"] = dict(methods) if isinstance(methods, Mapping) else list(methods)

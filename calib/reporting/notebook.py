@@ -1,13 +1,11 @@
-"""What notebooks show of results: HTML without scripts, in the ink of the notebook, with every text escaped."""
+"""What notebooks show of results: tables and sentences in the ink of the notebook, with every text escaped."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-from markupsafe import Markup
+from typing import Any
 
 from calib.base import Calibrator
 from calib.canonical import KINDS
@@ -15,66 +13,42 @@ from calib.data import Predictions
 from calib.data.findings import shortened
 from calib.data.scales import in_words
 from calib.diagnostics.reliability import ReliabilityCurve
-from calib.evaluation import Evaluation
 from calib.evaluation.compare import BASELINE, Comparison
-from calib.evaluation.comparison_table import ScoreRow, verdict_paragraphs
+from calib.evaluation.comparison_table import verdict_paragraphs
 from calib.evaluation.recommendation import Recommendation
-from calib.evaluation.view import TOP_LABEL, View
+from calib.evaluation.view import View
 from calib.formatting import number, percent, plural
-from calib.plots.axes import Scale
-from calib.plots.compare import score_dots
-from calib.plots.reliability import reliability_diagram
-from calib.plots.reliability_frame import prefers_logit_scale
-from calib.plots.style import Style, color_at, method_style
 from calib.registry import METHODS, registry_name
-from calib.reporting import sections
-from calib.reporting.contents import Report
-from calib.reporting.page import templates
-from calib.reporting.svg import figure_svg
+from calib.reporting.blocks import Table, environment
+from calib.reporting.contents import Report, names_in_words
+from calib.reporting.parts import interval_cell, score_table
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-PLAIN = Style(color_at(1), "circle", "solid")
-"""Of a curve that is not known to be of a method."""
-_CURVE, _DOTS = (330, 420), 400
-"""Pixels of a reliability diagram, across and down, and of the scores, across."""
-_BINNINGS = {"equal_width": "bins of equal width", "equal_mass": "bins of equal counts"}
+BINNINGS = {"equal_width": "bins of equal width", "equal_mass": "bins of equal counts"}
 
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """What the template shows: a title, and of the rest what there is.
+    """What is shown of a result: a title with a line behind it, and of the rest what there is.
 
     Attributes
     ----------
-    title, about : the first line.
     said : paragraphs of the verdict.
-    figures : as SVG.
-    score_titles, scores : of a table of methods by scores.
-    facts : a table of names and values.
+    table : of methods by scores, or of bins.
+    facts : names and values.
     notes : sentences.
     """
 
     title: str
     about: str = ""
     said: Sequence[str] = ()
-    figures: Sequence[Markup] = ()
-    score_titles: Sequence[str] = ()
-    scores: Sequence[ScoreRow] = ()
+    table: Table | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
     notes: Sequence[str] = ()
 
 
 def html_of(result: Any) -> str:
-    """A result as HTML for a notebook.
-
-    Parameters
-    ----------
-    result : of a type for which :func:`shown` is registered; anything else has its plain text.
-    """
-    style = Markup(templates().get_template("notebook.css").render())
-    return templates().get_template("notebook.html").render(shown=shown(result), style=style)
+    """A result as HTML for a notebook; one of no type that :func:`shown` knows has its plain text."""
+    return environment().get_template("notebook.html").render(shown=shown(result))
 
 
 @singledispatch
@@ -93,7 +67,7 @@ def _(data: Predictions) -> Shown:
     if data.event is not None and len(data):
         rate = float((data.labels == data.event.column).mean())
         facts["event"] = f"{data.event.name}, in {percent(rate)} of the rows"
-    facts["classes"] = sections.Names.from_all([shortened(name) for name in data.class_names], 12)
+    facts["classes"] = names_in_words([shortened(name) for name in data.class_names], 12)
     beside = {"groups": data.groups, "clusters": data.clusters, "weights": data.weights, "times": data.times,
               "features": data.features, "training set": data.train_features}  # fmt: skip
     if held := [name for name, array in beside.items() if array is not None]:
@@ -104,70 +78,37 @@ def _(data: Predictions) -> Shown:
 
 
 @shown.register
-def _(ready: Shown) -> Shown:
-    return ready
-
-
-@shown.register
 def _(curve: ReliabilityCurve) -> Shown:
-    return Shown("Reliability curve", said_of_curve(curve), figures=[_diagram(curve, PLAIN)])
-
-
-def said_of_curve(curve: ReliabilityCurve, view: View = TOP_LABEL) -> str:
-    """The calibration error of a curve and the means that it compares, in one line."""
-    bins = _BINNINGS.get(curve.binning, f"bins ({curve.binning})")
-    means = [f"{view.mean_said} {percent(curve.mean_confidence)}", f"{view.outcome} {percent(curve.mean_accuracy)}"]
-    if curve.target is not None:
-        means = [
-            f"mean probability of class {curve.target} {percent(curve.mean_confidence)}",
-            f"its share {percent(curve.mean_accuracy)}",
-        ]
-    return (
-        f"ECE {number(curve.ece)}; {', '.join(means)}, {plural(curve.n, 'row')}, drawn in {len(curve.edges) - 1} {bins}"
-    )
-
-
-def _diagram(curve: ReliabilityCurve, style: Style) -> Markup:
-    across, down = _CURVE
-    scale: Scale = "logit" if prefers_logit_scale(curve) else "linear"
-    return figure_svg(reliability_diagram(curve, style, scale, height=down), across)
-
-
-class Method(NamedTuple):
-    """One method of a comparison."""
-
-    title: str
-    style: Style
-    evaluation: Evaluation
+    said, outcome = ("confidence", "accuracy") if curve.target is None else ("probability", "frequency")
+    rows = [
+        [f"{count:,}", number(float(mean)), interval_cell(interval)]
+        for count, mean, *interval in zip(
+            curve.count, curve.confidence, curve.accuracy, curve.low, curve.high, strict=True
+        )
+    ]
+    means = f"{said} {percent(curve.mean_confidence)}, {outcome} {percent(curve.mean_accuracy)}"
+    of_class = "" if curve.target is None else f" of class {curve.target}"
+    bins = BINNINGS.get(curve.binning, f"bins ({curve.binning})")
+    about = f"ECE {number(curve.ece)}; mean {means}{of_class}, {plural(curve.n, 'row')}"
+    return Shown("Reliability curve", about, table=Table("", ["rows", said, outcome], rows),
+                 notes=[f"In {len(curve.edges) - 1} {bins}; brackets hold 95 % intervals."])  # fmt: skip
 
 
 @shown.register
 def _(found: Comparison) -> Shown:
-    titles = dict(zip(found.table["method"], found.table["title"], strict=True))
-    methods = {key: Method(titles[key], method_style(key), each) for key, each in found.evaluations.items()}
-    return _answer("Comparison", found.table, found.recommendation, methods)
+    return _compared("Comparison", found.table, found.recommendation, found.evaluations[BASELINE].view)
 
 
 @shown.register
 def _(report: Report) -> Shown:
-    methods = {method.key: method for method in report.methods}
-    return _answer(f"Calibration of {shortened(report.data.name)}", report.table, report.recommendation, methods)
+    title = f"Calibration of {shortened(report.data.name)}"
+    return _compared(title, report.table, report.recommendation, report.view)
 
 
-def _answer(
-    title: str, table: pd.DataFrame, recommendation: Recommendation | None, methods: Mapping[str, sections.Drawn]
-) -> Shown:
-    """The verdict on methods, the reliability of the raw model and of the recommended one, and all by main scores."""
-    raw = methods[BASELINE].evaluation
-    chosen = BASELINE if recommendation is None else recommendation.method
-    drawn = [methods[key] for key in dict.fromkeys([BASELINE, chosen])]
-    figures = [figure for figure, _ in sections.reliability(drawn, sections.LARGE)[1]]
-    if len(methods) > 1 and table.loc[table["score"] == "NLL", "value"].notna().any():
-        styles = {key: method.style for key, method in methods.items()}
-        figures.append(figure_svg(score_dots(table, "NLL", styles, title="NLL of each method"), _DOTS))
-    score_titles, scores = sections.overview(table, raw.view)
-    about = f"{plural(len(methods) - 1, 'calibrator')} and the raw model on {plural(len(raw), 'test row')}"
-    return Shown(title, about, verdict_paragraphs(table, recommendation), figures, score_titles, scores)
+def _compared(title: str, table: Any, recommendation: Recommendation | None, view: View) -> Shown:
+    """The verdict on methods, and all by main scores."""
+    about = f"{plural(table['method'].nunique() - 1, 'calibrator')} and the raw model"
+    return Shown(title, about, verdict_paragraphs(table, recommendation), score_table(table, view, id=""))
 
 
 @shown.register
@@ -184,9 +125,9 @@ def _(made: Calibrator) -> Shown:
     title = type(made).__name__ if method is None else method.title
     about = f"fitted to {plural(made.n_classes_, 'class', 'classes')}" if made.fitted else "not fitted yet"
     usual = {f.name: f.default for f in fields(made)}
-    params = made.get_params()
     facts = {
-        key: value if value == usual[key] else f"{value} (by default {usual[key]})" for key, value in params.items()
+        key: value if value == usual[key] else f"{value} (by default {usual[key]})"
+        for key, value in made.get_params().items()
     }
     learned = made.get_state() if made.fitted else {}
     facts |= {key: number(value, 4) for key, value in learned.items() if isinstance(value, float)}

@@ -198,14 +198,12 @@ class ReliabilityDisplay:
     def __repr__(self) -> str:
         return f"<ReliabilityDisplay of {self.name}: ECE {number(self.curve.ece)} on {plural(self.curve.n, 'row')}>"
 
-    def _repr_html_(self) -> str | None:
-        """The diagram as SVG in the ink of the notebook; None after matplotlib, whose figure shows itself."""
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        """What notebooks show: plotly's figure; of matplotlib nothing, whose figure shows itself."""
         if self.ax_ is not None or self.figure_ is None:
-            return None
-        from calib.reporting.notebook import Shown, html_of, said_of_curve  # with plotly, which drew the figure
-        from calib.reporting.svg import figure_svg
-
-        return html_of(Shown(self.name, said_of_curve(self.curve, self.view), figures=[figure_svg(self.figure_, 360)]))
+            return {}
+        shown: dict[str, Any] = self.figure_._repr_mimebundle_(include, exclude)
+        return shown
 
 
 def _array(values: Any, name: str) -> Any:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
-from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from calib.evaluation.recommendation import recommend
 from calib.evaluation.scores import score_fully
 from calib.plots.style import method_style
 from calib.registry import calibrator, title_of
-from calib.reporting import DataSummary, Report, ReportedMethod, Source, html
+from calib.reporting import Report, ReportedMethod, Source, html
 from tests.conftest import simulate
 
 HOSTILE = (
@@ -31,13 +32,15 @@ MADE = datetime(2026, 3, 4, 5, 6, tzinfo=UTC)
 
 
 class Reading(HTMLParser):
-    """The document as a browser's parser would see it: elements, texts, and tables as lists of rows."""
+    """The document as a browser's parser would see it: elements, texts, scripts, and tables as lists of rows."""
 
     def __init__(self, document: str):
         super().__init__()
         self.elements: list[tuple[str, dict[str, str]]] = []
         self.tables: dict[str, list[list[str]]] = {}
         self.text = ""
+        self.scripts: list[tuple[str, str]] = []
+        """Type and text of each."""
         self._rows: list[list[str]] = []
         self._in_cell = False
         self.feed(document)
@@ -45,7 +48,9 @@ class Reading(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         self.elements.append((tag, {name: value or "" for name, value in attrs}))
-        if tag == "table":
+        if tag == "script":
+            self.scripts.append((dict(attrs).get("type") or "", ""))
+        elif tag == "table":
             self._rows = self.tables.setdefault(dict(attrs).get("id") or f"table {len(self.tables)}", [])
         elif tag == "tr":
             self._rows.append([])
@@ -60,6 +65,10 @@ class Reading(HTMLParser):
             self._in_cell = False
 
     def handle_data(self, data):
+        if self.cdata_elem == "script":
+            self.scripts[-1] = (self.scripts[-1][0], self.scripts[-1][1] + data)
+        if self.cdata_elem:
+            return
         self.text += data
         if self._in_cell and self._rows and self._rows[-1]:
             self._rows[-1][-1] += data
@@ -68,6 +77,11 @@ class Reading(HTMLParser):
         """Cells by row and column heading."""
         head, *rows = self.tables[table]
         return {row[0]: dict(zip(head, row, strict=True)) for row in rows}
+
+    @property
+    def figures(self) -> list[dict[str, Any]]:
+        """What plotly draws."""
+        return [json.loads(text) for kind, text in self.scripts if kind == "application/json"]
 
     def command(self) -> str:
         """The last shell command, on one line."""
@@ -94,18 +108,17 @@ def make_report(names=HOSTILE, n=300, **changes) -> Report:
         evaluation = Evaluation.from_calibrator(made, test.logits, test.labels)
         title = title_of(made, name, len(names))
         fitted[title] = made
-        methods.append(
-            ReportedMethod.from_fitted(title, name, title, method_style(name), made, evaluation, 0.0123, 0.00456)
-        )
+        methods.append(ReportedMethod(title, name, title, method_style(name), made, evaluation, 0.0123, 0.00456))
     evaluations = {method.key: method.evaluation for method in methods}
     resamples = methods[0].evaluation.resamples()
     claims = Claims({key: score_fully(evaluation, resamples) for key, evaluation in evaluations.items()})
     table = table_of(claims, evaluations, notes={names[-2]: f"failed: {names[-1]}"})
-    source = Source({"source": f"{names[0]}.npz"}, Choices(labels=names[1]))
+    source = Source({"source": f"{names[0]}.npz"}, Choices(labels=names[1]), part=0.4, seed=2)
     answer = recommend(claims, fitted)
-    return replace(
-        Report(DataSummary.from_parts(data, calibration, test), 0.4, 2, methods, table, source, answer, MADE), **changes
-    )
+    return Report.from_parts(
+        data, (calibration, test), methods, table,
+        **{"source": source, "recommendation": answer, "made": MADE} | changes,
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="session")

@@ -29,7 +29,7 @@ def test_it_says_what_the_command_says_of_the_same_rows(tmp_path):
     there, here = tmp_path / "there.html", tmp_path / "here.html"
     main(["compare", str(tmp_path / "outputs.npz"), "--methods", "temperature", "--report", str(there)])
     made = calib.report(LOGITS, LABELS, path=here, methods=["temperature"])
-    for name in ("overview", "score-NLL", "score-ECE"):
+    for name in ("overview", "changes", "others-0"):
         assert tables(here)[name] == tables(there)[name]
     assert [method.key for method in made.methods] == ["identity", "temperature"]
 
@@ -41,7 +41,7 @@ def test_its_last_section_holds_the_call_that_makes_it_again(tmp_path, monkeypat
     (call,) = re.findall(r"calib\.report\(.*\)", Reading(Path("report.html").read_text(encoding="utf-8")).text)
     assert str(tmp_path) not in call
     exec(call, {"calib": calib, "probs": LOGITS, "labels": LABELS})
-    assert tables(tmp_path / "report.html")["score-NLL"] == first["score-NLL"]
+    assert tables(tmp_path / "report.html")["changes"] == first["changes"]
 
 
 @pytest.mark.long
@@ -55,13 +55,13 @@ def test_fitted_calibrators_are_judged_on_all_rows(tmp_path):
     fitted = calib.calibrator("temperature").fit(logits, labels)
     made = calib.report(LOGITS, LABELS, path=tmp_path / "report.html", methods={"mine": fitted})
     rows = made.table[made.table["score"] == "NLL"].set_index("method")["value"]
-    assert made.data.n_test == len(LABELS)
+    assert made.n_test == len(LABELS)
     assert rows["mine"] == pytest.approx(calib.metrics.nll(fitted.predict_proba(LOGITS), LABELS))
     assert rows["identity"] == pytest.approx(calib.metrics.nll(softmax(LOGITS), LABELS))
 
 
 @pytest.mark.parametrize("kind", ["event", "pairs", "classes"])
-def test_the_raw_model_alone_has_a_report_of_each_form(kind, tmp_path):
+def test_the_raw_model_alone_has_a_report_of_each_kind(kind, tmp_path):
     probs = softmax(LOGITS)
     given = {
         "event": ((probs[:, 0], LABELS == 0), {}),
@@ -70,16 +70,19 @@ def test_the_raw_model_alone_has_a_report_of_each_form(kind, tmp_path):
     }
     (outputs, labels), options = given[kind]
     made = calib.report(outputs, labels, path=tmp_path / "report.html", methods=[], **options)
-    assert made.form == {"event": "risk model", "pairs": "answers", "classes": "comparison"}[kind]
     assert len(made.methods) == 1
-    assert "<h1>" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    first = {"event": "Risk model:", "pairs": "Confidence in answers:", "classes": "Calibration of"}[kind]
+    assert f"<h1>{first}" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_names_from_outside_are_escaped(tmp_path):
     frame = pd.DataFrame(softmax(LOGITS), columns=[name.replace("\x00", "") for name in HOSTILE])
     path = tmp_path / "report.html"
     calib.report(frame, LABELS, path=path, methods=[], name=HOSTILE[0])
-    assert "script" not in {name for name, _ in Reading(path.read_text(encoding="utf-8")).elements}
+    reading = Reading(path.read_text(encoding="utf-8"))
+    kinds = [kind for kind, _ in reading.scripts]
+    assert kinds.count("") == 2 and set(kinds) == {"", "application/json"}
+    assert not {"img", "svg"} & {name for name, _ in reading.elements} and HOSTILE[0] in reading.text
 
 
 @pytest.mark.parametrize(
@@ -89,8 +92,8 @@ def test_names_from_outside_are_escaped(tmp_path):
         ({"path": None}, "got None"),
         ({"path": "nowhere/report.html"}, "no folder"),
         ({"methods": ["temprature"]}, "temprature"),
-        ({"methods": {"mine": softmax}}, "mine of methods is no calibrator"),
-        ({"methods": {3: calib.calibrator("temperature")}}, "texts; 3"),
+        ({"methods": {"mine": softmax}}, "'mine' of methods names no calibrator"),
+        ({"methods": {3: calib.calibrator("temperature")}}, "3 of methods names no calibrator"),
         ({"methods": 3}, "got 3"),
         ({"view": "events"}, "events"),
     ],

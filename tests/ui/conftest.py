@@ -103,10 +103,9 @@ def opened(monkeypatch: pytest.MonkeyPatch, session: OpenSession) -> None:
         monkeypatch.setattr(fits, name, lambda: session)
 
 
-def report_of(session: OpenSession, shown: list[fits.ShownFit], general: bool = False) -> str:
+def report_of(session: OpenSession, shown: list[fits.ShownFit]) -> str:
     """The report that pages offer, made in this process."""
-    about = {"part": session.part, "seed": session.seed, "relevant": {}, "general": general}
-    return html_of_fits(about, data=reported(session, shown), callback=lambda *_: None)
+    return html_of_fits({"relevant": {}}, data=reported(session, shown), callback=lambda *_: None)
 
 
 def built(app: AppTest, key: str) -> AppTest:

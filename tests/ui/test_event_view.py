@@ -103,16 +103,15 @@ def test_the_report_speaks_of_the_event_and_escapes_its_name(risk, monkeypatch):
     risk.data = replace(risk.data, event=replace(risk.data.event, name=hostile))
     monkeypatch.setattr("calib.ui.session.find_session", lambda: risk)
     monkeypatch.setattr("calib.ui.fits.find_session", lambda: risk)
-    assert hostile not in report_of(risk, shown_fits(risk))
-    written = report_of(risk, shown_fits(risk), general=True)
+    written = report_of(risk, shown_fits(risk))
     assert hostile not in written
-    assert "P(<bdi>&lt;b&gt;x&lt;/b&gt;</bdi>)" in written
+    assert "the event is &lt;b&gt;x&lt;/b&gt;" in written
     assert EVENT.over_and_under in written
     assert "--view" not in written, "the event is what the command line looks at"
     _, rate = expected(risk)
     assert number(rate) in written
     risk.viewpoint = "top-label"
-    again = report_of(risk, shown_fits(risk), general=True)
+    again = report_of(risk, shown_fits(risk))
     assert "--view top-label" in again
     assert "Over- and underconfidence" in again
 

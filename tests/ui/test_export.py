@@ -23,7 +23,7 @@ from streamlit.testing.v1 import AppTest
 from calib.cli import main
 from calib.data.samples import load_sample
 from calib.engine import Engine
-from calib.evaluation import Evaluation
+from calib.evaluation import SCORES, Evaluation
 from calib.evaluation.claims import Claims
 from calib.evaluation.compare import compare_evaluations
 from calib.evaluation.recommendation import recommend
@@ -221,18 +221,13 @@ def test_what_takes_seconds_is_built_on_request_and_stays_until_the_fits_change(
 
 @pytest.mark.long
 @pytest.mark.parametrize(("sample", "table"), [("clinic-tumours", "panel"), ("simulated-answers", "answers")])
-def test_the_report_is_one_of_the_data_unless_a_comparison_is_asked_for(queue: Engine, sample: str, table: str) -> None:
+def test_the_report_begins_with_what_matters_for_the_data(queue: Engine, sample: str, table: str) -> None:
     session = fit(queue, OpenSession.from_data(load_sample(sample), sample=sample), "platt")
     app = open_page("pages/5_Export.py", session)
     built(app, "export/report")
-    tables = Reading(str(session.built["export/report"][1])).tables
-    assert table in tables and "score-NLL" not in tables
-    app.checkbox(key="report/general").check().run()
-    assert not report(app)
-    del session.built["export/report"]
-    built(app, "export/report")
-    tables = Reading(str(session.built["export/report"][1])).tables
-    assert table not in tables and "score-NLL" in tables
+    document = str(session.built["export/report"][1])
+    assert table in Reading(document.split("</section>", 1)[0]).tables
+    assert {"overview", "changes"} <= set(Reading(document).tables)
 
 
 @pytest.mark.long
@@ -291,15 +286,14 @@ def shown(queue: Engine, with_sample: OpenSession, monkeypatch: pytest.MonkeyPat
 def test_its_numbers_are_the_pages_and_its_command_gives_them_again(shown, tmp_path, monkeypatch):
     table, fits, session, app = shown
     reading = Reading(report_of(session, fits))
-    for key in table["score"].unique():
-        rows = table[table["score"] == key].to_dict("records")
-        cells = reading.tables[f"score-{key.replace(' ', '-')}"][1:]
-        assert len(cells) == len(rows) == 3
-        for row, written in zip(rows, cells, strict=True):
-            assert written[0] == row["title"]
-            assert written[1].startswith(number(row["value"]))
-            assert f"[{number(row['low'])}, {number(row['high'])}]" in written[1]
-            assert written[2] == "reference" or written[2].startswith(signed(row["difference"]))
+    tables = [reading.cells(name) for name in reading.tables if name == "overview" or name.startswith("others-")]
+    for row in table.to_dict("records"):
+        title = SCORES[row["score"]].title
+        (written,) = [cells[row["title"]][title] for cells in tables if title in cells[row["title"]]]
+        assert written.startswith(number(row["value"]))
+        assert f"[{number(row['low'])}, {number(row['high'])}]" in written
+        changes = reading.cells("changes").get(row["title"], {})
+        assert changes.get(title, signed(row["difference"])).startswith(signed(row["difference"]))
     claims = Claims(resampled(fits))
     answer = recommend(claims, {one.title: one.calibrator for one in fits})
     assert all(sentence in reading.text for sentence in answer.sentences())

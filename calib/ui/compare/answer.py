@@ -14,7 +14,7 @@ from calib.evaluation.claims import Claims
 from calib.evaluation.compare import compare_evaluations
 from calib.evaluation.recommendation import Recommendation, recommend
 from calib.formatting import escape_markdown, listed, plural
-from calib.reporting import DataSummary, ReportedMethod, Rows, Source, html_of_fits
+from calib.reporting import Report, ReportedMethod, Source, html_of_fits
 from calib.ui.building import FileTask, on_request
 from calib.ui.fits import ShownFit, jobs, ready, resampled
 from calib.ui.link import go_to
@@ -22,13 +22,6 @@ from calib.ui.session import EXPORTED, OpenSession, current_session, keep
 from calib.ui.text import literal
 from calib.ui.widgets import one_fit
 
-OF_REPORT = {
-    "event": "begins with the panel of a risk model and follows TRIPOD+AI",
-    "pairs": "says how far confidence in answers can be trusted and what can be answered",
-}
-"""What a report is of that is no comparison of methods, by the name of the view."""
-ANSWER_COSTS = ("decide/error", "decide/hand over")
-"""Keys of the costs of a wrong answer and of handing over, in Streamlit's session state."""
 RELEVANT = "compare/relevant"
 """Smallest relevant differences that the visitor changed, by score, among what the session has picked."""
 
@@ -162,50 +155,29 @@ def report_button(session: OpenSession, fits: list[ShownFit], key: str) -> None:
     fits : the raw model first.
     key : of the button, unique in the app.
     """
-    of = OF_REPORT.get(session.view.name)
-    general = of is None
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if of is not None:
-            general = st.checkbox(
-                "Compare all methods instead", key="report/general", persist_state="session",
-                help=f"The report of these data {of}. This one has every score of every method instead.",
-            )  # fmt: skip
-        differences, costs = dict(relevant_differences(session)), _answer_costs(session)
-        about = {"part": session.part, "seed": session.seed, "relevant": differences, "general": general}
-        task = FileTask(html_of_fits, partial(reported, session, fits, costs), arguments=(about,))
-        on_request(
-            "Report (HTML)", key, "report.html", task,
-            of=(session.view.key, general, costs, *_named(fits)), icon=":material/summarize:",
-            help="One file to hand over: the answer on one page, tables and figures, the data's hash, every setting, "
-            "and how to make it again from a shell. It opens without a network.",
-        )  # fmt: skip
+    relevant = dict(relevant_differences(session))
+    task = FileTask(html_of_fits, partial(reported, session, fits), arguments=({"relevant": relevant},))
+    on_request(
+        "Report (HTML)", key, "report.html", task, of=(session.view.key, *_named(fits)), icon=":material/summarize:",
+        help="One file to hand over: the answer on one page, tables and figures, the data's hash, every setting, "
+        "and how to make it again from a shell. It opens without a network.",
+    )  # fmt: skip
 
 
-def _answer_costs(session: OpenSession) -> tuple[float, float] | None:
-    """What a wrong answer and handing one over cost, where the visitor said so on Decide."""
-    error, hand_over = (st.session_state.get(key) for key in ANSWER_COSTS)
-    return (error, hand_over) if session.data.kind == "pairs" and error and hand_over else None
-
-
-def reported(
-    session: OpenSession, fits: list[ShownFit], answer_costs: tuple[float, float] | None = None
-) -> dict[str, Any]:
+def reported(session: OpenSession, fits: list[ShownFit]) -> dict[str, Any]:
     """What the report of these fits is made of; see :func:`calib.reporting.html_of_fits`."""
-    parts = session.calibration, session.test
-    fitted = {fit.title: fit.calibrator for fit in fits}
-    claims = Claims(resampled(fits), relevant=relevant_differences(session))
     files = {role: name for role, (name, _) in session.reading.upload.items()}
-    return {
-        "summary": DataSummary.from_parts(session.data, *parts),
-        "methods": [
-            ReportedMethod.from_fitted(
-                fit.title, fit.method, fit.title, fit.style, fit.calibrator, fit.evaluation, fit.fit_seconds,
-                fit.predict_seconds,
-            )
-            for fit in fits
-        ],
-        "resampled": resampled(fits),
-        "source": Source(files, session.reading.choices, session.sample),
-        "recommendation": recommendation_of(claims, fits),
-        "rows": Rows.from_parts(*parts, fitted, answer_costs) if session.view.name in OF_REPORT else None,
-    }  # fmt: skip
+    source = Source(files, session.reading.choices, session.sample, part=session.part, seed=session.seed)
+    methods = [
+        ReportedMethod(
+            fit.title, fit.method, fit.title, fit.style, fit.calibrator, fit.evaluation, fit.fit_seconds,
+            fit.predict_seconds,
+        )
+        for fit in fits
+    ]  # fmt: skip
+    claims = Claims(resampled(fits), relevant=relevant_differences(session))
+    report = Report.from_parts(
+        session.data, (session.calibration, session.test), methods, pd.DataFrame(), source=source,
+        recommendation=recommendation_of(claims, fits),
+    )  # fmt: skip
+    return {"report": report, "resampled": resampled(fits)}

@@ -24,7 +24,7 @@ from calib.evaluation.comparison_table import NEGLIGIBLE
 from calib.formatting import listed, number, percent, plural, round_percent, signed, with_interval
 from calib.plots.decisions import answerable_chart, risk_diagram
 from calib.ui import widgets
-from calib.ui.compare.answer import ANSWER_COSTS, choose_one
+from calib.ui.compare.answer import choose_one
 from calib.ui.decide.act import on_costs
 from calib.ui.export.view import offer_decision
 from calib.ui.fits import ShownFit, ready, rows_to_predict
@@ -33,6 +33,8 @@ from calib.ui.text import percents
 from calib.ui.widgets import several, show_table
 
 MOST_DRAWN = 5
+ANSWER_COSTS = ("decide/error", "decide/hand over")
+"""Keys of the costs of a wrong answer and of handing over, in Streamlit's session state."""
 CURVES_PIXELS, ANSWERS_PIXELS = 590, 410
 """Both and the menu fill a window of 1500 pixels; in narrower ones they stand one above the other."""
 

@@ -1,0 +1,238 @@
+"""What all reports show in the same way: tables of scores, figures of methods, the data, and how to make it again."""
+
+from __future__ import annotations
+
+import base64
+import platform
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import plotly
+from markupsafe import Markup
+
+from calib.calibrators.backend import device_of
+from calib.diagnostics.judgement import first_curve, gap_curve
+from calib.diagnostics.reliability import confidence_histogram
+from calib.diagnostics.smooth_reliability import binned_consistency
+from calib.diagnostics.subgroups import LEAST_ROWS, gap_sentence, subgroups
+from calib.evaluation import SCORES
+from calib.evaluation.classwise import CLASSWISE
+from calib.evaluation.comparison_table import MARKS, MARKS_SAID, first_scores, score_rows
+from calib.evaluation.scored import said_of_intervals
+from calib.evaluation.view import View
+from calib.export.provenance import versions
+from calib.formatting import brackets, number, percent, points, safe_table, signed
+from calib.metrics.bootstrap import Interval
+from calib.plots.axes import Scale
+from calib.plots.overview import Panel, StripRow, difference_strip, gap_reach, panel_height, reliability_panels
+from calib.plots.reliability import reliability_diagram
+from calib.plots.reliability_frame import common_limits, prefers_logit_scale
+from calib.registry import METHODS, said_of_kind
+from calib.reporting.blocks import Block, Cell, Note, Table, Tile, Tiles
+from calib.reporting.contents import Report, ReportedMethod, commands
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MAIN = ("NLL", "Brier", "accuracy", "ECE", CLASSWISE, "overconfidence", "underconfidence")
+"""Scores of the first table."""
+HEIGHT = 520
+"""Pixels of a square diagram over its histogram."""
+MOST_GROUPS = 30
+CLICK = "<br>click to diagnose"
+"""What figures of pages say where they are clicked, which leads nowhere here."""
+INTERVALS = (
+    f"Brackets hold 95 % intervals. {MARKS_SAID}: by paired differences, in intervals that "
+    "hold for all methods and all scores that claim, together. Equivalent means that the whole interval lies within "
+    "the smallest relevant difference."
+)
+
+
+def interval_cell(interval: Sequence[float], write: Callable[[float], str] = number, mark: str = "") -> Cell:
+    """A value with its interval; a dash where there is none."""
+    value, low, high = interval
+    if value != value:
+        return Cell("–")
+    return Cell(f"{write(value)} {mark}".strip(), "" if low != low else brackets(low, high, write))
+
+
+def score_table(table: pd.DataFrame, view: View, keys: Sequence[str] = MAIN, id: str = "overview") -> Table:
+    """Methods by scores with their marks; of a method that failed the reason."""
+    keys = first_scores(table, keys)
+    rows: list[list[str | Cell]] = []
+    for row in score_rows(table, keys):
+        cells = [
+            interval_cell(cell.value, mark=" ".join(MARKS[mark] for mark in cell.marks))._replace(strong=cell.is_best)
+            for cell in row.cells.values()
+        ]
+        rows.append([Cell(row.title, row.failed), *cells])
+    return Table(id, ["method", *(SCORES[key].seen(view).title for key in keys)], rows)
+
+
+def scores(report: Report) -> Iterator[Block]:
+    """The table of all methods, what its numbers are, and all numbers in full to save."""
+    yield score_table(report.table, report.view)
+    intervals = said_of_intervals(report.methods[0].evaluation.n_clusters)
+    yield Note(" ".join(filter(None, [INTERVALS, intervals, said_of_kind(report.data)])))
+    csv = base64.b64encode(safe_table(report.table).to_csv(index=False).encode()).decode()
+    yield Markup(
+        '<p class="screen"><a download="comparison.csv" href="data:text/csv;base64,{}">All scores, intervals and '
+        "differences in full, as CSV</a></p>"
+    ).format(csv)
+
+
+def joint_change(row: Any) -> Interval:
+    """The difference from the raw model, with the interval that holds for all comparisons together."""
+    return Interval(row["difference"], row["joint_low"], row["joint_high"])
+
+
+def change_in_words(change: Interval, write: Callable[[float], str] = signed) -> str:
+    """A change with its interval; empty where there is none."""
+    return "" if change.value != change.value else f"{write(change.value)} {brackets(change.low, change.high, write)}"
+
+
+def strip(report: Report, key: str) -> tuple[Any, str] | None:
+    """The differences of all methods from the raw model by one score, as on the page Compare; None of one method."""
+    rows = report.table[(report.table["score"] == key) & report.table["value"].notna()]
+    if len(rows) < 2:
+        return None
+    rows, score = rows.sort_values("value", kind="stable", ascending=SCORES[key].better != "higher"), SCORES[key]
+    styles = {method.key: method.style for method in report.methods}
+    drawn = [
+        StripRow(row["title"], styles[row["method"]], row["value"], joint_change(row), row["verdict"] or "reference")
+        for row in rows.to_dict("records")
+    ]
+    relevant, title = float(rows["relevant"].iloc[0]), score.seen(report.view).title
+    fig = difference_strip(drawn, title, score.unit, relevant, score.better)
+    return _still(fig), f"{title}: difference from the raw model. Shaded: too small to matter"
+
+
+def _still(fig: Any) -> Any:
+    """A figure of a page without the words that invite to click it."""
+    for trace in fig.data:
+        if trace.text is not None:
+            trace.text = [text.replace(CLICK, "") for text in trace.text]
+    return fig
+
+
+def reliability(methods: Sequence[ReportedMethod]) -> list[Any]:
+    """A diagram of each method, all on the same axes, in the bins of the page Reliability."""
+    curves = [first_curve(method.evaluation) for method in methods]
+    scale: Scale = "logit" if prefers_logit_scale(curves[0]) else "linear"
+    view = methods[0].evaluation.view
+    limits = common_limits(curves, scale, view)
+    drawn = []
+    for method, curve in zip(methods, curves, strict=True):
+        said, outcome = method.evaluation.pair
+        histogram = confidence_histogram(said, outcome, scale=scale, logit_limits=view.logit_limits)
+        band = binned_consistency(curve, said)
+        drawn.append(
+            reliability_diagram(curve, method.style, scale, method.title, limits, histogram, HEIGHT, band, view)
+        )
+    return drawn
+
+
+def panels(report: Report) -> list[Any]:
+    """The gaps of all methods in small panels, as on the page Compare."""
+    ece = report.table[report.table["score"] == "ECE"].set_index("method")["value"]
+    made = [
+        Panel(m.title, m.style, gap_curve(*m.evaluation.pair, clusters=m.evaluation.clusters),
+              float(ece.get(m.key, float("nan"))))
+        for m in report.methods
+    ]  # fmt: skip
+    reach, pixels = gap_reach(made), panel_height(len(made))
+    halves = [[panel for k, panel in enumerate(made) if k % 4 // 2 == half] for half in (0, 1)]
+    view = report.view
+    said = f"{view.said.capitalize()} minus {view.outcome} in points; above 0 {view.too_high}"
+    return [(_still(reliability_panels(half, reach, pixels, view)), said) for half in halves if half]
+
+
+def tiles(report: Report, chosen: ReportedMethod, keys: Sequence[str]) -> Tiles:
+    """What a method changes of some scores of the raw model."""
+    table = report.table.set_index(["method", "score"])
+    found = []
+    for key in first_scores(report.table, keys):
+        before, after = table.loc[(report.methods[0].key, key)], table.loc[(chosen.key, key)]
+        if after["value"] == after["value"]:
+            title, write, signed_as = SCORES[key].seen(report.view).title, number, signed
+            if key == "signed gap":
+                title, write, signed_as = f"{title}, points", points, points
+            change = change_in_words(joint_change(after), signed_as)
+            found.append(Tile(title, write(before["value"]), write(after["value"]), change))
+    return Tiles(
+        found,
+        f"From the raw model to {chosen.title}, and the paired change with the 95 % interval that holds for all "
+        "comparisons of all methods together.",
+    )
+
+
+def of_diagrams(view: View) -> str:
+    """How to read a reliability diagram."""
+    return (
+        f"Where dots lie beneath the diagonal, the {view.outcome} is below the {view.said}: the method "
+        f"{view.is_}{view.over}. Whiskers are Wilson's 95 % intervals, bins hold equally many rows, the grey band is "
+        f"what chance gives a calibrated model; beneath is {view.histogram}."
+    )
+
+
+def groups(report: Report) -> Iterator[Block]:
+    """In which groups the raw model and a calibrator are off, the worst first, as on the page Compare."""
+    view, methods = report.view, report.before_and_after
+    found = [subgroups(method.evaluation, report.groups) for method in methods]
+    last = found[-1]
+    if judged := int(last.enough.sum()):
+        yield f"With {methods[-1].title}: {gap_sentence(last.average, last.off, judged, str)}"
+    rows: list[list[str | Cell]] = []
+    for k in last.worst_first[:MOST_GROUPS]:
+        gaps: list[str | Cell] = [f"fewer than {LEAST_ROWS} rows"] + ["–"] * (len(found) - 1)
+        if last.enough[k]:
+            each = (one.gaps for one in found)
+            gaps = [interval_cell((one.gap[k], one.gap_low[k], one.gap_high[k]), points) for one in each]
+        rows.append([last.names[k], f"{last.gaps.rows[k]:,}", percent(float(last.gaps.accuracy[k])), *gaps])
+    head = ["group", "rows", view.outcome, *(f"gap, {method.title}" for method in methods)]
+    yield Table("groups", head, rows, (
+        f"The gap is the {view.mean_said} minus the {view.outcome} in points, above 0 {view.too_high}. Its 95 % "
+        f"intervals hold for all groups together. {len(last.names):,} groups; at most {MOST_GROUPS} are shown."
+    ))  # fmt: skip
+
+
+def facts(report: Report) -> list[Block]:
+    """What the data are and what was noticed while reading them."""
+    blocks: list[Block] = [Table("data", [], list(report.facts.items()))]
+    if report.source.simulated:
+        said = "These data are simulated: they were drawn from known distributions, not predicted by a model."
+        blocks.insert(0, said)
+    if report.data.findings:
+        blocks.append([f"{one.level.capitalize()}: {one.message} {one.action}" for one in report.data.findings])
+    return blocks
+
+
+def about_methods(report: Report) -> list[Block]:
+    """What each method does, its parameters, notes and what it took."""
+    rows: list[list[str | Cell]] = []
+    for method in report.methods:
+        about, made = METHODS[method.name], method.calibrator
+        usual = {f.name: f.default for f in fields(made)}
+        changed = [f"{name} {value} (by default {usual[name]})" if value != usual[name] else f"{name} {value}"
+                   for name, value in made.get_params().items()]  # fmt: skip
+        measured = method.fit_seconds == method.fit_seconds and method.name != "identity"
+        said = f"{about.summary} {about.paper}." if about.paper else about.summary
+        rows.append([
+            method.title, Cell(said, " ".join(made.notes())), ", ".join(changed),
+            number(method.fit_seconds) if measured else "–", device_of(made) if measured else "–",
+            number(method.predict_seconds),
+        ])  # fmt: skip
+    head = ["method", "what it does", "parameters", "fit, seconds", "fitted on", "predict, seconds"]
+    return [Table("costs", head, rows, "Seconds are those of the fit and of predicting the test rows.")]
+
+
+def again(report: Report) -> list[Block]:
+    """The commands that give the same numbers, and all versions."""
+    where = (
+        "In Python, with the same data and" if report.source.call else "In a POSIX shell, in the files' folder, with"
+    )
+    lines = Markup("").join(Markup("<pre><code>{}</code></pre>").format(line) for line in commands(report))
+    said = f"{where} calib and the packages below installed. The same versions give the same numbers; seconds differ."
+    installed = {**versions(), "plotly": plotly.__version__, "system": f"{platform.system()} {platform.machine()}"}
+    return [said, lines, Table("versions", [], list(installed.items()))]
