@@ -8,6 +8,7 @@ import numpy as np
 
 from calib.evaluation.score_definitions import EVENT_RATE, PROPORTIONS, SCORES, TOP_LABEL_ERRORS
 from calib.metrics.bootstrap import Interval, folded, interval_of_draws, not_below, wilson_interval
+from calib.metrics.corp import RULES, entropy
 from calib.metrics.estimate import LOGIT, Estimate
 from calib.numerics import Floats
 
@@ -39,7 +40,7 @@ class Scored:
         :func:`calib.metrics.bootstrap.reflect`; the i-th draws of two evaluations come from the same resample.
     n : number of rows.
     n_clusters : number of clusters; None where rows are independent.
-    debiased : of the ECE, by key: its value less what noise alone would give.
+    debiased : of the ECE and of terms of the CORP decomposition, by key: the value less what noise alone would give.
     chance, chance_high : key -> what a calibrated model of the same confidences would have on average, and its 95 %
         quantile; of calibration errors.
     """
@@ -80,6 +81,8 @@ class Scored:
         if self._few:
             signed = found["signed gap"] = _gap_unseen(signed, found[self._rate])
         gap = found["gap"] = folded(self.value["gap"], signed)
+        for rule in (rule for rule in RULES if f"{rule} uncertainty" in found):
+            found[f"{rule} uncertainty"] = _uncertainty(self.value[f"{rule} uncertainty"], found[self._rate], rule)
         # Bins and kernels only take from the residuals what cancels, and in their mean over all rows everything does.
         for key in set(TOP_LABEL_ERRORS) & set(found):
             error = found[key]
@@ -104,7 +107,7 @@ class Scored:
         if key in self.draws:
             return interval_of_draws(value, self.draws[key], level, least, most)
         _, low, high = self.estimate(key).interval(level, LOGIT if key == "AUROC" and 0.0 < value < 1.0 else None)
-        return Interval(value, max(low, least), min(high, most))
+        return Interval(value, max(min(low, value), least), min(max(high, value), most))
 
     def _independent_rows(self, key: str) -> float:
         """Independent rows of a proportion that would vary as much; one for each cluster where none varies."""
@@ -124,6 +127,12 @@ class Scored:
     def _few(self) -> bool:
         n_right = round(self.value[self._rate] * self.n)
         return min(n_right, self.n - n_right) < FEW
+
+
+def _uncertainty(value: float, rate: Interval, rule: str) -> Interval:
+    """Uncertainty is a function of the rate alone, which is highest at a half."""
+    possible = entropy(np.array([rate.low, rate.high, np.clip(0.5, rate.low, rate.high)]), rule)
+    return Interval(value, float(possible.min()), float(possible.max()))
 
 
 def _gap_unseen(gap: Interval, accuracy: Interval) -> Interval:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from calib.metrics.corp import (
     entropy,
     isotonic_of_samples,
     ordered_cells,
+    recalibrate,
     row_scores,
 )
 from calib.metrics.estimate import Estimate, Rows
@@ -43,40 +45,40 @@ def scores(evaluation: Evaluation) -> dict[str, float]:
     top-5 accuracy also up to 5 classes, class-wise errors above 10,000. Overconfidence is NaN where nothing is wrong,
     underconfidence where nothing is right.
     """
-    smooth = {key: value for key, (value, _) in smooth_scores(evaluation).items()}
-    return _in_order(smooth | _errors(evaluation) | _slow_values(evaluation))
+    smooth = smooth_scores(evaluation) | corp_scores(evaluation)
+    errors = dict(zip(OF_BINS, errors_of_bins(bins_of_ece(evaluation)), strict=True))
+    return _in_order({key: value for key, (value, _) in smooth.items()} | errors | _slow_values(evaluation))
 
 
 def score_fully(evaluation: Evaluation, resamples: Resamples) -> Scored:
     """Scores of an evaluation, on groups and resamples of its rows that all methods share."""
-    again = {
-        **_resampled_errors(evaluation, resamples),
+    slow, again = _slow_values(evaluation), {
         **classwise_values(evaluation.classwise, resamples),
-        **resampled_corp_values(evaluation, resamples),
         SMOOTH: resampled_smooth_ece(*evaluation.pair, resamples),
         **(resampled_precision(*evaluation.pair, resamples) if evaluation.view.is_event else {}),
-    }
+    }  # fmt: skip
+    errors = _errors_of_bins(evaluation, resamples) | {key: (slow[key], again[key]) for key in slow}
+    found = _scored(evaluation, resamples, smooth_scores(evaluation) | corp_scores(evaluation), errors)
     calibrated = calibrated_scores(evaluation, resamples.random_state)
-    chance = {key: float(drawn.mean()) for key, drawn in calibrated.items()}
-    chance_high = {key: float(np.quantile(drawn, 0.95)) for key, drawn in calibrated.items()}
-    return _scored(evaluation, resamples, _slow_values(evaluation), again, chance=chance, chance_high=chance_high)
+    return replace(
+        found,
+        debiased=found.debiased | less_fitted_noise(found.value, evaluation, resamples.random_state),
+        chance={key: float(drawn.mean()) for key, drawn in calibrated.items()},
+        chance_high={key: float(np.quantile(drawn, 0.95)) for key, drawn in calibrated.items()},
+    )
 
 
 def score_quickly(evaluation: Evaluation, resamples: Resamples) -> Scored:
     """Only those of :func:`score_fully` that are quick: smooth ones, ECE and MCE."""
-    return _scored(evaluation, resamples, {}, _resampled_errors(evaluation, resamples))
+    return _scored(evaluation, resamples, smooth_scores(evaluation), _errors_of_bins(evaluation, resamples))
 
 
 def _in_order(values: dict[str, Any]) -> dict[str, float]:
     return {key: float(values[key]) for key in SCORES if key in values}
 
 
-def _errors(evaluation: Evaluation) -> dict[str, Any]:
-    return dict(zip(OF_BINS, errors_of_bins(bins_of_ece(evaluation)), strict=True))
-
-
 def _slow_values(evaluation: Evaluation) -> dict[str, Any]:
-    values: dict[str, Any] = classwise_values(evaluation.classwise) | corp_values(evaluation)
+    values: dict[str, Any] = classwise_values(evaluation.classwise)
     values[SMOOTH] = smooth_error(*evaluation.pair)
     if evaluation.view.is_event:
         values["average precision"] = average_precision(*evaluation.pair)
@@ -84,20 +86,22 @@ def _slow_values(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _scored(
-    evaluation: Evaluation, resamples: Resamples, slow: dict[str, Any], again: dict[str, Floats], **about: Any
+    evaluation: Evaluation,
+    resamples: Resamples,
+    smooth: dict[str, tuple[float, Floats]],
+    errors: dict[str, tuple[Any, Floats]],
 ) -> Scored:
-    """The scores with their influences summed over the groups of the resamples, and reflected draws."""
-    groups, bins, smooth = resamples.groups, bins_of_ece(evaluation), smooth_scores(evaluation)
-    value = _in_order({key: one for key, (one, _) in smooth.items()} | _errors(evaluation) | slow)
+    """Smooth scores with what each row adds, and calibration errors with their values in every resample."""
+    bins, groups = bins_of_ece(evaluation), resamples.groups
+    value = _in_order({key: one for key, (one, _) in (smooth | errors).items()})
     per_row = {key: rows for key, (_, rows) in smooth.items()} | {"ECE": ece_influence(evaluation, bins)}
     return Scored(
         value,
         {key: sums_of_groups(rows, groups) for key, rows in per_row.items()},
-        {key: reflect(value[key], drawn, squared=key in NORMS) for key, drawn in again.items()},
+        {key: reflect(value[key], drawn, squared=key in NORMS) for key, (_, drawn) in errors.items()},
         len(evaluation),
         evaluation.n_clusters,
         {"ECE": without_noise(value["ECE"], bins)},
-        **about,
     )
 
 
@@ -170,16 +174,15 @@ def ece_influence(evaluation: Evaluation, bins: Floats) -> Floats:
     return (signed - signed.mean()) / len(signed)
 
 
-def _resampled_errors(evaluation: Evaluation, resamples: Resamples) -> dict[str, Floats]:
-    """ECE and MCE of every resample, by key, (n_resamples,) each."""
+def _errors_of_bins(evaluation: Evaluation, resamples: Resamples) -> dict[str, tuple[Any, Floats]]:
+    """ECE and MCE, by key, with their (n_resamples,) values in every resample."""
     if len(evaluation) != resamples.n:
         raise CalibrationError(
             f"The evaluations have {len(evaluation)} and {resamples.n} rows; compare them on the same test set."
         )
-    drawn = resamples.each(
-        lambda bins: np.stack(errors_of_bins(bins), axis=1), bins_of_ece(evaluation, resamples.groups)
-    )
-    return dict(zip(OF_BINS, drawn.T, strict=True))
+    bins = bins_of_ece(evaluation, resamples.groups)
+    drawn = resamples.each(lambda sums: np.stack(errors_of_bins(sums), axis=1), bins)
+    return dict(zip(OF_BINS, zip(errors_of_bins(bins.sum(axis=0)), drawn.T, strict=True), strict=True))
 
 
 def without_noise(error: float, bins: Floats) -> float:
@@ -267,64 +270,30 @@ def calibrated_scores(evaluation: Evaluation, random_state: int = 0) -> dict[str
     return {key: values[key] for key in (*TOP_LABEL_ERRORS, "gap")} | of_classes
 
 
-def corp_values(evaluation: Evaluation) -> dict[str, float]:
-    """The terms of both rules, by key."""
-    parts = {rule: decompose(*evaluation.pair, rule) for rule in RULES}
-    return {f"{rule} {term}": getattr(parts[rule], term) for rule in RULES for term in TERMS}
+def corp_scores(evaluation: Evaluation) -> dict[str, tuple[float, Floats]]:
+    """The terms of both rules, by key: value, and (n,) what each row adds to it, its recalibrated frequency given.
 
-
-def resampled_corp_values(evaluation: Evaluation, resamples: Resamples) -> dict[str, Floats]:
-    """The terms of both rules in every resample, by key, each of shape (n_resamples,).
-
-    Every resample has an isotonic regression of its own, on at most 500 groups of neighbouring confidences: of 50,000
-    rows it costs 0.1 ms in place of 1.5, and the terms scatter as they do with rows.
-
-    Their mean is put right. Isotonic regression fits noise, so that miscalibration and discrimination come out too
-    large; a resample does not show by how much, because what it is drawn from has steps, which are easier to fit than
-    a slope. Labels drawn at the confidences show it: their miscalibration is noise alone.
+    To first order the best recalibration can be taken as given, because it is the best one.
     """
     confidence, correct = evaluation.pair
-    cell = ordered_cells(confidence, MAX_CELLS)
-    n_cells = int(cell.max()) + 1
-    groups = resamples.groups
-    drawn = resamples.each(
-        _terms,
-        groups.sums_by(cell, n_cells, correct),
-        groups.sums_by(cell, n_cells, None),
-        np.stack([groups.sums(row_scores(confidence, correct, rule)) for rule in RULES], axis=-1),
-    )
-    noise = fitted_noise(confidence, cell, resamples.random_state)
-    values: dict[str, Floats] = {}
-    for i, rule in enumerate(RULES):
+    again = recalibrate(confidence, correct)
+    frequency = again.frequency[np.searchsorted(again.confidence, confidence)]
+    rate = np.full(len(correct), correct.mean())
+    found = {}
+    for rule in RULES:
         exact = decompose(confidence, correct, rule)
-        miscalibration, discrimination, uncertainty = drawn[:, i].T
-        values[f"{rule} miscalibration"] = _centred(miscalibration, exact.miscalibration + noise[rule])
-        values[f"{rule} discrimination"] = _centred(discrimination, exact.discrimination + noise[rule])
-        values[f"{rule} uncertainty"] = uncertainty
-    return values
-
-
-def _terms(right: Floats, count: Floats, score: Floats) -> Floats:
-    """The terms of m samples, shape (m, rules, terms).
-
-    Parameters
-    ----------
-    right, count : (m, n_cells) right predictions and rows in cells of neighbouring confidences.
-    score : (m, rules) sums of each rule's scores.
-    """
-    rows = count.sum(axis=1)
-    frequency = isotonic_of_samples(right, count)
-    accuracy = right.sum(axis=1) / rows
-    found = np.empty((len(rows), len(RULES), len(TERMS)))
-    for i, rule in enumerate(RULES):
-        recalibrated = (count * entropy(frequency, rule)).sum(axis=1) / rows
-        uncertainty = entropy(accuracy, rule)
-        found[:, i] = np.stack([score[:, i] / rows - recalibrated, uncertainty - recalibrated, uncertainty], axis=1)
+        said, fitted, flat = (row_scores(each, correct, rule) for each in (confidence, frequency, rate))
+        for term, rows in zip(TERMS, (said - fitted, flat - fitted, flat), strict=True):
+            found[f"{rule} {term}"] = getattr(exact, term), (rows - rows.mean()) / len(rows)
     return found
 
 
-def _centred(values: Floats, mean: float) -> Floats:
-    return values - values.mean() + mean
+def less_fitted_noise(value: dict[str, float], evaluation: Evaluation, random_state: int) -> dict[str, float]:
+    """Miscalibration and discrimination, by key, less what isotonic regression gives by fitting noise."""
+    confidence = evaluation.pair[0]
+    noise = fitted_noise(confidence, ordered_cells(confidence, MAX_CELLS), random_state)
+    keys = {f"{rule} {term}": rule for rule in RULES for term in TERMS[:2]}
+    return {key: max(value[key] - noise[rule], 0.0) for key, rule in keys.items()}
 
 
 def fitted_noise(confidence: Floats, cell: Ints, random_state: int) -> dict[str, float]:

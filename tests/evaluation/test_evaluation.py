@@ -179,23 +179,25 @@ def resampled_pairs(evaluation, resamples):
         yield evaluation.confidence[rows], evaluation.correct[rows]
 
 
-@pytest.mark.parametrize(("n", "tolerance"), [(400, 1e-9), (8000, 4e-4)])  # rows; groups of neighbouring rows
-def test_terms_of_resamples_scatter_as_those_of_resampled_rows(n, tolerance):
-    logits, labels = simulated(n, seed=5, scale=1.4)
+def test_terms_are_put_where_they_are_without_the_noise_that_is_fitted():
+    logits, labels = simulated(1500, seed=5, scale=1.4)
     evaluation = evaluate(softmax(logits), labels)
-    resamples = Resamples(n, 5, random_state=1)
-    resampled = score_fully(evaluation, resamples)
-    for rule in ("Brier", "log"):
-        again = [metrics.corp(*pair, rule) for pair in resampled_pairs(evaluation, resamples)]
-        for term in CORP_TERMS:
-            draws = resampled.draws[f"{rule} {term}"]
-            values = np.array([getattr(parts, term) for parts in again])
-            np.testing.assert_allclose(draws.mean() - draws, values - values.mean(), atol=tolerance)
-            # Noise that isotonic regression has fitted comes off, the same of both terms; the third has none.
-            if term == "uncertainty":
-                np.testing.assert_allclose(2 * resampled.value[f"{rule} {term}"] - draws, values, atol=1e-12)
-        off = [resampled.value[f"{rule} {term}"] - resampled.draws[f"{rule} {term}"].mean() for term in CORP_TERMS[:2]]
-        assert off[0] == pytest.approx(off[1]) and off[0] > 0.0
+    found = score_fully(evaluation, evaluation.resamples(20))
+    generator = np.random.default_rng(0)
+    again = {key: [] for key in found.value if key.startswith(("Brier ", "log "))}
+    for _ in range(300):
+        rows = generator.integers(1500, size=1500)
+        for rule in ("Brier", "log"):
+            parts = metrics.corp(evaluation.confidence[rows], evaluation.correct[rows], rule)
+            for term in CORP_TERMS:
+                again[f"{rule} {term}"].append(getattr(parts, term))
+    for key, values in again.items():
+        lifted = "uncertainty" not in key
+        if lifted:
+            assert found.estimate(key).error == pytest.approx(np.std(values), rel=0.2), key
+        assert (found.estimate(key).value < found.value[key]) == lifted
+        _, low, high = found.intervals()[key]
+        assert low <= found.value[key] <= high
 
 
 def test_fitted_noise_is_the_miscalibration_of_calibrated_rows(rng):
