@@ -64,7 +64,7 @@ def test_its_exports_give_its_probabilities(data, tmp_path):
         again = runtime.load(writer.save(fitted, tmp_path / f"made{suffix}"))
         assert again.method == NAME
         np.testing.assert_allclose(
-            again.predict_proba(data.logits), fitted.predict_proba(data.logits), rtol=0, atol=1e-12
+            again.calibrator.predict_proba(data.logits), fitted.predict_proba(data.logits), rtol=0, atol=1e-12
         )
 
 

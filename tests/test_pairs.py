@@ -69,10 +69,8 @@ def test_it_exports_and_agrees_with_itself(name, tmp_path):
     exported = runtime.load(tmp_path / "calibrator.npz")
     confidence = new.confidence
     expected = made.predict_proba(new.logits)
-    np.testing.assert_allclose(exported.predict_confidence(confidence), expected[:, 1], atol=1e-9)
     np.testing.assert_allclose(exported.confidence(confidence), expected[:, 1], atol=1e-9)
-    np.testing.assert_allclose(exported.predict_confidence(new.logits), expected[:, 1], atol=1e-9)
-    both = exported.predict_proba(confidence)
+    both = exported.calibrate(confidence)
     np.testing.assert_allclose(both, expected, atol=1e-9)
     np.testing.assert_allclose(both.sum(axis=1), 1.0, atol=1e-9)
     assert ((exported.confidence(np.array([0.0, 0.5, 1.0])) >= 0) & (exported.confidence(np.ones(3)) <= 1)).all()
@@ -162,7 +160,7 @@ def _read(path):
             assert found.files == ["confidence"]
             return found["confidence"]
     table = pd.read_csv(path) if path.suffix == ".csv" else pd.read_parquet(path)
-    assert list(table) == ["confidence"]
+    assert list(table) == [*["row"] * (path.suffix == ".csv"), "confidence"]
     return table["confidence"].to_numpy()
 
 

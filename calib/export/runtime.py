@@ -248,25 +248,6 @@ class ExportedCalibrator:
         """:meth:`prediction_sets` for canonical logits; see :meth:`to_logits`."""
         return held(self.sets, SETS).predict(self.calibrator.predict_proba(logits), logits)
 
-    def predict_proba(self, logits: Any) -> Floats:
-        """Calibrated probabilities for canonical logits, shape (n, n_classes); see :meth:`to_logits`.
-
-        Of pairs, those of a wrong and of a correct answer, also for (n,) confidences.
-        """
-        self._check_gives_probabilities()
-        return self.calibrator.predict_proba(self._canonical(logits))
-
-    def predict(self, logits: Any) -> Ints:
-        """Most probable class of each row of canonical logits, shape (n,)."""
-        return self._predicted(self._canonical(logits))
-
-    def predict_confidence(self, logits: Any, features: Any = None) -> Floats:
-        """Confidence in the predicted class for canonical logits, shape (n,), and features of :meth:`to_features`.
-
-        Of pairs, the calibrated confidence that each answer is correct, also for (n,) confidences.
-        """
-        return self._confidence(self._canonical(logits), features)
-
     def _predicted(self, logits: Any) -> Ints:
         return self.predict_top_k(logits).predicted if self.kind == "topk" else self.calibrator.predict(logits)
 
@@ -366,25 +347,6 @@ class ExportedCalibrator:
                 f"The outputs are of {outputs.n_classes:,} classes; {self.n_classes:,} classes were calibrated."
             )
         return outputs
-
-    def _canonical(self, logits: Any) -> Any:
-        if isinstance(logits, TopK) or self.kind == "topk":
-            return self._top_k(logits)
-        logits = self.in_class_order(logits)
-        # Logarithms of probabilities are never positive, so positive values up to 1 were meant for calibrate().
-        array = np.asarray(logits)
-        if self.kind == "pairs" and array.ndim == 1:
-            return self.to_logits(array)
-        if self.kind in ("pairs", "probabilities", "log_probabilities", "binary_probability") and array.size:
-            low, high = array.min(), array.max()
-            if low >= 0 and 0 < high <= 1:
-                raise CalibrationError(
-                    "These values lie between 0 and 1 like probabilities, but logits are expected here; "
-                    "use calibrate(outputs), or predict_proba(to_logits(outputs))."
-                )
-        if self.kind == "logits" and array.ndim == 2:
-            check_alike(array, array, self.kind, self.seen)
-        return logits
 
 
 def load(path: str | Path) -> ExportedCalibrator:

@@ -222,7 +222,7 @@ def test_from_loans_to_an_exported_cut_in_six_clicks(visitor: Page, tmp_path: Pa
     saved.value.save_as(tmp_path / "calibrator.zip")
     exported, data = runtime.load(tmp_path / "calibrator.zip"), calib.load(file)
     assert data.event is not None
-    risk = exported.predict_proba(data.logits)[:, data.event.column]
+    risk = exported.calibrator.predict_proba(data.logits)[:, data.event.column]
     np.testing.assert_array_equal(exported.decide_logits(data.logits), risk >= 1 / 7)
 
 

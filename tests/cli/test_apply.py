@@ -34,8 +34,9 @@ def test_apply_calibrates_outputs_without_labels(saved, tmp_path, overconfident,
     outputs, out = tmp_path / "new.npy", tmp_path / "calibrated.npz"
     np.save(outputs, overconfident[0][:7])
     assert run("apply", saved, outputs, "--out", out) == 0
+    expected = runtime.load(saved).calibrate(overconfident[0][:7])
     with np.load(out) as written:
-        np.testing.assert_array_equal(written["probabilities"], runtime.load(saved).predict_proba(overconfident[0][:7]))
+        np.testing.assert_array_equal(written["probabilities"], expected)
 
 
 @pytest.mark.parametrize("ending", ["npy", "npz", "csv", "parquet", "h5"])
@@ -53,7 +54,7 @@ def test_apply_reads_what_loading_reads(saved, tmp_path, overconfident, ending):
     else:
         frame.to_csv(outputs, index=False) if ending == "csv" else frame.to_parquet(outputs)
     assert run("apply", saved, outputs, "--out", out) == 0
-    np.testing.assert_allclose(np.load(out), runtime.load(saved).predict_proba(logits), rtol=1e-12)
+    np.testing.assert_allclose(np.load(out), runtime.load(saved).calibrator.predict_proba(logits), rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["{}", "p_{}", "P({})"])
@@ -107,7 +108,7 @@ def test_apply_needs_no_pyarrow_for_a_csv(saved, tmp_path, overconfident, monkey
     monkeypatch.setattr("calib.cli.apply.find_spec", lambda name: None)
     monkeypatch.setattr("calib.cli.apply.read_rows", None)
     assert run("apply", saved, outputs, "--out", out, "--key", "a,b,c,d") == 0
-    np.testing.assert_allclose(np.load(out), runtime.load(saved).predict_proba(overconfident[0][:5]), rtol=1e-12)
+    np.testing.assert_allclose(np.load(out), runtime.load(saved).calibrate(overconfident[0][:5]), rtol=1e-12)
     assert run("apply", saved, outputs, "--out", out) == 1
 
 
@@ -273,7 +274,7 @@ def test_standardised_features_are_prepared_by_the_saved_calibrator(file, data, 
     assert exported.feature_mean is not None
     assert run("apply", saved_cli_geometric, file, "--out", out) == 0
     read = calib.load(file, standardise=True)
-    expected = exported.predict_confidence(read.logits, read.features)
+    expected = exported.calibrator.predict_confidence(read.logits, read.features)
     np.testing.assert_allclose(np.load(out), expected, rtol=0, atol=1e-9)
 
 

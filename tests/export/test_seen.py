@@ -75,10 +75,10 @@ def test_one_row_is_refused_only_where_chance_does_not_explain_it():
         exported.calibrate(uncertain)
 
 
-def test_probabilities_in_the_place_of_canonical_logits_are_asked_about():
+def test_probabilities_in_the_place_of_logits_are_asked_about():
     exported, outputs, _ = of_kind("logits")
     with pytest.raises(AmbiguousOutputs, match="before the softmax"):
-        exported.predict_proba(softmax(outputs))
+        exported.calibrate(softmax(outputs))
 
 
 def test_a_calibrator_that_was_fitted_on_such_rows_takes_them():
