@@ -222,9 +222,9 @@ def draw_counts(
         if named:
             _name_group(fig, group, side, yaxis)
     ticks = dict(sorted(ticks.items()))
-    key = "yaxis" + yaxis[1:]
-    set_layout(fig, **{key: {
-        "range": [-1.3 if len(groups) > 1 else 0, 1.3 if named else 1.1], "tickvals": list(ticks),
+    room = (1.3 if yaxis == "y" else 1.55) if named else 1.1  # for the names, above and below the bars
+    set_layout(fig, **{f"yaxis{yaxis[1:]}": {
+        "range": [-room if len(groups) > 1 else 0, room], "tickvals": list(ticks),
         "ticktext": list(ticks.values()), "tickfont_size": 10, "showgrid": False, "zeroline": len(groups) > 1,
         "zerolinecolor": GRID, "fixedrange": True, "title": {"text": "rows", "font_size": 12, "standoff": 4}, **axis,
     }})  # fmt: skip
@@ -278,7 +278,7 @@ def write_key(fig: go.Figure, entries: Sequence[KeyEntry]) -> None:
     write(fig, text, 0, 1, xref="paper", xanchor="left", yref="paper", yanchor="bottom", yshift=4, align="left")
 
 
-_LONGEST_LABEL = 22
+_LONGEST_LABEL = 24
 
 
 def spread(positions: Sequence[float] | Floats, gap: float, low: float, high: float) -> Floats:

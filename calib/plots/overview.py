@@ -24,7 +24,7 @@ from calib.plots.style import GLYPHS, GUIDE, NEUTRAL, Limits, Style, colored, fa
 if TYPE_CHECKING:
     from calib.diagnostics.judgement import GapCurve
 
-LONGEST_NAME = 22
+LONGEST_NAME = 24
 
 ROW_PIXELS = 27
 _STRIP_TOP, _STRIP_BOTTOM = 8, 52

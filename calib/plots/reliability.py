@@ -148,9 +148,10 @@ def _draw_bins(
     words: tuple[str, str],
 ) -> None:  # fmt: skip
     x, y, low, high = map(place, (curve.confidence, curve.accuracy, curve.low, curve.high))
-    fill_between(fig, x, x, y, fade(style.color, 0.16))
     outside = np.any([(part < limits[0]) | (part > limits[1]) for part in (curve.confidence, curve.accuracy)], axis=0)
-    draw_line(fig, x, np.where(outside, np.nan, y), style, width=1.6)
+    inside = np.where(outside, np.nan, y)
+    fill_between(fig, x, x, inside, fade(style.color, 0.16))
+    draw_line(fig, x, inside, style, width=1.6)
     draw_marks(
         fig, x, y, style, "bins", _told(curve, view, "%{text}", words), size=8, cliponaxis=False,
         symbol=[style.symbol + "-open" if out else style.symbol for out in outside],

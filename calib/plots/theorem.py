@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,13 +10,12 @@ import plotly.graph_objects as go
 
 from calib.evaluation.view import TOP_LABEL, View
 from calib.numerics import Floats
-from calib.plots.annotations import carry, draw_line, draw_marks, label_line_ends, spread, write
-from calib.plots.axes import log10_ticks, log_axis
+from calib.plots.annotations import carry, draw_line, draw_marks, spread, write
+from calib.plots.axes import log_axis
 from calib.plots.over_under import Row
 from calib.plots.rows import DROP, RowLabel, frame_rows
 from calib.plots.style import (
     DOTTED,
-    GUIDE,
     Style,
     colored,
     fade,
@@ -76,41 +75,6 @@ def theorem_chain(chains: Sequence[tuple[str, TheoremOne, Style]], view: View = 
     labels = [RowLabel(name, _side(theorem, view), style.color) for name, theorem, style in chains]
     frame_rows(fig, labels, alt=f"{' ≤ '.join(LINKS)}. {alt}.", title="The chain holds in every row", pixels=50)
     set_x(fig, **log_axis(low, high), title_text=" ≤ ".join(LINKS))
-    return fig
-
-
-def theorem_lines(chains: Mapping[int, TheoremOne], style: Style, n_bins: int) -> go.Figure:
-    """The chain of one method for few to many bins: from one bin, where all are equal, the errors rise off the gap.
-
-    What is shaded lies below the gap, where no calibration error can be. Both axes are logarithmic.
-
-    Parameters
-    ----------
-    chains : number of bins -> theorem, increasing.
-    style : of the method.
-    n_bins : number of bins to mark.
-    """
-    numbers = np.array(list(chains))
-    values = np.array([theorem.chain for theorem in chains.values()])
-    x, y = np.log10(numbers), np.log10(np.maximum(values, _LEFT_END))
-    low, high = y[0, 0] - 0.25, max(float(y.max()), y[0, 0] + 0.3) + 0.05
-    fig = go.Figure()
-    fig.add_vline(x=float(np.log10(n_bins)), line={"color": GUIDE, "width": 1, "dash": "dot"})
-    fig.add_hrect(y0=low, y1=y[0, 0], fillcolor=fade(style.color, 0.12), line_width=0, layer="below")
-    for i, (name, dash) in enumerate(zip(LINKS, ("solid", "solid", "dash", "dot"), strict=True)):
-        told = carry(f"{name} {{value:.3r}}<br>{{n_bins:,d}} bins", n_bins=numbers, value=values[:, i])
-        look = Style(style.color, style.symbol, dash)
-        draw_line(fig, x, y[:, i], look, name, told, width=2 if i else 3, markers=0 if i else 7)
-    first, last = chains[min(chains)], chains[max(chains)]
-    alt = (
-        f"The gap {three_digits(first.gap)} stays below ECE 1, 2 and infinity for 1 to {max(chains)} bins; with"
-        f" {max(chains)} they are {', '.join(map(three_digits, last.chain[1:]))}."
-    )
-    quiet(fig, HEIGHT, alt=alt, title="For any number of bins")
-    label_line_ends(fig, [(name, y[-1, i], style.color) for i, name in enumerate(LINKS)], (low, high))
-    ticks = log10_ticks([number for number in (1, 3, 10, 30, 100) if number in chains], 1, 100)
-    set_x(fig, range=[-0.05, x[-1] + 0.02], **ticks, title_text="number of bins")
-    set_y(fig, **log_axis(low, high, typed=False), title_text="gap and errors")
     return fig
 
 

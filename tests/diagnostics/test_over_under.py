@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calib import metrics
-from calib.diagnostics.over_under import FEW, over_under_confidence, theorem_by_bins, theorem_one
+from calib.diagnostics.over_under import FEW, over_under_confidence, theorem_one
 from calib.diagnostics.subgroups import BAND_EDGES, band_of, by_band, by_class, gaps_by_group, too_extreme
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation, evaluate, paired_differences, score_intervals
@@ -312,18 +312,6 @@ def test_theorem_1_is_an_equality_in_a_single_bin():
     assert theorem.ece_1 == theorem.ece_2 == theorem.ece_inf == pytest.approx(theorem.gap)
     assert theorem.over == pytest.approx(0.75)
     assert theorem.under == pytest.approx(0.1)
-
-
-@given(any_rows, binnings)
-def test_by_bins_starts_at_the_gap_and_never_falls_below_it(rows, binning):
-    chains = theorem_by_bins(*pair(rows), binning)
-    assert min(chains) == 1
-    gap = chains[1].gap
-    np.testing.assert_allclose(chains[1].chain, gap, atol=1e-12)
-    for n_bins, theorem in chains.items():
-        assert theorem == theorem_one(*pair(rows), n_bins, binning) or np.isnan([theorem.over, theorem.under]).any()
-        assert theorem.gap == gap
-        assert theorem.ece_1 >= gap - 1e-12
 
 
 @pytest.mark.parametrize(("factor", "word"), [(2.0, "extreme"), (0.4, "moderate"), (1.0, "")])

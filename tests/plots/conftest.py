@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from calib.diagnostics.over_under import over_under_confidence, theorem_by_bins, theorem_one
+from calib.diagnostics.over_under import over_under_confidence, theorem_one
 from calib.diagnostics.reliability import confidence_histogram, corp_curve, reliability_curve
 from calib.diagnostics.smooth_reliability import smooth_curve
 from calib.diagnostics.subgroups import by_band, by_class
@@ -23,7 +23,7 @@ from calib.plots.over_under import band_chart, before_after, per_class_chart, ra
 from calib.plots.reliability import gap_diagram, reliability_diagram
 from calib.plots.risk_model import risk_model_diagram
 from calib.plots.style import method_style
-from calib.plots.theorem import over_under_plane, theorem_chain, theorem_lines
+from calib.plots.theorem import over_under_plane, theorem_chain
 from tests.plots.latent_figures import latent_figures
 
 NAMES = ("identity", "temperature", "gpcalib")
@@ -89,7 +89,6 @@ def every_figure(overconfident: tuple[np.ndarray, np.ndarray]) -> dict[str, go.F
         "ratio": ratio_to_odds(rows),
         "plane": over_under_plane(rows),
         "theorem": theorem_chain([(name, theorem_one(*evaluation.pair), s) for name, s in named]),
-        "theorem by bins": theorem_lines(theorem_by_bins(*evaluation.pair), style, 15),
         "bands": band_chart([("raw", by_band(evaluation), style)]),
         **latent_figures(),
     }

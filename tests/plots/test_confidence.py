@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calib.diagnostics.over_under import over_under_confidence, theorem_by_bins, theorem_one
+from calib.diagnostics.over_under import over_under_confidence, theorem_one
 from calib.diagnostics.reliability import confidence_histogram
 from calib.diagnostics.subgroups import GroupGaps, by_band, gaps_by_group
 from calib.evaluation import Evaluation
@@ -14,7 +14,7 @@ from calib.plots.compare import score_dots
 from calib.plots.confidences import confidence_densities
 from calib.plots.over_under import Row, band_chart, before_after, per_class_chart, ratio_to_odds
 from calib.plots.style import Style, alt_text, method_style
-from calib.plots.theorem import over_under_plane, theorem_chain, theorem_lines
+from calib.plots.theorem import over_under_plane, theorem_chain
 from tests.plots.conftest import rounds_table, words
 
 STYLE = method_style("isotonic")
@@ -173,17 +173,6 @@ def test_the_chain_says_which_side_the_gap_leans_to(rng, power, side) -> None:
     chain = theorem_one(confidence**power, rng.random(500) < confidence)
     texts = words(theorem_chain([("a", chain, STYLE)]))
     assert any(text.endswith(f", {side}") for text in texts)
-
-
-def test_for_any_number_of_bins_the_errors_stay_above_the_gap(rng) -> None:
-    confidence = rng.random(500)
-    fig = theorem_lines(theorem_by_bins(confidence, rng.random(500) < confidence**2), STYLE, 15)
-    gap, *errors = fig.data
-    assert len(set(np.round(gap.y, 12))) == 1
-    for lower, upper in zip((gap, *errors), errors, strict=False):
-        assert np.all(np.array(upper.y) >= np.array(lower.y) - 1e-9)
-    assert [trace.y[0] for trace in errors] == pytest.approx([gap.y[0]] * 3)
-    assert fig.layout.yaxis.range[0] < gap.y[0] and fig.layout.yaxis.range[1] > max(errors[-1].y)
 
 
 def test_the_bars_of_a_method_add_up_to_its_gap_and_empty_bands_are_left_out(rng) -> None:

@@ -44,7 +44,7 @@ from tests.plots.latent_figures import FIGURES as LATENT_FIGURES
 FIGURES = (
     "reliability", "reliability logit", "reliability smooth", "reliability corp", "gap",
     "over", "under", "ratio", "plane", "densities", "theorem",
-    "theorem by bins", "bands", "classes", "risk model", "scores", *LATENT_FIGURES,
+    "bands", "classes", "risk model", "scores", *LATENT_FIGURES,
 )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from calib.diagnostics.judgement import gap_curve
 from calib.diagnostics.latent import InducingPoints, LatentCurve
 from calib.diagnostics.latent_effect import EffectCurve
 from calib.diagnostics.latent_pairwise import PairwiseCurve
-from calib.diagnostics.over_under import over_under_confidence, theorem_by_bins, theorem_one
+from calib.diagnostics.over_under import over_under_confidence, theorem_one
 from calib.diagnostics.rank_reliability import rank_reliability
 from calib.diagnostics.reliability import confidence_histogram, corp_curve, reliability_curve
 from calib.diagnostics.risk_coverage import answerable, risk_coverage
@@ -79,7 +79,7 @@ from calib.plots.ranks import rank_chart, weight_chart
 from calib.plots.reliability import gap_diagram, reliability_diagram
 from calib.plots.risk_model import risk_model_diagram
 from calib.plots.style import method_style
-from calib.plots.theorem import over_under_plane, theorem_chain, theorem_lines
+from calib.plots.theorem import over_under_plane, theorem_chain
 
 RAW, SCALED, GP = (method_style(name) for name in ("identity", "temperature", "gpcalib"))
 
@@ -206,7 +206,6 @@ def _over_under(case: Case, name: str) -> dict[str, go.Figure]:
         "ratio": ratio_to_odds(rows),
         "plane": over_under_plane(rows),
         "theorem": theorem_chain(chains),
-        "theorem by bins": theorem_lines(theorem_by_bins(*evaluations[0].pair), GP, 15),
         "bands": band_chart(banded),
         "classes": per_class_chart(names, order, classes, title=name),
     }

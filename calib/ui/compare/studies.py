@@ -153,8 +153,8 @@ def _sizes_result(table: pd.DataFrame, key: str, fits: list[ShownFit]) -> None:
                 f"compare-sizes-{score}",
                 f"Each line is the mean over {N_DRAWS} draws of so many calibration rows (the last is all of them); "
                 "its band is where one more draw would lie, 95\u00a0%, the sampling of the test rows included. The "
-                "dotted line is the raw model. Lines that leave at the top are worse than the picture is high. Draws "
-                "are from your calibration rows and share ever more of them to the right.",
+                "dotted line is the raw model. Where scores differ by more than a factor of four the axis is "
+                "logarithmic. Draws are from your calibration rows and share ever more of them to the right.",
             )
     if chosen := choices_by_size(table):
         st.caption("  \n".join(escape_markdown(sentence) for sentence in chosen))

@@ -25,7 +25,7 @@ from calib.diagnostics.latent_effect import (
 from calib.diagnostics.latent_pairwise import PairwiseCurve, pairwise_curve
 from calib.formatting import escape_markdown, number, percent, plural
 from calib.plots.annotations import overlay_styles, short_names
-from calib.plots.axes import Scale
+from calib.plots.axes import Scale, crowded
 from calib.plots.latent import ObjectiveTrace, latent_function, latent_view, objective_traces, probability_view
 from calib.plots.latent_effect import effect_chart
 from calib.plots.style import Style, method_style
@@ -49,8 +49,8 @@ HOW_TO_READ_PROBABILITY = (
     "The calibrated probability of a class to which the model gives this probability, where one other class has all "
     "the rest (two-class probability). On the dotted diagonal nothing changes. With two classes, a known true "
     "probability is that of class 1. Functions of logits and of probabilities share these axes; for logits, the pair "
-    "is placed at the mean logit of true classes. Below: histograms of the raw probabilities of true classes and of "
-    "all others, each scaled separately; bars at the ends are cut where they would hide the others."
+    "is placed at the mean logit of true classes. Beneath: how many raw probabilities of true classes there are, and "
+    "downwards of all others."
 )
 HOW_TO_READ_EFFECT = (
     "Test rows are binned by the confidence of the raw model (across); up is the mean calibrated probability of the "
@@ -242,7 +242,7 @@ def progress(fits: list[LatentFit]) -> None:
 
 def readable_scale(raw: ShownFit) -> Scale:
     """The scale that resolves most of the raw model's confidences."""
-    return "logit" if (raw.evaluation.confidence > 0.9).mean() > 0.5 else "linear"
+    return "logit" if crowded(raw.evaluation.confidence) else "linear"
 
 
 def _key(fits: list[LatentFit]) -> tuple[tuple[str, str, float | None], ...]:

@@ -12,7 +12,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from calib.diagnostics.over_under import OverUnder, over_under_confidence, table_cells, theorem_by_bins, theorem_of_all
+from calib.diagnostics.over_under import OverUnder, over_under_confidence, table_cells, theorem_of_all
 from calib.diagnostics.reliability import confidence_histogram
 from calib.diagnostics.subgroups import GroupGaps, by_band, by_class
 from calib.evaluation import Evaluation
@@ -20,6 +20,7 @@ from calib.evaluation.view import View
 from calib.formatting import percent, plural, points
 from calib.metrics import BINNINGS
 from calib.numerics import Ints
+from calib.plots.axes import crowded
 from calib.plots.confidences import confidence_densities
 from calib.plots.over_under import (
     Row,
@@ -30,7 +31,7 @@ from calib.plots.over_under import (
     ratio_to_odds,
 )
 from calib.plots.style import Style
-from calib.plots.theorem import over_under_plane, theorem_chain, theorem_lines
+from calib.plots.theorem import over_under_plane, theorem_chain
 from calib.ui import widgets
 from calib.ui.fits import ShownFit, beside_raw, extremes_of, ready
 from calib.ui.over_under import text as over_under_words
@@ -116,8 +117,8 @@ def _table(rows: list[Row], view: View) -> pd.DataFrame:
 def densities(chosen: list[ShownFit]) -> None:
     """Confidence of right and wrong predictions, one picture per method on the same scale."""
     said, _ = chosen[0].evaluation.pair
-    view, crowded = chosen[0].evaluation.view, ((said > 0.9) | (said < 0.1)).mean() > 0.5
-    scale = segments("Scale", ["linear", "logit"], "logit" if crowded else "linear", f"confidence/scale/{crowded}")
+    view, begin = chosen[0].evaluation.view, "logit" if crowded(said) else "linear"
+    scale = segments("Scale", ["linear", "logit"], begin, f"confidence/scale/{begin}")
     with st.container(horizontal=True, gap="small"):
         for fit in chosen:
             with st.container(width=THIRD):
@@ -145,8 +146,8 @@ class BinChoice:
     binning: str
 
 
-def theorem(chosen: list[ShownFit], rows: list[Row], keys: tuple[str, ...], closer: ShownFit) -> None:
-    """The chain of inequalities of every method, the plane that shows its left side, and one method in any bins."""
+def theorem(chosen: list[ShownFit], rows: list[Row], keys: tuple[str, ...]) -> None:
+    """The chain of inequalities of every method, and the plane that shows its left side."""
     # Inline, so that it wraps where the window is narrow.
     view = chosen[0].evaluation.view
     wrong, right = (rf"P(\text{{{name[2:-1]}}})" for name in (view.p_wrong, view.p_right))
@@ -183,10 +184,8 @@ def theorem(chosen: list[ShownFit], rows: list[Row], keys: tuple[str, ...], clos
                 f"Across, u weighted by {view.p_right}; up, o weighted by {view.p_wrong}. Every calibrated method lies "
                 f"on the dotted diagonal: above it a method {view.is_}{view.over}, below it {view.is_}{view.under}. On "
                 f"the diagonal, nearer to the origin means that the {view.said} separates {view.right_rows} from "
-                f"{view.wrong_rows} better. Arrows start at the raw model.",
+                f"{view.wrong_rows} better. Lines start at the raw model.",
             )
-        with st.container(width=widgets.HALF):
-            any_bins(closer, bins)
 
 
 def _chain(chosen: list[ShownFit], bins: BinChoice) -> go.Figure:
@@ -195,20 +194,6 @@ def _chain(chosen: list[ShownFit], bins: BinChoice) -> go.Figure:
     found = ready(key, what, theorem_of_all, pairs, bins.n_bins, bins.binning)
     chains = [(fit.title, chain, fit.style) for fit, chain in zip(chosen, found, strict=True)]
     return theorem_chain(chains, chosen[0].evaluation.view)
-
-
-def any_bins(fit: ShownFit, bins: BinChoice) -> None:
-    """The chain of one method for one to a hundred bins."""
-    key, what = ("theorem by bins", fit.key, bins.binning), f"the errors of {fit.title} in 1 to 100 bins"
-    chains = ready(key, what, theorem_by_bins, *fit.evaluation.pair, bins.binning)
-    widgets.show_kept(
-        ("theorem lines", fit.key, bins),
-        partial(theorem_lines, chains, fit.style, bins.n_bins),
-        "theorem-by-bins",
-        f"The calibration errors of {fit.title} for 1 to 100 {binning_name(bins.binning)} bins, over its gap (shaded), "
-        "which needs no bins. With one bin they equal the gap; they rise above it by gaps of both signs that "
-        "cancel out on average, and by noise.",
-    )
 
 
 def bands(fits: list[ShownFit], fit: ShownFit) -> None:

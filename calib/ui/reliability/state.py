@@ -38,7 +38,7 @@ from calib.ui.widgets import segments
 
 VIEWS = ("Linear", "Logit", "Gap")
 CROWDED = 0.9
-"""Where more than half of what is said exceeds this, a linear axis shows nothing."""
+"""Where more than half of what is said exceeds this, or is below 1 minus it, a linear axis shows nothing."""
 SHAPES = ("Bins", "Smooth", "CORP")
 
 
@@ -69,8 +69,9 @@ class Options:
 
 
 def crowded(raw: ShownFit) -> float:
-    """Share of the rows in the corner next to 1."""
-    return float((raw.evaluation.pair[0] > CROWDED).mean())
+    """Share of the rows in the corners next to 0 and 1."""
+    said = raw.evaluation.pair[0]
+    return float(((said > CROWDED) | (said < 1 - CROWDED)).mean())
 
 
 def axes(raw: ShownFit) -> str:
@@ -156,7 +157,7 @@ def curves_of(chosen: list[ShownFit], options: Options) -> list[ReliabilityCurve
 
 
 def binned(fit: ShownFit, options: Options) -> Binned:
-    """The curve in the chosen bins; every shape has its rows and its limits from it."""
+    """The curve in the chosen bins; every shape has its rows from it."""
     return ready(
         ("curve", fit.key, options.binning, options.n_bins, options.target),
         f"the curve of {fit.title}",
@@ -170,6 +171,13 @@ def smooth(fit: ShownFit, options: Options) -> SmoothCurve:
     compute = partial(smooth_curve, clusters=fit.evaluation.clusters)
     key = ("smooth", fit.key, options.target)
     return ready(key, f"the smooth curve of {fit.title}", compute, *_pair(fit, options.target))
+
+
+def line(fit: ShownFit, options: Options) -> SmoothCurve | CorpCurve | None:
+    """What is drawn in place of the bins, if anything."""
+    if options.shape == "Bins":
+        return None
+    return smooth(fit, options) if options.shape == "Smooth" else corp(fit, options)
 
 
 def corp(fit: ShownFit, options: Options) -> CorpCurve:

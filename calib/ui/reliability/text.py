@@ -64,9 +64,12 @@ def axes_note(options: Options, crowded: float, view: View) -> str:
     """Why the axes are stretched and what lies at their ends; nothing where they are linear."""
     if options.scale == "linear":
         return ""
-    why = f", since {percent(crowded, 0)} of the raw model's values exceed {CROWDED:g}" if crowded > 0.5 else ""
-    open_ = " Open markers lie beyond the ends of the axes." if options.shape == "Bins" else ""
-    return f"Axes of log-odds: .9, .99 and .999 stand equally far apart{why}.{open_}"
+    why = ""
+    if crowded > 0.5:
+        ends = f"exceed {CROWDED:g} or are below {1 - CROWDED:.1g}"
+        why = f", since {percent(crowded, 0)} of the raw model's values {ends}"
+    opened = " Bins of which no row, or every one, came true are open, at the end." if options.shape == "Bins" else ""
+    return f"Axes of log-odds: .9, .99 and .999 stand equally far apart{why}.{opened}"
 
 
 def note(options: Options, view: View) -> str:

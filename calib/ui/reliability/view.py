@@ -11,10 +11,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from calib.data import Predictions
-from calib.diagnostics.reliability import CorpCurve, ReliabilityCurve
-from calib.diagnostics.smooth_reliability import SmoothCurve
+from calib.diagnostics.reliability import ReliabilityCurve
 from calib.evaluation.scored import said_of_intervals
-from calib.evaluation.view import TOP_LABEL
 from calib.formatting import escape_markdown, number, percent, plural, with_interval
 from calib.metrics.risk_measures import RiskMeasure
 from calib.metrics.risk_model import RiskModelPanel, risk_model
@@ -52,8 +50,8 @@ _CURVE = (
 def diagrams(chosen: list[ShownFit], curves: list[ReliabilityCurve], options: Options) -> Bin | None:
     """Draw the diagrams, two in a row, one beside its gaps; return the bin that was clicked last, if any."""
     view = chosen[0].evaluation.view
-    # Limits are those of the bins, which other curves go beyond.
-    limits = common_limits(curves, options.scale, view if options.shape == "Bins" else TOP_LABEL)
+    lines = [line for fit in chosen if (line := reliability_curves.line(fit, options)) is not None]
+    limits = common_limits(lines or curves, options.scale, view)
     selected = None
     methods = list(zip(chosen, curves, strict=True))
     for first in range(0, len(methods), 2):
@@ -78,14 +76,9 @@ def diagrams(chosen: list[ShownFit], curves: list[ReliabilityCurve], options: Op
 
 def _diagram(fit: ShownFit, curve: ReliabilityCurve, options: Options, limits: Limits) -> go.Figure:
     histogram, band = reliability_curves.histogram(fit, options), reliability_curves.band(fit, options)
-    line: SmoothCurve | CorpCurve | None = None
-    if options.shape == "Smooth":
-        line = reliability_curves.smooth(fit, options)
-    elif options.shape == "CORP":
-        line = reliability_curves.corp(fit, options)
     return reliability_diagram(
         curve, fit.style, options.scale, limits=limits, histogram=histogram, height=DIAGRAM_PIXELS, band=band,
-        view=fit.evaluation.view, line=line,
+        view=fit.evaluation.view, line=reliability_curves.line(fit, options),
     )  # fmt: skip
 
 
@@ -231,7 +224,7 @@ def _one_model(fit: ShownFit, panel: RiskModelPanel, limits: Limits) -> None:
             st.warning(restricts, icon=":material/warning:")
         else:
             st.caption(restricts)
-    stretched = " Axes of log-odds, since the event or its absence is rare." if prefers_logit(panel.curve) else ""
+    stretched = " Axes of log-odds, since most risks are below 0.1 or above 0.9." if prefers_logit(panel.curve) else ""
     widgets.show_kept(
         (key, fit.key, fit.style, limits),
         partial(risk_model_diagram, panel.curve, fit.style, view=view, limits=limits), key,
