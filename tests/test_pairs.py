@@ -189,4 +189,4 @@ def test_a_report_says_what_was_drawn_and_left_out(files):
     report = ["--methods", "platt", "--report", str(files / "report.html")]
     assert main(["compare", str(files / "questions.csv"), *read, *report]) == 0
     page = (files / "report.html").read_text()
-    assert "draws whole clusters" in page and "all classes" in page
+    assert "take whole clusters as independent" in page and "all classes" in page

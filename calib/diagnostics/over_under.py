@@ -160,7 +160,7 @@ def _over_under(evaluation: Evaluation, one: Mapping[str, Estimate], change: Cha
         share_interval(min(max(total, 0.0), count), count, level) for total, count in ((over, wrong), (under, right))
     )
     ratio = _quotient(cautious_over, cautious_under)
-    whole = gaps_by_group(said, outcome, np.zeros(n, dtype=np.int64), 1, level)
+    whole = gaps_by_group(said, outcome, np.zeros(n, dtype=np.int64), 1, level, evaluation.clusters)
     return OverUnder(
         over=cautious_over,
         under=cautious_under,
@@ -192,9 +192,6 @@ def _quotient(above: Interval, below: Interval) -> Interval:
 
 def _exp(logs: Interval) -> Interval:
     return Interval(*(float(np.exp(value)) for value in logs))
-
-
-NUMBERS_OF_BINS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100)
 
 
 @dataclass(frozen=True)
@@ -256,17 +253,6 @@ def theorem_of_all(
 ) -> list[TheoremOne]:
     """:func:`theorem_one` for several methods."""
     return [theorem_one(*pair, n_bins, binning) for pair in pairs]
-
-
-def theorem_by_bins(confidence: Floats, correct: Bools, binning: str = "equal_width") -> dict[int, TheoremOne]:
-    """Theorem 1 for one bin, where all its sides are equal, up to a hundred: by number of bins.
-
-    Parameters
-    ----------
-    confidence, correct : (n,) arrays, as in ``Evaluation.pair``.
-    binning : scheme of the bins.
-    """
-    return {n_bins: theorem_one(confidence, correct, n_bins, binning) for n_bins in NUMBERS_OF_BINS}
 
 
 def table_cells(result: OverUnder, view: View = TOP_LABEL) -> dict[str, tuple[str, str]]:

@@ -18,6 +18,7 @@ from calib.evaluation.evaluation import Evaluation, check_same_rows
 from calib.evaluation.scored import N_RESAMPLES
 from calib.metrics.bootstrap import Interval, Resamples, interval_of_draws, reflect, wilson_interval
 from calib.metrics.confidence import Bools, top_label
+from calib.metrics.estimate import Rows
 from calib.numerics import Floats, Ints
 
 MAX_STEPS = 256
@@ -111,13 +112,14 @@ class OrderQuality:
     change: Interval | None = None
 
 
-def risk_coverage(confidence: Any, correct: Any, level: float = 0.95) -> RiskCoverage:
+def risk_coverage(confidence: Any, correct: Any, level: float = 0.95, clusters: Any = None) -> RiskCoverage:
     """The curve of one method.
 
     Parameters
     ----------
     confidence, correct : (n,) arrays, as in ``Evaluation.pair``.
     level : coverage of the pointwise Wilson intervals, which hold given the confidences.
+    clusters : (n,) what rows that belong together share, or None; rows then count as much as they tell of the accuracy.
 
     Raises
     ------
@@ -129,8 +131,9 @@ def risk_coverage(confidence: Any, correct: Any, level: float = 0.95) -> RiskCov
     descending = confidence[order]
     last = np.flatnonzero(np.append(descending[1:] < descending[:-1], True))
     answered, wrong = last + 1, np.cumsum(~correct[order])[last]
-    low, high = wilson_interval(wrong, answered, level)
     n = len(confidence)
+    worth = Rows.with_outcome(correct, clusters=clusters).effective_rows(correct) / n
+    low, high = wilson_interval(wrong * worth, answered * worth, level)
     rows = np.arange(1, n + 1)
     in_order = np.interp(rows, np.append(0, answered), np.append(0, wrong))
     at_best = np.maximum(0, rows - int(correct.sum()))
@@ -188,7 +191,7 @@ def order_qualities(
     qualities: list[OrderQuality] = []
     first: tuple[float, Floats] | None = None
     for evaluation in evaluations:
-        curve = risk_coverage(evaluation.confidence, evaluation.correct, level)
+        curve = risk_coverage(evaluation.confidence, evaluation.correct, level, evaluation.clusters)
         draws = reflect(curve.aurc, _resampled_aurc(curve, evaluation, resamples))
         area = interval_of_draws(curve.aurc, draws, level, 0.0, 1.0)
         change = None if first is None else interval_of_draws(curve.aurc - first[0], draws - first[1], joint)

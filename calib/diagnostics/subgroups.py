@@ -83,7 +83,9 @@ class GroupGaps:
         return np.maximum(np.maximum(self.gap_low, -self.gap_high), 0.0)
 
 
-def gaps_by_group(confidence: Floats, correct: Bools, group: Ints, n_groups: int, level: float = 0.95) -> GroupGaps:
+def gaps_by_group(
+    confidence: Floats, correct: Bools, group: Ints, n_groups: int, level: float = 0.95, clusters: Any = None
+) -> GroupGaps:
     """Over- and underconfidence within each group of rows.
 
     Parameters
@@ -91,47 +93,78 @@ def gaps_by_group(confidence: Floats, correct: Bools, group: Ints, n_groups: int
     confidence, correct : (n,) arrays, as in ``Evaluation.pair``.
     group : (n,) number of each row's group, in [0, n_groups).
     level : coverage of the intervals.
+    clusters : (n,) what rows that belong together share, or None; a group then counts as many rows as they are worth.
     """
     right = np.bincount(group[correct], minlength=n_groups)
     wrong = np.bincount(group[~correct], minlength=n_groups)
-    rows = right + wrong
-    total = np.bincount(group, weights=confidence, minlength=n_groups)
-    total_over = np.bincount(group[~correct], weights=confidence[~correct], minlength=n_groups)
-    total_under = np.bincount(group[correct], weights=1.0 - confidence[correct], minlength=n_groups)
-    mean = _ratio(total, rows)
-    difference = confidence - correct
-    squares = _ratio(np.bincount(group, weights=difference**2, minlength=n_groups), rows)
-    gap = _ratio(total_over - total_under, rows)
-    deviation = np.sqrt(np.maximum(squares - gap**2, 0.0))
+    unit = None if clusters is None else np.unique(clusters, return_inverse=True)[1]
+    confidences = _in_groups(confidence, group, n_groups, unit)
+    gap = _in_groups(confidence - correct, group, n_groups, unit)
+    accuracy = _in_groups(correct.astype(float), group, n_groups, unit)
+    over = _in_groups(confidence[~correct], group[~correct], n_groups, None if unit is None else unit[~correct])
+    under = _in_groups(1.0 - confidence[correct], group[correct], n_groups, None if unit is None else unit[correct])
     return GroupGaps(
-        wrong, right, mean,
-        gap, *gap_interval(gap, deviation, mean, right, rows, level),
-        *_mean_with_interval(total_over, wrong, level),
-        *_mean_with_interval(total_under, right, level),
+        wrong, right, confidences.mean,
+        gap.mean, *gap_interval(gap, accuracy, level),
+        over.mean, *over.wilson(level), under.mean, *under.wilson(level),
     )  # fmt: skip
 
 
-def gap_interval(
-    gap: Floats, deviation: Floats, confidence: Floats, right: Ints, rows: Ints, level: float = 0.95
-) -> tuple[Floats, Floats]:
+@dataclass(frozen=True, eq=False)
+class _Means:
+    """Means in groups of rows: (n_groups,) mean, rows, and standard error; ``independent`` rows vary as much.
+
+    Means over nothing are NaN.
+    """
+
+    mean: Floats
+    rows: Ints
+    error: Floats
+    independent: Floats
+
+    def wilson(self, level: float) -> tuple[Floats, Floats]:
+        """Wilson's interval of means of values in [0, 1], which vary less than shares; NaN where there are no rows."""
+        share = np.clip(np.nan_to_num(self.mean), 0.0, 1.0)
+        ends = wilson_interval(share * self.independent, self.independent, level)
+        low, high = (np.where(self.rows > 0, end, np.nan) for end in ends)
+        return np.minimum(low, self.mean), np.maximum(high, self.mean)
+
+
+def _in_groups(values: Floats, group: Ints, n_groups: int, unit: Ints | None) -> _Means:
+    """Means of (n,) values in each group, with the errors that rows, or whole clusters, give them."""
+    rows = np.bincount(group, minlength=n_groups)
+    mean = _ratio(np.bincount(group, weights=values, minlength=n_groups), rows)
+    apart = values - mean[group]
+    if unit is None:
+        squares = np.bincount(group, weights=apart**2, minlength=n_groups)
+        error = np.sqrt(squares / np.maximum(rows * np.maximum(rows - 1, 1), 1))
+        return _Means(mean, rows, error, rows.astype(float))
+    pairs, cell = np.unique(group * (int(unit.max(initial=0)) + 1) + unit, return_inverse=True)
+    of_pair = pairs // (int(unit.max(initial=0)) + 1)
+    squares = np.bincount(of_pair, weights=np.bincount(cell, weights=apart) ** 2, minlength=n_groups)
+    n_units = np.bincount(of_pair, minlength=n_groups)
+    error = np.sqrt(squares * n_units / np.maximum(n_units - 1, 1)) / np.maximum(rows, 1)
+    coin = np.clip(mean * (1.0 - mean), 0.0, None)
+    varies = (error > 0) & (coin > 0)
+    worth = np.clip(coin / np.where(varies, error, 1.0) ** 2, 1.0, np.maximum(rows, 1))
+    return _Means(mean, rows, error, np.where(varies, worth, n_units))
+
+
+def gap_interval(gap: _Means, accuracy: _Means, level: float = 0.95) -> tuple[Floats, Floats]:
     """Interval of mean confidence minus accuracy: the wider of two at either end.
 
     Wilson's interval of the accuracy, as in reliability diagrams, does not collapse where all of a few rows are
     right; the normal interval of the row-wise difference knows how the confidences spread.
 
-    Parameters
-    ----------
-    gap, deviation : mean and standard deviation of confidence - correct over the rows.
-    confidence, right, rows : mean confidence, counts of right predictions and of rows.
-
     Returns
     -------
     (low, high) within [-1, 1]; NaN where there are no rows.
     """
-    low_accuracy, high_accuracy = wilson_interval(right, rows, level)
-    half = NormalDist().inv_cdf(0.5 + level / 2.0) * deviation / np.sqrt(np.maximum(rows - 1, 1))
-    low = np.minimum(confidence - high_accuracy, gap - half)
-    high = np.maximum(confidence - low_accuracy, gap + half)
+    confidence = gap.mean + accuracy.mean
+    low_accuracy, high_accuracy = accuracy.wilson(level)
+    half = NormalDist().inv_cdf(0.5 + level / 2.0) * gap.error
+    low = np.minimum(confidence - high_accuracy, gap.mean - half)
+    high = np.maximum(confidence - low_accuracy, gap.mean + half)
     return np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0)
 
 
@@ -153,7 +186,7 @@ def by_class(evaluation: Evaluation, by: str = "predicted", level: float = 0.95)
     if by not in ("predicted", "label"):
         raise CalibrationError(f"by={by!r} must be 'predicted' or 'label'.")
     classes = evaluation.predicted if by == "predicted" else evaluation.labels
-    return gaps_by_group(*evaluation.pair, classes, evaluation.n_classes, level)
+    return gaps_by_group(*evaluation.pair, classes, evaluation.n_classes, level, evaluation.clusters)
 
 
 def band_of(confidence: Floats, edges: tuple[float, ...] = BAND_EDGES) -> Ints:
@@ -165,7 +198,7 @@ def by_band(evaluation: Evaluation, level: float = 0.95) -> GroupGaps:
     """Over- and underconfidence in each band of the view; contributions add up to the overall signed gap."""
     said, outcome = evaluation.pair
     edges = evaluation.view.bands
-    return gaps_by_group(said, outcome, band_of(said, edges), len(edges) - 1, level)
+    return gaps_by_group(said, outcome, band_of(said, edges), len(edges) - 1, level, evaluation.clusters)
 
 
 def too_extreme(evaluation: Evaluation, level: float = 0.95) -> str:
@@ -176,7 +209,8 @@ def too_extreme(evaluation: Evaluation, level: float = 0.95) -> str:
     """
     said, outcome = evaluation.pair
     cut = float(said.mean())
-    gaps = gaps_by_group(said, outcome, (said >= cut).astype(np.int64), 2, 1.0 - (1.0 - level) / 2.0)
+    half = 1.0 - (1.0 - level) / 2.0
+    gaps = gaps_by_group(said, outcome, (said >= cut).astype(np.int64), 2, half, evaluation.clusters)
     if not evaluation.view.is_event or gaps.rows.min() < LEAST_ROWS:
         return ""
     extreme = gaps.gap_high[0] < 0 < gaps.gap_low[1]
@@ -242,12 +276,6 @@ def gap_sentence(
 
 def _points(gap: Interval) -> str:
     return f"{points(gap.value)} points ({points_between(gap.low, gap.high)})"
-
-
-def _mean_with_interval(total: Floats | Ints, count: Ints, level: float) -> tuple[Floats, Floats, Floats]:
-    some = count > 0
-    low, high = wilson_interval(np.clip(total, 0.0, count), count, level)
-    return _ratio(total, count), np.where(some, low, np.nan), np.where(some, high, np.nan)
 
 
 def _ratio(total: Floats | Ints, count: Ints) -> Floats:
@@ -344,8 +372,8 @@ def subgroups(
     rows = np.bincount(group, minlength=n_groups)
     enough = rows >= max(1, least_rows)
     joint = 1.0 - (1.0 - level) / max(1, int(enough.sum()))
-    gaps = gaps_by_group(*evaluation.pair, group, n_groups, joint)
-    whole = gaps_by_group(*evaluation.pair, np.zeros(len(group), dtype=np.int64), 1, level)
+    gaps = gaps_by_group(*evaluation.pair, group, n_groups, joint, evaluation.clusters)
+    whole = gaps_by_group(*evaluation.pair, np.zeros(len(group), dtype=np.int64), 1, level, evaluation.clusters)
     average = Interval(float(whole.gap[0]), float(whole.gap_low[0]), float(whole.gap_high[0]))
     return Subgroups(tuple(map(str, names)), gaps, enough, average, level)
 
@@ -357,4 +385,4 @@ def folded(
     place = np.full(len(names), len(order))
     place[order] = np.arange(len(order))
     position = place[np.searchsorted(np.asarray(names), np.asarray(groups))]
-    return gaps_by_group(*evaluation.pair, position, len(order) + 1, level)
+    return gaps_by_group(*evaluation.pair, position, len(order) + 1, level, evaluation.clusters)

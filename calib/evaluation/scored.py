@@ -146,7 +146,4 @@ def said_of_intervals(n_clusters: int | None) -> str:
     if n_clusters is None:
         return ""
     rough = f" With fewer than {FEW_CLUSTERS} clusters intervals are rough." if n_clusters < FEW_CLUSTERS else ""
-    return (
-        f"Intervals take whole clusters as independent, {n_clusters:,} in the test part.{rough} Wilson intervals of "
-        "subgroups and of shares answered still take rows as independent."
-    )
+    return f"Intervals take whole clusters as independent, {n_clusters:,} in the test part.{rough}"

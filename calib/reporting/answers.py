@@ -45,7 +45,8 @@ def more(report: Report) -> Iterator[Section]:
 
 
 def _curve(method: ReportedMethod) -> RiskCoverage:
-    return risk_coverage(method.evaluation.confidence, method.evaluation.correct)
+    one = method.evaluation
+    return risk_coverage(one.confidence, one.correct, clusters=one.clusters)
 
 
 def _first(report: Report) -> Iterator[Block]:

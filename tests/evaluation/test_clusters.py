@@ -11,8 +11,9 @@ import calib
 from calib.data import Choices, Predictions
 from calib.diagnostics.over_under import over_under_confidence
 from calib.diagnostics.reliability import ece_interval, reliability_curve
-from calib.diagnostics.risk_coverage import order_qualities
+from calib.diagnostics.risk_coverage import order_qualities, risk_coverage
 from calib.diagnostics.smooth_reliability import smooth_curve
+from calib.diagnostics.subgroups import subgroups
 from calib.evaluation import Evaluation, score_intervals
 from calib.evaluation.classwise import ClasswiseSums
 from calib.evaluation.scored import FEW_CLUSTERS, said_of_intervals
@@ -111,7 +112,15 @@ def test_curves_and_other_diagnostics_draw_clusters_too():
     def over(one):
         return over_under_confidence([one])[0].over[:0:-1]
 
-    for of in (band, bins, of_error, aurc, over):
+    def group(one):
+        gaps = subgroups(one, np.where(one.confidence > 0.8, "high", "low")).gaps
+        return gaps.gap_high, gaps.gap_low
+
+    def answered(one):
+        curve = risk_coverage(one.confidence, one.correct, clusters=one.clusters)
+        return curve.high[-1:], curve.low[-1:]
+
+    for of in (band, bins, of_error, aurc, over, group, answered):
         independent, whole, narrow = widths(of)
         assert whole == pytest.approx(independent, rel=0.25), of.__name__
         assert narrow < 0.75 * independent or of is of_error, of.__name__

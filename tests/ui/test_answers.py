@@ -42,7 +42,7 @@ def test_fit_says_what_is_left_out_and_which_methods_learn_from_weights(answers:
 
 def test_compare_draws_clusters_and_shows_both_numbers(answers: OpenSession) -> None:
     app = unfold(open_page("pages/2_Compare.py", answers), "compare/scores", "compare/weighted")
-    assert "draws whole clusters" in said(app) and "Weighted by frequency" in said(app)
+    assert "take whole clusters as independent" in said(app) and "Weighted by frequency" in said(app)
     (table,) = (frame.value for frame in app.dataframe if "weighted (unweighted)" in frame.value.columns)
     assert len(table) == 3
 

@@ -58,8 +58,9 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
 
 def curve_of(fit: ShownFit) -> RiskCoverage:
     """Risk against coverage of one method on the test rows."""
-    rows = fit.evaluation.confidence, fit.evaluation.correct
-    return ready(("risk", fit.key), f"the risk-coverage curve of {fit.title}", risk_coverage, *rows)
+    one = fit.evaluation
+    compute = partial(risk_coverage, clusters=one.clusters)
+    return ready(("risk", fit.key), f"the risk-coverage curve of {fit.title}", compute, one.confidence, one.correct)
 
 
 def accepted_error(raw: RiskCoverage) -> float:
