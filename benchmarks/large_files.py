@@ -24,7 +24,7 @@ from calib.export import runtime, writer
 from calib.numerics import Floats, Ints
 from calib.registry import calibrator
 
-METHODS = ("temperature", "isotonic")
+METHODS = ("temperature", "isotonic", "vector", "gpcalib")
 BLOCK = 20_000
 HEADER = ["fit", "rows", "reading: CPU s", "CPU s", "peak memory", "NLL on the other rows"]
 
