@@ -54,7 +54,7 @@ def body() -> None:
             uploaders()
         gallery()
     if not asked:
-        roles_by_hand(reading)
+        roles_by_hand(reading, None if session is None else session.data)
     change_by_hand(reading)
     where_data_are_kept()
 

@@ -97,6 +97,13 @@ class AmbiguousTable(DataError):
         self.args = findings, readings
         self.readings = tuple(readings)
 
+    def __str__(self) -> str:
+        lines = [super().__str__(), "Give calib.load one of:"]
+        for reading in self.readings:
+            roles = {role: list(value) if isinstance(value, tuple) else value for role, value in reading.roles.items()}
+            lines.append(f"    roles={roles!r}  # {reading.sentence}")
+        return "\n".join(lines)
+
 
 _PATH = re.compile(r"(?<![\w.])(?:[A-Za-z]:)?[/\\](?:[^\s/\\'\":;,()]+[/\\])+[^\s'\":;,()]*")
 

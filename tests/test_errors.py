@@ -12,7 +12,7 @@ import pytest
 
 import calib
 from calib.cli import main
-from calib.data import Predictions
+from calib.data import Predictions, TableReading
 from calib.errors import AmbiguousTable, DataError, Finding, missing_package, reason
 
 
@@ -122,9 +122,12 @@ def test_no_path_reaches_the_notes_of_a_comparison(overconfident, monkeypatch):
 def test_an_error_about_data_survives_the_way_to_another_process(error):
     """Unpickling took the letters of the message for findings."""
     findings = [Finding("warning", "old", "It is old."), Finding("error", "empty", "It has 0 rows.", "Add rows.")]
-    raised = error(findings, *([["a reading"]] if error is AmbiguousTable else []))
+    readings = [TableReading({"outcome": "y", "outputs": ("a", "b")}, "two classes", 9)]
+    raised = error(findings, *([readings] if error is AmbiguousTable else []))
     copy = pickle.loads(pickle.dumps(raised))
     assert type(copy) is error
-    assert str(copy) == str(raised) == "It has 0 rows. Add rows."
+    assert str(copy) == str(raised)
+    assert str(raised).startswith("It has 0 rows. Add rows.")
+    assert ("roles={'outcome': 'y', 'outputs': ['a', 'b']}  # two classes" in str(raised)) == (error is AmbiguousTable)
     assert copy.findings == findings
     assert getattr(copy, "readings", None) == getattr(raised, "readings", None)

@@ -7,6 +7,8 @@ Where people upload they are told how much that may be, and what is kept of it.
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -20,7 +22,7 @@ from calib.ui.data import upload as limits_view
 from calib.ui.data.upload import LARGEST
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import simulate
-from tests.ui.conftest import SAMPLE, click, facts, npz, open_page, said, upload_file
+from tests.ui.conftest import SAMPLE, clean, click, facts, npz, open_page, said, upload_file
 
 
 def test_an_upload_is_understood() -> None:
@@ -88,7 +90,7 @@ def test_a_refused_upload_leaves_open_data_and_fits_alone(with_fits: OpenSession
     assert facts(app)["Rows"] == f"{SAMPLES[SAMPLE].n_rows:,}"
     assert any("stays open" in caption.value for caption in app.caption)
     folded = {uploader.key for expander in app.expander for uploader in expander.get("file_uploader")}
-    assert "upload/labels" in folded and "upload/main" not in folded
+    assert "upload/main" not in folded
     app.switch_page("pages/2_Compare.py").run()
     assert not app.error
     assert any("GPcalib" in markdown.value for markdown in app.markdown)
@@ -120,11 +122,9 @@ def inputs(scale: float = 1.0) -> dict[str, np.ndarray]:
 
 
 def upload(app: AppTest, **files: bytes) -> AppTest:
-    """Upload files by role; all but the first before it, since that one starts the reading."""
-    uploaders = {uploader.key: uploader for uploader in app.file_uploader}
-    for role, content in files.items():
-        uploaders[f"upload/{role}"].upload(f"{role}.npz", content)
-    return app.run()
+    """Upload files in one go; their names say what they are given for."""
+    given = [(f"{role}.npz", content, "application/octet-stream") for role, content in files.items()]
+    return app.file_uploader(key="upload/main").set_value(given).run()
 
 
 def test_a_sample_with_images_shows_them(sample_to_read: OpenSession) -> None:
@@ -192,21 +192,31 @@ def test_the_array_with_the_features_is_chosen_by_hand(outputs: dict[str, np.nda
     assert app.session_state[SESSION].data.features is None
 
 
-def test_columns_of_a_table_count_as_one_choice(outputs: dict[str, np.ndarray]) -> None:
-    scores = [f"p_{k}" for k in range(4)]
-    table = np.c_[outputs["labels"], outputs["logits"], inputs()["features"]]
-    header = ",".join(["label", *scores, *(f"x_{j}" for j in range(6))])
-    lines = "\n".join([header, *(",".join(map(str, row)) for row in table)])
-    app = upload_file("mine.csv", lines.encode())
-    assert "Each row carries 6 numbers" in said(app)
-    box = next(box for box in app.selectbox if box.label == "Features")
-    assert box.options[0] == "6 columns from x_0"
-    click(app, "Read again with these choices")
-    assert not app.exception and not app.error
-    assert "Each row carries 6 numbers" in said(app)
-    next(box for box in app.selectbox if box.label == "Features").select("x_2")
-    click(app, "Read again with these choices")
-    assert "Each row carries 1 number with" in said(app)
+def npy(array: np.ndarray) -> bytes:
+    """An array as a .npy file."""
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+def test_two_files_come_in_one_go_and_their_names_or_shapes_say_what_they_are(outputs: dict[str, np.ndarray]) -> None:
+    given = [("b.npy", npy(outputs["labels"]), ""), ("a.npy", npy(outputs["logits"]), "")]
+    app = open_page("app.py").file_uploader(key="upload/main").set_value(given).run()
+    assert clean(app)
+    data = app.session_state[SESSION].data
+    np.testing.assert_array_equal(data.logits, outputs["logits"])
+    np.testing.assert_array_equal(data.labels, outputs["labels"])
+    assert {box.label: box.value for box in app.selectbox if str(box.key).startswith("upload/role/")} == {
+        "b.npy": "labels", "a.npy": "source",
+    }  # fmt: skip
+
+
+def test_labels_of_another_length_are_named_as_the_wrong_file(outputs: dict[str, np.ndarray]) -> None:
+    app = upload_file("logits.npy", npy(outputs["logits"]))
+    assert "logits.npy" in app.error[0].value and SESSION not in app.session_state
+    given = [("logits.npy", npy(outputs["logits"]), ""), ("labels.npy", npy(outputs["labels"][:-1]), "")]
+    app.file_uploader(key="upload/main").set_value(given).run()
+    assert "labels.npy has 299 rows but logits.npy has 300" in app.error[0].value
 
 
 class Kept:

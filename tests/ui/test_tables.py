@@ -166,6 +166,25 @@ def test_columns_of_a_table_that_was_read_have_their_roles_with_reasons() -> Non
     assert all(any(role.reason[:20] in caption.value for caption in app.caption) for role in data.roles)
 
 
+def test_roles_of_data_that_a_link_brought_back_change_once_the_table_is_given_again(binary: OpenSession) -> None:
+    """No files are kept: the form is there all the same, and remembers what was chosen."""
+    app = open_page("app.py", session_of(entry_of(binary), binary.data))
+    boxes = role_choosers(app)
+    assert {column: box.value for column, box in boxes.items()} == {
+        "loan_id": "ignore", "pd": "outputs", "default": "outcome",
+        "segment": "group", "exposure": "weight", "branch": "cluster",
+    }  # fmt: skip
+    boxes["branch"].select("group")
+    boxes["segment"].select("ignore")
+    click(app, "Read with these roles")
+    assert any("once more" in info.value for info in app.info)
+    app.file_uploader(key="upload/again").upload("loans.csv", loans()).run()
+    assert clean(app)
+    data = app.session_state[SESSION].data
+    assert data.clusters is None and len(set(data.groups.tolist())) == 40
+    assert role_choosers(app)["branch"].value == "group"
+
+
 def test_models_side_by_side_are_compared(asked: AppTest) -> None:
     asked.button(key="models/compare").click().run()
     assert not asked.exception and not asked.error

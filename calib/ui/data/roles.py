@@ -147,21 +147,26 @@ def _listed(value: str | Sequence[str]) -> str:
     return value if isinstance(value, str) else ", ".join(value)
 
 
-def choosers(reading: Reading) -> Mapping[str, Any]:
+def choosers(reading: Reading, data: Predictions | None = None) -> Mapping[str, Any]:
     """The first rows of a table under a role chooser for each column; the choices once they are applied.
 
-    Open where there is a question, folded where the table was read.
+    Open where there is a question, folded where the table was read. Of data that a link brought back there are no
+    rows, only the roles.
+
+    Parameters
+    ----------
+    data : what is open, where nothing was read in this session.
     """
     inspection = reading.inspection
-    if inspection is None or not inspection.rows:
+    offered = choosables(inspection, data)
+    if not offered:
         return {}
-    asked = inspection.predictions is None and not inspection.words
+    asked = inspection is not None and inspection.predictions is None and not inspection.words
     place = st.container() if asked else st.expander("Columns and their roles", icon=":material/view_column:")
     with place:
         if asked:
             st.markdown("**The first rows, and what each column is.** Change a role where it is wrong.")
         with st.form("roles", border=False):
-            offered = choosables(inspection)
             chosen = {name: chooser.role for chooser in offered for name in chooser.columns}
             with st.container(horizontal=True, gap="small"):
                 for i, chooser in enumerate(offered[:MOST]):
@@ -186,7 +191,7 @@ def _needed(reading: Reading) -> tuple[str, ...]:
     return ("outputs",) if "labels" in reading.upload else ("outcome", "outputs")
 
 
-def _chooser(chooser: Choosable, inspection: Inspection, i: int) -> str:
+def _chooser(chooser: Choosable, inspection: Inspection | None, i: int) -> str:
     titles = {role: title for role, (title, _) in ROLES.items()}
     with st.container(width=WIDTH, gap="xsmall"):
         role = st.selectbox(
@@ -198,16 +203,26 @@ def _chooser(chooser: Choosable, inspection: Inspection, i: int) -> str:
         )
         cells = "".join(
             f"<div style='overflow:hidden;text-overflow:ellipsis;white-space:nowrap'>{escape(cell) or '&nbsp;'}</div>"
-            for cell in inspection.rows[chooser.columns[0]]
+            for cell in (inspection.rows[chooser.columns[0]] if inspection is not None else ())
         )
-        st.html(f"<div style='font-size:.8125rem;line-height:1.55;font-variant-numeric:tabular-nums'>{cells}</div>")
+        if cells:
+            st.html(f"<div style='font-size:.8125rem;line-height:1.55;font-variant-numeric:tabular-nums'>{cells}</div>")
         st.caption(literal(chooser.reason, 90) if chooser.reason else " ")
     return role
 
 
-def choosables(inspection: Inspection) -> list[Choosable]:
-    """A chooser for each column, or in wide tables for outputs or features side by side."""
-    each = [Choosable((name,), role, reason) for name, (role, reason) in roles_of(inspection).items()]
+def choosables(inspection: Inspection | None, data: Predictions | None = None) -> list[Choosable]:
+    """A chooser for each column, or in wide tables for outputs or features side by side; none where there is no table.
+
+    Parameters
+    ----------
+    data : what is open, where nothing was read in this session.
+    """
+    if inspection is not None:
+        roles = roles_of(inspection) if inspection.rows else {}
+    else:
+        roles = _roles_in(data) if data is not None else {}
+    each = [Choosable((name,), role, reason) for name, (role, reason) in roles.items()]
     if len(each) <= FEW:
         return each
     shared: list[Choosable] = []
@@ -223,7 +238,7 @@ def choosables(inspection: Inspection) -> list[Choosable]:
 def roles_of(inspection: Inspection) -> dict[str, tuple[str, str]]:
     """Role and reason of every column: as the table was read, or as far as that came."""
     if inspection.predictions is not None and inspection.predictions.roles:
-        return {r.column: (r.role if r.role in ROLES else "ignore", r.reason) for r in inspection.predictions.roles}
+        return _roles_in(inspection.predictions)
     inferred = {role: getattr(inspection.choices, option) for role, option in OPTION_OF_ROLE.items()}
     likely = inspection.readings[0].roles if inspection.readings else inferred
     roles = {
@@ -233,6 +248,11 @@ def roles_of(inspection: Inspection) -> dict[str, tuple[str, str]]:
         for column in ([value] if isinstance(value, str) else value)
     }
     return {name: (roles.get(name, "ignore"), "") for name in inspection.rows}
+
+
+def _roles_in(data: Predictions) -> dict[str, tuple[str, str]]:
+    """Role and reason of every column of a table that was read."""
+    return {r.column: (r.role if r.role in ROLES else "ignore", r.reason) for r in data.roles}
 
 
 def by_hand(roles: Mapping[str, str]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,8 +11,10 @@ import streamlit as st
 
 from calib.canonical import KINDS
 from calib.data import Choices, DataError, Inspection, inspect, limits
+from calib.data.findings import InvalidUpload
+from calib.data.guess.files import SOURCE, Looked, look_at, roles_of_files
 from calib.data.limits import megabytes
-from calib.data.load import APART
+from calib.data.load import APART, in_a_reader
 from calib.data.options import COLUMNS, FEATURE_FILES, FILES, FORMATS, NOTHING, OPTIONS, SWITCH, TEXT
 from calib.data.samples import SAMPLES, Sample, load_sample
 from calib.data.scales import SCALES, in_words
@@ -23,8 +25,9 @@ from calib.ui.data import roles
 from calib.ui.link import open_data, private
 from calib.ui.server.memory import MOST_OF_ONE, admit
 from calib.ui.server.uploads import LARGEST, StoredUpload, uploader
+from calib.ui.server.uploads import uploaders as several_files
 from calib.ui.session import FROM_THE_TOP, REJECTED, OpenSession, Reading, Upload, find_session
-from calib.ui.text import add_notice
+from calib.ui.text import add_notice, literal
 from calib.ui.widgets import draw_table
 
 ROW_OF_1000 = 8 * 1000
@@ -33,6 +36,10 @@ ROW_OF_1000 = 8 * 1000
 SWITCHES = tuple(name for name, option in OPTIONS.items() if option["type"] is SWITCH and option["title"])
 ARRAYS = tuple(name for name, option in OPTIONS.items() if option["type"] in (COLUMNS, TEXT) and option["title"])
 CARDS_IN_A_ROW = 4
+LOOKED = "upload/looked"
+"""The files that were looked at and what they are probably given for, in Streamlit's session state."""
+FILE_WIDTH = 320
+"""Pixels of the choice what a file is."""
 SAMPLE_KINDS = ("Tables", "Arrays of a classifier", "Arrays with a known truth")
 """What samples are told apart by; the order of display."""
 
@@ -119,36 +126,68 @@ def open_sample(name: str) -> None:
 
 
 def uploaders() -> None:
-    """The uploader, with places for labels, a test set and features in files of their own."""
+    """The uploader, which takes several files at once, and what each of them is given for."""
     st.header("Upload outputs")
-    main = uploader(f"Model outputs and labels: {FORMATS}", "upload/main")
+    files = several_files(f"Model outputs and labels, in one file or in several: {FORMATS}", "upload/main")
     show_limits()
-    others: dict[str, StoredUpload | None] = {}
-    with st.expander("Labels or a test set in separate files"):
-        for role in (role for role in FILES if role not in FEATURE_FILES):
-            others[role] = file_uploader(role)
-    with st.expander("Features (optional)"):
-        st.caption(
-            "For methods that look at the inputs too: rows of numbers, or images of shape (rows, height, width) with "
-            "or without channels. One npz may hold all three as features, train_features and train_labels, and so may "
-            "the file with the outputs; columns of a table are called feature_0, feature_1, ... or x_0, x_1, ..."
-        )
-        for role in FEATURE_FILES:
-            others[role] = file_uploader(role)
     st.caption(
         "A table with the probability of an event and whether it happened, or arrays of shape (rows, classes) with "
-        "labels, from any framework: logits, probabilities or log-probabilities. Files stay on this server and nothing "
-        "in them is ever executed."
+        "labels, from any framework: logits, probabilities or log-probabilities. Labels, a test set, and features may "
+        "lie in files of their own. Files stay on this server and nothing in them is ever executed.",
+        help="Features are for methods that look at the inputs too: rows of numbers, or images of shape (rows, height, "
+        "width) with or without channels, with a training set as train_features and train_labels.",
     )
-    if main is None:
+    given = files_by_role(files)
+    if SOURCE not in given:
         return
-    given = {"source": main, **{role: file for role, file in others.items() if file is not None}}
     mark = tuple((role, file.file_id) for role, file in given.items())
     if st.session_state.get("upload/read") != mark:
         st.session_state["upload/read"] = mark
         with st.spinner("Reading…"):
             read_first({role: (file.filename, file) for role, file in given.items()})
         st.rerun()
+
+
+def files_by_role(files: Sequence[StoredUpload]) -> dict[str, StoredUpload]:
+    """The files by what they are given for; of several ones that is proposed, and can be changed."""
+    if len(files) < 2:
+        return dict(zip([SOURCE], files, strict=False))
+    mark = tuple(file.file_id for file in files)
+    if st.session_state.get(LOOKED, (None,))[0] != mark:
+        st.session_state[LOOKED] = mark, proposed_roles(files)
+    proposed = st.session_state[LOOKED][1]
+    titles = {SOURCE: "Model outputs", **FILES, NOTHING: "Left aside"}
+    given: dict[str, StoredUpload] = {}
+    st.markdown("**What each file is.** Change it where it is wrong.")
+    with st.container(horizontal=True):
+        for file, role in zip(files, proposed, strict=True):
+            chosen = st.selectbox(
+                literal(file.filename, 40), list(titles), list(titles).index(role), format_func=titles.__getitem__,
+                key=f"upload/role/{len(files)}/{file.file_id}", width=FILE_WIDTH,
+            )  # fmt: skip
+            if chosen in given:
+                st.warning(f"Two files are given as {titles[chosen]}: {literal(given[chosen].filename)} is read.")
+            elif chosen:
+                given[chosen] = file
+    if SOURCE not in given:
+        st.warning("None of the files holds the model outputs. Say which one does.")
+    return {role: given[role] for role in titles if role in given}
+
+
+def proposed_roles(files: Sequence[StoredUpload]) -> tuple[str, ...]:
+    """What each of several files is probably given for; all but the first few are left aside."""
+    most = files[: 1 + len(FILES)]
+    sources: tuple[Any, ...] = tuple((file.filename, file) for file in most)
+    try:
+        looked = in_a_reader(look_at, sources) if APART else look_at(sources)
+    except (DataError, InvalidUpload):  # a file ended its reader, which is said when it is read
+        looked = tuple(Looked(file.filename, None, "") for file in most)
+    for file in most:
+        file.seek(0)
+    session = find_session()
+    opened = [] if session is None else [file for _, file in session.reading.upload.values()]
+    n_read = sum(any(file is one for one in opened) for file in most)
+    return (*roles_of_files(looked, n_read), *[NOTHING] * (len(files) - len(most)))
 
 
 def file_uploader(role: str, page: str = "upload") -> StoredUpload | None:
@@ -235,7 +274,9 @@ def _form(inspection: Inspection) -> dict[str, Any]:
     names = [array.name for array in inspection.arrays]
     chosen: dict[str, Any] = {}
     columns = st.columns(3)
-    for i, name in enumerate(ARRAYS):
+    # The columns of a table have their form: see :func:`calib.ui.data.roles.choosers`.
+    in_files = not inspection.rows or len({array.file for array in inspection.arrays}) > 1
+    for i, name in enumerate(ARRAYS if in_files else ()):
         with columns[i % 3]:
             chosen[name] = _columns(name, names, getattr(inferred, name))
     with columns[0]:

@@ -13,6 +13,7 @@ from calib.apply.sample import MANY_ROWS, SAMPLED_ROWS
 from calib.canonical import KINDS
 from calib.data import DataError, Finding, Predictions
 from calib.data.findings import rounded
+from calib.data.guess.files import SOURCE
 from calib.data.options import WEIGHT_KINDS
 from calib.data.samples import SAMPLES
 from calib.data.split import part_size, said_of_clusters
@@ -25,6 +26,7 @@ from calib.ui.data import roles
 from calib.ui.data.upload import read_again
 from calib.ui.link import go_to, open_data, page_link
 from calib.ui.progress import offer_to_fit_again, offered_presets, start_fits
+from calib.ui.server.uploads import uploader
 from calib.ui.session import OpenSession, Reading, current_session, keep
 from calib.ui.shell import view_switch
 from calib.ui.text import confidence_sentence, literal
@@ -42,6 +44,8 @@ SHOWN = 24
 IN_A_ROW = 12
 WIDTH = 1000
 """Pixels of the picture, about; small images are drawn larger to fill it."""
+WANTED = "roles/wanted"
+"""The roles that were chosen for open data without files, in Streamlit's session state."""
 UNUSED = "unused"
 """The choice that leaves weights alone."""
 WEIGHTS = "data/weights"
@@ -183,10 +187,24 @@ def stays_open(session: OpenSession) -> None:
     st.caption(f"The new files are not open yet; {literal(session.data.name)} stays open with its fits.")
 
 
-def roles_by_hand(reading: Reading) -> None:
-    """The columns of the open table with their roles, folded."""
-    if changes := roles.choosers(reading):
+def roles_by_hand(reading: Reading, data: Predictions | None) -> None:
+    """The columns of the open table with their roles, folded; changed ones are read from the files.
+
+    Data that a link brought back have none, since files are not kept: the table is then given once more.
+    """
+    changes = roles.choosers(reading, data)
+    if changes and reading.upload:
         read_again(reading, changes)
+    if changes and data is not None:
+        st.session_state[WANTED] = data.sha256, changes
+    wanted = st.session_state.get(WANTED)
+    if reading.upload or data is None or wanted is None or wanted[0] != data.sha256:
+        return
+    st.info("Uploaded files are not kept. Give the table once more, and it is read with these roles.")
+    file = uploader("The same table", "upload/again")
+    if file is not None:
+        del st.session_state[WANTED]
+        read_again(Reading(upload={SOURCE: (file.filename, file)}), wanted[1])
 
 
 def findings(reading: Reading) -> None:
