@@ -6,7 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from calib.ui.compare.answer import recommended, report_button
+from calib.ui.compare.answer import recommended, report_button, taken
 from calib.ui.export.view import calibrate_upload, decided, files, other_languages, packed, record
 from calib.ui.fits import shown_fits
 from calib.ui.session import EXPORTED
@@ -25,7 +25,7 @@ def body() -> None:
     st.markdown(sentence)
     fit = one_fit(fits[1:], EXPORTED, "Calibrator", begin, style="list")
     made = packed(session, fit, fits[0])
-    files(made)
+    files(made, advised=taken(fits) is not fits[0])
     decided(session, fit)
     folded("Other languages: ONNX, PyTorch, SQL, MLflow", "export/languages", partial(other_languages, made))
     folded("What each file records: data, limits, scores, versions", "export/record", partial(record, made))
