@@ -218,7 +218,7 @@ def latent_curve(
     of_label = entries[np.arange(len(entries)), labels[rows]]
     low, high = _range(data, of_label)
     points = np.linspace(low, high, n_points) if space == "logits" else np.geomspace(SMALLEST_PROBABILITY, 1, n_points)
-    offset, unit = (gp.offset_, gp.scale_) if space == "logits" else (0.0, 1.0)
+    unit = gp.scale_ if space == "logits" else 1.0
 
     weights = gp.grid().stencil(data[None, :]).collect(np.full((1, data.size), 1.0 / data.size))[0]
     draws = gp.shift_draws_ - (gp.shift_draws_ @ weights)[:, None]
@@ -234,13 +234,13 @@ def latent_curve(
         line = prior + (gp.scale_ / temperature - 1.0) * (prior - anchor)
     perfect = None
     if truth is not None and truth.latent is not None and space == "logits":
-        perfect = truth.latent(offset + points * unit) - float((truth.latent(offset + data * unit) - data).mean())
+        perfect = truth.latent(points * unit) - float((truth.latent(data * unit) - data).mean())
     places, outside = in_picture(gp.inducing_inputs_, float(points[0]), float(points[-1]))
     centre, sd = mean_at(places), spread_of_draws(gp, draws, places)
     edges = np.linspace(low, high, N_BINS + 1)
     label = np.histogram(of_label, edges)[0]
     return LatentCurve(
-        inputs=offset + points * unit,
+        inputs=points * unit,
         mean=mean_at(points),
         sd=spread_of_draws(gp, draws, points),
         prior=prior,
@@ -248,12 +248,12 @@ def latent_curve(
         temperature=line,
         truth=perfect,
         inducing=InducingPoints(
-            offset + places * unit,
+            places * unit,
             centre,
             tuple((centre - width * sd, centre + width * sd) for width in (2, 1)),
             outside,
         ),
-        density_edges=offset + edges * unit,
+        density_edges=edges * unit,
         density_label=label,
         density_other=np.histogram(data, edges)[0] - label,
         every=rows.step,

@@ -10,7 +10,6 @@ import numpy as np
 from calib.arrays import check_labels
 from calib.base import Calibrator
 from calib.calibrators.gpcalib import GPCalib
-from calib.calibrators.gpcalib.statistics import in_units
 from calib.diagnostics.latent import (
     N_BINS,
     FunctionCurve,
@@ -136,7 +135,7 @@ def _kernel_inputs(gp: GPCalib, pair: _Pair, log_odds: Floats) -> tuple[Floats, 
     if gp.inputs == "probs":
         return sigmoid(log_odds / gp.scale_), sigmoid(-log_odds / gp.scale_)
     own, other = pair.logits(log_odds)
-    return in_units(own, gp.offset_, gp.scale_), in_units(other, gp.offset_, gp.scale_)
+    return own / gp.scale_, other / gp.scale_
 
 
 def _calibrated(gp: GPCalib, pair: _Pair, log_odds: Floats) -> tuple[Floats, tuple[tuple[Floats, Floats], ...]]:
@@ -154,7 +153,7 @@ def _calibrated(gp: GPCalib, pair: _Pair, log_odds: Floats) -> tuple[Floats, tup
 def _log_odds_of_inducing(gp: GPCalib, pair: _Pair) -> Floats:
     inputs = gp.inducing_inputs_
     if gp.inputs == "logits":
-        return pair.log_odds(gp.offset_ + inputs * gp.scale_)
+        return pair.log_odds(inputs * gp.scale_)
     inside = np.where((inputs > 0.0) & (inputs < 1.0), inputs, np.nan)
     return log_odds_of(inside) * gp.scale_
 

@@ -28,9 +28,7 @@ from calib.calibrators.gpcalib.posterior import LatentTable, keep_predicted, tab
 from calib.calibrators.gpcalib.prediction import LARGEST_SHIFT, NEGLIGIBLE_NOISE, predict
 from calib.calibrators.gpcalib.statistics import (
     QuadraticLikelihood,
-    in_units,
     kernel_inputs,
-    logit_offset,
     logit_scale,
 )
 from calib.calibrators.steps import Step
@@ -147,7 +145,7 @@ class GPCalib(Calibrator):
         return self
 
     def _fit(self, logits: Floats, labels: Ints, *, progress: Progress) -> None:
-        self.offset_, self.scale_ = logit_offset(logits), logit_scale(logits, labels)
+        self.scale_ = logit_scale(logits, labels)
         self.n_rows_ = self.n_rows_given_ = self.n_parts_ = 0
         self._fit_latent(logits, labels, None, progress)
 
@@ -156,7 +154,7 @@ class GPCalib(Calibrator):
     ) -> None:
         from calib.calibrators.gpcalib.training import fit_latent_gp
 
-        ran = fit_latent_gp(in_units(logits, self.offset_, self.scale_), labels, self, earlier, progress)
+        ran = fit_latent_gp(logits / self.scale_, labels, self, earlier, progress)
         fit, posterior = ran.result, ran.result.posterior
         low, high = fit.likelihood.low, fit.likelihood.high
         table = tabulate(posterior, low, high, self.inputs, self.n_draws, self.random_state, self.monotone)
@@ -198,7 +196,7 @@ class GPCalib(Calibrator):
                 "pickle are made; set prediction to 'draws' or 'mean', which needs no new fit, or save a .pkl."
             )
         of_probs = self.inputs == "probs"
-        start: list[Step] = [{"step": "affine", "scale": 1 / self.scale_, "offset": -self.offset_ / self.scale_}]
+        start: list[Step] = [{"step": "affine", "scale": 1 / self.scale_}]
         start += [{"step": "log_softmax"}] if of_probs else []
         grid = self.grid()
         if self.prediction == "draws":
@@ -211,7 +209,7 @@ class GPCalib(Calibrator):
 
     def kernel_inputs(self, logits: Floats) -> tuple[Floats, Floats]:
         """What the kernel acts on, and the prior mean there; both of the logits' shape."""
-        return kernel_inputs(in_units(logits, self.offset_, self.scale_), self.inputs)
+        return kernel_inputs(logits / self.scale_, self.inputs)
 
     def grid(self) -> Grid:
         """The grid of the learned arrays, with how to interpolate on it."""

@@ -77,9 +77,6 @@ USUAL_GAPS = (0.01, 100.0)
 MOST_ENTRIES = 200_000
 """Logits of the rows from which their scale is found."""
 
-OFFSET_STEP = 256.0
-"""A power of two, so that logits less a multiple keep their last digits."""
-
 MOST_INPUTS = 10_000
 """Kernel inputs among which the k-means centres are found."""
 
@@ -94,20 +91,6 @@ FEW_CLASSES = 10
 
 MANY_ROWS = 5_000
 """With more rows of few classes the sums are sparse: 30 times as fast for two classes, 6 times for ten."""
-
-
-def in_units(logits: Floats, offset: float, scale: float) -> Floats:
-    """``(logits - offset) / scale``, without a copy where both change nothing."""
-    logits = logits - offset if offset else logits
-    return logits / scale if scale != 1.0 else logits
-
-
-def logit_offset(logits: Floats) -> float:
-    """What all logits have in common that costs digits: a multiple of :data:`OFFSET_STEP`, 0 for usual logits.
-
-    The kernel is stationary and a softmax does not see it, so that taking it off changes nothing but rounding.
-    """
-    return OFFSET_STEP * round(float(logits.max()) / OFFSET_STEP)
 
 
 def kernel_inputs(logits: Floats, space: str) -> tuple[Floats, Floats]:

@@ -235,7 +235,6 @@ FORGED: dict[str, Callable[[dict[str, Any]], Any]] = {
     "variance_": lambda state: "1",
     "lengthscale_": lambda state: np.inf,
     "scale_": lambda state: 0.0,
-    "offset_": lambda state: "0",
     "inducing_inputs_": lambda state: np.nan * state["inducing_inputs_"],
     "q_mean_": lambda state: np.nan * state["q_mean_"],
     "q_sqrt_": lambda state: "1",

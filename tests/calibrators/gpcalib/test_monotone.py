@@ -46,7 +46,7 @@ def unruly(seed: int, space: str) -> tuple[Posterior, float, float]:
 def as_fitted(posterior: Posterior, table: LatentTable, n_classes: int, **params: object) -> GPCalib:
     """The calibrator a fit with this outcome would be."""
     calibrator = GPCalib(monotone=True, n_draws=len(table.draws), **params)
-    calibrator.n_classes_, calibrator.offset_, calibrator.scale_ = n_classes, 0.0, 1.0
+    calibrator.n_classes_, calibrator.scale_ = n_classes, 1.0
     calibrator.noise_variance_ = posterior.noise_variance
     calibrator.fitted_as_ = {name: getattr(calibrator, name) for name in FIXED}
     calibrator.grid_, calibrator.interpolation_order_ = table.grid.nodes, table.grid.order
