@@ -229,14 +229,11 @@ class Calibrator:
 
 def doubt(outputs, plain, kind, seen):
     """Why outputs, and the same on the plain scale, are probably of another kind than those seen; "" for no doubt."""
-    sums, look, n = (
-        (np.exp(plain) if kind == "log_probabilities" else plain).sum(axis=1),
-        (seen or {}).get("look"),
-        len(plain),
-    )
+    n, look = len(plain), (seen or {}).get("look")
     if not n:
         return ""
-    off, inside = np.abs(sums - 1.0), outputs.min() >= 0 and outputs.max() <= 1
+    inside = outputs.min() >= 0 and outputs.max() <= 1
+    off = np.abs((np.exp(plain) if kind == "log_probabilities" else plain).sum(axis=1) - 1.0)
     if kind == look and (off > 0.05).mean() > 0.5:
         return f"in {(off > 0.05).sum():,} of {n:,} rows the probabilities do not sum to one, as in all that it knows"
     if kind == "logits" and look != "probabilities" and inside and off.max() < 1e-3 and (seen or n > 1):
@@ -331,7 +328,7 @@ def read_outputs(record, path, named=None):
 
 def as_columns(record, said):
     """What a calibrator says of rows as the columns of a table, by name."""
-    names, table = record["class_names"], {}
+    names, table = record["class_names"], dict[str, object]()
     if record["kind"] == "topk":
         names = [*map(str, range(1, record["n_columns"])), "rest"]
     for name, array in said.items():
@@ -374,7 +371,7 @@ def main(arguments=None):
             lines += [[*row, *own] for row, own in zip(rows, zip(*table.values(), strict=True), strict=True)]
             with given.out.open("w", newline="", encoding="utf-8") as file:
                 csv.writer(file).writerows(map(inert, line) for line in lines)
-    except (Refused, OSError, ValueError, KeyError) as error:
+    except Exception as error:  # one line for a missing file, one that says nonsense, and a name that is none
         sys.exit(re.sub(r"[^ -~]", "?", f"{type(error).__name__}: {error}"))
     print(re.sub(r"[^ -~]", "?", f"Wrote {len(rows):,} rows to {given.out}."))
 

@@ -62,6 +62,7 @@ LANGUAGES = """
 | MLflow model (zip of its folder) | mlflow | unzipped, what `mlflow.pyfunc.load_model` loads |
 
 They compute probabilities only: no decision, no prediction sets, and no check that new outputs are of the same kind.
+Where a map jumps, the last digit of an output decides: there a probability may be that of the other side.
 """
 SHELL = """unzip calibrator.zip -d calibrator
 python calibrator/predict.py {file} --out calibrated.csv  # needs NumPy alone"""
