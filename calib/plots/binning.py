@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 import plotly.graph_objects as go
@@ -46,6 +45,7 @@ SCHEME_STYLES = {
 }
 LABEL_COLORS = (NEUTRAL, COLORS[2])
 """Of y = 0 and of y = 1."""
+OUTCOMES = ("y = 0", "y = 1")
 
 RAIL_PIXELS = 50
 _THICK = 0.42
@@ -71,28 +71,24 @@ def span_of(density: LogOddsDensity, edges: Sequence[Floats] = ()) -> Limits:
     return min(ends) - pad, max(ends) + pad
 
 
-def draw_rails(fig: go.Figure, rails: Sequence[Rail], span: Limits, named: bool = True) -> None:
+def _draw_rails(fig: go.Figure, rails: Sequence[Rail], span: Limits) -> None:
     """Draw one rail per scheme on "y2", whose row i is at y = i; the stronger a bin's colour, the more pairs it has.
+
+    Each name and its information stand above the rail, and in each bin, where it has room, its share of the pairs.
 
     Parameters
     ----------
     span : ends of the axis of log-odds, where the outermost bins end in the picture.
-    named : whether each name and its information stand above the rail, and in each bin, where it has room, its share
-        of the pairs.
     """
     set_layout(fig, uniformtext={"mode": "hide", "minsize": _SMALLEST_TEXT})
     for row, (name, bins, style) in enumerate(rails):
-        _draw_rail(fig, name, bins, style, span, row + (_DROP if named else 0), named)
-        if not named:
-            continue
+        _draw_rail(fig, name, bins, style, span, row + _DROP)
         note = f"keeps {bins.label_information:.3g} nats"
         for text, x, anchor, color in ((label(name), 0, "left", style.color), (note, 1, "right", None)):
             write(fig, text, x, row - 0.22, color=color, xref="paper", xanchor=anchor, yref="y2", yanchor="middle")
 
 
-def _draw_rail(
-    fig: go.Figure, name: str, bins: BinnedPairs, style: Style, span: Limits, y: float, shares: bool
-) -> None:
+def _draw_rail(fig: go.Figure, name: str, bins: BinnedPairs, style: Style, span: Limits, y: float) -> None:
     low, high = np.r_[-np.inf, bins.edges], np.r_[bins.edges, np.inf]
     drawn_low, drawn_high = np.clip(low, *span), np.clip(high, *span)
     least, most = _ALPHAS
@@ -106,9 +102,8 @@ def _draw_rail(
             low=low, high=high, width=bins.width, pairs=bins.count, share=bins.mass, positives=bins.positives,
             representative=bins.representatives, model_says=bins.predicted,
         ),
-        text=[percent(share, 0 if share >= 0.0995 else 1) for share in bins.mass] if shares else None,
-        textposition="inside" if shares else "none", insidetextanchor="middle", textangle=0,
-        insidetextfont={"size": 11},
+        text=[percent(share, 0 if share >= 0.0995 else 1) for share in bins.mass],
+        textposition="inside", insidetextanchor="middle", textangle=0, insidetextfont={"size": 11},
         hovertext=[f"{_end(a)} to {_end(b)}" + (f" (width {b - a:.3g})" if np.isfinite(b - a) else "")
                    for a, b in zip(low, high, strict=True)],
     )  # fmt: skip
@@ -120,8 +115,7 @@ def draw_edges(
     fig: go.Figure, edges: Floats, reach: Limits, color: str, width: float = 1, yaxis: str | None = None
 ) -> None:
     """A vertical line at each edge, from and to these heights."""
-    axis = {} if yaxis is None else {"yaxis": yaxis}
-    draw_line(fig, np.repeat(edges, 3), [*reach, None] * len(edges), Style(color), width=width, **axis)
+    draw_line(fig, np.repeat(edges, 3), [*reach, None] * len(edges), Style(color), width=width, yaxis=yaxis)
 
 
 def grouped(count: Floats | Ints, edges: Floats, cells: Floats) -> Floats:
@@ -134,8 +128,6 @@ def _end(value: float) -> str:
     return f"{value:.3g}".replace("-", "−") if np.isfinite(value) else ("−∞" if value < 0 else "∞")
 
 
-Shape = Literal["kernel", "histogram"]
-
 DENSITIES_HEIGHT, REPRESENTATIVES_HEIGHT = 300, 420
 N_POINTS = 240
 N_BARS = 80
@@ -144,21 +136,20 @@ _GAP = 14
 LOG_ODDS_TITLE = "one-vs-rest log-odds"
 
 
-def bins_over_densities(density: LogOddsDensity, rails: Sequence[Rail], shape: Shape = "kernel") -> go.Figure:
+def bins_over_densities(density: LogOddsDensity, rails: Sequence[Rail]) -> go.Figure:
     """The picture of the binning (Patel et al. 2020, figure 3): densities above, and beneath them one rail per scheme.
 
     Parameters
     ----------
     density : of the log-odds.
     rails : the schemes, the first of which has its edges drawn through the densities too.
-    shape : kernel density estimates, or histograms.
     """
     span = span_of(density, [bins.edges for _, bins, _ in rails])
     fig = go.Figure()
-    top = _draw_densities(fig, density, shape, span)
+    top = _draw_densities(fig, density, span, filled=True)
     _, first, style = rails[0]
     draw_edges(fig, first.edges, (0, 1.08 * top), fade(style.color, 0.45))
-    draw_rails(fig, rails, span)
+    _draw_rails(fig, rails, span)
     below = RAIL_PIXELS * len(rails)
     plot = _PLOT + _GAP + below
     said = one_each({
@@ -182,7 +173,7 @@ def bins_over_densities(density: LogOddsDensity, rails: Sequence[Rail], shape: S
 def densities(density: LogOddsDensity, span: Limits, title: str = "") -> go.Figure:
     """The two histograms with their kernel densities alone (Patel et al. 2020, figure 2), to set beside others."""
     fig = go.Figure()
-    top = max(_draw_densities(fig, density, "histogram", span), _draw_densities(fig, density, "kernel", span))
+    top = max(_draw_histograms(fig, density, span), _draw_densities(fig, density, span, filled=False))
     positives, others = int(density.count_label.sum()), int(density.count_other.sum())
     below, above = (histogram_median(density.edges, count) for count in (density.count_other, density.count_label))
     alt = (
@@ -206,28 +197,32 @@ def _key(density: LogOddsDensity) -> list[KeyEntry]:
     )
 
 
-def _draw_densities(fig: go.Figure, density: LogOddsDensity, shape: Shape, span: Limits) -> float:
-    """Draw both outcomes; returns the highest density."""
-    groups = (
-        ("y = 0", density.count_other, density.density_other, LABEL_COLORS[0]),
-        ("y = 1", density.count_label, density.density_label, LABEL_COLORS[1]),
-    )
+def _draw_densities(fig: go.Figure, density: LogOddsDensity, span: Limits, *, filled: bool) -> float:
+    """Draw the kernel density of both outcomes; returns the highest."""
+    x = np.linspace(*span, N_POINTS)
     tops = []
-    for name, count, smooth, color in groups:
-        if shape == "kernel":
-            x = np.linspace(*span, N_POINTS)
-            y = np.interp(x, density.middles, smooth, left=0, right=0)
-            told = carry(f"{name}: density {{density:.3r}}<br>at {{log_odds:.3r}}", log_odds=x, density=y)
-            draw_line(fig, x, y, Style(color), name, told, fill="tozeroy", fillcolor=fade(color, 0.22))
-        else:
-            cells = np.linspace(*span, N_BARS + 1)
-            inside, width = grouped(count, density.edges, cells), cells[1] - cells[0]
-            y = inside / (max(int(count.sum()), 1) * width)
-            told = carry(f"{name}: {{pairs:,.0f}} pairs<br>from {{low:.3r}} to {{high:.3r}}", low=cells[:-1],
-                         high=cells[1:], pairs=inside, density=y)  # fmt: skip
-            fig.add_bar(x=(cells[1:] + cells[:-1]) / 2, y=y, width=width, name=name, marker=overlapping(color), **told)
+    for name, smooth, color in zip(OUTCOMES, (density.density_other, density.density_label), LABEL_COLORS, strict=True):
+        y = np.interp(x, density.middles, smooth, left=0, right=0)
+        told = carry(f"{name}: density {{density:.3r}}<br>at {{log_odds:.3r}}", log_odds=x, density=y)
+        area = {"fill": "tozeroy", "fillcolor": fade(color, 0.22)} if filled else {}
+        draw_line(fig, x, y, Style(color), name, told, **area)
         tops.append(float(y.max()))
     return max(tops) or 1.0
+
+
+def _draw_histograms(fig: go.Figure, density: LogOddsDensity, span: Limits) -> float:
+    """Draw the histogram of both outcomes, each with an area of one; returns the highest density."""
+    cells = np.linspace(*span, N_BARS + 1)
+    width = cells[1] - cells[0]
+    tops = []
+    for name, count, color in zip(OUTCOMES, (density.count_other, density.count_label), LABEL_COLORS, strict=True):
+        inside = grouped(count, density.edges, cells)
+        y = inside / (max(int(count.sum()), 1) * width)
+        told = carry(f"{name}: {{pairs:,.0f}} pairs<br>from {{low:.3r}} to {{high:.3r}}", low=cells[:-1],
+                     high=cells[1:], pairs=inside, density=y)  # fmt: skip
+        fig.add_bar(x=(cells[1:] + cells[:-1]) / 2, y=y, width=width, name=name, marker=overlapping(color), **told)
+        tops.append(float(y.max()))
+    return max(tops)
 
 
 _FLAT, _FLAT_BEYOND = 0.01, 5.0

@@ -22,7 +22,6 @@ from calib.plots.binning import (
     SCHEME_STYLES,
     Rail,
     draw_edges,
-    draw_rails,
     grouped,
     span_of,
 )
@@ -41,7 +40,6 @@ from calib.plots.style import (
     one_each,
     plain,
     quiet,
-    set_layout,
     set_x,
     set_y,
     three_digits,
@@ -214,13 +212,11 @@ def edge_paths(trace: EdgeTrace, step: int, span: Limits) -> go.Figure:
 
 
 _ROW = 62
-_RAIL = 26
-_GAP = 10
 _CELLS = 120
 _TALL = 0.82
 
 
-def ranks_over_bins(ranks: RankHistogram, density: LogOddsDensity, rails: Sequence[Rail]) -> go.Figure:
+def ranks_over_bins(ranks: RankHistogram, density: LogOddsDensity, rail: Rail) -> go.Figure:
     """Where the first, second, ... class of a row lies, and the label (Patel et al. 2020, figure S2).
 
     Each row is as tall as its highest cell: there are many more classes of low rank than first ones.
@@ -229,9 +225,10 @@ def ranks_over_bins(ranks: RankHistogram, density: LogOddsDensity, rails: Sequen
     ----------
     ranks : histogram of the log-odds by rank.
     density : of the same log-odds, for those of the label.
-    rails : the schemes whose edges stand beneath; those of the first are drawn through the rows.
+    rail : the scheme whose edges are drawn through the rows.
     """
-    span = span_of(density, [bins.edges for _, bins, _ in rails])
+    scheme, bins, style = rail
+    span = span_of(density, [bins.edges])
     cells = np.linspace(*span, _CELLS + 1)
     rows = [("label", density.count_label, LABEL_COLORS[1])]
     rows += [(name, count, LABEL_COLORS[0]) for name, count in zip(ranks.titles, ranks.count, strict=True)]
@@ -249,31 +246,14 @@ def ranks_over_bins(ranks: RankHistogram, density: LogOddsDensity, rails: Sequen
         told = carry(f"{{count:,.0f}} {what}<br>from {{low:.3r}} to {{high:.3r}}", low=cells[:-1], high=cells[1:],
                      count=inside)  # fmt: skip
         draw_marks(fig, middles, row + 0.5 - height, Style("rgba(0,0,0,0)"), name, told)
-    _, first, style = rails[0]
     n = len(rows)
-    draw_edges(fig, first.edges, (-0.5, n - 0.5), fade(style.color, 0.45))
-    draw_rails(fig, rails, span, named=False)
-    above, below = _ROW * n, _RAIL * len(rails)
-    plot = above + _GAP + below
+    draw_edges(fig, bins.edges, (-0.5, n - 0.5), fade(style.color, 0.45))
     medians = one_each(
         {name: three_digits(histogram_median(density.edges, count)) for name, count, _ in rows if count.sum()}
     )
-    alt = (
-        f"Log-odds of the label and of the classes by rank, with the edges of {', '.join(name for name, _, _ in rails)}"
-        f". Medians: {medians}."
-    )
-    quiet(fig, FRAME + plot, alt=alt, left=88, right=14)
-    set_layout(
-        fig, xaxis={"anchor": "y2", "range": span, "title_text": LOG_ODDS_TITLE},
-        yaxis={
-            "domain": [1 - above / plot, 1], "range": [n - 0.5, -0.5], "showgrid": False,
-            "tickvals": list(range(n)),
-            "ticktext": [colored(label(name, 14), color) for name, _, color in rows],
-        },
-        yaxis2={
-            "domain": [0, below / plot], "range": [len(rails) - 0.5, -0.5], "showgrid": False, "fixedrange": True,
-            "tickvals": list(range(len(rails))),
-            "ticktext": [colored(label(name, 12), style.color) for name, _, style in rails],
-        },
-    )  # fmt: skip
+    alt = f"Log-odds of the label and of the classes by rank, with the edges of {scheme}. Medians: {medians}."
+    quiet(fig, FRAME + _ROW * n, alt=alt, left=88, right=14)
+    set_x(fig, range=span, title_text=LOG_ODDS_TITLE)
+    names = [colored(label(name, 14), color) for name, _, color in rows]
+    set_y(fig, range=[n - 0.5, -0.5], showgrid=False, tickvals=list(range(n)), ticktext=names)
     return fig

@@ -99,7 +99,7 @@ def deciding_picture(plane: DecidingPlane, zone: Zone, same: Neighbour, other: N
         is_same = who is same
         write(
             fig, label(who.class_name, LONGEST), place[0], place[1], color=color if is_same else None,
-            yanchor="bottom", yshift=8, xanchor="right" if is_same else "left", xshift=6 if is_same else -6,
+            yanchor="bottom", yshift=8,
         )  # fmt: skip
     _add_input(fig, np.zeros(2))
     write(fig, "input", 0, 0, color=INPUT, yanchor="top", yshift=-9)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 
+from calib.diagnostics.reliability import ReliabilityCurve
 from calib.evaluation.view import TOP_LABEL, View
 from calib.numerics import Floats, sigmoid
 from calib.plots.annotations import Counted, draw_counts, draw_line, write
@@ -15,7 +16,7 @@ from calib.plots.axes import Scale, crowded, from_scale, on_scale, probability_a
 from calib.plots.style import DOTTED, NEUTRAL, Limits, Style, label, quiet, set_layout, three_digits
 
 if TYPE_CHECKING:
-    from calib.diagnostics.reliability import ConfidenceHistogram, CorpCurve, ReliabilityCurve
+    from calib.diagnostics.reliability import ConfidenceHistogram, CorpCurve
     from calib.diagnostics.smooth_reliability import SmoothCurve
 
     Curve = ReliabilityCurve | SmoothCurve | CorpCurve
@@ -35,8 +36,9 @@ def common_limits(curves: Sequence[Curve], scale: Scale = "linear", view: View =
     percent of the rows.
     """
     ends = [part for curve in curves for part in (curve.confidence, curve.accuracy)]
-    large = [curve.high[curve.count >= 0.02 * curve.n] for curve in curves if hasattr(curve, "edges")]
-    rare = view.is_event or any(getattr(curve, "target", None) is not None for curve in curves)
+    binned = [curve for curve in curves if isinstance(curve, ReliabilityCurve)]
+    large = [curve.high[curve.count >= 0.02 * curve.n] for curve in binned]
+    rare = view.is_event or any(curve.target is not None for curve in binned)
     return probability_limits(np.concatenate([*ends, *(large if scale == "linear" else [])]), scale, rare=rare)
 
 

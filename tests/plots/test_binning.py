@@ -69,7 +69,6 @@ def figures(data, picture, rails) -> dict[str, go.Figure]:
     mine = one_vs_rest_log_odds(logits)[np.arange(N), labels]
     return {
         "bins": bins_over_densities(picture.density, rails),
-        "histogram": bins_over_densities(picture.density, rails, "histogram"),
         "densities": densities(picture.density, span, title=UNSAFE),
         "steps": representatives(picture.density, rails),
         "logit steps": representatives(picture.density, rails, "logit"),
@@ -77,7 +76,7 @@ def figures(data, picture, rails) -> dict[str, go.Figure]:
         "plane": information_plane_chart(information_plane(picture.density, (2, 4, 8))),
         "gain": gain(picture.traces, picture.trace_information, picture.information, 0, 2),
         "paths": edge_paths(picture.best, 2, span),
-        "ranks": ranks_over_bins(picture.ranks, picture.density, rails[:3]),
+        "ranks": ranks_over_bins(picture.ranks, picture.density, rails[0]),
         "sharing": sharing_chart(sharing_divergence(mine, labels, n_draws=3), [UNSAFE] * K),
         "by bins": error_by_bins_chart(error_by_bins(pairs, (5, 20)), styles),
         "by rows": error_by_rows_chart(error_by_rows(pairs, n_resamples=4), styles),
@@ -85,7 +84,7 @@ def figures(data, picture, rails) -> dict[str, go.Figure]:
 
 
 NAMES = (
-    "bins", "histogram", "densities", "steps", "logit steps", "information", "plane", "gain", "paths", "ranks",
+    "bins", "densities", "steps", "logit steps", "information", "plane", "gain", "paths", "ranks",
     "sharing", "by bins", "by rows",
 )  # fmt: skip
 
@@ -159,7 +158,7 @@ def test_a_density_has_an_area_of_one(figures, name) -> None:
 
 
 def test_the_histogram_counts_the_pairs(data, figures) -> None:
-    table = figure_data(figures["histogram"])
+    table = figure_data(figures["densities"])
     counts = table[table["trace"].isin(["y = 0", "y = 1"])].groupby("trace")["pairs"].sum()
     np.testing.assert_allclose(counts, [N * (K - 1), N], rtol=0.01)
 

@@ -316,7 +316,6 @@ def _bins(case: Case, name: str) -> dict[str, go.Figure]:
     step = min(2, len(picture.best.edges) - 1)
     figures = {
         "bins": bins_over_densities(picture.density, rails),
-        "bins histogram": bins_over_densities(picture.density, rails, "histogram"),
         "log-odds": densities(picture.density, span, title=name),
         "representatives": representatives(picture.density, rails),
         "representatives logit": representatives(picture.density, rails, "logit"),
@@ -328,7 +327,7 @@ def _bins(case: Case, name: str) -> dict[str, go.Figure]:
         "errors by rows": error_by_rows_chart(error_by_rows(pairs, n_resamples=4), styles),
     }
     if picture.ranks is not None:
-        figures["ranks over bins"] = ranks_over_bins(picture.ranks, picture.density, rails[:3])
+        figures["ranks over bins"] = ranks_over_bins(picture.ranks, picture.density, rails[0])
     if 2 < logits.shape[1] < 50:
         mine = one_vs_rest_log_odds(logits)[np.arange(len(logits)), case.labels]
         names = [f"{name} {k}" for k in range(logits.shape[1])]

@@ -28,7 +28,6 @@ from calib.plots.binning import (
     SCHEME_NAMES,
     SCHEME_STYLES,
     Rail,
-    Shape,
     bins_over_densities,
     densities,
     representatives,
@@ -53,7 +52,6 @@ from calib.ui.text import binning_name
 from calib.ui.widgets import draw_table, folded, scale_of_probabilities, segments, whole_number
 
 POOLED = -1
-SHAPES: dict[Shape, str] = {"kernel": "Kernel density", "histogram": "Histogram"}
 MOST_BINS = 200
 
 HOW_TO_READ = (
@@ -91,7 +89,6 @@ class BinningChoice:
 
     target: int | None
     n_bins: int
-    shape: Shape
 
     def class_name(self, data: Predictions) -> str | None:
         """The class shown, also where there are but two."""
@@ -101,7 +98,7 @@ class BinningChoice:
 
 
 def controls(data: Predictions) -> BinningChoice:
-    """Whose pairs, how many bins, and how the log-odds are drawn."""
+    """Whose pairs, and how many bins."""
     frequency = np.bincount(data.labels, minlength=data.n_classes)
 
     def title(k: int) -> str:
@@ -117,8 +114,7 @@ def controls(data: Predictions) -> BinningChoice:
                 persist_state="session", width=340,
             )  # fmt: skip
         n_bins = whole_number("Number of bins", 2, MOST_BINS, 15, "binning/bins", width=150)
-        shape = segments("Log-odds as", SHAPES, "kernel", "binning/shape")
-    return BinningChoice(None if target in (POOLED, None) else int(target), n_bins, shape)
+    return BinningChoice(None if target in (POOLED, None) else int(target), n_bins)
 
 
 def picture_of(data: Predictions, choice: BinningChoice, fits: list[ShownFit]) -> BinningPicture:
@@ -162,8 +158,8 @@ def key_of(choice: BinningChoice, rails: list[Rail]) -> tuple:
 def bins(picture: BinningPicture, rails: list[Rail], choice: BinningChoice) -> None:
     """The densities with the rails beneath."""
     widgets.show_kept(
-        ("bins", choice.shape, *key_of(choice, rails)),
-        partial(bins_over_densities, picture.density, rails, choice.shape),
+        ("bins", *key_of(choice, rails)),
+        partial(bins_over_densities, picture.density, rails),
         "bins",
         HOW_TO_READ,
     )
@@ -212,7 +208,7 @@ def meaning(picture: BinningPicture, rails: list[Rail], choice: BinningChoice) -
 
 def ranks(by_rank: RankHistogram, picture: BinningPicture, rails: list[Rail], choice: BinningChoice) -> None:
     """The log-odds by rank, where all classes are pooled."""
-    draw = partial(ranks_over_bins, by_rank, picture.density, rails[: len(SCHEME_NAMES)])
+    draw = partial(ranks_over_bins, by_rank, picture.density, rails[0])
     widgets.show_kept(("ranks", *key_of(choice, rails)), draw, "ranks", HOW_TO_READ_RANKS)
 
 

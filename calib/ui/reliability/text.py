@@ -68,7 +68,7 @@ def axes_note(options: Options, crowded: float, view: View) -> str:
     if crowded > 0.5:
         ends = f"exceed {CROWDED:g} or are below {1 - CROWDED:.1g}"
         why = f", since {percent(crowded, 0)} of the raw model's values {ends}"
-    opened = " Bins of which no row, or every one, came true are open, at the end." if options.shape == "Bins" else ""
+    opened = " Bins of which none or all rows came true are open, at the end." if options.shape == "Bins" else ""
     return f"Axes of log-odds: .9, .99 and .999 stand equally far apart{why}.{opened}"
 
 
