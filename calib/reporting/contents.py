@@ -167,7 +167,7 @@ class Report(Displayed):
         >>> found = compare_methods(methods, *parts)
         >>> report = Report.from_comparison(found, data, parts, methods, source=Source(part=0.5))
         >>> report
-        <Report on 'clinic-tumours': Uncalibrated and Platt on 285 test rows>
+        <Report on 'Clinical risk table': Uncalibrated and Platt on 285 test rows>
         """
         test = parts[1]
         raw = {BASELINE: fit_top_k(calibrator(BASELINE), test.logits, test.labels)}  # it learns nothing
