@@ -18,7 +18,7 @@ NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 SHOWN = {
     "sklearn_classifier": ["ReliabilityDisplay", "ReliabilityDisplay", "BetaCalibration", "Report", "float"],
     "network_logits": [
-        "Predictions", "ReliabilityCurve", "Comparison", "VectorScaling", "ReliabilityCurve", "float", "OpenApp",
+        "Predictions", "ReliabilityCurve", "Comparison", "TemperatureScaling", "ReliabilityCurve", "float", "OpenApp",
     ],
     "language_model_answers": ["Predictions", "ReliabilityCurve", "Comparison", "dict", "Report"],
 }  # fmt: skip

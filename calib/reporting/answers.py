@@ -75,8 +75,8 @@ def accepted_errors(usual: float, error: float) -> list[float]:
 
 def _gap(report: Report, model: ReportedMethod) -> Interval:
     """Mean confidence minus accuracy, as the table has it."""
-    row = report.table.set_index(["method", "score"]).loc[(model.key, "signed gap")]
-    return Interval(float(row["value"]), float(row["low"]), float(row["high"]))
+    row = report.score(model, "signed gap")
+    return Interval(row["value"], row["low"], row["high"])
 
 
 def finding(models: Sequence[ReportedMethod], gaps: Sequence[Interval]) -> list[str]:

@@ -188,6 +188,11 @@ class Report(Displayed):
         """What was evaluated: the event of two classes, or the predicted class."""
         return self.methods[0].evaluation.view
 
+    def score(self, method: ReportedMethod, key: str) -> Mapping[Any, Any]:
+        """What the table says of one score of a method, by column."""
+        table = self.table
+        return table[(table["method"] == method.key) & (table["score"] == key)].iloc[0].to_dict()
+
     @property
     def recommended(self) -> ReportedMethod:
         """The recommended method; the raw model where there is no recommendation."""

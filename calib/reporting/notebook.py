@@ -19,7 +19,7 @@ from calib.evaluation.recommendation import Recommendation
 from calib.evaluation.view import View
 from calib.formatting import number, percent, plural
 from calib.registry import METHODS, registry_name
-from calib.reporting.blocks import Table, environment
+from calib.reporting.blocks import Cell, Table, environment
 from calib.reporting.contents import Report, names_in_words
 from calib.reporting.parts import interval_cell, score_table
 
@@ -80,7 +80,7 @@ def _(data: Predictions) -> Shown:
 @shown.register
 def _(curve: ReliabilityCurve) -> Shown:
     said, outcome = ("confidence", "accuracy") if curve.target is None else ("probability", "frequency")
-    rows = [
+    rows: list[list[str | Cell]] = [
         [f"{count:,}", number(float(mean)), interval_cell(interval)]
         for count, mean, *interval in zip(
             curve.count, curve.confidence, curve.accuracy, curve.low, curve.high, strict=True

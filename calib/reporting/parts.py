@@ -150,14 +150,15 @@ def panels(report: Report) -> list[Any]:
 
 def tiles(report: Report, chosen: ReportedMethod, keys: Sequence[str]) -> Tiles:
     """What a method changes of some scores of the raw model."""
-    table = report.table.set_index(["method", "score"])
     found = []
     for key in first_scores(report.table, keys):
-        before, after = table.loc[(report.methods[0].key, key)], table.loc[(chosen.key, key)]
+        before, after = (report.score(method, key) for method in (report.methods[0], chosen))
+        title = SCORES[key].seen(report.view).title
+        write: Callable[[float], str] = number
+        signed_as: Callable[[float], str] = signed
+        if key == "signed gap":
+            title, write, signed_as = f"{title}, points", points, points
         if after["value"] == after["value"]:
-            title, write, signed_as = SCORES[key].seen(report.view).title, number, signed
-            if key == "signed gap":
-                title, write, signed_as = f"{title}, points", points, points
             change = change_in_words(joint_change(after), signed_as)
             found.append(Tile(title, write(before["value"]), write(after["value"]), change))
     return Tiles(
@@ -178,6 +179,7 @@ def of_diagrams(view: View) -> str:
 
 def groups(report: Report) -> Iterator[Block]:
     """In which groups the raw model and a calibrator are off, the worst first, as on the page Compare."""
+    assert report.groups is not None
     view, methods = report.view, report.before_and_after
     found = [subgroups(method.evaluation, report.groups) for method in methods]
     last = found[-1]
@@ -185,7 +187,7 @@ def groups(report: Report) -> Iterator[Block]:
         yield f"With {methods[-1].title}: {gap_sentence(last.average, last.off, judged, str)}"
     rows: list[list[str | Cell]] = []
     for k in last.worst_first[:MOST_GROUPS]:
-        gaps: list[str | Cell] = [f"fewer than {LEAST_ROWS} rows"] + ["–"] * (len(found) - 1)
+        gaps: list[str | Cell] = [f"fewer than {LEAST_ROWS} rows", *["–"] * (len(found) - 1)]
         if last.enough[k]:
             each = (one.gaps for one in found)
             gaps = [interval_cell((one.gap[k], one.gap_low[k], one.gap_high[k]), points) for one in each]

@@ -88,7 +88,7 @@ def _first(report: Report, models: list[Model]) -> Iterator[Block]:
     raw, last = models[0].panel, models[-1].panel
     if len(models) > 1:
         found = [Tile(raw[key].title, number(raw[key].value), number(last[key].value),
-                      with_interval(last[key].interval).partition(" ")[2]) for key in FIRST]  # fmt: skip
+                      parts.interval_cell(last[key].interval).small) for key in FIRST]  # fmt: skip
         said = f"From the raw model to {models[-1].title}, with the 95 % interval of the second."
         yield Tiles(found, f"{said} A calibrated model has an O:E and a slope of 1.")
     yield " ".join(finding(models, report.view.event_name))

@@ -84,9 +84,9 @@ def _scores(report: Report) -> Iterator[Block]:
         "what chance gives a calibrated model. The ECE is in 15 bins of equal width."
     )
     yield Note(
-        "Differences are paired: both methods are judged on the same resampled rows, so that they may differ although "
-        "their own intervals overlap. Their intervals hold for all pairs of methods and all scores that claim, "
-        "together. A calibration error is biased upwards by noise, so its interval reaches further down than up."
+        "Differences are paired by row, so that methods may differ although their own intervals overlap. Intervals of "
+        "differences hold for all pairs of methods and all scores that claim, together. A calibration error is biased "
+        "upwards by noise, so its interval reaches further down than up."
     )
     yield figures_html(list(filter(None, [parts.strip(report, key) for key in DRAWN])))
     there = [key for key in SCORES if key in set(report.table["score"])]
@@ -101,11 +101,9 @@ def _scores(report: Report) -> Iterator[Block]:
 
 def _changes(report: Report, keys: list[str]) -> Table:
     """Differences of all methods from the raw model, with joint intervals and what they show."""
-    table = report.table.set_index(["method", "score"])
-    rows: list[list[str | Cell]] = []
-    for method in report.methods[1:]:
-        found = [table.loc[(method.key, key)] for key in keys]
-        rows.append([method.title, *(_change(one) for one in found)])
+    rows: list[list[str | Cell]] = [
+        [method.title, *(_change(report.score(method, key)) for key in keys)] for method in report.methods[1:]
+    ]
     titles = [SCORES[key].seen(report.view).title for key in keys]
     return Table("changes", ["against the raw model", *titles], rows)
 
