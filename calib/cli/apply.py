@@ -74,9 +74,9 @@ def _apply_at_once(given: argparse.Namespace, exported: ExportedCalibrator) -> i
     elif given.file.suffix.lower() == ".csv" and find_spec("pyarrow") is None:  # an installation for prediction
         outputs, ids = _in_table(exported, given.file, given.key)
     else:
-        rows = read_rows(given.file, _choices(given), given.isolate)
-        outputs = exported.in_class_order(rows.outputs, rows.columns)
-        ids = {name: column.tolist() for name, column in rows.ids.items()}
+        read = read_rows(given.file, _choices(given), given.isolate)
+        outputs = exported.in_class_order(read.outputs, read.columns)
+        ids = {name: column.tolist() for name, column in read.ids.items()}
         if exported.needs_features:
             own, choices = (given.features, None) if given.features else (given.file, _choices(given))
             features = read_features(own, choices, given.isolate, beside_outputs=not given.features)

@@ -187,7 +187,7 @@ def other_languages(made: Packed) -> None:
     given = made.exported
     of_outputs = given.calibrator, given.kind, given.n_classes, given.scale
     steps = partial(npz.checked_steps, given.calibrator)
-    onnx = [steps, partial(writer.check_onnx, given.method, given.kind)]
+    onnx: list[Callable[[], Any]] = [steps, partial(writer.check_onnx, given.method, given.kind)]
     with st.container(horizontal=True):
         made.offer("ONNX model", "onnx", "hub", onnx)
         made.offer("ONNX model of float64", "onnx64", "hub", onnx, "calibrator-float64.onnx")
