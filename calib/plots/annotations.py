@@ -278,7 +278,7 @@ def write_key(fig: go.Figure, entries: Sequence[KeyEntry]) -> None:
     write(fig, text, 0, 1, xref="paper", xanchor="left", yref="paper", yanchor="bottom", yshift=4, align="left")
 
 
-_LONGEST_LABEL = 24
+_LONGEST_LABEL = 22
 
 
 def spread(positions: Sequence[float] | Floats, gap: float, low: float, high: float) -> Floats:

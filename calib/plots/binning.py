@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -204,7 +205,7 @@ def _draw_densities(fig: go.Figure, density: LogOddsDensity, span: Limits, *, fi
     for name, smooth, color in zip(OUTCOMES, (density.density_other, density.density_label), LABEL_COLORS, strict=True):
         y = np.interp(x, density.middles, smooth, left=0, right=0)
         told = carry(f"{name}: density {{density:.3r}}<br>at {{log_odds:.3r}}", log_odds=x, density=y)
-        area = {"fill": "tozeroy", "fillcolor": fade(color, 0.22)} if filled else {}
+        area: dict[str, Any] = {"fill": "tozeroy", "fillcolor": fade(color, 0.22)} if filled else {}
         draw_line(fig, x, y, Style(color), name, told, **area)
         tops.append(float(y.max()))
     return max(tops) or 1.0
