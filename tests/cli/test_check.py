@@ -110,7 +110,7 @@ def test_without_labels_it_says_what_to_expect(outputs, tmp_path, capsys) -> Non
     assert run("fit", outputs[0], "--method", "temperature", "--out", saved) == 0
     with np.load(outputs[1]) as file:
         np.save(tmp_path / "logits.npy", file["logits"])
-        confidence = load(saved).predict_confidence(file["logits"])
+        confidence = load(saved).confidence(file["logits"])
     capsys.readouterr()
     assert run("check", saved, tmp_path / "logits.npy") == 0
     said = capsys.readouterr().out
