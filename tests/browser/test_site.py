@@ -81,7 +81,7 @@ def test_no_link_is_dead_and_nothing_comes_from_another_host(pages: dict[Path, L
 def test_every_method_and_every_score_has_a_page_with_its_facts(site: Path) -> None:
     for method in METHODS.values():
         text = (site / "methods" / f"{method.name}.html").read_text(encoding="utf-8")
-        assert "<math" in text and 'class="figure"' in text, method.name
+        assert "<math" in text and 'class="chart"' in text, method.name
         assert all(f"<code>{name}</code>" in text for name in method.cls().get_params()), method.name
     overview = (site / "scores" / "index.html").read_text(encoding="utf-8")
     assert all(score.title in overview for score in SCORES.values())
