@@ -78,7 +78,7 @@ class ShownFit:
 
     @property
     def scores(self) -> Scored:
-        """Its scores on the resamples that all fits share."""
+        """Its scores on the groups of rows that all fits share."""
         assert self.judgement is not None
         return self.judgement.resampled[self.evaluation.view.name]
 
@@ -350,12 +350,12 @@ def pair_of_class(fit: ShownFit, target: int) -> tuple[Floats, Bools]:
 
 
 def intervals_of(fit: ShownFit) -> dict[str, Interval]:
-    """Bootstrap intervals of a fit's scores, computed once."""
+    """Intervals of a fit's scores, computed once."""
     return keep(("intervals", fit.key), fit.scores.intervals)
 
 
 def resampled(fits: Sequence[ShownFit]) -> dict[str, Scored]:
-    """Scores of fits on shared resamples of the test rows, by title."""
+    """Scores of fits on the same test rows, by title."""
     return {fit.title: fit.scores for fit in fits}
 
 

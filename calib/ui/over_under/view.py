@@ -71,7 +71,7 @@ def finding(rows: list[Row], raw: Evaluation) -> None:
 def change(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
     """Underconfidence, overconfidence and the ratio of every method, from the raw model to it."""
     reading = (
-        "The dotted line is the raw model, each row goes from it to a method; whiskers are 95\u00a0% bootstrap "
+        "The dotted line is the raw model, each row goes from it to a method; whiskers are 95\u00a0% "
         "intervals, and hovering gives the change with its paired interval. "
     )
     over, under = view.overconfidence, view.underconfidence
@@ -98,7 +98,7 @@ def numbers(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
     table = keep(("over-under table", *keys), lambda: _table(rows, view))
     show_table(table, "method", len(table.columns))
     st.caption(
-        "95\u00a0% intervals in brackets: bootstrap over test rows, Wilson's for the odds. Changes are against the raw "
+        "95\u00a0% intervals in brackets. Changes are against the raw "
         "model on the same rows (paired): differences of o, u and the gap, factors of the ratio. The gap is "
         f"o · {view.p_wrong} − u · {view.p_right}, in points; above zero: {view.too_high}."
     )
