@@ -83,7 +83,7 @@ for name in sys.argv[2:]:
     made = pickle.loads(path.read_bytes()) if path.suffix == ".pkl" else runtime.load(path)
     assert type(made) is runtime.ExportedCalibrator and made.method == name
     expected = np.load(name + ".expected.npz")
-    difference = np.abs(made.predict_proba(test) - expected["probs"]).max()
+    difference = np.abs(made.calibrator.predict_proba(test) - expected["probs"]).max()
     assert difference <= 1e-9, (name, difference)
     assert np.array_equal(made.decide(test, kind="logits"), expected["actions"]), name
     assert np.array_equal(made.prediction_sets(test, kind="logits"), expected["sets"]), name
@@ -242,7 +242,7 @@ def test_resuming_learns_from_both_parts_and_says_so(parts, first, tmp_path):
     loaded = calib.runtime.load(writer.save(first, tmp_path / "first.pkl"))
     made = provenance.resume(loaded, parts[1])
     expected = copy.deepcopy(first.calibrator).partial_fit(parts[1].logits, parts[1].labels)
-    assert np.array_equal(made.predict_proba(parts[1].logits), expected.predict_proba(parts[1].logits))
+    assert np.array_equal(made.calibrator.predict_proba(parts[1].logits), expected.predict_proba(parts[1].logits))
     assert (made.kind, made.floor, made.class_names) == ("probabilities", 1e-6, ("a", "b", "c"))
     assert made.metadata["n_rows"] == 300
     assert made.metadata["data_name"] == "outputs + outputs"
