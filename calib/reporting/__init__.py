@@ -1,6 +1,11 @@
 """The HTML report: one file with the verdict, scores, figures, settings and the command that reproduces it."""
 
-from calib.reporting.contents import Report, ReportedMethod, Source, commands, method_option
-from calib.reporting.page import html, html_of_fits
+from calib.errors import missing_package
+
+try:
+    from calib.reporting.contents import Report, ReportedMethod, Source, commands, method_option
+    from calib.reporting.page import html, html_of_fits
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(missing_package(error), name=error.name) from error
 
 __all__ = ["Report", "ReportedMethod", "Source", "commands", "html", "html_of_fits", "method_option"]

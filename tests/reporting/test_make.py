@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,7 @@ import calib
 from calib.cli import main
 from calib.errors import CalibrationError
 from calib.numerics import softmax
-from tests.conftest import simulate
+from tests.conftest import ROOT, simulate
 from tests.reporting.conftest import HOSTILE, Reading
 
 LOGITS, LABELS = simulate(n=200, n_classes=4)
@@ -109,3 +111,9 @@ def test_a_path_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "report.html").mkdir()
     with pytest.raises(CalibrationError, match="another path"):
         calib.report(LOGITS, LABELS, path=tmp_path / "report.html", methods=[])
+
+
+def test_without_plotly_it_says_what_to_install():
+    code = "import sys; sys.modules['plotly'] = None; import calib; calib.report([[0.5, 0.5]], [0])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 1 and "calib-studio[report]" in done.stderr.splitlines()[-1]
