@@ -4,14 +4,13 @@ Measured over 1,000 seeds each, normal logits of which the label's is raised by 
 
 | rows | classes | accuracy | genuine, called no better than chance | shuffled, passed | shifted by a row, found |
 |---|---|---|---|---|---|
-| 100 | 2 | .71 | 2.5 % | 0 % | 90 % |
-| 300 | 2 | .64 | .3 % | .1 % | 98 % |
-| 1,000 | 2 | .58 | .1 % | 0 % | 99 % |
-| 300 | 4 | .40 | 0 % | .2 % | 100 % |
+| 100 | 2 | .71 | 1.8 % | 0 % | 87 % |
+| 300 | 2 | .64 | .1 % | 0 % | 99 % |
+| 1,000 | 2 | .58 | .1 % | 0 % | 98 % |
+| 300 | 4 | .39 | 0 % | .1 % | 100 % |
 | 300 | 10 | .20 | 0 % | 0 % | 100 % |
-| 500 | 100 | .32 | 0 % | .1 % | 100 % |
-| 300, 8 % events | 2 | AUROC .84 | .9 % | .1 % | 97 % |
-| 1,000, 8 % events | 2 | AUROC .69 | .7 % | .1 % | 97 % |
+| 300, 8 % events | 2 | AUROC .88 | 0 % | .1 % | 100 % |
+| 1,000, 8 % events | 2 | AUROC .76 | 0 % | .3 % | 100 % |
 
 With a higher accuracy no genuine outputs were accused. Two swapped columns were found in 94 % of sets of 1,000 rows of
 10 classes with an accuracy of .34, in all with .67, and in none of 500 rows of 100 classes. Long tests repeat it.

@@ -30,6 +30,9 @@ MAX_CLASSES_FOR_ORDER = 1000
 RANKED = 2_000_000
 """Outputs that are ranked at most; of more rows, some from the first to the last are taken."""
 
+RANKED_FIRST = 100_000
+"""Outputs that are ranked first; where these agree with the labels, no more are."""
+
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
@@ -51,7 +54,7 @@ class Ranks:
         score = values[:, 0] if values.shape[1] == 1 else values[:, 1].astype(np.float64) - values[:, 0]
         return auroc(score, labels[rows] == 1) or 0.0
 
-    def chance(self, labels: Ints, shift: int = 0, upside_down: bool = False) -> float:
+    def chance(self, labels: Ints, shift: int = 0, upside_down: bool = False, most: int = RANKED) -> float:
         """Probability that the outputs of the labels' classes rank so high with labels in random order; one-sided.
 
         The statistic is the sum over rows of the rank, within its column, of the output of the label; logits become
@@ -64,9 +67,10 @@ class Ranks:
         labels : (n,) integers in [0, n_classes).
         shift : row i of the outputs is taken with row i + shift of the labels.
         upside_down : whether low ranks are tested for.
+        most : outputs that are ranked.
         """
         width = self.outputs.shape[1]
-        rows = _spread(len(labels) - abs(shift), max(FEW, RANKED // width))
+        rows = _spread(len(labels) - abs(shift), max(FEW, most // width))
         values, labels = self.outputs[rows + max(0, -shift)], labels[rows + max(0, shift)]
         if width == 1:
             values = np.concatenate([-values, values], axis=1)
@@ -106,7 +110,7 @@ def check_agreement(outputs: Floats, kind: Kind, predicted: Ints, labels: Ints, 
             fix, found, cause = better
             reason = f"The accuracy is {accuracy:.2%}, but {found:.2%} if {cause}."
             return [warning("labels_shifted", reason, "Read them that way.", **fix)]
-    if ranks.chance(labels) > CHANCE:
+    if ranks.chance(labels, most=RANKED_FIRST) > CHANCE and ranks.chance(labels) > CHANCE:
         return [no_better_than_chance(predicted, labels, names, ranks, choices)]
     if n_classes > 2 and accuracy < counts.max() / len(labels):
         reason = (
