@@ -51,7 +51,7 @@ def test_files_come_from_a_process_of_their_own(method: str) -> None:
     fitted = calib.calibrator(method).fit(logits, labels)
     npz = writer.to_npz(fitted, {"class_names": list("abcd"), "base_rate": np.full(4, 0.25)})
     found = read_uploaded(("a.npz", io.BytesIO(npz)), isolate=True)
-    np.testing.assert_allclose(found.predict_proba(logits), fitted.predict_proba(logits))
+    np.testing.assert_allclose(found.calibrator.predict_proba(logits), fitted.predict_proba(logits))
 
 
 @pytest.mark.parametrize("name", ["temperature", "isotonic", "histogram", "beta", "vector", "imax", "bbq", "enir"])
@@ -60,7 +60,7 @@ def test_an_export_comes_back_and_predicts_the_same(name: str) -> None:
     fitted = calib.calibrator(name).fit(logits, labels)
     for content in (writer.to_npz(fitted), writer.to_bundle(fitted)):
         found = read_uploaded(("any name", io.BytesIO(content)))
-        np.testing.assert_allclose(found.predict_proba(logits), fitted.predict_proba(logits), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(found.calibrator.predict_proba(logits), fitted.predict_proba(logits), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["calibrator.pkl", "calibrator.npz", "calibrator"])
