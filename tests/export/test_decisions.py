@@ -56,7 +56,7 @@ def test_each_rule_is_followed_for_outputs_as_they_were_uploaded(fitted, binary,
     np.testing.assert_array_equal(of_costs.prediction_sets(logits), sets.predict(probs, logits))
     answers = ExportedCalibrator(fitted, kind="probabilities", decision=AnswerAbove(threshold=0.6))
     outputs = softmax(logits)
-    confidence, predicted = answers.confidence(outputs), answers.predict(np.log(outputs))
+    confidence, predicted = answers.confidence(outputs), answers.calibrator.predict(np.log(outputs))
     np.testing.assert_array_equal(answers.decide(outputs), np.where(confidence >= 0.6, predicted, HAND_OVER))
     cut = ExportedCalibrator(binary, kind="binary_probability", decision=EventCut(cut=0.3))
     event = softmax(logits[:, :2])[:, 1]
