@@ -1,6 +1,6 @@
 """Section 5 and figure 5 of Wenger et al. (2020): labels asked for and final error, with and without calibration.
 
-    python -m benchmarks.active_learning [--data ../shared/data/kitti_data.zip] [--classifiers forest mondrian]
+    python -m benchmarks.active_learning [--data kitti_data.zip] [--classifiers forest mondrian]
         [--shuffles 10] [--pool-rows 5000] [--test-rows 2000] [--keep folder]
 
 With ``--data``, the archive ``kitti_data.zip`` of the authors' public repository (JonathanWenger/pycalib): its training

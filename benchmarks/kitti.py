@@ -1,6 +1,6 @@
 """The KITTI tables of Wenger et al. (2020): S2 and S3 with two classes, and eight classes with zeros.
 
-    python -m benchmarks.kitti --data ../shared/data/kitti_data.zip [--folds 10] [--models xgboost forest network]
+    python -m benchmarks.kitti --data kitti_data.zip [--folds 10] [--models xgboost forest network]
 
 ``--data`` is the archive ``kitti_data.zip`` of the authors' public repository (JonathanWenger/pycalib). Classifiers are
 trained on its training file and calibrated on random 1000 rows of its test file, scored on 8000 others. XGBoost is used

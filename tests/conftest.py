@@ -32,7 +32,7 @@ settings.register_profile("thorough", derandomize=True, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 ROOT = Path(__file__).resolve().parents[1]
-SHARED = ROOT.parent / "shared"
+REFERENCE = ROOT / "tests" / "reference"
 
 
 Found = TypeVar("Found")
@@ -148,16 +148,9 @@ def overconfident() -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.fixture(scope="session")
-def shared_data() -> Path:
-    """Folder of real CNN outputs, for tests marked as ``reference``."""
-    return SHARED / "data"
-
-
-def pytest_runtest_setup(item: pytest.Function) -> None:
-    """Skip a comparison where what it compares with is not there; its code has other tests on data of the project."""
-    for marker in item.iter_markers("reference"):
-        if missing := [path for path in marker.args or ["data"] if not (SHARED / path).exists()]:
-            pytest.skip(f"{item.originalname}: without ../shared/{missing[0]} nothing was compared")
+def reference_data() -> Path:
+    """Folder of real outputs and simulated tables, of which other programs made the numbers beside it."""
+    return REFERENCE / "data"
 
 
 @pytest.fixture

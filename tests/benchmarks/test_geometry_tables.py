@@ -14,7 +14,7 @@ from sklearn.isotonic import IsotonicRegression
 from benchmarks import chouraqui2023, geometry_methods, geometry_tables
 from benchmarks import geometry_splits as splits
 from calib.calibrators.geometric import fast_separation
-from tests.conftest import SHARED
+from tests.conftest import REFERENCE
 
 
 def made_split(confidence: list[float], right: list[bool]) -> splits.Split:
@@ -157,24 +157,8 @@ def test_on_digits_the_separation_is_near_the_reference_and_sharper_than_the_bas
     assert mean.loc["uncalibrated", "ece"] == pytest.approx(reference["uncalibrated"], abs=2)
 
 
-@pytest.mark.reference("papers/geometric_separation_chouraqui2023.txt", "reference/geometric.json")
-def test_the_numbers_beside_ours_are_those_printed_and_measured():
-    paper, measured = SHARED / "papers" / "geometric_separation_chouraqui2023.txt", SHARED / "reference/geometric.json"
-    lines = paper.read_text(encoding="utf-8").split("\n")
-    # A data set's name stands behind its three lines, before the next one's.
-    first, third = (
-        next(i for i, line in enumerate(lines) if line.startswith("Dataset Model " + at)) for at in ("L1", "Iso")
-    )
-    for line in lines[first + 1 : first + 4]:
-        model, *values = line.replace("MNIST ", "").split()
-        assert tuple(map(float, values[::2])) == chouraqui2023.TABLE_1[model]
-    order = ("isotonic", "Platt", "scaling-binning", "histogram, 7 full", "BBQ", "beta")
-    assert chouraqui2023.TABLE_3_METHODS[:6] == order
-    assert lines[third].split()[2:] == ["Iso", "Platt", "SBC", "HB", "BBQ", "Beta", "TS", "ETS"]
-    for line in lines[third + 1 : third + 4]:
-        model, *values = line.replace("%", "").split()
-        assert tuple(float(value) for value in values if value != "-") == chouraqui2023.TABLE_3[model]
-    reference = json.loads(measured.read_text(encoding="utf-8"))
+def test_the_numbers_beside_ours_are_those_measured():
+    reference = json.loads((REFERENCE / "numbers" / "geometric.json").read_text(encoding="utf-8"))
     for model, values in chouraqui2023.DIGITS.items():
         assert tuple(reference[model.lower()][1:]) == values
     names = {"mean_pool": "pool", "max_pool": "max pool", "random_pixels": "random pixels", "kmeans": "k-means"}

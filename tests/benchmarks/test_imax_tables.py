@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import calib
-from benchmarks import imax_splits, imax_tables, patel2020
+from benchmarks import imax_splits, imax_tables
 from calib import metrics
-from tests.conftest import SHARED, simulate
+from tests.conftest import simulate
 
 
 @pytest.fixture
@@ -67,18 +67,3 @@ def test_bins_say_less_than_the_log_odds_and_these_no_more_than_there_is(splits)
     assert few < many < told < entropy
     share = 1 / 6
     assert entropy == pytest.approx(-share * np.log2(share) - (1 - share) * np.log2(1 - share))
-
-
-@pytest.mark.reference("papers/imax_patel2020.txt")
-def test_the_numbers_beside_ours_are_those_of_the_paper():
-    paper = SHARED / "papers" / "imax_patel2020.txt"
-    places = []
-    rows = [line.split() for line in paper.read_text(encoding="utf-8").split("\n")]
-    for title, values in patel2020.CIFAR_100.items():
-        method = title.split(",")[0].split()
-        shown = [f"{values[0]:.2f}", *(f"{value:.4f}" for value in values[1:])]
-        # Behind the three numbers stand four for ImageNet.
-        found = [i for i, row in enumerate(rows) if row[-7:-4] == shown and row[: len(method)] == method]
-        assert found, title
-        places.append(found[0])
-    assert places == sorted(places)  # the paper tells class-wise and shared by their order, class-wise first

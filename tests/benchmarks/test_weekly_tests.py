@@ -53,10 +53,9 @@ def test_a_small_run_makes_the_table(logits) -> None:
     assert "either test of the page" in table(found)
 
 
-@pytest.mark.reference("data")
-def test_universal_inference_on_real_rows(shared_data) -> None:
+def test_universal_inference_on_real_rows(reference_data) -> None:
     """Natural logarithms after 1,000, 2,000 and 4,000 rows of credit.csv, measured independently."""
-    with (shared_data / "credit.csv").open() as file:
+    with (reference_data / "credit.csv").open() as file:
         rows = list(csv.DictReader(file))
     probs, came = (np.array([float(row[name]) for row in rows]) for name in ("pd", "default"))
     logits = np.log(probs / (1 - probs))

@@ -167,11 +167,10 @@ def test_variants_are_told_apart():
     assert changed.variant(3) == "class-wise, input=score"
 
 
-@pytest.mark.reference
 @pytest.mark.parametrize("name", ["platt", "beta", "isotonic"])
-def test_shared_maps_help_on_cifar_100(shared_data: Path, name):
+def test_shared_maps_help_on_cifar_100(reference_data: Path, name):
     """Split of the reference runs; class-wise maps of another library reach an NLL of 1.25 here, raw .9507."""
-    with np.load(shared_data / "wideresnet-16-4-cifar-100.npz") as file:
+    with np.load(reference_data / "wideresnet-16-4-cifar-100.npz") as file:
         logits, labels = np.log(file["predictions"]), file["ground_truth"]
     order = np.random.RandomState(0).permutation(len(labels))
     calibration, test = order[:1000], order[1000:]

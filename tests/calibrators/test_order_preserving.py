@@ -13,7 +13,7 @@ from calib.base import KEEPS_ACCURACY, KEEPS_RANKING
 from calib.calibrators.order_preserving import GapProblem, OrderPreservingScaling, sorted_gaps
 from calib.calibrators.temperature import TemperatureScaling
 from tests.calibrators.test_multinomial import DATA, TOY, TOY_LABELS, outputs
-from tests.conftest import SHARED, simulate
+from tests.conftest import REFERENCE, simulate
 
 
 def fitted_at(penalty: float, logits, labels) -> OrderPreservingScaling:
@@ -125,12 +125,11 @@ def test_an_absent_class_is_treated_by_its_rank():
     np.testing.assert_allclose(fitted.predict_proba(swapped), fitted.predict_proba(logits)[:, [0, 1, 3, 2]], atol=1e-12)
 
 
-@pytest.mark.reference("data", "reference/methods_maps.json")
 @pytest.mark.parametrize("name", DATA)
-def test_on_cifar_it_has_the_exact_numbers(shared_data, name):
+def test_on_cifar_it_has_the_exact_numbers(reference_data, name):
     """The file's penalty is on weights in units of the logits, ``mean((w - 1 / T)^2)``."""
-    expected = json.loads((SHARED / "reference" / "methods_maps.json").read_text())["multiclass"][name]
-    logits, labels = outputs(shared_data, name)
+    expected = json.loads((REFERENCE / "numbers" / "methods_maps.json").read_text())["multiclass"][name]
+    logits, labels = outputs(reference_data, name)
     for n in (300, 1000, 3000):
         for penalty in (0.01, 0.1):
             of_them = expected[str(n)][f"OP_gapweights_lambda{penalty}"]

@@ -1,4 +1,4 @@
-"""Maps of one score against numbers that other packages and independent optima gave, see ../shared/reference."""
+"""Maps of one score against numbers that other packages and independent optima gave, see tests/reference/README.md."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from calib.calibrators.isotonic import IsotonicCalibration
 from calib.calibrators.one_vs_rest import platt_targets
 from calib.calibrators.quadratic import QuadraticScaling
 from calib.calibrators.venn_abers import VennAbers
-from tests.conftest import SHARED
+from tests.conftest import REFERENCE
 
 NETWORKS = ("lenet-5-cifar-10", "wideresnet-16-4-cifar-10", "wideresnet-16-4-cifar-100")
 CELLS = [(network, n) for network in NETWORKS for n in (300, 1000, 3000)]
@@ -24,13 +24,13 @@ CELLS = [(network, n) for network in NETWORKS for n in (300, 1000, 3000)]
 
 @cache
 def stored(name: str) -> Any:
-    return json.loads((SHARED / "reference" / f"{name}.json").read_text())
+    return json.loads((REFERENCE / "numbers" / f"{name}.json").read_text())
 
 
 @cache
 def split(network: str, n: int) -> tuple[np.ndarray, ...]:
     """Logits and labels of the calibration rows, and of the test rows, in the order of the references."""
-    with np.load(SHARED / "data" / f"{network}.npz") as file:
+    with np.load(REFERENCE / "data" / f"{network}.npz") as file:
         probs, labels = file["predictions"].astype(float), file["ground_truth"].astype(int).ravel()
     order = np.random.RandomState(0).permutation(len(labels))
     logits = np.log(np.maximum(probs, np.finfo(float).tiny))
@@ -41,7 +41,7 @@ def split(network: str, n: int) -> tuple[np.ndarray, ...]:
 def halves(data: str) -> tuple[np.ndarray, ...]:
     """The same of two classes, half of the rows each."""
     score, event = {"breast": ("risk", "malignant"), "credit": ("pd", "default")}[data]
-    with (SHARED / "data" / f"{data}.csv").open() as file:
+    with (REFERENCE / "data" / f"{data}.csv").open() as file:
         rows = list(csv.DictReader(file))
     p, labels = (np.array([float(row[name]) for row in rows]) for name in (score, event))
     order = np.random.default_rng(7).permutation(len(p))
@@ -65,7 +65,6 @@ def predicted(made: Calibrator, parts: tuple[np.ndarray, ...]) -> np.ndarray:
 # -- two classes ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.reference("data", "reference/risk_model.json")
 @pytest.mark.parametrize("data", ["breast", "credit"])
 def test_venn_abers_of_two_classes(data):
     expected = stored("risk_model")[data]["recalibration_split"]["venn_abers"]
@@ -80,7 +79,6 @@ def test_venn_abers_of_two_classes(data):
     assert (p1 - p0).max() == pytest.approx(expected["max_width"], abs=1e-10)
 
 
-@pytest.mark.reference("data", "reference/risk_model.json")
 @pytest.mark.parametrize("data", ["breast", "credit"])
 @pytest.mark.parametrize("name", ["platt", "quadratic", "beta"])
 def test_maximum_likelihood_of_two_classes(data, name):
@@ -93,7 +91,6 @@ def test_maximum_likelihood_of_two_classes(data, name):
     assert nll(probs, parts[3]) == pytest.approx(expected["test"]["log_loss"], abs=1e-6)
 
 
-@pytest.mark.reference("data", "reference/methods_logistic.json")
 def test_the_published_parabola_and_ours_agree_where_it_rises():
     parts = halves("breast")
     expected = stored("methods_logistic")["binary"]["breast.csv"]["exact MLE quadratic"]
@@ -103,7 +100,6 @@ def test_the_published_parabola_and_ours_agree_where_it_rises():
     assert nll(probs, parts[3]) == pytest.approx(expected["nll"], abs=1e-6)
 
 
-@pytest.mark.reference("data", "reference/methods_maps.json")
 def test_centred_isotonic_has_the_same_steps_and_about_the_same_loss():
     """There lines are drawn over the probability, here over the log-odds."""
     binary = stored("methods_maps")["binary"]["breast"]
@@ -119,7 +115,6 @@ def test_centred_isotonic_has_the_same_steps_and_about_the_same_loss():
     assert loss < binary["probcal_cir"]["nll"] - 0.05
 
 
-@pytest.mark.reference("data", "reference/methods_maps.json")
 @pytest.mark.parametrize("data", ["breast", "credit"])
 def test_the_spline_loses_less_than_the_published_ones(data):
     binary = stored("methods_maps")["binary"][data]
@@ -132,7 +127,6 @@ def test_the_spline_loses_less_than_the_published_ones(data):
 # -- many classes --------------------------------------------------------------------------------------
 
 
-@pytest.mark.reference("data", "reference/methods_maps.json")
 @pytest.mark.parametrize(("network", "n"), CELLS)
 def test_venn_abers_shared_after_temperature(network, n):
     expected = stored("methods_maps")["multiclass"][network][str(n)]["venn_abers_pooled_after_TS"]
@@ -143,7 +137,6 @@ def test_venn_abers_shared_after_temperature(network, n):
     np.testing.assert_allclose(probs[:3, :5], expected["first3x5"], atol=1e-3 if n * probs.shape[1] > 262_144 else 1e-7)
 
 
-@pytest.mark.reference("data", "reference/methods_maps.json")
 @pytest.mark.parametrize(("network", "n"), [(network, n) for network, n in CELLS if (network, n) != (NETWORKS[2], 300)])
 def test_venn_abers_of_each_class_against_the_rest(network, n):
     expected = stored("methods_maps")["multiclass"][network][str(n)]["venn_abers_one_vs_rest"]
@@ -153,7 +146,6 @@ def test_venn_abers_of_each_class_against_the_rest(network, n):
     assert nll(probs, parts[3]) == pytest.approx(expected["nll"], abs=2e-4 if network == NETWORKS[1] else 1e-6)
 
 
-@pytest.mark.reference("data", "reference/methods_maps.json")
 @pytest.mark.parametrize(("network", "n"), CELLS)
 def test_the_confidence_of_venn_abers_on_the_top_class(network, n):
     """The package fills nothing, so that scores of the confidence alone are comparable."""
@@ -170,7 +162,6 @@ def test_the_confidence_of_venn_abers_on_the_top_class(network, n):
     assert nll(probs, truth) < expected["nll"] + 0.001
 
 
-@pytest.mark.reference("data", "reference/methods_maps.json")
 @pytest.mark.parametrize(("network", "n"), CELLS)
 def test_new_maps_do_not_lose_to_the_raw_model_and_centring_helps(network, n):
     parts = split(network, n)

@@ -79,13 +79,12 @@ def test_a_calibration_set_without_mistakes_reaches_the_other_bound_and_says_so(
     assert "at its bound" in fitted.notes()[0]
 
 
-@pytest.mark.reference
 @pytest.mark.parametrize(
     ("file", "temperature", "nll"),
     [("wideresnet-16-4-cifar-100.npz", 1.1231, 0.9420), ("wideresnet-16-4-cifar-10.npz", 1.8406, 0.2813)],
 )
-def test_the_reference_is_reproduced(shared_data, file, temperature, nll):
-    with np.load(shared_data / file) as arrays:
+def test_the_reference_is_reproduced(reference_data, file, temperature, nll):
+    with np.load(reference_data / file) as arrays:
         logits, labels = np.log(arrays["predictions"]), arrays["ground_truth"]
     order = np.random.RandomState(0).permutation(len(labels))
     fitted = calib.calibrator("temperature").fit(logits[order[:1000]], labels[order[:1000]])
@@ -238,7 +237,6 @@ def test_few_rows_leave_temperature_scaling_and_many_differences_are_learned(n_c
     assert lost[1, 0] < -0.1
 
 
-@pytest.mark.reference
 @pytest.mark.parametrize(
     ("file", "value", "scales", "biases"),
     [
@@ -256,9 +254,9 @@ def test_few_rows_leave_temperature_scaling_and_many_differences_are_learned(n_c
         ),
     ],
 )
-def test_without_a_penalty_the_numbers_are_those_of_another_package(shared_data, file, value, scales, biases):
+def test_without_a_penalty_the_numbers_are_those_of_another_package(reference_data, file, value, scales, biases):
     """netcal 1.4.0 on 1000 rows, which scales no temperature first; its optimiser stops at a gradient of 1e-5 or so."""
-    train, of_train, test, labels = split_of(shared_data / file)
+    train, of_train, test, labels = split_of(reference_data / file)
     problem = VectorProblem(Loss(log_softmax(train, axis=1), of_train, np.ones(1000)), 10, 10 / 1000)
     weights, _, converged = problem.minimum(1e-6)
     change, bias = weights.T
@@ -268,9 +266,8 @@ def test_without_a_penalty_the_numbers_are_those_of_another_package(shared_data,
     assert nll(softmax(log_softmax(test, axis=1) * (1 + change) + bias), labels) == pytest.approx(value, abs=1e-5)
 
 
-@pytest.mark.reference
-def test_on_cifar_10_it_is_better_than_temperature_scaling(shared_data):
-    train, of_train, test, labels = split_of(shared_data / "wideresnet-16-4-cifar-10.npz")
+def test_on_cifar_10_it_is_better_than_temperature_scaling(reference_data):
+    train, of_train, test, labels = split_of(reference_data / "wideresnet-16-4-cifar-10.npz")
     fitted = VectorScaling().fit(train, of_train)
     assert fitted.penalty_ in PENALTIES
     assert nll(fitted.predict_proba(test), labels) < 0.2813 - 0.02

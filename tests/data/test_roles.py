@@ -12,7 +12,7 @@ import calib
 from calib.cli import main
 from calib.data import AmbiguousTable, Choices, DataError, inspect, load, read_features, read_outputs
 from calib.data.load import lines_that_read
-from tests.conftest import SHARED
+from tests.conftest import REFERENCE
 from tests.data.conftest import csv_bytes, the
 
 N = 400
@@ -661,9 +661,8 @@ def test_a_single_model_goes_by_the_name_of_the_file():
 # Tables of others.
 
 
-@pytest.mark.reference("data/credit.csv")
 def test_a_table_of_loans_is_read_without_options():
-    data = load(SHARED / "data" / "credit.csv")
+    data = load(REFERENCE / "data" / "credit.csv")
     found = roles(data)
     assert (found["loan_id"], found["branch"], found["segment"], found["exposure"]) == (
         "id",
@@ -674,16 +673,14 @@ def test_a_table_of_loans_is_read_without_options():
     assert data.weight_kind is None and data.event.name == "default" and len(data) == 4000
 
 
-@pytest.mark.reference("data/llm.csv")
 def test_a_table_of_answers_is_read_without_options():
-    data = load(SHARED / "data" / "llm.csv")
+    data = load(REFERENCE / "data" / "llm.csv")
     assert (data.kind, len(data), len(set(data.clusters)), len(set(data.groups))) == ("pairs", 1500, 750, 2)
-    assert {len(model) for model in calib.load_models(SHARED / "data" / "llm.csv").values()} == {750}
+    assert {len(model) for model in calib.load_models(REFERENCE / "data" / "llm.csv").values()} == {750}
 
 
-@pytest.mark.reference("data/breast.csv")
 def test_a_table_of_patients_is_read_without_options():
-    data = load(Path(SHARED / "data" / "breast.csv"))
+    data = load(Path(REFERENCE / "data" / "breast.csv"))
     assert (data.event.name, len(data), roles(data)["patient_id"]) == ("malignant", 569, "id")
 
 

@@ -188,7 +188,6 @@ def test_the_package_loads_numpy_alone():
     assert ran.stdout.strip() == "[]"
 
 
-@pytest.mark.reference
 @pytest.mark.parametrize(
     ("name", "n_classes", "accuracy"),
     [
@@ -197,11 +196,11 @@ def test_the_package_loads_numpy_alone():
         ("lenet-5-cifar-10", 10, 0.5308),
     ],
 )
-def test_real_outputs(shared_data, name, n_classes, accuracy):
-    data = load(shared_data / f"{name}.npz")
+def test_real_outputs(reference_data, name, n_classes, accuracy):
+    data = load(reference_data / f"{name}.npz")
     assert (data.kind, data.n_classes, len(data), data.floor) == ("probabilities", n_classes, 10_000, None)
     assert (data.logits.argmax(axis=1) == data.labels).mean() == accuracy
-    with np.load(shared_data / f"{name}.npz") as raw:
+    with np.load(reference_data / f"{name}.npz") as raw:
         np.testing.assert_allclose(data.logits, np.log(raw["predictions"].astype(float)), rtol=1e-6, atol=1e-7)
     assert any(f"accuracy {accuracy:.2%}" in finding.message for finding in data.findings)
 

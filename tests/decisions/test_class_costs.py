@@ -79,11 +79,10 @@ def test_costs_that_do_not_fit_are_refused(rows, shape):
         decide_classes(*rows, CostMatrix(costs=np.ones(shape)))
 
 
-@pytest.mark.reference("data/wideresnet-16-4-cifar-10.npz", "reference/decisions.json")
 @pytest.mark.parametrize("name", ["raw", "temperature"])
-def test_costs_of_cats_and_dogs_are_those_computed_elsewhere(shared_data, name):
-    known = json.loads((shared_data.parent / "reference" / "decisions.json").read_text())["k_class_cost"][name]
-    with np.load(shared_data / "wideresnet-16-4-cifar-10.npz") as file:
+def test_costs_of_cats_and_dogs_are_those_computed_elsewhere(reference_data, name):
+    known = json.loads((reference_data.parent / "numbers" / "decisions.json").read_text())["k_class_cost"][name]
+    with np.load(reference_data / "wideresnet-16-4-cifar-10.npz") as file:
         probs, labels = file["predictions"].astype(float), file["ground_truth"].ravel()
     order = np.random.RandomState(0).permutation(len(labels))
     fit, test = order[:1000], order[1000:]

@@ -222,18 +222,17 @@ MEASURED = {
 }  # fmt: skip
 
 
-def cifar(shared_data, n_classes):
-    with np.load(shared_data / f"wideresnet-16-4-cifar-{n_classes}.npz") as file:
+def cifar(reference_data, n_classes):
+    with np.load(reference_data / f"wideresnet-16-4-cifar-{n_classes}.npz") as file:
         probs, labels = file["predictions"].astype(float), file["ground_truth"].astype(int)
     order = np.random.RandomState(0).permutation(len(labels))
     return (probs[order[:1000]], labels[order[:1000]]), (probs[order[1000:]], labels[order[1000:]])
 
 
-@pytest.mark.reference("data/wideresnet-16-4-cifar-10.npz", "data/wideresnet-16-4-cifar-100.npz")
 @pytest.mark.parametrize(("n_classes", "alpha", "score"), MEASURED)
-def test_sets_of_real_outputs_are_those_that_were_measured(shared_data, n_classes, alpha, score):
+def test_sets_of_real_outputs_are_those_that_were_measured(reference_data, n_classes, alpha, score):
     quantile, coverage, size, empty, first = MEASURED[n_classes, alpha, score]
-    (probs, labels), (new, truth) = cifar(shared_data, n_classes)
+    (probs, labels), (new, truth) = cifar(reference_data, n_classes)
     u = np.random.RandomState(1).uniform(size=1000)
     made = conformal_sets(probs, labels, alpha, score=score, u=u, allow_empty=True)
     inside = made.predict(new, u=np.random.RandomState(2).uniform(size=9000))
@@ -245,9 +244,8 @@ def test_sets_of_real_outputs_are_those_that_were_measured(shared_data, n_classe
     assert [np.flatnonzero(row).tolist() for row in inside[: len(first)]] == first
 
 
-@pytest.mark.reference("data/wideresnet-16-4-cifar-10.npz", "data/wideresnet-16-4-cifar-100.npz")
-def test_sets_by_class_of_real_outputs_are_those_that_were_measured(shared_data):
-    (probs, labels), (new, truth) = cifar(shared_data, "10")
+def test_sets_by_class_of_real_outputs_are_those_that_were_measured(reference_data):
+    (probs, labels), (new, truth) = cifar(reference_data, "10")
     made = conformal_sets(probs, labels, 0.1, per_class=True, allow_empty=True)
     expected = [
         *(0.9557831361889839, 0.03911179304122925, 0.5857330858707428, 0.5882167816162109, 0.16528522968292236),
@@ -256,16 +254,15 @@ def test_sets_by_class_of_real_outputs_are_those_that_were_measured(shared_data)
     np.testing.assert_allclose(made.quantiles, expected, atol=3e-7)
     covered = made.predict(new)[np.arange(9000), truth]
     assert min(covered[truth == k].mean() for k in range(10)) == pytest.approx(0.8558659217877095, abs=1e-12)
-    (probs, labels), (new, _) = cifar(shared_data, "100")
+    (probs, labels), (new, _) = cifar(reference_data, "100")
     made = conformal_sets(probs, labels, 0.1, per_class=True, allow_empty=True)
     assert len(made.always) == 40
     assert made.predict(new).sum(axis=1).mean() == pytest.approx(44.30422222222222, abs=1e-9)
 
 
 @pytest.mark.long
-@pytest.mark.reference("data/wideresnet-16-4-cifar-10.npz")
-def test_coverage_over_1000_splits_of_real_outputs_follows_the_beta_binomial_law(shared_data):
-    (probs, labels), (new, truth) = cifar(shared_data, "10")
+def test_coverage_over_1000_splits_of_real_outputs_follows_the_beta_binomial_law(reference_data):
+    (probs, labels), (new, truth) = cifar(reference_data, "10")
     probs, labels = np.concatenate([probs, new]), np.concatenate([labels, truth])
     scores = class_scores(normalised(probs), "lac", np.zeros(len(probs)), allow_empty=True)
     of_label, least = scores[np.arange(10_000), labels], scores.min(axis=1)

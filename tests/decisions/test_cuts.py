@@ -209,14 +209,13 @@ def test_recalibrations_without_a_cut_are_refused(labels, word):
 
 
 @pytest.fixture
-def credit(shared_data):
-    with open(shared_data / "credit.csv", encoding="utf-8") as file:
+def credit(reference_data):
+    with open(reference_data / "credit.csv", encoding="utf-8") as file:
         table = list(csv.DictReader(file))
-    known = json.loads((shared_data.parent / "reference" / "decisions.json").read_text())["decisions"]
+    known = json.loads((reference_data.parent / "numbers" / "decisions.json").read_text())["decisions"]
     return *(np.array([float(row[column]) for row in table]) for column in ("pd", "default")), known
 
 
-@pytest.mark.reference("data/credit.csv", "reference/decisions.json")
 def test_cuts_of_the_credit_data_are_those_computed_elsewhere(credit):
     probs, labels, known = credit
     plain = decide(probs, labels, costs=COSTS)
@@ -231,12 +230,11 @@ def test_cuts_of_the_credit_data_are_those_computed_elsewhere(credit):
     assert labels[room.acts].sum() == known["capacity"]["events_caught"]
 
 
-@pytest.mark.reference("data/credit.csv", "reference/risk_model.json")
 @pytest.mark.parametrize("name", ["credit", "breast", "llm"])
-def test_costs_on_real_data_are_those_of_the_stratos_script(shared_data, name):
-    known = json.loads((shared_data.parent / "reference" / "risk_model.json").read_text())[name]
+def test_costs_on_real_data_are_those_of_the_stratos_script(reference_data, name):
+    known = json.loads((reference_data.parent / "numbers" / "risk_model.json").read_text())[name]
     risk, event = {"credit": ("pd", "default"), "breast": ("risk", "malignant"), "llm": ("confidence", "correct")}[name]
-    with open(shared_data / f"{name}.csv", encoding="utf-8") as file:
+    with open(reference_data / f"{name}.csv", encoding="utf-8") as file:
         table = list(csv.DictReader(file))
     probs = np.array([float(row[risk]) for row in table])
     labels = np.array([row[event] in ("1", "true") for row in table])

@@ -98,12 +98,11 @@ def test_arrays_that_do_not_fit_are_refused():
         recalibrate_groups([0.2, 0.4], [0, 1], ["a"])
 
 
-@pytest.mark.reference("data/credit.csv", "reference/risk_model.json")
-def test_intercepts_of_branches_are_those_of_lme4(shared_data):
-    with (shared_data / "credit.csv").open() as file:
+def test_intercepts_of_branches_are_those_of_lme4(reference_data):
+    with (reference_data / "credit.csv").open() as file:
         table = list(csv.DictReader(file))
     probs, event = (np.array([float(row[name]) for row in table]) for name in ("pd", "default"))
-    known = json.loads((shared_data.parent / "reference" / "risk_model.json").read_text())
+    known = json.loads((reference_data.parent / "numbers" / "risk_model.json").read_text())
     mixed = known["credit"]["cluster"]["mixed"]["recalibration"]
     found = recalibrate_groups(probs, event, [row["branch"] for row in table])
     assert (found.centre, found.group_slope) == pytest.approx(mixed["intercept_slope"], abs=1e-3)

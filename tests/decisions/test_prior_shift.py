@@ -177,13 +177,12 @@ def test_what_cannot_be_used_is_said(call, word):
         call()
 
 
-@pytest.mark.reference("data", "reference/risk_model.json")
 @pytest.mark.parametrize(("name", "prob", "event"), [("breast", "risk", "malignant"), ("credit", "pd", "default")])
-def test_rates_are_those_that_quapy_finds(shared_data, name, prob, event):
-    with open(shared_data / f"{name}.csv", encoding="utf-8") as file:
+def test_rates_are_those_that_quapy_finds(reference_data, name, prob, event):
+    with open(reference_data / f"{name}.csv", encoding="utf-8") as file:
         table = list(csv.DictReader(file))
     probs, labels = (np.array([float(row[column]) for row in table]) for column in (prob, event))
-    known = json.loads((shared_data.parent / "reference" / "risk_model.json").read_text())[name]["recalibration_split"]
+    known = json.loads((reference_data.parent / "numbers" / "risk_model.json").read_text())[name]["recalibration_split"]
     order = np.random.default_rng(7).permutation(len(probs))
     fit, test = np.split(order, [len(order) // 2])
     assert fit.tolist() == known["calibration_rows_zero_based"]

@@ -101,10 +101,9 @@ def test_what_is_no_rule_is_refused(made, says):
         made()
 
 
-@pytest.mark.reference("data/wideresnet-16-4-cifar-10.npz")
-def test_costs_of_real_outputs_are_those_that_were_measured(shared_data):
+def test_costs_of_real_outputs_are_those_that_were_measured(reference_data):
     # reference/decisions.json, k_class_cost: 5 for cat as dog and dog as cat, 1 for any other error; 9000 test rows.
-    with np.load(shared_data / "wideresnet-16-4-cifar-10.npz") as file:
+    with np.load(reference_data / "wideresnet-16-4-cifar-10.npz") as file:
         probs, labels = file["predictions"].astype(float), file["ground_truth"].astype(int)
     test = np.random.RandomState(0).permutation(len(labels))[1000:]
     probs, labels = probs[test], labels[test]

@@ -108,13 +108,12 @@ def test_what_cannot_be_is_refused() -> None:
             wrong()
 
 
-@pytest.mark.reference("data")
-def test_the_numbers_of_credit(shared_data) -> None:
+def test_the_numbers_of_credit(reference_data) -> None:
     """Computed independently from the paper's formulas; the package pmvalsampsize 0.2.1 gives 4483, 5625, 1306, 1475.
 
     It rounds the standard error of ln O:E, takes normal log-odds, and another sensitivity and specificity.
     """
-    with (shared_data / "credit.csv").open() as file:
+    with (reference_data / "credit.csv").open() as file:
         rows = list(csv.DictReader(file))
     probs, came = (np.array([float(row[name]) for row in rows]) for name in ("pd", "default"))
     assert [one.rows for one in rows_needed(probs, came, 0.1)] == [4494, 5618, 1306, 1479]

@@ -135,13 +135,12 @@ def test_picking_the_loosest_threshold_that_looks_safe_is_violated_far_more_ofte
 # -- measured numbers ----------------------------------------------------------------------------------
 
 
-def cifar_pair(shared_data, n_classes):
-    with np.load(shared_data / f"wideresnet-16-4-cifar-{n_classes}.npz") as file:
+def cifar_pair(reference_data, n_classes):
+    with np.load(reference_data / f"wideresnet-16-4-cifar-{n_classes}.npz") as file:
         probs, labels = file["predictions"].astype(float), file["ground_truth"].astype(int)
     return probs.max(axis=1), probs.argmax(axis=1) == labels
 
 
-@pytest.mark.reference("data/wideresnet-16-4-cifar-10.npz", "data/wideresnet-16-4-cifar-100.npz")
 @pytest.mark.parametrize(
     ("n_classes", "risk", "n", "threshold", "answered", "wrong"),
     [
@@ -154,11 +153,11 @@ def cifar_pair(shared_data, n_classes):
     ],
 )
 def test_thresholds_of_real_outputs_are_those_that_were_measured(
-    shared_data, n_classes, risk, n, threshold, answered, wrong
+    reference_data, n_classes, risk, n, threshold, answered, wrong
 ):
     # reference/decisions.json, selective: the first n rows of RandomState(0).permutation are tested on, the others give
     # the thresholds.
-    confidence, correct = cifar_pair(shared_data, n_classes)
+    confidence, correct = cifar_pair(reference_data, n_classes)
     order = np.random.RandomState(0).permutation(len(correct))
     tested, others = order[:n], order[n:]
     found = certify(confidence[tested], correct[tested], confidence[others], risk)
@@ -169,7 +168,6 @@ def test_thresholds_of_real_outputs_are_those_that_were_measured(
     assert (found.answered[found.certified], found.wrong[found.certified]) == (answered, wrong)
 
 
-@pytest.mark.reference("data/wideresnet-16-4-cifar-10.npz", "data/wideresnet-16-4-cifar-100.npz")
-def test_the_areas_of_real_outputs_average_over_ties_as_measured(shared_data):
+def test_the_areas_of_real_outputs_average_over_ties_as_measured(reference_data):
     for n_classes, area in (("10", 0.012710202485231612), ("100", 0.07222766750218837)):
-        assert risk_coverage(*cifar_pair(shared_data, n_classes)).aurc == pytest.approx(area, abs=1e-12)
+        assert risk_coverage(*cifar_pair(reference_data, n_classes)).aurc == pytest.approx(area, abs=1e-12)

@@ -159,12 +159,11 @@ def test_no_scheme_is_above_the_limit_and_imax_is_nearest(seed):
     np.testing.assert_allclose(plane.rate["equal_mass"], np.log(plane.n_bins), rtol=1e-6)
 
 
-@pytest.mark.reference("data", "reference/imax.json")
 @pytest.mark.parametrize("n", [1000, 5000])
-def test_information_is_the_authors_to_their_digits(shared_data, n):
-    reference = json.loads((shared_data.parent / "reference" / "imax.json").read_text())
+def test_information_is_the_authors_to_their_digits(reference_data, n):
+    reference = json.loads((reference_data.parent / "numbers" / "imax.json").read_text())
     rows = np.random.RandomState(0).permutation(10000)[:n]
-    with np.load(shared_data / "wideresnet-16-4-cifar-100.npz") as stored:
+    with np.load(reference_data / "wideresnet-16-4-cifar-100.npz") as stored:
         log_odds = one_vs_rest_log_odds(np.log(stored["predictions"][rows].astype(float)))
         labels = stored["ground_truth"].ravel()[rows]
     density = log_odds_density(log_odds, log_odds[np.arange(n), labels])

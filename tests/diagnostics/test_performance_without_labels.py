@@ -124,16 +124,15 @@ def test_sentences_carry_the_numbers(rng) -> None:
     assert "3,000 labelled rows" in said[3]
 
 
-@pytest.mark.reference("data")
-def test_expected_numbers_on_real_rows(shared_data) -> None:
+def test_expected_numbers_on_real_rows(reference_data) -> None:
     """Measured independently: credit.csv as it stands, and CIFAR-10 after temperature scaling by 1.8405524."""
-    with (shared_data / "credit.csv").open() as file:
+    with (reference_data / "credit.csv").open() as file:
         rows = list(csv.DictReader(file))
     probs = np.array([float(row["pd"]) for row in rows])
     found = without_labels(events(np.log(probs / (1 - probs)), np.zeros(len(probs))))
     assert found.auroc.value == pytest.approx(0.8151201642685233, abs=1e-12)
     assert len(probs) * found.rate.value == pytest.approx(248.385553)
-    with np.load(shared_data / "wideresnet-16-4-cifar-10.npz") as file:
+    with np.load(reference_data / "wideresnet-16-4-cifar-10.npz") as file:
         predictions, labels = file["predictions"].astype(float), file["ground_truth"].ravel()
     test = np.random.RandomState(0).permutation(10_000)[1000:]
     scaled = predictions[test] ** (1 / 1.8405524263577075)

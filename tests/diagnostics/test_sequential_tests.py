@@ -192,10 +192,9 @@ def test_batches_of_dates_of_numbers_and_of_rows() -> None:
         batches_of(3000, np.arange(3000).astype(str))
 
 
-@pytest.mark.reference("data")
-def test_the_e_process_for_o_e_on_real_rows(shared_data) -> None:
+def test_the_e_process_for_o_e_on_real_rows(reference_data) -> None:
     """Natural logarithms measured independently on credit.csv: 40 shifts in [-1, 1] with weights of N(0, .4^2)."""
-    with (shared_data / "credit.csv").open() as file:
+    with (reference_data / "credit.csv").open() as file:
         rows = list(csv.DictReader(file))
     probs, came = (np.array([float(row[name]) for row in rows]) for name in ("pd", "default"))
     shifts = np.delete(np.linspace(-1.0, 1.0, 41), 20)

@@ -179,10 +179,9 @@ def test_intervals_of_clustered_rows_hold_the_truth_where_those_of_rows_do_not()
     assert all(shares["rows"][key] < shares["clusters"][key] - 0.05 for key in keys), shares
 
 
-@pytest.mark.reference("data/credit.csv")
-def test_the_gap_of_loans_varies_between_branches_as_in_the_notes(shared_data):
+def test_the_gap_of_loans_varies_between_branches_as_in_the_notes(reference_data):
     choices = Choices(outputs="pd", labels="default", clusters="branch")
-    data = calib.load(shared_data / "credit.csv", choices=choices)
+    data = calib.load(reference_data / "credit.csv", choices=choices)
     risk, happened = np.exp(data.logits[:, 1]), data.labels
     errors = {}
     for which, clusters in (("branch", data.clusters), ("row", None)):

@@ -131,7 +131,6 @@ def test_the_command_line_prints_both_and_says_how_many_rows_that_is(tmp_path, c
     assert "not applied" in capsys.readouterr().out
 
 
-@pytest.mark.reference("data/credit.csv")
-def test_exposures_of_loans_count_as_in_the_notes(shared_data):
-    exposure = np.loadtxt(shared_data / "credit.csv", delimiter=",", skiprows=1, usecols=4)
+def test_exposures_of_loans_count_as_in_the_notes(reference_data):
+    exposure = np.loadtxt(reference_data / "credit.csv", delimiter=",", skiprows=1, usecols=4)
     assert metrics.effective_sample_size(exposure) == pytest.approx(815, abs=0.5)

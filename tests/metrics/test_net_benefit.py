@@ -180,13 +180,12 @@ def test_the_interval_holds_the_truth_in_95_of_100_draws(n, rate, n_clusters):
     assert np.all((held / DRAWS >= 0.92) & (held / DRAWS <= 0.98)), held / DRAWS
 
 
-@pytest.mark.reference("data", "reference")
 @pytest.mark.parametrize(("name", "prob", "event"), [("breast", "risk", "malignant"), ("credit", "pd", "default")])
-def test_decision_curves_are_those_of_dcurves(shared_data, name, prob, event):
-    with open(shared_data / f"{name}.csv", encoding="utf-8") as file:
+def test_decision_curves_are_those_of_dcurves(reference_data, name, prob, event):
+    with open(reference_data / f"{name}.csv", encoding="utf-8") as file:
         table = list(csv.DictReader(file))
     probs, labels = (np.array([float(row[column]) for row in table]) for column in (prob, event))
-    known = json.loads((shared_data.parent / "reference" / "risk_model.json").read_text())[name]
+    known = json.loads((reference_data.parent / "numbers" / "risk_model.json").read_text())[name]
     printed = known["net_benefit"]["thresholds"]
     found = net_benefit(probs, labels, [float(t) for t in printed])
     for place, (threshold, row) in enumerate(printed.items()):

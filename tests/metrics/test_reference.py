@@ -9,21 +9,19 @@ import calib
 from benchmarks.folds import printed_ece
 from calib import metrics
 
-pytestmark = pytest.mark.reference("data", "reference")
+
+@pytest.fixture(scope="module")
+def reference(reference_data):
+    return {file.stem: json.loads(file.read_text()) for file in (reference_data.parent / "numbers").glob("*.json")}
 
 
 @pytest.fixture(scope="module")
-def reference(shared_data):
-    return {file.stem: json.loads(file.read_text()) for file in (shared_data.parent / "reference").glob("*.json")}
-
-
-@pytest.fixture(scope="module")
-def predictions(shared_data):
+def predictions(reference_data):
     """(network, method) -> probabilities and labels of the rows after the first 1000 of the seeded permutation."""
     made = {}
     order = np.random.RandomState(0).permutation(10000)
     for network in ("cifar-10", "cifar-100"):
-        with np.load(shared_data / f"wideresnet-16-4-{network}.npz") as file:
+        with np.load(reference_data / f"wideresnet-16-4-{network}.npz") as file:
             logits, labels = np.log(file["predictions"].astype(float)), file["ground_truth"].ravel()
         for method in ("identity", "temperature"):
             fitted = calib.calibrator(method).fit(logits[order[:1000]], labels[order[:1000]])
@@ -77,10 +75,10 @@ def test_calibration_errors_are_those_of_other_libraries(reference, predictions,
         assert equal_mass == pytest.approx(peers[f"equal_mass_ECE{n_bins}"], abs=1e-5)
 
 
-def test_classwise_errors_are_those_of_the_imax_code(reference, shared_data):
+def test_classwise_errors_are_those_of_the_imax_code(reference, reference_data):
     rows = reference["imax"]["scores"]["c100_wrn"]
     order = np.random.RandomState(0).permutation(10000)
-    with np.load(shared_data / "wideresnet-16-4-cifar-100.npz") as file:
+    with np.load(reference_data / "wideresnet-16-4-cifar-100.npz") as file:
         probs, labels = file["predictions"].astype(float)[order[-5000:]], file["ground_truth"].ravel()[order[-5000:]]
     row = rows["uncalibrated (15 equal-width)"]
     assert metrics.top_k_accuracy(probs, labels, 5) == pytest.approx(row[2], abs=1e-9)

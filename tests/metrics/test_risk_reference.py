@@ -1,7 +1,6 @@
 """The panel of a risk model against numbers of R's packages, on three tables and every block they were computed for.
 
-The numbers are those of ../shared/reference/risk_model.json, which names the package and version of each; the
-tolerances are the ones stated there.
+The numbers are those of tests/reference/numbers/risk_model.json, which names the versions of the packages.
 """
 
 from __future__ import annotations
@@ -20,23 +19,21 @@ from calib.metrics.recalibration import fit_spline, recalibrate_logistic
 from calib.metrics.risk_measures import row_log_loss
 from calib.numerics import log_odds_of
 
-pytestmark = pytest.mark.reference("data/credit.csv", "reference/risk_model.json")
-
 COLUMNS = {"breast": ("risk", "malignant"), "credit": ("pd", "default"), "llm": ("confidence", "correct")}
 BLOCKS = ("breast", "credit", "llm unclipped", "llm clipped_0.005")
 Z = 1.959963984540054
 
 
 @pytest.fixture(scope="module")
-def reference(shared_data):
-    return json.loads((shared_data.parent / "reference" / "risk_model.json").read_text())
+def reference(reference_data):
+    return json.loads((reference_data.parent / "numbers" / "risk_model.json").read_text())
 
 
 @pytest.fixture(scope="module")
-def tables(shared_data):
+def tables(reference_data):
     found = {}
     for name in (*COLUMNS, "breast_extreme"):
-        with (shared_data / f"{name}.csv").open() as file:
+        with (reference_data / f"{name}.csv").open() as file:
             found[name] = list(csv.DictReader(file))
     return found
 

@@ -21,7 +21,7 @@ from calib.errors import CalibrationError
 from calib.metrics import nll
 from calib.numerics import softmax
 from calib.records import flatten, unflatten
-from tests.conftest import ROOT, SHARED, simulate
+from tests.conftest import REFERENCE, ROOT, simulate
 from tests.test_contract import check_probs, hard_rows, sample
 
 WAYS = ("draws", "mean", "delta", "mc")
@@ -110,7 +110,7 @@ def test_prediction_needs_numpy_alone():
 @cache
 def reference_run(name: str) -> tuple[GPCalib, np.ndarray, np.ndarray]:
     """Fitted on the first 1000 rows of the reference's permutation, with the other 9000 to test on."""
-    stored = np.load(SHARED / "data" / f"wideresnet-16-4-{name}.npz")
+    stored = np.load(REFERENCE / "data" / f"wideresnet-16-4-{name}.npz")
     order = np.random.RandomState(0).permutation(10_000)
     logits, labels = np.log(stored["predictions"].astype(float))[order], stored["ground_truth"][order]
     return GPCalib().fit(logits[:1000], labels[:1000]), logits[1000:], labels[1000:]
@@ -121,10 +121,9 @@ def over_under(probs: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
     return confidence[~right].mean(), (1.0 - confidence[right]).mean()
 
 
-@pytest.mark.reference("data", "reference/gpcalib.json")
 @pytest.mark.parametrize(("name", "most"), [("cifar-10", 0.290), ("cifar-100", 0.931)])
 def test_the_authors_numbers_are_met(name, most):
-    reference = json.loads((SHARED / "reference" / "gpcalib.json").read_text())[f"{name.replace('-', '')}_wideresnet"]
+    reference = json.loads((REFERENCE / "numbers" / "gpcalib.json").read_text())[f"{name.replace('-', '')}_wideresnet"]
     calibrator, logits, labels = reference_run(name)
     assert calibrator.converged_
     start, end = reference["objective [at the start, at the end]"]

@@ -24,7 +24,7 @@ from calib.numerics import softmax
 from calib.records import flatten
 from tests.calibrators.gpcalib import naive
 from tests.calibrators.gpcalib.test_objective import objective_of
-from tests.conftest import SHARED, simulate
+from tests.conftest import REFERENCE, simulate
 
 N_CLASSES = 6
 LOGITS, LABELS = simulate(900, N_CLASSES, scale=1.8)
@@ -215,16 +215,15 @@ def test_every_configuration_can_go_on(params):
     assert losses[0] == pytest.approx(losses[1], abs=0.01)
 
 
-@pytest.mark.reference("data", "reference/gpcalib.json")
 @pytest.mark.parametrize("name", ["cifar-10", "cifar-100"])
 def test_real_outputs_in_five_parts_end_near_the_authors_fit(name):
-    stored = np.load(SHARED / "data" / f"wideresnet-16-4-{name}.npz")
+    stored = np.load(REFERENCE / "data" / f"wideresnet-16-4-{name}.npz")
     order = np.random.RandomState(0).permutation(10_000)
     logits, labels = np.log(stored["predictions"].astype(float))[order], stored["ground_truth"][order]
     calibrator = GPCalib()
     for start in range(0, 1000, 200):
         calibrator.partial_fit(logits[start : start + 200], labels[start : start + 200])
-    reference = json.loads((SHARED / "reference" / "gpcalib.json").read_text())[f"{name.replace('-', '')}_wideresnet"]
+    reference = json.loads((REFERENCE / "numbers" / "gpcalib.json").read_text())[f"{name.replace('-', '')}_wideresnet"]
     assert calibrator.objective_ == pytest.approx(reference["objective [at the start, at the end]"][1], abs=1.0)
     assert nll(calibrator.predict_proba(logits[1000:]), labels[1000:]) < reference["gpcalib"][1] + 0.003
 

@@ -214,22 +214,21 @@ SCORED = {
 
 
 @pytest.fixture(scope="module")
-def reference(shared_data):
-    return json.loads((shared_data.parent / "reference" / "imax.json").read_text())
+def reference(reference_data):
+    return json.loads((reference_data.parent / "numbers" / "imax.json").read_text())
 
 
 @pytest.fixture(scope="module")
-def outputs(shared_data):
+def outputs(reference_data):
     """Network -> logits and labels in the order of the reference: calibration rows first, test rows last."""
     order = np.random.RandomState(0).permutation(10000)
     found = {}
     for name, file in (("c100_wrn", "wideresnet-16-4-cifar-100"), ("c10_wrn", "wideresnet-16-4-cifar-10")):
-        with np.load(shared_data / f"{file}.npz") as stored:
+        with np.load(reference_data / f"{file}.npz") as stored:
             found[name] = np.log(stored["predictions"].astype(float))[order], stored["ground_truth"].ravel()[order]
     return found
 
 
-@pytest.mark.reference("data", "reference/imax.json")
 @pytest.mark.parametrize(("net", "n"), RUNS)
 def test_the_authors_edges_are_a_fixed_point_and_give_their_representatives(reference, outputs, net, n):
     logits, labels = outputs[net][0][:n], outputs[net][1][:n]
@@ -248,7 +247,6 @@ def test_the_authors_edges_are_a_fixed_point_and_give_their_representatives(refe
     np.testing.assert_allclose(logit(frequencies), stored["representatives_empirical"], rtol=0, atol=1e-6)
 
 
-@pytest.mark.reference("data", "reference/imax.json")
 @pytest.mark.parametrize(("net", "n"), RUNS)
 def test_our_own_starts_end_no_lower_than_the_authors_edges(reference, outputs, net, n):
     sums = SigmoidSums.from_log_odds(one_vs_rest_log_odds(outputs[net][0][:n]))
@@ -263,7 +261,6 @@ def test_our_own_starts_end_no_lower_than_the_authors_edges(reference, outputs, 
             assert ours >= 0.04408
 
 
-@pytest.mark.reference("data", "reference/imax.json")
 @pytest.mark.parametrize("net", ["c100_wrn", "c10_wrn"])
 @pytest.mark.parametrize("name", SCORED)
 def test_with_the_authors_edges_all_scores_are_theirs(reference, outputs, net, name):
@@ -302,7 +299,6 @@ def test_with_the_authors_edges_all_scores_are_theirs(reference, outputs, net, n
         assert scores[score] == pytest.approx(value, abs=1e-3), score
 
 
-@pytest.mark.reference("data", "reference/imax.json")
 @pytest.mark.parametrize("scheme", ["imax", "equal_mass", "equal_width"])
 def test_ordered_bins_keep_the_accuracy_of_real_outputs_exactly(outputs, scheme):
     logits, labels = outputs["c100_wrn"]
