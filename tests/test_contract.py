@@ -343,7 +343,9 @@ def test_the_unit_of_the_logits_changes_nothing(name, n_classes, unit):
     scaled = make(name, {}).fit(unit * logits, labels)
     np.testing.assert_allclose(scaled.predict_proba(unit * test), answer(fitted(name, {}, n_classes), test), atol=1e-6)
     again = reread(ExportedCalibrator(scaled))
-    np.testing.assert_allclose(again.calibrator.predict_proba(unit * test), scaled.predict_proba(unit * test), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(
+        again.calibrator.predict_proba(unit * test), scaled.predict_proba(unit * test), rtol=0, atol=1e-9
+    )
 
 
 @every_method

@@ -182,7 +182,8 @@ def _best_strength(problem: Problem, cells: Ints, positives: Bools, weights: Flo
     def sums(of: Any) -> Floats:
         """Weights of some pairs by fold and pool, (n_folds, n_pools)."""
         each = None if weights is None else weights[of]
-        return np.bincount(cells[of], each, n_folds * len(problem.design)).reshape(n_folds, -1)
+        found = np.bincount(cells[of], each, n_folds * len(problem.design)).astype(float)
+        return found.reshape(n_folds, -1)
 
     every, positive = sums(slice(None)), sums(positives)
     losses = np.zeros(len(STRENGTHS))

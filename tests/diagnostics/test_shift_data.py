@@ -130,7 +130,9 @@ def test_new_rows_are_read_on_the_scale_of_the_calibrator() -> None:
     few = risk < 30
     found = read_new_rows(exported, ("p.npz", packed(p=risk[few], labels=labels[few])))
     np.testing.assert_allclose(found.data.logits, data.logits[few], rtol=1e-9)
-    np.testing.assert_allclose(exported.calibrate(risk[few]), exported.calibrator.predict_proba(found.data.logits), rtol=1e-9)
+    np.testing.assert_allclose(
+        exported.calibrate(risk[few]), exported.calibrator.predict_proba(found.data.logits), rtol=1e-9
+    )
 
 
 def test_a_file_that_cannot_be_read_gives_findings(made) -> None:

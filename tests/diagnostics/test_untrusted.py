@@ -60,7 +60,9 @@ def test_an_export_comes_back_and_predicts_the_same(name: str) -> None:
     fitted = calib.calibrator(name).fit(logits, labels)
     for content in (writer.to_npz(fitted), writer.to_bundle(fitted)):
         found = read_uploaded(("any name", io.BytesIO(content)))
-        np.testing.assert_allclose(found.calibrator.predict_proba(logits), fitted.predict_proba(logits), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            found.calibrator.predict_proba(logits), fitted.predict_proba(logits), rtol=0, atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("name", ["calibrator.pkl", "calibrator.npz", "calibrator"])
