@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from calib.data import Predictions
 from calib.ui.progress import offered_presets
 from calib.ui.session import OpenSession
-from tests.server.conftest import serve
+from tests.server.conftest import free_port, serve, start_app
 
 PATIENCE = 300_000
 """Milliseconds that whatever is to appear may take on a busy machine."""
@@ -82,3 +82,22 @@ def visitor(server: str, browser: Browser) -> Iterator[Page]:
     page.get_by_role("heading", name="Data", exact=True).wait_for()
     yield page
     page.context.close()
+
+
+Restart = Callable[[], None]
+
+
+@pytest.fixture
+def own_server(server: str, tmp_path: Path) -> Iterator[tuple[str, Restart]]:
+    """A server with a workspace, and the function that kills it outright and starts it again."""
+    port, log, workspace = free_port(), tmp_path / "log", str(tmp_path / "workspace")
+    running = [start_app(port, log, CALIB_WORKSPACE=workspace)]
+
+    def restart() -> None:
+        running[-1].kill()
+        running[-1].wait(timeout=300)
+        running.append(start_app(port, log, CALIB_WORKSPACE=workspace))
+
+    yield f"http://127.0.0.1:{port}", restart
+    running[-1].terminate()
+    running[-1].wait(timeout=300)

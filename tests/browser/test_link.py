@@ -3,42 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import calib
 from calib.registry import METHODS
-from tests.browser.conftest import new_page, recommended
+from tests.browser.conftest import Restart, new_page, recommended
 from tests.browser.test_journey import go, no_trouble, photograph, settle
 from tests.conftest import ROOT
-from tests.server.conftest import free_port, start_app
 
 pytestmark = pytest.mark.browser
 
 FILE = ROOT / "sample_data" / "digits-mlp.npz"
 CHOSEN = ("temperature", "bayes_iso")
 LINK = re.compile(r"[?&]w=([A-Za-z0-9_-]{43})$")
-
-Restart = Callable[[], None]
-
-
-@pytest.fixture
-def own_server(server: str, tmp_path: Path) -> Iterator[tuple[str, Restart]]:
-    """A server with a workspace, and the function that kills it outright and starts it again."""
-    port, log, workspace = free_port(), tmp_path / "log", str(tmp_path / "workspace")
-    running = [start_app(port, log, CALIB_WORKSPACE=workspace)]
-
-    def restart() -> None:
-        running[-1].kill()
-        running[-1].wait(timeout=300)
-        running.append(start_app(port, log, CALIB_WORKSPACE=workspace))
-
-    yield f"http://127.0.0.1:{port}", restart
-    running[-1].terminate()
-    running[-1].wait(timeout=300)
 
 
 def token(page: Page) -> str:
