@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
+from calib.ui.compare.answer import recommended
 from calib.ui.fits import extremes_of, shown_fits
 from calib.ui.reliability.state import CHOSEN, axes, controls, curves_of, with_class_view
 from calib.ui.reliability.text import after
 from calib.ui.reliability.view import bin_rows, diagrams, explain, gaps, offer_panel
 from calib.ui.shell import need_fit, open_session, page, view_switch
-from calib.ui.text import confidence_sentence, mean_nll
+from calib.ui.text import confidence_sentence
 from calib.ui.widgets import choose
 
 
@@ -20,8 +21,8 @@ def body() -> None:
     finding = st.container()
     view_switch(session)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        best = min(fits[1:], key=lambda fit: mean_nll(fit.evaluation), default=fits[0])
-        aside = [fit.key for fit in fits[1:] if fit.key != best.key]
+        begin = recommended(fits)[1] if len(fits) > 1 else fits[0]
+        aside = [fit.key for fit in fits[1:] if fit.key != begin.key]
         chosen = choose(fits, CHOSEN, aside=aside)
         view = axes(fits[0])
     picture = st.container()
@@ -42,7 +43,7 @@ def body() -> None:
             selected = diagrams(chosen, curves, options)
         explain(chosen, options)
     if session.view.is_event:
-        offer_panel(session, fits, best)
+        offer_panel(session, fits, begin)
     bin_rows(session.test, chosen, curves, selected)
     if len(fits) == 1:
         need_fit(what="Only the raw model is here. Fit calibrators to see them beside it.")
