@@ -164,11 +164,12 @@ def report_of(page: Page, folder: Path, case: str) -> tuple[list[Seen], int]:
     path = folder / "report.html"
     saved.value.save_as(path)
     report = page.context.new_page()
-    report.goto(path.as_uri())
-    report.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
     seen = []
     for width in WIDTHS:
         report.set_viewport_size({"width": width, "height": 1000})
+        report.goto(path.as_uri())  # anew: plotly fits figures to another width a moment later
+        report.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+        report.wait_for_function("[...document.querySelectorAll('.chart')].every(one => one.querySelector('svg'))")
         seen.append(see(report, case, REPORT, width))
     report.close()
     return seen, path.stat().st_size
