@@ -57,7 +57,8 @@ class Recommendation(Displayed):
     n_candidates : number of methods it was chosen from, the raw model not counted.
     word : the method against the raw model; "" where it is the raw model.
     rows_needed : about how many test rows would decide, where the word is "undecided"; NaN elsewhere.
-    as_good : the other methods that are not worse than the best one, equivalent to it or undecided.
+    as_good : the other methods that are not worse than the best one, without simpler ones that are not better than the
+        raw model.
     worse : methods worse than the best one.
     relevant : smallest relevant difference.
     keeps_accuracy : whether the method changes no predicted class.
@@ -109,9 +110,10 @@ def recommend(
 ) -> Recommendation | None:
     """What to take, by one score.
 
-    It is the simplest of the methods that are not worse than the best one, by the registry's order. The raw model is
-    taken only where it is the best or equivalent to it. Where the best is better than the raw model, so is what is
-    taken; where that is undecided, but others are better than the raw model, the best of those stands in its place.
+    It is the simplest of the methods that are not worse than the best one, by the registry's order, and have a better
+    value than the raw model. That is taken only where it is the best or equivalent to it. Where the best is better than
+    the raw model by its verdict, so is what is taken; where that is undecided, but others are better than the raw
+    model, the best of those stands in its place.
 
     Parameters
     ----------
@@ -162,11 +164,13 @@ def _among(
         best = best if claims.between(best, other, score).word == "better" else other
     having = [name for name in names if claims.has(name, score)]
     words = {name: "equivalent" if name == best else claims.between(name, best, score).word for name in having}
-    able = [name for name in having if words[name] != "worse" and (name != raw or words[name] == "equivalent")]
-    if best in shown:
-        able = [name for name in able if name in shown]
-    value = {name: claims.scored[name].value[score] for name in having}
     better_first = -1.0 if SCORES[score].better == "higher" else 1.0
+    value = {name: claims.scored[name].value[score] for name in having}
+    if best in shown:
+        able = [name for name in shown if words[name] != "worse"]
+    else:
+        lower = [name for name in having if better_first * (value[name] - value[raw]) < 0.0]
+        able = [name for name in lower if words[name] != "worse"] + [raw] * (words[raw] == "equivalent")
     method = min(able, key=lambda name: (simplicity(calibrators[name]), better_first * value[name]))
 
     candidates = [name for name in having if name != raw]
@@ -181,7 +185,12 @@ def _among(
         n_candidates=len(candidates),
         word="" if method == raw else claim.word,
         rows_needed=claim.rows_needed,
-        as_good=tuple(name for name in having if words[name] != "worse" and name not in (method, raw)),
+        as_good=tuple(
+            name
+            for name in having
+            if words[name] != "worse" and name not in (method, raw)
+            if name in able or simplicity(calibrators[name]) >= simplicity(calibrators[method])
+        ),
         worse=tuple(name for name in having if words[name] == "worse"),
         relevant=claims.relevant[score],
         keeps_accuracy=_keeps_accuracy(calibrators[method]),
@@ -236,6 +245,8 @@ class _Words:
         answer, name = self.answer, self.title(self.answer.method)
         if answer.method == answer.baseline:
             keep = self._strong("Keep the raw model.")
+            if not answer.n_candidates:
+                return f"{keep} No fitted calibrator was compared with it."
             if answer.best == answer.method:
                 return f"{keep} No calibrator {self.lowers} its {self.score}."
             return (
@@ -267,7 +278,8 @@ class _Words:
         if answer.method == answer.baseline or answer.n_candidates < 2:
             return ""
         if not answer.as_good:
-            return "Every other method is worse."
+            others = answer.n_candidates - 1
+            return "Every other method is worse." if others == len(set(answer.worse) - {answer.baseline}) else ""
         one = len(answer.as_good) == 1
         shown = "is not shown to be better" if one else "are not shown to be better"
         return f"{self._names(answer.as_good)} {shown}, and {self.title(answer.method)} is the simplest."

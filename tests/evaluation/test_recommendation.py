@@ -214,3 +214,45 @@ def test_what_else_changes_is_said_and_warned_of_where_it_gets_worse(calibrators
     text = " ".join(answer.sentences())
     assert "of the predicted classes change" in text and "Mind that Accuracy and ECE get significantly worse." in text
     assert recommend(claims, calibrators).beside is None
+
+
+def test_nothing_with_a_worse_value_than_the_raw_model_is_taken(calibrators):
+    """The best is noisy and undecided; temperature is not worse than it, and significantly worse than raw."""
+    generator = np.random.default_rng(0)
+    own = {name: generator.normal(size=1000) / math.sqrt(1000) for name in ("identity", "temperature", "isotonic")}
+    own["temperature"] = own["identity"] + 0.05 * own["temperature"]
+    own["isotonic"] = own["identity"] + own["isotonic"]
+    values = {"identity": 0.5, "temperature": 0.508, "isotonic": 0.499}
+    made = {
+        name: Scored({"accuracy": 0.8, "NLL": value}, {"accuracy": np.zeros(1000), "NLL": 0.05 * own[name]}, {}, 1000)
+        for name, value in values.items()
+    }
+    claims = Claims(made)
+    assert claims.between("temperature", "identity", "NLL").word == "worse"
+    assert claims.between("isotonic", "identity", "NLL").word == "undecided"
+    answer = recommend(claims, calibrators)
+    assert answer.method == "isotonic" and answer.gain.value > 0
+    assert "temperature" not in answer.as_good
+
+
+def test_who_is_as_good_could_be_taken(calibrators):
+    """Temperature's NLL is not worse than the best one, but it is not shown to be better than the raw model's."""
+    generator = np.random.default_rng(1)
+    shared = generator.normal(size=1000) / math.sqrt(1000)
+    spread = {"identity": 0.0, "temperature": 0.01, "platt": 0.0005, "isotonic": 0.0005}
+    made = {
+        name: Scored(
+            {"accuracy": 0.8, "NLL": value},
+            {"accuracy": np.zeros(1000), "NLL": 0.01 * shared + spread[name] * generator.normal(size=1000) / 30},
+            {},
+            1000,
+        )
+        for name, value in {"identity": 0.5, "temperature": 0.4935, "platt": 0.494, "isotonic": 0.4939}.items()
+    }
+    answer = recommend(Claims(made), calibrators)
+    assert answer.method == "platt" and answer.as_good == ("isotonic",)
+    assert "temperature" not in " ".join(answer.sentences())
+
+
+def test_without_a_calibrator_none_is_said_to_have_failed(calibrators):
+    assert chosen(calibrators, {}).sentences() == ["Keep the raw model. No fitted calibrator was compared with it."]
