@@ -22,6 +22,7 @@ from calib.engine import Engine, Fitted, WorkerDied
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
 from calib.export import writer
+from calib.metrics.estimate import JOINT_DRAWS
 from calib.registry import calibrator
 from calib.ui import fits, ready, widgets
 from calib.ui.ready import awaited
@@ -29,8 +30,8 @@ from calib.ui.session import OpenSession
 from tests.conftest import ROOT, simulate
 from tests.ui.conftest import PAGES, clean, fit, npz, open_page, opened, said
 
-N = 3001
-"""Rows of each part: more than any figure has points."""
+N = JOINT_DRAWS + 1
+"""Rows of each part: more than any figure has points, or an interval of several differences has draws."""
 OF_ROWS = {
     "sort": 0, "argsort": 0, "partition": 0, "argpartition": 0, "unique": 0, "median": 0, "quantile": 0,
     "percentile": 0, "histogram": 0, "digitize": 0, "searchsorted": 1, "interp": 0, "bincount": 1,
