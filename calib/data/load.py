@@ -16,6 +16,7 @@ from calib.data.assemble.arrays import Arrays, check_names, read_any, read_aside
 from calib.data.assemble.beside import ROW_ROLES
 from calib.data.assemble.join import joined
 from calib.data.assemble.parts import (
+    features_by_name,
     in_file,
     left_to_files,
     named_by_file,
@@ -242,7 +243,7 @@ def read_files(
     if test is not None:
         arrays = with_test_file(arrays, first, test, test_labels, chosen, notes)
     elif notes.choices.test_outputs:
-        arrays = notes.take(one_after_the_other(arrays, notes.take(named_part(first, notes.choices))))
+        arrays = notes.take(one_after_the_other(arrays, notes.take(named_part(first, notes.choices)), notes.choices))
     if beside:
         arrays = with_features(arrays, beside, chosen, notes)
     return predictions_of_arrays(arrays, name, notes)
@@ -316,7 +317,10 @@ def with_test_file(
     second = read_arrays(test, test_labels, other)
     notes.add(*other.findings)
     notes.decide(test_outputs=other.choices.outputs, test_labels=other.choices.labels)
-    whole = notes.take(one_after_the_other(named_by_file(arrays, first), named_by_file(second, test)))
+    own, theirs = notes.choices.features, other.choices.features
+    if isinstance(own, tuple) and isinstance(theirs, tuple) and "features" in arrays.rows and "features" in second.rows:
+        second = notes.take(features_by_name(second, own, theirs))
+    whole = notes.take(one_after_the_other(named_by_file(arrays, first), named_by_file(second, test), notes.choices))
     return replace(whole, outputs_name=arrays.outputs_name, labels_name=arrays.labels_name)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from calib.data import Choices, DataError, LoadOptions, inspect, load
 from calib.errors import CalibrationError
+from tests.data.conftest import the
 
 CUT = 100
 
@@ -209,3 +211,126 @@ def test_two_files_overrule_the_parts_of_one(make):
     first = make.npz("a.npz", **halves(make, "cal_{}", "test_{}"))
     data = load(first, test=make.npz("b.npz", logits=make.logits[:7], labels=make.labels[:7]))
     assert len(data) == CUT + 7 and data.given_split.sum() == CUT
+
+
+CLASSES = ("cat", "dog", "cow", "ant")
+
+
+def two_tables(make, order, stem="", scale=(1.0, 1.0)):
+    """Two files with the same model's probabilities; the columns of the second stand in another order."""
+    probs = np.exp(make.logits) / np.exp(make.logits).sum(axis=1, keepdims=True)
+    frames = []
+    for rows, columns, factor in ((slice(0, CUT), range(4), scale[0]), (slice(CUT, None), order, scale[1])):
+        cells = {f"{stem}{CLASSES[k]}": probs[rows, k] * factor for k in columns}
+        frames.append(pd.DataFrame({"label": np.array(CLASSES)[make.labels[rows]], **cells}))
+    return make.csv(frames[0], "a.csv"), make.csv(frames[1], "b.csv")
+
+
+@pytest.mark.parametrize("stem", ["", "p_"])
+def test_columns_of_a_test_file_are_matched_by_name(make, stem):
+    first, second = two_tables(make, (2, 1, 3, 0), stem)
+    found = inspect(first, test=second)
+    expected = load(first, test=two_tables(make, range(4), stem)[1])
+    np.testing.assert_array_equal(found.predictions.logits, expected.logits)
+    np.testing.assert_array_equal(found.predictions.labels, make.labels)
+    said = "b.csv has columns for cow, dog, ant, cat, in another order than a.csv with cat, dog, cow, ant"
+    assert the(found, "columns_matched").message == f"{said}; they were matched by name."
+
+
+def test_other_names_of_columns_in_a_test_file_are_refused(make):
+    first, second = two_tables(make, range(4), "p_")
+    second.write_text(second.read_text().replace("p_ant", "p_bee"))
+    error = inspect(first, test=second).findings[0]
+    assert (error.level, error.code) == ("error", "columns_differ")
+    assert error.message == "a.csv has columns for cat, dog, cow, ant, but b.csv for cat, dog, cow, bee."
+
+
+def test_labels_beside_arrays_are_the_names_of_the_classes(make):
+    names = np.array(CLASSES)
+    data = load(make.both(labels=names[make.labels], class_names=names))
+    np.testing.assert_array_equal(data.labels, make.labels)
+    assert data.class_names == CLASSES
+
+
+def test_numbers_for_columns_in_two_orders_are_refused(make):
+    order = [2, 1, 3, 0]
+    names, whole = np.array(CLASSES), {"labels": make.labels}
+    first = make.npz("a.npz", logits=make.logits, **whole, class_names=names)
+    second = make.npz("b.npz", logits=make.logits[:, order] + 0, **whole, class_names=names[order])
+    error = inspect(first, test=second).findings[0]
+    assert (error.level, error.code) == ("error", "columns_differ")
+    assert "the numbers in labels of a.npz may count them in either order" in error.message
+
+
+def test_columns_of_two_classes_are_matched_by_name(make):
+    p = 1 / (1 + np.exp(make.logits[:, 0] - make.logits[:, 1]))
+    label = np.where(make.binary == 1, "bad", "good")
+    a, b = slice(0, CUT), slice(CUT, None)
+    first = make.csv(pd.DataFrame({"label": label[a], "p_good": 1 - p[a], "p_bad": p[a]}), "a.csv")
+    second = make.csv(pd.DataFrame({"label": label[b], "p_bad": p[b], "p_good": 1 - p[b]}), "b.csv")
+    data = load(first, test=second)
+    np.testing.assert_allclose(np.exp(data.logits[:, 1]), p, rtol=1e-12)
+    np.testing.assert_array_equal(data.labels, make.binary)
+
+
+def test_classes_named_beside_arrays_are_matched_by_name(make):
+    order = [2, 1, 3, 0]
+    names, texts = np.array(CLASSES), np.array(CLASSES)[make.labels]
+    first = make.npz("a.npz", logits=make.logits[:CUT], labels=texts[:CUT], class_names=names)
+    second = make.npz("b.npz", logits=make.logits[CUT:, order], labels=texts[CUT:], class_names=names[order])
+    check(make, load(first, test=second))
+
+
+@pytest.mark.parametrize("renamed", [False, True])
+def test_features_of_a_test_file_are_matched_by_name(make, rng, renamed):
+    features = rng.normal(size=(300, 3))
+    cells = {f"feature_{name}": features[:, j] for j, name in enumerate(("age", "size", "rate"))}
+    first = make.csv(make.frame(**cells)[:CUT], "a.csv")
+    turned = {(name.replace("_", " ") if renamed else name): cells[name] for name in reversed(cells)}
+    data = load(first, test=make.csv(make.frame(**turned)[CUT:], "b.csv"))
+    np.testing.assert_allclose(data.features, features, rtol=1e-12)
+
+
+def test_other_features_of_a_test_file_are_left_out_with_their_names(make, rng):
+    features = rng.normal(size=(300, 2))
+    first = make.csv(make.frame(feature_age=features[:, 0], feature_size=features[:, 1])[:CUT], "a.csv")
+    second = make.csv(make.frame(feature_age=features[:, 0], feature_rate=features[:, 1])[CUT:], "b.csv")
+    found = inspect(first, test=second)
+    assert found.predictions.features is None
+    assert "feature_age, feature_size in one part" in the(found, "features_differ").message
+
+
+@pytest.mark.parametrize("scale", [(1.0, 100.0), (100.0, 1.0)])
+@pytest.mark.parametrize("chosen", [{}, {"scale": "percent"}, {"kind": "probabilities"}])
+def test_probabilities_and_percent_are_refused_together(make, scale, chosen):
+    first, second = two_tables(make, range(4), scale=scale)
+    error = inspect(first, test=second, **chosen).findings[0]
+    assert (error.level, error.code) == ("error", "scales_differ")
+    assert "a.csv holds " in error.message and "b.csv holds " in error.message
+    assert "to 1)" in error.message or "to 0.9" in error.message
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_one_column_of_probabilities_and_one_of_percent_are_refused_together(make, turned):
+    p = 1 / (1 + np.exp(make.logits[:, 0] - make.logits[:, 1]))
+    parts = [make.csv(pd.DataFrame({"label": make.binary[:CUT], "p": p[:CUT]}), "a.csv")]
+    parts.append(make.csv(pd.DataFrame({"label": make.binary[CUT:], "p": 100 * p[CUT:]}), "b.csv"))
+    first, second = parts[::-1] if turned else parts
+    assert inspect(first, test=second).findings[0].code == "scales_differ"
+
+
+def test_logits_and_probabilities_are_refused_together(make):
+    probs = np.exp(make.logits) / np.exp(make.logits).sum(axis=1, keepdims=True)
+    first = make.npz("a.npz", logits=make.logits[:CUT], labels=make.labels[:CUT])
+    second = make.npz("b.npz", probs=probs[CUT:], labels=make.labels[CUT:])
+    error = inspect(first, test=second).findings[0]
+    assert error.code == "scales_differ"
+    parts = {"cal_logits": make.logits[:CUT], "cal_labels": make.labels[:CUT]}
+    both = make.npz(**parts, test_logits=probs[CUT:], test_labels=make.labels[CUT:])
+    assert inspect(both).findings[0].code == "scales_differ"
+
+
+def test_the_same_rows_as_calibration_and_test_part_are_said(make):
+    warned = the(inspect(make.both(), test=make.both()), "same_rows")
+    assert warned.level == "warning"
+    assert "300 rows" in warned.message

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from calib.canonical import KINDS, ROUNDING
 from calib.data.array_names import canonical
 from calib.data.assemble.arrays import Arrays, check_there, read_aside, read_part, read_rows
 from calib.data.assemble.beside import ROW_ROLES
+from calib.data.assemble.kinds import decide_kind
+from calib.data.assemble.scale import decide_scale
 from calib.data.findings import InvalidUpload, Notes, Step, count, info, left_out, left_out_as, listed, verb, warning
 from calib.data.guess.arrays import infer_features, infer_training_labels, infer_training_part
+from calib.data.guess.columns import spelled
+from calib.data.guess.names import plain_name
 from calib.data.options import NOTHING, Choices, names_in
 from calib.data.read.base import Array, Contents
+from calib.data.scales import ONE, in_words
+from calib.numerics import LARGEST, Floats
 
 BESIDE = (*ROW_ROLES, "features")
 
@@ -58,8 +66,18 @@ def named_by_file(arrays: Arrays, contents: Contents) -> Arrays:
     )
 
 
-def one_after_the_other(first: Arrays, second: Arrays) -> Step[Arrays]:
-    """Calibration rows, then test rows, with the split marked."""
+def one_after_the_other(first: Arrays, second: Arrays, choices: Choices) -> Step[Arrays]:
+    """Calibration rows, then test rows, with the split marked; columns in the order of the calibration part.
+
+    Parameters
+    ----------
+    choices : of both parts: ``outputs`` names those of the first and ``test_outputs`` those of the second.
+
+    Raises
+    ------
+    InvalidUpload
+        If the columns of both are not those of the same classes, or outputs or labels are written in different ways.
+    """
     a, b = first.outputs.shape[1], second.outputs.shape[1]
     if a != b:
         raise InvalidUpload(
@@ -67,8 +85,10 @@ def one_after_the_other(first: Arrays, second: Arrays) -> Step[Arrays]:
             f"{first.outputs_name} has {a:,} columns but {second.outputs_name} has {b:,}.",
             "Use outputs of one model on both parts.",
         )
+    refuse_different_scales(first, second, choices)
+    matched = matched_by_name(first, second)
+    second, findings = matched.value, list(matched.findings)
     rows: dict[str, Array] = {"split": np.arange(len(first.outputs) + len(second.outputs)) < len(first.outputs)}
-    findings = []
     for role in BESIDE:
         own, theirs = first.rows.get(role), second.rows.get(role)
         if own is not None and theirs is not None and own.shape[1:] == theirs.shape[1:]:
@@ -88,8 +108,132 @@ def one_after_the_other(first: Arrays, second: Arrays) -> Step[Arrays]:
             f"{second.labels_name} holds {labels[1].dtype} of shape {labels[1].shape}.",
             "Save both in the same way.",
         )
+    if np.array_equal(*labels) and np.array_equal(first.outputs, second.outputs, equal_nan=True):
+        said_twice = (
+            f"{second.outputs_name} has the same outputs and labels as {first.outputs_name} in every one of "
+            f"{count(len(second.outputs), 'row')}: what is fitted to these rows is tested on them too."
+        )
+        findings.append(warning("same_rows", said_twice, "Give a test part of other rows, or leave it out."))
     outputs = np.concatenate([first.outputs, second.outputs])
     return Step(replace(first, outputs=outputs, labels=np.concatenate(labels), rows=rows), tuple(findings))
+
+
+def features_by_name(second: Arrays, own: tuple[str, ...], theirs: tuple[str, ...]) -> Step[Arrays]:
+    """The second part with its features in the order of the first; without them where their names differ.
+
+    Parameters
+    ----------
+    own, theirs : the columns of the features in the first part and in the second.
+    """
+    order = order_of(own, theirs)
+    if order is not None:
+        return Step(replace(second, rows=second.rows | {"features": second.rows["features"][:, order]}))
+    said = f"The features are {listed(own)} in one part, but {listed(theirs)} in {second.outputs_name}."
+    rows = {role: array for role, array in second.rows.items() if role != "features"}
+    finding = left_out("features", "features_differ", said, "Save the same columns of both parts.")
+    return Step(replace(second, rows=rows), (finding,))
+
+
+MADE_UP = re.compile(r"(column|unnamed)_\d+")
+"""Names that were given to columns without one."""
+
+
+def order_of(names: Sequence[str], others: Sequence[str]) -> list[int] | None:
+    """Where each name stands among others, spelled alike or with other case and separators; None if they differ."""
+    for spell in (str, plain_name):
+        own, places = [spell(name) for name in names], {spell(name): j for j, name in enumerate(others)}
+        if len(set(own)) == len(names) == len(others) and set(own) == set(places):
+            return [places[name] for name in own]
+    return None
+
+
+def matched_by_name(first: Arrays, second: Arrays) -> Step[Arrays]:
+    """The second part with its columns in the order of the first; by position where either has no names.
+
+    Raises
+    ------
+    InvalidUpload
+        If the names differ, or labels are numbers that may count the columns in either order.
+    """
+    names, others = (_names_of_columns(part) for part in (first, second))
+    if not names or not others or names == others:
+        return Step(second)
+    order = order_of(names, others)
+    if order is None:
+        raise InvalidUpload(
+            "columns_differ",
+            f"{first.outputs_name} has columns for {listed(names)}, but {second.outputs_name} for {listed(others)}.",
+            "Use outputs of one model on both parts, with the same names of columns.",
+        )
+    if order == list(range(len(order))):
+        return Step(second)
+    other_order = (
+        f"{second.outputs_name} has columns for {listed(others)}, in another order than {first.outputs_name} with "
+        f"{listed(names)}"
+    )
+    for part in (first, second):
+        if not _labels_name(part.labels, names):
+            raise InvalidUpload(
+                "columns_differ",
+                f"{other_order}, and the numbers in {part.labels_name} may count them in either order.",
+                "Save the columns of both parts in one order, or the labels as names.",
+            )
+    matched = replace(second, outputs=np.ascontiguousarray(second.outputs[:, order]))
+    return Step(matched, (info("columns_matched", f"{other_order}; they were matched by name."),))
+
+
+def _names_of_columns(arrays: Arrays) -> tuple[str, ...]:
+    """What the columns of several outputs are called; empty where they have no names."""
+    names, width = arrays.column_names or arrays.class_names or (), arrays.outputs.shape[1]
+    return () if width == 1 or len(names) != width or all(map(MADE_UP.fullmatch, names)) else names
+
+
+def _labels_name(labels: Array, names: Sequence[str]) -> bool:
+    """Whether labels are names of classes, or numbers that are their names."""
+    if labels.dtype.kind == "U":
+        return True
+    return labels.size == len(labels) and {
+        spelled(value) for value in np.unique(labels[labels == labels]).tolist()
+    } <= {*names}
+
+
+def refuse_different_scales(first: Arrays, second: Arrays, choices: Choices) -> None:
+    """Refuse parts that are read in different ways by themselves, such as probabilities and percent.
+
+    Raises
+    ------
+    InvalidUpload
+        Also where one of them cannot be read without an answer.
+    """
+    parts = (first, choices), (second, replace(choices, outputs=choices.test_outputs))
+    values = [part.outputs[(np.abs(part.outputs) <= LARGEST).all(axis=1)] for part, _ in parts]
+    if not all(map(len, values)):
+        return  # which is said where bad rows are looked for
+    reach = [(float(each.min()), float(each.max())) for each in values]
+    divided = choices.scale is None or choices.scale in ONE or not isinstance(choices.scale, str)
+    if divided and choices.kind not in ("logits", "binary_log_odds"):
+        in_unit = [low >= -ROUNDING and high <= 1 + ROUNDING for low, high in reach]
+        read = ["values from 0 to 1" if within else "others" for within in in_unit]
+    else:
+        read = ["", ""]
+    if read[0] == read[1]:
+        read = [_read_as(each, part.outputs_name, given) for each, (part, given) in zip(values, parts, strict=True)]
+    if read[0] != read[1]:
+        said = [
+            f"{part.outputs_name} holds {what} (from {low:.3g} to {high:.3g})"
+            for what, (part, _), (low, high) in zip(read, parts, reach, strict=True)
+        ]
+        raise InvalidUpload(
+            "scales_differ",
+            f"{said[0]}, but {said[1]}. Outputs of both are read in one way.",
+            "Save both parts in the same way; if they are, choose their kind and scale.",
+        )
+
+
+def _read_as(outputs: Floats, name: str, choices: Choices) -> str:
+    """What outputs are read as by themselves, in words."""
+    scale = decide_scale(outputs, name, choices).value
+    return KINDS[decide_kind(outputs, name, choices).value] if scale is None else in_words(scale)
 
 
 HOMES: dict[str, tuple[str, ...]] = {

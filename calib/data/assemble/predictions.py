@@ -48,7 +48,8 @@ def predictions_of_arrays(arrays: Arrays, name: str, notes: Notes) -> Prediction
     scale = notes.take(decide_scale(arrays.outputs, what, choices))
     if scale is not None:
         to_plain(arrays.outputs, scale, out=arrays.outputs)
-    read = decode_labels(arrays.labels, n_classes, arrays.column_names, arrays.labels_name, choices, is_table)
+    columns = arrays.column_names or (arrays.class_names if arrays.labels.dtype.kind == "U" else None)
+    read = decode_labels(arrays.labels, n_classes, columns, arrays.labels_name, choices, is_table)
     labels = notes.take(read)
     dropped |= {"no label": labels.missing, "a label of no column": labels.unknown}
     features = None
