@@ -66,7 +66,7 @@ def _use(exported: ExportedCalibrator) -> str:
     if exported.kind == "pairs":
         call = "confidence = calibrator.calibrate(outputs)  # (n,) -> (n,), that each answer is correct"
     elif exported.kind == "topk":
-        call = "probs = calibrator.calibrate(np.column_stack([values, rest]))  # (n, k + 1) -> (n, k + 1)"
+        call = "probs = calibrator.calibrate(outputs)  # arrays values, indices, rest by name -> (n, k + 1)"
     elif not exported.calibrator.gives_probabilities:
         return (
             "## Use\n\nWhere calib is installed:\n\n```python\nimport calib\n\n"

@@ -11,11 +11,13 @@ text, of which nothing is run or unpickled. It says what to compute as a list of
 """
 
 import argparse
+import codecs
 import csv
 import io
 import json
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -174,8 +176,9 @@ class Calibrator:
     def calibrate(self, outputs, kind=None):
         """Calibrated probabilities (n, n_classes); of answers with one confidence each the calibrated ones, (n,).
 
-        Of the top k of very many classes outputs are (n, k + 1), the last column the log-sum of the other logits.
-        Outputs that look like another kind than the calibrator takes are refused, unless ``kind`` says what they are.
+        Of the top k of very many classes outputs are the arrays ``values``, ``indices`` and ``rest`` by name, such as a
+        loaded npz, and the last of the k + 1 probabilities is that of all other classes together. Outputs that look
+        like another kind than the calibrator takes are refused, unless ``kind`` says what they are.
         """
         return next(iter(self.answer(outputs, kind).values()))
 
@@ -185,12 +188,20 @@ class Calibrator:
         ``probabilities`` and the number of the ``predicted`` class, or ``confidence``. Where the file holds a rule, the
         ``actions``, which ``record["actions"]`` names and of which -1 hands a row over. Where it holds prediction
         ``sets``, whether each class is in that of the row, unless they are drawn at random, which only the pickle does.
+        Of the top k of very many classes also ``indices``; only these classes are predicted.
         """
-        rule, sets, logits = self.record["decision"], self.record["sets"], self.logits(outputs, kind)
+        rule, sets, indices = self.record["decision"], self.record["sets"], None
+        if self.record["kind"] == "topk":
+            outputs, indices = self.top_k(outputs)
+        logits = self.logits(outputs, kind)
         probs = probabilities(self.record["steps"], logits)
-        largest, shares = probs.max(axis=1), probs / probs.sum(axis=1, keepdims=True)
-        predicted = np.where(probs == largest[:, None], logits, -np.inf).argmax(axis=1)
+        named = probs if indices is None else probs[:, : indices.shape[1]]
+        largest, shares = named.max(axis=1), probs / probs.sum(axis=1, keepdims=True)
+        predicted = np.where(named == largest[:, None], logits[:, : named.shape[1]], -np.inf).argmax(axis=1)
         said = {"probabilities": probs, "predicted": predicted}
+        if indices is not None:
+            predicted = indices[np.arange(len(indices)), predicted]
+            said |= {"predicted": predicted, "indices": indices}
         if self.record["kind"] == "pairs":  # "predicted" is that the answer is given
             largest, predicted = probs[:, 1], 1
             said = {"confidence": largest}
@@ -205,6 +216,19 @@ class Calibrator:
             best = np.arange(probs.shape[1]) == probs.argmax(axis=1)[:, None]
             said["sets"] = (1.0 - shares <= sets["quantiles"] + 1e-15) | (best & (not sets["allow_empty"]))
         return said
+
+    def top_k(self, outputs):
+        """The arrays of the top k of very many classes as (n, n_columns) numbers, and the classes (n, k)."""
+        n_columns, n_classes = self.record["n_columns"], len(self.record["class_names"])
+        k = n_columns - (n_columns < n_classes)  # one column is of all other classes, where there are any
+        wanted = ["values", "indices", "rest"][: 2 + n_columns - k]
+        if not isinstance(outputs, Mapping) or not {*wanted} <= {*outputs}:
+            raise Refused(f"The calibrator takes the top {k} of {n_classes:,} classes: arrays {', '.join(wanted)}.")
+        values, indices, *rest = (np.asarray(outputs[name]) for name in wanted)
+        inside = indices.dtype.kind in "iu" and ((indices >= 0) & (indices < n_classes)).all()
+        if not inside or indices.shape != (len(values), k):
+            raise Refused(f"indices must be classes from 0 to {n_classes - 1:,}, of shape ({len(values):,}, {k}).")
+        return np.column_stack([values, *rest]), indices
 
     def logits(self, outputs, kind=None):
         """Outputs as (n, n_columns) logits, on which the steps begin."""
@@ -295,14 +319,14 @@ def places(record, names):
 def read_outputs(record, path, named=None):
     """The outputs in a file, the names of its columns, and its rows; those of arrays have nothing but numbers.
 
-    A csv is utf-8 or latin-1, with commas, semicolons, tabs or bars between the cells, and maybe decimal commas. Which
-    columns are the outputs, or which array of an npz is, may be ``named``.
+    A csv is utf-8, utf-16 or latin-1, with commas, semicolons, tabs or bars between the cells, and maybe decimal commas
+    where none separates cells. Which columns are the outputs, or which array of an npz is, may be ``named``.
     """
     if path.suffix.lower() != ".csv":
         outputs = np.load(path, allow_pickle=False)
-        if path.suffix.lower() == ".npz" and {"values", "rest"} <= {*outputs}:  # the top k of very many classes
-            outputs = np.column_stack([outputs["values"], outputs["rest"]])
-        elif path.suffix.lower() == ".npz":
+        if path.suffix.lower() == ".npz" and {"values", "indices"} <= {*outputs}:  # the top k of very many classes
+            return dict(outputs), ["row"], [[str(i + 1)] for i in range(len(outputs["values"]))]
+        if path.suffix.lower() == ".npz":
             floats = [named] if named else [name for name in outputs if outputs[name].dtype.kind == "f"]
             if len(floats) != 1:
                 raise Refused(f"{path.name} holds {', '.join(outputs)}; name the outputs with --columns.")
@@ -310,18 +334,26 @@ def read_outputs(record, path, named=None):
         return outputs, ["row"], [[str(i + 1)] for i in range(len(outputs))]
     content, limit = path.read_bytes(), csv.field_size_limit(LARGEST)
     try:
-        text = content.decode("utf-8-sig")
+        wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        text = content.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError:
         text = content.decode("latin-1")
-    mark = max(",;\t|", key=text.partition("\n")[0].count)
+    mark = max(",;\t|", key=text.lstrip("\r\n").partition("\n")[0].count)
     names, *rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=mark) if row] or [[]]
     csv.field_size_limit(limit)
     if not rows or any(len(row) != len(names) for row in rows):
         raise Refused(f"{path.name} holds no table: a line of names, then rows with as many cells.")
+    names = [name.strip() for name in names]
     which = [names.index(name) for name in named.split(",")] if named else places(record, names)
+    cells = [[row[i] for i in which] for row in rows]
+    commas = [cell for row in cells for cell in row if "," in cell]
+    if commas and (mark == "," or any("." in cell for row in cells for cell in row)):
+        raise Refused(
+            f"The outputs hold {commas[0][:40]!r}, whose comma may be a decimal sign or stand between thousands; write "
+            "numbers with a decimal point and nothing between thousands."
+        )
     try:
-        cells = [[row[i] if "." in row[i] else row[i].replace(",", ".") for i in which] for row in rows]
-        return np.array(cells).astype(np.float64), names, rows
+        return np.array([[cell.replace(",", ".") for cell in row] for row in cells]).astype(np.float64), names, rows
     except ValueError as error:
         raise Refused(f"The columns of the outputs hold a cell that is no number: {str(error)[:200]}.") from None
 
@@ -329,11 +361,12 @@ def read_outputs(record, path, named=None):
 def as_columns(record, said):
     """What a calibrator says of rows as the columns of a table, by name."""
     names, table = record["class_names"], dict[str, object]()
-    if record["kind"] == "topk":
-        names = [*map(str, range(1, record["n_columns"])), "rest"]
+    of_columns = [*range(1, said["indices"].shape[1] + 1), "rest"] if "indices" in said else names
     for name, array in said.items():
         if name == "probabilities":
-            table |= {f"p_{each}": array[:, k] for k, each in enumerate(names)}
+            table |= {f"p_{each}": column for each, column in zip(of_columns, array.T, strict=False)}
+        elif name == "indices":
+            table |= {f"class_{j}": [names[k] for k in column] for j, column in enumerate(array.T, 1)}
         elif name == "actions":
             table["action"] = [record["actions"][str(action)] for action in array]
         elif name == "sets":

@@ -18,6 +18,7 @@ from calib.decisions import AnswerAbove, CostMatrix, EventCut, conformal_sets
 from calib.export import predict, provenance, writer
 from calib.export.predict import Refused, inert, load, main
 from calib.numerics import sigmoid, softmax
+from calib.top_k import TopK, fit_top_k, predict_top_k
 from tests.conftest import ROOT, simulate
 
 NAMES = ("cat", "=dog", "a;b", "$x^$")
@@ -101,6 +102,86 @@ def test_arrays_go_in_and_come_out(fitted, overconfident, tmp_path):
             np.testing.assert_array_equal(said["predicted"], fitted.predict(logits))
             np.testing.assert_array_equal(said["actions"], COSTS.decide(probs))
             np.testing.assert_array_equal(said["sets"], sets.predict(probs, logits))
+
+
+@pytest.mark.parametrize("k", [3, 30])
+def test_the_top_k_are_predicted_and_decided_as_calib_apply_does(k, tmp_path):
+    generator = np.random.default_rng(0)
+    logits, labels = generator.normal(size=(200, 30)), generator.integers(30, size=200)
+    outputs = TopK.from_matrix(logits, k, labels)
+    fitted = fit_top_k(calib.calibrator("temperature"), outputs, labels)
+    said = predict_top_k(fitted, outputs)
+    above, names = AnswerAbove(threshold=float(np.median(said.confidence))), [f"c{k}" for k in range(30)]
+    writer.save(fitted, tmp_path / "c.npz", kind="topk", class_names=names, decision=above)
+    np.savez(tmp_path / "o.npz", labels=labels, **outputs.arrays())
+    for out in ("p.npz", "p.csv"):
+        given = [str(tmp_path / "o.npz"), "--calibrator", str(tmp_path / "c.npz"), "--out", str(tmp_path / out)]
+        main(given)
+    rows = pd.read_csv(tmp_path / "p.csv")
+    assert (said.rest > said.confidence).any() == (k < 30), "the rest is often the largest"
+    actions = above.decide(said.confidence, said.predicted)
+    with np.load(tmp_path / "p.npz") as found:
+        np.testing.assert_allclose(found["probabilities"][:, :k], said.values, rtol=0, atol=1e-12)
+        for name, expected in (("predicted", said.predicted), ("indices", said.indices), ("actions", actions)):
+            np.testing.assert_array_equal(found[name], expected)
+    assert rows["predicted"].tolist() == [names[each] for each in said.predicted]
+    assert rows["action"].tolist() == [names[each] if each >= 0 else "hand over" for each in actions]
+    assert rows["class_3"].tolist() == [names[each] for each in said.indices[:, 2]]
+    np.testing.assert_allclose(rows["p_3"], said.values[:, 2], rtol=0, atol=1e-12)
+    assert ("p_rest" in rows) == (k < 30)
+
+
+def test_arrays_that_are_no_top_k_are_refused():
+    generator = np.random.default_rng(0)
+    logits, labels = generator.normal(size=(200, 30)), generator.integers(30, size=200)
+    outputs = TopK.from_matrix(logits, 3, labels)
+    made = loaded(fit_top_k(calib.calibrator("temperature"), outputs, labels), kind="topk", class_names=range(30))
+    good = outputs.arrays()
+    for wrong, says in (
+        (logits, "arrays values, indices, rest"),
+        ({"values": outputs.values, "indices": outputs.indices}, "arrays values, indices, rest"),
+        (good | {"indices": outputs.indices + 27}, "0 to 29"),
+        (good | {"indices": outputs.indices - 1}, "0 to 29"),
+        (good | {"indices": outputs.indices[:, :2]}, r"shape \(200, 3\)"),
+        (TopK.from_matrix(logits, 4).arrays(), r"shape \(200, 3\)"),
+    ):
+        with pytest.raises(Refused, match=says):
+            made.calibrate(wrong)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " a,b , c,d\n1,2,3,4\n",
+        "\n\r\na;b;c;d\n1;2;3;4\n",
+        'a,b,c,d,note\n1,2,3,4,"1,234"\n',
+        "a;b;c;d\n1,0;2,0;3;4\n",
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_tables_as_people_write_them_are_read(fitted, tmp_path, text, encoding):
+    writer.save(fitted, tmp_path / "c.npz", class_names=list("abcd"))
+    (tmp_path / "t.csv").write_bytes(text.encode(encoding))
+    outputs, *_ = predict.read_outputs(load(tmp_path / "c.npz").record, tmp_path / "t.csv")
+    np.testing.assert_array_equal(outputs, [[1, 2, 3, 4]])
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('a,b,c,d\n"1,234",2,3,4\n', "'1,234'"),
+        ('a,b,c,d\n"0,5",2,3,4\n', "'0,5'"),
+        ("a;b;c;d\n1.234;2,5;3;4\n", "'2,5'"),
+        ("a;b;c;d\n1,234.5;2;3;4\n", "'1,234.5'"),
+        ("a,b,c,d\n20.0%,2,3,4\n", "20.0%"),
+    ],
+)
+def test_cells_that_can_be_read_in_two_ways_are_refused(fitted, tmp_path, text, says):
+    writer.save(fitted, tmp_path / "c.npz", class_names=list("abcd"))
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(Refused, match=r"decimal|no number") as refused:
+        predict.read_outputs(load(tmp_path / "c.npz").record, tmp_path / "t.csv")
+    assert says in str(refused.value)
 
 
 @pytest.mark.parametrize(
