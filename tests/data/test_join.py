@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.data import Inspection, inspect
+from calib.data import Inspection, inspect, read_rows
 from calib.data.assemble.join import is_id
 from tests.data.conftest import cases, simulated, the
 
@@ -217,3 +217,33 @@ def test_numbers_of_rows_under_two_names_join_nothing():
     found = read(outputs(np.arange(240), name="customer_id"), truth(np.arange(240)[ORDER], name="id"))
     check_rows(found, slice(None))
     assert found.choices.ids is None
+
+
+LONG = [f"1234567890123456{i:04d}" for i in range(240)]
+
+
+@cases(
+    "ids, theirs",
+    [
+        ("more digits than a number holds", LONG, LONG),
+        ("zeros in both", [f"{i:06d}" for i in range(240)], [f"{i:06d}" for i in range(240)]),
+        ("zeros that tell ids apart", [*map(str, range(200)), *(f"0{i}" for i in range(40))], None),
+        ("powers", [f"{i}e5" for i in range(240)], None),
+    ],
+)
+def test_ids_are_joined_as_they_are_written(ids, theirs):
+    ids = np.array(ids)
+    check_rows(read(outputs(ids), truth(ids if theirs is None else np.array(theirs), ORDER)), slice(None))
+
+
+def test_long_ids_are_joined_with_those_of_a_table_of_texts():
+    labels = truth(np.array(LONG), ORDER)
+    found = inspect(csv(outputs(np.array(LONG)), "outputs.csv"), labels=("labels.parquet", labels.to_parquet()))
+    check_rows(found, slice(None))
+
+
+def test_ids_of_new_rows_are_as_the_file_writes_them():
+    ids = ["007", "1e5", "12345678901234567890", *(f"{i:03d}" for i in range(20, 30))]
+    lines = [f"{name},{0.1 * j},{-0.2 * j},1.5" for j, name in enumerate(ids)]
+    content = "\n".join(["id,logit_0,logit_1,logit_2", *lines[:2], ",,,", *lines[2:]]).encode()
+    assert read_rows(("new.csv", content)).ids["id"].tolist() == ids

@@ -8,7 +8,7 @@ from calib.data.array_names import HARD, LABELS, SPLIT, canonical, feature_colum
 from calib.data.assemble.beside import ROLE_NAMES
 from calib.data.findings import InvalidUpload, Step, count, info, listed, shortened, verb, warning
 from calib.data.read.base import Allowance, Contents
-from calib.data.read.table import Table, longest_text
+from calib.data.read.table import Table, is_number, longest_text, value_type
 from calib.errors import Finding
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def joined(first: Contents, second: Contents | None, chosen: str | None) -> Step
     names = shared_ids(first, second, chosen)
     if names is None:
         return unchanged
-    ids, theirs = (as_text(table.column(name)) for table, name in zip((first, second), names, strict=True))
+    ids, theirs = ids_of(first, names[0], second, names[1])
     decided = {"ids": names[0]}
     # Its ids are left out where it says anything else, since the first table says them too.
     without = names[1] if len(second.names) > 1 else ""
@@ -128,7 +128,7 @@ def hold_the_same(first: Table, name: str, second: Table, other: str) -> bool:
     n = first.n_rows
     if n != second.n_rows or n < 2:
         return False
-    ids, theirs = as_text(first.column(name)), as_text(second.column(other))
+    ids, theirs = ids_of(first, name, second, other)
     if any(pc.count_distinct(column).as_py() < n for column in (ids, theirs)):
         return False
     counts = pc.all(pc.is_in(ids, value_set=pa.array([str(j) for j in range(n + 1)]))).as_py()
@@ -141,6 +141,17 @@ def _count_the_same(ids: pa.Array, theirs: pa.Array, n: int) -> bool:
 
     unique = all(pc.count_distinct(column).as_py() == len(column) for column in (ids, theirs))
     return unique and n == min(len(ids), len(theirs))
+
+
+def ids_of(first: Table, name: str, second: Table, other: str) -> tuple[pa.Array, pa.Array]:
+    """The ids of two tables as text, as the files write them; without zeros before them where one has none."""
+    import pyarrow.compute as pc
+
+    columns = [table.written.get(own, table.column(own)) for table, own in ((first, name), (second, other))]
+    ids, theirs = (as_text(column) for column in columns)
+    if any(is_number(value_type(column.type)) for column in columns):
+        ids, theirs = (pc.replace_substring_regex(each, r"^0+(\d)", r"\1") for each in (ids, theirs))
+    return ids, theirs
 
 
 def as_text(column: pa.ChunkedArray) -> pa.Array:

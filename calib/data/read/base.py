@@ -94,6 +94,10 @@ class Contents:
         """One array of rows with several numbers each; in a table a column of lists."""
         return self.read(name)
 
+    def read_ids(self, name: str) -> Array:
+        """One array that names the rows, as the file writes it."""
+        return self.read(name)
+
     def read_times(self, name: str) -> Array:
         """One array as :meth:`read` gives it, with dates as text."""
         return self.read(name)

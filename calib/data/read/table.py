@@ -32,6 +32,10 @@ class Table(Contents):
     schema, n_rows : names and Arrow types of the columns, and how many rows there are.
     columns : the columns, unless a subclass reads them when they are asked for.
     drop_bad_cells : whether text in a column of numbers becomes NaN instead of an error.
+
+    Attributes
+    ----------
+    written : columns of whole numbers as text, where the file writes them in another way, such as 007.
     """
 
     tabular = True
@@ -49,6 +53,7 @@ class Table(Contents):
         super().__init__(name, tuple(ArrayInfo(f.name, (n_rows,), str(f.type)) for f in schema), allowance)
         self.n_rows = n_rows
         self.schema = schema
+        self.written: dict[str, pa.ChunkedArray] = {}
         self._types = {field.name: field.type for field in schema}
         self._columns = columns
         self._drop_bad_cells = drop_bad_cells
@@ -92,6 +97,7 @@ class Table(Contents):
             table = table if rows is None else table.take(rows)
         found = Table.from_arrow(self.name, table, self.allowance, self._drop_bad_cells)
         found.format_choices = self.format_choices
+        found.written = {name: c if rows is None else c.take(rows) for name, c in self.written.items()}
         return found
 
     def sample(self) -> dict[str, Array]:
@@ -150,6 +156,12 @@ class Table(Contents):
                 raise not_numbers(what, str(kind))
             self.allowance.take(len(flat) * 8, what)
             return flat.to_numpy().reshape(self.n_rows, -1)
+
+    def read_ids(self, name: str) -> Array:
+        """One column, whose numbers are text where the file writes them in another way, such as 007."""
+        if name not in self.written:
+            return self.read(name)
+        return text_column(self.written[name], f"Column {shortened(name)} of {self.name}", self.allowance)
 
     def read_times(self, name: str) -> Array:
         """One column: numbers, or dates and other texts as text."""

@@ -6,6 +6,7 @@ Columns of numbers that Arrow does not take are read as people write them.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from calib.data.findings import InvalidUpload, count, shortened, verb
@@ -42,10 +43,13 @@ def open_text(name: str, content: bytes, allowance: Allowance, choices: Choices)
     with reading(name):
         table, below = parse(content, encoding, dialect, name, drop)
         table, findings = read_written(table, dialect.decimal, dialect.certain, name)
-        table = without_twins(without_empty(table))
+        written = written_ids(table, content, encoding, dialect)
+        table, written = without_empty(table, written)
+        table = without_twins(table)
         check_names(table.column_names, name)
         table, one_hot = one_hot_as_labels(with_columns(table), name)
     contents = Table.from_arrow(name, table, allowance, drop)
+    contents.written = written
     contents.findings = [*dialect.findings(name), *below, *findings, *one_hot]
     contents.format_choices = {
         "delimiter": dialect.delimiter,
@@ -63,9 +67,6 @@ def parse(
 
     Other lines with too few or too many cells are counted, and left out if that was chosen.
     """
-    import pyarrow as pa
-    from pyarrow import csv
-
     ragged: list[Any] = []
     n_ragged = 0
 
@@ -76,22 +77,7 @@ def parse(
         n_ragged += 1
         return "skip"
 
-    delimiter = dialect.delimiter
-    if delimiter == ALIGNED:
-        text = as_text(content, encoding, name)
-        content, encoding, delimiter = re.sub(r"(?m)^[ \t]+|[ \t]+$", "", text).encode(), "utf-8", " "
-        content = re.sub(rb"[ \t]+", b" ", content)
-    table = csv.read_csv(
-        pa.BufferReader(content),
-        read_options=csv.ReadOptions(
-            use_threads=False,
-            column_names=dialect.names,
-            skip_rows=dialect.skipped,
-            encoding="utf8" if encoding == "utf-8" else encoding,
-        ),
-        parse_options=csv.ParseOptions(delimiter=delimiter, invalid_row_handler=skip),
-        convert_options=csv.ConvertOptions(decimal_point=dialect.decimal if dialect.certain else "."),
-    )
+    table = _with_arrow(content, encoding, dialect, name, skip)
     if n_ragged == len(ragged) > 0 and ragged[0].number == dialect.skipped + table.num_rows + 1:
         below = [row.text.strip() for row in ragged if row.actual_columns == 1]
         if len(below) == len(ragged) and all(map(BELOW.fullmatch, below)):
@@ -110,8 +96,76 @@ def parse(
     return table, []
 
 
-def without_empty(table: pa.Table) -> pa.Table:
-    """A table without rows that hold nothing, and without such columns at its end that have no name either."""
+def _with_arrow(
+    content: bytes, encoding: str, dialect: Dialect, name: str, skip: Callable[[Any], str], texts: tuple[str, ...] = ()
+) -> pa.Table:
+    """All columns with the types that Arrow finds, or ``texts``, the columns of these names, as text."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    delimiter = dialect.delimiter
+    if delimiter == ALIGNED:
+        text = as_text(content, encoding, name)
+        content, encoding, delimiter = re.sub(r"(?m)^[ \t]+|[ \t]+$", "", text).encode(), "utf-8", " "
+        content = re.sub(rb"[ \t]+", b" ", content)
+    return csv.read_csv(
+        pa.BufferReader(content),
+        read_options=csv.ReadOptions(
+            use_threads=False,
+            column_names=dialect.names,
+            skip_rows=dialect.skipped,
+            encoding="utf8" if encoding == "utf-8" else encoding,
+        ),
+        parse_options=csv.ParseOptions(delimiter=delimiter, invalid_row_handler=skip),
+        convert_options=csv.ConvertOptions(
+            decimal_point=dialect.decimal if dialect.certain else ".",
+            include_columns=list(texts),
+            column_types=dict.fromkeys(texts, pa.string()),
+        ),
+    )
+
+
+CHANGED = r"^\s*[-+]?(0\d|\d+[eE]|\d{16})"
+"""Beginnings of whole numbers that are written in another way once they were read: 007, 1e5, more than 15 digits."""
+
+
+def written_ids(table: pa.Table, content: bytes, encoding: str, dialect: Dialect) -> dict[str, pa.ChunkedArray]:
+    """Columns of whole numbers as text, where their cells are not as the numbers are written; they may be ids."""
+    import pyarrow.compute as pc
+
+    whole = tuple(
+        name
+        for name, column in zip(table.column_names, table.columns, strict=True)
+        if dialect.names.count(name) == 1 and _is_whole(column)
+    )
+    if not whole:
+        return {}
+    texts = _with_arrow(content, encoding, dialect, "", lambda row: "skip", whole)
+    columns = {name: texts.column(name) for name in whole}
+    return {
+        name: pc.if_else(pc.is_valid(table.column(name)), column, None)
+        for name, column in columns.items()
+        if len(column) == table.num_rows and pc.any(pc.match_substring_regex(column, CHANGED)).as_py()
+    }
+
+
+def _is_whole(column: pa.ChunkedArray) -> bool:
+    """Whether a column holds whole numbers alone, of any type."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_floating(column.type):
+        return bool(pa.types.is_integer(column.type))
+    return pc.all(pc.or_kleene(pc.equal(pc.round(column), column), pc.is_nan(column))).as_py() is True
+
+
+def without_empty(table: pa.Table, written: dict[str, pa.ChunkedArray]) -> tuple[pa.Table, dict[str, pa.ChunkedArray]]:
+    """A table without rows that hold nothing, and without such columns at its end that have no name either.
+
+    Parameters
+    ----------
+    written : some of its columns as text, of which the same rows are left out.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -125,7 +179,9 @@ def without_empty(table: pa.Table) -> pa.Table:
     for column in table.columns:
         text = pa.types.is_string(column.type)
         if not (text or column.null_count):
-            return table
+            return table, written
         here = pc.not_equal(column, "") if text else pc.is_valid(column)
         filled = here if filled is None else pc.or_(filled, here)
-    return table if filled is None or pc.all(filled).as_py() is not False else table.filter(filled)
+    if filled is None or pc.all(filled).as_py() is not False:
+        return table, written
+    return table.filter(filled), {name: column.filter(filled) for name, column in written.items()}
