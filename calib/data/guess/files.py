@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import PurePath
+from string import digits
 
-from calib.data.array_names import FEATURES, LABELS, canonical
+from calib.data.array_names import FEATURES, LABELS, canonical, feature_names
 from calib.data.findings import InvalidUpload
 from calib.data.guess.arrays import array_width, describe
-from calib.data.options import FILES, NOTHING, Choices, Source
-from calib.data.read.base import Allowance, Contents
+from calib.data.options import NOTHING, Choices, Source
+from calib.data.read.base import Allowance, ArrayInfo, Contents
 from calib.data.read.files import open_source
 
 SOURCE = "source"
@@ -27,11 +28,15 @@ class Looked:
     name : of the file.
     is_labels : whether it holds one value for each row alone; None where it cannot be opened.
     says : what it holds, for people.
+    may_be_labels : whether it holds one column of floats or a matrix of whole numbers, which are labels beside outputs.
+    has_features : whether some of it is called like features; None where it cannot be opened.
     """
 
     name: str
     is_labels: bool | None
     says: str
+    may_be_labels: bool = False
+    has_features: bool | None = None
 
 
 def look_at(files: tuple[Source, ...]) -> tuple[Looked, ...]:
@@ -45,21 +50,37 @@ def look_at(files: tuple[Source, ...]) -> tuple[Looked, ...]:
                 name = str(file[0]) if isinstance(file, tuple) else ""
                 found.append(Looked(name, None, ""))
             else:
-                found.append(Looked(contents.name, _is_labels(contents), describe(contents)))
+                says, features = describe(contents), _has_features(contents)
+                found.append(Looked(contents.name, _is_labels(contents), says, _may_be_labels(contents), features))
     return tuple(found)
 
 
 def _is_labels(contents: Contents) -> bool:
     """Whether a file holds labels alone: one array of one value a row, perhaps beside ids, none of which are floats."""
     values = [array for array in contents.arrays if array_width(array) == 1 and len(array.shape) > 0]
-    floats = [array for array in values if "float" in array.dtype or "double" in array.dtype or "<f" in array.dtype]
-    return 0 < len(values) == len(contents.arrays) <= 2 and not floats
+    return 0 < len(values) == len(contents.arrays) <= 2 and not any(map(_is_float, values))
+
+
+def _may_be_labels(contents: Contents) -> bool:
+    """Whether a file may hold labels as floats, perhaps beside ids, or as one-hot rows of whole numbers."""
+    if len(contents.arrays) == 1 and array_width(contents.arrays[0]) > 1:
+        return not _is_float(contents.arrays[0])
+    return len(contents.arrays) <= 2 and all(array_width(array) == 1 for array in contents.arrays)
+
+
+def _is_float(array: ArrayInfo) -> bool:
+    return any(kind in array.dtype for kind in ("float", "double", "<f"))
+
+
+def _has_features(contents: Contents) -> bool:
+    """Whether an array or column is called like features."""
+    return bool(feature_names(contents.names)) or any(canonical(name).base in FEATURES for name in contents.names)
 
 
 def roles_of_files(looked: Sequence[Looked], n_read: int = 0) -> tuple[str, ...]:
     """What each of several files is given for: the outputs, or one of :data:`calib.data.options.FILES`.
 
-    Each role is given once. Where more files have one, the later ones get those that are left, in their order.
+    Each role is given once; later files that seem to have it too are left aside, since nothing says what they are.
 
     Parameters
     ----------
@@ -69,25 +90,34 @@ def roles_of_files(looked: Sequence[Looked], n_read: int = 0) -> tuple[str, ...]
     if 0 < n_read < len(looked) and SOURCE in wanted[n_read:]:
         return (*[NOTHING] * n_read, *roles_of_files(looked[n_read:]))
     parts = [canonical(PurePath(file.name).stem).part for file in looked]
+    if "labels" not in wanted and wanted.count(SOURCE) == 2:
+        labels = [j for j, file in enumerate(looked) if wanted[j] == SOURCE and file.may_be_labels]
+        if len(labels) == 1:
+            wanted[labels[0]] = "labels"
     if SOURCE not in wanted:  # all outputs are those of the test set, or every file holds one value a row
-        test = wanted.index("test") if "test" in wanted else 0
+        others = [j for j, file in enumerate(looked) if _base(file) not in LABELS]
+        test = wanted.index("test") if "test" in wanted else next(iter(others), 0)
         wanted[test] = SOURCE
         if parts[test] == "test" and "test" not in wanted:
             wanted = ["labels" if role == "test_labels" else role for role in wanted]
     taken: list[str] = []
-    left = [SOURCE, *FILES]
     for role in wanted:
-        taken.append(role if role not in taken else "")
-    free = [role for role in left if role not in taken]
-    return tuple(role or free.pop(0) for role in taken) if len(looked) <= len(left) else ()
+        taken.append(role if role not in taken else NOTHING)
+    return tuple(taken)
+
+
+def _base(file: Looked) -> str:
+    """What a file is called without its part and a number at its end: of ``val_y2.npy`` it is y."""
+    base = canonical(PurePath(file.name).stem).base
+    return base.rstrip(digits) or base
 
 
 def _role_of(file: Looked) -> str:
-    part, base = canonical(PurePath(file.name).stem)
+    part, base = canonical(PurePath(file.name).stem).part, _base(file)
     if base in FEATURES or any(base.endswith(word) for word in ("features", "embeddings")):
         return "train_features" if part == "train" else "features"
     if part == "train" and not base:
-        return "train_features"
+        return NOTHING if file.has_features is False else "train_features"
     if base in LABELS or (file.is_labels and base not in ("outputs", "probs", "logits")):
         return {"train": "train_labels", "test": "test_labels"}.get(part or "", "labels")
     return "test" if part == "test" else SOURCE

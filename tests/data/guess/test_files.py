@@ -32,7 +32,9 @@ def npy(array: np.ndarray) -> bytes:
         (["outputs.npz", "features.npy", "x_train.npy", "y_train.npy"],
          ["source", "features", "train_features", "train_labels"]),
         (["outputs.npz", "train.npz"], ["source", "train_features"]),
-        (["one.npz", "two.npz"], ["source", "labels"]),
+        (["one.npz", "two.npz"], ["source", ""]),
+        (["y1.npy", "y2.npy", "p1.npy", "p2.npy"], ["labels", "", "source", ""]),
+        (["y.npy", "p.npy", "p_test.npy", "p_valid.npy"], ["labels", "source", "test", ""]),
     ],
 )  # fmt: skip
 def test_names_say_what_files_are(names, expected):
@@ -67,3 +69,40 @@ def test_new_outputs_leave_aside_what_is_open_and_other_new_files_join_it():
     first, other = Looked("first.npz", False, ""), Looked("other.npz", False, "")
     assert roles_of_files([first, other], n_read=1) == ("", "source")
     assert roles_of_files([first, Looked("features.npy", False, "")], n_read=1) == ("source", "features")
+
+
+def whole_table() -> bytes:
+    return csv_bytes(label=[("cat", "dog", "cow")[k] for k in LABELS], cat=OUTPUTS[:, 0], dog=OUTPUTS[:, 1],
+                     cow=OUTPUTS[:, 2])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (("2023.csv", "2024.csv"), ("source", "")),
+        (("holdout.csv", "train.csv"), ("source", "")),
+        (("train.csv", "holdout.csv"), ("", "source")),
+        (("val.csv", "test.csv"), ("source", "test")),
+    ],
+)
+def test_of_whole_tables_one_is_read_unless_names_say_more(names, expected):
+    assert roles_of_files(look_at(tuple((name, whole_table()) for name in names))) == expected
+
+
+def test_a_training_set_is_known_by_its_features():
+    train = csv_bytes(label=LABELS, feature_age=OUTPUTS[:, 0], feature_size=OUTPUTS[:, 1])
+    looked = look_at((("holdout.csv", whole_table()), ("train.csv", train)))
+    assert roles_of_files(looked) == ("source", "train_features")
+
+
+@pytest.mark.parametrize("labels", [LABELS.astype(float), np.eye(3, dtype=int)[LABELS]], ids=["floats", "one-hot"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_labels_as_floats_or_one_hot_are_told_from_outputs(labels, turned):
+    files = [("a.npy", npy(labels)), ("b.npy", npy(OUTPUTS))]
+    roles = roles_of_files(look_at(tuple(files[::-1] if turned else files)))
+    assert roles == (("source", "labels") if turned else ("labels", "source"))
+
+
+def test_of_two_files_with_one_value_a_row_the_one_called_labels_holds_them():
+    looked = look_at((("y.npy", npy(LABELS)), ("score.npy", npy(LABELS * 7))))
+    assert roles_of_files(looked) == ("labels", "source")
