@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from calib.cli import text
-from calib.data import Choices, inspect, load
+from calib.data import Choices, DataError, inspect, load, read_rows
 from calib.data.assemble.verbal import PROPOSED, read_given
 from tests.data.conftest import the
 
@@ -93,3 +93,13 @@ def test_a_header_above_words_alone_is_recognised() -> None:
     headed = inspect(("answers.csv", "\n".join(["confidence,correct", *rows]).encode()))
     assert headed.choices.header and set(headed.words) == {"likely", "remote"}
     assert not inspect(("answers.csv", "\n".join(rows).encode())).choices.header
+
+
+def test_new_rows_are_read_with_the_same_words(make):
+    path = table(make, WORDS[make.labels])
+    words = tuple(f"{word}={number}" for word, number in zip(WORDS, NUMBERS, strict=True))
+    rows = read_rows(path, Choices(verbal=words))
+    np.testing.assert_allclose(rows.outputs[:, 0], NUMBERS[make.labels], rtol=1e-12)
+    with pytest.raises(DataError, match="confidences in words") as raised:
+        read_rows(path)
+    np.testing.assert_allclose(read_rows(path, Choices(**raised.value.findings[0].fix)).outputs, rows.outputs)

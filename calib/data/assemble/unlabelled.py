@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from calib.data.assemble.arrays import as_floats, check_there, display_name, read_any, read_class_names
 from calib.data.assemble.features import Features, as_features
+from calib.data.assemble.verbal import words_as_numbers
 from calib.data.findings import InvalidUpload, Notes, listed
 from calib.data.guess.arrays import infer_arrays, infer_features
 from calib.data.guess.columns import spelled
@@ -66,7 +67,7 @@ def read_rows(source: Source, choices: Choices | None = None, isolate: bool = Fa
     Raises
     ------
     DataError
-        If the file cannot be read or holds no outputs.
+        If the file cannot be read or holds no outputs, or confidences in words without a number for each.
     """
     if isolate:
         return _apart(read_rows, source, choices)
@@ -74,7 +75,8 @@ def read_rows(source: Source, choices: Choices | None = None, isolate: bool = Fa
         naming = [role.column for role in _infer_roles(contents, notes) if role.role == "id"]
         outputs = notes.choices.outputs
         columns = check_there(contents, outputs)
-        values = read_any(contents, outputs)
+        in_words = notes.take(words_as_numbers(contents, outputs, notes.choices))
+        values = read_any(contents, outputs) if in_words is None else in_words
         if values.ndim and len(values) > MAX_ROWS:
             name = display_name(contents, outputs)
             raise InvalidUpload(
