@@ -195,11 +195,3 @@ def _raise_zeros(log_probs: Floats, zero: npt.NDArray[np.bool_], floor: float | 
     if not zero.any():
         return log_probs
     return np.where(zero, log_probs.dtype.type(np.log(floor or DEFAULT_FLOOR)), log_probs)
-
-
-def exact_zeros(logits: Floats, floor: float | None) -> npt.NDArray[np.bool_]:
-    """Which probabilities were exact zeros before :func:`to_canonical`, (n, n_classes); none without a floor."""
-    if floor is None:
-        return np.zeros(logits.shape, dtype=bool)
-    zeros: npt.NDArray[np.bool_] = logits == logits.dtype.type(np.log(floor))
-    return zeros

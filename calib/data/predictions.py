@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from calib.canonical import ONE_COLUMN, Kind, exact_zeros
+from calib.canonical import ONE_COLUMN, Kind
 from calib.data.array_names import outcome_name
 from calib.data.assemble.beside import ROW_ROLES
 from calib.data.event import Event
@@ -164,18 +164,6 @@ class Predictions(Displayed):
     def correct(self) -> npt.NDArray[np.bool_] | None:
         """(n,) whether each answer is correct, where the kind is "pairs"; None for every other kind."""
         return self.labels == 1 if self.kind == "pairs" else None
-
-    def as_written(self, risk: Floats) -> Floats:
-        """Risks of the raw model with the zeros and ones that the upload held, which became a floor as it was loaded.
-
-        Parameters
-        ----------
-        risk : (n,) probabilities of the event.
-        """
-        zeros = exact_zeros(self.logits, self.floor)
-        if self.event is None or not zeros.any():
-            return risk
-        return np.where(zeros[:, self.event.column], 0.0, np.where(zeros[:, 1 - self.event.column], 1.0, risk))
 
     def name_of(self, column: int) -> str:
         """What sentences call the class of a column: the event by its name, every other class by its label."""

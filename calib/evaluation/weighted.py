@@ -49,11 +49,14 @@ def said_of_weights(data: Predictions) -> str:
         )
     if not data.weights.any():
         return "All weights of these rows are zero, so nothing is weighted."
-    equal = effective_sample_size(data.weights)
+    if data.weight_kind == "frequency":
+        counted = f"stand for {data.weights.sum():,.0f}"
+    else:
+        counted = f"tell as much as {effective_sample_size(data.weights):,.0f} equal ones (Kish)"
     return (
-        f"Weighted by {data.weight_kind}, these {len(data):,} rows tell as much as {equal:,.0f} equal ones (Kish). "
-        "NLL, Brier score, accuracy, ECE and gap are given with and without weights; other scores, all intervals and "
-        "all fits, but for the choice that Auto makes, are not weighted."
+        f"Weighted by {data.weight_kind}, these {len(data):,} rows {counted}. NLL, Brier score, accuracy, ECE "
+        "and gap are given with and without weights; other scores, all intervals and all fits, but for the choice that "
+        "Auto makes, are not weighted."
     )
 
 

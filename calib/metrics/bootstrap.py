@@ -274,6 +274,12 @@ def folded(value: float, signed: Interval) -> Interval:
     return Interval(value, 0.0 if signed.low <= 0.0 <= signed.high else near, far)
 
 
+def cut(interval: Interval, least: float, most: float) -> Interval:
+    """An interval without what no estimate can be; it goes on holding the estimate."""
+    value, low, high = interval
+    return Interval(value, max(min(low, value), least), min(max(high, value), most))
+
+
 def not_below(interval: Interval, bound: Interval) -> Interval:
     """Interval of a quantity whose truth is at least that of another one: both of its ends are at least the other's."""
     value, low, high = interval

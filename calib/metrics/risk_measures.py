@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.formatting import number, percent, with_interval
-from calib.metrics.bootstrap import UNKNOWN, Interval
+from calib.metrics.bootstrap import UNKNOWN, Interval, cut
 from calib.metrics.confidence import Bools
+from calib.metrics.corp import row_scores
 from calib.metrics.estimate import LOG, LOGIT, NORMAL_FROM, Rows
 from calib.metrics.recalibration import Recalibration, recalibrate_logistic
-from calib.numerics import Floats, log_odds_of
+from calib.numerics import PROBABILITY_FLOOR, Floats, log_odds_of
 
 
 @dataclass(frozen=True)
@@ -74,10 +75,10 @@ def closed_form(
     ----------
     risk, event : (n,) risks and outcomes.
     sample : how these rows count.
-    floor : of the risks, where log-odds or logarithms are needed.
+    floor : of the risks, where log-odds are needed.
     level : coverage of each interval.
     """
-    squares, losses = (risk - event) ** 2, row_log_loss(risk, event, floor)
+    squares, losses = (row_scores(risk, event, rule) for rule in ("Brier", "log"))
     brier = sample.mean(squares)
     # Sums over clusters are skewed where events are few; on the logit scale intervals of the Brier score cover.
     on_logit = not sample.is_simple and 0.0 < brier < 1.0
@@ -88,9 +89,9 @@ def closed_form(
     error = float(np.sqrt(joint.model_cov[1, 1])) if sample.is_simple else slope.error
     found = {
         "auroc": auroc(risk, event, sample, level),
-        "brier": Interval(brier, max(of_brier.low, 0.0), min(of_brier.high, 1.0)),
+        "brier": cut(of_brier, 0.0, 1.0),
         "scaled_brier": scaled_brier(squares, event, sample, level),
-        "log_loss": sample.mean_of(losses).interval(level),
+        "log_loss": cut(sample.mean_of(losses).interval(level), 0.0, np.inf),
         "oe": observed_to_expected(risk, event, sample, level),
         "citl": large.estimate[0].interval(level),
         "slope": slope.with_error(error, level),
@@ -186,7 +187,7 @@ def spiegelhalter(risk: Floats, event: Bools, sample: Rows) -> tuple[float, floa
     return z, 2.0 * float(stdtr(max(sample.n_telling - 1, 1), -abs(z)) if few else ndtr(-abs(z)))
 
 
-def described(found: dict[str, Interval], rate: float, sample: Rows, floor: float) -> list[RiskMeasure]:
+def described(found: dict[str, Interval], rate: float, sample: Rows) -> list[RiskMeasure]:
     """The measures of closed form in words."""
     area, ratio, citl, slope = (found[key] for key in ("auroc", "oe", "citl", "slope"))
     worse = ", below 0 worse" if found["scaled_brier"].value < 0 else ""
@@ -208,7 +209,7 @@ def described(found: dict[str, Interval], rate: float, sample: Rows, floor: floa
         ),
         "log_loss": (
             "Log loss", f"the event rate as every risk would have {number(_constant_loss(rate))}",
-            f"Mean negative log-likelihood in nats, with risks kept within [{floor:g}, {1.0 - floor:g}].",
+            f"Mean negative log-likelihood in nats; a probability below {PROBABILITY_FLOOR:g} counts as this.",
         ),
         "oe": (
             "O:E",

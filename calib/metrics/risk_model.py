@@ -73,7 +73,7 @@ class CalibrationTest:
 
 @dataclass(frozen=True)
 class Clipping:
-    """What became of risks without log-odds; only measures that need log-odds or a logarithm are touched.
+    """What became of risks without log-odds; only measures that need log-odds are touched.
 
     Attributes
     ----------
@@ -186,9 +186,10 @@ def risk_model(
     weight_kind : what they mean: "frequency" (equal rows that this one stands for), "sampling" or "exposure". The first
         gives what the rows written out would give; of the others intervals are those of a weighted sample.
     clusters : (n,) what rows that belong together share, such as a patient, or None.
-    floor : risks below count as this, and above one minus this as that, where log-odds or logarithms are needed. None
-        takes half the step in which risks are written (0.005 where they have two decimals), because a risk of 0 then
-        means "below half a step", and 1e-6 where they have more than five decimals.
+    floor : risks below count as this, and above one minus this as that, where log-odds are needed. None takes half the
+        step in which risks are written (0.005 where they have two decimals), because a risk of 0 then means "below half
+        a step", and 1e-6 where they have more than five decimals. The log loss is the NLL of :func:`calib.metrics.nll`,
+        whatever the floor.
     n_resamples : of the bootstrap of ICI, E50, E90 and Emax; 0 leaves out their intervals.
     random_state : seed of resamples and simulations.
 
@@ -239,7 +240,7 @@ def risk_model(
         mean_risk=mean_risk,
         events=rate * effective,
         expected=mean_risk * effective,
-        measures=(*described(found, rate, sample, floor), *family),
+        measures=(*described(found, rate, sample), *family),
         spiegelhalter=_test(*spiegelhalter(risk, event, sample)),
         recalibration=again,
         curve=_curve(risk, event, sample, fit_spline(log_odds_of(risk, floor), event, sample), loess, outcome, floor),
@@ -250,10 +251,15 @@ def risk_model(
 
 
 def default_floor(risk: Floats) -> float:
-    """Half the step in which (n,) risks are written, from 0.05 for one decimal to 5e-6 for five; else 1e-6."""
+    """Half the step in which (n,) risks are written, from 0.05 for one decimal to 5e-6 for five; else 1e-6.
+
+    Exact zeros and ones show no step, and a risk next to them shows that it is not rounded to them.
+    """
+    inside = risk[(risk > 0.0) & (risk < 1.0)]
     for decimals in range(1, 6):
-        steps = risk * 10.0**decimals
-        if np.abs(steps - np.round(steps)).max() <= 1e-7 * 10.0**decimals:
+        whole = np.round(inside * 10.0**decimals) / 10.0**decimals
+        between = len(inside) and whole.min() > 0.0 and whole.max() < 1.0
+        if between and np.abs(inside - whole).max() <= 1e-7:
             return 0.5 * 10.0**-decimals
     return LEAST_FLOOR
 
@@ -347,8 +353,8 @@ def _clipping(risk: Floats, event: Bools, sample: Rows, floor: float) -> Clippin
     others = "; ".join(f"{number(loss)} and {number(slope)} at {at:g}" for at, loss, slope in elsewhere)
     return Clipping(
         floor, zeros, ones, further, tuple(elsewhere),
-        f"Of these risks {counted}: in log-odds and logarithms they count as {floor:g} and {1.0 - floor:g}. With other "
-        f"floors log loss and calibration slope would be {others}.",
+        f"Of these risks {counted}: in log-odds they count as {floor:g} and {1.0 - floor:g}. With other floors, "
+        f"of log-odds and logarithms, log loss and calibration slope would be {others}.",
     )  # fmt: skip
 
 
@@ -362,7 +368,9 @@ def _notes(n: int, rate: float, mean_risk: float, sample: Rows, effective: float
             )
     if rate in (0.0, 1.0):
         notes.append(f"There is no {'non-event' if rate else 'event'}, so several measures do not exist.")
-    if sample.kind is not None or sample.clustered:
+    if sample.kind == "frequency":
+        notes.append(f"By frequency weights these {n:,} rows stand for {sample.total:,.0f}.")
+    if sample.kind not in (None, "frequency") or sample.clustered:
         by = " and ".join(
             filter(None, [f"{sample.kind} weights" if sample.kind else "", "clusters" if sample.clustered else ""])
         )

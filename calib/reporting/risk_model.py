@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.data.predictions import Predictions
-from calib.evaluation.compare import BASELINE
 from calib.evaluation.comparison_table import verdict_paragraphs
 from calib.formatting import listed, number, percent, plural, round_percent, with_interval
 from calib.metrics.bootstrap import Interval
@@ -36,7 +35,7 @@ FIRST = ("oe", "slope", "auroc", "brier")
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """One model on the test rows: its (n,) risks, those of the raw model as the file has them, and its panel."""
+    """One model on the test rows: its (n,) risks and its panel."""
 
     method: ReportedMethod
     risks: Floats
@@ -78,8 +77,6 @@ def models_of(report: Report) -> list[Model]:
 def _model(method: ReportedMethod, test: Predictions) -> Model:
     one = method.evaluation
     risks, came = one.pair
-    if method.name == BASELINE:
-        risks = test.as_written(risks)
     kind = None if one.weights is None else test.weight_kind
     return Model(method, risks, risk_model(risks, came, one.weights, kind, one.clusters))
 
@@ -142,14 +139,25 @@ def finding(models: list[Model], event: str) -> list[str]:
 
 def _off(panel: RiskModelPanel) -> str:
     ratio, slope = panel["oe"], panel["slope"]
-    if panel.too_few_events or not np.isfinite([ratio.low, slope.low]).all():
+    if panel.too_few_events:
         return "cannot be judged on so few events"
+    if not np.isfinite([ratio.low, slope.low]).all():
+        return f"cannot be judged, because {_without_slope(panel)}"
     faults = []
     if ratio.low > 1 or ratio.high < 1:
         faults.append(f"are too {'low' if ratio.value > 1 else 'high'} on the whole")
     if slope.low > 1 or slope.high < 1:
         faults.append(f"{'' if faults else 'are '}too {'extreme' if slope.value < 1 else 'close to each other'}")
     return listed(faults) if faults else "show no miscalibration"
+
+
+def _without_slope(panel: RiskModelPanel) -> str:
+    """Why risks have no calibration slope."""
+    if len(panel.curve.risk) == 1:
+        return "all are the same, so that no calibration slope exists"
+    if panel.event_rate in (0.0, 1.0):
+        return "all rows have the same outcome"
+    return "no calibration slope exists, as where risks separate the outcomes"
 
 
 def thresholds_of(rate: float) -> tuple[Floats, Floats]:

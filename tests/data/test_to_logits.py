@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, log_expit, log_softmax, softmax
 
-from calib.canonical import ONE_COLUMN, Kind, check_values, exact_zeros, to_canonical, zero_floor
+from calib.canonical import ONE_COLUMN, Kind, check_values, to_canonical, zero_floor
 from calib.data import Choices, inspect, load
 from tests.data.conftest import the
 
@@ -194,15 +194,6 @@ def test_prediction_brings_outputs_into_the_same_form(make, kind, dtype):
     again = to_canonical(outputs, kind, data.floor)
     assert again.dtype == data.logits.dtype == dtype
     np.testing.assert_array_equal(again, data.logits)
-
-
-def test_exact_zeros_are_known_again_and_nothing_else_is():
-    probs = np.array([0.0, 1.0, 0.5, 0.25, 1e-300])
-    for dtype in (np.float32, np.float64):
-        logits = to_canonical(probs.astype(dtype), "binary_probability", 0.125)
-        expected = np.column_stack([probs == 1.0, probs.astype(dtype) == 0.0])
-        np.testing.assert_array_equal(exact_zeros(logits, 0.125), expected)
-    assert not exact_zeros(logits, None).any()
 
 
 @pytest.mark.parametrize("kind", get_args(Kind))

@@ -75,8 +75,16 @@ def test_weights_nobody_has_explained_are_never_applied():
 def test_the_number_of_equal_rows_is_kishs():
     assert metrics.effective_sample_size(np.full(7, 2.5)) == pytest.approx(7)
     assert metrics.effective_sample_size([1.0, 3.0]) == pytest.approx(16 / 10)
-    data = replace(weighted(4), weights=np.array([1.0, 3.0, 0.0, 0.0]))
+    data = replace(weighted(4, kind="sampling"), weights=np.array([1.0, 3.0, 0.0, 0.0]))
     assert "as 2 equal" in said_of_weights(data)
+
+
+def test_frequencies_are_rows_and_have_no_effective_number():
+    said = said_of_weights(replace(weighted(4), weights=np.array([1.0, 3.0, 0.0, 0.0])))
+    assert "these 4 rows stand for 4." in said and "Kish" not in said
+    risk, came = np.array([0.2, 0.6, 0.4]), [0, 1, 0]
+    notes = " ".join(metrics.risk_model(risk, came, [10, 30, 20], "frequency", n_resamples=0).notes)
+    assert "these 3 rows stand for 60." in notes and "equal ones" not in notes
 
 
 def test_a_comparison_shows_both_numbers_and_leaves_the_others_as_they_were():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calib.errors import CalibrationError
-from calib.metrics import risk_model
+from calib.metrics import nll, risk_model
 from calib.metrics.estimate import Rows
 from calib.metrics.loess import Loess
 from calib.metrics.risk_measures import auroc, closed_form
@@ -33,7 +33,6 @@ def answers():
         # pROC 1.18.0, R 4.2.2 glm, survey 4.1.1; log-odds with risks clipped to [.005, .995], all else unclipped.
         ("auroc", 0.666236634747, 0.63720631639, 0.694059305635),
         ("brier", 0.243511, 0.243511 - 1.959963985 * 0.00891780425934, 0.243511 + 1.959963985 * 0.00891780425934),
-        ("log_loss", 0.814610473397, None, None),
         ("citl", -1.42916459057, -1.42916459057 - 1.959963985 * 0.0772601565461, None),
         ("slope", 0.348506507923, 0.280725209844, 0.416287806002),
         # stats::loess(y ~ p) with its defaults.
@@ -56,6 +55,13 @@ def test_zeros_and_ones_are_counted_and_other_floors_told(answers):
     told = {floor: (loss, slope) for floor, loss, slope in clipping.elsewhere}
     assert told[1e-12] == pytest.approx((1.14171591259, 0.0721), abs=1e-4)
     assert "44" in clipping.sentence and "110" in clipping.sentence
+
+
+def test_log_loss_is_the_nll_whatever_the_floor(answers):
+    assert answers["log_loss"].value == pytest.approx(nll(SAID, CORRECT))
+    assert answers["log_loss"].low >= 0
+    told = {floor: loss for floor, loss, _ in risk_model(SAID, CORRECT, floor=0.1, n_resamples=0).clipping.elsewhere}
+    assert told[0.01] == pytest.approx(0.805, abs=5e-4)  # R, as in docs/risk_models.md
 
 
 def test_few_events_are_said_with_their_number():
@@ -187,6 +193,8 @@ def test_the_curve_at_the_corners_is_a_local_quadratic_fit():
         (np.float32([0.013, 1]), 0.0005),
         ([0.12345, 0], 0.000005),
         ([1 / 3, 1], 1e-6),
+        ([0, 1], 1e-6),  # nothing between them shows a step
+        ([0.5, 1e-9, 1 - 1e-12], 1e-6),  # not rounded to 0 or 1
     ],
 )
 def test_the_floor_is_half_the_step_in_which_risks_are_written(risk, floor):

@@ -146,6 +146,12 @@ def test_few_events_are_said_and_judged_by_nothing():
     assert "Too few events" in page.text
 
 
+def test_risks_that_do_not_vary_are_said_to_be_the_same_and_not_few_events():
+    data = replace(small(300), logits=np.tile(np.log([0.7, 0.3]), (300, 1)))
+    verdict = Reading(html(report_of(data))).text.split("Net benefit")[0]
+    assert "few events" not in verdict and "all are the same, so that no calibration slope exists" in verdict
+
+
 def test_an_event_that_never_happened_has_a_report_too():
     data = small(60)
     split = np.arange(60) < 30
@@ -156,21 +162,34 @@ def test_an_event_that_never_happened_has_a_report_too():
     assert "nan" not in page.text.lower().split()
 
 
-def test_zeros_and_ones_of_the_file_are_counted(tmp_path):
+def one_number(report: Report) -> None:
+    """The panel's measures that are scores too are those of the table, with the same ends."""
+    page = Reading(html(report))
+    panel, table = page.cells("panel"), page.cells("overview")
+    for method in shown(report):
+        of_table = table[method.title]
+        for measure, score in (("Log loss", "NLL"), ("Brier score", "Brier score")):
+            value, *interval = re.findall(r"[-+\d.e]+(?=[\s,\]\[✓]|$)", of_table[score])[:3]
+            assert panel[measure][method.title].startswith(f"{value} [{interval[0]}, {interval[1]}]"), (measure, score)
+
+
+def test_log_loss_is_the_nll_of_the_table_where_the_file_has_zeros(tmp_path):
     made = small(200)
     risk = np.round(1 / (1 + np.exp(-made.logits[:, 1])), 1)
     lines = [f"{p:.1f},{y}" for p, y in zip(risk, made.labels, strict=True)]
     (tmp_path / "ward.csv").write_text("risk,died\n" + "\n".join(lines) + "\n")
-    report = report_of(calib.load(tmp_path / "ward.csv"), "platt")
-    page = Reading(html(report))
-    _, test = report.rows
-    written = test.as_written(report.methods[0].evaluation.pair[0])
-    panel = risk_model(written, test.labels, n_resamples=0)
-    assert panel.clipping.zeros + panel.clipping.ones > 0
-    assert panel.clipping.sentence in page.text
-    cells = page.cells("panel")
-    for key in ("citl", "slope"):
-        assert cells[panel[key].title][report.methods[0].title].startswith(with_interval(panel[key].interval))
+    one_number(report_of(calib.load(tmp_path / "ward.csv"), "platt"))
+
+
+def test_log_loss_is_the_nll_of_the_table_where_a_calibrator_says_0_and_1():
+    rng = np.random.default_rng(0)
+    labels = (rng.random(300) < 0.4).astype(int)
+    risk = np.where(labels, 0.99, 0.01) + rng.normal(0, 0.001, 300)
+    data = replace(small(300), logits=np.log(np.c_[1 - risk, risk]), labels=labels)
+    report = report_of(data, "temperature")
+    for method in report.methods:
+        nll = report.score(method, "NLL")["value"]
+        assert risk_model(*method.evaluation.pair, n_resamples=0)["log_loss"].value == pytest.approx(nll, abs=1e-12)
 
 
 def test_hostile_names_are_text_and_nothing_is_fetched():

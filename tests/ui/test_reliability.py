@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-import calib
 from calib import metrics
 from calib.data.event import Event
 from calib.data.samples import load_sample
@@ -186,21 +184,3 @@ def test_there_is_no_panel_of_ten_classes(sample_to_read: OpenSession, loans: Op
 
     assert offered(loans)
     assert not offered(sample_to_read)
-
-
-def test_the_panel_counts_the_zeros_and_ones_of_the_upload(tmp_path: Path, queue: Engine) -> None:
-    rng = np.random.default_rng(0)
-    risk = rng.beta(0.5, 1.5, 800).round(2)
-    event = (rng.random(800) < np.clip(risk, 0.05, 0.95)).astype(int)
-    file = tmp_path / "coarse.csv"
-    np.savetxt(file, np.column_stack([risk, event]), "%g", ",", header="probability,event", comments="")
-    session = OpenSession.from_data(calib.load(file))
-    test = session.test
-    written = test.as_written(softmax(test.logits)[:, 1])
-    zeros, ones = int((written == 0).sum()), int((written == 1).sum())
-    np.testing.assert_allclose(written, written.round(2), atol=1e-7)
-    app = unfold(open_page(PAGE, session), FOLDED)
-    assert clean(app)
-    assert zeros and f"{zeros} are exactly 0" in said(app)
-    assert not ones or "exactly 1" in said(app)
-    assert "count as 0.005" in said(app)

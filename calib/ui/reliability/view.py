@@ -21,7 +21,7 @@ from calib.plots.reliability_frame import common_limits
 from calib.plots.risk_model import prefers_logit, risk_limits, risk_model_diagram
 from calib.plots.style import Limits
 from calib.ui import widgets
-from calib.ui.fits import RAW, ShownFit, beside_raw, ready
+from calib.ui.fits import ShownFit, beside_raw, ready
 from calib.ui.reliability import state as reliability_curves
 from calib.ui.reliability.state import Options, crowded
 from calib.ui.reliability.text import axes_note, how_to_read, note, scores
@@ -161,10 +161,7 @@ def panel_of(session: OpenSession, fit: ShownFit) -> RiskModelPanel:
     seen = fit.evaluation
     kind = None if seen.weights is None else session.test.weight_kind
     what = f"the panel of {fit.title}"
-    risk, event = seen.pair
-    if fit.key == RAW:
-        risk = session.test.as_written(risk)
-    return ready(("risk panel", fit.key), what, risk_model, risk, event, seen.weights, kind, seen.clusters)
+    return ready(("risk panel", fit.key), what, risk_model, *seen.pair, seen.weights, kind, seen.clusters)
 
 
 def _panel(session: OpenSession, fits: list[ShownFit], begin: ShownFit) -> None:
