@@ -30,6 +30,8 @@ _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _JOINERS = "\u200c\u200d"
 """Format characters that words of some scripts, and emoji, are spelled with."""
 
+ROUNDING = 1e-12
+"""Smaller numbers are what is left by rounding."""
 NO_BREAK = "\u00a0"
 """Keeps a number and its unit on one line."""
 
@@ -56,10 +58,10 @@ class Displayed:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Three significant digits without an exponent for usual scores: 0.0523, 12.3, 1,230."""
+    """Three significant digits without an exponent for usual scores: 0.0523, 12.3, 1,230; rounding is 0."""
     if value is None or math.isnan(value):
         return "–"
-    if value == 0:
+    if abs(value) < ROUNDING:
         return "0"
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
@@ -127,7 +129,8 @@ def signed(value: float, digits: int = 3) -> str:
     """A difference with its sign: +0.012, -0.105 (an ASCII minus, by which Streamlit tells better from worse)."""
     if math.isnan(value):
         return "–"
-    return ("+" if value > 0 else "-" if value < 0 else "±") + number(abs(value), digits)
+    size = number(abs(value), digits)
+    return size if size == "0" else ("+" if value > 0 else "-") + size
 
 
 def plural(count: int, noun: str, nouns: str | None = None) -> str:
