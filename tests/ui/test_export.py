@@ -21,6 +21,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib.cli import main
+from calib.data import Predictions
 from calib.data.samples import load_sample
 from calib.engine import Engine
 from calib.evaluation import SCORES, Evaluation
@@ -34,6 +35,7 @@ from calib.formatting import number, signed
 from calib.numerics import softmax
 from calib.plots.style import method_style
 from calib.registry import calibrator
+from calib.top_k import TopK
 from calib.ui import widgets
 from calib.ui.export.view import _read, _row_numbers
 from calib.ui.fits import ShownFit, resampled, shown_fits
@@ -74,6 +76,14 @@ def test_npz_holds_labels_only_where_there_are_any() -> None:
         np.testing.assert_array_equal(arrays["probabilities"], one.calibrator.predict_proba(logits))
     with np.load(io.BytesIO(to_npz(data={"calibrator": one.calibrator, "rows": Rows(logits, labels)}))) as arrays:
         np.testing.assert_array_equal(arrays["labels"], labels)
+
+
+def test_the_top_k_of_very_many_classes_are_given_as_an_npz(queue: Engine) -> None:
+    logits, labels = simulate(200, 30)
+    data = Predictions(TopK.from_matrix(logits, 5, labels), labels, tuple(map(str, range(30))), "topk").identified()
+    app = open_page("pages/5_Export.py", fit(queue, OpenSession.from_data(data), "temperature"))
+    assert clean(app)
+    assert "predict.py outputs.npz" in "".join(each.value for each in app.code)
 
 
 def test_the_bundle_is_one_click_away_and_the_recommended_calibrator_chosen(with_fits: OpenSession) -> None:

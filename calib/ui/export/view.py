@@ -162,7 +162,8 @@ def files(made: Packed, advised: bool = True) -> None:
     if "train_features" in exported.calibrator.needs:
         st.caption("The pickle holds the training rows too.")
     shell, python, pickle = st.tabs(["Bundle in a shell", "Bundle in Python", "Pickle"])
-    shell.code(SHELL.format(file="new.csv" if exported.columns else "outputs.npy"), language="bash", wrap_lines=True)
+    file = "new.csv" if exported.columns else "outputs.npz" if exported.kind == "topk" else "outputs.npy"
+    shell.code(SHELL.format(file=file), language="bash", wrap_lines=True)
     python.code(PYTHON.format(call=made.call()), language="python", wrap_lines=True)
     pickle.code(PICKLE.format(call=made.call(of_object=True)), language="python", wrap_lines=True)
     st.caption(_limits(exported))
