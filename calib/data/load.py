@@ -311,8 +311,8 @@ def with_test_file(
     }
     # Parts that the first file may bring itself are overruled by giving two files.
     other = Notes(
-        Choices(outputs=chosen.test_outputs, labels=chosen.test_labels, transposed=notes.choices.transposed, split="",
-                **same)
+        Choices(outputs=chosen.test_outputs, labels=chosen.test_labels, label_values=chosen.label_values,
+                transposed=notes.choices.transposed, split="", **same)
     )  # fmt: skip
     second = read_arrays(test, test_labels, other)
     notes.add(*other.findings)

@@ -213,11 +213,15 @@ def refuse_different_scales(first: Arrays, second: Arrays, choices: Choices) -> 
     divided = choices.scale is None or choices.scale in ONE or not isinstance(choices.scale, str)
     if divided and choices.kind not in ("logits", "binary_log_odds"):
         in_unit = [low >= -ROUNDING and high <= 1 + ROUNDING for low, high in reach]
-        read = ["values from 0 to 1" if within else "others" for within in in_unit]
-    else:
-        read = ["", ""]
-    if read[0] == read[1]:
-        read = [_read_as(each, part.outputs_name, given) for each, (part, given) in zip(values, parts, strict=True)]
+        if in_unit[0] != in_unit[1]:
+            raise InvalidUpload(
+                "scales_differ",
+                f"{first.outputs_name} holds values from {reach[0][0]:.3g} to {reach[0][1]:.3g}, but "
+                f"{second.outputs_name} from {reach[1][0]:.3g} to {reach[1][1]:.3g}: probabilities in one of them, and "
+                "percent, logits or something else in the other.",
+                "Save both in the same way, such as probabilities from 0 to 1.",
+            )
+    read = [_read_as(each, part.outputs_name, given) for each, (part, given) in zip(values, parts, strict=True)]
     if read[0] != read[1]:
         said = [
             f"{part.outputs_name} holds {what} (from {low:.3g} to {high:.3g})"
@@ -225,8 +229,8 @@ def refuse_different_scales(first: Arrays, second: Arrays, choices: Choices) -> 
         ]
         raise InvalidUpload(
             "scales_differ",
-            f"{said[0]}, but {said[1]}. Outputs of both are read in one way.",
-            "Save both parts in the same way; if they are, choose their kind and scale.",
+            f"{said[0]}, but {said[1]}.",
+            "Save both in the same way; if they are, choose what both hold, such as kind=logits.",
         )
 
 
