@@ -235,7 +235,8 @@ class Claims:
         """Why the rows cannot rank a method by a score, as the beginning of a sentence; "" where they can."""
         one = self.scored[self.baseline]
         if one.n_units < FEW_ROWS:
-            return f"there are only {plural(one.n_units, 'test row' if one.n_clusters is None else 'cluster')}"
+            units = plural(one.n_units, "test row" if one.n_clusters is None else "cluster")
+            return f"there {'is' if one.n_units == 1 else 'are'} only {units}"
         return self.too_few.get(key, self.too_few[""])[name]
 
     def quantile(self, first: bool) -> float:

@@ -9,6 +9,7 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 
 from calib.base import Calibrator, Progress, silent
+from calib.data.predictions import Predictions
 from calib.errors import CalibrationError, FitCancelled, reason
 from calib.evaluation.claims import Claim, Claims, relevant_differences
 from calib.evaluation.comparison_table import CONFIDENCE_ONLY
@@ -26,8 +27,6 @@ from calib.top_k import fit_top_k
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from calib.data.predictions import Predictions
 
 BASELINE = "identity"
 ABSENT = Claim(*UNKNOWN, "")
@@ -135,7 +134,7 @@ def compare(
     Raises
     ------
     CalibrationError
-        If the two parts do not have the same classes.
+        If the two parts are not predictions of the same classes, or the test part has no rows.
     """
     return compare_methods(
         calibrators, calibration, test, view,
@@ -159,6 +158,14 @@ def compare_methods(
 
     ``callback(methods done, methods in all, nan)`` is called before the first and after every method.
     """
+    for part, what in ((calibration, "calibration"), (test, "test")):
+        if not isinstance(part, Predictions):
+            raise CalibrationError(
+                f"The {what} part is a {type(part).__name__}, not calib.Predictions; make it by "
+                "calib.Predictions(calib.logits(probs), labels, class_names), or give arrays to calib.report."
+            )
+    if not len(test):
+        raise CalibrationError("The test part has 0 rows, so nothing can be judged; leave rows for it when splitting.")
     if calibration.n_classes != test.n_classes:
         raise CalibrationError(
             f"The calibration set has {calibration.n_classes} classes and the test set {test.n_classes}; "

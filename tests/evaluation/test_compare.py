@@ -11,7 +11,7 @@ from calib.base import Calibrator
 from calib.data.predictions import Predictions
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, evaluate, scores
-from calib.evaluation.compare import compare, compare_evaluations
+from calib.evaluation.compare import compare, compare_evaluations, compare_methods
 from calib.evaluation.comparison_table import best_methods, verdict
 from calib.evaluation.score_definitions import RANKING
 from calib.formatting import for_terminal
@@ -350,3 +350,17 @@ def test_rounding_is_no_improvement():
     claimed = table[table["claims"] & (table["method"] == "same")]
     assert set(claimed["verdict"]) == {"equivalent"} and not table["rows_needed"].notna().any()
     assert "better" not in verdict(table)
+
+
+def test_parts_that_cannot_be_compared_are_refused_in_a_sentence():
+    data = simulated(40, seed=2)
+    with pytest.raises(CalibrationError, match="test part has 0 rows"):
+        compare({}, data, data.take([]))
+    with pytest.raises(CalibrationError, match=r"calibration part is a ndarray.*calib\.Predictions"):
+        compare({}, data.logits, data.labels)
+
+
+def test_one_test_row_is_counted_in_the_singular():
+    data = simulated(40, seed=2)
+    found = compare_methods({"temperature": calib.calibrator("temperature")}, data, data.take([0]), n_resamples=20)
+    assert "there is only 1 test row" in verdict(found.table) + " ".join(found.recommendation.sentences(str))
