@@ -9,7 +9,7 @@ import numpy as np
 
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
 from calib.calibrators.platt import PlattMap
-from calib.calibrators.step_maps import StepMap
+from calib.calibrators.step_maps import StepMap, edges_at
 from calib.numerics import Floats, blocks
 from calib.parameters import param
 
@@ -29,9 +29,10 @@ class ScalingBinningMap(StepMap):
         """
         curve = PlattMap.fit(log_odds, positives)
         ordered = np.sort(log_odds)
-        edges = np.unique(ordered[np.arange(1, n_bins) * len(ordered) // n_bins])
-        edges = edges[edges > ordered[0]]  # ties stay together, and no bin is empty
-        starts = np.append(0, np.searchsorted(ordered, edges))
+        lowest = np.unique(ordered[np.arange(1, n_bins) * len(ordered) // n_bins])  # of each bin but the first
+        lowest = lowest[lowest > ordered[0]]  # ties stay together, and no bin is empty
+        starts = np.append(0, np.searchsorted(ordered, lowest))
+        edges = edges_at(ordered, starts[1:])
         for block in blocks(len(ordered)):  # in place: there may be very many pairs
             ordered[block] = curve.apply(ordered[block])
         values = np.add.reduceat(ordered, starts) / np.diff(starts, append=len(ordered))
@@ -45,7 +46,8 @@ class ScalingBinning(OneVsRest):
 
     Kumar, Liang and Ma, Verified Uncertainty Calibration, NeurIPS 2019, the scaling-binning calibrator. The
     calibration error of a continuous map cannot be measured; with few values it can, and the mean of the curve in a
-    bin has a smaller variance than the frequency of the labels. Bins hold equally many calibration pairs. The paper
+    bin has a smaller variance than the frequency of the labels. Bins hold equally many calibration pairs; an edge lies
+    midway between the pairs on either side, so that rounding moves none of them to another bin. The paper
     takes curve, edges and means from three parts of the data; here all rows serve for each.
 
     A bin holds about n / ``n_bins`` pairs: the one map that K classes share has K times as many bins, since only n of

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
-from scipy.special import expit, xlog1py, xlogy
+from scipy.special import expit, logit, xlog1py, xlogy
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -227,13 +228,17 @@ def binary_scaling_binning(n: int = 200, seed: int = 0):
 
 
 def naive(log_odds, labels, test, n_bins):
-    """scikit-learn's curve, and for each test score the mean curve of the rows between the same two quantiles."""
+    """scikit-learn's curve, and for each test score the mean curve of the rows between the same two edges.
+
+    An edge is the mean of the two probabilities beside it.
+    """
     model = LogisticRegression(C=1e10, tol=1e-10).fit(log_odds[:, None], labels)
     curve = model.predict_proba(log_odds[:, None])[:, 1]
     parts = np.array_split(np.argsort(log_odds), n_bins)
-    lowest = [-np.inf] + [log_odds[part].min() for part in parts[1:]]
+    beside = [(log_odds[low].max(), log_odds[high].min()) for low, high in pairwise(parts)]
+    edges = [-np.inf] + [logit(expit(np.array(pair)).mean()) for pair in beside]
     means = [curve[part].mean() for part in parts]
-    return np.array([means[max(b for b in range(n_bins) if lowest[b] <= score)] for score in test])
+    return np.array([means[max(b for b in range(n_bins) if edges[b] <= score)] for score in test])
 
 
 @pytest.mark.parametrize("n_bins", [1, 4, 10, 40])
