@@ -108,7 +108,7 @@ def one_after_the_other(first: Arrays, second: Arrays, choices: Choices) -> Step
             f"{second.labels_name} holds {labels[1].dtype} of shape {labels[1].shape}.",
             "Save both in the same way.",
         )
-    if np.array_equal(*labels) and np.array_equal(first.outputs, second.outputs, equal_nan=True):
+    if np.array_equal(labels[0], labels[1]) and np.array_equal(first.outputs, second.outputs, equal_nan=True):
         said_twice = (
             f"{second.outputs_name} has the same outputs and labels as {first.outputs_name} in every one of "
             f"{count(len(second.outputs), 'row')}: what is fitted to these rows is tested on them too."
