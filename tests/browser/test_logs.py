@@ -104,6 +104,8 @@ def test_the_log_holds_nothing_of_what_was_uploaded(breaking: Served, browser: B
     expect(page.get_by_text("Nothing is kept under this link")).to_be_visible()
     upload(page, hostile)
     expect(page.get_by_test_id("stAlertContentError").first).to_be_visible()
+    page.get_by_role("button", name=f"Remove {hostile.name}").click()
+    settle(page)
     upload(page, table)
     expect(page.get_by_text("Recognised as")).to_be_visible()
     settle(page)
