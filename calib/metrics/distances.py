@@ -97,9 +97,16 @@ class Smoother:
         return lambda outcome: np.clip(loess.at(x, outcome), 0.0, 1.0)
 
     def _spline(self, x: Floats, weights: Floats | Ints, outcome: Floats) -> Floats:
-        """Rates of the spline; of loess, cut to [0, 1], where risks separate the outcomes, so that no fit exists."""
+        """Rates of the spline; of loess, cut to [0, 1], where no fit is found.
+
+        Where risks separate the outcomes no fit exists: the likelihood grows towards a step, which gives each risk the
+        rate of its own rows (Albert and Anderson 1984, Biometrika 71).
+        """
         events = weights * outcome
         if not 0.0 < events.sum() < weights.sum():
+            return outcome
+        with_event, without = np.flatnonzero(outcome > 0.0), np.flatnonzero(outcome < 1.0)
+        if with_event[0] >= without[-1] or without[0] >= with_event[-1]:
             return outcome
         rows = np.concatenate([weights - events, events])
         there = rows > 0

@@ -73,4 +73,15 @@ def test_one_risk_of_most_rows_makes_local_fits_singular():
 def test_a_perfectly_separated_outcome_has_distances_too():
     risk = np.linspace(0.01, 0.99, 60)
     panel = risk_model(risk, risk > 0.5, n_resamples=20)
-    assert 0.15 < panel["ici"].value < 0.25  # the mean of min(p, 1 - p) is 0.25 for a curve of 0 and 1
+    assert panel["ici"].value == pytest.approx(np.minimum(risk, 1 - risk).mean())  # of a step from 0 to 1
+
+
+def test_separated_outcomes_are_compared_with_a_step_and_nothing_is_fitted(monkeypatch):
+    rng = np.random.default_rng(0)
+    event = rng.random(300) < 0.4
+    risk = sigmoid(np.where(event, 150.0, -150.0) + rng.normal(0, 20, 300))  # loess is singular
+    monkeypatch.setattr("calib.metrics.distances.fit_spline", None)  # each of 1500 fits would be in vain
+    panel = risk_model(risk, event, n_resamples=20)
+    assert "spline" in panel["ici"].convention
+    assert panel["ici"].value == pytest.approx(np.abs(risk - event).mean(), abs=1e-12)
+    assert panel["emax"].high <= np.abs(risk - event).max() + 1e-12
