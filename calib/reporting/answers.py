@@ -33,6 +33,7 @@ FIRST = ("signed gap", "ECE", "Brier", "NLL")
 def first(report: Report) -> Section:
     """The first page."""
     about = f"{report.n_test:,} answers of {report.n_test + report.n_calibration:,}, on which no calibrator was fitted."
+    about = f"{about} {parts.of_weights(report)}".strip()
     return Section("answer", "Confidence in answers:", about, list(_first(report)))
 
 

@@ -21,8 +21,9 @@ from calib.evaluation.classwise import CLASSWISE
 from calib.evaluation.comparison_table import MARKS, MARKS_SAID, first_scores, score_rows
 from calib.evaluation.scored import said_of_intervals
 from calib.evaluation.view import View
+from calib.evaluation.weighted import weighted_rows
 from calib.export.provenance import versions
-from calib.formatting import brackets, number, percent, points, safe_table, signed
+from calib.formatting import brackets, number, percent, points, safe_table, signed, with_interval
 from calib.metrics.bootstrap import Interval
 from calib.plots.axes import Scale
 from calib.plots.overview import Panel, StripRow, difference_strip, gap_reach, panel_height, reliability_panels
@@ -57,6 +58,16 @@ def interval_cell(interval: Sequence[float], write: Callable[[float], str] = num
     return Cell(f"{write(value)} {mark}".strip(), "" if low != low else brackets(low, high, write))
 
 
+def of_weights(report: Report) -> str:
+    """Which numbers count rows by their weights, in a sentence; "" where weights are not applied."""
+    if report.methods[0].evaluation.weights is None:
+        return ""
+    said = f"Rows have {report.data.weight_kind} weights. "
+    if report.view.is_event:
+        said += "The measures of the first page, its figures and the net benefit count rows by them. "
+    return f"{said}What is recommended, scores, their intervals and differences, and groups count each row once."
+
+
 def score_table(table: pd.DataFrame, view: View, keys: Sequence[str] = MAIN, id: str = "overview") -> Table:
     """Methods by scores with their marks; of a method that failed the reason."""
     keys = first_scores(table, keys)
@@ -73,8 +84,14 @@ def score_table(table: pd.DataFrame, view: View, keys: Sequence[str] = MAIN, id:
 def scores(report: Report) -> Iterator[Block]:
     """The table of all methods, what its numbers are, and all numbers in full to save."""
     yield score_table(report.table, report.view)
-    intervals = said_of_intervals(report.methods[0].evaluation.n_clusters)
-    yield Note(" ".join(filter(None, [INTERVALS, intervals, said_of_kind(report.data)])))
+    one = report.methods[0].evaluation
+    once = "" if one.weights is None else "Each row counts once, whatever its weight."
+    yield Note(" ".join(filter(None, [once, INTERVALS, said_of_intervals(one.n_clusters), said_of_kind(report.data)])))
+    head, *rows = weighted_rows(report.table, report.view) or [[]]
+    if rows:
+        yield Table(
+            "weighted", head, rows, "Scores that count rows by their weights; in brackets each row counts once."
+        )
     csv = base64.b64encode(safe_table(report.table).to_csv(index=False).encode()).decode()
     yield Markup(
         '<p class="screen"><a download="comparison.csv" href="data:text/csv;base64,{}">All scores, intervals and '
@@ -89,7 +106,7 @@ def joint_change(row: Any) -> Interval:
 
 def change_in_words(change: Interval, write: Callable[[float], str] = signed) -> str:
     """A change with its interval; empty where there is none."""
-    return "" if change.value != change.value else f"{write(change.value)} {brackets(change.low, change.high, write)}"
+    return "" if change.value != change.value else with_interval(change, write)
 
 
 def strip(report: Report, key: str) -> tuple[Any, str] | None:
@@ -160,7 +177,8 @@ def tiles(report: Report, chosen: ReportedMethod, keys: Sequence[str]) -> Tiles:
             title, write, signed_as = f"{title}, points", points, points
         if after["value"] == after["value"]:
             change = change_in_words(joint_change(after), signed_as)
-            found.append(Tile(title, write(before["value"]), write(after["value"]), change))
+            numbers = write(before["value"]), write(after["value"]), change
+            found.append(Tile(title, *(text.replace("−", "-") for text in numbers)))  # as all tables write minus
     return Tiles(
         found,
         f"From the raw model to {chosen.title}, and the paired change with the 95 % interval that holds for all "

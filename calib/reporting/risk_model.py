@@ -55,10 +55,13 @@ class Model:
 def first(report: Report, models: list[Model]) -> Section:
     """The first page."""
     one, panel = report.methods[0].evaluation, models[0].panel
+    events, by_weight = int(one.pair[1].sum()), ""
+    if one.weights is not None:
+        by_weight = f", {percent(panel.event_rate)} by weight"
     about = (
         f"{plural(len(one), 'row')} that no calibrator was fitted on; the event is {report.view.event_name}, in "
-        f"{int(one.pair[1].sum()):,} of them ({percent(panel.event_rate)})."
-    )
+        f"{events:,} of them ({percent(events / len(one))}){by_weight}. {parts.of_weights(report)}"
+    ).strip()
     return Section("answer", "Risk model:", about, list(_first(report, models)))
 
 
@@ -86,12 +89,15 @@ def _first(report: Report, models: list[Model]) -> Iterator[Block]:
     if len(models) > 1:
         found = [Tile(raw[key].title, number(raw[key].value), number(last[key].value),
                       parts.interval_cell(last[key].interval).small) for key in FIRST]  # fmt: skip
-        said = f"From the raw model to {models[-1].title}, with the 95 % interval of the second."
+        weighted = ", weighted" if models[0].method.evaluation.weights is not None else ""
+        said = f"From the raw model to {models[-1].title}{weighted}, with the 95 % interval of the second."
         yield Tiles(found, f"{said} A calibrated model has an O:E and a slope of 1.")
     yield " ".join(finding(models, report.view.event_name))
     chosen = "" if report.recommendation is None else verdict_paragraphs(report.table, report.recommendation)[0]
     thresholds, _ = thresholds_of(raw.event_rate)
     curves = [model.net_benefit(thresholds) for model in models]
+    if chosen and models[0].method.evaluation.weights is not None:
+        chosen = f"Not weighted: {chosen}"
     yield f"{useful(models[-1].title, curves[-1])} {chosen}"
     scale: Scale = "logit" if prefers_logit(raw.curve) else "linear"
     limits = risk_limits([model.panel.curve for model in models], scale)
@@ -119,7 +125,8 @@ def _panel(models: list[Model]) -> Table:
     tests = [model.panel.spiegelhalter for model in models]
     rows.append(["Spiegelhalter's z", *(Cell(number(test.z), test.meaning) for test in tests)])
     clipped = [f"{model.title}: {sentence}" for model in models if (sentence := model.panel.clipping.sentence)]
-    note = " ".join(["Brackets hold 95 % intervals.", *models[0].panel.notes, *clipped])
+    weighted = ["Weighted."] if models[0].method.evaluation.weights is not None else []
+    note = " ".join([*weighted, "Brackets hold 95 % intervals.", *models[0].panel.notes, *clipped])
     return Table("panel", ["measure", *(model.title for model in models)], rows, note)
 
 
@@ -200,7 +207,7 @@ def _benefit(models: list[Model]) -> Table:
     one, (_, few) = last.method.evaluation, thresholds_of(first.panel.event_rate)
     each = [model.net_benefit(few) for model in models]
     head = ["threshold", *(model.title for model in models), "acting on all"]
-    note = "Net benefit per row; acting on none has 0."
+    note = f"Net benefit per row{'' if one.weights is None else ', weighted'}; acting on none has 0."
     gain = None
     if len(models) > 1:
         gain = net_benefit_difference(last.risks, first.risks, one.pair[1], few, one.weights, one.clusters).difference

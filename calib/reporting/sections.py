@@ -34,7 +34,8 @@ def sections(report: Report) -> Iterator[Section]:
         yield answers.first(report)
         more = answers.more(report)
     else:
-        yield Section("answer", "Calibration of", _about(report), list(_first(report)))
+        about = f"{_about(report)} {parts.of_weights(report)}".strip()
+        yield Section("answer", "Calibration of", about, list(_first(report)))
     of_checklist = ", TRIPOD+AI 5, 7, 8 and 11" if view.is_event else ""
     yield Section("data-section", "Data", f"content, split, hash, and what was noticed while reading{of_checklist}",
                   parts.facts(report))  # fmt: skip
@@ -86,7 +87,7 @@ def _scores(report: Report) -> Iterator[Block]:
     yield Note(
         "Differences are paired by row, so that methods may differ although their own intervals overlap. Intervals of "
         "differences hold for all pairs of methods and all scores that claim, together. A calibration error is biased "
-        "upwards by noise, so its interval reaches further down than up."
+        "upwards by noise."
     )
     yield figures_html(list(filter(None, [parts.strip(report, key) for key in DRAWN])))
     there = [key for key in SCORES if key in set(report.table["score"])]

@@ -49,7 +49,9 @@ def test_it_opens_with_how_far_confidence_can_be_trusted(made, page):
         f"{percent(raw.evaluation.confidence.mean())} on average" in verdict
     )
     assert after["low"] < 0 < after["high"] and "neither too high nor too low on the whole" in verdict
-    assert f"{points(gap['value'])} → {points(after['value'])}" in verdict.split("Confidence is")[0]
+    tiles = verdict.split("Confidence is")[0]
+    assert f"{points(gap['value'])} → {points(after['value'])}".replace("−", "-") in tiles
+    assert "-" in tiles and "−" not in tiles, "all tiles have one minus sign"
     quality = order_qualities([method.evaluation for method in report.methods])[0]
     assert with_interval(quality.aurc) in verdict
 

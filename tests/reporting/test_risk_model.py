@@ -13,7 +13,7 @@ from calib.data import Finding, Predictions
 from calib.data.event import Event
 from calib.data.samples import load_sample
 from calib.evaluation.compare import compare_methods
-from calib.formatting import NO_BREAK, number, round_percent, with_interval
+from calib.formatting import NO_BREAK, number, percent, round_percent, with_interval
 from calib.metrics import net_benefit, risk_model
 from calib.reporting import Report, Source, html
 from calib.reporting.figures import policy, scripts
@@ -98,6 +98,19 @@ def test_the_first_page_has_four_measures_before_and_after_and_three_figures(loa
         assert f"{number(before.value)} → {number(after.value)}" in begin
         assert with_interval(after.interval).split(" ", 1)[1] in begin
     assert "<details open" not in document
+
+
+def test_weighted_and_unweighted_numbers_are_told_apart(loans, page):
+    one = loans.methods[0].evaluation
+    events, rows = int(one.pair[1].sum()), len(one)
+    rate = risk_model(*one.pair, one.weights, "exposure", one.clusters, n_resamples=0).event_rate
+    begin = page.text.split("The model's risks")[0]
+    assert f"in {events} of them ({percent(events / rows)}), {percent(rate)} by weight. Rows have exposure" in begin
+    assert "each row once" in begin and f"{loans.before_and_after[-1].title}, weighted" in begin
+    assert "Not weighted: " in page.text and "Each row counts once, whatever its weight." in page.text
+    assert len(page.tables["weighted"]) == len(loans.methods) + 1
+    plain = Reading(html(report_of(small(), "platt"))).text
+    assert "weighted" not in plain.lower() and "by weight" not in plain
 
 
 def test_net_benefit_is_that_of_the_library(loans, page):
