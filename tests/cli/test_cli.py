@@ -344,6 +344,7 @@ def test_no_class_array_or_folder_drives_the_terminal(tmp_path, capsys, overconf
     names = np.array(["a\x1b[2J", "b\x07", "c\x9b", "d\u202e"])
     np.savez(folder / "old.npz", logits=logits, labels=names[labels], class_names=names)
     np.savez(folder / "new.npz", logits=logits, labels=names[::-1][labels], class_names=names[::-1])
+    assert run("inspect", folder / "old.npz") == 0
     assert run("fit", folder / "old.npz", "--method", "temperature", "--out", folder / "c.npz") == 0
     assert run("check", folder / "c.npz", folder / "new.npz") == 0
     assert run("apply", folder / "c.npz", folder / "new.npz", "--out", folder / "p.npz") == 0
