@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from calib.evaluation.score_definitions import EVENT_RATE, PROPORTIONS, SCORES, TOP_LABEL_ERRORS
 from calib.metrics.bootstrap import Interval, cut, folded, interval_of_draws, not_below, wilson_interval
 from calib.metrics.corp import RULES, entropy
-from calib.metrics.estimate import LOGIT, Estimate, degrees_of
+from calib.metrics.estimate import LOGIT, Estimate
 from calib.numerics import Floats
 
 N_RESAMPLES = 1000
@@ -106,8 +106,7 @@ class Scored:
             return Interval(value, *(float(end) for end in wilson_interval(value * n, n, level)))
         if key in self.draws:
             return interval_of_draws(value, self.draws[key], level, least, most)
-        found = replace(self.estimate(key), degrees=degrees_of(self.n_units))  # as those of a risk model's panel
-        alone = found.interval(level, LOGIT if key == "AUROC" and 0.0 < value < 1.0 else None)
+        alone = self.estimate(key).interval(level, LOGIT if key == "AUROC" and 0.0 < value < 1.0 else None)
         return cut(alone._replace(value=value), least, most)
 
     def _independent_rows(self, key: str) -> float:

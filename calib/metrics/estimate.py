@@ -29,11 +29,6 @@ JOINT_DRAWS = 10_000
 """Normal draws from which the quantile of the largest of several deviations is taken."""
 
 
-def degrees_of(n_units: int) -> float:
-    """Of freedom of the intervals of so many independent units; infinite for the normal distribution."""
-    return np.inf if n_units >= NORMAL_FROM else max(n_units - 1, 1)
-
-
 @dataclass(frozen=True)
 class Scale:
     """A scale on which an interval is symmetric: the way to it, the way back, and its slope at a value."""
@@ -219,7 +214,7 @@ class Rows:
     @property
     def degrees(self) -> float:
         """Of freedom of the intervals."""
-        return degrees_of(self.n_telling)
+        return np.inf if self.n_telling >= NORMAL_FROM else max(self.n_telling - 1, 1)
 
     def mean(self, values: npt.NDArray[Any]) -> float:
         """Weighted mean of (n,) values."""
