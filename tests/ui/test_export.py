@@ -21,7 +21,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib.cli import main
-from calib.data import Predictions
+from calib.data import Choices, Predictions
 from calib.data.samples import load_sample
 from calib.engine import Engine
 from calib.evaluation import SCORES, Evaluation
@@ -165,8 +165,20 @@ def test_columns_of_an_upload_are_taken_by_the_names_of_the_classes() -> None:
     logits, labels = simulate(n=100, n_classes=3)
     exported = ExportedCalibrator(calibrator("vector").fit(logits, labels), class_names=("cat", "dog", "cow"))
     table = pd.DataFrame(logits, columns=["logit_cat", "logit_dog", "logit_cow"]).iloc[:, [2, 0, 1]]
-    read = _read(exported, cast(Any, Uploaded(table.to_csv(index=False).encode())), None)
+    read = _read(exported, cast(Any, Uploaded(table.to_csv(index=False).encode())), None, Choices())
     np.testing.assert_allclose(read.logits, logits, rtol=1e-12)
+
+
+def test_words_of_confidence_mean_in_an_upload_what_they_mean_in_the_open_data() -> None:
+    logits, labels = simulate(n=100, n_classes=2)
+    exported = ExportedCalibrator(calibrator("platt").fit(logits, labels), kind="pairs")
+    words = Choices(verbal=("likely=0.8", "unlikely=0.3"))
+
+    def read(confidence: list[Any]) -> np.ndarray:
+        table = pd.DataFrame({"id": range(40), "confidence": confidence})
+        return _read(exported, cast(Any, Uploaded(table.to_csv(index=False).encode())), None, words).logits
+
+    np.testing.assert_allclose(read(["likely", "unlikely"] * 20), read([0.8, 0.3] * 20), rtol=1e-12)
 
 
 def test_the_converter_of_a_pickle_is_code(with_fits: OpenSession) -> None:
