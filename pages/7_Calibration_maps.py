@@ -1,4 +1,4 @@
-"""Calibration maps: the map of one class by each method, against the frequencies of the test rows."""
+"""Calibration maps: each method's map against the frequencies of the test rows; ranks; what Auto is made of."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from functools import partial
 
 import streamlit as st
 
-from calib.ui.fits import RAW, shown_fits
+from calib.ui.fits import RAW, ShownFit, shown_fits
+from calib.ui.maps import auto, ranks
 from calib.ui.maps import text as maps_words
 from calib.ui.maps.view import (
     ClassMaps,
@@ -20,16 +21,28 @@ from calib.ui.maps.view import (
     overlay,
     whose_map,
 )
+from calib.ui.session import OpenSession
 from calib.ui.shell import need_fit, open_session, page
 from calib.ui.widgets import folded
 
 
 def body() -> None:
-    """Draw the page."""
+    """Draw the page: the tab that is open."""
     session = open_session()
+    fits = shown_fits(session)
+    tabs = {"Maps": partial(maps_of, session, fits), "Auto": partial(auto.show, fits)}
+    if session.data.n_classes > 2:  # of two, the second rank holds what the first leaves
+        tabs["Ranks"] = partial(ranks.show, session, fits)
+    for tab, draw in zip(st.tabs(list(tabs), key="maps/tab", on_change="rerun"), tabs.values(), strict=True):
+        if tab.open:
+            with tab:
+                draw()
+
+
+def maps_of(session: OpenSession, fits: list[ShownFit]) -> None:
+    """The maps of one class."""
     calibration = session.calibration
     words = st.container()
-    fits = shown_fits(session)
     with st.container(horizontal=True, gap="medium"):
         maps = ClassMaps(session, whose_map(calibration))
         chosen = choose(fits, maps.target)

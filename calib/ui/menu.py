@@ -85,8 +85,6 @@ MENU = {
         Entry("pages/7_Calibration_maps.py", "Calibration maps", ":material/stairs:", all_classes),
     ],
     "Inside a method": [
-        Entry("pages/14_Auto.py", "Auto", ":material/merge:", nothing_more),
-        Entry("pages/13_Ranks.py", "Ranks", ":material/format_list_numbered:", all_classes),
         Entry("pages/8_Latent_GP.py", "Latent GP", ":material/airwave:", all_classes),
         Entry("pages/9_IMax_binning.py", "I-Max binning", ":material/view_column:", all_classes),
         Entry("pages/10_Geometry.py", "Geometry", ":material/hub:", training_features),

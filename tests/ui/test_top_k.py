@@ -16,7 +16,7 @@ from calib.top_k import TopK
 from calib.ui.session import SESSION, OpenSession
 from tests.ui.conftest import PAGES, clean, facts, fit, open_page, said, upload_file
 
-NEED_ALL = ("Decide", "Over_under", "Calibration_maps", "Latent_GP", "IMax", "Monitoring", "Ranks")
+NEED_ALL = ("Decide", "Over_under", "Calibration_maps", "Latent_GP", "IMax", "Monitoring")
 
 
 def a_file(n: int = 400, n_classes: int = 2000, kept: int = 30) -> bytes:

@@ -1,4 +1,4 @@
-"""Parts of the Ranks page: the finding, the reliability of each rank, and the weights of order-preserving scaling."""
+"""The tab Ranks of Calibration maps: the reliability of each rank, and the weights of order-preserving scaling."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from calib.ui.text import show_notes
 
 MOST = 3
 """Methods side by side: more would not be told apart at one rank."""
+BEGIN = ("identity", "temperature", "order_preserving")
 
 HOW_TO_READ = (
     "In each test row the classes are ranked by a method's probabilities. Marks are the share of rows whose label has "
@@ -31,62 +32,57 @@ HOW_TO_READ_WEIGHTS = (
 )
 
 
-def chosen_fits(fits: list[ShownFit]) -> list[ShownFit]:
-    """The fits that the visitor compares, at most three: to begin with raw, temperature and order-preserving."""
+def show(session: OpenSession, fits: list[ShownFit]) -> None:
+    """What is found at each rank, and the weights of each order-preserving fit or the button that gets one."""
+    opening = st.container()
     with_probs = [fit for fit in fits if fit.calibrator.gives_probabilities]
-    begin = ("identity", "temperature", "order_preserving")
-    aside = {fit.key for fit in with_probs if fit.method not in begin}
+    aside = {fit.key for fit in with_probs if fit.method not in BEGIN}
     chosen = widgets.choose(with_probs, "ranks/fits", "Methods", most=MOST, aside=aside)
     if len(chosen) > MOST:
         st.caption(f"The first {MOST} of them are drawn.")
-    return chosen[:MOST]
+        chosen = chosen[:MOST]
+    found = [
+        ready(("ranks", fit.key), f"the ranks of {fit.title}", of_rows, fit.calibrator, data=rows_of(session.test))
+        for fit in chosen
+    ]
+
+    def build() -> go.Figure:
+        return rank_chart([(fit.title, each, fit.style) for fit, each in zip(chosen, found, strict=True)])
+
+    with opening:
+        st.markdown(finding([fit.title for fit in chosen], found))
+        widgets.show_kept(("rank figure", *(fit.key for fit in chosen)), build, "ranks", HOW_TO_READ)
+    weights(fits)
 
 
-def reliability_of(session: OpenSession, fit: ShownFit) -> RankReliability:
-    """The ranks of a fit on the test rows."""
-    return ready(("ranks", fit.key), f"the ranks of {fit.title}", of_rows, fit.calibrator, data=rows_of(session.test))
-
-
-def finding(session: OpenSession, chosen: list[ShownFit]) -> str:
+def finding(titles: list[str], found: list[RankReliability]) -> str:
     """What the first and the second choice are worth, of the last method that is chosen, and who is off where."""
-    found = {fit.title: reliability_of(session, fit) for fit in chosen}
-    title, last = list(found.items())[-1]
+    last = found[-1]
     first = (
-        f"**The label has rank 1 of {escape_markdown(title)} in {percent(last.observed[0])} of the test rows "
+        f"**The label has rank 1 of {escape_markdown(titles[-1])} in {percent(last.observed[0])} of the test rows "
         f"(95\u00a0% interval {percent(last.low[0])} to {percent(last.high[0])}, predicted "
         f"{percent(last.predicted[0])}) and rank 2 in {percent(last.observed[1])} (predicted "
         f"{percent(last.predicted[1])}).**"
     )
-    n_groups = len(last.names)
-    off = [f"{int(each.off.sum())} with {escape_markdown(name)}" for name, each in found.items()]
+    off = [f"{int(each.off.sum())} with {escape_markdown(name)}" for name, each in zip(titles, found, strict=True)]
     return (
-        f"{first} Of {n_groups} ranks or groups of ranks the predicted frequency lies outside the interval for "
+        f"{first} Of {len(last.names)} ranks or groups of ranks the predicted frequency lies outside the interval for "
         f"{listed(off)}; of a calibrated model about one in twenty does."
     )
 
 
-def picture(session: OpenSession, chosen: list[ShownFit]) -> None:
-    """Observed over predicted frequency of each rank."""
-
-    def build() -> go.Figure:
-        return rank_chart([(fit.title, reliability_of(session, fit), fit.style) for fit in chosen])
-
-    widgets.show_kept(("rank figure", *(fit.key for fit in chosen)), build, "ranks", HOW_TO_READ)
-
-
-def gaps(fits: list[ShownFit]) -> None:
+def weights(fits: list[ShownFit]) -> None:
     """The weights of every order-preserving fit, or the button that gets one."""
-    weighted = [(fit, fit.calibrator) for fit in fits if isinstance(fit.calibrator, OrderPreservingScaling)]
-    if not weighted:
+    lines = [
+        (fit.title, fit.calibrator.weights_, fit.style)
+        for fit in fits
+        if isinstance(fit.calibrator, OrderPreservingScaling)
+    ]
+    if not lines:
         fit_here(
             "order_preserving", "Order-preserving scaling gives each rank a weight, and no such fit is finished yet."
         )
         return
-    for _, fitted in weighted:
-        show_notes(fitted.notes())
-
-    def build() -> go.Figure:
-        lines = [(fit.title, fitted.weights_, fit.style) for fit, fitted in weighted]
-        return weight_chart(lines)
-
-    widgets.show_kept(("gap figure", *(fit.key for fit, _ in weighted)), build, "gaps", HOW_TO_READ_WEIGHTS)
+    show_notes(note for fit in fits if fit.method == "order_preserving" for note in fit.calibrator.notes())
+    key = tuple(fit.key for fit in fits if fit.method == "order_preserving")
+    widgets.show_kept(("gap figure", *key), lambda: weight_chart(lines), "gaps", HOW_TO_READ_WEIGHTS)
