@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from calib.data.words import listed_words
+
 Part = Literal["calibration", "test", "train"]
 
 PARTS: dict[str, Part] = {
@@ -15,56 +17,11 @@ PARTS: dict[str, Part] = {
     **dict.fromkeys(("train", "training"), "train"),
 }
 
-OUTPUTS = (
-    *("logits", "logit", "ylogits", "logprobs", "logprob", "logprobabilities", "logproba", "logsoftmax"),
-    *("probabilities", "probability", "probs", "prob", "proba", "probas", "yprob", "yprobs", "yproba", "softmax"),
-    *("softmaxes", "posteriors", "predictions", "preds", "yscore", "yscores", "scores", "score", "outputs", "output"),
-    *("margins", "margin", "decision", "decisionfunction", "ypred", "yhat", "prediction", "pred", "confidences"),
-    *("confidence", "conf", "p", "z"),
+OUTPUTS, LABELS, FEATURES, CLASS_NAMES = map(
+    listed_words, ("array_outputs", "array_labels", "array_features", "array_class_names")
 )
-"""Names of a model's outputs, the least ambiguous first; without separators."""
-
-LABELS = (
-    *("labels", "label", "groundtruth", "groundtruths", "gt", "ytrue", "ytrues", "truelabels", "truelabel"),
-    *("targets", "target", "truth", "trueclass", "true", "y", "ys", "class", "classes", "answer", "species"),
-)
-FEATURES = (
-    *("features", "feature", "x", "xs", "inputs", "input", "embeddings", "embedding", "emb", "feats", "feat"),
-    *("images", "pixels", "pixel"),
-)
-CLASS_NAMES = ("classnames", "classname", "labelnames", "targetnames", "categories", "classlabels", "names")
-SPLIT = (
-    "split",
-    "givensplit",
-    "subset",
-    "partition",
-    "set",
-    "part",
-    "iscalibration",
-    "iscal",
-    "calibrationmask",
-    "mask",
-)
-ROW_NAMES = (
-    "id",
-    "ids",
-    "index",
-    "idx",
-    "row",
-    "rowid",
-    "filename",
-    "file",
-    "path",
-    "image",
-    "imageid",
-    "unnamed0",
-    "indexlevel0",
-)
-HARD = (
-    *("predicted", "predictedlabel", "predlabel", "predictedclass", "predclass", "ypredclass", "ypredlabel", "argmax"),
-    *("predictedlabels", "predlabels", "predictedclasses", "predclasses"),
-)
-"""Columns with the predicted class instead of a score for each class."""
+SPLIT, ROW_NAMES, HARD = map(listed_words, ("array_split", "array_row_names", "array_hard"))
+"""What arrays are called, the least ambiguous first; lower case, without separators. ``HARD`` are predicted classes."""
 
 LONGEST_BASE, LONGEST_COLUMN, STEM_PIECES = 64, 200, 8
 """Characters of a name, and of one with the class in it, and pieces of its stem, that are looked at.

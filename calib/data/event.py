@@ -9,21 +9,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from calib.data.words import DID_NOT, HAPPENED
 from calib.numerics import Ints
-
-HAPPENED = (
-    *("1", "true", "t", "yes", "y", "ja", "j", "oui", "o", "si", "sí", "sì", "s", "sim"),
-    *("vrai", "wahr", "verdadero", "vero", "waar"),
-    *("positive", "positiv", "positif", "positivo", "pos", "+", "event", "case", "present", "happened"),
-)
-"""Labels that say of themselves that something happened; lower case."""
-
-DID_NOT = (
-    *("0", "-1", "false", "f", "no", "n", "nein", "non", "nee", "não", "nao", "not", "none"),
-    *("faux", "falsch", "falso", "onwaar"),
-    *("negative", "negativ", "negatif", "négatif", "negativo", "neg", "-", "control", "absent"),
-)
-"""Labels that say of themselves that it did not."""
 
 
 @dataclass(frozen=True)

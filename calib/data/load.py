@@ -31,13 +31,13 @@ from calib.data.findings import InvalidUpload, Notes, info, left_out_as, listed,
 from calib.data.guess.arrays import infer_arrays, infer_label
 from calib.data.guess.names import has, is_prediction
 from calib.data.guess.question import infer_columns
-from calib.data.guess.words import MODEL
 from calib.data.options import FEATURE_FILES, NOTHING, OPTION_OF_ROLE, OPTIONS, Choices, LoadOptions, Source
 from calib.data.predictions import Predictions
 from calib.data.read.base import Allowance, Array, ArrayInfo, Contents, missing_packages
 from calib.data.read.files import in_memory, open_file, open_source
 from calib.data.read.table import FIRST_ROWS, Table
 from calib.data.roles import ColumnRole, Question, TableReading
+from calib.data.words import MODEL
 from calib.errors import AmbiguousTable, DataError, Finding
 from calib.parameters import written
 

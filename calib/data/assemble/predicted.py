@@ -9,31 +9,15 @@ import numpy.typing as npt
 
 from calib.canonical import IN_UNIT, Kind
 from calib.data.assemble.labels import decode_labels, different
-from calib.data.event import DID_NOT, HAPPENED
 from calib.data.findings import InvalidUpload, count, info, listed, row_numbers, warning
 from calib.data.guess.columns import Column, spelled
 from calib.data.guess.direction import event_value
 from calib.data.limits import MAX_DISTINCT
 from calib.data.options import Choices
 from calib.data.read.base import OTHERS, Allowance, Array, book_texts, distinct
+from calib.data.words import ANSWER_RIGHT, ANSWER_WRONG
 from calib.errors import Finding
 from calib.numerics import Floats, Ints
-
-RIGHT = (
-    *HAPPENED,
-    *("correct", "right", "richtig", "korrekt", "correcte", "juste", "correcto", "correcta", "acierto", "exact", "hit"),
-    *("corretto", "corretta", "giusto", "esatto", "correto", "correta", "certo", "juist", "goed"),
-    *("pass", "passed", "success", "ok", "\u2713", "\u2714", "\u2705"),
-)
-"""Values that say that an answer is correct; lower case."""
-
-WRONG = (
-    *DID_NOT,
-    *("wrong", "incorrect", "falsch", "inkorrekt", "incorrecte", "incorrecto", "incorrecta", "error", "miss"),
-    *("errato", "errata", "sbagliato", "errado", "errada", "incorreto", "incorreta", "onjuist", "fout"),
-    *("fail", "failed", "failure", "\u2717", "\u2718", "\u274c", "x"),
-)
-"""Values that say that it is wrong."""
 
 AGREES = 0.99
 """Share of rows from which on the predicted classes are those of the outputs; ties and rounding make a few differ."""
@@ -83,8 +67,8 @@ def correct_value(truth: Column, chosen: str | None) -> str | None:
     if len(truth.values) not in (1, 2):
         return None
     plain = {value: value.strip().lower() for value in truth.values}
-    right = [value for value, text in plain.items() if text in RIGHT]
-    wrong = [value for value, text in plain.items() if text in WRONG]
+    right = [value for value, text in plain.items() if text in ANSWER_RIGHT]
+    wrong = [value for value, text in plain.items() if text in ANSWER_WRONG]
     if len(right) == 1:
         return right[0]
     if len(wrong) == 1:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from calib.data import words as w
 from calib.data.array_names import PARTS, SPLIT, feature_names, first_named
 from calib.data.assemble.beside import ROW_ROLES, times_of
-from calib.data.guess import words as w
 from calib.data.guess.columns import FEW, Column
 from calib.data.guess.names import tokens
 from calib.data.options import OPTION_OF_ROLE, Choices, Columns, names_in

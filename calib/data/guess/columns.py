@@ -10,9 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from calib.data.assemble.labels import MISSING_WORDS
-from calib.data.event import DID_NOT, HAPPENED
-from calib.data.guess import words as w
+from calib.data import words as w
 from calib.data.guess.names import about, is_anonymous, known_words, tokens
 from calib.data.read.base import Array
 from calib.numerics import Floats
@@ -168,7 +166,7 @@ class Column:
             return False
         if sorted(plain) in (["1", "2"], ["-1", "1"]):
             return True
-        return any(value in HAPPENED for value in plain) and any(value in DID_NOT for value in plain)
+        return any(value in w.HAPPENED for value in plain) and any(value in w.DID_NOT for value in plain)
 
     @cached_property
     def says(self) -> str:
@@ -270,7 +268,7 @@ def _without_missing(cells: Array, called: set[str]) -> Array:
         return cells
     values = np.unique(cells)
     plain = [value.strip() for value in values.tolist()]
-    missing = np.array([text in MISSING_WORDS and text.lower() not in called for text in plain], dtype=bool)
+    missing = np.array([text in w.MISSING and text.lower() not in called for text in plain], dtype=bool)
     left = {text for text, gone in zip(plain, missing, strict=True) if text and not gone}
     return np.where(np.isin(cells, values[missing]), "", cells) if missing.any() and len(left) == 2 else cells
 

@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from calib.data.event import DID_NOT, HAPPENED
-from calib.data.guess import words as w
+from calib.data import words as w
 from calib.data.guess.columns import Column
 from calib.data.guess.names import has, known_words, same_word, telling, tokens
 
 LabelValues = tuple[str, ...] | tuple[int, ...] | None
 """The label of each column, that of which a single one speaks last; None for the usual order, 0 before 1."""
 
-CORRECT_OR_NOT = (
-    *(("correct", "incorrect"), ("correct", "wrong"), ("right", "wrong"), ("richtig", "falsch")),
-    *(("korrekt", "inkorrekt"), ("correcto", "incorrecto"), ("correcta", "incorrecta"), ("juste", "faux")),
-    *(("corretto", "errato"), ("giusto", "sbagliato"), ("esatto", "errato"), ("goed", "fout"), ("juist", "onjuist")),
-    *(("certo", "errado"), ("correto", "incorreto"), ("correto", "errado")),
-)
-"""Pairs of values that say whether an answer was right, whatever the column is called."""
-
-
-SAYS_YES = frozenset(word for word in HAPPENED if len(word) > 1)
+SAYS_YES = frozenset(word for word in w.HAPPENED if len(word) > 1)
 """Words for what happened; a number or a letter in a name may count the columns."""
 
 
@@ -29,7 +19,8 @@ def tells_correct(outcome: Column, score: Column) -> bool:
     """Whether an outcome says which answers are correct: by its name, or by its two values."""
     if len(outcome.values) > 2 or score.words & (w.FAILS | w.UNSURE) or score.has_both_signs:
         return False
-    if {value.strip().lower() for value in outcome.values} in map(set, CORRECT_OR_NOT):
+    plain = [value.strip().lower() for value in outcome.values]
+    if any(value in w.CORRECT for value in plain) and any(value in w.FAILS for value in plain):
         return True
     words = set(tokens(outcome.name))
     if outcome.says == "correct":
@@ -115,7 +106,7 @@ def named_value(score: Column, outcome: Column) -> str | None:
 def _begins(value: str, words: Sequence[str]) -> bool:
     """Whether a label is the beginning of a word, as B of "bad", or another form of it: malignant, malignancy."""
     label = value.strip().lower()
-    if not label.isalpha() or (len(label) > 1 and label in (*HAPPENED, *DID_NOT)):
+    if not label.isalpha() or (len(label) > 1 and label in w.HAPPENED | w.DID_NOT):
         return False
     return any(
         word.startswith(label) or (len(word) >= 4 and label.startswith(word)) or word[:7] == label[:7] for word in words
@@ -130,8 +121,8 @@ def event_value(outcome: Column) -> str | None:
     if outcome.numbers is not None:
         return max(outcome.values, key=float)
     for says in (
-        lambda text: text in HAPPENED,
-        lambda text: text not in DID_NOT,
+        lambda text: text in w.HAPPENED,
+        lambda text: text not in w.DID_NOT,
         lambda text: not set(tokens(text)) & (w.GOOD | w.NEGATIONS),
         lambda text: bool(known_words(text) & w.BAD),
     ):

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 
-from calib.data.guess.words import ENDS, GENERAL, KNOWN, LONG, PREDICTED, PROBABILITY, SCORE
+from calib.data.words import ENDS, GENERAL, KNOWN, LONG, PREDICTED, PROBABILITY, SCORE
 
 LONGEST = 200
 """Characters of a name that are looked at; names of strangers can be of any length."""

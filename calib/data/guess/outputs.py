@@ -9,8 +9,7 @@ from itertools import takewhile
 import numpy as np
 
 from calib.canonical import ONE_COLUMN
-from calib.data.assemble.labels import MISSING_WORDS
-from calib.data.guess import words as w
+from calib.data import words as w
 from calib.data.guess.columns import FEW, OFF, Column, leaves_room, row_sums
 from calib.data.guess.names import class_names, known_words, plain_name, tokens
 from calib.data.options import OPTION_OF_ROLE, Choices, names_in
@@ -86,7 +85,7 @@ class Outputs:
     def _labels(self, values: Sequence[str]) -> set[str]:
         """The labels without words for a missing one, unless a column is called so."""
         classes = {plain_name(name) for name in self.classes}
-        return {plain for v in values if (plain := plain_name(v)) in classes or v.strip() not in MISSING_WORDS}
+        return {plain for v in values if (plain := plain_name(v)) in classes or v.strip() not in w.MISSING}
 
 
 def single(column: Column) -> Outputs:

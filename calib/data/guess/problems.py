@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.data.guess import words as w
+from calib.data import words as w
 from calib.data.guess.columns import OFF, Column, row_sums
 from calib.data.guess.names import class_names, plain_name, tokens
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calib.data.assemble.agreement import auroc
 from calib.data.assemble.predicted import correct_value
 from calib.data.assemble.verbal import words_in_sample
-from calib.data.event import DID_NOT, Event
+from calib.data.event import Event
 from calib.data.findings import InvalidUpload, Step, listed, shortened, warning
 from calib.data.guess import Guess, Reading, guess
 from calib.data.guess.beside import with_others
@@ -20,10 +20,10 @@ from calib.data.guess.direction import event_value
 from calib.data.guess.names import class_names, has, plain_name
 from calib.data.guess.outputs import Candidates
 from calib.data.guess.rules import possible_outcomes
-from calib.data.guess.words import CORRECT, EVENTS, GENERAL, LABEL, MODEL, TRUTH
 from calib.data.options import Choices
 from calib.data.read.base import Contents
 from calib.data.roles import ColumnRole, Question, TableReading
+from calib.data.words import CORRECT, DID_NOT, EVENTS, GENERAL, LABEL, MODEL, TRUTH
 from calib.numerics import Floats
 
 OUTCOMES = TRUTH | LABEL | CORRECT | EVENTS

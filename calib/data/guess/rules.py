@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from calib.data.guess import words as w
+from calib.data import words as w
 from calib.data.guess.beside import column_roles, left_as, why_left, with_others
 from calib.data.guess.columns import Column, columns_of, decides, one_to_one, same_score, separates
 from calib.data.guess.direction import LabelValues, named_value, orders_of_one, orders_of_two, tells_correct

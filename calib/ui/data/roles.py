@@ -17,7 +17,7 @@ import streamlit as st
 from calib.data import Choices, DataError, Inspection, Predictions, load_models
 from calib.data.assemble.verbal import SOURCE
 from calib.data.guess.names import has
-from calib.data.guess.words import MODEL
+from calib.data.words import MODEL
 from calib.data.load import APART, lines_that_read
 from calib.data.options import NOTHING, OPTION_OF_ROLE
 from calib.data.roles import TableReading

@@ -1,0 +1,62 @@
+"""Words in names and in cells, by what they say: the lists of ``words.ini``, where words are added."""
+
+from __future__ import annotations
+
+from configparser import ConfigParser
+from pathlib import Path
+
+_LISTS = ConfigParser(delimiters=("=",), comment_prefixes=("#",), interpolation=None)
+_LISTS.read(Path(__file__).with_name("words.ini"), encoding="utf-8")
+
+
+def listed_words(meaning: str) -> tuple[str, ...]:
+    """The words of one section in its order, of all languages and tools."""
+    return tuple(dict.fromkeys(word for words in _LISTS[meaning].values() for word in words.split()))
+
+
+def _words(*meanings: str) -> frozenset[str]:
+    return frozenset(word for meaning in meanings for word in listed_words(meaning))
+
+
+PROBABILITY, SCORE, MODELS, PERCENT = _words("probability"), _words("score"), _words("models"), _words("percent")
+CONFIDENCE, UNSURE, RISK = _words("confidence"), _words("unsure"), _words("risk")
+POINTS, CREDIT = _words("points"), _words("credit")
+PREDICTED, CLASS = _words("predicted"), _words("class")
+
+TRUTH, LABEL, CORRECT, ACHIEVED = _words("truth"), _words("label"), _words("correct"), _words("achieved")
+RIGHT = frozenset(word for word in CORRECT if len(word) > 3)
+"""Such words beside a class mean the true one: ``correct_answer``."""
+RESPONSES, WELL = _words("responses"), _words("well")
+
+GOOD, BAD = _words("good"), _words("bad")
+EVENTS = GOOD | BAD | ACHIEVED | _words("happens")
+"""What may happen; a column of two values with such a name may be the outcome."""
+FAILS, SUCCEEDS, NEGATIONS = _words("fails"), CORRECT | ACHIEVED | _words("success"), _words("negations")
+
+CLUSTER, GROUP, MODEL, WEIGHT, BODY = map(_words, ("cluster", "group", "model", "weight", "body"))
+EARLIER, PAST, LIMITS, SPLIT, TIME, ID, TEXT = map(_words, ("earlier", "past", "limits", "split", "time", "id", "text"))
+
+GENERAL = TRUTH | LABEL | SCORE | PROBABILITY | PERCENT | _words("small")
+"""Words that say nothing of what outcome and outputs are about."""
+
+HAPPENED, DID_NOT = _words("happened"), _words("did_not")
+"""Labels that say of themselves that something happened, or that it did not; lower case."""
+ANSWER_RIGHT, ANSWER_WRONG = HAPPENED | _words("answer_right"), DID_NOT | _words("answer_wrong")
+"""Values that say that an answer is correct, or wrong."""
+MISSING = _words("missing")
+"""Texts that stand for no value, unless a class has that name."""
+
+KNOWN = (
+    EVENTS
+    | SUCCEEDS
+    | _words(
+        *("probability", "score", "models", "percent", "confidence", "unsure", "risk", "predicted", "class"),
+        *("truth", "label", "responses", "fails", "cluster", "group", "model", "weight", "body"),
+        *("earlier", "past", "limits", "split", "time", "id", "text"),
+    )
+)
+"""Every word that may stand in the name of a column."""
+
+LONG = frozenset(word for word in KNOWN if len(word) >= 5)
+ENDS = LONG | {"risk", "prob", "kans"}
+"""Words that are also looked for at the ends of a compound such as "Ausfallwahrscheinlichkeit"."""
