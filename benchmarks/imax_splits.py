@@ -12,16 +12,17 @@ from calib import metrics
 from calib.base import Calibrator
 from calib.calibrators.imax import IMaxBinning
 from calib.diagnostics.log_odds_density import (
-    NATS_PER_BIT,
-    information_along,
     information_of_log_odds,
+    joint_of_bins,
     label_entropy,
     log_odds_density,
+    mutual_information,
 )
 from calib.evaluation.evaluation import evaluate
 from calib.numerics import Floats, Ints, one_vs_rest_log_odds
 from calib.registry import calibrator
 
+NATS_PER_BIT = float(np.log(2.0))
 N_TEST = 5000
 EVALUATION_BINS = 15
 OWN_BINS = 2000
@@ -113,8 +114,9 @@ class Split:
         """Bits about the label that bins keep; of class-wise bins the mean over classes, of all else the log-odds'."""
         if not isinstance(fitted, IMaxBinning):
             return self.most_information[0]
-        kept = information_along(self._density, [bins.edges for bins in fitted.maps_ if bins is not None])
-        return float(kept.mean()) / NATS_PER_BIT
+        maps = [bins for bins in fitted.maps_ if bins is not None]
+        kept = [mutual_information(joint_of_bins(self._density, bins.edges)) for bins in maps]
+        return float(np.mean(kept)) / NATS_PER_BIT
 
     def _fitted(self, method: Method) -> Calibrator:
         if method not in self._fits:

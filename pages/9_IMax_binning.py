@@ -27,7 +27,7 @@ def body() -> None:
         st.markdown(binning_words.finding(picture))
         bins(picture, rails, choice)
         st.caption(binning_words.whose(picture, choice.class_name(data)))
-    questions(session, picture, rails, choice, fits)
+    questions(picture, rails, choice)
 
 
 with page("I-Max binning"):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from calib.calibrators.imax import count_between, mean_of_bins
-from calib.calibrators.imax.placement import information_bound
 from calib.calibrators.imax.sums import SigmoidSums
 from calib.numerics import Floats, Ints, blocks
 
@@ -134,9 +132,6 @@ def _smoothed(count: Ints, width: float, bandwidth: float) -> Floats:
     return np.maximum(density, 0.0) / (n * width)
 
 
-NATS_PER_BIT = float(np.log(2.0))
-
-
 def entropy(masses: Floats) -> float:
     """Entropy in nats of masses that sum to one; zero masses contribute nothing."""
     held = masses[masses > 0]
@@ -156,30 +151,18 @@ def mutual_information(joint: Floats) -> float:
 
 
 def joint_of_bins(density: LogOddsDensity, edges: Floats) -> Floats:
-    """P(y, bin) under the kernel densities, (2, ..., n_bins), y = 0 first.
+    """P(y, bin) under the kernel densities, (2, n_bins), y = 0 first.
 
     A cell that an edge cuts is divided in proportion, which leaves no more information in the bins than in the
     cells.
 
     Parameters
     ----------
-    edges : (..., n_bins - 1) increasing inner edges in log-odds.
+    edges : (n_bins - 1,) increasing inner edges in log-odds.
     """
     below = np.concatenate([np.zeros((2, 1)), np.cumsum(density.joint(), axis=1)], axis=1)
     at_edges = np.stack([np.interp(edges, density.edges, row) for row in below])
-    ends = np.broadcast_to(below[:, -1].reshape(-1, *[1] * edges.ndim), (*at_edges.shape[:-1], 1))
-    return np.diff(at_edges, axis=-1, prepend=0.0, append=ends)
-
-
-def information_along(density: LogOddsDensity, steps: Sequence[Floats]) -> Floats:
-    """I(bin; y) in nats under the kernel densities for many sets of edges, such as the steps of a trace."""
-    most = max(len(edges) for edges in steps)
-    # A repeated edge makes a bin without mass, which carries no information.
-    padded = np.array([np.concatenate([edges, np.full(most - len(edges), density.edges[-1])]) for edges in steps])
-    joint = joint_of_bins(density, padded)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = joint * np.log(joint / (joint.sum(axis=-1, keepdims=True) * joint.sum(axis=0)))
-    return np.maximum(np.where(joint > 0, terms, 0.0).sum(axis=(0, 2)), 0.0)
+    return np.diff(at_edges, axis=1, prepend=0.0, append=below[:, -1:])
 
 
 def information_of_log_odds(density: LogOddsDensity) -> float:
@@ -190,6 +173,19 @@ def information_of_log_odds(density: LogOddsDensity) -> float:
 def label_entropy(density: LogOddsDensity) -> float:
     """H(y) in nats."""
     return entropy(np.array([density.share_label, 1.0 - density.share_label]))
+
+
+def uncertain_span(density: LogOddsDensity, share: float = 0.8) -> tuple[float, float]:
+    """Log-odds between which this share of H(y | log-odds) lies, with as much of the rest to either side.
+
+    It is where the label is uncertain: there edges keep most information.
+    """
+    joint = density.joint()
+    mass = joint.sum(axis=0)
+    chance = joint / np.where(mass > 0, mass, 1.0)
+    below = np.cumsum(-(joint * np.log(np.where(chance > 0, chance, 1.0))).sum(axis=0))
+    low, high = np.interp([(1 - share) / 2 * below[-1], (1 + share) / 2 * below[-1]], below, density.middles)
+    return float(low), float(high)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,9 +200,7 @@ class BinnedPairs:
     positives : (n_bins,) those whose class is the label.
     predicted : (n_bins,) mean of sigmoid(log-odds), what the model says about the bin; NaN where it is empty.
     representatives : (n_bins,) what the bin says after calibration, a probability.
-    bound : lower bound of I(bin; y) under P(y = 1 | log-odds) = sigmoid(log-odds), in nats.
     label_information : I(bin; y) under the kernel densities, in nats.
-    rate : I(bin; log-odds) = H(bin) under the kernel densities, in nats: what it costs to name the bin.
     """
 
     scheme: str
@@ -215,9 +209,7 @@ class BinnedPairs:
     positives: Ints
     predicted: Floats
     representatives: Floats
-    bound: float
     label_information: float
-    rate: float
 
     @property
     def mass(self) -> Floats:
@@ -258,13 +250,10 @@ def binned_pairs(
     cuts = sums.positions(edges)
     count, positives = sums.counts(cuts), count_between(label_log_odds, edges)
     one, zero = sums.between(cuts)
-    held = count > 0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        centres = np.log(one) - np.log(zero)
-        predicted = np.where(held, one / (one + zero), np.nan)
+    with np.errstate(invalid="ignore"):
+        predicted = np.where(count > 0, one / (one + zero), np.nan)
     if representatives is None:
         representatives = mean_of_bins(positives, count, edges)
-    joint = joint_of_bins(density, edges)
     return BinnedPairs(
         scheme=scheme,
         edges=edges,
@@ -272,7 +261,5 @@ def binned_pairs(
         positives=positives,
         predicted=predicted,
         representatives=representatives,
-        bound=information_bound(one[held], zero[held], centres[held]),
-        label_information=mutual_information(joint),
-        rate=entropy(joint.sum(axis=0)),
+        label_information=mutual_information(joint_of_bins(density, edges)),
     )

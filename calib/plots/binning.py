@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from calib.diagnostics.log_odds_density import BinnedPairs, LogOddsDensity
 from calib.formatting import percent
-from calib.numerics import Floats, Ints, sigmoid
+from calib.numerics import Floats, sigmoid
 from calib.plots.annotations import KeyEntry, carry, draw_line, key_of, write, write_key
-from calib.plots.axes import Scale, histogram_median, on_scale, probability_axis, probability_limits
+from calib.plots.axes import Scale, on_scale, probability_axis, probability_limits
 from calib.plots.style import (
     COLORS,
     DOTTED,
@@ -26,7 +24,6 @@ from calib.plots.style import (
     label,
     method_style,
     one_each,
-    overlapping,
     plain,
     quiet,
     set_layout,
@@ -109,29 +106,22 @@ def _draw_rail(fig: go.Figure, name: str, bins: BinnedPairs, style: Style, span:
                    for a, b in zip(low, high, strict=True)],
     )  # fmt: skip
     reach = 0.6 * _THICK
-    draw_edges(fig, bins.edges, (y - reach, y + reach), style.color, width=1.8, yaxis="y2")
+    _draw_edges(fig, bins.edges, (y - reach, y + reach), style.color, width=1.8, yaxis="y2")
 
 
-def draw_edges(
+def _draw_edges(
     fig: go.Figure, edges: Floats, reach: Limits, color: str, width: float = 1, yaxis: str | None = None
 ) -> None:
     """A vertical line at each edge, from and to these heights."""
     draw_line(fig, np.repeat(edges, 3), [*reach, None] * len(edges), Style(color), width=width, yaxis=yaxis)
 
 
-def grouped(count: Floats | Ints, edges: Floats, cells: Floats) -> Floats:
-    """Counts of narrow cells in wider ones between ``cells``, (n_cells,); what lies beyond them is left out."""
-    below = np.interp(cells, edges, np.concatenate([[0.0], np.cumsum(count)]))
-    return np.array([high - low for low, high in pairwise(below)])
-
-
 def _end(value: float) -> str:
     return f"{value:.3g}".replace("-", "−") if np.isfinite(value) else ("−∞" if value < 0 else "∞")
 
 
-DENSITIES_HEIGHT, REPRESENTATIVES_HEIGHT = 300, 420
+REPRESENTATIVES_HEIGHT = 420
 N_POINTS = 240
-N_BARS = 80
 _PLOT = 270
 _GAP = 14
 LOG_ODDS_TITLE = "one-vs-rest log-odds"
@@ -147,9 +137,9 @@ def bins_over_densities(density: LogOddsDensity, rails: Sequence[Rail]) -> go.Fi
     """
     span = span_of(density, [bins.edges for _, bins, _ in rails])
     fig = go.Figure()
-    top = _draw_densities(fig, density, span, filled=True)
+    top = _draw_densities(fig, density, span)
     _, first, style = rails[0]
-    draw_edges(fig, first.edges, (0, 1.08 * top), fade(style.color, 0.45))
+    _draw_edges(fig, first.edges, (0, 1.08 * top), fade(style.color, 0.45))
     _draw_rails(fig, rails, span)
     below = RAIL_PIXELS * len(rails)
     plot = _PLOT + _GAP + below
@@ -171,23 +161,6 @@ def bins_over_densities(density: LogOddsDensity, rails: Sequence[Rail]) -> go.Fi
     return fig
 
 
-def densities(density: LogOddsDensity, span: Limits, title: str = "") -> go.Figure:
-    """The two histograms with their kernel densities alone (Patel et al. 2020, figure 2), to set beside others."""
-    fig = go.Figure()
-    top = max(_draw_histograms(fig, density, span), _draw_densities(fig, density, span, filled=False))
-    positives, others = int(density.count_label.sum()), int(density.count_other.sum())
-    below, above = (histogram_median(density.edges, count) for count in (density.count_other, density.count_label))
-    alt = (
-        f"Densities of one-vs-rest log-odds: {others:,} pairs with y = 0, median {three_digits(below)}, and"
-        f" {positives:,} with y = 1, median {three_digits(above)}."
-    )
-    quiet(fig, DENSITIES_HEIGHT, alt=alt, title=title, left=58, right=14)
-    set_x(fig, range=span, title_text=LOG_ODDS_TITLE)
-    set_y(fig, range=[0, 1.05 * top], nticks=5, title_text="density")
-    write_key(fig, _key(density))
-    return fig
-
-
 def _key(density: LogOddsDensity) -> list[KeyEntry]:
     counts = (int(density.count_other.sum()), int(density.count_label.sum()))
     return key_of(
@@ -198,32 +171,16 @@ def _key(density: LogOddsDensity) -> list[KeyEntry]:
     )
 
 
-def _draw_densities(fig: go.Figure, density: LogOddsDensity, span: Limits, *, filled: bool) -> float:
-    """Draw the kernel density of both outcomes; returns the highest."""
+def _draw_densities(fig: go.Figure, density: LogOddsDensity, span: Limits) -> float:
+    """Draw the kernel density of both outcomes, filled; returns the highest."""
     x = np.linspace(*span, N_POINTS)
     tops = []
     for name, smooth, color in zip(OUTCOMES, (density.density_other, density.density_label), LABEL_COLORS, strict=True):
         y = np.interp(x, density.middles, smooth, left=0, right=0)
         told = carry(f"{name}: density {{density:.3r}}<br>at {{log_odds:.3r}}", log_odds=x, density=y)
-        area: dict[str, Any] = {"fill": "tozeroy", "fillcolor": fade(color, 0.22)} if filled else {}
-        draw_line(fig, x, y, Style(color), name, told, **area)
+        draw_line(fig, x, y, Style(color), name, told, fill="tozeroy", fillcolor=fade(color, 0.22))
         tops.append(float(y.max()))
     return max(tops) or 1.0
-
-
-def _draw_histograms(fig: go.Figure, density: LogOddsDensity, span: Limits) -> float:
-    """Draw the histogram of both outcomes, each with an area of one; returns the highest density."""
-    cells = np.linspace(*span, N_BARS + 1)
-    width = cells[1] - cells[0]
-    tops = []
-    for name, count, color in zip(OUTCOMES, (density.count_other, density.count_label), LABEL_COLORS, strict=True):
-        inside = grouped(count, density.edges, cells)
-        y = inside / (max(int(count.sum()), 1) * width)
-        told = carry(f"{name}: {{pairs:,.0f}} pairs<br>from {{low:.3r}} to {{high:.3r}}", low=cells[:-1],
-                     high=cells[1:], pairs=inside, density=y)  # fmt: skip
-        fig.add_bar(x=(cells[1:] + cells[:-1]) / 2, y=y, width=width, name=name, marker=overlapping(color), **told)
-        tops.append(float(y.max()))
-    return max(tops)
 
 
 _FLAT, _FLAT_BEYOND = 0.01, 5.0

@@ -8,23 +8,21 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import brentq
 from scipy.special import entr, expit
 from scipy.stats import entropy as scipy_entropy
 from scipy.stats import gaussian_kde
 
 from calib.calibrators.imax.placement import scheme_edges
 from calib.calibrators.imax.sums import SigmoidSums
-from calib.diagnostics.information_plane import bottleneck_limit, information_plane
+from calib.diagnostics.information_plane import information_plane
 from calib.diagnostics.log_odds_density import (
-    NATS_PER_BIT,
     entropy,
-    information_along,
     information_of_log_odds,
     joint_of_bins,
     label_entropy,
     log_odds_density,
     mutual_information,
+    uncertain_span,
 )
 from calib.numerics import one_vs_rest_log_odds
 from tests.calibrators.imax import naive
@@ -100,14 +98,6 @@ def test_bins_keep_no_more_than_the_log_odds_and_these_no_more_than_the_label_ha
     assert kept <= information_of_bins(density, np.sort(np.append(edges, 0.123))) + 1e-12
 
 
-def test_information_along_a_trace_is_that_of_each_step():
-    density = log_odds_density(*some_pairs())
-    steps = [np.array([-4.0, 0.0, 2.0]), np.array([-1.0]), np.array([-5.0, -2.0, 1.0])]
-    np.testing.assert_allclose(
-        information_along(density, steps), [information_of_bins(density, edges) for edges in steps], atol=1e-14
-    )
-
-
 def test_masses_of_bins_are_those_of_normal_distributions():
     from scipy.stats import norm
 
@@ -119,44 +109,29 @@ def test_masses_of_bins_are_those_of_normal_distributions():
     np.testing.assert_allclose(joint_of_bins(density, edges), expected, atol=3e-3)
 
 
-# -- the information bottleneck -----------------------------------------------------------------------------------
-
-
-def test_the_limit_of_a_binary_symmetric_channel_is_mrs_gerbers():
-    """Wyner and Ziv 1973: I = H(y) - h(h^-1(H(x) - R) * flip), for a uniform bit that is flipped with some chance."""
-    flip = 0.11
-    rates, kept = bottleneck_limit(np.array([[1 - flip, flip], [flip, 1 - flip]]) / 2)
-
-    def h(p):
-        return float(entr(p) + entr(1 - p))
-
-    assert (rates[0], kept[0]) == (0.0, 0.0)
-    assert rates[-1] == pytest.approx(np.log(2), rel=1e-9)
-    assert kept[-1] == pytest.approx(np.log(2) - h(flip), rel=1e-9)
-    for rate in (0.05, 0.2, 0.4, 0.6):
-        q = brentq(lambda q, rate=rate: h(q) - (np.log(2) - rate), 1e-12, 0.5)
-        exact = np.log(2) - h(q * (1 - flip) + (1 - q) * flip)
-        found = np.interp(rate, rates, kept)
-        assert exact * 0.97 <= found <= exact + 1e-9
-
-
 @pytest.mark.parametrize("seed", [0, 1])
-def test_no_scheme_is_above_the_limit_and_imax_is_nearest(seed):
-    density = log_odds_density(*some_pairs(20_000, seed))
-    plane = information_plane(density, n_bins=(2, 4, 8, 16, 64))
-    slopes = np.diff(plane.limit_information) / np.diff(plane.limit_rate)
-    assert (slopes > 0).all()
-    assert (np.diff(slopes) < 1e-12).all()  # concave
+def test_no_scheme_keeps_more_than_the_log_odds_or_its_rate_and_imax_keeps_most(seed):
+    plane = information_plane(log_odds_density(*some_pairs(20_000, seed)), n_bins=(2, 4, 8, 16, 64))
     missing = {}
     for name, rate in plane.rate.items():
         assert (rate <= np.log(plane.n_bins) + 1e-12).all()
-        limit = np.interp(rate, plane.limit_rate, plane.limit_information)
-        assert (plane.label_information[name] <= limit + 2e-4 * plane.information).all()
+        assert (plane.label_information[name] <= np.minimum(rate, plane.information) + 1e-12).all()
         missing[name] = (plane.information - plane.label_information[name])[2:]
     assert (missing["imax"] < missing["equal_mass"]).all()
     assert (missing["imax"] < missing["equal_width"]).all()
     assert missing["imax"][-1] < 0.002 * plane.information
     np.testing.assert_allclose(plane.rate["equal_mass"], np.log(plane.n_bins), rtol=1e-6)
+
+
+def test_the_uncertain_span_holds_its_share_of_the_labels_entropy():
+    density = log_odds_density(*some_pairs())
+    low, high = uncertain_span(density, 0.8)
+    joint = density.joint()
+    left = entr(joint).sum(axis=0) - entr(joint.sum(axis=0))  # P(cell) H(y | cell)
+    inside = (density.middles > low) & (density.middles <= high)
+    assert left[inside].sum() / left.sum() == pytest.approx(0.8, abs=0.01)
+    assert left[density.middles <= low].sum() == pytest.approx(left[density.middles > high].sum(), rel=0.05)
+    assert low < 0 < high  # where either outcome is as likely
 
 
 @pytest.mark.parametrize("n", [1000, 5000])
@@ -173,6 +148,6 @@ def test_information_is_the_authors_to_their_digits(reference_data, n):
         if f"{name} {n}" not in table:
             continue
         edges = np.array(reference[f"c100_wrn|{key}_sCW_{n}_sample_based"]["edges"])
-        assert information_of_bins(density, edges) / NATS_PER_BIT == pytest.approx(table[f"{name} {n}"][8], abs=6e-5)
+        assert information_of_bins(density, edges) / np.log(2) == pytest.approx(table[f"{name} {n}"][8], abs=6e-5)
     ours = scheme_edges(SigmoidSums.from_log_odds(log_odds), "imax", 15)
     assert information_of_bins(density, ours) > 0.99 * information_of_log_odds(density)

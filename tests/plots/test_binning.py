@@ -6,11 +6,9 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from calib.diagnostics.binning import BinningPicture, binning_picture, sharing_divergence
+from calib.diagnostics.binning import BinningPicture, binning_picture
 from calib.diagnostics.information_plane import information_plane
-from calib.diagnostics.verifiability import error_by_bins, error_by_rows
-from calib.metrics import ece
-from calib.numerics import one_vs_rest_log_odds, sigmoid
+from calib.numerics import one_vs_rest_log_odds
 from calib.plots.annotations import figure_data
 from calib.plots.binning import (
     LABEL_COLORS,
@@ -18,22 +16,12 @@ from calib.plots.binning import (
     SCHEME_STYLES,
     Rail,
     bins_over_densities,
-    densities,
-    grouped,
     key_of,
     representatives,
     span_of,
     write_key,
 )
-from calib.plots.binning_checks import error_by_bins_chart, error_by_rows_chart, sharing_chart
-from calib.plots.binning_information import (
-    edge_paths,
-    gain,
-    information_plane_chart,
-    information_rows,
-    ranks_over_bins,
-    shown_steps,
-)
+from calib.plots.information_plane import information_plane_chart
 from calib.plots.style import alt_text, method_style, quiet
 from tests.conftest import simulate
 
@@ -60,33 +48,16 @@ def rails(picture) -> list[Rail]:
 
 
 @pytest.fixture(scope="module")
-def figures(data, picture, rails) -> dict[str, go.Figure]:
-    logits, labels = data
-    span = span_of(picture.density)
-    confidence = sigmoid(logits.max(axis=1))
-    pairs = {name: (confidence, labels == logits.argmax(axis=1)) for name in ("a", UNSAFE)}
-    styles = {name: method_style(name) for name in pairs}
-    mine = one_vs_rest_log_odds(logits)[np.arange(N), labels]
+def figures(picture, rails) -> dict[str, go.Figure]:
     return {
         "bins": bins_over_densities(picture.density, rails),
-        "densities": densities(picture.density, span, title=UNSAFE),
         "steps": representatives(picture.density, rails),
         "logit steps": representatives(picture.density, rails, "logit"),
-        "information": information_rows(rails, picture.information, picture.label_entropy),
         "plane": information_plane_chart(information_plane(picture.density, (2, 4, 8))),
-        "gain": gain(picture.traces, picture.trace_information, picture.information, 0, 2),
-        "paths": edge_paths(picture.best, 2, span),
-        "ranks": ranks_over_bins(picture.ranks, picture.density, rails[0]),
-        "sharing": sharing_chart(sharing_divergence(mine, labels, n_draws=3), [UNSAFE] * K),
-        "by bins": error_by_bins_chart(error_by_bins(pairs, (5, 20)), styles),
-        "by rows": error_by_rows_chart(error_by_rows(pairs, n_resamples=4), styles),
     }
 
 
-NAMES = (
-    "bins", "densities", "steps", "logit steps", "information", "plane", "gain", "paths", "ranks",
-    "sharing", "by bins", "by rows",
-)  # fmt: skip
+NAMES = ("bins", "steps", "logit steps", "plane")
 
 
 def traces_of(fig: go.Figure) -> dict[str, go.BaseTraceType]:
@@ -150,23 +121,10 @@ def test_names_of_rails_keep_apart(figures, rails) -> None:
     assert np.diff(rows).min() * pixels > 30
 
 
-@pytest.mark.parametrize("name", ["bins", "densities"])
-def test_a_density_has_an_area_of_one(figures, name) -> None:
+def test_a_density_has_an_area_of_one(figures) -> None:
     for y in ("y = 0", "y = 1"):
-        line = next(t for t in figures[name].data if t.name == y and t.type == "scatter")
+        line = next(t for t in figures["bins"].data if t.name == y and t.type == "scatter")
         assert np.trapezoid(line.y, line.x) == pytest.approx(1, abs=0.02)
-
-
-def test_the_histogram_counts_the_pairs(data, figures) -> None:
-    table = figure_data(figures["densities"])
-    counts = table[table["trace"].isin(["y = 0", "y = 1"])].groupby("trace")["pairs"].sum()
-    np.testing.assert_allclose(counts, [N * (K - 1), N], rtol=0.01)
-
-
-def test_cells_put_together_keep_their_counts() -> None:
-    edges = np.arange(0.0, 11.0)
-    assert grouped(np.arange(10), edges, np.array([0.0, 5.0, 10.0])).tolist() == [10, 35]
-    assert grouped(np.arange(10), edges, np.array([0.0, 0.5, 2.5])).tolist() == [0, 2]
 
 
 def test_steps_are_the_representatives(figures, picture, rails) -> None:
@@ -187,61 +145,11 @@ def test_on_a_logit_scale_the_sigmoid_is_the_diagonal(figures) -> None:
     np.testing.assert_allclose(y[inside], x[inside], atol=1e-9)
 
 
-def test_what_bins_keep_is_left_of_what_there_is(figures, picture, rails) -> None:
-    marks = traces_of(figures["information"])
-    for name, bins, _ in rails:
-        assert marks[f"{name}, keeps"].x[0] == bins.label_information <= picture.information + 1e-12
-        assert marks[f"{name}, bound by the model's own belief"].x[0] == bins.bound
-    lines = [trace.x for trace in figures["information"].data if trace.type == "scatter" and trace.mode == "lines"]
-    assert any(picture.information in line for line in lines)
-    assert f"{picture.label_entropy:.3f}" in figures["information"].layout.xaxis.title.text
-
-
 def test_no_scheme_lies_above_the_limit(figures) -> None:
     marks = traces_of(figures["plane"])
     for name in SCHEME_NAMES.values():
         most = np.interp(marks[name].x, marks["limit"].x, marks["limit"].y)
         assert np.all(np.array(marks[name].y) <= most + 1e-3)
-
-
-def test_shown_steps_are_few_with_both_ends(picture) -> None:
-    for trace in picture.traces:
-        steps = shown_steps(trace)
-        assert (steps[0], steps[-1]) == (0, len(trace.edges) - 1)
-        assert len(steps) <= 62
-        assert np.all(np.diff(steps) > 0)
-
-
-def test_the_step_is_marked_on_both_pictures(figures, picture) -> None:
-    dots = next(trace for trace in figures["gain"].data if trace.mode == "markers")
-    np.testing.assert_allclose(dots.y, [picture.trace_information[0][2], picture.best.bound[2]])
-    np.testing.assert_allclose(traces_of(figures["paths"])["edges"].x, picture.best.edges[2])
-
-
-def test_ranks_count_every_row_once(figures, picture) -> None:
-    table = figure_data(figures["ranks"]).groupby("trace")["count"].sum()
-    for name in ("label", "1st", "2nd", "3rd"):
-        assert table[name] == pytest.approx(N, rel=0.02)
-    assert table["4th and 5th"] == pytest.approx(2 * N, rel=0.02)
-
-
-def test_sharing_draws_the_mean_or_the_class(data) -> None:
-    logits, labels = data
-    found = sharing_divergence(one_vs_rest_log_odds(logits)[np.arange(N), labels], labels, n_draws=3)
-    names = [f"class {k}" for k in range(K)]
-    mean = traces_of(sharing_chart(found, names))["mean of the classes, shared map"]
-    np.testing.assert_allclose(mean.y, found.shared.mean(axis=0))
-    one = traces_of(sharing_chart(found, names, chosen=2))["class 2, class-wise"]
-    np.testing.assert_allclose(one.y, found.classwise[2])
-    assert one.line.width == 3
-
-
-def test_verifiability_has_the_errors(data, figures) -> None:
-    logits, labels = data
-    confidence = sigmoid(logits.max(axis=1))
-    table = figure_data(figures["by bins"]).query("trace == 'a' and bins == 20")
-    error = ece(confidence, labels == logits.argmax(axis=1), n_bins=20)
-    assert table["ECE"].item() == pytest.approx(error, rel=1e-5)
 
 
 def test_a_key_breaks_into_lines_and_the_figure_grows() -> None:
@@ -263,8 +171,6 @@ def test_few_rows_and_equal_logits(labels) -> None:
     rails = [(SCHEME_NAMES[name], small.schemes[name], SCHEME_STYLES[name]) for name in SCHEME_NAMES]
     bins_over_densities(small.density, rails)
     representatives(small.density, rails, "logit")
-    information_rows(rails, small.information, small.label_entropy)
-    edge_paths(small.best, len(small.best.edges) - 1, span_of(small.density))
 
 
 def test_what_stands_together_differs_in_colour() -> None:

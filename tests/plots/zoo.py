@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 
 from calib.calibrators.auto import Judged
 from calib.calibrators.bayes_iso import BayesIso
-from calib.diagnostics.binning import binning_picture, sharing_divergence
+from calib.diagnostics.binning import binning_picture
 from calib.diagnostics.calibration_maps import balanced_edges, class_frequencies, class_pairs, posterior_map
 from calib.diagnostics.class_rows import score_axis
 from calib.diagnostics.information_plane import information_plane
@@ -29,7 +29,6 @@ from calib.diagnostics.separation_study import Tradeoff
 from calib.diagnostics.sequential_tests import batches_of, sequential_tests
 from calib.diagnostics.smooth_reliability import binned_consistency, smooth_curve
 from calib.diagnostics.subgroups import by_band, by_class
-from calib.diagnostics.verifiability import error_by_bins, error_by_rows
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, evaluate
 from calib.evaluation.score_definitions import Unit
@@ -43,17 +42,7 @@ from calib.plots.binning import (
     SCHEME_NAMES,
     SCHEME_STYLES,
     bins_over_densities,
-    densities,
     representatives,
-    span_of,
-)
-from calib.plots.binning_checks import error_by_bins_chart, error_by_rows_chart, sharing_chart
-from calib.plots.binning_information import (
-    edge_paths,
-    gain,
-    information_plane_chart,
-    information_rows,
-    ranks_over_bins,
 )
 from calib.plots.compare import entry_lines, score_dots, size_curves
 from calib.plots.confidences import confidence_densities, confidence_drift
@@ -69,6 +58,7 @@ from calib.plots.geometry_success import (
     tradeoff_ece,
     tradeoff_speed,
 )
+from calib.plots.information_plane import information_plane_chart
 from calib.plots.latent import ObjectiveTrace, latent_function, latent_view, objective_traces, probability_view
 from calib.plots.latent_effect import effect_chart
 from calib.plots.maps import EndRow, MapLine, MapPicture, calibration_maps, end_rows
@@ -310,29 +300,12 @@ def _bins(case: Case, name: str) -> dict[str, go.Figure]:
         return {}
     rails = [(SCHEME_NAMES[scheme], picture.schemes[scheme], SCHEME_STYLES[scheme]) for scheme in SCHEME_NAMES]
     rails.append((name, picture.schemes[name], method_style("imax", 1)))
-    span = span_of(picture.density)
-    said, outcome = _pair(case)
-    pairs, styles = {"raw": (said, outcome), name: (said**2, outcome)}, {"raw": RAW, name: GP}
-    step = min(2, len(picture.best.edges) - 1)
-    figures = {
+    return {
         "bins": bins_over_densities(picture.density, rails),
-        "log-odds": densities(picture.density, span, title=name),
         "representatives": representatives(picture.density, rails),
         "representatives logit": representatives(picture.density, rails, "logit"),
-        "information": information_rows(rails, picture.information, picture.label_entropy),
         "information plane": information_plane_chart(information_plane(picture.density, (2, 4, 8))),
-        "gain": gain(picture.traces, picture.trace_information, picture.information, 0, step),
-        "edge paths": edge_paths(picture.best, step, span),
-        "errors by bins": error_by_bins_chart(error_by_bins(pairs, (5, 20, 60)), styles),
-        "errors by rows": error_by_rows_chart(error_by_rows(pairs, n_resamples=4), styles),
     }
-    if picture.ranks is not None:
-        figures["ranks over bins"] = ranks_over_bins(picture.ranks, picture.density, rails[0])
-    if 2 < logits.shape[1] < 50:
-        mine = one_vs_rest_log_odds(logits)[np.arange(len(logits)), case.labels]
-        names = [f"{name} {k}" for k in range(logits.shape[1])]
-        figures["sharing"] = sharing_chart(sharing_divergence(mine, case.labels, n_draws=3), names, chosen=0)
-    return figures
 
 
 def _ranks(case: Case, name: str) -> dict[str, go.Figure]:

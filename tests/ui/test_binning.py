@@ -9,22 +9,25 @@ from streamlit.testing.v1 import AppTest
 from calib.calibrators.imax import IMaxBinning
 from calib.diagnostics import binning
 from calib.diagnostics.binning import binning_picture
+from calib.diagnostics.log_odds_density import uncertain_span
 from calib.engine import Engine, FitSpec
 from calib.formatting import percent
+from calib.plots.binning import SCHEME_NAMES
 from calib.plots.style import method_style
-from calib.ui.binning.view import own_bins
+from calib.ui.binning.text import edges_where_uncertain
+from calib.ui.binning.view import own_bins, rails_of
 from calib.ui.fits import ShownFit
 from calib.ui.session import OpenSession
 from tests.conftest import finished, simulate
 from tests.ui.conftest import charts, clean, group, open_page, said, twice, unfold
 
 PAGE = "pages/9_IMax_binning.py"
-SECTIONS = {"meaning": 2, "numbers": 0, "iterations": 2, "plane": 1, "ranks": 1, "sharing": 3, "verify": 2}
+SECTIONS = {"meaning": 1, "plane": 1}
 """Further questions, and the figures that each has."""
 
 
-def open_sections(app: AppTest, without: str = "") -> AppTest:
-    return unfold(app, *(f"binning/{name}" for name in SECTIONS if name != without))
+def open_sections(app: AppTest) -> AppTest:
+    return unfold(app, *(f"binning/{name}" for name in SECTIONS))
 
 
 def test_the_finding_has_the_numbers_and_sections_are_computed_when_opened(sample_to_read: OpenSession) -> None:
@@ -50,25 +53,37 @@ def test_bins_are_placed_by_a_worker(with_sample: OpenSession, monkeypatch: pyte
     assert len(charts(app)) == 1
 
 
-def test_number_of_bins_start_and_step_can_be_chosen(sample_to_read: OpenSession) -> None:
+def test_number_of_bins_can_be_chosen(sample_to_read: OpenSession) -> None:
     app = open_page(PAGE, sample_to_read)
     app.number_input(key="binning/bins").set_value(4).run()
-    assert "in 4 bins" in app.markdown[0].value
-    unfold(app, "binning/iterations")
-    group(app, "binning/start").set_value("equal_mass").run()
-    (slider,) = app.select_slider
-    slider.set_value(0).run()
     assert clean(app)
-    assert "After 0 of" in said(app)
+    assert "in 4 bins" in app.markdown[0].value
 
 
-def test_one_class_is_shown_without_ranks(sample_to_read: OpenSession) -> None:
+def test_edges_are_counted_where_labels_are_uncertain() -> None:
+    """The middle of I-Max's own edges would praise what bins evenly there; a denser scheme is said to keep less."""
+    generator = np.random.default_rng(0)
+    logits = np.stack([np.zeros(4000), generator.normal(-4, 3, 4000)], axis=1)
+    labels = (generator.random(4000) < 1 / (1 + np.exp(-logits[:, 1]))).astype(int)
+    picture = binning_picture(logits, labels, n_bins=15)
+    low, high = uncertain_span(picture.density)
+    words = edges_where_uncertain(picture)
+    for name, bins in picture.schemes.items():
+        inside = np.histogram(bins.edges, [low, high])[0].item()
+        of = " of its 14 edges" if name == "imax" else ""
+        assert f"{SCHEME_NAMES[name]} {'has ' if of else ''}{inside or 'none'}{of}" in words
+    imax, width = (picture.schemes[name] for name in ("imax", "equal_width"))
+    more = np.histogram(width.edges, [low, high])[0].item() > np.histogram(imax.edges, [low, high])[0].item()
+    assert width.label_information < imax.label_information
+    assert ("equal width still keeps less" in words) == more
+
+
+def test_one_class_is_shown(sample_to_read: OpenSession) -> None:
     app = open_page(PAGE, sample_to_read)
     app.selectbox(key="binning/target/10").set_value(3).run()
     assert clean(app)
-    assert not any(part.label.startswith("Which ranks") for part in app.expander)
     assert f"of “{sample_to_read.calibration.class_names[3]}” against the rest" in said(app)
-    open_sections(app, without="plane")  # two classes have the plane of one
+    open_sections(app)
     assert clean(app)
 
 
@@ -79,7 +94,7 @@ def test_a_fitted_binning_is_shown_with_its_own_bins(queue: Engine, with_sample:
         queue.submit(spec, part.logits, part.labels)
         with_sample.specs[spec.key] = spec
     assert {job.state for job in finished(queue, with_sample.specs)} == {"done"}
-    app = unfold(open_page(PAGE, with_sample), "binning/numbers")
+    app = unfold(open_page(PAGE, with_sample), "binning/meaning")
     assert clean(app)
     names = group(app, "binning/table").options
     assert len(names) == 4
@@ -87,7 +102,7 @@ def test_a_fitted_binning_is_shown_with_its_own_bins(queue: Engine, with_sample:
     app.selectbox(key="binning/target/10").set_value(2).run()
     names = group(app, "binning/table").options
     assert len(names) == 5
-    assert clean(open_sections(app, without="plane"))  # which no fit is part of
+    assert clean(open_sections(app))
 
 
 @pytest.mark.parametrize("share", [True, False])
@@ -99,6 +114,17 @@ def test_own_bins_are_those_of_the_pairs_shown(share: bool) -> None:
     assert second is not None
     assert second[0] is fitted.maps_[0 if share else 2].edges
     assert (pooled is None) == (not share)
+
+
+def test_bins_of_a_fit_that_are_those_of_the_picture_are_drawn_once() -> None:
+    logits, labels = simulate(n=200, n_classes=3)
+    fits = []
+    for n_bins in (15, 7):
+        fitted = IMaxBinning(n_bins=n_bins).fit(logits, labels)
+        fits.append(ShownFit("key", "imax", f"I-Max {n_bins}", method_style("imax"), fitted, None, 0.0, 0.0))  # type: ignore[arg-type]
+    given = {fit.title: own_bins(fit, None, 3) for fit in fits}
+    rails = rails_of(binning_picture(logits, labels, given=given), fits)
+    assert [name for name, _, _ in rails][3:] == ["I-Max 7, fitted"]
 
 
 def test_two_classes_have_one_map_and_their_names_are_no_markdown() -> None:
@@ -135,4 +161,4 @@ def test_a_class_without_rows_leaves_the_choice() -> None:
 def test_odd_data(logits: np.ndarray, labels: np.ndarray) -> None:
     app = open_sections(open_page(PAGE, twice(logits, labels)))
     assert clean(app)
-    assert len(charts(app)) >= 6 + 3 * bool(np.ptp(logits))
+    assert len(charts(app)) == 1 + sum(SECTIONS.values())
