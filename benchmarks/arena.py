@@ -31,10 +31,11 @@ from scipy.stats import norm
 
 import calib
 from benchmarks.arena_tables import tables
-from benchmarks.automatic import BINARY, CENTRE, CLASSES, SPREAD, binary, multiclass
 from benchmarks.measure import machine
-from benchmarks.small_rows import FEWEST_TEST_ROWS, Data, read, row_nll, samples
+from benchmarks.outputs import of_network
+from benchmarks.truths import BINARY, CENTRE, CLASSES, SPREAD, binary, multiclass
 from calib.base import NEEDS_CLASSES
+from calib.data.samples import SAMPLES, load_sample
 from calib.numerics import Floats, Ints
 from calib.registry import METHODS
 
@@ -42,6 +43,7 @@ SHAPES = {2: tuple(BINARY), 10: (*CLASSES, "underconfident"), 100: (*CLASSES, "u
 """Shapes of miscalibration by number of classes."""
 
 REAL_ROWS = (300, 1000)
+FEWEST_TEST_ROWS = 500
 MOST_CLASSES = 100
 """Of real outputs; other packages need hours for more."""
 
@@ -150,6 +152,27 @@ def known(sizes: tuple[Size, ...]) -> Iterator[Cell]:
                 return Trial(logits, labels, inputs, lambda probs: excess(probs, truth))
 
             yield Cell("known", shape, size.classes, size.rows, size.replicates, trial)
+
+
+Data = dict[str, tuple[Floats, Ints]]
+"""Logits and labels by name."""
+
+
+def read(path: Path) -> tuple[Floats, Ints]:
+    """Log-probabilities and labels of a file; no probability counts as less than the least positive float32."""
+    logits, labels = of_network(path)
+    return np.maximum(logits, np.log(np.finfo(np.float32).tiny)), labels
+
+
+def samples() -> Data:
+    """The project's samples with logits or probabilities of all classes."""
+    loaded = {sample.name: load_sample(sample.name) for sample in SAMPLES.values()}
+    return {name: (data.logits, data.labels) for name, data in loaded.items() if data.kind not in ("pairs", "topk")}
+
+
+def row_nll(probs: Floats, labels: Ints) -> Floats:
+    """NLL of each row, (n,)."""
+    return -np.log(np.maximum(probs[np.arange(len(labels)), labels], SMALLEST))
 
 
 def real(data: Data, replicates: int) -> Iterator[Cell]:

@@ -123,15 +123,12 @@ def test_links_and_pictures_lead_somewhere(document: str) -> None:
 def test_the_names_of_the_package_in_a_document_are_there(document: str) -> None:
     text = re.sub(r"```python\n.*?```", "", (ROOT / document).read_text(encoding="utf-8"), flags=re.DOTALL)  # these run
     names = re.findall(r"(?<![\w/.-])calib(?:\.\w+)+", text)
-    known = NO_MODULES | (FORMER if document == "CHANGELOG.md" else set())
     names += re.findall(r"(?<=-m )benchmarks\.\w+", text)
-    missing = {name for name in names if name not in known and not is_there(name)}
+    missing = {name for name in names if name not in NO_MODULES and not is_there(name)}
     assert not missing
 
 
 NO_MODULES = {"calib.toml", "calib.example.org", "calib.log"}
-FORMER = {"calib.studies", "calib.streaming", "calib.active", "calib.recheck", "calib.report", "calib.imax", "calib.gp"}
-"""Named in the change log alone."""
 
 
 def is_there(name: str) -> bool:

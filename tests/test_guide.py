@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks import rooms
+from documentation import rooms
 from tests.conftest import ROOT
 
 GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -24,7 +24,7 @@ def test_the_picture_and_the_table_of_the_rooms_are_what_the_code_gives():
     assert GUIDE.partition(rooms.BEGIN)[2].partition(rooms.END)[0].strip() == rooms.table().strip(), MAKE
 
 
-MAKE = "run python -m benchmarks.rooms"
+MAKE = "run python -m documentation.rooms"
 
 
 def test_no_arrow_of_the_picture_follows_from_others():

@@ -1,4 +1,4 @@
-"""10,000 uploads mutated in their structure, half of them HDF5 and Parquet, through the call that the app makes.
+"""10,000 damaged uploads of every format through the call that the app makes.
 
     nice python -m benchmarks.mutants [--n 10000] [--minutes 60] [--seed 0] [--first 0] [--keep FOLDER]
     nice python -m benchmarks.mutants --pages [--n 1000] [--visitors 2]

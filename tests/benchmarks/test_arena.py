@@ -14,7 +14,7 @@ from scipy.special import expit, xlog1py, xlogy
 from scipy.stats import norm
 
 from benchmarks import arena, arena_tables
-from benchmarks.automatic import BINARY, CENTRE, SPREAD, binary
+from benchmarks.truths import BINARY, CENTRE, SPREAD, binary
 
 
 def test_the_excess_of_two_classes_is_the_integral_over_the_density():

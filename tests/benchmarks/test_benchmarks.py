@@ -7,21 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from benchmarks import (
-    calibration_time,
-    cifar,
-    compare_cost,
-    folds,
-    gpcalib_large,
-    gpcalib_speed,
-    imax_speed,
-    kitti,
-    measure,
-    small_rows,
-    wenger2020,
-)
-from calib.registry import METHODS
-from tests.conftest import simulate
+from benchmarks import cifar, folds, kitti, measure, outputs, speed, wenger2020
 
 
 def cost_of_nothing_and_of_an_array() -> list[measure.Cost]:
@@ -61,51 +47,6 @@ def test_a_table_has_its_rows_and_columns():
     assert [line.count("|") for line in table] == [3, 3, 3, 3]
     assert len({len(line) for line in table}) == 1
     assert table[1].endswith("-: |")
-
-
-@pytest.mark.long
-def test_calib_and_the_plain_model_have_one_objective():
-    data = gpcalib_speed.CalibrationSet(400, 10)
-    ours = gpcalib_speed.fit_calib(data)
-    way = gpcalib_speed.Plain(xla=False, tuned=True)  # the same steps
-    plain = gpcalib_speed.fit_plain(data, way, ours.posterior)
-    assert ours.at_end > ours.at_start + 1
-    assert ours.at_start == pytest.approx(plain.at_start, rel=1e-4)
-    assert ours.at_end == pytest.approx(plain.at_calibs_end, rel=1e-4)
-    assert plain.at_calibs_end > plain.at_end - 1
-    rows = gpcalib_speed.cost_rows("400 x 10", ours, dict.fromkeys(gpcalib_speed.WAYS, plain))
-    assert [row[1] for row in rows] == ["calib", "plain GPflow + XLA", "plain GPflow + XLA, tuned", "plain GPflow"]
-    assert {len(row) for row in rows} == {len(gpcalib_speed.COSTS)}
-    assert len(gpcalib_speed.objective_row("400 x 10", ours, {way: plain})) == len(gpcalib_speed.OBJECTIVES)
-
-
-def test_a_file_gives_the_same_rows_every_time(tmp_path):
-    probs = np.random.default_rng(0).dirichlet(np.ones(3), size=20)
-    np.savez(tmp_path / "outputs.npz", predictions=probs, ground_truth=np.arange(20) % 3)
-    logits, labels = gpcalib_speed.CalibrationSet(5, 3, str(tmp_path / "outputs.npz")).load()
-    order = np.random.RandomState(0).permutation(20)[:5]
-    np.testing.assert_allclose(np.exp(logits), probs[order])
-    np.testing.assert_array_equal(labels, order % 3)
-
-
-@pytest.mark.long
-def test_the_large_sizes_are_measured():
-    cost, used, _ = gpcalib_large.fit(120, 6)
-    assert used == 120
-    assert cost.cpu_seconds > 0
-    _, output = gpcalib_large.predict(50, 6)
-    assert output == 50 * 6 * 8
-
-
-@pytest.mark.long
-def test_imax_and_the_plain_iterations_find_bins_that_keep_as_much():
-    ((title, logits, labels), *_) = imax_speed.calibration_sets(None, 10)
-    assert title == "100 x 100"
-    _, _, plain, _, bound, plain_bound, equal_mass = imax_speed.fit_row(title, logits, labels)
-    assert float(bound) == pytest.approx(float(plain_bound), rel=0.02)
-    assert float(bound) > float(equal_mass)
-    assert float(plain) > 0
-    assert imax_speed.apply_row(500, 20)[0] == "500 x 20"
 
 
 def test_the_kitti_tables_have_their_rows(kitti_archive):
@@ -155,25 +96,6 @@ def test_gpcalib_is_fitted_once_for_both_ways_to_predict(monkeypatch):
     assert fits == ["probs", "logits"] * 2
 
 
-@pytest.mark.long
-def test_every_registered_method_is_timed():
-    listed = calibration_time.variants(list(METHODS))
-    assert {name for _, name, _ in listed} == {name for name, method in METHODS.items() if not method.needs}
-    found = calibration_time.times("platt", {"share_classes": False}, (50, 20), (2, 4))
-    assert all(fit > 0 and predict > 0 for fit, predict in found)
-    ((title, *cells),) = calibration_time.table_rows(0, {"Platt, class-wise": ("platt", found)}, (2, 10))
-    assert title == "Platt, class-wise"
-    assert cells[1::2] == ["0.0017", "0.0245"]  # the paper's, of the same number of classes
-
-
-@pytest.mark.long
-def test_a_slow_method_is_not_tried_at_more_classes(monkeypatch):
-    monkeypatch.setattr(calibration_time, "LONG", 0.0)
-    first, *others = calibration_time.times("temperature", {}, (50, 20), (2, 4, 8))
-    assert len(first) == 2
-    assert others == ["4 classes were not tried.", "8 classes were not tried."]
-
-
 def test_a_cifar_file_gives_three_rows(tmp_path, monkeypatch):
     monkeypatch.setattr(cifar, "columns", lambda inputs: folds.columns(inputs)[:3])
     probs = np.random.default_rng(0).dirichlet(np.ones(3), size=60)
@@ -183,27 +105,24 @@ def test_a_cifar_file_gives_three_rows(tmp_path, monkeypatch):
     assert all(len(row) == 5 for row in rows)
 
 
-def test_the_cost_of_a_comparison_is_that_of_all_its_methods():
-    seconds, peak, held = compare_cost.large((300, 5), ("temperature", "platt"))
-    assert seconds > 0
-    assert peak > held == 300 * 5 * 8
+def test_a_file_gives_the_same_rows_every_time(tmp_path):
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), size=20)
+    np.savez(tmp_path / "outputs.npz", predictions=probs, ground_truth=np.arange(20) % 3)
+    logits, labels = outputs.of_network(tmp_path / "outputs.npz", 5)
+    order = np.random.RandomState(0).permutation(20)[:5]
+    np.testing.assert_allclose(np.exp(logits), probs[order])
+    np.testing.assert_array_equal(labels, order % 3)
 
 
-def test_a_split_gives_the_nll_and_its_difference_from_the_raw_models():
-    logits, labels = simulate(700, 3)
-    (raw,) = small_rows.scores_of(logits, labels, 100, small_rows.Entry("raw", "identity"), 1)
-    order = np.random.default_rng(0).permutation(700)[100:]
-    odds = np.exp(logits[order])
-    own = odds[np.arange(600), labels[order]] / odds.sum(axis=1)
-    assert raw == (pytest.approx(-np.log(own).mean()), 0.0, 0.0)
+@pytest.mark.long
+def test_calib_and_the_plain_model_of_gpflow_have_one_objective():
+    _, _, own_end, posterior = speed.own_fit(400, 10)
+    _, _, end, of_plain = speed.plain_fit(400, 10, False, posterior)
+    assert own_end == pytest.approx(of_plain, rel=1e-4)
+    assert own_end == pytest.approx(end, rel=0.01)  # it starts its inducing inputs in another order
 
 
-def test_what_loses_is_bold():
-    generator = np.random.default_rng(0)
-    logits = 2.5 * generator.normal(size=(1000, 20))
-    labels = np.argmax(logits + generator.gumbel(size=logits.shape), axis=1)
-    entries = [entry for entry in small_rows.METHODS if entry.title in ("raw", "isotonic")]
-    lines = small_rows.table({"calibrated": (logits, labels)}, [100, 900], entries, 1).splitlines()
-    assert "calibrated, 100" in lines[0]
-    assert "900" not in lines[0]  # too few rows are left to score
-    assert [line.count("**") for line in lines[2:]] == [0, 2]
+def test_a_method_has_its_line():
+    title, *cells = speed.cost_of_method("platt", 60, 4)
+    assert title == "Platt"
+    assert float(cells[0]) >= 0 and cells[2].endswith("MB")

@@ -16,11 +16,8 @@ import zlib
 import h5py
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from benchmarks.doors import CHOSEN, PICKS, Broken, met, open_one, packed, seeds, unpacked, wrong_words
-from benchmarks.mutants import texts
 from benchmarks.mutations import mutant
 from benchmarks.originals import originals
 from calib.data import Choices, inspect, read_features, read_outputs
@@ -220,15 +217,6 @@ def test_a_mutant_is_read_or_refused_in_words(number):
     with minute_of_cpu():
         outcome, problem = met(made)
     assert outcome in ("read", "refused") and not problem, (made.form, made.damage, problem)
-
-
-@settings(suppress_health_check=[HealthCheck.data_too_large, HealthCheck.filter_too_much, HealthCheck.too_slow])
-@pytest.mark.parametrize("grammar", [texts.csv_text, texts.json_text], ids=["csv", "json"])
-@given(random=st.randoms(use_true_random=False))
-def test_a_text_of_a_grammar_is_read_or_refused_in_words(grammar, random):
-    found = inspect(("upload", grammar(random)))
-    assert not wrong_words(found.findings)
-    check(found)
 
 
 def test_an_infinite_label_is_a_missing_one():
