@@ -1,4 +1,4 @@
-"""Scales of outputs: probabilities in percent, in bytes, as counts or odds, and logarithms to other bases."""
+"""Scales of outputs: probabilities in percent, as counts or odds, and logarithms to other bases."""
 
 from __future__ import annotations
 
@@ -15,24 +15,11 @@ Scale = str | float
 PLAIN = "plain"
 """The scale of outputs that are what their kind says."""
 
-ONE: dict[str, float] = {
-    **{"percent": 100.0, "per_mille": 1000.0, "basis_points": 1e4, "per_million": 1e6},
-    **{"tenths": 10.0, "bytes": 255.0},
-}
-"""What a probability of one is written as."""
-
 SCALES: dict[str, str] = {
     PLAIN: "as they are",
     "percent": "percent, 0 to 100",
-    "per_mille": "per mille, 0 to 1000",
-    "basis_points": "basis points, 0 to 10,000",
-    "per_million": "parts per million, 0 to 1,000,000",
-    "tenths": "points from 0 to 10",
-    "bytes": "bytes, 0 to 255",
-    "int8": "signed bytes, -128 to 127",
     "counts": "counts, or shares of the sum of their row",
     "odds": "odds p / (1 - p)",
-    "decimal_odds": "decimal odds 1 / p, as bookmakers write them",
     "log": "natural logarithms of probabilities",
     "log2": "logarithms of probabilities to base 2",
     "log10": "logarithms of probabilities to base 10",
@@ -52,6 +39,13 @@ def is_scale(value: Any) -> bool:
         return value in SCALES
     number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     return bool(number and np.isfinite(value) and value > 0)
+
+
+def one_of(scale: Scale | None) -> float | None:
+    """What a probability of one is written as; None where outputs are not divided by one number."""
+    if isinstance(scale, str):
+        return {PLAIN: 1.0, "percent": 100.0}.get(scale)
+    return 1.0 if scale is None else float(scale)
 
 
 def in_words(scale: Scale) -> str:
@@ -99,17 +93,12 @@ def to_plain(outputs: Any, scale: Scale | None, out: Floats | None = None) -> An
 def _converted(values: Floats, scale: Scale, wide: bool) -> Floats:
     if scale == "counts":
         return values / values.sum(axis=1, dtype=np.float64, keepdims=True).astype(values.dtype)
-    if scale == "int8":
-        return (values + 128) / 256
     if scale == "odds":
         return 1 / (1 + 1 / values)
-    if scale == "decimal_odds":
-        shares = 1 / values  # those of a bookmaker sum to more than one
-        return shares / shares.sum(axis=1, dtype=np.float64, keepdims=True).astype(values.dtype) if wide else shares
     if scale in LOGS:
         natural = values * LOGS[str(scale)]
         return natural if wide else np.exp(natural)
-    return values / (ONE[scale] if isinstance(scale, str) else float(scale))
+    return values / one_of(scale)
 
 
 def check_rescaled(outputs: Any, scale: Scale | None) -> None:
@@ -121,7 +110,7 @@ def check_rescaled(outputs: Any, scale: Scale | None) -> None:
         If several columns of outputs sum to one before they are divided.
     """
     array = np.asarray(outputs)
-    divided = scale in ONE or scale == "int8" or not isinstance(scale, str | None)
+    divided = one_of(scale) not in (None, 1.0)
     wide = array.dtype.kind in "fiub" and array.ndim == 2 and array.shape[1] > 1 and len(array) > 1
     if divided and wide and np.abs(array.sum(axis=1, dtype=np.float64) - 1).max() < SLACK:
         raise CalibrationError(

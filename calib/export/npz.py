@@ -11,7 +11,7 @@ import calib
 from calib.base import Calibrator
 from calib.calibrators.steps import Step
 from calib.canonical import DEFAULT_FLOOR, IN_UNIT, ONE_COLUMN, ROUNDING
-from calib.data.scales import LOGS, ONE, PLAIN, in_words
+from calib.data.scales import LOGS, PLAIN, in_words, one_of
 from calib.decisions.rules import rule_state
 from calib.errors import CalibrationError
 from calib.export import predict
@@ -102,11 +102,9 @@ def plain_steps(exported: ExportedCalibrator) -> list[Step]:
         return []
     if scale == "counts":
         return [{"step": "normalise"}]
-    if scale == "int8":
-        return [{"step": "affine", "scale": 1 / 256, "offset": 0.5}]
     if scale in LOGS and exported.kind not in ONE_COLUMN:
         return [{"step": "affine", "scale": LOGS[str(scale)]}]
-    one = ONE.get(scale) if isinstance(scale, str) else float(scale)
+    one = one_of(scale)
     if one is None:
         raise CalibrationError(
             f"Outputs that are {in_words(scale)} are converted by calib alone; save a .pkl, or fit on probabilities."
@@ -137,11 +135,9 @@ def _range(exported: ExportedCalibrator) -> list[float]:
     scale, largest = exported.scale, float(np.finfo(np.float64).max)
     if scale == "counts":
         return [0.0, largest]
-    if scale == "int8":
-        return [-128.0, 127.0]
     if exported.kind == "log_probabilities":
         return [-np.inf, 1e-3 / LOGS.get(str(scale), 1.0)]
     if exported.kind not in IN_UNIT:
         return [-largest, largest]
-    one = 1.0 if scale is None or scale == PLAIN else ONE.get(scale, 1.0) if isinstance(scale, str) else float(scale)
+    one = one_of(scale) or 1.0
     return [-ROUNDING * one, (1 + ROUNDING) * one]

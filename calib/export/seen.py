@@ -14,7 +14,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from calib.canonical import KINDS, ROUNDING, Kind
-from calib.data.scales import ONE, Scale
+from calib.data.scales import Scale, one_of
 from calib.errors import CalibrationError
 from calib.export import predict
 from calib.numerics import Floats, blocks
@@ -133,5 +133,4 @@ def _as_written(logits: Floats, kind: Kind, scale: Scale | None) -> Floats:
     if scale == "odds":
         return np.exp(logits[:, 1:] - logits[:, :1])
     probs = np.exp(logits if kind == "probabilities" else logits[:, 1:])
-    one = ONE.get(scale, 1.0) if isinstance(scale, str) else 1.0 if scale is None else float(scale)
-    return probs * one
+    return probs * (one_of(scale) or 1.0)

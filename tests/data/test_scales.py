@@ -15,7 +15,7 @@ from calib.cli import text
 from calib.data import Choices, inspect, load
 from calib.data.assemble.scale import decide_scale
 from calib.data.findings import InvalidUpload
-from calib.data.scales import LOGS, ONE, PLAIN, SCALES, check_rescaled, is_scale, to_plain
+from calib.data.scales import LOGS, PLAIN, SCALES, check_rescaled, is_scale, one_of, to_plain
 from calib.errors import CalibrationError
 from calib.export import provenance, runtime, writer
 from tests.data.conftest import cases, check_repeatable, the
@@ -23,15 +23,11 @@ from tests.data.conftest import cases, check_repeatable, the
 
 def written(probs, scale):
     """Probabilities as a scale writes them, without rounding."""
-    if scale == "int8":
-        return probs * 256 - 128
     if scale == "odds":
         return probs / (1 - probs)
-    if scale == "decimal_odds":
-        return 1 / probs
     if scale in LOGS:
         return {"log": np.log, "log2": np.log2, "log10": np.log10}[scale](probs)
-    return probs * ONE.get(scale, 73 if scale == "counts" else 1 if scale == PLAIN else scale)
+    return probs * (73 if scale == "counts" else one_of(scale))
 
 
 shapes = st.tuples(st.integers(1, 12), st.integers(2, 6))
@@ -78,10 +74,9 @@ SETTLED = [
     ("whole percents", lambda m: np.round(m.probs * 100), "percent", 0.0051),
     ("whole percents as integers", lambda m: np.round(m.probs * 100).astype(int), "percent", 0.0051),
     ("percents with one decimal", lambda m: np.round(m.probs * 100, 1), "percent", 0.00051),
-    ("per mille", lambda m: np.round(m.probs * 1000), "per_mille", 0.00051),
-    ("bytes", lambda m: np.round(m.probs * 255).astype(np.uint8), "bytes", 0.002),
-    ("bytes rounded down", lambda m: np.floor(m.probs * 255.99).astype(np.uint8), "bytes", 0.006),
-    ("signed bytes", lambda m: (np.floor(m.probs * 255.99) - 128).astype(np.int8), "int8", 0.006),
+    ("per mille", lambda m: np.round(m.probs * 1000), "counts", 0.0012),
+    ("bytes", lambda m: np.round(m.probs * 255).astype(np.uint8), "counts", 0.006),
+    ("bytes rounded down", lambda m: np.floor(m.probs * 255.99).astype(np.uint8), "counts", 0.009),
     ("votes of 73 trees", lambda m: counts(m, 73), "counts", 0.3),
     ("votes of 100 trees", lambda m: counts(m, 100), "percent", 0.3),
     ("log2", lambda m: np.log2(m.probs), "log2", 1e-12),
@@ -119,22 +114,20 @@ COLUMNS = [
     ("percent by its range", "p", lambda p: (p * 100).round(1), "percent"),
     ("whole percent", "risk", lambda p: (p * 100).round(), "percent"),
     ("percent by its name", "pd_percent", lambda p: (p * 9).round(2), "percent"),
-    ("parts per million by its name", "risk_ppm", lambda p: (p * 1e6).round(), "per_million"),
-    ("basis points by their name", "pd_bps", lambda p: (p * 1e4).round(), "basis_points"),
-    ("decimal odds by their name", "decimal_odds", lambda p: 1 / p, "decimal_odds"),
-    ("odds that may be decimal", "odds", lambda p: 1 / p, {"decimal_odds", "odds"}),
+    ("parts per million by its name", "risk_ppm", lambda p: (p * 1e6).round(), 1e6),
+    ("basis points by their name", "pd_bps", lambda p: (p * 1e4).round(), 1e4),
+    ("odds that may be decimal", "odds", lambda p: 1 / p, {"odds", 1000.0, PLAIN}),
     ("a percent sign", "risk (%)", lambda p: (p * 9).round(2), "percent"),
-    ("bytes", "p", lambda p: np.r_[(p * 255).round()[1:], 255], "bytes"),
-    ("signed bytes", "p", lambda p: (p * 255).round() - 128, "int8"),
+    ("bytes", "p", lambda p: np.r_[(p * 255).round()[1:], 255], {255.0, 1000.0, PLAIN}),
     ("log-probability by its name", "logprob", np.log, "log"),
     ("odds by its name", "odds", lambda p: p / (1 - p), "odds"),
     ("log-odds of something rare", "logit", lambda p: np.log(p) - 1, PLAIN),
     ("log-odds", "p", lambda p: np.log(p / (1 - p)), PLAIN),
     ("a probability", "score", lambda p: p, PLAIN),
-    ("scores of 0 to 10", "p", lambda p: (p * 10).round(), {"tenths", "percent", PLAIN}),
+    ("scores of 0 to 10", "p", lambda p: (p * 10).round(), {10.0, "percent", PLAIN}),
     ("small percents or odds", "p", lambda p: p * 12, {"percent", "odds", PLAIN}),
     ("a score of 0 to 100", "score", lambda p: (p * 100).round(), {"percent", PLAIN}),
-    ("votes of 300 trees", "p", lambda p: np.r_[(p * 300).round()[1:], 300], {"per_mille", 300.0, PLAIN}),
+    ("votes of 300 trees", "p", lambda p: np.r_[(p * 300).round()[1:], 300], {1000.0, 300.0, PLAIN}),
     ("no value positive", "p", lambda p: np.log10(p), {"log", "log2", "log10", PLAIN}),
 ]
 
@@ -144,7 +137,7 @@ def test_one_column_is_read_by_its_range_and_name_or_asked(make, name, values, e
     p = one_column(make)
     path = make.npz(**{name: values(p)}, labels=make.binary)
     found = inspect(path, choices=Choices(outputs=name))
-    if isinstance(expected, str):
+    if not isinstance(expected, set):
         assert found.predictions is not None and found.choices.scale == expected
         return
     error = the(found, "scale")
@@ -231,6 +224,6 @@ def test_what_is_off_the_scale_is_refused(make):
 def test_small_integers_are_predicted_as_they_were_loaded(make):
     votes = np.round(make.probs * 255).astype(np.uint8)
     data = load(make.npz(outputs=votes, labels=make.labels))
-    again = to_canonical(to_plain(votes, "bytes"), "probabilities", data.floor)
+    again = to_canonical(to_plain(votes, "counts"), "probabilities", data.floor)
     assert again.dtype == data.logits.dtype == np.float32
     np.testing.assert_array_equal(again, data.logits)

@@ -186,7 +186,7 @@ def test_cells_that_can_be_read_in_two_ways_are_refused(fitted, tmp_path, text, 
 
 @pytest.mark.parametrize(
     ("kind", "scale"),
-    [("logits", None), ("probabilities", None), ("probabilities", "percent"), ("probabilities", "int8"),
+    [("logits", None), ("probabilities", None), ("probabilities", "percent"),
      ("probabilities", "counts"), ("probabilities", 500.0), ("log_probabilities", None), ("log_probabilities", "log2"),
      ("binary_log_odds", None), ("binary_probability", None), ("binary_probability", "percent"), ("pairs", None)],
 )  # fmt: skip
@@ -201,14 +201,12 @@ def test_every_kind_and_scale_is_taken_as_it_was_uploaded(kind, scale):
     with np.errstate(divide="ignore"):
         outputs = {
             "logits": logits,
-            "probabilities": probs * 256 - 128 if scale == "int8" else probs * times,
+            "probabilities": probs * times,
             "log_probabilities": np.log(probs) / (np.log(2) if scale else 1),
             "binary_log_odds": logits[:, 1] - logits[:, 0],
             "binary_probability": probs[:, 1] * times,
             "pairs": probs[:, 1],
         }[kind]
-    if scale == "int8":
-        outputs = np.minimum(outputs, 127.0)
     expected = exported.confidence(outputs, kind=kind) if kind == "pairs" else exported.calibrate(outputs, kind)
     said = load(io.BytesIO(writer.to_npz(exported))).calibrate(outputs, kind)
     np.testing.assert_allclose(said, expected, rtol=0, atol=1e-9)

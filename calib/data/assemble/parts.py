@@ -21,7 +21,7 @@ from calib.data.guess.columns import spelled
 from calib.data.guess.names import plain_name
 from calib.data.options import NOTHING, Choices, names_in
 from calib.data.read.base import Array, Contents
-from calib.data.scales import ONE, in_words
+from calib.data.scales import in_words, one_of
 from calib.numerics import LARGEST, Floats
 
 BESIDE = (*ROW_ROLES, "features")
@@ -210,7 +210,7 @@ def refuse_different_scales(first: Arrays, second: Arrays, choices: Choices) -> 
     if not all(map(len, values)):
         return  # which is said where bad rows are looked for
     reach = [(float(each.min()), float(each.max())) for each in values]
-    divided = choices.scale is None or choices.scale in ONE or not isinstance(choices.scale, str)
+    divided = one_of(choices.scale) is not None
     if divided and choices.kind not in ("logits", "binary_log_odds"):
         in_unit = [low >= -ROUNDING and high <= 1 + ROUNDING for low, high in reach]
         if in_unit[0] != in_unit[1]:
