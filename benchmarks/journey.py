@@ -50,7 +50,7 @@ def steps(page: Page, url: str, file: Path) -> dict[str, float]:
         expect(page.get_by_role("heading", name=title, exact=True, level=1)).to_be_visible()
 
     page.goto(url)
-    page.get_by_role("heading", name="Data", exact=True).wait_for()
+    page.get_by_role("heading", level=1).wait_for()
     page.evaluate(COUNT_CLICKS)
     ends("first page")
     page.get_by_test_id("stFileUploaderDropzoneInput").first.set_input_files(file)
