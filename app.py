@@ -8,6 +8,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.isolation.logs import without_data
+from calib.ui.data.first import QUESTION, first_page
 from calib.ui.data.roles import several_models
 from calib.ui.data.upload import change_by_hand, gallery, last_reading, uploaders
 from calib.ui.data.view import (
@@ -45,14 +46,12 @@ def body() -> None:
         split_controls(session)
         features_overview(session.data)
     elif not asked:
-        st.write(
-            "Find out whether your classifier's confidence can be trusted, and export a calibrator that corrects it. "
-            "Upload held-out predictions with their labels, or try a sample."
-        )
-    with st.container() if session is None else st.expander("Open other data"):
-        if not asked:
-            uploaders()
-        gallery()
+        first_page()
+    if session is not None or asked:
+        with st.expander("Open other data"):
+            if not asked:
+                uploaders()
+            gallery()
     if not asked:
         roles_by_hand(reading, None if session is None else session.data)
     change_by_hand(reading)
@@ -60,7 +59,7 @@ def body() -> None:
 
 
 if __name__ == "__main__":
-    with page("Data"):
+    with page("Data", QUESTION):
         body()
 else:
     without_data()

@@ -59,7 +59,7 @@ def main(names: list[str]) -> None:
                 context.set_default_timeout(PATIENCE)
                 page = context.new_page()
                 page.goto(served.url)
-                page.get_by_role("heading", name="Data", exact=True).wait_for()
+                page.get_by_role("heading", level=1).wait_for()
                 settle(page)
                 picture = photograph(page, *PICTURES[name])
                 (DOCS / name).write_bytes(picture)

@@ -7,6 +7,7 @@ small Keras network needs TensorFlow, the rest scikit-learn. It prints the rows 
 from __future__ import annotations
 
 import csv
+import json
 import sys
 import warnings
 from pathlib import Path
@@ -22,9 +23,11 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from calib.calibrators.beta import BetaCalibration
 from calib.calibrators.identity import Identity
 from calib.calibrators.temperature import TemperatureScaling
 from calib.data.samples import SAMPLES, bayes_iso_scores, exaggerated_logits, load_sample
+from calib.diagnostics.reliability import binned_curve
 from calib.evaluation import Evaluation
 from calib.top_k import TopK
 
@@ -290,6 +293,23 @@ def write_table(path: Path, columns: Table) -> None:
     book.save(path)
 
 
+BEFORE_AND_AFTER = "before_and_after"
+
+
+def before_and_after() -> dict[str, list[list[float]]]:
+    """The figure of the empty first page: mean risk and observed rate in seven bins of the clinical risk table.
+
+    Of the half of the rows that calibrators are not fitted on, from the raw model and calibrated.
+    """
+    calibration, test = load_sample("clinic-tumours").split(0.5, random_state=0)
+    happened, curves = test.labels == 1, {}
+    for name, unfitted in (("raw", Identity()), ("beta", BetaCalibration())):
+        risk = unfitted.fit(calibration.logits, calibration.labels).predict_proba(test.logits)[:, 1]
+        curve = binned_curve(risk, happened, n_bins=7, binning="equal_mass").curve
+        curves[name] = np.round(np.stack([curve.confidence, curve.accuracy], axis=1), 4).tolist()
+    return curves
+
+
 def table_row(name: str) -> str:
     """One row of README.md's table: NLL on every second row, the temperature fitted on the others."""
     data = load_sample(name)
@@ -310,7 +330,10 @@ def table_row(name: str) -> str:
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or {**MAKERS, **TABLES}:
+    for name in sys.argv[1:] or {**MAKERS, **TABLES, BEFORE_AND_AFTER: None}:
+        if name == BEFORE_AND_AFTER:
+            (FOLDER / f"{name}.json").write_text(json.dumps(before_and_after()) + "\n")
+            continue
         path = FOLDER / SAMPLES[name].file
         if name in TABLES:
             write_table(path, TABLES[name]())

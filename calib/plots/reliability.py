@@ -17,10 +17,12 @@ from calib.plots.annotations import carry, draw_line, draw_marks, explain_open, 
 from calib.plots.axes import Scale, on_scale, span
 from calib.plots.reliability_frame import common_limits, draw_diagonal, frame_diagram
 from calib.plots.style import (
+    DOTTED,
     NEUTRAL,
     THIN,
     Limits,
     Style,
+    colored,
     fade,
     one_each,
     plain,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from calib.diagnostics.smooth_reliability import ConsistencyBand
 
 GAP_HEIGHT = 360
+BEFORE_AFTER_HEIGHT = 440
 
 Place = Callable[[Floats], Floats]
 """Where probabilities lie on the axes."""
@@ -127,6 +130,43 @@ def gap_diagram(curves: Sequence[tuple[str, ReliabilityCurve, Style]], view: Vie
     label_line_ends(fig, ends, limits)
     set_x(fig, range=[0, 1], title_text=f"rows by rising {view.said}", tickformat=".0%")
     set_y(fig, range=limits, title_text=f"{view.said} − {view.outcome}   {view.too_high} →", nticks=7)
+    return fig
+
+
+def before_and_after(before: Floats, after: Floats, style: Style) -> go.Figure:
+    """Observed rate over predicted risk of a model and of its calibrator in one small diagram.
+
+    Parameters
+    ----------
+    before, after : (m, 2) mean predicted risk and observed rate of each bin, the same rows in both.
+    style : of the calibrator.
+    """
+    fig = go.Figure()
+    draw_line(fig, [0, 1], [0, 1], DOTTED, width=1.2)
+    gap = np.abs(before[:, 0] - after[:, 0])
+    named = int(np.where(before[:, 0] < 0.4, gap, 0).argmax())  # where there is room at both sides
+    for curve, look, name, side in (
+        (before, Style(NEUTRAL), "before", "left"),
+        (after, style, "after", "right"),
+    ):
+        told = carry(f"{name}<br>predicted {{predicted:.2r}}<br>observed {{observed:.2r}}",
+                     predicted=curve[:, 0], observed=curve[:, 1])  # fmt: skip
+        draw_line(fig, curve[:, 0], curve[:, 1], Style(look.color), name, told, width=2.2, markers=8)
+        x, y = curve[named]
+        fig.add_annotation(
+            x=x, y=y, text=f"<b>{colored(name, look.color)}</b>", showarrow=False, font_size=13,
+            xanchor="right" if side == "left" else "left", xshift=-10 if side == "left" else 10,
+            yshift=8 if side == "left" else -8,
+        )  # fmt: skip
+    worst = int(np.abs(before[:, 0] - before[:, 1]).argmax())
+    alt = (
+        f"Reliability before and after calibration: a predicted risk of {three_digits(before[worst, 0])} came true in"
+        f" {three_digits(before[worst, 1])} of the cases; calibrated it is {three_digits(after[worst, 0])}."
+    )
+    quiet(fig, BEFORE_AFTER_HEIGHT, alt=alt)
+    ticks = {"range": [0, 1.02], "tickformat": ".0%", "dtick": 0.2, "fixedrange": True}
+    set_x(fig, title_text="what the model predicts", **ticks)
+    set_y(fig, title_text="how often it happens", **ticks)
     return fig
 
 

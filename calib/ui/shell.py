@@ -49,6 +49,10 @@ ICON = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none
 
 
 READABLE = f"""<style>
+[data-testid="stMainBlockContainer"] {{padding-top: 2.25rem}}
+[data-testid="stMainBlockContainer"] h1 {{padding: .4rem 0 .2rem}}
+[data-testid="stHeader"] {{background: transparent}}
+@media (max-width: 768px) {{[data-testid="stMainBlockContainer"] {{padding-top: 3.25rem}}}}
 .js-plotly-plot .main-svg text {{fill: currentColor !important}}
 button[data-testid^="stBaseButton-primary"] {{color: light-dark({PAGES["light"][0]},{PAGES["dark"][0]}) !important}}
 :focus-visible:not(input, textarea) {{outline: 2px solid {text_color(COLORS[1])} !important; outline-offset: 1px}}
@@ -56,17 +60,18 @@ button[data-testid^="stBaseButton-primary"] {{color: light-dark({PAGES["light"][
 [data-testid="stCode"] .token.keyword {{color: {text_color(COLORS[1])} !important}}
 [data-testid="stCode"] .token.string {{color: {text_color(COLORS[2])} !important}}
 </style>"""
-"""Gives text a contrast of 4.5 where Streamlit's own has less than 4: in figures, in code, and in buttons when dark.
+"""Has titles near the top, and text a contrast of 4.5 where Streamlit's own has less than 4: in figures, code, buttons.
 
 And an outline to what has the keyboard's focus: Streamlit's shadow around buttons is faint, and links get none.
 """
 
 
 @contextmanager
-def page(title: str) -> Iterator[None]:
+def page(title: str, invitation: str = "") -> Iterator[None]:
     """Draw the shell, then the page's body; anything that goes wrong in the body becomes a sentence.
 
-    Use as the only statement of a page: ``with page("Reliability"): ...``, with its title in the menu.
+    Use as the only statement of a page: ``with page("Reliability"): ...``, with its title in the menu. The invitation
+    is the title above the page while no data are open.
     """
     without_data()
     st.set_page_config(page_title=f"{title} · calib", page_icon=ICON, layout="wide")
@@ -81,6 +86,7 @@ def page(title: str) -> Iterator[None]:
         _look_at(session, st.session_state.get(VIEWPOINT, "event"))
         fits.ask_for_raw(session)
     _menu(session)
+    st.title(_in_view(title, session) if session is not None or not invitation else invitation)
     if session is not None:
         about = {
             "top-label": plural(session.data.n_classes, "class", "classes"),
@@ -89,7 +95,6 @@ def page(title: str) -> Iterator[None]:
         }
         rows = plural(len(session.test), "test prediction")
         st.caption(f"{literal(session.data.name)} · {rows} · {about[session.view.name]}")
-    st.title(_in_view(title, session))
     if session is not None and session.view.is_event and title in OF_CLASSES:
         name = literal(session.view.event_name)
         st.caption(f"This page speaks of classes, of which {name} is one, and of confidence in the predicted class.")

@@ -79,7 +79,7 @@ def visitor(server: str, browser: Browser) -> Iterator[Page]:
     """A fresh visitor on the Data page, 1500 pixels wide."""
     page = new_page(browser)
     page.goto(server)
-    page.get_by_role("heading", name="Data", exact=True).wait_for()
+    page.get_by_role("heading", level=1).wait_for()
     yield page
     page.context.close()
 

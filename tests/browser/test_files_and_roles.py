@@ -27,7 +27,7 @@ def test_two_arrays_in_one_go_then_a_question_and_roles_after_a_refresh(
 ) -> None:
     page = new_page(browser)
     page.goto(own_server[0])
-    page.get_by_role("heading", name="Data", exact=True).wait_for()
+    page.get_by_role("heading", level=1).wait_for()
     logits, labels = simulate(400, 5)
     arrays = [tmp_path / "logits.npy", tmp_path / "labels.npy"]
     for path, array in zip(arrays, (logits, labels), strict=True):

@@ -97,7 +97,7 @@ def give(page: Page, name: str, content: bytes, place: int = 0) -> None:
 def upload(page: Page, server: str, name: str, content: bytes) -> None:
     """Give a file as a fresh visitor."""
     page.goto(server)
-    page.get_by_role("heading", name="Data", exact=True).wait_for()
+    page.get_by_role("heading", level=1).wait_for()
     give(page, name, content)
 
 

@@ -135,10 +135,10 @@ def test_a_sample_with_images_shows_them(sample_to_read: OpenSession) -> None:
     assert len(app.get("image")) == 1
 
 
-def test_cards_say_which_samples_carry_features() -> None:
+def test_a_pointer_on_a_sample_is_told_what_it_shows() -> None:
     app = open_page("app.py")
-    said = [caption.value for caption in app.caption if "With features" in caption.value]
-    assert len(said) == sum(bool(sample.features) for sample in SAMPLES.values()) == 4
+    for sample in SAMPLES.values():
+        assert app.button(key=f"sample/{sample.name}").help == f"{sample.description} {sample.look_for}"
 
 
 def test_numbers_are_described_without_a_picture(outputs: dict[str, np.ndarray]) -> None:
@@ -226,7 +226,7 @@ class Kept:
 def shown_limits() -> tuple[str, dict[str, str]]:
     """The line with the limits that are met first, and all of them."""
     app = open_page("app.py")
-    (line,) = [str(caption.value) for caption in app.caption if "Once read" in str(caption.value)]
+    (line,) = [str(caption.value) for caption in app.caption if "Never run as code" in str(caption.value)]
     (table,) = [str(text.value) for text in app.markdown if "At most" in str(text.value)]
     return line, dict(row.strip("| ").split(" | ") for row in table.splitlines()[2:])
 
@@ -250,8 +250,8 @@ def test_what_is_shown_is_what_holds(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(limits, "MAX_ROWS", 4321)
     monkeypatch.setattr(limits, "MAX_BYTES", 16_000_000)
     monkeypatch.setenv("CALIB_UPLOADS_GB", "77")
-    line, shown = shown_limits()
-    assert "at most 16 MB, 4,321 rows and 100,000 classes" in line
+    _, shown = shown_limits()
+    assert shown["Rows"] == "4,321"
     assert shown["All arrays of an upload"] == "16 MB, such as 2,000 rows of 1,000 classes in float64"
     assert shown["Your uploaded files"] == "2,000 MB, and 77 GB of all visitors on their way"
 
@@ -262,7 +262,7 @@ def test_it_says_what_is_kept_and_for_how_long(monkeypatch: pytest.MonkeyPatch):
     assert shown["What is kept on disk"] == "nothing"
     monkeypatch.setattr(limits_view, "keeper", lambda: Kept)
     line, shown = shown_limits()
-    assert line.endswith("Kept on disk for 12 days after the last use.")
+    assert line.endswith("Deleted 12 days after the last use.")
     assert shown["What is kept on disk"] == "12 days after the last use, and 3,000 MB of all visitors"
 
 

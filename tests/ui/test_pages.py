@@ -15,7 +15,9 @@ A further question is computed only while it is opened, and is still open when t
 
 from __future__ import annotations
 
+import json
 import re
+import runpy
 from dataclasses import replace
 
 import numpy as np
@@ -28,11 +30,12 @@ from calib.diagnostics.judgement import fit_method_and_judge
 from calib.engine import Engine
 from calib.formatting import escape_markdown
 from calib.registry import METHODS, calibrator, title_of, titles_of
-from calib.ui import fits
+from calib.ui import fits, menu
+from calib.ui.data.first import QUESTION
 from calib.ui.progress import about
 from calib.ui.session import SESSION, OpenSession
 from calib.ui.widgets import DESK, PHONE, SAID
-from tests.conftest import finished, simulate
+from tests.conftest import ROOT, finished, simulate
 from tests.ui.conftest import PAGES, SAMPLE, charts, clean, facts, one_of, open_page, said, twice, unfold
 from tests.ui.rendered import texts
 
@@ -110,17 +113,44 @@ def test_other_data_are_shown_from_the_top(with_sample: OpenSession) -> None:
     assert not scripts()
 
 
-def test_a_page_that_the_data_do_not_allow_is_grey_and_says_what_is_missing(sample_to_read: OpenSession) -> None:
+def test_a_page_that_the_data_do_not_allow_is_left_out_with_its_reason(sample_to_read: OpenSession) -> None:
     bare = replace(sample_to_read.data, features=None, train_features=None, train_labels=None, sha256="bare")
-    for session, grey in ((sample_to_read, set()), (OpenSession.from_data(bare), {"Geometry", "Active learning"})):
+    titles = [entry.title for entry in menu.entries()]
+    assert len(titles) == 13
+    for session, gone in ((sample_to_read, []), (OpenSession.from_data(bare), ["Geometry", "Active learning"])):
         app = open_page("pages/3_Reliability.py", session)
-        links = {link.proto.label: link.proto.disabled for link in app.sidebar.get("page_link")}
-        assert {title for title, disabled in links.items() if disabled} == grey
-        needs = [str(caption.value) for caption in app.sidebar.caption if str(caption.value).startswith("needs")]
-        assert len(needs) == len(grey)
-        onward = [link.proto.label for link in open_page("pages/9_IMax_binning.py", session).main.get("page_link")]
-        assert onward[-1] == f"Next: {'Monitoring' if grey else 'Geometry'}"
-    assert needs == ["needs features and the training set", "needs features"]
+        links = [link.proto.label for link in app.sidebar.get("page_link")]
+        assert links == [title for title in titles if title not in gone]
+        reasons = [str(said.value) for said in app.sidebar.markdown if "**Geometry**" in str(said.value)]
+        assert bool(reasons) == bool(gone)
+    assert "**Geometry** needs features and the training set." in reasons[0]
+    assert "**Active learning** needs features." in reasons[0]
+
+
+def test_next_walks_the_journey_and_ends_at_export(with_sample: OpenSession) -> None:
+    walked, path = [], "pages/1_Fit.py"
+    paths = {entry.title: entry.path for entry in menu.entries()}
+    while True:
+        labels = [link.proto.label for link in open_page(path, with_sample).main.get("page_link")]
+        onward = [label.removeprefix("Next: ") for label in labels if label.startswith("Next: ")]
+        if not onward:
+            break
+        walked += onward
+        path = paths[onward[0]]
+    assert walked == ["Compare", "Reliability", "Over- and underconfidence", "Decide", "Export"]
+
+
+def test_the_first_page_invites_and_its_figure_is_of_the_sample() -> None:
+    stored = json.loads((ROOT / "sample_data" / "before_and_after.json").read_text())
+    made = runpy.run_path(str(ROOT / "sample_data" / "make_samples.py"))["before_and_after"]()
+    assert stored.keys() == made.keys()
+    for name in made:
+        np.testing.assert_allclose(stored[name], made[name], atol=2e-4)
+    app = AppTest.from_file(str(ROOT / "app.py")).run()
+    assert not app.exception
+    assert app.title[0].value == QUESTION
+    assert len(app.get("plotly_chart")) == 1
+    assert {f"sample/{name}" for name in SAMPLES} <= {button.key for button in app.button}
 
 
 def test_a_page_that_fails_says_a_sentence_and_keeps_the_data(

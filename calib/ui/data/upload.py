@@ -16,9 +16,8 @@ from calib.data.guess.files import SOURCE, Looked, look_at, roles_of_files
 from calib.data.limits import megabytes
 from calib.data.load import APART, in_a_reader
 from calib.data.options import COLUMNS, FEATURE_FILES, FILES, FORMATS, NOTHING, OPTIONS, SWITCH, TEXT
-from calib.data.samples import SAMPLES, Sample, load_sample
+from calib.data.samples import SAMPLES, load_sample
 from calib.data.scales import SCALES, in_words
-from calib.formatting import plural
 from calib.settings import limit
 from calib.store.saving import keeper
 from calib.ui.data import roles
@@ -35,24 +34,17 @@ ROW_OF_1000 = 8 * 1000
 
 SWITCHES = tuple(name for name, option in OPTIONS.items() if option["type"] is SWITCH and option["title"])
 ARRAYS = tuple(name for name, option in OPTIONS.items() if option["type"] in (COLUMNS, TEXT) and option["title"])
-CARDS_IN_A_ROW = 4
 LOOKED = "upload/looked"
 """The files that were looked at and what they are probably given for, in Streamlit's session state."""
 FILE_WIDTH = 320
 """Pixels of the choice what a file is."""
-SAMPLE_KINDS = ("Tables", "Arrays of a classifier", "Arrays with a known truth")
-"""What samples are told apart by; the order of display."""
 
 
 def show_limits() -> None:
-    """One line with the limits that are met first, and all of them a click away."""
-    kept = "Nothing is kept on disk." if not _kept() or private() else f"Kept on disk for {_kept()}."
+    """How files are kept, and all limits a click away."""
+    kept = "Nothing is kept on disk." if not _kept() or private() else f"Deleted {_kept()}."
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(
-            f"Once read, at most {megabytes(limits.MAX_BYTES)}, {limits.MAX_ROWS:,} rows and {limits.MAX_CLASSES:,} "
-            f"classes. {kept}",
-            width="content",
-        )
+        st.caption(f"Never run as code. {kept}", width="content")
         with st.popover("All limits", icon=":material/straighten:", type="tertiary"):
             rows = "\n".join(f"| {what} | {most} |" for what, most in _limits().items())
             st.markdown(f"| Of | At most |\n|:--|:--|\n{rows}")
@@ -87,36 +79,13 @@ def _limits() -> dict[str, str]:
 
 
 def gallery() -> None:
-    """The samples by kind, so that few are in view at once."""
-    st.header("Try a sample")
-    samples = list(SAMPLES.values())
-    kinds = {kind: [sample for sample in samples if kind_of(sample) == kind] for kind in SAMPLE_KINDS}
-    shown = {kind: found for kind, found in kinds.items() if found}
-    for tab, found in zip(st.tabs(list(shown)), shown.values(), strict=True):
-        with tab:
-            for start in range(0, len(found), CARDS_IN_A_ROW):
-                for column, sample in zip(st.columns(CARDS_IN_A_ROW), found[start:], strict=False):
-                    with column.container(border=True, height="stretch", vertical_alignment="distribute"):
-                        card(sample)
-
-
-def kind_of(sample: Sample) -> str:
-    """One of :data:`SAMPLE_KINDS`."""
-    if sample.ending != ".npz":
-        return SAMPLE_KINDS[0]
-    return SAMPLE_KINDS[2] if sample.simulated else SAMPLE_KINDS[1]
-
-
-def card(sample: Sample) -> None:
-    """One sample."""
-    size = f"{plural(sample.n_rows, 'row')}, {plural(sample.n_classes, 'class', 'classes')}."
-    with st.container():
-        st.markdown(f"**{sample.title}**")
-        st.caption(f"{sample.description} {size if kind_of(sample) != SAMPLE_KINDS[0] else ''}")
-        st.caption(f":material/visibility: {sample.look_for}")
-        if sample.features:
-            st.caption(f":material/image: With features: {sample.features}.")
-    st.button("Open", key=f"sample/{sample.name}", on_click=open_sample, args=(sample.name,))
+    """The samples, each one click from its result; what each shows is told by a pointer on it."""
+    with st.grid(2, min_column_width=230, gap="xsmall"):
+        for sample in SAMPLES.values():
+            st.button(
+                sample.title, key=f"sample/{sample.name}", width="stretch", on_click=open_sample, args=(sample.name,),
+                help=f"{sample.description} {sample.look_for}",
+            )  # fmt: skip
 
 
 def open_sample(name: str) -> None:
@@ -127,16 +96,13 @@ def open_sample(name: str) -> None:
 
 def uploaders() -> None:
     """The uploader, which takes several files at once, and what each of them is given for."""
-    st.header("Upload outputs")
-    files = several_files(f"Model outputs and labels, in one file or in several: {FORMATS}", "upload/main")
+    files = several_files(
+        f"Outputs and labels, in one file or in several: {FORMATS}", "upload/main",
+        help="A table with the probability of an event and whether it happened, or arrays of shape (rows, classes) "
+        "with labels: logits, probabilities or log-probabilities. Labels, a test set, and features (rows of numbers, "
+        "or images with a training set as train_features and train_labels) may lie in files of their own.",
+    )  # fmt: skip
     show_limits()
-    st.caption(
-        "A table with the probability of an event and whether it happened, or arrays of shape (rows, classes) with "
-        "labels, from any framework: logits, probabilities or log-probabilities. Labels, a test set, and features may "
-        "lie in files of their own. Files stay on this server and nothing in them is ever executed.",
-        help="Features are for methods that look at the inputs too: rows of numbers, or images of shape (rows, height, "
-        "width) with or without channels, with a training set as train_features and train_labels.",
-    )
     given = files_by_role(files)
     if SOURCE not in given:
         return
