@@ -1,8 +1,7 @@
-"""Geometric separation of test rows: accuracy by separation, explanations of single inputs, and its cost."""
+"""Geometric separation of test rows: accuracy by separation, and explanations of single inputs."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -171,21 +170,8 @@ class Explanation:
         return self.fast > 0
 
 
-def explain(train_features: Any, train_labels: Any, feature: Any, predicted: int) -> Explanation:
-    """Say what decides the separations of one input.
-
-    Parameters
-    ----------
-    train_features : (N, ...) numbers; images are flattened.
-    train_labels : (N,) integers.
-    feature : (...) one input.
-    predicted : the class predicted for it.
-    """
-    return explain_among(TrainingSet.from_arrays(train_features, train_labels), feature, predicted)
-
-
-def explain_among(training: TrainingSet, feature: Any, predicted: int) -> Explanation:
-    """The same for a training set that is ready to be searched."""
+def explain(training: TrainingSet, feature: Any, predicted: int) -> Explanation:
+    """Say what decides the separations of one input (...), for which a class is predicted."""
     result = exact(training, *training.queries(np.asarray(feature).reshape(1, -1), np.array([predicted])))
     rows = (result.same_row, result.other_row, result.deciding_same_row, result.deciding_other_row)
     same_row, other_row, deciding_same, deciding_other = (int(row[0]) if row[0] >= 0 else None for row in rows)
@@ -201,157 +187,47 @@ def explain_among(training: TrainingSet, feature: Any, predicted: int) -> Explan
     )
 
 
-MOST_POINTS = 1000
-MOST_NUMBERS = 20_000_000
-"""At most so many numbers of the training set are looked at for its principal components."""
-
-
-@dataclass(frozen=True, eq=False)
-class DecidingPlane:
-    """The plane through an input x, at the origin, and the pair x', x'' that decides its separation.
-
-    The first axis points from x' to x''. All distances among the three are true, and so is that of x from the plane
-    half-way between x' and x'', which stands on this one as the line ``axis = border``: their exact separation.
-
-    Attributes
-    ----------
-    same, other : (2,) coordinates of x' and x''.
-    border : where the half-way line cuts the first axis.
-    """
-
-    same: Floats
-    other: Floats
-    border: float
-
-    @classmethod
-    def through(cls, feature: Floats, same: Floats, other: Floats) -> DecidingPlane:
-        """The plane of three points (d,), of which the last two differ."""
-        to_same, to_other = (point.astype(np.float64) - feature for point in (same, other))
-        normal = to_other - to_same
-        normal /= np.linalg.norm(normal)
-        height = float(np.linalg.norm(to_same - (to_same @ normal) * normal))
-        ends = np.array([to_same @ normal, height]), np.array([to_other @ normal, height])
-        return cls(*ends, float(ends[0][0] + ends[1][0]) / 2)
-
-
-@dataclass(frozen=True, eq=False)
-class PrincipalPlane:
-    """Training inputs on their first two principal components.
-
-    Attributes
-    ----------
-    rows : (m,) rows of the training set that are shown; a seeded draw where there are more.
-    places : (m, 2) where they lie.
-    mean : (d,) and ``components`` : (2, d), zero where the data have fewer dimensions.
-    kept : share of the variance along both.
-    """
-
-    rows: Ints
-    places: Floats
-    mean: Floats
-    components: Floats
-    kept: float
-
-    def place(self, features: Floats) -> Floats:
-        """Inputs (n, d) on the plane, (n, 2); never farther apart than they are."""
-        return (features.astype(np.float64) - self.mean) @ self.components.T
-
-
-def principal_plane(training: TrainingSet) -> PrincipalPlane:
-    """First two principal components of the training inputs, or of a seeded draw of up to 1,000."""
-    n, d = training.features.shape
-    m = min(n, MOST_POINTS, max(2, MOST_NUMBERS // max(d, 1)))
-    rows = np.sort(np.random.default_rng(0).choice(n, m, replace=False))
-    points = training.features[rows].astype(np.float64)
-    mean = points.mean(axis=0)
-    points -= mean
-    components = np.zeros((2, d))
-    # The smaller of both products of the data with themselves has the same largest eigenvalues.
-    few_rows = m < d
-    values, vectors = np.linalg.eigh(points @ points.T if few_rows else points.T @ points)
-    for axis in range(min(2, len(values))):
-        if values[-1 - axis] > 1e-12 * max(values[-1], 1e-300):
-            direction = points.T @ vectors[:, -1 - axis] if few_rows else vectors[:, -1 - axis]
-            components[axis] = direction / np.linalg.norm(direction)
-    total = float(np.clip(values, 0, None).sum())
-    kept = float(values[-2:].sum()) / total if total > 0 else 1.0
-    return PrincipalPlane(rows, points @ components.T, mean, components, kept)
-
-
 EXACT = "exact"
-FIRST = {"l2": 64}
-"""Inputs of the first block; BLAS wants some company. Other kinds take them one by one and begin with ``FEW``."""
-FEW = 8
-GROWTH = 4
-"""Beyond ``LEAST`` inputs a block is at most so many times as large as all before it, never larger than ``MOST``."""
-MOST = 1024
+SEARCHED = {"l2": 2e9, "l1": 1e9, "linf": 1e9, EXACT: 2e8}
+"""Numbers of training inputs that all inputs together are held against, about a second's worth, by kind."""
 LEAST = 60
-"""Inputs that are looked at whatever the time: rates and correlations of fewer say nothing."""
+"""Inputs that are looked at however large the training set: rates of fewer say nothing."""
 
 
 @dataclass(frozen=True, eq=False)
-class Timed:
-    """Separations of a seeded draw of inputs.
+class Measured:
+    """Separations of inputs, or of a random draw of them where the training set is large.
 
     Attributes
     ----------
     rows : (m,) row numbers, ascending.
     separation : (m,) may be infinite.
-    fast : (m,) fast separations (L2) of the same rows where ``separation`` is exact, else the same numbers.
     n : how many inputs there were.
-    cpu_seconds : of this thread, and of the numerical libraries where these were told to use one.
     """
 
     rows: Ints
     separation: Floats
-    fast: Floats
     n: int
-    cpu_seconds: float
-
-    @property
-    def whole(self) -> bool:
-        """Whether all inputs were reached."""
-        return len(self.rows) == self.n
-
-    @property
-    def per_second(self) -> float:
-        """Inputs for each second of processor time."""
-        return len(self.rows) / max(self.cpu_seconds, 1e-9)
 
 
-def timed_separation(
-    training: TrainingSet, features: Floats, predicted: Ints, kind: str, seconds: float, random_state: int = 0
-) -> Timed:
-    """Separations in a seeded order until the time is up; at least ``LEAST`` of them where there are as many.
+def measured_separation(
+    training: TrainingSet, features: Any, predicted: Ints, kind: str, random_state: int = 0
+) -> Measured:
+    """Separations of as many inputs, drawn at random, as can be held against the training set in about a second.
 
     Parameters
     ----------
     training : the training set.
-    features, predicted : as :meth:`TrainingSet.queries` returns them.
-    kind : an entry of ``DISTANCES`` for fast separation, or "exact".
-    seconds : wall-clock time after which no further block is begun.
-    random_state : seed of the order.
+    features, predicted : (n, ...) and (n,) the inputs, and the class predicted for each.
+    kind : "l2", "l1" or "linf" for fast separation, or "exact".
+    random_state : seed of the draw.
     """
-    n = len(features)
-    order = np.random.default_rng(random_state).permutation(n)
-    if kind in ("l2", EXACT):
-        _ = training.points  # made once for all inputs
-    fast, separation = np.empty(n), np.empty(n)
-    begun, cpu, done, size = time.perf_counter(), time.thread_time(), 0, FIRST.get(kind, FEW)
-    while done < n:
-        rows = order[done : done + size]
-        if kind == EXACT:
-            result = exact(training, features[rows], predicted[rows])
-            fast[rows], separation[rows] = result.fast, result.exact
-        else:
-            fast[rows] = separation[rows] = nearest(training, features[rows], predicted[rows], kind).fast
-        done += len(rows)
-        elapsed = time.perf_counter() - begun
-        if elapsed >= seconds and done >= LEAST:
-            break
-        # No block longer than the time left, judged by the rate so far.
-        size = int(np.clip(done / max(elapsed, 1e-9) * (seconds - elapsed), 1, min(GROWTH * done, MOST)))
-        size = max(size, LEAST - done)
-    spent = time.thread_time() - cpu
-    rows = np.sort(order[:done])
-    return Timed(rows, separation[rows], fast[rows], n, spent)
+    n = len(predicted)
+    most = max(LEAST, int(SEARCHED[kind] // training.features.size))
+    rows = np.arange(n)
+    if n > most:
+        rows = np.sort(np.random.default_rng(random_state).choice(n, most, replace=False))
+    queries = training.queries(features[rows], predicted[rows])
+    if kind == EXACT:
+        return Measured(rows, exact(training, *queries).exact, n)
+    return Measured(rows, nearest(training, *queries, kind).fast, n)

@@ -1,212 +1,104 @@
-"""Figures of one input among the training data: planes through it, and images side by side."""
+"""Figures of geometric separation: accuracy by separation, and images side by side."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.diagnostics.separation import DecidingPlane
+from calib.diagnostics.separation import SeparationHistogram, SuccessRates
 from calib.numerics import Floats, Ints
-from calib.plots.annotations import carry, draw_line, draw_marks, write
-from calib.plots.geometry_success import DANGER, RIGHT
-from calib.plots.style import (
-    GUIDE,
-    NEUTRAL,
-    Style,
-    add_lines,
-    fade,
-    key_entry,
-    label,
-    plain,
-    quiet,
-    set_x,
-    set_y,
+from calib.plots.annotations import (
+    Counted,
+    carry,
+    draw_counts,
+    draw_line,
+    draw_marks,
+    label_line_ends,
+    whiskers,
+    write,
 )
+from calib.plots.style import GUIDE, NEUTRAL, Style, fade, plain, quiet, set_layout
 
-SAFE = "#009E73"
-INPUT = "#8C6BD8"
-HEIGHT = 460
-LONGEST = 14
-_ANGLES = np.linspace(0, 2 * np.pi, 181)
+RIGHT, DANGER = "#0072B2", "#D55E00"
+"""Right predictions, and what is dangerous; all else is grey."""
+HEIGHT = 480
 
-
-@dataclass(frozen=True)
-class Zone:
-    """Radii of an input's zones: its fast and its exact separation, whose sign says safe or dangerous."""
-
-    fast: float
-    exact: float
-
-    @property
-    def color(self) -> str:
-        """Green where the input is safe, else vermilion."""
-        return SAFE if self.fast > 0 else DANGER
-
-    @property
-    def side(self) -> str:
-        """In a word, on which side of 0 the separation lies."""
-        return "safe" if self.fast > 0 else "dangerous"
+MapCurve = tuple[str, Style, Floats]
+"""Name and style of a fitted map, and (n,) success rates at the picture's separations."""
 
 
-@dataclass(frozen=True)
-class Neighbour:
-    """A training input that decides: its row, the name of its class, and its true distance from the input."""
+def success_curve(
+    rates: SuccessRates, histogram: SeparationHistogram, separation: Floats, maps: Sequence[MapCurve], kind: str
+) -> go.Figure:
+    """Success rates of test rows in bins of separation, and maps fitted to calibration rows.
 
-    row: int
-    class_name: str
-    distance: float
-
-
-@dataclass(frozen=True, eq=False)
-class Crowd:
-    """Training inputs (m,) on a plane.
-
-    Attributes
-    ----------
-    places : (m, 2)
-    rows : (m,) row numbers.
-    class_names : (m,)
-    same : (m,) whether their class is the one predicted for the input.
-    """
-
-    places: Floats
-    rows: Ints
-    class_names: np.ndarray
-    same: np.ndarray
-
-
-def deciding_picture(plane: DecidingPlane, zone: Zone, same: Neighbour, other: Neighbour) -> go.Figure:
-    """An input, the pair that decides its exact separation and the line half-way between them, at true distances.
-
-    Chouraqui et al. (2023), figures 1 and 3.
+    Chouraqui et al. (2023), figure 5. Beneath, right predictions upwards and wrong ones downwards.
 
     Parameters
     ----------
-    plane : where the pair lies, the input at the origin.
-    zone : radii of the zones.
-    same, other : the pair.
+    rates, histogram : of the test rows.
+    separation : (n,) increasing values at which the maps are given.
+    maps : fitted maps, named at their right ends.
+    kind : which separation, for the axis.
     """
     fig = go.Figure()
-    _add_zones(fig, np.zeros(2), zone)
-    fig.add_vline(x=plane.border, line={"color": GUIDE, "width": 1.5, "dash": "dash"})
-    for place, who, color, symbol in (
-        (plane.same, same, RIGHT, "circle"), (plane.other, other, NEUTRAL, "square"),
-    ):  # fmt: skip
-        draw_line(fig, [0, place[0]], [0, place[1]], Style(fade(color, 0.5)))
-        _add_neighbour(fig, place, who, Style(color, symbol))
-        is_same = who is same
-        write(
-            fig, label(who.class_name, LONGEST), place[0], place[1], color=color if is_same else None,
-            yanchor="bottom", yshift=8,
-        )  # fmt: skip
-    _add_input(fig, np.zeros(2))
-    write(fig, "input", 0, 0, color=INPUT, yanchor="top", yshift=-9)
-    radius = max(abs(zone.exact), abs(zone.fast))
-    left, right = min(-radius, plane.same[0]), max(radius, plane.other[0])
-    low, high = -radius, max(radius, plane.same[1], plane.other[1])
+    rate = rates.rate
+    said = f"from {rate[0]:.3g} at {rates.separation[0]:.3g} to {rate[-1]:.3g} at {rates.separation[-1]:.3g}"
+    n_right, n_wrong = int(histogram.right.sum()), int(histogram.wrong.sum())
     alt = (
-        f"The input between training rows {same.row:,} ({same.class_name}, at {same.distance:.3g}) and {other.row:,} "
-        f"({other.class_name}, at {other.distance:.3g}); their half-way line is {abs(zone.exact):.3g} away: the input"
-        f" is {zone.side}."
+        f"Success rate of {int(rates.rows.sum()):,} test rows, {n_right:,} right and {n_wrong:,} wrong, in "
+        f"{len(rates.rows)} bins of separation, {said}."
     )
-    quiet(fig, HEIGHT, alt=alt, right=14)
-    _equal_axes(fig, (left, right), (low, high))
-    set_x(fig, title_text="distance along the line between the two<br>" + _zone_key(zone))
-    return fig
-
-
-def principal_picture(crowd: Crowd, place: Floats, zone: Zone, deciding: list[tuple[Floats, Neighbour]]) -> go.Figure:
-    """An input among training inputs on their principal components, where all distances look shorter than they are.
-
-    Parameters
-    ----------
-    crowd : training inputs.
-    place : (2,) of the input.
-    zone : radii of its zones.
-    deciding : training inputs that decide, with their places (2,).
-    """
-    fig = go.Figure()
-    for name, rows, color, symbol in (
-        ("other classes", ~crowd.same, NEUTRAL, "square"), ("predicted class", crowd.same, RIGHT, "circle"),
-    ):  # fmt: skip
-        told = carry(
-            "training row {training_row:,d}<br>%{text}",
-            first_component=crowd.places[rows, 0], second_component=crowd.places[rows, 1],
-            training_row=crowd.rows[rows], class_name=crowd.class_names[rows],
-        )  # fmt: skip
-        draw_marks(
-            fig, crowd.places[rows, 0], crowd.places[rows, 1], Style(color, symbol), name, told, size=5,
-            text=[plain(name) for name in crowd.class_names[rows]],
-        )  # fmt: skip
-    _add_zones(fig, place, zone)
-    for spot, who in deciding:
-        draw_line(fig, [place[0], spot[0]], [place[1], spot[1]], Style(INPUT), width=1)
-        _add_neighbour(fig, spot, who, Style(INPUT, "circle-open"))
-    _add_input(fig, place)
-    radius = max((abs(one) for one in (zone.exact, zone.fast) if np.isfinite(one)), default=0.0)
-    circle = np.stack([place - radius, place + radius])
-    everywhere = np.concatenate([crowd.places, circle, *(spot[None] for spot, _ in deciding)])
-    alt = (
-        f"{len(crowd.rows):,} training inputs on two principal components, {int(crowd.same.sum()):,} of them of the "
-        f"predicted class; the zone of the input has the radius {abs(zone.exact):.3g} and is {zone.side}."
-    )
-    quiet(fig, HEIGHT, alt=alt, right=14)
-    _equal_axes(
-        fig, *((float(everywhere[:, axis].min()), float(everywhere[:, axis].max())) for axis in (0, 1))
-    )  # fmt: skip
-    marks = (("●", "predicted class", RIGHT), ("■", "others", NEUTRAL), ("★", "input", INPUT), ("○", "decide", INPUT))
-    key = "  ".join(key_entry(*mark) for mark in marks)
-    set_x(fig, title_text=f"first component<br>{key}")
-    set_y(fig, title_text="second component", title_standoff=8)
-    return fig
-
-
-def _zone_key(zone: Zone) -> str:
-    ends = (("──", "exact", zone.exact), ("┄", "fast", zone.fast))
-    return "zones: " + ", ".join(
-        key_entry(mark, f"{name} {abs(radius):.3g}", zone.color) for mark, name, radius in ends
-    )
-
-
-def _add_zones(fig: go.Figure, centre: Floats, zone: Zone) -> None:
-    for name, radius, dash in (("exact", abs(zone.exact), "solid"), ("fast", abs(zone.fast), "dot")):
-        if not np.isfinite(radius):
-            continue
-        fig.add_scatter(
-            x=centre[0] + radius * np.cos(_ANGLES), y=centre[1] + radius * np.sin(_ANGLES), mode="lines",
-            fill="toself" if name == "exact" else None, fillcolor=fade(zone.color, 0.12), hoveron="fills",
-            hoverinfo="skip", line={"color": zone.color, "width": 1.8, "dash": dash},
-        )  # fmt: skip
-
-
-def _add_neighbour(fig: go.Figure, place: Floats, who: Neighbour, style: Style) -> None:
+    quiet(fig, HEIGHT, alt=alt)
+    low = float(np.min([rates.low.min(), *(values.min() for _, _, values in maps)]))
+    limits = max(-0.02, 0.1 * np.floor(10 * low) - 0.02), 1.02
+    across = min(separation[0], histogram.edges[0]), max(separation[-1], histogram.edges[-1])
+    _draw_dangerous_side(fig, *across)
+    for name, style, values in maps:
+        told = carry(f"{plain(name)}: {{success_rate:.3r}}<br>at {{separation:.3r}}", separation=separation,
+                     success_rate=values)  # fmt: skip
+        draw_line(fig, separation, values, style, name, told)
     told = carry(
-        f"training row {{training_row:,d}}<br>{plain(who.class_name)}<br>{{distance:.3r}} away",
-        training_row=[who.row], class_name=[who.class_name], distance=[who.distance],
+        "{right:,d} of {rows:,d} test rows are right: {success_rate:.3r}<br>95 %: {low:.3r} to {high:.3r}"
+        "<br>separation {least:.3r} to {largest:.3r}",
+        separation=rates.separation, least=rates.least, largest=rates.largest, right=rates.right, rows=rates.rows,
+        success_rate=rate, low=rates.low, high=rates.high,
     )  # fmt: skip
-    draw_marks(fig, [place[0]], [place[1]], style, f"training row {who.row}", told, size=12, symbol=style.symbol)
+    draw_marks(
+        fig, rates.separation, rate, Style(NEUTRAL), "test rows", told, size=8,
+        error_y=whiskers(rate, rates.low, rates.high, NEUTRAL, 1.5, width=3),
+    )  # fmt: skip
+    groups = [Counted("right", histogram.right, RIGHT, "right"), Counted("wrong", histogram.wrong, NEUTRAL, "wrong")]
+    draw_counts(fig, histogram.edges, histogram.edges, groups, "separation", "y2", anchor="x", domain=(0.0, 0.22))
+    set_layout(
+        fig,
+        xaxis={"title_text": kind, "range": across, "nticks": 7, "anchor": "y2"},
+        yaxis={"title_text": "share of right predictions", "range": limits, "tickformat": ".3~g", "nticks": 7,
+               "domain": (0.3, 1.0)},
+    )  # fmt: skip
+    label_line_ends(fig, [(name, float(values[-1]), style.color) for name, style, values in maps], limits)
+    return fig
 
 
-def _add_input(fig: go.Figure, place: Floats) -> None:
-    told = {"hovertemplate": "input<extra></extra>"}
-    draw_marks(fig, [place[0]], [place[1]], Style(INPUT, "star"), "input", told, size=14)
-
-
-def _equal_axes(fig: go.Figure, across: tuple[float, float], up: tuple[float, float]) -> None:
-    """Ranges with room around, one unit as long across as up: circles stay circles."""
-    span = max(across[1] - across[0], up[1] - up[0]) or 1.0
-    margin = 0.14 * span
-    add_lines(fig, 1)
-    set_x(fig, range=[across[0] - margin, across[1] + margin], nticks=7, showgrid=True)
-    set_y(fig, range=[up[0] - margin, up[1] + margin], scaleanchor="x", scaleratio=1, nticks=7)
+def _draw_dangerous_side(fig: go.Figure, low: float, high: float) -> None:
+    """Shade where inputs are dangerous, mark 0, and say which side it is."""
+    if low >= 0:
+        return
+    fig.add_shape(
+        type="rect", x0=low, x1=min(0.0, high), y0=0, y1=1, yref="paper", layer="below",
+        fillcolor=fade(DANGER, 0.08), line_width=0,
+    )  # fmt: skip
+    if high > 0:
+        fig.add_shape(type="line", x0=0, x1=0, y0=0, y1=1, yref="paper",
+                      line={"color": GUIDE, "width": 1.5, "dash": "dot"})  # fmt: skip
+    # Above the plot, where no line can be, however narrow the side is.
+    write(fig, "← dangerous", 0, 1, color=DANGER, xref="paper", xanchor="left", yref="paper", yanchor="bottom")
 
 
 GAP = 1
 """Pixels of the images between two of them; transparent, so that they fit every background."""
-
-
 LARGEST = 128
 """Pixels of an image each way; of larger ones every second, third, ... is shown."""
 

@@ -24,8 +24,7 @@ from calib.diagnostics.over_under import over_under_confidence, theorem_one
 from calib.diagnostics.rank_reliability import rank_reliability
 from calib.diagnostics.reliability import confidence_histogram, corp_curve, reliability_curve
 from calib.diagnostics.risk_coverage import answerable, risk_coverage
-from calib.diagnostics.separation import DecidingPlane, separation_histogram, success_rates
-from calib.diagnostics.separation_study import Tradeoff
+from calib.diagnostics.separation import separation_histogram, success_rates
 from calib.diagnostics.sequential_tests import batches_of, sequential_tests
 from calib.diagnostics.smooth_reliability import binned_consistency, smooth_curve
 from calib.diagnostics.subgroups import by_band, by_class
@@ -48,16 +47,7 @@ from calib.plots.compare import entry_lines, score_dots, size_curves
 from calib.plots.confidences import confidence_densities, confidence_drift
 from calib.plots.decisions import answerable_chart, decision_curves, risk_diagram, set_sizes
 from calib.plots.forest import forest, member_rows
-from calib.plots.geometry import Crowd, Neighbour, Zone, deciding_picture, principal_picture
-from calib.plots.geometry_success import (
-    NAMES,
-    SuccessMap,
-    fast_against_exact,
-    separation_densities,
-    success_curve,
-    tradeoff_ece,
-    tradeoff_speed,
-)
+from calib.plots.geometry import success_curve
 from calib.plots.information_plane import information_plane_chart
 from calib.plots.latent import ObjectiveTrace, latent_function, latent_view, objective_traces, probability_view
 from calib.plots.latent_effect import effect_chart
@@ -375,23 +365,9 @@ def _geometry(case: Case, name: str) -> dict[str, go.Figure]:
     separation = np.log(np.clip(said, 1e-9, 1)) + 0.3
     rates = success_rates(separation, outcome, 7)
     grid = np.linspace(separation.min(), separation.max() + 1e-9, 31)
-    maps = [SuccessMap(name, RAW, np.linspace(0, 1, 31)), SuccessMap("sigmoid", GP, np.full(31, 0.5))]
-    plane = DecidingPlane.through(np.zeros(3), np.array([-1.0, 2.0, 0.0]), np.array([3.0, 2.0, 0.0]))
-    near = Neighbour(3, name, 5**0.5), Neighbour(9, f"{name} 2", 13**0.5)
-    places = np.random.default_rng(0).normal(size=(60, 2))
-    crowd = Crowd(places, np.arange(60), np.array([name] * 60), np.arange(60) % 2 == 0)
-    settings = [("none", 1), *((one, t) for one in list(NAMES)[1:] for t in (4, 2))]
-    measured = [Tradeoff(one, t, 10, 5, Interval(0.02 * t, 0.0, 0.03 * t), np.zeros(3), 1000.0 * t)
-                for one, t in settings]  # fmt: skip
-    return {
-        "success": success_curve(rates, grid, maps, "separation"),
-        "separations": separation_densities(separation_histogram(separation, outcome), "separation"),
-        "fast and exact": fast_against_exact(np.arange(len(said)), separation, 3 * separation, outcome),
-        "deciding": deciding_picture(plane, Zone(0.7, 1.0), *near),
-        "components": principal_picture(crowd, np.zeros(2), Zone(0.5, 5.0), [(places[0], near[0])]),
-        "speed": tradeoff_speed(measured),
-        "error": tradeoff_ece(measured),
-    }
+    maps = [(name, RAW, np.linspace(0, 1, 31)), ("sigmoid", GP, np.full(31, 0.5))]
+    histogram = separation_histogram(separation, outcome)
+    return {"success": success_curve(rates, histogram, grid, maps, "separation")}
 
 
 def _others(case: Case, name: str) -> dict[str, go.Figure]:
