@@ -77,12 +77,6 @@ def sample_rows(
     notes, source = Notes(choices or Choices()), as_path(source, "source")
     with findings_as_error(notes):
         check_choices(notes.choices)
-        if notes.choices.row_shift or notes.choices.transposed:
-            raise InvalidUpload(
-                "not_in_blocks",
-                "row_shift and transposed need all rows at once.",
-                "Save the file that way, or fewer rows.",
-            )
         parts = parts_of(source, notes, separate_labels=labels is not None)
         total = sum(part.n_rows for part in parts)
         all_labels = _all_labels(labels, parts, total, source.name, notes)

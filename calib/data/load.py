@@ -311,9 +311,10 @@ def with_test_file(
     }
     # Parts that the first file may bring itself are overruled by giving two files.
     other = Notes(
-        Choices(outputs=chosen.test_outputs, labels=chosen.test_labels, label_values=chosen.label_values,
-                transposed=notes.choices.transposed, split="", **same)
-    )  # fmt: skip
+        Choices(
+            outputs=chosen.test_outputs, labels=chosen.test_labels, label_values=chosen.label_values, split="", **same
+        )
+    )
     second = read_arrays(test, test_labels, other)
     notes.add(*other.findings)
     notes.decide(test_outputs=other.choices.outputs, test_labels=other.choices.labels)

@@ -172,13 +172,10 @@ class Choices:
     n_classes : number of classes, where the outputs are the largest logits of each row and the file does not say it.
     class_names : one name for each column of the outputs.
     label_values : the label that belongs to each column, where labels are not column numbers.
-    transposed : whether the outputs are (n_classes, n).
-    row_shift : row i of the outputs belongs to row i + row_shift of the labels; rows without partner are left out.
     drop_bad_rows : whether rows with NaN, infinite values or no valid label are left out, of the training set too.
     scale : how the outputs are written: ``"percent"``, ``"counts"``, ``"odds"``, ``"log2"`` and so on, see
         :data:`calib.data.scales.SCALES`, or the number that a probability of one is written as; ``"plain"`` is as is.
     verbal : the number that each word of a confidence means: ``("very likely=0.9", "unlikely=0.2")``.
-    renormalise : whether each row of probabilities is divided by its sum.
     standardise : whether features are standardised with the mean and standard deviation of the training set.
     floor : what exact zeros become before the logarithm; inferred by :func:`calib.canonical.zero_floor`.
     delimiter, encoding, decimal, header : how a text table is written; ``header`` says whether its first line
@@ -207,12 +204,9 @@ class Choices:
     n_classes: int | None = option(WHOLE, "Number of classes, where only the largest logits are given")
     class_names: tuple[str, ...] | None = option(NAMES, "Class names, one for each column in order")
     label_values: tuple[str, ...] | tuple[int, ...] | None = option(LABELS, "Label of each column, in order")
-    transposed: bool | None = option(SWITCH, "Outputs are (classes, rows)")
-    row_shift: int | None = option(WHOLE)
     drop_bad_rows: bool | None = option(SWITCH, "Leave out rows with NaN, infinite values or no valid label")
     scale: Scale | None = option(SCALE, "Written as")
     verbal: tuple[str, ...] | None = option(NAMES, "Words of confidence as numbers")
-    renormalise: bool | None = option(SWITCH, "Divide each row of probabilities by its sum")
     standardise: bool | None = option(SWITCH, "Standardise features by the training set")
     floor: float | None = option(NUMBER, "Floor: what exact zeros become")
     delimiter: str | None = option(TEXT)

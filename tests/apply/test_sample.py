@@ -120,8 +120,6 @@ def test_what_is_wrong_is_one_sentence(tmp_path, files, small_blocks, change, sa
 
 
 def test_what_needs_all_rows_is_refused(tmp_path, files):
-    with pytest.raises(DataError, match="row_shift"):
-        sample_rows(files[0], labels=files[1], choices=Choices(row_shift=1))
     with pytest.raises(DataError, match="outputs alone"):
         sample_rows(files[0])
     with pytest.raises(CalibrationError, match="source must be the path"):

@@ -26,10 +26,9 @@ WRONG = [
     ("split", ("a", "b"), "text"),
     ("class_names", "abcd", "several names"),
     ("label_values", (1.5, 2.5), "several names or whole numbers"),
-    ("transposed", "yes", "true or false"),
-    ("renormalise", 1, "true or false"),
-    ("row_shift", 1.0, "a whole number"),
-    ("row_shift", True, "a whole number"),
+    ("standardise", "yes", "true or false"),
+    ("n_classes", 1.0, "a whole number"),
+    ("n_classes", True, "a whole number"),
     ("floor", "small", "a number"),
     ("delimiter", 1, "text"),
 ]
@@ -55,9 +54,9 @@ def test_a_floor_is_a_probability_even_where_none_is_needed(make, floor):
 
 def test_lists_and_numpy_scalars_are_as_good(make):
     path = make.csv()
-    choices = Choices(outputs=["p_0", "p_1", "p_2", "p_3"], floor=np.float32(0.01), row_shift=np.int64(0))
+    choices = Choices(outputs=["p_0", "p_1", "p_2", "p_3"], floor=np.float32(0.01), n_classes=np.int64(4))
     assert load(path, choices=choices).n_classes == 4
-    assert choices == Choices(outputs=("p_0", "p_1", "p_2", "p_3"), floor=np.float32(0.01), row_shift=0)
+    assert choices == Choices(outputs=("p_0", "p_1", "p_2", "p_3"), floor=np.float32(0.01), n_classes=4)
 
 
 @pytest.mark.parametrize(
@@ -75,9 +74,9 @@ def test_lists_and_numpy_scalars_are_as_good(make):
         ("label_values=cat,5", ("cat", "5")),
         ("groups=", ""),
         ("labels=a=b", "a=b"),
-        ("transposed=True", True),
+        ("standardise=True", True),
         ("header=no", False),
-        ("row_shift=-1", -1),
+        ("n_classes=-1", -1),
         ("floor=1e-6", 1e-6),
         ("delimiter=;", ";"),
         ("delimiter=,", ","),
@@ -93,9 +92,9 @@ def test_values_are_read_by_the_type_of_their_field(given, value):
         ("kind=potato", "one of logits"),
         ("kind", "NAME=VALUE"),
         ("colour=red", "not one of"),
-        ("transposed=perhaps", "true or false"),
-        ("row_shift=1.5", "a whole number"),
-        ("row_shift=", "a whole number"),
+        ("standardise=perhaps", "true or false"),
+        ("n_classes=1.5", "a whole number"),
+        ("n_classes=", "a whole number"),
         ("floor=2", "between 0 and 1"),
         ("outputs=[['a'], 'b']", "one name or several"),
     ],
@@ -108,10 +107,10 @@ def test_a_value_that_cannot_be_meant_is_refused(given, said):
 @pytest.mark.parametrize(
     "fix",
     [
-        {"kind": "probabilities", "renormalise": True},
+        {"kind": "probabilities", "scale": "counts"},
         {"label_values": (2, 0, 1)},
         {"label_values": ("big cat", "dog's"), "class_names": ("a,b", "[c]")},
-        {"row_shift": -1, "drop_bad_rows": True},
+        {"n_classes": 4, "drop_bad_rows": True},
     ],
 )
 def test_a_printed_fix_can_be_pasted(fix):

@@ -161,12 +161,9 @@ def test_every_guess_can_be_overruled(make):
         ({"labels": "nowhere"}, "no_such_array"),
         ({"labels": "logits"}, "chosen_twice"),
         ({"test_outputs": "nowhere", "test_labels": "labels"}, "no_such_array"),
-        ({"transposed": True}, "rows_differ"),
-        ({"row_shift": 300}, "row_shift"),
         ({"outputs": ("a", "b")}, "no_such_array"),
         ({"predicted": "nowhere"}, "no_such_array"),
         ({"kind": "binary_log_odds"}, "kind"),
-        ({"renormalise": True, "kind": "probabilities"}, "sums"),
     ],
 )
 def test_choices_that_do_not_fit_are_said_so(make, choices, code):

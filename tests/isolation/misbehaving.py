@@ -92,7 +92,7 @@ def sentence(file: File) -> Found:
 
 def finding(file: File) -> Found:
     """Raise findings."""
-    raise DataError([Finding("error", "some_code", "A reason.", "An action.", {"transposed": True})])
+    raise DataError([Finding("error", "some_code", "A reason.", "An action.", {"header": True})])
 
 
 def fault(file: File) -> Found:

@@ -74,16 +74,6 @@ class Arrays:
         rows = {role: array[keep] for role, array in self.rows.items()}
         return replace(self, outputs=self.outputs[keep], rows=rows)
 
-    def shifted(self, shift: int) -> Arrays:
-        """Row i of the outputs with the label of row i + shift; rows without partner are left out."""
-        n = len(self.outputs)
-        if abs(shift) >= n:
-            reason = f"A shift by {shift:,} leaves none of {count(n, 'row')}."
-            raise InvalidUpload("row_shift", reason, "Choose a smaller one.")
-        own, theirs = slice(max(0, -shift), n - max(0, shift)), slice(max(0, shift), n - max(0, -shift))
-        rows = {role: array[own] for role, array in self.rows.items()}
-        return replace(self, outputs=self.outputs[own], labels=self.labels[theirs], rows=rows)
-
 
 def read_part(contents: Contents, labels: Contents | None, outputs: Any, label: Any, choices: Choices) -> Step[Arrays]:
     """Outputs as (n, k) floats, and as many labels, of one part.
@@ -98,7 +88,6 @@ def read_part(contents: Contents, labels: Contents | None, outputs: Any, label: 
     if labels is not None:
         outputs_name, labels_name = contents.name, beside.name
     findings: list[Finding] = []
-    decided: dict[str, Any] = {}
     in_words = words_as_numbers(contents, outputs, choices)
     values = in_words.value
     findings += in_words.findings
@@ -111,12 +100,11 @@ def read_part(contents: Contents, labels: Contents | None, outputs: Any, label: 
     if raw.ndim == 0:
         reason = f"{labels_name} is a single value, not one label per row."
         raise InvalidUpload("shape_0d", reason, "Save one label for each row.")
-    shaped = rows_by_classes(values, len(raw), outputs_name, labels_name, choices)
+    shaped = rows_by_classes(values, len(raw), outputs_name, labels_name)
     findings += shaped.findings
-    decided |= shaped.decided
     columns = class_names(names_in(outputs)) if contents.tabular else None
     arrays = Arrays(as_floats(shaped.value, outputs_name), raw, outputs_name, labels_name, column_names=columns)
-    return Step(arrays, tuple(findings), decided)
+    return Step(arrays, tuple(findings))
 
 
 def read_rows(contents: Contents, n_rows: int, chosen: dict[str, Any]) -> Step[dict[str, Array]]:
@@ -223,9 +211,7 @@ def check_there(contents: Contents, chosen: Any) -> tuple[str, ...]:
     return names
 
 
-def rows_by_classes(
-    outputs: Array, n_labels: int, outputs_name: str, labels_name: str, choices: Choices
-) -> Step[Array]:
+def rows_by_classes(outputs: Array, n_labels: int, outputs_name: str, labels_name: str) -> Step[Array]:
     """The outputs as (n, k) with as many rows as labels; k is 1 for a single binary column.
 
     Raises
@@ -234,16 +220,12 @@ def rows_by_classes(
         If no orientation fits the labels.
     """
     outputs, findings = _two_dimensional(outputs, outputs_name)
-    transposed = choices.transposed
-    if transposed is None:
-        transposed = outputs.shape[0] != n_labels == outputs.shape[1]
-        if transposed:
-            said = (
-                f"{outputs_name} has the shape {outputs.shape} and there are {count(n_labels, 'label')}: read as "
-                "(classes, rows) and transposed."
-            )
-            findings = (*findings, info("transposed", said))
-    outputs = outputs.T if transposed else outputs
+    if outputs.shape[0] != n_labels == outputs.shape[1]:
+        said = (
+            f"{outputs_name} has the shape {outputs.shape} and there are {count(n_labels, 'label')}: read as "
+            "(classes, rows) and transposed."
+        )
+        findings, outputs = (*findings, info("transposed", said)), outputs.T
     check_rows(len(outputs), n_labels, outputs_name, labels_name)
     if outputs.shape[1] == 0 or outputs.shape[1] > MAX_CLASSES:
         raise InvalidUpload(
@@ -251,7 +233,7 @@ def rows_by_classes(
             f"{outputs_name} has {outputs.shape[1]:,} columns, one for each class; 1 to {MAX_CLASSES:,} are read.",
             "Save the outputs as (rows, classes).",
         )
-    return Step(outputs, findings, {"transposed": transposed})
+    return Step(outputs, findings)
 
 
 def _two_dimensional(outputs: Array, name: str) -> tuple[Array, tuple[Finding, ...]]:

@@ -147,7 +147,7 @@ def decide_kind(outputs: Floats, name: str, choices: Choices) -> Step[Kind]:
     elif within:
         if low == 0 and high == 1 and len(outputs) >= FEW and np.count_nonzero(outputs) == (outputs == 1).sum():
             raise hard_predictions(f"Every value of {name} is exactly 0 or 1", "probabilities")
-        sums = check_sums(outputs, name, choices)
+        sums = check_sums(outputs, name)
         kind, reason, findings = "probabilities", f"{reach} and {sums.value}", sums.findings
     elif high <= ROUNDING and are_log_probabilities(outputs, choices):
         kind, reason = "log_probabilities", "no value is positive and the exponentials of each row sum to one"
@@ -172,10 +172,8 @@ def checked(kind: Kind, low: float, high: float, width: int, name: str) -> Kind:
     return kind
 
 
-def check_sums(outputs: Floats, name: str, choices: Choices) -> Step[str]:
+def check_sums(outputs: Floats, name: str) -> Step[str]:
     """What the rows of values between 0 and 1 sum to; refuse them where most do not sum to one."""
-    if choices.renormalise:
-        return Step("each row was divided by its sum")
     total = outputs.sum(axis=1, dtype=np.float64)
     off = np.abs(total - 1)
     wrong = off > max(ROUNDING, outputs.shape[1] * float(np.finfo(outputs.dtype).eps))
@@ -200,29 +198,32 @@ def check_sums(outputs: Floats, name: str, choices: Choices) -> Step[str]:
             f"{message}. Sigmoid outputs of a multi-label model, or a missing column, usually cause it.",
             "Divide each row by its sum, or read the values as logits.",
             kind="probabilities",
-            renormalise=True,
+            scale="counts",
         )
     said = warning(
         "sums",
         f"{message}; printed decimals or a missing column usually cause it. They are kept as they are.",
         "Divide each row by its sum.",
-        renormalise=True,
+        scale="counts",
     )
     return Step("most rows sum to one", (said,))
 
 
-def renormalised(outputs: Floats, name: str) -> Floats:
-    """Each row divided by its sum."""
-    total = outputs.sum(axis=1, keepdims=True)
-    if outputs.shape[1] == 1 or not (total > 0).all():
+def refuse_empty_rows(shares: Floats, bad: npt.NDArray[np.bool_], name: str) -> None:
+    """Refuse rows that could not be divided by their sums, which are zero.
+
+    Parameters
+    ----------
+    bad : (n,) rows that are left out anyway.
+    """
+    if n := int((~np.isfinite(shares).all(axis=1) & ~bad).sum()):
         raise InvalidUpload(
             "sums",
-            f"The rows of {name} cannot be divided by their sums, some of which are not positive.",
+            f"{count(n, 'row')} of {name} {verb(n, 'sums', 'sum')} to zero and cannot be divided by their sum.",
             "Read the values as logits.",
-            renormalise=False,
-            kind="binary_log_odds" if outputs.shape[1] == 1 else "logits",
+            scale=PLAIN,
+            kind="logits",
         )
-    return np.divide(outputs, total, out=outputs)
 
 
 def to_logits(outputs: Floats, kind: Kind, name: str, choices: Choices) -> Step[Floats]:

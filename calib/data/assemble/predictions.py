@@ -13,7 +13,7 @@ from calib.data.assemble.arrays import Arrays
 from calib.data.assemble.beside import row_fields
 from calib.data.assemble.checks import check_outputs, predicted_classes
 from calib.data.assemble.features import feature_fields, own_features
-from calib.data.assemble.kinds import bad_rows, decide_kind, refuse_single_column, renormalised, to_logits
+from calib.data.assemble.kinds import bad_rows, decide_kind, refuse_empty_rows, refuse_single_column, to_logits
 from calib.data.assemble.labels import decode_labels
 from calib.data.assemble.predicted import check_predicted
 from calib.data.assemble.scale import decide_scale
@@ -40,14 +40,14 @@ def predictions_of_arrays(arrays: Arrays, name: str, notes: Notes) -> Prediction
         At the first check that fails.
     """
     choices, what = notes.choices, arrays.outputs_name
-    if choices.row_shift:
-        arrays = arrays.shifted(choices.row_shift)
     is_table, n_classes = arrays.column_names is not None, max(arrays.outputs.shape[1], 2)
     dropped = {"no outputs": bad_rows(arrays.outputs, what, choices, is_table)}
     refuse_single_column(arrays.outputs, arrays.labels, what, choices)
     scale = notes.take(decide_scale(arrays.outputs, what, choices))
     if scale is not None:
         to_plain(arrays.outputs, scale, out=arrays.outputs)
+    if scale == "counts":
+        refuse_empty_rows(arrays.outputs, dropped["no outputs"], what)
     columns = arrays.column_names or (arrays.class_names if arrays.labels.dtype.kind == "U" else None)
     read = decode_labels(arrays.labels, n_classes, columns, arrays.labels_name, choices, is_table)
     labels = notes.take(read)
@@ -58,7 +58,7 @@ def predictions_of_arrays(arrays: Arrays, name: str, notes: Notes) -> Prediction
     keep = notes.take(rows_to_keep(dropped, choices))
     arrays, codes = arrays.with_rows(keep), labels.codes[keep]
     features = features[keep] if features is not None and not keep.all() else features
-    outputs = renormalised(arrays.outputs, what) if choices.renormalise else arrays.outputs
+    outputs = arrays.outputs
     kind = notes.take(decide_kind(outputs, what, notes.choices))
     class_names = notes.take(name_classes(arrays, n_classes, notes.choices))
     notes.add(*check_outputs(outputs, kind, codes, class_names, what, notes.choices))
@@ -93,11 +93,10 @@ def rows_to_keep(dropped: dict[str, Bools], choices: Choices) -> Step[Bools]:
     InvalidUpload
         If more than half of the rows would go, and nobody has chosen that.
     """
-    first = 1 + max(0, -(choices.row_shift or 0))
     gone = np.logical_or.reduce(list(dropped.values()))
     reasons = [
         f"{count(int(mask.sum()), 'row')} of {len(mask):,} {verb(int(mask.sum()), 'has', 'have')} {reason} "
-        f"({row_numbers(mask, first)})"
+        f"({row_numbers(mask)})"
         for reason, mask in dropped.items()
         if mask.any()
     ]
