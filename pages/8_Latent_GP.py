@@ -7,18 +7,7 @@ from functools import partial
 import streamlit as st
 
 from calib.ui.fits import shown_fits
-from calib.ui.latent.view import (
-    choose_space,
-    effects,
-    functions,
-    latent_fits,
-    prepared,
-    probe,
-    progress,
-    readable_scale,
-    show_finding,
-    what_is_drawn,
-)
+from calib.ui.latent.view import effects, functions, latent_fits, prepared, probe, show_finding
 from calib.ui.progress import fit_here
 from calib.ui.shell import open_session, page
 from calib.ui.widgets import choose, folded
@@ -33,17 +22,12 @@ def body() -> None:
         fit_here("gpcalib", "GPcalib has the latent function, and no GPcalib fit is finished yet.")
         return
     opening = st.container()
-    usual = readable_scale(fits[0])
     chosen = prepared(session, choose(latent, "latent/fits", "Fits", most=3), fits)
-    scale = choose_space(usual)
     with opening:
-        show_finding(chosen, usual)
-        functions(chosen, scale)
-        what_is_drawn(chosen, usual)
+        show_finding(chosen)
+        functions(chosen)
     followed = probe(chosen)
-    draw = partial(effects, chosen, scale or usual, followed)
-    folded("What does it make of every confidence?", "latent/effects", draw)
-    folded("How did the fit go?", "latent/progress", partial(progress, chosen))
+    folded("What does it make of every confidence?", "latent/effects", partial(effects, chosen, followed))
 
 
 with page("Latent GP"):

@@ -135,53 +135,45 @@ RARE_LABEL = 0.001
 
 
 @dataclass(frozen=True, eq=False)
-class FunctionCurve:
-    """Curves of a fitted GPcalib over one axis; arrays over its points have shape (n_points,).
+class LatentCurve:
+    """The latent function of GPcalib beside its prior mean and temperature scaling.
+
+    ``softmax(g(z) + c) = softmax(g(z))`` for any constant c, so latents mean something only up to a shift (Wenger et
+    al. 2020, section S3.7). Every curve and every drawn function here is shifted until it agrees with the prior mean
+    on average over the calibration inputs, each weighed by p (1 - p) of its probability: where a latent decides
+    something. Two curves of the same space and data may therefore be laid over each other; a function of logits and
+    one of probabilities may not.
 
     Attributes
     ----------
-    mean : of the posterior.
-    prior, prior_name : the prior mean, and how it is called.
-    temperature : temperature scaling; None if no temperature was given.
-    truth : perfect calibration, where it is known.
+    inputs : (n_points,) increasing; logits, or probabilities where ``space`` is "probs".
+    mean, sd : (n_points,) of the posterior.
+    space : what the kernel acts on.
+    prior, prior_name : (n_points,) the prior mean, and how it is called.
+    temperature : (n_points,) temperature scaling; None if no temperature was given.
+    temperature_outside : share of the weights p (1 - p) of inputs at which temperature scaling lies outside the band
+        of two standard deviations; None if no temperature was given.
+    truth : (n_points,) perfect calibration, where it is known.
     inducing : the inducing points in the picture.
     density_edges, density_label, density_other : (n_bins + 1,) edges of two histograms of the calibration inputs, and
         (n_bins,) counts of those of the true class and of all other classes.
     every : 1 if all calibration rows are counted, n if every n-th.
     """
 
+    inputs: Floats
     mean: Floats
+    sd: Floats
+    space: Space
     prior: Floats
     prior_name: str
     temperature: Floats | None
+    temperature_outside: float | None
     truth: Floats | None
     inducing: InducingPoints
     density_edges: Floats
     density_label: Floats
     density_other: Floats
     every: int
-
-
-@dataclass(frozen=True, eq=False)
-class LatentCurve(FunctionCurve):
-    """The latent function of GPcalib beside its prior mean and temperature scaling.
-
-    ``softmax(g(z) + c) = softmax(g(z))`` for any constant c, so latents mean something only up to a shift:
-    every curve here is shifted until it agrees with the prior mean on average over the calibration data
-    (Wenger et al. 2020, section S3.7). Two curves of the same space and data may therefore be laid over each
-    other; a function of logits and one of probabilities may not, see
-    :func:`calib.diagnostics.latent_pairwise.pairwise_curve`.
-
-    Attributes
-    ----------
-    inputs : (n_points,) increasing; logits, or probabilities where ``space`` is "probs".
-    sd : (n_points,) posterior standard deviation of the latent function.
-    space : what the kernel acts on.
-    """
-
-    inputs: Floats
-    sd: Floats
-    space: Space
 
 
 def latent_curve(
@@ -220,45 +212,56 @@ def latent_curve(
     points = np.linspace(low, high, n_points) if space == "logits" else np.geomspace(SMALLEST_PROBABILITY, 1, n_points)
     unit = gp.scale_ if space == "logits" else 1.0
 
-    weights = gp.grid().stencil(data[None, :]).collect(np.full((1, data.size), 1.0 / data.size))[0]
-    draws = gp.shift_draws_ - (gp.shift_draws_ @ weights)[:, None]
-    shift = gp.shift_mean_ - gp.shift_mean_ @ weights
+    weights = _influence(logits)
+    collected = gp.grid().stencil(data[None, :]).collect(weights[None, :])[0]
+    draws = gp.shift_draws_ - (gp.shift_draws_ @ collected)[:, None]
+    shift = gp.shift_mean_ - gp.shift_mean_ @ collected
 
     def mean_at(places: Floats) -> Floats:
         return prior_mean(places, space) + gp.grid().interpolate(shift, places)
 
-    prior = prior_mean(points, space)
-    anchor = float(prior_mean(np.maximum(data, points[0]), space).mean())
-    line = None
+    prior, mean, sd = prior_mean(points, space), mean_at(points), spread_of_draws(gp, draws, points)
+    line = outside = None
     if temperature is not None:
+        anchor = weights @ prior_mean(np.maximum(data, points[0]), space)
         line = prior + (gp.scale_ / temperature - 1.0) * (prior - anchor)
+        beyond = np.interp(data, points, np.abs(line - mean) > 2 * sd)
+        outside = float(weights @ (beyond > 0.5))
     perfect = None
     if truth is not None and truth.latent is not None and space == "logits":
-        perfect = truth.latent(points * unit) - float((truth.latent(data * unit) - data).mean())
-    places, outside = in_picture(gp.inducing_inputs_, float(points[0]), float(points[-1]))
-    centre, sd = mean_at(places), spread_of_draws(gp, draws, places)
+        perfect = truth.latent(points * unit) - float(weights @ (truth.latent(data * unit) - data))
+    places, n_outside = in_picture(gp.inducing_inputs_, float(points[0]), float(points[-1]))
+    centre, spread = mean_at(places), spread_of_draws(gp, draws, places)
     edges = np.linspace(low, high, N_BINS + 1)
     label = np.histogram(of_label, edges)[0]
     return LatentCurve(
         inputs=points * unit,
-        mean=mean_at(points),
-        sd=spread_of_draws(gp, draws, points),
+        mean=mean,
+        sd=sd,
+        space=space,
         prior=prior,
         prior_name=prior_name(gp),
         temperature=line,
+        temperature_outside=outside,
         truth=perfect,
         inducing=InducingPoints(
             places * unit,
             centre,
-            tuple((centre - width * sd, centre + width * sd) for width in (2, 1)),
-            outside,
+            tuple((centre - width * spread, centre + width * spread) for width in (2, 1)),
+            n_outside,
         ),
         density_edges=edges * unit,
         density_label=label,
         density_other=np.histogram(data, edges)[0] - label,
         every=rows.step,
-        space=space,
     )
+
+
+def _influence(logits: Floats) -> Floats:
+    """Weights of all entries (n * n_classes,) that sum to one: p (1 - p) of each probability, as good as level at 0."""
+    probs = softmax(logits)
+    weights = (probs * (1 - probs)).ravel() + 1e-12
+    return weights / weights.sum()
 
 
 def _range(data: Floats, of_label: Floats) -> tuple[float, float]:

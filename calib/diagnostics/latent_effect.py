@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,9 +13,10 @@ from calib.base import Calibrator
 from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.gpcalib.prediction import LARGEST_SHIFT
 from calib.diagnostics.latent import Truth, every_nth_row, fitted_gp
-from calib.diagnostics.latent_pairwise import Scale
 from calib.metrics.bootstrap import wilson_interval
 from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, log_odds_of, softmax
+
+Scale = Literal["linear", "logit"]
 
 MOST_DRAWS = 256
 """The first of a scrambled Sobol sequence are spread as evenly as all; more would only take memory."""
@@ -299,31 +300,46 @@ def changes(effect: ConfidenceEffect) -> list[GroupChange]:
     return groups
 
 
-@dataclass(frozen=True)
-class Departure:
-    """How far other confidences leave the 95 % band of a curve.
+LEVELS = (*(k / 100 for k in range(1, 100)), 0.995, 0.998, 0.999, 0.9995, 0.9999)
+"""Raw confidences that can be followed, where the rows have such."""
+
+
+@dataclass(frozen=True, eq=False)
+class EffectStudy:
+    """The effect on rows as a page tells it.
 
     Attributes
     ----------
-    share : share of the rows in bins where they lie outside the band.
-    before, difference : raw confidence of the bin where they differ most from the curve, and by how much.
+    changes : by ranges of raw confidence.
+    curve : in bins.
+    near : at each of ``LEVELS`` that lies between the rows' confidences, or at the highest of these; None where no row
+        is near.
+    middle : median raw confidence.
+    n_rows, changed, every : number of rows, those whose predicted class changes, and 1 if these are all rows.
     """
 
-    share: float
-    before: float
-    difference: float
+    changes: list[GroupChange]
+    curve: EffectCurve
+    near: dict[float, EffectNear | None]
+    middle: float
+    n_rows: int
+    changed: int
+    every: int
 
 
-def departure(curve: EffectCurve, other: np.ndarray) -> Departure:
-    """Compare other mean confidences in the bins of ``curve`` with its band.
-
-    Parameters
-    ----------
-    other : (m,) such as the curve's ``temperature``, or ``after`` of another fit on the same rows.
-    """
-    (low, high), _ = curve.bands
-    outside = (other < low) | (other > high)
-    difference = other - curve.after
-    most = int(np.abs(difference).argmax())
-    share = float(curve.count[outside].sum() / curve.count.sum())
-    return Departure(share, float(curve.before[most]), float(difference[most]))
+def study_effect(
+    calibrator: Calibrator, logits: Any, labels: Any, temperature: float | None, truth: Truth | None, scale: Scale
+) -> EffectStudy:
+    """:func:`confidence_effect`, told in ranges, in bins of ``scale`` and at single confidences."""
+    effect = confidence_effect(calibrator, logits, labels, temperature, truth)
+    before = effect.before
+    levels = [level for level in LEVELS if before[0] <= level <= before[-1]] or [float(f"{before[-1]:.3g}")]
+    return EffectStudy(
+        changes=changes(effect),
+        curve=effect_curve(effect, scale),
+        near={level: effect_near(effect, level) for level in levels},
+        middle=float(before[len(before) // 2]),
+        n_rows=len(before),
+        changed=effect.changed,
+        every=effect.every,
+    )

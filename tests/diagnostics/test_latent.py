@@ -1,4 +1,4 @@
-"""The latent function of GPcalib as a curve, what it changes, and its two-class probability."""
+"""The latent function of GPcalib as a curve, and what it changes."""
 
 from __future__ import annotations
 
@@ -6,26 +6,30 @@ from copy import copy
 
 import numpy as np
 import pytest
-from scipy.special import expit
 
 from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.temperature import TemperatureScaling
 from calib.diagnostics.latent import Truth, latent_curve
-from calib.diagnostics.latent_effect import changes, departure, effect_curve
-from calib.diagnostics.latent_pairwise import pairwise_curve
+from calib.diagnostics.latent_effect import changes
 from calib.errors import CalibrationError
-from calib.numerics import log_softmax, softmax
-from tests.conftest import simulate
+from calib.numerics import softmax
 from tests.diagnostics.test_latent_effect import straight
 
 
-@pytest.mark.long
-def test_every_curve_agrees_on_average_over_the_data(data, fitted):
+def test_every_curve_agrees_on_average_where_logits_decide(data, fitted):
+    """Over all logits, most of which decide nothing, lines that are equal up to a shift would lie apart."""
     truth = Truth(latent=lambda logits: logits / 2.0 + 7.0)
     curve = latent_curve(fitted["logits"], *data, temperature=2.0, truth=truth)
+    probs = softmax(data[0])
     for values in (curve.mean, curve.temperature, curve.truth):
         away = np.interp(data[0], curve.inputs, values - curve.prior)
-        assert away.mean() == pytest.approx(0.0, abs=0.01)
+        assert np.average(away, weights=probs * (1 - probs)) == pytest.approx(0.0, abs=0.01)
+    away = np.abs(curve.temperature - curve.mean) > 2 * curve.sd
+    there = np.interp(data[0], curve.inputs, away) > 0.5
+    assert curve.temperature_outside == pytest.approx(np.average(there, weights=probs * (1 - probs)), abs=1e-6)
+    assert curve.temperature_outside < 0.05  # the labels come from softmax(logits / 2)
+    wrong = latent_curve(fitted["logits"], *data, temperature=0.5)
+    assert wrong.temperature_outside > 0.5
 
 
 def test_a_truth_that_is_a_temperature_is_the_line_of_that_temperature(data, fitted):
@@ -140,86 +144,3 @@ def test_a_rounded_one_is_above_nine_tenths():
 @pytest.mark.parametrize(("slope", "certain"), [(0.5, True), (0.95, False)])
 def test_a_change_within_two_standard_deviations_is_not_certain(slope, certain):
     assert changes(straight(np.full(9, 0.8), slope=slope))[0].certain is certain
-
-
-def test_departure_counts_the_rows_outside_the_band():
-    curve = effect_curve(straight(np.repeat([0.3, 0.6, 0.9], [10, 20, 70])))
-    other = curve.after.copy()
-    assert departure(curve, other).share == 0.0
-    other[1] = 0.9
-    found = departure(curve, other)
-    assert found.share == pytest.approx(0.2)
-    assert (found.before, found.difference) == pytest.approx((0.6, 0.6))
-
-
-def log_odds(probs):
-    return np.log(probs) - np.log1p(-probs)
-
-
-@pytest.fixture(scope="module", params=["logits", "probs"])
-def binary(request):
-    """Log-probabilities of two classes, where there are two classes only."""
-    logits, labels = simulate(800, 2)
-    logits = log_softmax(logits)
-    calibrator = GPCalib(inputs=request.param, prediction="mean", max_iter=20)
-    return calibrator.fit(logits[:300], labels[:300]), logits, labels
-
-
-def test_for_two_classes_it_is_what_the_calibrator_predicts(binary):
-    calibrator, logits, labels = binary
-    curve = pairwise_curve(calibrator, logits, labels)
-    rows = np.log(np.stack([1 - curve.probs, curve.probs], axis=1))
-    np.testing.assert_allclose(curve.mean, calibrator.predict_proba(rows)[:, 1], atol=1e-9)
-
-
-def test_the_band_is_the_spread_of_the_drawn_functions(binary):
-    calibrator, logits, labels = binary
-    curve = pairwise_curve(calibrator, logits, labels)
-    rows = np.log(np.stack([1 - curve.probs, curve.probs], axis=1))
-    inputs, prior = calibrator.kernel_inputs(rows)
-    grid = calibrator.grid()
-    drawn = [prior + grid.interpolate(draw, inputs) for draw in calibrator.shift_draws_]
-    sd = np.std([latents[:, 1] - latents[:, 0] for latents in drawn], axis=0)
-    (low2, high2), (low1, high1) = (tuple(map(log_odds, band)) for band in curve.bands)
-    for low, high, width in ((low2, high2, 2), (low1, high1, 1)):
-        np.testing.assert_allclose(high - low, 2 * width * sd, rtol=1e-6, atol=1e-9)
-
-
-def test_log_odds_beside_a_constant_zero_are_a_pair_of_their_own():
-    logits, labels = simulate(800, 2)
-    logits = np.stack([np.zeros(800), logits[:, 1] - logits[:, 0]], axis=1)
-    calibrator = GPCalib(prediction="mean", max_iter=20).fit(logits[:300], labels[:300])
-    curve = pairwise_curve(calibrator, logits, labels)
-    rows = np.stack([np.zeros_like(curve.probs), log_odds(curve.probs)], axis=1)
-    np.testing.assert_allclose(curve.mean, calibrator.predict_proba(rows)[:, 1], atol=1e-9)
-
-
-def test_references_are_known_curves(data, calibrator):
-    curve = pairwise_curve(calibrator, *data, temperature=3.0, truth=Truth(latent=lambda logits: logits / 2.0))
-    np.testing.assert_allclose(curve.prior, curve.probs)
-    np.testing.assert_allclose(curve.temperature, expit(log_odds(curve.probs) / 3.0))
-    np.testing.assert_allclose(curve.truth, expit(log_odds(curve.probs) / 2.0))
-
-
-def test_a_true_map_is_drawn_as_it_is(binary):
-    curve = pairwise_curve(*binary, truth=Truth(map=np.square))
-    np.testing.assert_allclose(curve.truth, curve.probs**2)
-
-
-@pytest.mark.parametrize("scale", ["linear", "logit"])
-def test_counts_bands_and_order(data, calibrator, scale):
-    logits, labels = data
-    curve = pairwise_curve(calibrator, logits, labels, scale=scale)
-    assert curve.density_label.sum() == len(labels)
-    assert curve.density_other.sum() == logits.size - len(labels)
-    (low2, high2), (low1, high1) = curve.bands
-    apart = np.abs(curve.probs - 0.5) > 0.01  # two equal classes keep 1/2 under every function
-    assert ((low2 > 0) & (low2 < low1) & (low1 < curve.mean) & (curve.mean < high1) & (high1 < high2))[apart].all()
-    assert len(curve.inducing.inputs) + curve.inducing.outside == len(calibrator.inducing_inputs_)
-
-
-def test_inducing_points_lie_on_the_curve(data, calibrator):
-    curve = pairwise_curve(calibrator, *data)
-    points = curve.inducing
-    assert len(points.inputs)
-    np.testing.assert_allclose(points.mean, np.interp(points.inputs, curve.probs, curve.mean), atol=2e-3)

@@ -19,7 +19,6 @@ from calib.diagnostics.information_plane import information_plane
 from calib.diagnostics.judgement import gap_curve
 from calib.diagnostics.latent import InducingPoints, LatentCurve
 from calib.diagnostics.latent_effect import EffectCurve
-from calib.diagnostics.latent_pairwise import PairwiseCurve
 from calib.diagnostics.over_under import over_under_confidence, theorem_one
 from calib.diagnostics.rank_reliability import rank_reliability
 from calib.diagnostics.reliability import confidence_histogram, corp_curve, reliability_curve
@@ -49,7 +48,7 @@ from calib.plots.decisions import answerable_chart, decision_curves, risk_diagra
 from calib.plots.forest import forest, member_rows
 from calib.plots.geometry import success_curve
 from calib.plots.information_plane import information_plane_chart
-from calib.plots.latent import ObjectiveTrace, latent_function, latent_view, objective_traces, probability_view
+from calib.plots.latent import latent_function
 from calib.plots.latent_effect import effect_chart
 from calib.plots.maps import EndRow, MapLine, MapPicture, calibration_maps, end_rows
 from calib.plots.monitoring import e_value_chart, o_e_chart
@@ -317,30 +316,14 @@ def _latent(case: Case, name: str) -> dict[str, go.Figure]:
         (inputs[::20] / 2 - w, inputs[::20] / 2 + w) for w in (4, 2)), 1)  # fmt: skip
     curve = LatentCurve(
         inputs=inputs, mean=inputs / 2, sd=np.linspace(3, 0.1, 80), prior=inputs, prior_name="identity",
-        temperature=inputs / 3, truth=0.4 * inputs, inducing=points, density_edges=np.linspace(inputs[0], 0, 31),
+        temperature=inputs / 3, temperature_outside=0.0, truth=0.4 * inputs, inducing=points,
+        density_edges=np.linspace(inputs[0], 0, 31),
         density_label=np.arange(30.0), density_other=1000 * np.arange(30.0)[::-1], every=1, space="logits",
     )  # fmt: skip
-    figures = {"latent": latent_function([(name, latent_view(curve), GP), ("b", latent_view(curve), RAW)], SCALED)}
+    figures = {"latent": latent_function([(name, curve, GP), ("b", curve, RAW)], SCALED)}
     styles = overlay_styles([GP, GP])
-    reach = -low
     for scale in ("linear", "logit"):
-        log_odds = np.linspace(-reach, reach, 80)
-        p = expit(log_odds)
-        bands = tuple((expit(log_odds / 2 - w), expit(log_odds / 2 + w)) for w in (2, 1))
-        inducing = InducingPoints(p[5::20], expit(log_odds / 2)[5::20], tuple((a[5::20], b[5::20]) for a, b in bands),
-                                  1)  # fmt: skip
-        edges = np.linspace(0, 1, 31) if scale == "linear" else expit(np.linspace(-reach, reach, 31))
-        pairwise = PairwiseCurve(
-            probs=p, mean=expit(log_odds / 2), bands=bands, prior=p, prior_name="identity",
-            temperature=expit(log_odds / 3), truth=None, inducing=inducing, density_edges=edges,
-            density_label=np.arange(30.0), density_other=np.arange(30.0)[::-1], every=4, scale=scale,
-        )  # fmt: skip
-        figures[f"probability {scale}"] = latent_function([(name, probability_view(pairwise), GP)], SCALED)
         figures[f"effect {scale}"] = effect_chart(_effects(case, name, scale, styles), SCALED, probe=0.6)
-    values = -1000 / np.arange(1.0, 801)
-    figures["objective"] = objective_traces(
-        [ObjectiveTrace(name, values, True, styles[0]), ObjectiveTrace("b", values - 3, False, styles[1])]
-    )
     return figures
 
 

@@ -13,10 +13,17 @@ from streamlit.testing.v1 import AppTest
 
 from calib.data import Predictions
 from calib.data.samples import load_sample
-from calib.diagnostics.latent_effect import ConfidenceEffect, effect_curve
+from calib.diagnostics.latent_effect import ConfidenceEffect, EffectStudy, changes, effect_curve
 from calib.engine import Engine
-from calib.formatting import listed
-from calib.ui.latent.text import against_others, against_temperature, becomes, collapsed, finding, least_sure, level
+from calib.ui.latent.text import (
+    against_temperature,
+    becomes,
+    collapsed,
+    finding,
+    least_sure,
+    level,
+    temperature_on_rows,
+)
 from calib.ui.session import OpenSession
 from tests.conftest import finished, simulate
 from tests.ui import conftest
@@ -24,7 +31,7 @@ from tests.ui.conftest import charts, click, fit, open_page, unfold
 
 PAGE = "pages/8_Latent_GP.py"
 QUICK = {"max_iter": 15, "n_inducing": 4}
-FOLDED = ("latent/effects", "latent/progress")
+FOLDED = "latent/effects"
 
 
 def sample(name: str) -> OpenSession:
@@ -57,7 +64,9 @@ def test_one_fit_says_its_finding_first_and_follows_a_confidence(fits_to_read: O
     assert len(probe) == 1
     assert "±" in probe[0].value
     assert len(charts(app)) == 1
-    assert len(charts(unfold(app, *FOLDED))) == 3
+    app = unfold(app, FOLDED)
+    assert len(charts(app)) == 2
+    assert "of like confidence, temperature scaling lies in the pointwise 95" in said(app)
 
 
 def test_the_fit_it_lacks_is_one_click_away(queue: Engine) -> None:
@@ -81,16 +90,6 @@ def test_another_confidence_has_another_answer(fits_to_read: OpenSession) -> Non
     assert "test rows nearest to 0.995" in said(app)
 
 
-def test_probability_space_keeps_the_page_whole(fits_to_read: OpenSession) -> None:
-    app = open_page(PAGE, fits_to_read)
-    app.segmented_control(key="latent/space").set_value("probability").run()
-    assert "two-class probability" in alternatives(app)
-    app.segmented_control(key="latent/scale/logit").set_value("linear").run()
-    assert '"0.99"' not in charts(app)[0].spec  # a tick of the logit scale
-    assert len(charts(app)) == 1
-    said(app)
-
-
 def test_without_temperature_nothing_is_compared_with_it(queue: Engine) -> None:
     app = open_page(PAGE, fit(queue, sample("digits-cnn"), ("gpcalib", QUICK)))
     assert "Temperature" not in said(app)
@@ -99,23 +98,18 @@ def test_without_temperature_nothing_is_compared_with_it(queue: Engine) -> None:
 
 
 @pytest.mark.long
-def test_functions_of_logits_and_of_probabilities_are_drawn_apart_or_as_maps(several: OpenSession) -> None:
+def test_functions_of_logits_and_of_probabilities_are_drawn_apart(several: OpenSession) -> None:
     app = open_page(PAGE, several)
     assert len(charts(app)) == 2
     assert "logit z" in charts(app)[0].spec
     assert "probability p" in charts(app)[1].spec
     assert "ln prior" in charts(app)[1].spec
-    assert "*inputs=probs*" in said(app)
-    app.segmented_control(key="latent/space").set_value("probability").run()
-    assert len(charts(app)) == 1
 
 
 def test_a_known_truth_is_drawn_in_every_picture_of_it(several: OpenSession) -> None:
-    app = unfold(open_page(PAGE, several), *FOLDED)
+    app = unfold(open_page(PAGE, several), FOLDED)
     drawn = [chart.spec.replace(" ", "") for chart in charts(app)]
-    assert ['"name":"truth"' in spec for spec in drawn] == [True, False, True, False]  # logits, probs, effect, trace
-    app.segmented_control(key="latent/space").set_value("probability").run()
-    assert '"name":"truth"' in charts(app)[0].spec.replace(" ", "")
+    assert ['"name":"truth"' in spec for spec in drawn] == [True, False, True]  # logits, probs, effect
 
 
 @pytest.mark.long
@@ -147,11 +141,9 @@ def test_awkward_data_are_drawn(queue: Engine, name: str, inputs: str) -> None:
     names = tuple(f"c{k}" for k in range(logits.shape[1]))
     session = OpenSession.from_data(Predictions(logits, labels, names, sha256=name))
     fitted = fit(queue, session, ("temperature", {}), ("gpcalib", {**QUICK, "inputs": inputs}))
-    app = unfold(open_page(PAGE, fitted), *FOLDED)
+    app = unfold(open_page(PAGE, fitted), FOLDED)
     said(app)
-    assert len(charts(app)) == 3
-    app.segmented_control(key="latent/space").set_value("probability").run()
-    said(app)
+    assert len(charts(app)) == 2
 
 
 def test_a_collapsed_fit_says_so_and_gives_no_certainty(queue: Engine) -> None:
@@ -173,9 +165,13 @@ def effect_of(levels: dict[float, tuple[float, float]], rows: int = 50) -> Confi
     )  # fmt: skip
 
 
+def study(effect: ConfidenceEffect) -> EffectStudy:
+    return EffectStudy(changes(effect), effect_curve(effect), {}, 0.7, len(effect.before), 0, 1)
+
+
 def said_latent_words(levels: dict[float, tuple[float, float]]) -> str:
-    effect = effect_of(levels)
-    return f"{finding('GPcalib', effect)} {least_sure('GPcalib', effect_curve(effect))}"
+    effect = study(effect_of(levels))
+    return f"{finding('GPcalib', effect)} {least_sure('GPcalib', effect.curve)}"
 
 
 def test_changes_of_one_direction_share_their_verb() -> None:
@@ -203,29 +199,17 @@ def test_where_it_is_least_sure() -> None:
 
 def test_too_few_rows_say_so() -> None:
     effect = effect_of({0.7: (0.1, 0.01)}, rows=3)
-    assert "Too few test rows (3)" in finding("GPcalib", effect)
+    assert "Too few test rows (3)" in finding("GPcalib", study(effect))
 
 
-def test_temperature_inside_and_outside_the_band() -> None:
+def test_temperature_is_said_to_lie_where_the_figure_beside_the_sentence_has_it() -> None:
+    assert against_temperature(None) == ""
+    assert "lies inside it at 97\u00a0%" in against_temperature(0.03)
+    assert "lies outside it at 40\u00a0%" in against_temperature(0.4)
     effect = effect_of({0.95: (-0.05, 0.01), 0.7: (-0.1, 0.01)})
-    assert against_temperature(effect_curve(effect)) == ""
-    inside = dataclasses.replace(effect, temperature=effect.after + 0.001)
-    assert "within its pointwise 95\u00a0% band" in against_temperature(effect_curve(inside))
+    assert temperature_on_rows(effect_curve(effect)) == ""
     outside = dataclasses.replace(effect, temperature=np.where(effect.before < 0.9, effect.after - 0.2, effect.after))
-    assert (
-        "leaves its 95\u00a0% band for 50\u00a0% of the test rows, most at 0.700, where it gives 20.0 points less"
-        in against_temperature(effect_curve(outside))
-    )
-
-
-def test_other_fits_are_judged_by_the_band_of_the_first() -> None:
-    effect = effect_of({0.95: (-0.05, 0.01), 0.7: (-0.1, 0.01)})
-    curve = effect_curve(effect)
-    far = effect_curve(dataclasses.replace(effect, after=effect.after + 0.3))
-    words = against_others("GPcalib", curve, [("monotone=True", curve), ("inputs=probs", far), ("seed 3", curve)])
-    assert words.startswith("*monotone=True* and *seed 3* stay within the 95\u00a0% band of GPcalib.")
-    assert "*inputs=probs* leaves the band of GPcalib for 100\u00a0% of the rows, by up to 30.0 points" in words
-    assert against_others("GPcalib", curve, []) == ""
+    assert "for 50\u00a0% of them" in temperature_on_rows(effect_curve(outside))
 
 
 @pytest.mark.parametrize(
@@ -248,7 +232,3 @@ def test_a_confidence_near_one_is_told_from_one(value, text) -> None:
 def test_a_collapsed_fit_claims_nothing() -> None:
     assert "changes nothing here" in collapsed("GPcalib", 1.0)
     assert "only divides the logits by 35.2" in collapsed("GPcalib", 35.2)
-
-
-def test_lists_read_as_english() -> None:
-    assert [listed(list("abc"[:n])) for n in (1, 2, 3)] == ["a", "a and b", "a, b and c"]

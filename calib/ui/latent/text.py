@@ -6,22 +6,45 @@ import math
 
 import numpy as np
 
-from calib.diagnostics.latent_effect import ConfidenceEffect, EffectCurve, GroupChange, changes, departure
+from calib.diagnostics.latent_effect import EffectCurve, EffectStudy, GroupChange
 from calib.formatting import listed, number, percent
 
 HALF_A_POINT = 0.005
 MOST_DIGITS = 5
 SMALLEST = 10.0**-MOST_DIGITS
 SAME = 0.05
-"""Share of rows outside a 95 % band that is expected by chance."""
+"""Share outside a 95 % band that is expected by chance."""
 
 
-def finding(name: str, effect: ConfidenceEffect) -> str:
+def finding(name: str, effect: EffectStudy) -> str:
     """What it does to high, middle and low confidences."""
-    groups = changes(effect)
-    if not groups:
-        return f"Too few test rows ({len(effect.before)}) for the effect of {name} on their confidences."
-    return f"**{name} {_in_words(groups)}.**"
+    if not effect.changes:
+        return f"Too few test rows ({effect.n_rows}) for the effect of {name} on their confidences."
+    return f"**{name} {_in_words(effect.changes)}.**"
+
+
+def against_temperature(outside: float | None) -> str:
+    """Whether the line of one temperature lies in the band that is drawn; see ``LatentCurve.temperature_outside``."""
+    if outside is None:
+        return ""
+    weighed = "of the logits, weighed by how much they decide, p (1 − p)"
+    where = f"inside it at {percent(1 - outside, 0)}" if outside <= SAME else f"outside it at {percent(outside, 0)}"
+    return (
+        "Temperature scaling, shifted to where its line can be compared with the pointwise 95\u00a0% band, lies "
+        f"{where} {weighed}."
+    )
+
+
+def temperature_on_rows(curve: EffectCurve) -> str:
+    """For how many rows temperature scaling lies in the band of mean confidences."""
+    if curve.temperature is None:
+        return ""
+    (low, high), _ = curve.bands
+    inside = curve.count[(curve.temperature >= low) & (curve.temperature <= high)].sum() / curve.count.sum()
+    return (
+        "On average over test rows of like confidence, temperature scaling lies in the pointwise 95\u00a0% band for "
+        f"{percent(float(inside), 0)} of them."
+    )
 
 
 def least_sure(name: str, curve: EffectCurve) -> str:
@@ -31,41 +54,6 @@ def least_sure(name: str, curve: EffectCurve) -> str:
         f"{name} is least sure at confidences about {number(float(curve.before[widest]))} "
         f"(sd {points(float(curve.sd[widest]))} points)."
     )
-
-
-def against_temperature(curve: EffectCurve) -> str:
-    """Whether one temperature would have done the same, within the band."""
-    if curve.temperature is None:
-        return ""
-    deviation = departure(curve, curve.temperature)
-    if deviation.share <= SAME:
-        return (
-            "On the test rows, temperature scaling lies within its pointwise 95\u00a0% band, so no difference is shown."
-        )
-    more = "more" if deviation.difference > 0 else "less"
-    return (
-        f"Temperature scaling leaves its 95\u00a0% band for {percent(deviation.share, 0)} of the test rows, most at "
-        f"{number(deviation.before)}, where it gives {points(abs(deviation.difference))} points {more}."
-    )
-
-
-def against_others(name: str, curve: EffectCurve, others: list[tuple[str, EffectCurve]]) -> str:
-    """Which of the other fits leave the band of the first."""
-    sentences = []
-    inside = []
-    for other, seen in others:
-        deviation = departure(curve, seen.after)
-        if deviation.share <= SAME:
-            inside.append(f"*{other}*")
-        else:
-            sentences.append(
-                f"*{other}* leaves the band of {name} for {percent(deviation.share, 0)} of the rows, by up to "
-                f"{points(abs(deviation.difference))} points at {number(deviation.before)}."
-            )
-    if inside:
-        verb = "stays" if len(inside) == 1 else "stay"
-        sentences.insert(0, f"{listed(inside)} {verb} within the 95\u00a0% band of {name}.")
-    return " ".join(sentences)
 
 
 def collapsed(name: str, scale: float) -> str:
