@@ -406,7 +406,7 @@ def _model(source: Source, options: LoadOptions, roles: dict[str, Any], name: st
     return replace(load(source, options, choices=choices), name=name)
 
 
-def predictions_of(
+def from_outputs(
     data: Any,
     labels: Any = None,
     *,

@@ -144,38 +144,9 @@ def test_is_read_as_meant(make, build):
     check_repeatable(path)
 
 
-def test_names_follow_their_columns_not_the_alphabet(make):
-    data = load(make.csv(named(make, order=(3, 1, 0, 2))))
-    assert data.class_names == ("dög", "bee", "ant", "cat")
-    np.testing.assert_array_equal(np.array(data.class_names)[data.labels], NAMES[make.labels])
-
-
-def test_a_named_column_without_rows_stays(make):
-    keep = make.labels != 2
-    data = load(make.csv(named(make)[keep]))
-    assert data.class_names == tuple(NAMES) and set(data.labels.tolist()) == {0, 1, 3}
-
-
-@pytest.mark.parametrize(("column", "positive"), [("p_yes", "yes"), ("p_no", "no")])
-def test_a_binary_column_named_after_a_class_is_its_probability(make, column, positive):
-    answer = np.where(make.binary, "yes", "no")
-    p = make.probs[:, 2:].sum(axis=1) if positive == "yes" else make.probs[:, :2].sum(axis=1)
-    data = load(make.csv(pd.DataFrame({"label": answer, column: p})))
-    assert data.class_names[1] == positive
-    assert (data.logits.argmax(axis=1) == data.labels).mean() > 0.7
-
-
 def test_an_encoding_that_transforms_is_no_encoding(make):
     error = inspect(make.csv(), choices=Choices(encoding="zip")).findings[0]
     assert (error.level, error.code) == ("error", "encoding")
-
-
-def test_links_inside_an_hdf5_file_are_left_aside(make):
-    path = make.h5(logits=make.logits, labels=make.labels)
-    with h5py.File(path, "a") as file:
-        file["again"] = h5py.ExternalLink("/etc/passwd", "x")
-        file["circle"] = file["/"]
-    assert load(path).n_classes == 4
 
 
 def table(make, names="abcd", **more):
@@ -198,39 +169,6 @@ def test_the_predicted_class_is_left_out_and_said(make, name, write):
     np.testing.assert_allclose(read_outputs(path), make.probs, rtol=1e-15)
 
 
-def test_the_confidence_is_left_out_too(make):
-    assert load(make.csv(table(make, confidence=make.probs.max(axis=1)))).class_names == ("a", "b", "c", "d")
-
-
-def test_a_single_score_beside_the_predicted_class(make):
-    p = make.probs[:, 1]
-    data = load(make.csv(pd.DataFrame({"p": p, "y_pred": (p > 0.5).astype(int), "y_true": make.binary})))
-    assert data.kind == "binary_probability"
-    np.testing.assert_allclose(data.logits[:, 1], np.log(p), rtol=1e-12)
-
-
-def test_the_predicted_class_is_never_taken_for_the_label(make):
-    found = inspect(make.csv(table(make, y_pred=make.probs.argmax(axis=1)).drop(columns="y_true")))
-    assert found.findings[0].code == "no_labels"
-
-
-def test_predictions_that_are_scores_stay_outputs(make):
-    """netcal and many others call the outputs themselves y_pred."""
-    assert load(make.npz(y_pred=make.probs, y_true=make.labels)).n_classes == 4
-    assert load(make.npz(y_pred=make.probs[:, 1], y_true=make.binary)).kind == "binary_probability"
-    single = pd.DataFrame({"y_pred": make.probs[:, 1], "y_true": make.binary})
-    assert load(make.csv(single)).kind == "binary_probability"
-    numbered = pd.DataFrame({**{f"pred_{k}": make.probs[:, k] for k in range(4)}, "y": make.labels})
-    assert load(make.csv(numbered)).n_classes == 4
-
-
-def test_what_is_chosen_by_hand_is_used(make):
-    path = make.csv(table(make, conf=make.probs.max(axis=1)))
-    found = inspect(path, choices=Choices(outputs=("a", "b", "c", "d", "conf"), kind="logits"))
-    assert found.predictions.n_classes == 5
-    assert not [f for f in found.findings if f.code == "left_out"]
-
-
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
 def test_accents_spelled_in_two_ways_are_one_name(make, form):
     """Sorted order would swap mai and noël: the columns stand in another one."""
@@ -241,53 +179,6 @@ def test_accents_spelled_in_two_ways_are_one_name(make, form):
     data = load(found)
     assert data.class_names == tuple(names)
     np.testing.assert_array_equal(data.labels, make.labels)
-
-
-def test_labels_that_end_in_the_numbers_of_the_columns_belong_to_them(make):
-    """With twelve classes the order of text would put 10 before 2."""
-    generator = np.random.default_rng(3)
-    probs, labels = generator.dirichlet(np.ones(12), 300), generator.integers(12, size=300)
-    columns = {f"p_{k}": probs[:, k] for k in range(12)}
-    data = load(make.csv(pd.DataFrame({"label": [f"digit {k}" for k in labels], **columns})))
-    assert data.class_names == tuple(f"digit {k}" for k in range(12))
-    np.testing.assert_array_equal(data.labels, labels)
-    data = load(make.csv(pd.DataFrame({"label": [f"digit {k + 1}" for k in labels], **columns})))
-    assert "class_order" in {finding.code for finding in data.findings}
-    np.testing.assert_array_equal(data.labels, labels)
-
-
-def test_probabilities_named_after_the_outcome_are_in_the_order_of_its_numbers(make):
-    """As SAS writes them: the event first, then the other class."""
-    p, happened = make.probs[:, 2:].sum(axis=1), make.binary
-    data = load(make.csv(pd.DataFrame({"good": happened, "P_good1": p, "P_good0": 1 - p})))
-    np.testing.assert_array_equal(data.labels, happened)
-    np.testing.assert_allclose(1 / (1 + np.exp(data.logits[:, 0] - data.logits[:, 1])), p, rtol=1e-6)
-
-
-def test_spaces_around_labels_are_no_part_of_them(make):
-    p, happened = make.probs[:, 2:].sum(axis=1), make.binary
-    labels = np.where(happened == 1, np.where(np.arange(300) % 3, " True ", "True"), "False ")
-    data = load(make.csv(pd.DataFrame({"y": labels, "p": p})))
-    assert data.class_names == ("False", "True")
-    np.testing.assert_array_equal(data.labels, happened)
-
-
-@pytest.mark.parametrize(("answer", "truth"), [("label", "gold"), ("label", "true_label"), ("class", "true_class")])
-@pytest.mark.parametrize("two", [False, True])
-def test_a_label_beside_the_true_one_is_the_answer(make, answer, truth, two):
-    """As a pipeline writes its best label and score: no probability of a class, even where there are two."""
-    p = np.c_[make.probs[:, :2].sum(axis=1), make.probs[:, 2:].sum(axis=1)] if two else make.probs
-    labels = make.binary if two else make.labels
-    told = NAMES[p.argmax(axis=1)]
-    data = load(make.csv(pd.DataFrame({answer: told, "score": p.max(axis=1), truth: NAMES[labels]})))
-    assert data.kind == "pairs"
-    np.testing.assert_array_equal(data.correct, told == NAMES[labels])
-    assert "labels_float" not in {finding.code for finding in data.findings}
-
-
-def test_scores_whose_names_hold_the_word_label_are_no_labels(make):
-    columns = {f"output_LABEL_{k}": make.probs[:, k] for k in range(4)}
-    check_refused(make.csv(pd.DataFrame(columns)), "no_labels", "output_LABEL_3")
 
 
 def test_every_reading_that_is_offered_can_be_read(make):
@@ -311,42 +202,8 @@ def test_no_reading_without_rows_is_offered(make):
     check_refused(make.csv(torn), "no_rows", "both an outcome and finite outputs")
 
 
-def test_three_labels_of_one_score_are_refused_with_both_numbers(make):
-    labels = NAMES[np.arange(300) % 3]
-    frame = pd.DataFrame({"outcome": labels, "score": make.probs[:, 0]})
-    check_refused(make.csv(frame), "one_score", "3 different values (ant, bee, cat), but score is one score")
-
-
-def test_a_long_header_does_not_fill_the_question(make):
-    columns = {"x" * 9000: make.binary, "y" * 9000: make.probs[:, 2:].sum(axis=1)}
-    assert len(inspect(make.csv(pd.DataFrame(columns))).findings[0].message) < 500
-
-
 def test_a_line_of_totals_is_named_as_the_cause(make):
     """The total is a third value of the outcome."""
     frame = pd.DataFrame({"branch": NAMES[np.arange(300) % 3], "default": make.binary, "pd": make.probs[:, 0]})
     frame.loc[300] = ["Total", make.binary.sum(), make.probs[:, 0].mean()]
     check_refused(make.csv(frame), "one_score", f"3 different values (0, 1, {make.binary.sum()})")
-
-
-def test_labels_one_and_two_of_one_score_keep_their_names(make):
-    """Two is the event; called class 1 it would be the other one for people."""
-    p = make.probs[:, 2:].sum(axis=1)
-    for labels in (make.binary + 1, make.binary + 1.0):
-        data = load(make.csv(pd.DataFrame({"y": labels, "p": p})))
-        assert data.class_names == ("1", "2") and (data.event.column, data.event.name) == (1, "class 2")
-        np.testing.assert_array_equal(data.labels, make.binary)
-        np.testing.assert_allclose(1 / (1 + np.exp(data.logits[:, 0] - data.logits[:, 1])), p, rtol=1e-6)
-
-
-def test_a_score_of_the_other_class_is_not_called_that_of_class_1(make):
-    p = make.probs[:, 2:].sum(axis=1)
-    path = make.csv(pd.DataFrame({"died": make.binary, "p_survival": 1 - p}))
-    data = load(path, roles=inspect(path).readings[0].roles)
-    assert data.event.column == 0 and data.class_names == ("1", "0")
-    assert not any("class 1" in finding.message for finding in data.findings)
-
-
-def test_a_column_called_config_is_no_prediction(make):
-    frame = make.frame().assign(**{".config": "Preprocessor1_Model1"})
-    assert "left_out" not in {finding.code for finding in load(make.csv(frame)).findings}

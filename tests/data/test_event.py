@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from calib.data import Choices, DataError, Event, Predictions, inspect, load
+from calib.data import Choices, DataError, Event, Predictions, load
 from calib.data.samples import load_sample
 
 
@@ -43,14 +43,6 @@ def test_of_one_column_the_event_is_what_it_is_the_probability_of():
     assert load_sample("odd-digits-adaboost").event.name == "odd"
 
 
-def test_a_label_that_only_says_yes_takes_the_name_of_the_outcome():
-    labels = np.array([0, 0, 1])
-    assert Event.infer(("0", "1"), labels, "default").name == "default"
-    assert Event.infer(("no", "yes"), labels, "churn").name == "churn"
-    assert Event.infer(("benign", "malignant"), labels, "diagnosis").name == "malignant"
-    assert "1" in Event.infer(("0", "1"), labels).name
-
-
 def test_a_label_that_says_no_is_named_so_where_it_is_chosen():
     assert Event.chosen(("0", "1"), 0, "default").name == "no default"
     assert Event.chosen(("0", "1"), 1, "default").name == "default"
@@ -61,23 +53,10 @@ def test_a_label_that_says_no_is_named_so_where_it_is_chosen():
 TABLE = ("loans.csv", b"p,default\n0.1,0\n0.7,1\n0.2,0\n0.4,0\n0.9,1\n0.3,1\n0.2,0\n")
 
 
-def test_a_binary_table_has_an_event_and_more_classes_have_none():
-    event = load(TABLE).event
-    assert (event.column, event.name) == (1, "default")
-    assert load_sample("digits-mlp").event is None
-
-
 def test_the_event_can_be_chosen_and_must_be_one_of_the_classes():
     assert load(TABLE, event="0").event.column == 0
     with pytest.raises(DataError, match="event"):
         load(TABLE, event="ham")
-
-
-def test_only_an_unusual_event_changes_the_hash():
-    usual = inspect(TABLE)
-    assert usual.choices.event == "1"
-    assert load(TABLE, choices=Choices(event="1")).sha256 == usual.predictions.sha256
-    assert load(TABLE, event="0").sha256 != usual.predictions.sha256
 
 
 @pytest.mark.parametrize("field", ["clusters", "weights", "weight_kind"])

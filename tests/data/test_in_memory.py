@@ -10,7 +10,7 @@ import pytest
 
 import calib
 from calib.data import inspect
-from calib.data.load import predictions_of
+from calib.data.load import from_outputs
 from calib.formatting import percent
 from calib.numerics import softmax
 from tests.conftest import simulate
@@ -25,12 +25,6 @@ NAMES = ["cat", "dog", "eel"]
 def test_a_tuple_of_arrays_is_no_file(source):
     with pytest.raises(calib.DataError, match="tuple"):
         calib.load(source)
-
-
-@pytest.mark.parametrize("given", [{"labels": "abc"}, {"labels": 3}, {"labels": LABELS, "class_names": 3}])
-def test_a_single_value_is_no_list(given):
-    with pytest.raises(calib.DataError, match="single value"):
-        predictions_of(PROBS, **given)
 
 
 class Tensor:
@@ -62,48 +56,37 @@ def test_arrays_are_read_as_from_a_file(outputs):
 
 @pytest.mark.parametrize("make", [list, pd.DataFrame, Tensor, np.asfortranarray])
 def test_what_gives_itself_to_numpy_is_read(make):
-    data = predictions_of(make(LOGITS), pd.Series(LABELS))
-    assert data.sha256 == predictions_of(LOGITS, LABELS).sha256
+    data = from_outputs(make(LOGITS), pd.Series(LABELS))
+    assert data.sha256 == from_outputs(LOGITS, LABELS).sha256
     assert data.name == "predictions"
-
-
-@pytest.mark.long
-def test_tensors_of_tensorflow_are_read():
-    tf = pytest.importorskip("tensorflow")
-    assert predictions_of(tf.constant(LOGITS), tf.constant(LABELS)).sha256 == predictions_of(LOGITS, LABELS).sha256
 
 
 def test_what_was_given_is_not_written_to():
     zeros = np.where(PROBS.argmin(axis=1)[:, None] == np.arange(3), 0.0, PROBS)
     zeros /= zeros.sum(axis=1, keepdims=True)
     before = zeros.copy()
-    assert predictions_of(zeros, LABELS).floor is not None
+    assert from_outputs(zeros, LABELS).floor is not None
     np.testing.assert_array_equal(zeros, before)
 
 
 def test_columns_of_a_frame_name_the_classes():
     shuffled = [2, 0, 1]
     frame = pd.DataFrame(PROBS[:, shuffled], columns=np.array(NAMES)[shuffled])
-    data = predictions_of(frame, pd.Series(NAMES)[LABELS])
+    data = from_outputs(frame, pd.Series(NAMES)[LABELS])
     assert data.class_names == ("eel", "cat", "dog")
     assert data.accuracy == (PROBS.argmax(axis=1) == LABELS).mean()
     assert not [finding for finding in data.findings if finding.level == "warning"]
-
-
-def test_classes_are_named_by_hand():
-    for labels in (LABELS, np.array(NAMES)[LABELS]):
-        assert predictions_of(PROBS, labels, class_names=NAMES).class_names == tuple(NAMES)
 
 
 def test_a_pair_a_frame_and_a_file_are_taken_alone(tmp_path):
     frame = pd.DataFrame({"outcome": LABELS == 0, "risk": PROBS[:, 0]})
     path = tmp_path / "risks.csv"
     frame.to_csv(path, index=False)
-    pair, table, file = predictions_of((LOGITS, LABELS)), predictions_of(frame), predictions_of(path)
-    assert pair.sha256 == predictions_of(LOGITS, LABELS).sha256
+    pair, table, file = from_outputs((LOGITS, LABELS)), from_outputs(frame), from_outputs(path)
+    assert pair.sha256 == from_outputs(LOGITS, LABELS).sha256
     assert table.kind == file.kind == "binary_probability"
-    assert (table.name, file.name, predictions_of(path, name="mine").name) == ("predictions", "risks", "mine")
-    assert predictions_of(file) == file or predictions_of(file).sha256 == file.sha256
+    assert (table.name, file.name, from_outputs(path, name="mine").name) == ("predictions", "risks", "mine")
+    assert from_outputs(file) == file or from_outputs(file).sha256 == file.sha256
 
 
 @pytest.mark.parametrize(
@@ -117,16 +100,11 @@ def test_a_pair_a_frame_and_a_file_are_taken_alone(tmp_path):
 )
 def test_what_is_no_array_is_refused_in_a_sentence(outputs, labels, said):
     with pytest.raises(calib.DataError, match=said):
-        predictions_of(outputs, labels)
-
-
-def test_loaded_data_take_no_further_labels():
-    with pytest.raises(calib.DataError, match="loaded before"):
-        predictions_of(predictions_of(LOGITS, LABELS), LABELS)
+        from_outputs(outputs, labels)
 
 
 def test_the_plain_text_of_data_is_short():
-    data = predictions_of(np.tile(LOGITS, 10), LABELS, name="n" * 500, class_names=["c\n" * 90] * 30)
+    data = from_outputs(np.tile(LOGITS, 10), LABELS, name="n" * 500, class_names=["c\n" * 90] * 30)
     text = repr(data)
     assert len(text) < 400 and "\n" not in text
     assert "300 rows" in text and "30 classes" in text and percent(data.accuracy) in text
@@ -141,26 +119,3 @@ def test_masked_outputs_are_missing_whatever_stands_below(outputs):
         == inspect({"outputs": np.where(masked.mask, np.nan, outputs), "labels": LABELS}).findings[0].code
     )
     assert findings[0].level == "error" and "5 rows of 300" in findings[0].reason
-
-
-@pytest.mark.parametrize("labels", [LABELS, np.array(NAMES)[LABELS], np.array(NAMES, dtype=object)[LABELS]])
-def test_masked_labels_are_missing(labels):
-    with pytest.raises(calib.DataError, match="5 rows of 300 in labels have no label"):
-        predictions_of(PROBS, np.ma.masked_array(labels, np.arange(300) < 5))
-
-
-@pytest.mark.parametrize("dtype", ["M8[D]", "i8,f8"])
-def test_what_is_masked_and_neither_numbers_nor_text_is_refused_in_a_sentence(dtype):
-    with pytest.raises(calib.DataError, match="no array of numbers or text"):
-        predictions_of(PROBS, np.ma.masked_array(np.zeros(300, dtype), np.arange(300) < 5))
-
-
-def test_an_array_alone_asks_for_labels():
-    with pytest.raises(calib.DataError, match="labels beside"):
-        calib.load(PROBS)
-
-
-@pytest.mark.parametrize("path", ["a\x00b.npz", "\ud800.npz"])
-def test_a_path_that_no_system_takes_is_refused_in_a_sentence(path):
-    with pytest.raises(calib.DataError, match="cannot be opened"):
-        calib.load(path)

@@ -73,14 +73,6 @@ def test_rows_without_a_partner_are_counted_and_left_out():
     assert "7 rows of outputs.csv" in said.message and "10 rows of labels.csv" in said.message and "223" in said.message
 
 
-def test_a_row_without_an_id_has_no_partner():
-    ids = IDS.copy()
-    ids[3] = ""
-    found = read(outputs(), truth(ids, ORDER))
-    check_rows(found, np.delete(np.arange(240), 3))
-    assert "1 row of outputs.csv and 1 row of labels.csv" in the(found, "unpaired_rows").message
-
-
 def test_ids_in_the_same_order_change_nothing():
     repeated = np.repeat(IDS[:80], 3)  # three rows of each patient
     found = read(outputs(repeated), truth(repeated))
@@ -112,12 +104,6 @@ def test_numbers_of_rows_that_mean_other_rows_are_no_ids():
     check_rows(found, slice(None))
     some = read(outputs(np.arange(240), name="index"), truth(np.arange(240), slice(100, 200), name="index"))
     check_rows(some, slice(100, 200))
-
-
-def test_the_column_can_be_chosen_by_hand():
-    first, second = outputs(name="who").assign(part="a"), truth(name="who", rows=ORDER).assign(part="a")
-    check_rows(read(first, second, ids="who"), slice(None))
-    assert the(read(first, second, ids="nobody"), "no_such_array").level == "error"
 
 
 def test_the_test_set_is_joined_with_its_own_labels():
@@ -168,19 +154,6 @@ def test_features_are_joined_by_id():
     assert found.predictions.train_features.shape == (20, 2)
 
 
-def test_rows_without_features_are_left_out_of_outputs_and_labels():
-    found = with_features(FEATURES.iloc[20:][::-1], first=outputs(), labels=truth(rows=ORDER))
-    check_rows(found, slice(20, 240))
-    np.testing.assert_allclose(found.predictions.features[:, 0], AGE[20:])
-
-
-def test_features_whose_ids_differ_are_left_out_and_the_upload_goes_on():
-    found = with_features(FEATURES.assign(id=np.arange(240)))
-    check_rows(found, slice(None))
-    assert found.predictions.features is None
-    assert the(found, "ids_differ").left_out == "features"
-
-
 def test_features_are_matched_by_name_and_not_by_place():
     swapped = TRAIN[["dose", "label", "age"]].rename(columns={"age": " Age"})
     expected = with_features().predictions
@@ -199,26 +172,6 @@ def test_features_that_one_of_the_two_lacks_are_said():
     np.testing.assert_allclose(fewer.predictions.features[:, 0], DOSE, rtol=1e-6)
 
 
-def test_features_without_a_name_in_common_are_taken_in_their_order():
-    found = with_features(train=TRAIN.rename(columns={"age": "x_0", "dose": "x_1"}))
-    np.testing.assert_allclose(found.predictions.train_features[:2], [[30, 0.1], [40, 0.2]], rtol=1e-6)
-
-
-def test_ids_under_two_names_are_joined_where_they_are_the_same():
-    found = read(outputs(name="customer_id"), truth(rows=ORDER, name="Customer No"))
-    check_rows(found, slice(None))
-    assert "customer_id" in the(found, "joined").message
-    again = read(outputs(name="customer_id"), truth(rows=ORDER, name="Customer No"), choices=found.choices)
-    assert again.predictions is not None and again.predictions.sha256 == found.predictions.sha256
-
-
-def test_numbers_of_rows_under_two_names_join_nothing():
-    """Both may count their own rows: they stay in their order."""
-    found = read(outputs(np.arange(240), name="customer_id"), truth(np.arange(240)[ORDER], name="id"))
-    check_rows(found, slice(None))
-    assert found.choices.ids is None
-
-
 LONG = [f"1234567890123456{i:04d}" for i in range(240)]
 
 
@@ -234,12 +187,6 @@ LONG = [f"1234567890123456{i:04d}" for i in range(240)]
 def test_ids_are_joined_as_they_are_written(ids, theirs):
     ids = np.array(ids)
     check_rows(read(outputs(ids), truth(ids if theirs is None else np.array(theirs), ORDER)), slice(None))
-
-
-def test_long_ids_are_joined_with_those_of_a_table_of_texts():
-    labels = truth(np.array(LONG), ORDER)
-    found = inspect(csv(outputs(np.array(LONG)), "outputs.csv"), labels=("labels.parquet", labels.to_parquet()))
-    check_rows(found, slice(None))
 
 
 def test_ids_of_new_rows_are_as_the_file_writes_them():

@@ -275,11 +275,3 @@ def test_takes_little_time_and_memory(make, build):
     else:
         assert found.predictions is None and BUSY[build] in found.findings[0].message
         assert len(found.findings[0].message) < 500
-
-
-@pytest.mark.parametrize(
-    "damage", [lambda b: b[:-1], lambda b: b[:15], lambda b: b + b"x", lambda b: b[:-8] + bytes(8)]
-)
-def test_gzip_that_is_not_whole_is_not_read(damage):
-    error = inspect(("a.csv.gz", damage(gzip.compress(TEXT, mtime=0)))).findings[0]
-    assert (error.level, error.code) == ("error", "damaged")

@@ -17,11 +17,11 @@ import pytest
 
 import calib.data
 from calib.data import inspect
-from calib.data.array_names import Column, canonical, feature_column, output_column
+from calib.data.array_names import canonical, feature_column, output_column
 from calib.data.assemble.scale import told_by
-from calib.data.guess.names import tokens
 from calib.data.read import numerals as cells
-from calib.data.read.dialect import choose_decimal, is_number
+from calib.data.read.dialect import choose_decimal
+from calib.data.read.numerals import is_number
 from tests.conftest import minute_of_cpu
 from tests.data.conftest import parquet_bytes
 
@@ -32,8 +32,8 @@ HOSTILE = [start + piece * (LONG // len(piece)) + "!" for start in ("", "1") for
 
 def patterns():
     """Every pattern that a module of calib.data holds, and those of numbers as they are written."""
-    found = {name: re.compile(getattr(cells, name)) for name in ("WRITTEN", "EMPTY", "WHOLE", "EITHER")}
-    found |= {f"CERTAIN {sign}": re.compile(pattern) for sign, pattern in cells.CERTAIN.items()}
+    found = {f"number {sign}": re.compile(pattern) for sign, pattern in cells.NUMBER.items()}
+    found["empty"] = re.compile(cells.EMPTY)
     for module in pkgutil.walk_packages(calib.data.__path__, "calib.data."):
         for name, value in vars(importlib.import_module(module.name)).items():
             if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
@@ -42,7 +42,7 @@ def patterns():
 
 
 def test_the_patterns_are_found():
-    assert {"read.dialect.NUMBER", "assemble.labels.ENDS_IN_NUMBER", "WRITTEN"} <= set(patterns())
+    assert {"read.dialect.RULE", "array_names.NUMBERED", "number ."} <= set(patterns())
 
 
 @pytest.mark.parametrize("name", patterns())
@@ -75,10 +75,6 @@ def test_a_table_with_a_long_text_is_read_or_refused(letter, place):
     with minute_of_cpu():
         found = inspect(("a.csv", table.encode()))
     assert found.findings and all(len(finding.message) < 500 for finding in found.findings)
-
-
-def test_what_is_remembered_of_names_is_short():
-    assert tokens("x" * 10**6) == tokens("x" * 10**7) == ("x" * 200,)
 
 
 def many_columns(n):
@@ -151,9 +147,3 @@ def test_a_name_of_any_length_is_looked_at_for_no_time(name):
         for _ in range(100):
             assert output_column(name) is None and feature_column(name) is None
             canonical(name)
-
-
-def test_names_that_are_usual_are_read_whole():
-    long = "the class that is called by whole sentences of words " * 3
-    assert output_column(f"prob_{long}") == Column("prob", long.strip())
-    assert output_column("p_" + "1" * 30) == Column("p", "1" * 30)

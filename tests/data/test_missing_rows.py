@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from calib.data import Choices, inspect, load
@@ -36,17 +35,6 @@ def test_rows_without_outcome_or_outputs_are_left_out_by_reason_and_named(make, 
     assert any("no outputs" in text and "rows 8, 10" in text and "2 rows of 300" in text for text in said)
     assert any("no label" in text and "rows 3, 17, 42" in text for text in said)
     check_repeatable(path)
-
-
-def test_many_rows_are_counted_and_few_of_them_named(make):
-    finding = the(load(make.csv(with_gaps(make, label=range(20)))), "rows_left_out")
-    assert "20 rows of 300" in finding.message and "and 14 more" in finding.message
-
-
-def test_groups_and_split_stay_with_their_rows(make):
-    frame = with_gaps(make, label=[0, 1], p_0=[299]).assign(group=[f"g{i % 7}" for i in range(300)])
-    data = load(make.csv(frame))
-    assert data.groups.tolist() == [f"g{i % 7}" for i in range(2, 299)]
 
 
 def test_where_most_rows_would_go_it_is_asked(make):
@@ -107,21 +95,6 @@ def test_texts_that_mean_nothing_are_no_class(make, text):
     assert "rows 5, 6" in the(data, "rows_left_out").message
 
 
-@pytest.mark.parametrize("name", ["none", "null", "nan", "None", "NA"])
-def test_such_a_text_is_a_class_where_a_column_of_outputs_has_its_name(make, name):
-    names = np.array(["ant", "bee", name, "dog"])
-    frame = make.frame(label=names[make.labels]).set_axis(["label", *(f"p_{n}" for n in names)], axis=1)
-    data = load(make.parquet(frame))
-    assert data.class_names == tuple(names)
-    np.testing.assert_array_equal(data.labels, make.labels)
-
-
-def test_a_class_called_none_beside_numbers(make):
-    names = np.array(["1", "2", "3", "none"])
-    frame = make.frame(label=names[make.labels]).set_axis(["label", *(f"p_{n}" for n in names)], axis=1)
-    np.testing.assert_array_equal(load(make.parquet(frame)).labels, make.labels)
-
-
 def test_a_missing_cluster_is_a_cluster_of_its_own_and_a_missing_group_is_one_group(make):
     clusters = np.array([f"c{i % 9}" for i in range(300)], dtype=object)
     groups = np.array([f"g{i % 3}" for i in range(300)], dtype=object)
@@ -135,37 +108,12 @@ def test_a_missing_cluster_is_a_cluster_of_its_own_and_a_missing_group_is_one_gr
     assert "3 rows of 300" in the(data, "groups_missing").message
 
 
-def test_numbered_clusters_with_gaps(make):
-    clusters = np.repeat(np.arange(100.0), 3)
-    clusters[[0, 1]] = np.nan
-    data = load(make.npz(logits=make.logits, labels=make.labels, clusters=clusters))
-    assert len(set(data.clusters)) == 102
-
-
 def test_weights_with_gaps_are_left_out_as_a_whole_and_their_rows_named(make):
     weights = np.ones(300)
     weights[[1, 4]] = np.nan
     data = load(make.csv(make.frame(sample_weight=weights)))
     assert data.weights is None and len(data) == 300
     assert "rows 2, 5" in the(data, "weights").message
-
-
-def test_features_with_gaps_are_left_out_unless_their_rows_are(make):
-    frame = make.frame(feature_0=np.arange(300.0), feature_1=pd.Series(np.r_[np.nan, np.ones(299)]))
-    path = make.csv(frame)
-    data = load(path)
-    assert data.features is None and len(data) == 300
-    finding = the(data, "features_not_finite")
-    assert finding.fix == {"drop_bad_rows": True}
-    data = load(path, **finding.fix)
-    assert len(data) == len(data.features) == 299
-
-
-def test_a_database_writes_missing_values_as_backslash_n():
-    rows = [f"{k % 2},{(k % 97) / 97:.4f}" for k in range(300)]
-    rows[3], rows[5] = "\\N,0.5", "1,\\N"
-    data = load(("export.csv", "\n".join(["default,pd", *rows]).encode()))
-    assert len(data) == 298 and set(data.class_names) == {"0", "1"}
 
 
 @pytest.mark.parametrize("word", ["N/A", "unknown", "?", "NA"])
@@ -175,9 +123,3 @@ def test_a_word_for_no_outcome_beside_yes_and_no_is_a_missing_one(word):
     assert len(data) == 200
     assert data.class_names == ("No", "Yes") and data.event.column == 1
     assert any("20" in finding.message and "left out" in finding.message for finding in data.findings)
-
-
-def test_a_class_called_unknown_that_has_an_output_stays_a_class():
-    lines = [f"{name},0.2,0.5,0.3" for name in ("no", "unknown", "yes") for _ in range(30)]
-    data = load(("table.csv", "\n".join(["answer,p_no,p_unknown,p_yes", *lines]).encode()))
-    assert data.class_names == ("no", "unknown", "yes")

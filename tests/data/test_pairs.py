@@ -48,11 +48,6 @@ def test_values_that_say_nothing_are_asked_for(make):
     np.testing.assert_array_equal(load(path, event="alpha").correct, ~right(make))
 
 
-def test_answers_that_are_all_correct_are_said(make):
-    data = load(make.csv(frame(make, "yes")))
-    assert data.correct.all() and the(data, "one_class")
-
-
 @pytest.mark.parametrize("scale", ["percent", None])
 def test_predicted_and_actual_make_correct_answers(make, scale):
     """Compared as labels are: without case and blanks, 2.0 as 2."""
@@ -95,22 +90,7 @@ def beside(make, predicted, order=range(4)):
     return make.csv(pd.DataFrame({**columns, "label": NAMES[make.labels], "predicted": predicted}))
 
 
-def test_predicted_classes_that_agree_are_said_to(make):
-    data = load(beside(make, NAMES[make.logits.argmax(axis=1)]), predicted="predicted")
-    assert "100.0%" in the(data, "predicted_agrees").message
-    assert data.class_names == tuple(NAMES)
-
-
 def test_predicted_classes_of_another_model_are_said(make):
     other = NAMES[np.random.default_rng(0).integers(4, size=300)]
     finding = the(load(beside(make, other), predicted="predicted"), "predicted_differs")
     assert not finding.fix and "rows" in finding.message
-
-
-def test_a_threshold_other_than_one_half_is_no_trouble(make):
-    risk = make.probs[:, 2:].sum(axis=1)
-    table = pd.DataFrame({"risk": risk, "outcome": make.binary, "predicted": (risk >= 0.2).astype(int)})
-    options = Choices(outputs="risk", labels="outcome", predicted="predicted", kind="binary_probability")
-    data = load(make.csv(table), choices=options)
-    assert the(data, "predicted_threshold").level == "info"
-    assert f"{risk[risk >= 0.2].min():.3g}" in the(data, "predicted_threshold").message

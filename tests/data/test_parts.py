@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.data import Choices, DataError, LoadOptions, inspect, load
-from calib.errors import CalibrationError
+from calib.data import Choices, LoadOptions, inspect, load
 from tests.data.conftest import the
 
 CUT = 100
@@ -54,12 +53,6 @@ def test_parts_in_hdf5_groups(make):
     check(make, load(make.h5(**halves(make, "val__{}", "test__{}"))))
 
 
-def test_the_calibration_part_is_not_the_training_part(make):
-    arrays = halves(make, "train_{}", "test_{}")
-    data = load(make.npz(**arrays))
-    assert len(data) == 200 and data.given_split is None
-
-
 def test_two_files(make):
     first = make.npz("a.npz", logits=make.logits[:CUT], labels=make.labels[:CUT])
     second = make.npz("b.npz", arr_0=make.labels[CUT:], arr_1=make.logits[CUT:])
@@ -94,12 +87,6 @@ def test_labels_in_a_file_of_their_own(make, form):
     assert data.name == "logits"
 
 
-def test_labels_of_another_length(make):
-    error = inspect(make.npy(make.logits), labels=make.npy(make.labels[:-3], "labels.npy")).findings[0]
-    assert error.message == "labels.npy has 297 rows but logits.npy has 300. Did you drop rows from one file?"
-    assert error.action == "Upload another labels file."
-
-
 def test_parts_with_other_columns_are_refused(make):
     second = make.npz("b.npz", logits=make.logits[:, :3], labels=make.labels % 3)
     error = inspect(make.both(), test=second).findings[0]
@@ -131,17 +118,6 @@ def test_everything_an_upload_may_bring(make, rng):
     np.testing.assert_array_equal(data.features, features)
     np.testing.assert_array_equal(data.train_features, train)
     np.testing.assert_array_equal(data.train_labels, np.arange(50) % 4)
-
-
-def test_rows_left_out_are_left_out_of_everything(make, rng):
-    logits = make.logits.copy()
-    logits[[3, 8]] = np.nan
-    path = make.both(logits, groups=np.arange(300) % 7, features=np.arange(300.0)[:, None], split=np.arange(300) < 50)
-    data = load(path, drop_bad_rows=True)
-    left = np.delete(np.arange(300), [3, 8])
-    np.testing.assert_array_equal(data.features[:, 0], left)
-    np.testing.assert_array_equal(data.groups, (left % 7).astype(str))
-    np.testing.assert_array_equal(data.given_split, left < 50)
 
 
 def test_every_guess_can_be_overruled(make):
@@ -181,19 +157,6 @@ def test_an_unknown_choice_is_a_type_error(make, given, said):
         load(make.both(), **given)
 
 
-@pytest.mark.parametrize("name", ["kind", "weight_kind"])
-@pytest.mark.parametrize("value", [[[1]], {"a": 1}, np.arange(3)])
-def test_a_choice_that_is_no_text_is_refused_in_a_sentence(make, name, value):
-    with pytest.raises(DataError, match="must be one of"):
-        load(make.both(), **{name: value})
-
-
-@pytest.mark.parametrize("given", [{"choices": 3}, {"roles": 3}, {"roles": np.arange(3)}])
-def test_what_are_no_choices_and_no_roles_is_said(make, given):
-    with pytest.raises(CalibrationError, match=next(iter(given))):
-        load(make.both(), **given)
-
-
 def test_uploads_are_read_from_memory_too(make):
     path = make.both()
     content = path.read_bytes()
@@ -202,12 +165,6 @@ def test_uploads_are_read_from_memory_too(make):
         for source in (("outputs.npz", content), ("outputs.npz", file), str(path)):
             data = load(source)
             assert data.sha256 == expected.sha256 and data.name == "outputs"
-
-
-def test_two_files_overrule_the_parts_of_one(make):
-    first = make.npz("a.npz", **halves(make, "cal_{}", "test_{}"))
-    data = load(first, test=make.npz("b.npz", logits=make.logits[:7], labels=make.labels[:7]))
-    assert len(data) == CUT + 7 and data.given_split.sum() == CUT
 
 
 CLASSES = ("cat", "dog", "cow", "ant")
@@ -242,13 +199,6 @@ def test_other_names_of_columns_in_a_test_file_are_refused(make):
     assert error.message == "a.csv has columns for cat, dog, cow, ant, but b.csv for cat, dog, cow, bee."
 
 
-def test_labels_beside_arrays_are_the_names_of_the_classes(make):
-    names = np.array(CLASSES)
-    data = load(make.both(labels=names[make.labels], class_names=names))
-    np.testing.assert_array_equal(data.labels, make.labels)
-    assert data.class_names == CLASSES
-
-
 def test_numbers_for_columns_in_two_orders_are_refused(make):
     order = [2, 1, 3, 0]
     names, whole = np.array(CLASSES), {"labels": make.labels}
@@ -259,52 +209,6 @@ def test_numbers_for_columns_in_two_orders_are_refused(make):
     assert "the numbers in labels of a.npz may count them in either order" in error.message
 
 
-def test_the_label_of_each_column_is_asked_for_once(make):
-    frame = make.frame().set_axis(["label", *CLASSES], axis=1)
-    files = make.csv(frame[:CUT], "a.csv"), make.csv(frame[CUT:], "b.csv")
-    assert inspect(files[0], test=files[1]).findings[0].code == "ambiguous"
-    data = load(files[0], test=files[1], label_values=(0, 1, 2, 3))
-    np.testing.assert_array_equal(data.labels, make.labels)
-
-
-def test_columns_of_two_classes_are_matched_by_name(make):
-    p = 1 / (1 + np.exp(make.logits[:, 0] - make.logits[:, 1]))
-    label = np.where(make.binary == 1, "bad", "good")
-    a, b = slice(0, CUT), slice(CUT, None)
-    first = make.csv(pd.DataFrame({"label": label[a], "p_good": 1 - p[a], "p_bad": p[a]}), "a.csv")
-    second = make.csv(pd.DataFrame({"label": label[b], "p_bad": p[b], "p_good": 1 - p[b]}), "b.csv")
-    data = load(first, test=second)
-    np.testing.assert_allclose(np.exp(data.logits[:, 1]), p, rtol=1e-12)
-    np.testing.assert_array_equal(data.labels, make.binary)
-
-
-def test_classes_named_beside_arrays_are_matched_by_name(make):
-    order = [2, 1, 3, 0]
-    names, texts = np.array(CLASSES), np.array(CLASSES)[make.labels]
-    first = make.npz("a.npz", logits=make.logits[:CUT], labels=texts[:CUT], class_names=names)
-    second = make.npz("b.npz", logits=make.logits[CUT:, order], labels=texts[CUT:], class_names=names[order])
-    check(make, load(first, test=second))
-
-
-@pytest.mark.parametrize("renamed", [False, True])
-def test_features_of_a_test_file_are_matched_by_name(make, rng, renamed):
-    features = rng.normal(size=(300, 3))
-    cells = {f"feature_{name}": features[:, j] for j, name in enumerate(("age", "size", "rate"))}
-    first = make.csv(make.frame(**cells)[:CUT], "a.csv")
-    turned = {(name.replace("_", " ") if renamed else name): cells[name] for name in reversed(cells)}
-    data = load(first, test=make.csv(make.frame(**turned)[CUT:], "b.csv"))
-    np.testing.assert_allclose(data.features, features, rtol=1e-12)
-
-
-def test_other_features_of_a_test_file_are_left_out_with_their_names(make, rng):
-    features = rng.normal(size=(300, 2))
-    first = make.csv(make.frame(feature_age=features[:, 0], feature_size=features[:, 1])[:CUT], "a.csv")
-    second = make.csv(make.frame(feature_age=features[:, 0], feature_rate=features[:, 1])[CUT:], "b.csv")
-    found = inspect(first, test=second)
-    assert found.predictions.features is None
-    assert "feature_age, feature_size in one part" in the(found, "features_differ").message
-
-
 @pytest.mark.parametrize("scale", [(1.0, 100.0), (100.0, 1.0)])
 @pytest.mark.parametrize("chosen", [{}, {"scale": "percent"}, {"kind": "probabilities"}])
 def test_probabilities_and_percent_are_refused_together(make, scale, chosen):
@@ -312,15 +216,6 @@ def test_probabilities_and_percent_are_refused_together(make, scale, chosen):
     error = inspect(first, test=second, **chosen).findings[0]
     assert (error.level, error.code) == ("error", "scales_differ")
     assert "a.csv holds values from " in error.message and "but b.csv from " in error.message
-
-
-@pytest.mark.parametrize("turned", [False, True])
-def test_one_column_of_probabilities_and_one_of_percent_are_refused_together(make, turned):
-    p = 1 / (1 + np.exp(make.logits[:, 0] - make.logits[:, 1]))
-    parts = [make.csv(pd.DataFrame({"label": make.binary[:CUT], "p": p[:CUT]}), "a.csv")]
-    parts.append(make.csv(pd.DataFrame({"label": make.binary[CUT:], "p": 100 * p[CUT:]}), "b.csv"))
-    first, second = parts[::-1] if turned else parts
-    assert inspect(first, test=second).findings[0].code == "scales_differ"
 
 
 def test_logits_and_probabilities_are_refused_together(make):

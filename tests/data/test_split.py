@@ -5,20 +5,13 @@ The same arrays through any format are the same data set; the hash says so, and 
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
-
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as npst
 
 from calib.data import DataError, Predictions, load, split
-from calib.data.split import said_of_clusters, split_rows, stratified_rows
+from calib.data.split import said_of_clusters, split_rows
 
 CLASSES = st.lists(st.integers(0, 5), min_size=2, max_size=60)
 
@@ -74,17 +67,6 @@ def test_row_numbers_keep_their_order_and_leave_the_rest(n, data):
     assert row_numbers(test).tolist() == sorted(set(range(n)) - set(rows))
 
 
-def test_a_mask_names_rows():
-    calibration, _ = dataset([0, 1, 0, 1]).split(np.array([False, True, False, True]))
-    assert row_numbers(calibration).tolist() == [1, 3]
-
-
-def test_the_seed_decides():
-    data = dataset(np.arange(60) % 6)
-    first, again, other = (row_numbers(data.split(0.5, random_state=s)[0]).tolist() for s in (1, 1, 2))
-    assert first == again != other
-
-
 def test_a_class_with_one_row_goes_to_either_part():
     data = dataset([0] * 10 + [1])
     sides = {bool((data.split(0.5, random_state=s)[0].labels == 1).any()) for s in range(30)}
@@ -122,38 +104,6 @@ def test_parts_that_cannot_be_are_refused(part):
         dataset([0, 1, 0, 1]).split(part)
 
 
-def test_one_row_cannot_be_split():
-    with pytest.raises(DataError, match="1 row;"):
-        dataset([0]).split()
-
-
-@settings(deadline=None, max_examples=15)
-@given(st.data())
-def test_any_format_gives_the_same_predictions(data):
-    import h5py
-
-    n_classes = data.draw(st.integers(2, 5))
-    n = data.draw(st.integers(2, 12))
-    finite = st.floats(-1e30, 1e30, allow_subnormal=False)
-    logits = data.draw(npst.arrays(np.float64, (n, n_classes), elements=finite))
-    logits[0, 0] = 7.25  # no row of probabilities, whatever the rest is
-    labels = data.draw(npst.arrays(np.int64, n, elements=st.integers(0, n_classes - 1)))
-    labels[-1] = 0
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        np.savez(folder / "a.npz", logits=logits, labels=labels)
-        frame = pd.DataFrame({"label": labels, **{f"logit_{k}": logits[:, k] for k in range(n_classes)}})
-        frame.to_csv(folder / "a.csv", index=False)
-        frame.to_csv(folder / "a.csv.gz", index=False)
-        frame.to_parquet(folder / "a.parquet")
-        with h5py.File(folder / "a.h5", "w") as file:
-            file["logits"], file["labels"] = logits, labels
-        read = [load(folder / f"a.{ending}", kind="logits") for ending in ("npz", "csv", "csv.gz", "parquet", "h5")]
-    np.testing.assert_array_equal(read[0].logits, logits)
-    np.testing.assert_array_equal(read[0].labels, labels)
-    assert len({one.sha256 for one in read}) == 1
-
-
 def test_the_hash_knows_every_cell(make):
     reference = load(make.both()).sha256
     logits, labels = make.logits.copy(), make.labels.copy()
@@ -177,32 +127,6 @@ def test_data_made_by_hand_has_a_hash_once_it_is_split(make):
         for z in (make.logits, make.logits + 1)
     ]
     assert parts[0] != parts[1] and all(parts)
-
-
-def test_the_package_loads_numpy_alone():
-    program = (
-        "import sys, calib.data; print([m for m in ('pandas','pyarrow','h5py','scipy','sklearn') if m in sys.modules])"
-    )
-    root = Path(__file__).resolve().parents[2]
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=root)
-    assert ran.stdout.strip() == "[]"
-
-
-@pytest.mark.parametrize(
-    ("name", "n_classes", "accuracy"),
-    [
-        ("wideresnet-16-4-cifar-100", 100, 0.7543),
-        ("wideresnet-16-4-cifar-10", 10, 0.9109),
-        ("lenet-5-cifar-10", 10, 0.5308),
-    ],
-)
-def test_real_outputs(reference_data, name, n_classes, accuracy):
-    data = load(reference_data / f"{name}.npz")
-    assert (data.kind, data.n_classes, len(data), data.floor) == ("probabilities", n_classes, 10_000, None)
-    assert (data.logits.argmax(axis=1) == data.labels).mean() == accuracy
-    with np.load(reference_data / f"{name}.npz") as raw:
-        np.testing.assert_allclose(data.logits, np.log(raw["predictions"].astype(float)), rtol=1e-6, atol=1e-7)
-    assert any(f"accuracy {accuracy:.2%}" in finding.message for finding in data.findings)
 
 
 @settings(deadline=None, max_examples=40)
@@ -230,21 +154,6 @@ def test_three_parts_are_of_whole_clusters_and_keep_a_split_that_came_with_the_d
         dataset(labels, clusters=np.repeat(np.arange(4), 150)).three_parts()
     with pytest.raises(DataError, match="cannot be taken"):
         dataset([0, 1]).three_parts(1)
-
-
-def test_a_mask_takes_its_rows_and_no_row_numbers():
-    data, mask = dataset([0, 1, 2, 3, 4]), np.array([False, True, False, False, True])
-    np.testing.assert_array_equal(row_numbers(data.take(mask)), [1, 4])
-    assert data.take(mask).sha256 == data.take([1, 4]).sha256
-    assert len(data.take([])) == 0
-
-
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint64, np.int16])
-def test_labels_of_any_integers_are_split_alike(dtype):
-    labels = np.array([0, 1] * 20 + [2])
-    parts = [split_rows(labels.astype(kind), 0.5, None, random_state=0) for kind in (np.int64, dtype)]
-    for one, other in zip(*parts, strict=True):
-        np.testing.assert_array_equal(one, other)
 
 
 # Whole clusters.
@@ -280,17 +189,6 @@ def test_the_size_is_within_half_a_cluster_of_the_nearest_that_two_for_each_part
     assert abs(len(calibration) - min(max(asked, low), high)) <= max(sizes)
 
 
-@settings(deadline=None, max_examples=40)
-@given(st.lists(st.integers(4, 30), min_size=2, max_size=3), st.integers(0, 3))
-def test_clusters_of_one_row_are_split_as_exactly_as_rows(counts, seed):
-    labels = np.repeat(np.arange(len(counts)), counts)
-    asked = len(labels) // 2
-    calibration, _ = clustered(labels, np.arange(len(labels))).split(asked, random_state=seed)
-    assert len(calibration) == asked
-    found = np.bincount(calibration.labels, minlength=len(counts))
-    assert (np.abs(found - np.array(counts) * asked / len(labels)) <= 1).all()
-
-
 def test_branches_of_unequal_size_and_rate_give_about_half_of_the_rows_and_of_the_events(rng):
     clusters = np.repeat(np.arange(60), rng.integers(20, 120, 60))
     rate = np.clip(rng.normal(0.08, 0.04, 60), 0.01, 0.3)
@@ -315,13 +213,6 @@ def test_fewer_than_two_clusters_for_each_part_are_refused_with_a_way_out(n_clus
     assert "24" in finding.message and finding.action
 
 
-def test_without_clusters_the_split_is_what_it_was(rng):
-    labels = rng.integers(0, 3, 200)
-    for seed in range(5):
-        for ours, before in zip(split_rows(labels, 0.4, None, seed), stratified_rows(labels, 80, seed), strict=True):
-            np.testing.assert_array_equal(ours, before)
-
-
 def test_rows_by_hand_and_the_given_split_stay_and_clusters_in_both_parts_are_counted():
     given_split = np.array([True, False] * 6)
     data = clustered([0, 1] * 6, np.repeat(np.arange(6), 2), given_split=given_split)
@@ -330,21 +221,6 @@ def test_rows_by_hand_and_the_given_split_stay_and_clusters_in_both_parts_are_co
     assert said_of_clusters(calibration.clusters, test.clusters).startswith("6 of 6 clusters")
     calibration, test = data.split([0, 1, 2])
     assert said_of_clusters(calibration.clusters, test.clusters).startswith("1 of 6 clusters")
-
-
-def test_the_sentence_gives_both_sizes_where_they_differ():
-    left, right = np.array(["a", "a", "b"]), np.array(["c", "d", "d", "e"])
-    assert said_of_clusters(None, None, 3) == ""
-    assert "2 for calibration, 3 for the test" in said_of_clusters(left, right, 3)
-    assert "asked" not in said_of_clusters(left, right, 3)
-    assert "3 calibration rows where 4 were asked for" in said_of_clusters(left, right, 4)
-
-
-def test_weights_and_clusters_follow_their_rows():
-    data = clustered([0, 1, 2] * 8, np.arange(24) // 3, weights=np.arange(24.0), weight_kind="sampling")
-    part, _ = data.split(0.5)
-    np.testing.assert_array_equal(part.weights, row_numbers(part))
-    assert part.weight_kind == "sampling"
 
 
 def test_very_many_clusters_take_few_orders(monkeypatch):

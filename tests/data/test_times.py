@@ -11,7 +11,6 @@ import pytest
 import calib
 from calib.data import inspect
 from calib.data.assemble.beside import when
-from tests.data.conftest import npz_bytes
 
 
 def table(**columns: object) -> pd.DataFrame:
@@ -65,12 +64,6 @@ def test_dates_of_tables_in_files(ending: str) -> None:
     assert data.times.tolist() == [str(day.date()) for day in days]
 
 
-def test_a_column_of_another_name_is_chosen() -> None:
-    frame = table(scored=np.arange(60))
-    assert calib.load(frame).times is None
-    assert calib.load(frame, roles={"time": "scored"}).times[:2].tolist() == ["0", "1"]
-
-
 @pytest.mark.parametrize("odd", ["", "02/03/2026", "spring"])
 def test_what_is_no_time_is_left_out_and_said(odd: str) -> None:
     days = ["2026-03-02"] * 59 + [odd]
@@ -78,8 +71,3 @@ def test_what_is_no_time_is_left_out_and_said(odd: str) -> None:
     assert found.predictions is not None
     assert found.predictions.times is None
     assert [finding.level for finding in found.findings if finding.code == "times"] == ["info"]
-
-
-def test_an_array_beside_others() -> None:
-    logits, rows = np.random.default_rng(0).normal(size=(30, 3)), np.arange(30)
-    assert calib.load(("a.npz", npz_bytes(logits=logits, labels=rows % 3, week=rows // 5))).times[-1] == "5"

@@ -120,17 +120,6 @@ def test_log_probabilities_tell_their_rest():
     assert errors(held) == ["top_k_probabilities"]
 
 
-def test_a_rest_over_all_classes_is_refused_with_the_likely_cause():
-    held = arrays()
-    held["values"] = held["values"] + 20.0 * np.arange(LEFT, dtype=np.float32)  # the smallest stays
-    held["rest"] = np.logaddexp(np.logaddexp.reduce(held["values"].astype(float), axis=1), held["rest"])
-    del held["label_logit"]
-    found = inspect(npz(held))
-    assert [(f.code, "logsumexp of all logits" in f.reason) for f in found.findings if f.level == "error"] == [
-        ("mostly_missing", True)
-    ]
-
-
 def test_sizes_are_counted_before_memory_is_taken(monkeypatch):
     held = arrays()
     for changes, code in (
@@ -145,23 +134,11 @@ def test_sizes_are_counted_before_memory_is_taken(monkeypatch):
     assert errors(held) == ["too_large"]
 
 
-def test_a_batch_of_sequences_becomes_rows():
-    held = arrays()
-    shaped = {name: array.reshape(6, N // 6, *array.shape[1:]) if array.ndim else array for name, array in held.items()}
-    assert calib.load(npz(shaped)).sha256 == calib.load(npz(held)).sha256
-
-
 def test_the_split_and_groups_of_a_file_are_read():
     held = arrays() | {"split": np.arange(N) % 3 == 0, "group": np.array(["a", "b"])[np.arange(N) % 2]}
     data = calib.load(npz(held))
     assert len(data.split()[0]) == N // 3
     assert set(data.groups) == {"a", "b"}
-
-
-@pytest.mark.parametrize("role", ["split", "groups", "clusters", "weights", "week"])
-@pytest.mark.parametrize("shape", [(N, 0), (0,), (), (N, 2, 0)], ids=str)
-def test_an_array_without_an_entry_for_each_row_is_left_out(role, shape):
-    assert warnings(arrays() | {role: np.zeros(shape)}) == ["rows_differ_beside"]
 
 
 def test_lists_of_different_lengths_are_refused():

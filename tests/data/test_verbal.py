@@ -45,12 +45,6 @@ def test_the_column_is_found_by_itself(make):
     np.testing.assert_allclose(data.confidence, NUMBERS[make.labels], rtol=1e-12)
 
 
-def test_a_table_of_text_alone_has_a_header_too(make):
-    path = make.csv(pd.DataFrame({"confidence": WORDS[make.labels], "correct": make.binary == 1}))
-    assert [array.name for array in inspect(path).arrays] == ["confidence", "correct"]
-    assert inspect(path).findings[0].code == "verbal"
-
-
 def test_numbers_of_ones_own_win_and_rows_without_a_word_are_left_out(make):
     words = WORDS[make.labels].astype(object)
     words[3] = None
@@ -62,23 +56,10 @@ def test_numbers_of_ones_own_win_and_rows_without_a_word_are_left_out(make):
     assert len(data) == 299 and "row 4" in the(data, "rows_left_out").message
 
 
-def test_a_word_without_a_proposal_is_named_and_nothing_is_offered(make):
-    path = table(make, np.array(["high", "likely", "medium", "0.3"])[make.labels])
-    error = inspect(path, choices=PAIRS).findings[0]
-    assert error.code == "verbal" and not error.fix and "high, medium" in error.message
-    data = load(path, choices=PAIRS, verbal=("high=0.9", "medium=0.5", "likely=0.7"))
-    np.testing.assert_allclose(data.confidence, np.array([0.9, 0.7, 0.5, 0.3])[make.labels])
-
-
 @pytest.mark.parametrize("given", [("likely",), ("likely=1.2",), ("=0.5",), ("likely=much",)])
 def test_what_gives_no_word_a_probability_is_refused(make, given):
     found = inspect(table(make, WORDS[make.labels]), choices=PAIRS, verbal=given)
     assert found.findings[0].code == "verbal" and found.findings[0].action
-
-
-def test_text_that_is_no_confidence_is_refused_as_before(make):
-    path = make.csv(pd.DataFrame({"p": np.array(["red", "blue"])[make.binary], "label": make.binary}))
-    assert inspect(path, choices=Choices(outputs="p", labels="label")).findings[0].code == "text_in_cells"
 
 
 def test_the_proposal_holds_probabilities_and_is_in_order():
@@ -86,13 +67,6 @@ def test_the_proposal_holds_probabilities_and_is_in_order():
     ordered = ["impossible", "almost no chance", "very unlikely", "unlikely", "roughly even chance", "likely",
                "very likely", "almost certain", "certain"]  # fmt: skip
     assert np.all(np.diff([PROPOSED[word] for word in ordered]) > 0)
-
-
-def test_a_header_above_words_alone_is_recognised() -> None:
-    rows = [f"{('likely', 'remote')[i % 2]},{('true', 'false')[i % 3 == 0]}" for i in range(60)]
-    headed = inspect(("answers.csv", "\n".join(["confidence,correct", *rows]).encode()))
-    assert headed.choices.header and set(headed.words) == {"likely", "remote"}
-    assert not inspect(("answers.csv", "\n".join(rows).encode())).choices.header
 
 
 def test_new_rows_are_read_with_the_same_words(make):

@@ -15,14 +15,12 @@ from statistics import mode
 from calib.data.array_names import LABELS, canonical
 from calib.data.findings import InvalidUpload, count, shortened
 from calib.data.options import Choices
-from calib.data.read.numerals import EMPTY, FRACTION, WRITTEN, Sign, decimal_sign
+from calib.data.read.nested import parsed
+from calib.data.read.numerals import Sign, decimal_sign, is_number
 from calib.errors import Finding
 
 DELIMITERS = ("\t", ";", "|", ",", " ")
 """In the order they are tried: a comma may also be a decimal comma, a blank may also stand in a name."""
-
-ALIGNED = "  "
-"""What stands in the place of a delimiter where columns are aligned by one blank or several."""
 
 COMMENTS = ("#", "%", "//")
 SEPARATOR = re.compile(r'"?sep=(.)"?', re.I)
@@ -34,8 +32,6 @@ RULE = re.compile(r"(?=.*--)[\s|+:=,;-]+")
 BELOW = re.compile(r"\(.*[^\W\d_].*\)|\d+ (rows?|records?|zeilen?|lignes?|filas?|righe|linhas?|rijen)\b.*", re.I)
 """What database shells write below a table: ``(36 rows affected)``."""
 
-LISTED = re.compile(r"(DenseVector\()?[\[{(].*[\]})]|[-+\d.,eE]{1,30}(?:[\s;|]{1,3}[-+\d.,eE]{1,30})+", re.DOTALL)
-NUMBER = re.compile(rf"{WRITTEN}|{EMPTY}|{FRACTION}|^[-+]?inf(?:inity)?$", re.I)
 SAMPLE = 2**20
 SAMPLE_LINES = 100
 MAX_ABOVE = 50
@@ -96,7 +92,7 @@ def infer_dialect(content: bytes, encoding: str, choices: Choices, file: str) ->
         )
     told = SEPARATOR.fullmatch(numbered[0][1].strip())
     delimiter = choices.delimiter or (told[1] if told else infer_delimiter([text for _, text in numbered], file))
-    if (len(delimiter) != 1 or delimiter in '"\r\n') and delimiter != ALIGNED:
+    if len(delimiter) != 1 or delimiter in '"\r\n':
         raise InvalidUpload("delimiter", f"The delimiter {delimiter!r} is not one character.", "Choose one, such as ;")
     lines = [Line(number, text, cells_of(text, delimiter)) for number, text in numbered]
     n_above = lines_above(lines, bool(told))
@@ -117,7 +113,7 @@ def infer_dialect(content: bytes, encoding: str, choices: Choices, file: str) ->
 
 def cells_of(text: str, delimiter: str) -> list[str]:
     """The cells of one line."""
-    return text.split() if delimiter == ALIGNED else next(csv.reader([text], delimiter=delimiter), [""])
+    return next(csv.reader([text], delimiter=delimiter), [""])
 
 
 # Encodings.
@@ -202,17 +198,13 @@ def infer_delimiter(lines: list[str], file: str) -> str:
         usual = mode(widths)
         if usual > 1 and widths.count(usual) > len(widths) / 2:
             found.append((not usual - 1 <= widths[0] <= usual, delimiter))
-    aligned = [len(line.split()) for line in lines]
-    if not found or found[0][1] == " ":
-        if mode(aligned) > 1 and aligned.count(mode(aligned)) > len(lines) / 2 and any(ALIGNED in s for s in lines):
-            return ALIGNED
-        ends = {len(line.rstrip()) for line in lines}
-        if not found and len(lines) > 3 and len(ends) <= 2 and all(ALIGNED in line for line in lines):
-            raise InvalidUpload(
-                "fixed_width",
-                f"The columns of {file} have fixed widths and no delimiter between them.",
-                "Save it as csv; in Python, pandas.read_fwf reads it.",
-            )
+    aligned = len(lines) > 1 and sum("  " in line.strip() for line in lines) > len(lines) / 2
+    if aligned and (not found or found[0][1] == " "):
+        raise InvalidUpload(
+            "fixed_width",
+            f"The columns of {file} are aligned by blanks, with no delimiter between them.",
+            "Save it as csv; in Python, pandas.read_fwf reads it.",
+        )
     return min(found, key=lambda item: item[0], default=(False, ","))[1]
 
 
@@ -233,14 +225,9 @@ def choose_decimal(cells: list[str], delimiter: str, chosen: str | None) -> tupl
     return ("," if unclear and delimiter != "," else "."), False
 
 
-def is_number(cell: str) -> bool:
-    """Whether a cell holds a number or nothing."""
-    return NUMBER.match(cell.strip()) is not None
-
-
 def is_listed(cell: str) -> bool:
     """Whether a cell holds several values, such as ``[0.1, 0.9]``."""
-    return LISTED.fullmatch(cell.strip()) is not None
+    return isinstance(parsed(cell), (list, dict))
 
 
 # Lines.

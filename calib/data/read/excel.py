@@ -16,7 +16,7 @@ from calib.data.limits import MAX_SHEET_CELLS, MAX_TEXT, megabytes
 from calib.data.options import Choices
 from calib.data.read.arrays import open_zip
 from calib.data.read.base import Allowance, reading
-from calib.data.read.dialect import is_number
+from calib.data.read.numerals import is_number
 from calib.data.read.table import Table
 from calib.data.read.text import open_text
 from calib.errors import Finding

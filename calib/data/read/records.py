@@ -1,31 +1,24 @@
-"""JSON: documents and lines, whose objects become rows, with what known programs write recognised by its keys.
-
-Transformers' lists of ``{"label", "score"}`` and the samples of lm-evaluation-harness are known.
-"""
+"""JSON: documents and lines, whose objects become rows; lm-evaluation-harness' samples are known by their keys."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from calib.data.array_names import CLASS_NAMES, canonical
-from calib.data.findings import InvalidUpload, count, listed
-from calib.data.limits import MAX_TEXT, check_count, megabytes
+from calib.data.findings import InvalidUpload, count, info, listed, warning
 from calib.data.options import Choices
 from calib.data.read.base import Allowance, reading, unreadable
-from calib.data.read.nested import Spread, by_number, one_hot_as_labels, paired, typed, united, with_columns
+from calib.data.read.nested import flat, is_scored, table_of, with_columns
 from calib.data.read.numerals import read_written
 from calib.data.read.table import Table
 from calib.errors import Finding
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-AT_ONCE = 2**10
-"""Rows that are Python objects at a time."""
 
 BLANK = re.compile(r"[ \t\r\n]*")
 BETWEEN = re.compile(r"[ \t\r\n,]*")
@@ -86,126 +79,53 @@ def rows_of(document: dict[str, Any]) -> Iterator[Any]:
         return iter(tables[0])
     lists = {key: value for key, value in document.items() if isinstance(value, list)}
     objects = {key: list(value.values()) for key, value in document.items() if isinstance(value, dict)}
-    if not lists and len(objects) == len(document):
-        if all(key.isdecimal() for key in document):  # pandas, orient="index"
+    if not lists and len(objects) == len(document):  # pandas, orient="index" with its numbers of rows, or "columns"
+        if all(key.isdecimal() for key in document):
             return iter(document.values())
-        lists = objects  # pandas, orient="columns"
-    names = list(map(str, next((v for key, v in lists.items() if canonical(key).base in CLASS_NAMES), [])))
-    lists = {key: value for key, value in lists.items() if canonical(key).base not in CLASS_NAMES}
+        lists = objects
     n = max((len(value) for value in lists.values()), default=0)
     whole = {key: value for key, value in lists.items() if len(value) == n}
-    if n < 2:
-        return iter([document])
-
-    def named(value: Any) -> Any:
-        fits = isinstance(value, list) and len(value) == len(set(names)) > 0
-        return dict(zip(names, value, strict=True)) if fits else value
-
-    return ({key: named(value[i]) for key, value in whole.items()} for i in range(n))
+    return iter([document]) if n < 2 else ({key: value[i] for key, value in whole.items()} for i in range(n))
 
 
 def open_records(rows: Iterable[Any], allowance: Allowance, choices: Choices, name: str = "The table") -> Table:
     """The table of rows that are objects, lists of values, or single values."""
-    import pyarrow as pa
-
-    spread, parts = Spread(), []
-    harness: Harness | None = None
-    top_labels, n_rows = True, 0
-    names: set[str] = set()
-    block: list[dict[str, Any]] = []
-
-    def flush() -> None:
-        columns: dict[str, list[Any]] = {}
-        keys = dict.fromkeys(key for row in block for key in row)
-        for key in keys:
-            columns |= spread.columns(key, [row.get(key) for row in block])
-        names.update(columns)
-        check_count(len(names), "columns", name)
-        if len(names) * n_rows > MAX_TEXT // 8:
-            raise too_many_cells(name)
-        parts.append(pa.table({key: typed(values) for key, values in columns.items()}) if columns else None)
-        block.clear()
-
-    for row in rows:
-        row = plain(row) if isinstance(row, dict) else {"output": row}
-        if is_harness_sample(row) and (harness or not n_rows):
-            harness = harness or Harness(name)
-            row = harness.row(row)
-            if row is None:
-                continue
-        else:
-            row = paired(row)
-        top_labels &= set(row) == {"label", "score"} and isinstance(row["label"], str)
-        block.append(row)
-        n_rows += 1
-        if len(block) == AT_ONCE:
-            flush()
-    if block:
-        flush()
-    if not any(part is not None for part in parts):
+    left_out: dict[str, None] = {}
+    rows = iter(rows)
+    first = next(rows, {})
+    rows = chain([first], rows)
+    findings: list[Finding] = []
+    if is_harness_sample(first):
+        harness = Harness(name)
+        table = table_of(harness.rows(rows), name)
+        findings = harness.findings()
+    else:
+        table = table_of((flat(plain(row), left_out) for row in rows), name)
+    if table is None:
         raise InvalidUpload(
             "no_rows",
-            f"{name} holds no row with values ({listed(spread.nested)} left out).",
+            f"{name} holds no row with values ({listed(left_out)} left out).",
             "Save a list of objects, or one object a line, with the outputs and the label of each row.",
         )
-    table = united([part for part in parts if part is not None], spread.apart)
-    findings = said_of(spread, name)
-    if harness:
-        table, said = harness.choices_alone(table)
-        findings += said
-    else:
-        table, said = read_written(table, ".", choices.decimal is not None, name)
-        table, one_hot = one_hot_as_labels(with_columns(table), name)
-        findings += [*said, *one_hot]
-    if top_labels and is_first_choice(table):
-        renamed = {"label": "predicted_label", "score": "confidence"}
-        table = table.rename_columns([renamed.get(column, column) for column in table.column_names])
+    if left_out:
+        findings.append(info("nested", f"{listed(left_out)} of {name} left out: nested values."))
+    table, said = read_written(table, ".", name)
+    table = with_columns(table, name)
+    if set(table.column_names) == {"label", "score"} and is_first_choice(table):
+        table = table.rename_columns(["predicted_label" if c == "label" else "confidence" for c in table.column_names])
         findings.append(first_choice(name))
-    if spread.scored:
-        table = table.select(sorted(table.column_names, key=by_number))
     contents = Table.from_arrow(name, table, allowance, bool(choices.drop_bad_rows))
-    contents.findings = findings
-    if harness and choices.kind is None:
+    contents.findings = [*findings, *said]
+    if is_harness_sample(first) and choices.kind is None:
         contents.format_choices = {"kind": "logits"}
     return contents
 
 
-def plain(row: dict[Any, Any]) -> dict[str, Any]:
-    """A row whose NumPy numbers and arrays are Python's."""
+def plain(row: Any) -> dict[str, Any]:
+    """A row whose NumPy numbers and arrays are Python's; what is no object is the outputs of its row."""
+    if not isinstance(row, dict):
+        return {"score" if is_scored(row) else "output": row}
     return {str(key): value.tolist() if hasattr(value, "tolist") else value for key, value in row.items()}
-
-
-def too_many_cells(name: str) -> InvalidUpload:
-    """The error for more cells than are read."""
-    return InvalidUpload(
-        "too_large",
-        f"{name} has more than {MAX_TEXT // 8:,} cells ({megabytes(MAX_TEXT)}).",
-        "Save it as npz or Parquet, or fewer rows: 20,000 are plenty to calibrate.",
-    )
-
-
-def said_of(spread: Spread, name: str) -> list[Finding]:
-    """What is to be said of nested values."""
-    found = []
-    if spread.nested:
-        found.append(Finding("info", "nested", f"{listed(spread.nested)} of {name} left out: nested values."))
-    if spread.n_ragged:
-        text = f"{count(spread.n_ragged, 'list')} of {name} of another length than the first; read as missing."
-        found.append(Finding("warning", "ragged", text, "Save one value for each class in every row."))
-    if spread.scored:
-        text = f"The lists of label and score of {name} were read as one column for each label."
-        found.append(Finding("info", "label_scores", text))
-    return found
-
-
-def first_choice(name: str) -> Finding:
-    """The warning for a pipeline's first choices alone."""
-    text = (
-        f"{name} holds label and score alone, as a text-classification pipeline gives its first choice: "
-        "read as the predicted label and its confidence."
-    )
-    action = "Call the pipeline with top_k=None for the scores of all classes, and add a file with the labels."
-    return Finding("warning", "top_label_alone", text, action)
 
 
 def is_first_choice(table: pa.Table) -> bool:
@@ -220,15 +140,26 @@ def is_first_choice(table: pa.Table) -> bool:
     return lowest is not None and lowest >= 1 / max(2, pc.count_distinct(label).as_py())
 
 
+def first_choice(name: str) -> Finding:
+    """The warning for a pipeline's first choices alone."""
+    text = (
+        f"{name} holds label and score alone, as a text-classification pipeline gives its first choice: "
+        "read as the predicted label and its confidence."
+    )
+    action = "Call the pipeline with top_k=None for the scores of all classes, and add a file with the labels."
+    return warning("top_label_alone", text, action)
+
+
 # lm-evaluation-harness.
 
 RESPONSES = ("filtered_resps", "resps")
 MOST_CHOICES = 1000
 
 
-def is_harness_sample(row: dict[str, Any]) -> bool:
+def is_harness_sample(row: Any) -> bool:
     """Whether an object has the keys of a logged sample."""
-    return "target" in row and ("doc" in row or "doc_id" in row) and any(key in row for key in RESPONSES)
+    known = isinstance(row, dict) and "target" in row and ("doc" in row or "doc_id" in row)
+    return known and any(key in row for key in RESPONSES)
 
 
 class Harness:
@@ -241,58 +172,51 @@ class Harness:
 
     def __init__(self, name: str):
         self.name = name
-        self._filter: Any = None
-        self._n_repeated = 0
-        self._widths: dict[int, int] = {}
+        self._widths: Counter[int] = Counter()
+        self._width = 0
 
-    def row(self, sample: dict[str, Any]) -> dict[str, Any] | None:
-        """A sample's number, right choice and log-likelihoods; None for another filter of the same answers.
+    def rows(self, samples: Iterable[Any]) -> Iterator[dict[str, Any]]:
+        """Number, right choice and log-likelihoods of each question with as many choices as the first.
 
         Raises
         ------
         InvalidUpload
             If the responses are no log-likelihoods of two choices or more.
         """
-        if not self._widths:
-            self._filter = sample.get("filter")
-        elif sample.get("filter") != self._filter:
-            self._n_repeated += 1
-            return None
-        doc = sample.get("doc")
-        names = choice_names(doc) if isinstance(doc, dict) else []
-        values = log_likelihoods(sample)
-        if 1 < len(names) < len(values):  # followed by those without the question, for the mutual information
-            values = values[: len(names)]
-        if not 2 <= len(values) <= MOST_CHOICES:
-            raise InvalidUpload(
-                "no_outputs",
-                f"{self.name} holds samples of lm-evaluation-harness without the log-likelihoods of several choices.",
-                "Log the samples of a multiple-choice task; generated text has no probabilities.",
-            )
-        self._widths[len(values)] = self._widths.get(len(values), 0) + 1
-        found = {"id": sample.get("doc_id"), "label": right_choice(sample["target"], names, len(values))}
-        return {**found, "n_choices": len(values), **{f"logit_{j}": value for j, value in enumerate(values)}}
+        filtered: Any = None
+        for sample in samples:
+            if not is_harness_sample(sample):
+                raise unreadable(self.name, ValueError("an entry is no sample of lm-evaluation-harness"))
+            filtered = filtered or {"by": sample.get("filter")}
+            if sample.get("filter") != filtered["by"]:  # the same answers once more
+                continue
+            values, names = log_likelihoods(sample), choice_names(sample.get("doc"))
+            if 1 < len(names) < len(values):  # followed by those without the question, for the mutual information
+                values = values[: len(names)]
+            if not 2 <= len(values) <= MOST_CHOICES:
+                raise InvalidUpload(
+                    "no_outputs",
+                    f"{self.name} holds samples of lm-evaluation-harness without log-likelihoods of several choices.",
+                    "Log the samples of a multiple-choice task; generated text has no probabilities.",
+                )
+            self._widths[len(values)] += 1
+            self._width = self._width or len(values)
+            if len(values) == self._width:
+                right = right_choice(sample["target"], names, len(values))
+                logits = {f"logit_{j}": value for j, value in enumerate(values)}
+                yield {"id": sample.get("doc_id"), "label": right, **logits}
 
-    def choices_alone(self, table: pa.Table) -> tuple[pa.Table, list[Finding]]:
-        """The rows with the usual number of choices, and what is to be said of the file."""
-        import pyarrow.compute as pc
-
-        usual = max(self._widths, key=lambda width: self._widths[width])
-        others = sum(n for width, n in self._widths.items() if width != usual)
-        table = table.filter(pc.equal(table.column("n_choices"), usual))
-        names = ["id", "label", *(f"logit_{j}" for j in range(usual))]
+    def findings(self) -> list[Finding]:
+        """What is to be said of the file once its rows were read."""
         text = (
-            f"{self.name} holds samples of lm-evaluation-harness: the log-likelihoods of {usual} choices are read as "
-            "logits, so that probabilities are a softmax over the choices of a question."
+            f"{self.name} holds samples of lm-evaluation-harness: the log-likelihoods of {self._width} choices are "
+            "read as logits, so that probabilities are a softmax over the choices of a question."
         )
-        findings = [Finding("info", "softmax_over_choices", text)]
-        if others:
-            text = f"{count(others, 'question')} of {self.name} with another number of choices than {usual} left out."
-            findings.append(Finding("warning", "other_choices", text, "Calibrate each number of choices by itself."))
-        if self._n_repeated:
-            text = f"{count(self._n_repeated, 'sample')} of {self.name} of another filter left out."
-            findings.append(Finding("info", "other_filters", text))
-        return table.select([name for name in names if name in table.column_names]), findings
+        found = [info("softmax_over_choices", text)]
+        if others := self._widths.total() - self._widths[self._width]:
+            text = f"{count(others, 'question')} of {self.name} with another number of choices than {self._width} left "
+            found.append(warning("other_choices", f"{text}out.", "Calibrate each number of choices by itself."))
+        return found
 
 
 def log_likelihoods(sample: dict[str, Any]) -> list[float]:
@@ -315,9 +239,9 @@ def is_truth(value: Any) -> bool:
     return isinstance(value, bool) or str(value) in ("True", "False")
 
 
-def choice_names(doc: dict[str, Any]) -> list[str]:
+def choice_names(doc: Any) -> list[str]:
     """What a question calls its choices, where it lists them."""
-    choices = doc.get("choices", doc.get("options"))
+    choices = doc.get("choices", doc.get("options")) if isinstance(doc, dict) else None
     if isinstance(choices, dict):
         choices = choices.get("text", choices.get("label"))
     return [str(choice) for choice in choices] if isinstance(choices, list) else []

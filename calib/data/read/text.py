@@ -5,7 +5,6 @@ Columns of numbers that Arrow does not take are read as people write them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +12,8 @@ from calib.data.findings import InvalidUpload, count, shortened, verb
 from calib.data.limits import MAX_TEXT, check_count
 from calib.data.options import Choices
 from calib.data.read.base import Allowance, reading
-from calib.data.read.dialect import ALIGNED, BELOW, Dialect, as_text, infer_dialect, infer_encoding
-from calib.data.read.nested import one_hot_as_labels, with_columns
+from calib.data.read.dialect import BELOW, Dialect, infer_dialect, infer_encoding
+from calib.data.read.nested import with_columns
 from calib.data.read.numerals import read_written
 from calib.data.read.table import Table, check_names, without_twins
 from calib.errors import Finding
@@ -42,15 +41,15 @@ def open_text(name: str, content: bytes, allowance: Allowance, choices: Choices)
     drop = bool(choices.drop_bad_rows)
     with reading(name):
         table, below = parse(content, encoding, dialect, name, drop)
-        table, findings = read_written(table, dialect.decimal, dialect.certain, name)
+        table, findings = read_written(table, dialect.decimal, name, dialect.certain)
         written = written_ids(table, content, encoding, dialect)
         table, written = without_empty(table, written)
         table = without_twins(table)
         check_names(table.column_names, name)
-        table, one_hot = one_hot_as_labels(with_columns(table), name)
+        table = with_columns(table, name)
     contents = Table.from_arrow(name, table, allowance, drop)
     contents.written = written
-    contents.findings = [*dialect.findings(name), *below, *findings, *one_hot]
+    contents.findings = [*dialect.findings(name), *below, *findings]
     contents.format_choices = {
         "delimiter": dialect.delimiter,
         "encoding": encoding,
@@ -103,11 +102,6 @@ def _with_arrow(
     import pyarrow as pa
     from pyarrow import csv
 
-    delimiter = dialect.delimiter
-    if delimiter == ALIGNED:
-        text = as_text(content, encoding, name)
-        content, encoding, delimiter = re.sub(r"(?m)^[ \t]+|[ \t]+$", "", text).encode(), "utf-8", " "
-        content = re.sub(rb"[ \t]+", b" ", content)
     return csv.read_csv(
         pa.BufferReader(content),
         read_options=csv.ReadOptions(
@@ -116,7 +110,7 @@ def _with_arrow(
             skip_rows=dialect.skipped,
             encoding="utf8" if encoding == "utf-8" else encoding,
         ),
-        parse_options=csv.ParseOptions(delimiter=delimiter, invalid_row_handler=skip),
+        parse_options=csv.ParseOptions(delimiter=dialect.delimiter, invalid_row_handler=skip),
         convert_options=csv.ConvertOptions(
             decimal_point=dialect.decimal if dialect.certain else ".",
             include_columns=list(texts),

@@ -65,12 +65,6 @@ def test_a_file_that_cannot_be_opened_stands_by_its_name():
     assert roles_of_files(looked) == ("source", "labels")
 
 
-def test_new_outputs_leave_aside_what_is_open_and_other_new_files_join_it():
-    first, other = Looked("first.npz", False, ""), Looked("other.npz", False, "")
-    assert roles_of_files([first, other], n_read=1) == ("", "source")
-    assert roles_of_files([first, Looked("features.npy", False, "")], n_read=1) == ("source", "features")
-
-
 def whole_table() -> bytes:
     return csv_bytes(label=[("cat", "dog", "cow")[k] for k in LABELS], cat=OUTPUTS[:, 0], dog=OUTPUTS[:, 1],
                      cow=OUTPUTS[:, 2])  # fmt: skip
@@ -101,8 +95,3 @@ def test_labels_as_floats_or_one_hot_are_told_from_outputs(labels, turned):
     files = [("a.npy", npy(labels)), ("b.npy", npy(OUTPUTS))]
     roles = roles_of_files(look_at(tuple(files[::-1] if turned else files)))
     assert roles == (("source", "labels") if turned else ("labels", "source"))
-
-
-def test_of_two_files_with_one_value_a_row_the_one_called_labels_holds_them():
-    looked = look_at((("y.npy", npy(LABELS)), ("score.npy", npy(LABELS * 7))))
-    assert roles_of_files(looked) == ("labels", "source")

@@ -7,7 +7,7 @@ import pytest
 
 from calib.data import Choices
 from calib.data.guess import guess
-from calib.data.guess.names import class_names, known_words, tokens
+from calib.data.guess.names import class_names
 from calib.data.guess.rules import OUTCOME, OUTPUTS
 from tests.data.corpus import tables
 
@@ -79,11 +79,6 @@ def test_fractions_named_after_the_outcome_are_its_risk():
     assert found.is_clear and read(found) == ("dead", ("prg_dead",))
 
 
-def test_fractions_without_a_name_for_outputs_are_asked_about():
-    found = of(default=HAPPENED, utilisation=RISK)
-    assert not found.is_clear and read(found) == ("default", ("utilisation",))
-
-
 @pytest.mark.parametrize("names", [("score_a", "score_b"), ("pd_glm", "pd_gbm"), ("logreg", "xgb")])
 def test_several_models_are_asked_about(names):
     found = of(default=HAPPENED, **{names[0]: RISK, names[1]: RNG.random(N)})
@@ -112,11 +107,6 @@ def test_reaction_times_are_no_outputs():
 def test_what_is_named_the_true_class_goes_before_other_labels(name):
     found = of(label=HAPPENED[::-1], p=RISK, **{name: HAPPENED})
     assert read(found)[0] == name
-
-
-def test_text_that_lists_the_classes_is_the_outcome():
-    found = of(status=HAPPENED, animal=ANIMALS[LABELS], **{f"p_{a}": PROBS[:, k] for k, a in enumerate(ANIMALS)})
-    assert found.is_clear and read(found)[0] == "animal"
 
 
 def test_what_the_outputs_are_named_after_goes_before_a_label():
@@ -256,11 +246,6 @@ def test_labels_in_a_column_each_are_named_as_what_they_are(one_hot, code):
     assert not found.readings and found.problem.code == code
 
 
-def test_a_mark_against_nothing_is_explained():
-    found = of(p=RISK, event=np.where(HAPPENED == 1, "X", ""))
-    assert not found.readings and found.problem.code == "marked"
-
-
 # What was chosen.
 
 
@@ -343,22 +328,6 @@ def test_rules_say_what_they_are_and_differ():
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        *(("y_true", {"ytrue"}), ("Ausfallwahrscheinlichkeit", {"ausfall", "wahrscheinlichkeit"})),
-        *(
-            ("mean texture", set()),
-            ("P(Güte)_1", {"p"}),
-            ("predictedHospitalMortality", {"predicted", "hospital", "mortality"}),
-        ),
-        *(("died_1y", {"died"}), ("problem", set()), ("qrisk", {"risk"})),
-    ],
-)
-def test_the_known_words_of_a_name(name, words):
-    assert known_words(name) == words
-
-
-@pytest.mark.parametrize(
     ("names", "classes"),
     [
         (("p_0", "p_1"), ("0", "1")),
@@ -371,8 +340,3 @@ def test_the_known_words_of_a_name(name, words):
 )
 def test_what_names_do_not_have_in_common(names, classes):
     assert class_names(names) == classes
-
-
-def test_names_without_case_and_accents():
-    assert tokens("P(Güte)_1") == ("p", "guete", "1")
-    assert tokens("trueClass") == ("true", "class")

@@ -59,11 +59,6 @@ def test_tables_are_read(table, compression, stream):
     np.testing.assert_array_equal(found.predictions.labels, LABELS)
 
 
-def test_the_ending_says_nothing():
-    assert read(written(), "outputs.feather").predictions is not None
-    assert the(read(written(), "outputs.csv"), "ending").level == "info"
-
-
 def test_feather_of_version_1_is_refused():
     assert "version 1" in the(read(b"FEA1" + bytes(600)), "unknown_format").message
 

@@ -49,37 +49,12 @@ def test_what_only_has_the_signature_is_refused(content, code):
     assert [finding.code for finding in inspect(("outputs", content)).findings] == [code]
 
 
-def test_small_chunks_that_are_few_are_read():
-    logits = np.random.default_rng(0).normal(size=(300, 2))
-    data = inspect(hdf5(lambda file: file.create_dataset("logits", data=logits, chunks=(1, 1)))).predictions
-    np.testing.assert_array_equal(data.logits, logits)
-
-
 @pytest.mark.parametrize("dtype", ["S9", h5py.string_dtype()], ids=["fixed", "any"])
 def test_texts_of_any_form_are_read(dtype):
     names = np.array(["né".encode(), b"cat", b"dog"] * 100)
     texts = names if dtype == "S9" else np.char.decode(names, "utf-8").astype(object)
     found = inspect(hdf5(lambda file: file.create_dataset("labels", data=texts, dtype=dtype, chunks=(7,))))
     assert "3 different labels (cat, dog, né)" in found.findings[0].message
-
-
-@pytest.mark.parametrize(
-    "dtype", [np.dtype([("a", "f8"), ("b", "i4")]), np.dtype(("f8", (3,)))], ids=["record", "list"]
-)
-def test_fields_are_not_looked_at(dtype):
-    name, content = hdf5(lambda file: file.create_dataset("outputs", (300,), dtype))
-    found = inspect((name, content))
-    assert found.predictions is None or found.choices.outputs == "logits"
-    assert next(array for array in found.arrays if array.name == "outputs").dtype == "structured"
-    error = inspect((name, content), outputs="outputs").findings[0]
-    assert error.code == "object_dtype"
-
-
-def test_enumerations_are_their_numbers():
-    kind = h5py.enum_dtype({f"class {j}": j for j in range(5)}, basetype="i1")
-    found = inspect(hdf5(lambda file: file.create_dataset("labels", data=np.arange(300) % 2, dtype=kind)))
-    assert next(array for array in found.arrays if array.name == "labels").dtype == "int8"
-    np.testing.assert_array_equal(found.predictions.labels, np.arange(300) % 2)
 
 
 def test_a_name_that_is_no_text_is_shown_without_its_bytes():

@@ -89,12 +89,3 @@ def test_a_text_of_too_many_letters_is_refused():
     assert text_array(["a" * MAX_LETTERS], "labels", Allowance()).shape == (1,)
     with pytest.raises(InvalidUpload, match="10,001 letters"):
         text_array(["a" * (MAX_LETTERS + 1)], "labels", Allowance())
-
-
-@pytest.mark.parametrize("code", [0x110000, 0x7FFFFFFF, 0xD800])
-@pytest.mark.parametrize("role", ["labels", "groups", "class_names", "clusters"])
-def test_numbers_that_are_no_letters_are_replaced(code, role):
-    texts = np.array([code, ord("b")] * 30, dtype="<u4").view("<U1")
-    found = inspect(packed(60, **{role: texts[:2] if role == "class_names" else texts}))
-    assert found.findings
-    assert role != "class_names" or found.predictions.class_names == ("\ufffd", "b")
