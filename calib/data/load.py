@@ -238,7 +238,7 @@ def read_files(
         test, test_labels, _ = notes.take(joined(test, test_labels, chosen.ids))
     elif "features" in beside:
         first, labels = join_features(first, labels, beside, chosen, notes)
-    notes.decide(**left_to_files(beside, first, chosen))
+    notes.decide(**left_to_files(beside, chosen))
     arrays = read_arrays(first, labels, notes)
     if test is not None:
         arrays = with_test_file(arrays, first, test, test_labels, chosen, notes)

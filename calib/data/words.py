@@ -43,8 +43,9 @@ HAPPENED, DID_NOT = _words("happened"), _words("did_not")
 """Labels that say of themselves that something happened, or that it did not; lower case."""
 ANSWER_RIGHT, ANSWER_WRONG = HAPPENED | _words("answer_right"), DID_NOT | _words("answer_wrong")
 """Values that say that an answer is correct, or wrong."""
-MISSING = _words("missing")
-"""Texts that stand for no value, unless a class has that name."""
+MISSING, PERHAPS_MISSING = _words("missing"), _words("perhaps_missing")
+"""Texts that stand for no value unless a class has that name; the second where there are more of them than classes."""
+NO_VALUE = MISSING | PERHAPS_MISSING
 
 KNOWN = (
     EVENTS

@@ -133,15 +133,6 @@ def test_arrays_are_chosen_by_name(make, arrays):
     assert none.train_features is None
 
 
-def test_an_array_beside_the_outputs_is_chosen_although_a_file_was_given(make, arrays):
-    main = make.both(mine=arrays["features"] * 2, mine_too=arrays["train_features"] * 2)
-    chosen = Choices(features="mine", train_features="mine_too")
-    data = load(main, features=make.npz("all.npz", **arrays), choices=chosen)
-    np.testing.assert_array_equal(data.features, arrays["features"] * 2)
-    np.testing.assert_array_equal(data.train_features, arrays["train_features"] * 2)
-    np.testing.assert_array_equal(data.train_labels, CLASSES)
-
-
 def test_a_name_that_no_file_holds_is_an_error(make, arrays):
     error = inspect(make.both(), **in_npy(make, arrays), choices=Choices(features="nowhere")).findings[0]
     assert (error.level, error.code) == ("error", "no_such_array")

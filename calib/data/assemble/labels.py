@@ -15,17 +15,9 @@ from calib.data.findings import InvalidUpload, Step, count, info, listed, verb, 
 from calib.data.limits import MAX_CLASSES
 from calib.data.options import Choices
 from calib.data.read.base import Array, distinct
+from calib.data.words import MISSING, PERHAPS_MISSING
 from calib.errors import Finding
 from calib.numerics import Ints
-
-MISSING_TEXTS = ("", "nan", "none", "null", "NaN", "None", "NaT", "<NA>", "NULL", "\\N")
-"""Texts that stand for no label, unless a column of outputs has that name."""
-
-PERHAPS_MISSING = ("NA", "N/A", "n/a", "#N/A", "?", "-", ".", "unknown", "missing", "Unknown", "Missing")
-"""Texts that stand for no label where there are more of them than classes, and no column has that name."""
-
-MISSING_WORDS = frozenset((*MISSING_TEXTS, *PERHAPS_MISSING)) - {""}
-"""Both."""
 
 WHOLE = re.compile(r"[+-]?\d{1,15}(\.0*)?")
 NUMBER = re.compile(r"[+-]?(\d{1,15}\.?\d{0,15}|\.\d{1,15})")
@@ -177,7 +169,11 @@ def _whole_numbers(
     """
     if values.dtype.kind == "U":
         present = [text for text, gone in zip(texts, missing, strict=True) if not gone]
-        if not present or not all(map(NUMBER.fullmatch, present)) or (called >= set(present) and not _whole(present)):
+        if (
+            not present
+            or not all(map(NUMBER.fullmatch, present))
+            or (called >= set(present) and not all(map(WHOLE.fullmatch, present)))
+        ):
             return None
         odd = np.array([not gone and not WHOLE.fullmatch(text) for text, gone in zip(texts, missing, strict=True)])
     else:
@@ -187,10 +183,6 @@ def _whole_numbers(
         raise fractional(f"{name} holds {count(n, 'fraction')}, such as {texts[int(odd.argmax())]}")
     return [0 if gone else int(float(value)) if isinstance(value, str) else int(value)
             for value, gone in zip(values.tolist(), missing, strict=True)]  # fmt: skip
-
-
-def _whole(texts: Sequence[str]) -> bool:
-    return all(map(WHOLE.fullmatch, texts))
 
 
 def _order_of_numbers(
@@ -220,7 +212,7 @@ def _order_of_names(
 ) -> tuple[Order, tuple[Finding, ...]]:
     """The label of each column: by the columns' names where these fit, else in sorted order."""
     if columns is not None and len(columns) == n_classes:
-        order = same_names(values, columns) or same_numbers(values, columns) or same_beginnings(values, columns)
+        order = same_names(values, columns) or same_beginnings(values, columns)
         if order is not None:
             said = f"The labels in {name} were matched to the columns by name ({listed(order)})."
             return order, (info("class_order", said),)
@@ -255,16 +247,6 @@ def same_names(values: Sequence[str], columns: Sequence[str]) -> Order | None:
     return tuple(by_name.get(own, column) for own, column in zip(plain, columns, strict=True))
 
 
-def same_numbers(values: Sequence[str], columns: Sequence[str]) -> Order | None:
-    """The label of each column where both end in the same numbers: ``digit 3`` belongs to ``p_3``."""
-    by_end = {int(match[2]): value for value in values if (match := ENDS_IN_NUMBER.fullmatch(value))}
-    stems = {match[1] for value in values if (match := ENDS_IN_NUMBER.fullmatch(value))}
-    numbers = [int(column) for column in columns if column.isdecimal()]
-    if len(stems) != 1 or len(by_end) < len(values) or len(numbers) < len(columns) or set(by_end) != set(numbers):
-        return None
-    return tuple(by_end[number] for number in numbers)
-
-
 def same_beginnings(values: Sequence[str], columns: Sequence[str]) -> Order | None:
     """The label that each column begins with: ``H``, ``D`` and ``A`` belong to ``home``, ``draw`` and ``away``."""
     if len(columns) > FEW_NAMES:
@@ -295,7 +277,7 @@ def is_missing(value: Any, called: Collection[str] = ()) -> bool:
         return not np.isfinite(value)
     if not isinstance(value, str):
         return False
-    return value.strip() in MISSING_TEXTS and (not value.strip() or _plain(value) not in called)
+    return not value.strip() or (value.strip() in MISSING and _plain(value) not in called)
 
 
 def spelled(value: Any) -> str:
@@ -351,29 +333,20 @@ def _unknown(
         )
     numbers = sorted(map(int, strange))
     code = "label_too_large" if numbers[-1] >= n_classes else "label_negative"
-    where = f"{count(n, 'row')} of {n_rows:,} in {name} {verb(n, 'has', 'have')}"
-    if len(known) == n_classes and n > OFTEN * n_rows:
+    said = (
+        f"{count(n, 'row')} of {n_rows:,} in {name} {verb(n, 'has', 'have')} a label outside 0..{n_classes - 1} "
+        f"({listed(numbers)})"
+    )
+    often = n > OFTEN * n_rows
+    if often and len(known) == n_classes:
         return InvalidUpload(
             code,
-            f"{where} a label outside 0..{n_classes - 1} ({listed(numbers)}), but there are as many different labels "
-            f"as columns ({n_classes}).",
+            f"{said}, but there are as many different labels as columns ({n_classes}).",
             "Take them in ascending order as the columns.",
             label_values=tuple(sorted(map(int, known))),
         )
-    if numbers[0] < 0:
-        return InvalidUpload(
-            "label_negative",
-            f"{where} a negative label ({listed(numbers)}); it usually marks rows without a label.",
-            "Leave these rows out.",
-            drop_bad_rows=True,
-        )
-    above = f"{where} a label above {n_classes - 1} ({listed(numbers)}), but the outputs have {n_classes} columns. "
-    if n > OFTEN * n_rows:
-        reason = f"{above}The column of a class is probably missing."
+    if often and numbers[0] >= 0:
+        reason = f"{said}, but the outputs have {n_classes} columns. The column of a class is probably missing."
         return InvalidUpload(code, reason, "Save one column for each class, or choose other outputs.")
-    return InvalidUpload(
-        code,
-        f"{above}Labels that count from one, or outputs of another model, usually cause it.",
-        "Leave these rows out, or choose other outputs.",
-        drop_bad_rows=True,
-    )
+    reason = f"{said}. Rows without a label, or outputs of another model, usually cause it."
+    return InvalidUpload(code, reason, "Leave these rows out, or choose other outputs.", drop_bad_rows=True)

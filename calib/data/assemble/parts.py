@@ -15,11 +15,11 @@ from calib.data.assemble.arrays import Arrays, check_there, read_aside, read_par
 from calib.data.assemble.beside import ROW_ROLES
 from calib.data.assemble.kinds import decide_kind
 from calib.data.assemble.scale import decide_scale
-from calib.data.findings import InvalidUpload, Notes, Step, count, info, left_out, left_out_as, listed, verb, warning
-from calib.data.guess.arrays import infer_features, infer_training_labels, infer_training_part
+from calib.data.findings import InvalidUpload, Notes, Step, count, info, left_out, left_out_as, listed, warning
+from calib.data.guess.arrays import infer_array
 from calib.data.guess.columns import spelled
 from calib.data.guess.names import plain_name
-from calib.data.options import NOTHING, Choices, names_in
+from calib.data.options import FEATURE_FILES, NOTHING, Choices, names_in
 from calib.data.read.base import Array, Contents
 from calib.data.scales import in_words, one_of
 from calib.numerics import LARGEST, Floats
@@ -209,23 +209,11 @@ def refuse_different_scales(first: Arrays, second: Arrays, choices: Choices) -> 
     values = [part.outputs[(np.abs(part.outputs) <= LARGEST).all(axis=1)] for part, _ in parts]
     if not all(map(len, values)):
         return  # which is said where bad rows are looked for
-    reach = [(float(each.min()), float(each.max())) for each in values]
-    divided = one_of(choices.scale) is not None
-    if divided and choices.kind not in ("logits", "binary_log_odds"):
-        in_unit = [low >= -ROUNDING and high <= 1 + ROUNDING for low, high in reach]
-        if in_unit[0] != in_unit[1]:
-            raise InvalidUpload(
-                "scales_differ",
-                f"{first.outputs_name} holds values from {reach[0][0]:.3g} to {reach[0][1]:.3g}, but "
-                f"{second.outputs_name} from {reach[1][0]:.3g} to {reach[1][1]:.3g}: probabilities in one of them, and "
-                "percent, logits or something else in the other.",
-                "Save both in the same way, such as probabilities from 0 to 1.",
-            )
     read = [_read_as(each, part.outputs_name, given) for each, (part, given) in zip(values, parts, strict=True)]
     if read[0] != read[1]:
         said = [
-            f"{part.outputs_name} holds {what} (from {low:.3g} to {high:.3g})"
-            for what, (part, _), (low, high) in zip(read, parts, reach, strict=True)
+            f"{part.outputs_name} holds {what} (from {each.min():.3g} to {each.max():.3g})"
+            for what, (part, _), each in zip(read, parts, values, strict=True)
         ]
         raise InvalidUpload(
             "scales_differ",
@@ -237,27 +225,25 @@ def refuse_different_scales(first: Arrays, second: Arrays, choices: Choices) -> 
 def _read_as(outputs: Floats, name: str, choices: Choices) -> str:
     """What outputs are read as by themselves, in words."""
     scale = decide_scale(outputs, name, choices).value
-    return KINDS[decide_kind(outputs, name, choices).value] if scale is None else in_words(scale)
+    in_unit = bool(outputs.min() >= -ROUNDING and outputs.max() <= 1 + ROUNDING)
+    if scale is not None:
+        return f"{'probabilities' if in_unit and one_of(scale) else in_words(scale)}"
+    return KINDS[decide_kind(outputs, name, choices).value]
 
 
-HOMES: dict[str, tuple[str, ...]] = {
-    "features": ("features",),
-    "train_features": ("train_features", "features"),
-    "train_labels": ("train_labels", "train_features", "features"),
-}
-"""The files that may hold each array, the one that is meant for it first."""
+def homes_of(role: str, files: Mapping[str, Contents]) -> list[Contents]:
+    """The files that may hold an array of the features or of the training set, its own first."""
+    order = FEATURE_FILES[FEATURE_FILES.index(role) :: -1]
+    homes = [(home, files[home]) for home in order if home in files]
+    return [file for home, file in homes if home == role or home == "train_features" or not file.tabular]
 
 
-def left_to_files(files: Mapping[str, Contents], main: Contents, chosen: Choices) -> dict[str, str]:
-    """The arrays that are not looked for in the file with the outputs, since files for them were given, as choices.
-
-    It answers where an array of its own was chosen, and where nothing was chosen and no file was given for the role.
-    """
+def left_to_files(files: Mapping[str, Contents], chosen: Choices) -> dict[str, str]:
+    """The arrays that are not looked for in the file with the outputs, since files for them were given, as choices."""
     found = {}
-    for role, homes in HOMES.items():
-        name = getattr(chosen, role)
-        own = role in files and (not name or in_file(files[role], name))
-        if any(home in files for home in homes) and (own or (name and not in_file(main, name))):
+    for role in FEATURE_FILES:
+        name, homes = getattr(chosen, role), homes_of(role, files)
+        if role in files or (name and any(in_file(home, name) for home in homes)):
             found[role] = NOTHING
     return found
 
@@ -273,18 +259,17 @@ def with_features(arrays: Arrays, files: Mapping[str, Contents], chosen: Choices
     Raises
     ------
     InvalidUpload
-        If an array was chosen that none of the files holds.
+        If an array was chosen that its file does not hold.
     """
     rows, train = dict(arrays.rows), dict(arrays.train)
-    for role, homes in HOMES.items():
-        given = [files[home] for home in homes if home in files]
-        name = getattr(chosen, role)
+    for role in FEATURE_FILES:
+        given, name = homes_of(role, files), getattr(chosen, role)
         if not given or name == NOTHING or getattr(notes.choices, role):
             continue
         contents = given[0]
         try:
             for contents in given:
-                if in_file(contents, name) if name else (name := _infer(contents, role, files)):
+                if in_file(contents, name) if name else (name := infer_array(contents, role, files.get(role))):
                     break
         except InvalidUpload as invalid:
             notes.add(left_out_as(role, invalid))
@@ -298,20 +283,12 @@ def with_features(arrays: Arrays, files: Mapping[str, Contents], chosen: Choices
             continue
         own = notes.choices.features
         if role == "train_features" and "features" in rows and isinstance(own, tuple) and isinstance(name, tuple):
-            kept, name = notes.take(same_columns(own, name)) if chosen.train_features is None else (None, name)
-            if kept is not None and len(kept) < len(own):
-                rows["features"] = rows["features"][:, kept]
-                notes.decide(features=tuple(own[j] for j in kept))
+            common, name = notes.take(same_columns(own, name))
+            rows["features"] = rows["features"][:, common]
+            notes.decide(features=tuple(own[j] for j in common))
         notes.decide(**{role: name})
         train |= read_aside(contents, role, name, notes)
     return replace(arrays, rows=rows, train=train)
-
-
-def _infer(contents: Contents, role: str, files: Mapping[str, Contents]) -> Any:
-    """The array or the columns that a role most likely means in one file; None if it is not there."""
-    if contents is files.get(role):
-        return infer_training_labels(contents) if role == "train_labels" else infer_features(contents, role)
-    return infer_training_part(contents, role, beside=contents is files.get("train_features"))
 
 
 def same_columns(own: tuple[str, ...], training: tuple[str, ...]) -> Step[tuple[list[int], tuple[str, ...]]]:
@@ -322,21 +299,13 @@ def same_columns(own: tuple[str, ...], training: tuple[str, ...]) -> Step[tuple[
     The numbers of the own columns that both have, and the training set's columns in the same order. Where no name is
     in both, all are taken in the order they have.
     """
-    theirs = {name.strip().casefold(): name for name in training}
-    keys = [name.strip().casefold() for name in own]
-    common = [j for j, key in enumerate(keys) if key in theirs]
+    theirs = {plain_name(name): name for name in training}
+    common = [j for j, name in enumerate(own) if plain_name(name) in theirs]
     if not common:
         return Step((list(range(len(own))), training))
-    alone = [own[j] for j, key in enumerate(keys) if key not in theirs]
-    others = [name for key, name in theirs.items() if key not in keys]
-    said = []
-    if alone:
-        reason = (
-            f"The training set has no {listed(alone)}; {count(len(common), 'feature')} that both have "
-            f"{verb(len(common), 'is', 'are')} used."
-        )
-        said = [warning("features_unmatched", reason, "Save the same columns of both.")]
-    elif others:
-        reason = f"{listed(others)} of the training set left out: not among the features."
-        said = [info("features_unmatched", reason)]
-    return Step((common, tuple(theirs[keys[j]] for j in common)), tuple(said))
+    matched = tuple(theirs[plain_name(own[j])] for j in common)
+    others = [name for name in training if name not in matched]
+    others += [name for j, name in enumerate(own) if j not in common]
+    reason = f"{listed(others)} left out, since features and training set do not both have it."
+    said = (warning("features_unmatched", reason, "Save the same columns of both."),) if others else ()
+    return Step((common, matched), said)

@@ -14,7 +14,7 @@ from calib.data.assemble.arrays import as_floats, check_there, display_name, rea
 from calib.data.assemble.features import Features, as_features
 from calib.data.assemble.verbal import words_as_numbers
 from calib.data.findings import InvalidUpload, Notes, listed
-from calib.data.guess.arrays import infer_arrays, infer_features
+from calib.data.guess.arrays import infer_array, infer_arrays
 from calib.data.guess.columns import spelled
 from calib.data.guess.question import infer_columns
 from calib.data.limits import MAX_ROWS
@@ -116,7 +116,7 @@ def read_features(
     with _open_contents(source, choices) as (contents, notes):
         if beside_outputs:
             _infer_roles(contents, notes)
-        name = notes.choices.features or (None if beside_outputs else infer_features(contents, "features"))
+        name = notes.choices.features or (None if beside_outputs else infer_array(contents, "features", contents))
         if not name:
             raise InvalidUpload(
                 "no_features",

@@ -153,27 +153,30 @@ def _or(choice: Any, inferred: Any) -> Any:
     return inferred if choice is None else choice
 
 
-def infer_features(contents: Contents, role: str) -> Columns:
-    """The features of a file that was given for them: by name, else the widest array, else all columns of numbers.
+def infer_array(contents: Contents, role: str, own: Contents | None) -> Columns | None:
+    """The array or the columns that are meant in a file of features or of the training set.
+
+    Features are found by name, else they are the widest array, or all columns of numbers; labels by name, else they are
+    the last array.
 
     Parameters
     ----------
-    role : "features", or "train_features", which may also be called x_train.
+    role : "features", "train_features" or "train_labels".
+    own : the file that was given for this role; in another one only names count, and None is given where none fits.
     """
-    training = role == "train_features"
+    parts = ("train", None) if role != "features" else (None, "test", "calibration")
+    if role == "train_labels":
+        found: Columns | None = first_named(contents.names, LABELS, *(() if contents.tabular else parts))
+        return found or (contents.names[-1] if contents is own else None)
+    if contents is not own:
+        return first_named(contents.names, FEATURES, "train")
     if contents.tabular:
         numbers = [array.name for array in contents.arrays if array.dtype.startswith(ARROW_NUMBERS)]
         free = [name for name in numbers if canonical(name).base not in (*ROW_NAMES, *HARD, *ROLE_NAMES, *SPLIT)]
-        found: Columns | None = feature_names(free) or tuple(name for name in free if not is_label(name))
+        found = feature_names(free) or tuple(name for name in free if not is_label(name))
     else:
-        parts = ("train", None) if training else (None, "test", "calibration")
-        arrays = [
-            array
-            for array in contents.arrays
-            if array.dtype.startswith(NUMBERS)
-            and not is_label(array.name)
-            and (training or canonical(array.name).part != "train")
-        ]
+        arrays = [a for a in contents.arrays if a.dtype.startswith(NUMBERS) and not is_label(a.name)]
+        arrays = [a for a in arrays if role == "train_features" or canonical(a.name).part != "train"]
         widest = max(arrays, key=array_width).name if arrays else None
         found = first_named(contents.names, FEATURES, *parts) or widest
     if not found:
@@ -183,25 +186,6 @@ def infer_features(contents: Contents, role: str) -> Columns:
             "Name the array with the features.",
         )
     return found
-
-
-def infer_training_labels(contents: Contents) -> str:
-    """The labels of a file that was given for them: by name, the only array or column, else the last of its kind."""
-    found = first_named(contents.names, LABELS, *(() if contents.tabular else ("train", None)))
-    return found or contents.names[-1]
-
-
-def infer_training_part(contents: Contents, role: str, beside: bool) -> str | None:
-    """Arrays of the training set in a file that was given for something else, where their names tell.
-
-    Parameters
-    ----------
-    beside : whether the file was given for the training features, so that its labels are those of the training set.
-    """
-    if contents.tabular:
-        return first_named(contents.names, LABELS) if beside else None
-    vocabulary = LABELS if role == "train_labels" else FEATURES
-    return first_named(contents.names, vocabulary, "train", *((None,) if beside else ()))
 
 
 def is_label(name: str) -> bool:

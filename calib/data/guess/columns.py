@@ -268,7 +268,7 @@ def _without_missing(cells: Array, called: set[str]) -> Array:
         return cells
     values = np.unique(cells)
     plain = [value.strip() for value in values.tolist()]
-    missing = np.array([text in w.MISSING and text.lower() not in called for text in plain], dtype=bool)
+    missing = np.array([text in w.NO_VALUE and text.lower() not in called for text in plain], dtype=bool)
     left = {text for text, gone in zip(plain, missing, strict=True) if text and not gone}
     return np.where(np.isin(cells, values[missing]), "", cells) if missing.any() and len(left) == 2 else cells
 

@@ -85,7 +85,7 @@ class Outputs:
     def _labels(self, values: Sequence[str]) -> set[str]:
         """The labels without words for a missing one, unless a column is called so."""
         classes = {plain_name(name) for name in self.classes}
-        return {plain for v in values if (plain := plain_name(v)) in classes or v.strip() not in w.MISSING}
+        return {plain for v in values if (plain := plain_name(v)) in classes or v.strip() not in w.NO_VALUE}
 
 
 def single(column: Column) -> Outputs:
