@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 
 import numpy as np
@@ -102,15 +101,6 @@ def test_every_form_gives_the_same(make, arrays, form):
     assert {array.file for array in found.arrays} == {main.name, *(path.name for path in files.values())}
 
 
-def test_a_csv_with_outputs_goes_with_files_of_features(make, arrays):
-    check(load(make.csv(), **in_csv(make, arrays)), arrays)
-
-
-def test_a_file_of_its_own_goes_before_what_lies_beside_the_outputs(make, arrays):
-    main = make.both(features=np.zeros((300, 2)), train_features=arrays["train_features"], train_labels=CLASSES)
-    check(load(main, features=make.npy(arrays["features"], "f.npy")), arrays)
-
-
 def test_outputs_in_two_files_take_features_of_all_rows(make, arrays):
     """Calibration rows, then test rows."""
     first = make.npz("a.npz", logits=make.logits[:100], labels=make.labels[:100])
@@ -177,37 +167,6 @@ def test_files_that_do_not_fit_are_said_with_numbers(make, arrays, role, build, 
 def test_a_missing_file_is_a_sentence(make):
     data = load(make.both(), features=make.folder / "nowhere.npy")
     assert any("nowhere.npy cannot be opened" in f.message for f in data.findings)
-
-
-OUTPUTS = np.random.default_rng(0).dirichlet(np.ones(4), 50)
-LABELS = OUTPUTS.argmax(axis=1)
-
-
-def frame() -> pd.DataFrame:
-    return pd.DataFrame(OUTPUTS, columns=[f"p_{k}" for k in range(4)])
-
-
-WITHOUT_LABELS = [
-    ("npy", lambda m: m.npy(OUTPUTS)),
-    ("npz", lambda m: m.npz(arr_0=OUTPUTS)),
-    ("npz with labels", lambda m: m.npz(predictions=OUTPUTS, ground_truth=LABELS)),
-    ("csv", lambda m: m.csv(frame())),
-    ("csv with labels", lambda m: m.csv(frame().assign(label=LABELS))),
-    ("gzipped csv", lambda m: m.file("a.csv.gz", gzip.compress(frame().to_csv(index=False).encode()))),
-    ("parquet", lambda m: m.parquet(frame())),
-    ("hdf5", lambda m: m.h5(logits=OUTPUTS)),
-    ("hdf5 with labels", lambda m: m.h5(logits=OUTPUTS, ytrues=LABELS)),
-]
-
-
-@cases("build", WITHOUT_LABELS)
-def test_outputs_come_back_as_saved(make, build):
-    np.testing.assert_allclose(read_outputs(build(make)), OUTPUTS, rtol=1e-15)
-
-
-def test_one_binary_column_is_a_column(tmp_path: Path) -> None:
-    np.save(tmp_path / "p.npy", OUTPUTS[:, 0])
-    np.testing.assert_array_equal(read_outputs(tmp_path / "p.npy"), OUTPUTS[:, :1])
 
 
 @pytest.mark.parametrize(

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from functools import partial
-from pathlib import Path
-
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis.extra.numpy import array_shapes
 
 from calib.data import inspect, load
-from calib.data.assemble.features import alike, as_features, bad_feature_rows, mean_and_scale, row_hashes
+from calib.data.assemble.features import as_features, mean_and_scale
 from calib.data.options import Choices
-from calib.numerics import blocks
-from tests.conftest import ROOT
 from tests.data.conftest import cases, the
 
 
@@ -60,15 +50,6 @@ def test_shapes(given, kept, codes):
     np.testing.assert_array_equal(features.reshape(9, -1), expected.reshape(9, -1))
 
 
-@given(array_shapes(min_dims=2, max_dims=6, max_side=4))
-def test_no_number_is_lost_and_rows_stay_rows(shape):
-    array = counted(*shape)
-    features, _ = read(array)
-    assert features.ndim in (2, 3, 4) and features.flags.c_contiguous
-    for row, given_row in zip(features, array, strict=True):
-        np.testing.assert_array_equal(np.sort(row, axis=None), np.sort(given_row, axis=None))
-
-
 def test_channels_are_turned_as_a_picture_says():
     """A red image stays red."""
     red = np.zeros((2, 3, 4, 5), np.uint8)
@@ -100,21 +81,6 @@ def test_types(dtype, kept):
     features, _ = read(array)
     assert features.dtype == kept
     np.testing.assert_array_equal(features, array)
-
-
-@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
-@pytest.mark.parametrize("shape", [(5, 4), (5, 8, 8), (5, 8, 8, 3), (5, 1, 8, 8)])
-def test_nothing_is_copied_without_need(dtype, shape):
-    array = np.zeros(shape, dtype)
-    assert np.shares_memory(read(array)[0], array)
-
-
-def test_two_types_meet_in_float32():
-    for first, second in [(np.uint8, np.float64), (np.float32, np.float64), (np.uint8, np.float32)]:
-        pair = alike(counted(3, 4, dtype=first), counted(2, 4, dtype=second)).value
-        assert [array.dtype for array in pair] == [np.float32] * 2
-    same = counted(3, 4, dtype=np.uint8), counted(2, 4, dtype=np.uint8)
-    assert alike(*same).value == same
 
 
 # -- what is left out ----------------------------------------------------------------------------------
@@ -174,13 +140,6 @@ def test_a_huge_header_is_refused_before_memory_is_taken(make):
     np.testing.assert_array_equal(found.predictions.logits, make.logits)
 
 
-def test_features_beyond_the_allowance_are_left_out(make, monkeypatch):
-    monkeypatch.setattr("calib.data.read.base.MAX_BYTES", 100_000)
-    data = load(make.both(features=np.zeros((300, 60))))
-    assert data.features is None and len(data) == 300
-    assert next(f for f in data.findings if f.level == "warning").code == "too_large"
-
-
 # -- rows of NaN ---------------------------------------------------------------------------------------
 
 
@@ -197,14 +156,6 @@ def test_rows_with_nan_are_counted_and_left_out_in_one_click(make, rng):
     np.testing.assert_array_equal(mended.features, features[keep])
     np.testing.assert_array_equal(mended.logits, make.logits[keep])
     np.testing.assert_array_equal(mended.labels, make.labels[keep])
-
-
-def test_bad_rows_are_found_in_every_block(monkeypatch):
-    monkeypatch.setattr("calib.data.assemble.features.blocks", partial(blocks, entries=10))
-    features = np.zeros((50, 2, 2), np.float32)
-    features[[0, 7, 49], 1, 0] = np.nan, np.inf, -np.inf
-    np.testing.assert_array_equal(np.flatnonzero(bad_feature_rows(features)), [0, 7, 49])
-    assert not bad_feature_rows(np.full((5, 2), 255, np.uint8)).any()
 
 
 @pytest.mark.parametrize(("dtype", "large"), [(np.float32, 3e38), (np.float64, 1e308)])
@@ -225,22 +176,6 @@ def test_values_whose_squares_overflow_are_no_features(make, rng, dtype, large, 
 # -- hashes and scales ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
-@pytest.mark.parametrize("width", [1, 3, 8, 65])
-def test_hashes_are_equal_where_rows_are(dtype, width, monkeypatch):
-    """Small whole numbers, whose last bits as floats are all zero."""
-    generator = np.random.default_rng(width)
-    rows = generator.integers(0, 4, size=(3000, width)).astype(dtype)
-    _, same = np.unique(rows, axis=0, return_inverse=True)
-    hashes = row_hashes(rows)
-    assert len(np.unique(hashes)) == same.max() + 1
-    _, as_hashed = np.unique(hashes, return_inverse=True)
-    pairs = set(zip(same.reshape(-1).tolist(), as_hashed.tolist(), strict=True))
-    assert len(pairs) == same.max() + 1, "one hash for each row that differs"
-    monkeypatch.setattr("calib.data.assemble.features.blocks", partial(blocks, entries=100))
-    np.testing.assert_array_equal(row_hashes(rows), hashes)
-
-
 def test_mean_and_scale_are_those_of_numpy(rng):
     features = rng.normal(3, 10, size=(500, 4, 2)).astype(np.float32)
     features[:, 1, 1] = 0.1  # never varies
@@ -253,25 +188,3 @@ def test_mean_and_scale_are_those_of_numpy(rng):
 
 
 # -- memory --------------------------------------------------------------------------------------------
-
-MEASURE = """
-import re, sys
-from pathlib import Path
-from calib.data import load
-data = load(sys.argv[1])
-assert data.features.dtype == "uint8" and data.train_features.shape == (16000, 32, 32, 3), data.findings
-print(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
-"""
-
-
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from Linux's /proc")
-def test_images_are_never_copied_as_floats(make):
-    """32,000 colour images of 98 MB: a copy of half of them as float32 alone would take 197 MB."""
-    images = np.random.default_rng(0).integers(0, 256, (16_000, 32, 32, 3), dtype=np.uint8)
-    logits = np.eye(4, dtype=np.float32)[np.arange(16_000) % 4] * 2 - 1
-    labels = np.arange(16_000) % 4
-    path = make.both(logits, labels, features=images, train_features=images[::-1] ^ 1, train_labels=labels)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    ran = subprocess.run([sys.executable, "-c", MEASURE, str(path)], capture_output=True, text=True, env=environment)
-    assert ran.returncode == 0, ran.stderr
-    assert int(ran.stdout) < 270 * 1024

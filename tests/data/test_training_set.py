@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from calib.data import Choices, inspect, load
-from calib.errors import CalibrationError
-from calib.registry import calibrator, extras_for
-from tests.conftest import minute_of_cpu
 from tests.data.conftest import the
 
 NAMES = np.array(["ant", "bee", "cat", "dog"])
@@ -53,18 +49,6 @@ def test_a_training_set_is_read_and_said(whole, features, trained):
     assert not [f for f in data.findings if f.level == "warning"]
 
 
-@pytest.mark.parametrize(
-    "names", [("x_test", "x_train", "y_train"), ("X", "X_train", "y_train"), ("inputs", "train/inputs", "train/labels")]
-)
-def test_usual_names_are_known(make, features, trained, names):
-    arrays = dict(zip(names, (features, trained, CLASSES), strict=True))
-    data = load(make.npz(logits=make.logits, labels=make.labels, **arrays))
-    np.testing.assert_array_equal(data.features, features)
-    np.testing.assert_array_equal(data.train_features, trained)
-    np.testing.assert_array_equal(data.train_labels, CLASSES)
-    np.testing.assert_array_equal(data.labels, make.labels)
-
-
 def test_images_are_kept_as_such_in_hdf5(make, rng):
     images = rng.integers(0, 256, (300, 8, 6, 3), dtype=np.uint8)
     path = make.h5(
@@ -94,18 +78,6 @@ def test_flat_training_pixels_take_the_form_of_the_images(whole, rng):
     assert other.features.shape == (300, 4, 4)
 
 
-def test_grey_images_fit_with_and_without_their_channel(whole, rng):
-    images = rng.random((300, 4, 5))
-    data = load(whole(features=images, train_features=images[:M, None] + 1))
-    assert data.features.shape == (300, 4, 5, 1) and data.train_features.shape == (M, 4, 5, 1)
-    np.testing.assert_array_equal(data.features[..., 0], images)
-
-
-def test_images_of_other_sizes_do_not_fit(whole, rng):
-    data = load(whole(features=rng.random((300, 4, 4)), train_features=rng.random((M, 2, 8))))
-    assert "feature_sizes_differ" in codes(data) and data.train_features is None
-
-
 @pytest.mark.parametrize(
     ("given", "code", "fragment"),
     [
@@ -120,24 +92,6 @@ def test_what_is_missing_is_named(make, features, trained, given, code, fragment
     data = load(make.both(**{name: arrays[name] for name in given}))
     assert fragment in the(data, code).message
     assert (data.train_features is None) == (given != ("train_features", "train_labels"))
-
-
-def test_what_was_given_but_is_unusable_is_not_asked_for(make, whole, features, trained):
-    """Its own finding says what to do; a method that needs it repeats that."""
-    for name, given, code in (
-        ("features", features, "features_not_finite"),
-        ("train_features", trained, "train_not_finite"),
-    ):
-        broken = given.copy()
-        broken[[1, 4]] = np.nan
-        data = load(whole(**{name: broken}))
-        assert code in codes(data)
-        assert not {"features_alone", "training_set_alone"} & set(codes(data))
-        with pytest.raises(CalibrationError, match=rf"do not hold: 2 rows of .* in {name} hold NaN.*") as refused:
-            extras_for(calibrator("geometric"), data)
-        assert "left out" not in str(refused.value)
-    with pytest.raises(CalibrationError, match=r"needs features, train_features, train_labels, .* do not hold\.$"):
-        extras_for(calibrator("geometric"), load(make.both()))
 
 
 # -- labels --------------------------------------------------------------------------------------------
@@ -166,25 +120,6 @@ def test_training_labels_follow_the_labels(make, whole, labels, train_labels):
     assert data.train_labels.dtype == np.int64
 
 
-def test_named_training_labels_follow_the_names_of_the_classes(whole):
-    order = NAMES[[2, 0, 3, 1]]
-    data = load(whole(class_names=order, train_labels=order[CLASSES]))
-    np.testing.assert_array_equal(data.train_labels, CLASSES)
-
-
-def test_training_labels_follow_an_order_chosen_by_hand(make, whole):
-    path = whole(labels=NAMES[make.labels], train_labels=NAMES[CLASSES])
-    order = ("dog", "cat", "bee", "ant")
-    data = load(path, label_values=order)
-    np.testing.assert_array_equal(np.array(order)[data.train_labels], NAMES[CLASSES])
-
-
-def test_training_labels_from_one_where_the_last_class_has_no_training_row(make, whole):
-    """The labels of the rows decide: these reach the last class."""
-    data = load(whole(labels=make.labels + 1, train_labels=CLASSES % 3 + 1))
-    np.testing.assert_array_equal(data.train_labels, CLASSES % 3)
-
-
 def test_labels_of_no_class_are_counted_and_left_out_in_one_click(whole, trained):
     labels = CLASSES.copy()
     labels[:3] = 7, 7, -1
@@ -197,17 +132,6 @@ def test_labels_of_no_class_are_counted_and_left_out_in_one_click(whole, trained
     assert len(mended) == 300
     np.testing.assert_array_equal(mended.train_labels, CLASSES[3:])
     np.testing.assert_array_equal(mended.train_features, trained[3:])
-
-
-@pytest.mark.parametrize(
-    "labels", [CLASSES + 10, np.array(["x"] * M), CLASSES + 0.5, np.full(M, np.nan), np.zeros((M, 2, 2))]
-)
-@pytest.mark.parametrize("drop", [None, True])
-def test_labels_that_are_none_leave_the_training_set_out(whole, features, labels, drop):
-    data = load(whole(train_labels=labels), drop_bad_rows=drop)
-    assert data.train_labels is None and data.train_features is None
-    np.testing.assert_array_equal(data.features, features)
-    assert any(f.level == "warning" and "train_labels" in f.message + f.action for f in data.findings)
 
 
 def test_training_rows_with_nan_go_with_their_labels(whole, trained):
@@ -252,12 +176,6 @@ def test_columns_of_other_scales_are_standardised_in_one_click(whole, features, 
     assert inspect(path, choices=mended.choices).predictions.sha256 == data.sha256 != found.predictions.sha256
 
 
-@pytest.mark.parametrize(("factor", "warned"), [(150.0, True), (50.0, False)])
-def test_a_hundred_times_is_the_limit(whole, factor, warned):
-    data = load(whole(train_features=np.linspace(0, 1, M)[:, None] * np.r_[factor, np.ones(5)]))
-    assert ("features_scale" in codes(data)) == warned
-
-
 def test_pixels_that_hardly_vary_are_no_other_scale(whole, rng):
     """As in flat images of digits: the middle runs from 0 to 255, the border from 0 to 1."""
     trained = rng.integers(0, 256, (M, 100)) * 1.0
@@ -265,39 +183,6 @@ def test_pixels_that_hardly_vary_are_no_other_scale(whole, rng):
     trained[:, :40] = rng.integers(0, 2, (M, 40))
     data = load(whole(features=trained[np.arange(300) % M], train_features=trained))
     assert "features_scale" not in codes(data)
-
-
-def test_standardised_bytes_become_float32(whole, rng):
-    images = rng.integers(0, 256, (300, 4, 4), dtype=np.uint8)
-    data = load(whole(features=images, train_features=images[:M] ^ 1), standardise=True)
-    assert data.features.dtype == data.train_features.dtype == np.float32
-    assert data.feature_mean.shape == data.feature_scale.shape == (4, 4)
-    np.testing.assert_allclose(data.train_features.mean(axis=0), 0, atol=1e-6)
-
-
-def test_there_is_nothing_to_standardise_without_a_training_set(make, features):
-    found = inspect(make.both(features=features), choices=Choices(standardise=True))
-    np.testing.assert_array_equal(found.predictions.features, features)
-    assert found.choices.standardise is False
-
-
-def test_constant_columns_survive_standardising(whole, trained):
-    trained[:, [0, 3]] = 0.1
-    data = load(whole(), standardise=True)
-    np.testing.assert_array_equal(data.feature_scale[[0, 3]], 1)
-    assert np.isfinite(data.features).all()
-
-
-def test_training_features_that_never_vary_are_worth_a_look(whole):
-    data = load(whole(train_features=np.ones((M, 6))))
-    assert the(data, "features_constant").level == "warning"
-
-
-def test_bytes_beside_pixels_in_one_are_noticed(whole, rng):
-    pixels = rng.integers(0, 256, (300, 4, 4), dtype=np.uint8)
-    data = load(whole(features=pixels, train_features=(pixels[:M] / 255).astype(np.float32)))
-    assert "features run from 0 to 255 but train_features from 0 to 1" in the(data, "feature_sets_differ").message
-    assert data.features.dtype == np.float32, "rows of both can be compared"
 
 
 # -- leaks ---------------------------------------------------------------------------------------------
@@ -324,22 +209,6 @@ def test_few_discrete_columns_repeat_by_chance(whole, rng):
     assert "training_rows" not in codes(data)
 
 
-def test_many_rows_are_checked_in_linear_time(make, rng):
-    n = 200_000
-    labels = np.arange(n) % 2
-    features = rng.random((n, 10), dtype=np.float32)
-    path = make.both(
-        2 * np.eye(2, dtype=np.float32)[labels] - 1,
-        labels,
-        features=features,
-        train_features=features + 1,
-        train_labels=labels,
-    )
-    with minute_of_cpu():
-        data = load(path)
-    assert len(data.train_features) == n
-
-
 # -- tables --------------------------------------------------------------------------------------------
 
 
@@ -361,27 +230,3 @@ def test_columns_of_a_table_by_prefix(make, features, names, form):
     np.testing.assert_allclose(data.features, features[:, :3], rtol=1e-12)
     assert data.n_classes == 4
     np.testing.assert_array_equal(data.labels, make.labels)
-
-
-def test_numbered_columns_are_read_in_their_order(make, features):
-    shuffled = [10, 2, 0, 1]
-    frame = make.frame(**{f"x_{number}": np.full(300, float(number)) + features[:, 0] for number in shuffled})
-    data = load(make.csv(frame))
-    np.testing.assert_allclose(data.features - data.features[:, :1], np.tile([0.0, 1, 2, 10], (300, 1)), atol=1e-9)
-
-
-def test_a_feature_of_whole_numbers_is_no_label(make):
-    frame = pd.DataFrame(
-        {f"p_{k}": make.probs[:, k] for k in range(4)} | {"truth": make.labels, "x_0": 1 - make.labels}
-    )
-    data = load(make.csv(frame))
-    np.testing.assert_array_equal(data.labels, make.labels)
-    np.testing.assert_array_equal(data.features[:, 0], 1 - make.labels)
-
-
-def test_a_table_of_features_and_labels_leaves_no_label_to_a_feature(make):
-    """No column is called like labels; the one of whole numbers that is no feature must be them."""
-    frame = pd.DataFrame({"kind_of": make.labels, **{f"p_{k}": make.probs[:, k] for k in range(4)}, "x_0": make.labels})
-    data = load(make.csv(frame))
-    np.testing.assert_array_equal(data.labels, make.labels)
-    assert data.features.shape == (300, 1)
