@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -146,138 +148,21 @@ class Sample:
         return self.name + self.ending
 
 
-DIGITS = "8 x 8 images of the digits predicted and of the 250 trained on"
+KNOWN: dict[str, dict[str, Any]] = {
+    "simulated-binary": {"true_map": bayes_iso_map},
+    "simulated-100": {"true_latent": undo_exaggeration},
+    "simulated-1000": {
+        "build": lambda: exaggerated_logits(2000, 1000, seed=0),
+        "true_latent": undo_exaggeration,
+    },
+}
+"""What is known of simulated samples, and how one is made."""
 
-# The order is the order of display; the first one shows every page at its best, since it carries features.
-_SAMPLES = (
-    Sample(
-        "digits-cnn",
-        "Digits, convolutional network",
-        "Logits of a small Keras network trained far too long on 250 handwritten digits, for 1547 others.",
-        "Overconfidence: its average confidence lies well above its accuracy, and one temperature corrects most of it.",
-        1547,
-        10,
-        features=DIGITS,
-    ),
-    Sample(
-        "clinic-tumours",
-        "Clinical risk table",
-        "Risks of malignancy for 569 tumours, from naive Bayes on five measurements, each left out of its own fit.",
-        "Risks that are nearly right on average and far too extreme, with a calibration slope near 0.5.",
-        569,
-        2,
-        ending=".csv",
-    ),
-    Sample(
-        "simulated-loans",
-        "Loans, simulated",
-        "4000 simulated loans of 60 branches with their probability of default, segment and exposure.",
-        "Half as many defaults again as predicted, most of all among small firms; rows of one branch belong together.",
-        4000,
-        2,
-        ending=".csv",
-        simulated=True,
-    ),
-    Sample(
-        "simulated-answers",
-        "Language model answers, simulated",
-        "Confidence of two simulated language models in their answers to 750 questions, and whether each is correct.",
-        "Only nine values of confidence, and an accuracy that stays at 50\u00a0% where 70\u00a0% are stated.",
-        1500,
-        2,
-        ending=".csv",
-        simulated=True,
-    ),
-    Sample(
-        "wine-forest",
-        "Wines, random forest (spreadsheet)",
-        "A spreadsheet of 178 wines with a random forest's probability of each of three cultivars.",
-        "Underconfidence of shallow trees, in a file as it comes from a spreadsheet program.",
-        178,
-        3,
-        ending=".xlsx",
-    ),
-    Sample(
-        "digits-forest",
-        "Digits, random forest",
-        "Shares of the votes of 100 trees for the same 1547 digits, stored as probabilities.",
-        "Underconfidence, and probabilities of exactly zero: see the floor they were raised to before the logarithm.",
-        1547,
-        10,
-        features=DIGITS,
-    ),
-    Sample(
-        "digits-mlp",
-        "Digits, multilayer perceptron",
-        "Probabilities of a scikit-learn network with one hidden layer, trained to the end on the same 250 digits.",
-        "Overconfidence again, and what a file of float32 probabilities loses: many rows are rounded to exactly 1.",
-        1547,
-        10,
-        features=DIGITS,
-    ),
-    Sample(
-        "odd-digits-adaboost",
-        "Odd or even digits, AdaBoost",
-        "One column of probabilities that a digit is odd, from 100 boosted decision stumps.",
-        "Strong underconfidence: nearly all probabilities lie between 0.3 and 0.7, in the S shape that Platt scaling "
-        "was made for.",
-        1547,
-        2,
-        features=DIGITS,
-    ),
-    Sample(
-        "breast-cancer-bayes",
-        "Breast cancer, naive Bayes",
-        "Log-probabilities of Gaussian naive Bayes for 569 tumours, each left out of the fit that predicted it.",
-        "Extreme overconfidence: thirty correlated measurements are counted as independent evidence, so most "
-        "probabilities are within 1e-10 of 0 or 1.",
-        569,
-        2,
-    ),
-    Sample(
-        "simulated-binary",
-        "Binary scores, simulated",
-        "The synthetic task of the Bayes-Iso paper: 4000 simulated scores of two balanced classes.",
-        "The true calibration map is known: it is no logistic or beta curve, so isotonic methods come closest to it.",
-        4000,
-        2,
-        simulated=True,
-        true_map=bayes_iso_map,
-    ),
-    Sample(
-        "simulated-100",
-        "100 classes, simulated",
-        "2500 simulated rows of calibrated logits whose excess above 4 was exaggerated.",
-        "The true latent function is known: a straight line that bends at 4, which no single temperature can follow.",
-        2500,
-        100,
-        simulated=True,
-        true_latent=undo_exaggeration,
-    ),
-    Sample(
-        "simulated-tokens",
-        "Next tokens, simulated",
-        "The 20 largest of 8000 logits for 1200 simulated next tokens, the log-sum of the others, the label's logit.",
-        "How often the label is outside the 20: in 19\u00a0% of the rows, where the model says 6.5\u00a0%. Fits learn "
-        "it.",
-        1200,
-        8000,
-        simulated=True,
-    ),
-    Sample(
-        "simulated-1000",
-        "1000 classes, simulated",
-        "2000 simulated rows like those with 100 classes, drawn from their seed at the moment they are loaded.",
-        "How fast each method stays with 1000 classes, and how close it comes to the known latent function.",
-        2000,
-        1000,
-        simulated=True,
-        build=lambda: exaggerated_logits(2000, 1000, seed=0),
-        true_latent=undo_exaggeration,
-    ),
-)
-
-SAMPLES: dict[str, Sample] = {sample.name: sample for sample in _SAMPLES}
+SAMPLES: dict[str, Sample] = {
+    name: Sample(name, **said, **KNOWN.get(name, {}))
+    for name, said in json.loads(Path(__file__).with_name("samples.json").read_text(encoding="utf-8")).items()
+}
+"""In the order of display; the first one shows every page at its best, since it carries features."""
 
 
 def load_sample(name: str) -> Predictions:
