@@ -12,10 +12,8 @@ from calib.ui.data.first import QUESTION, first_page
 from calib.ui.data.roles import several_models
 from calib.ui.data.upload import change_by_hand, gallery, last_reading, uploaders
 from calib.ui.data.view import (
-    about_rows,
     features_overview,
     findings,
-    next_step,
     not_opened,
     overview,
     roles_by_hand,
@@ -38,11 +36,9 @@ def body() -> None:
         if asked:
             stays_open(session)
         overview(session)
-        about_rows(session)
         if not asked:
             several_models(reading)
             findings(reading)
-        next_step(session)
         split_controls(session)
         features_overview(session.data)
     elif not asked:

@@ -88,15 +88,16 @@ class Recommendation(Displayed):
     without: tuple[str, ...]
     baseline: str
 
-    def sentences(self, title: Callable[[str], str] = str, strong: str = "") -> list[str]:
+    def sentences(self, title: Callable[[str], str] = str, strong: str = "", scores: bool = True) -> list[str]:
         """The answer in words: what to take, what it gains and changes; what changes no class; what has no score.
 
         Parameters
         ----------
         title : how a method is called, by its name.
         strong : stands around what is emphasised: ``**`` in Markdown.
+        scores : whether accuracy and ECE before and after are said, which pages show in tiles.
         """
-        return _Words(self, title, strong).sentences()
+        return _Words(self, title, strong, scores).sentences()
 
     def __str__(self) -> str:
         return " ".join(self.sentences())
@@ -220,8 +221,8 @@ def _beside(claims: Claims, evaluations: Mapping[str, Evaluation], method: str, 
 class _Words:
     """A recommendation in sentences."""
 
-    def __init__(self, answer: Recommendation, title: Callable[[str], str], strong: str):
-        self.answer, self.title, self.strong = answer, title, strong
+    def __init__(self, answer: Recommendation, title: Callable[[str], str], strong: str, scores: bool):
+        self.answer, self.title, self.strong, self.scores = answer, title, strong, scores
         score = SCORES[answer.score]
         self.score, self.unit = score.title, score.unit
         self.lower = "lower" if score.better == "lower" else "higher"
@@ -295,7 +296,7 @@ class _Words:
         else:
             share, low, high = (percent(part) for part in beside.changed)
             parts.append(f"{share} of the predicted classes change ({low} to {high})")
-        for key in beside.after:
+        for key in beside.after if self.scores else ():
             if key == "accuracy" and self.answer.keeps_accuracy:
                 continue
             ends = [

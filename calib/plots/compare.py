@@ -1,4 +1,4 @@
-"""Figures that compare scores: of methods, of several data sets, and over the number of calibration rows."""
+"""Figures that compare scores: of methods, and over the number of calibration rows."""
 
 from __future__ import annotations
 
@@ -10,18 +10,16 @@ import plotly.graph_objects as go
 
 from calib.evaluation import SCORES
 from calib.evaluation.comparison_table import best_methods
-from calib.plots.annotations import carry, draw_line, fill_between, label_line_ends, whiskers
+from calib.plots.annotations import carry, draw_line, fill_between, label_line_ends
 from calib.plots.axes import log_axis, span
 from calib.plots.rows import RowLabel, draw_row, frame_rows, line_through_rows
 from calib.plots.style import (
     Style,
     fade,
-    label,
     method_style,
     one_each,
     plain,
     quiet,
-    set_layout,
     set_x,
     set_y,
     three_digits,
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-ENTRIES_HEIGHT, SIZES_HEIGHT = 320, 360
+SIZES_HEIGHT = 360
 _INTERVAL = "{value:.3r} ({low:.3r} to {high:.3r})"
 
 
@@ -85,49 +83,6 @@ def _of_score(table: pd.DataFrame, score: str) -> pd.DataFrame:
 
 def _style(styles: Mapping[str, Style] | None, key: str, method: str) -> Style:
     return (styles or {}).get(key) or method_style(method)
-
-
-_LONGEST_ENTRY = 14
-_OFFSET = 0.08
-"""Methods stand so far apart within an entry that their intervals do not cover each other."""
-
-
-def entry_lines(table: pd.DataFrame, score: str, styles: Mapping[str, Style] | None = None) -> go.Figure:
-    """A line for each method across entries, with an interval at each.
-
-    Parameters
-    ----------
-    table : with the columns entry, method, title, score, value, low, high; entries are drawn in their order there.
-    score : which score to draw.
-    styles : by the table's title; by default those of the methods.
-    """
-    entries = list(dict.fromkeys(table["entry"]))
-    place = {entry: at for at, entry in enumerate(entries)}
-    rows = _of_score(table, score)
-    titles = list(dict.fromkeys(rows["title"]))
-    fig, said = go.Figure(), {}
-    for number, name in enumerate(titles):
-        one = rows[rows["title"] == name]
-        style = _style(styles, name, str(one["method"].iloc[0]))
-        shift = (number - (len(titles) - 1) / 2) * min(_OFFSET, 0.5 / max(1, len(titles)))
-        told = carry(f"{plain(name)}, %{{text}}<br>{_INTERVAL}", entry=one["entry"].astype(object), **_numbers(one))
-        draw_line(
-            fig, one["entry"].map(place) + shift, one["value"], style, name, told, width=1.8, markers=8,
-            error_y=whiskers(one["value"], one["low"], one["high"], style.color, 1.4),
-            text=[plain(str(entry)) for entry in one["entry"]],
-        )  # fmt: skip
-        said[name] = f"{three_digits(one['value'].iloc[0])} to {three_digits(one['value'].iloc[-1])}"
-    alt = f"{score} from the first entry to the last: {one_each(said)}."
-    quiet(fig, ENTRIES_HEIGHT, alt=alt, title=SCORES[score].title, right=14)
-    slanted = len(entries) > 4
-    set_x(
-        fig, tickvals=list(range(len(entries))), ticktext=[label(str(name), _LONGEST_ENTRY) for name in entries],
-        range=[-0.5, max(len(entries), 1) - 0.5], showgrid=False, tickangle=-35 if slanted else 0,
-    )  # fmt: skip
-    if slanted:
-        set_layout(fig, height=ENTRIES_HEIGHT + 40, margin_b=fig.layout.margin.b + 40)
-    set_y(fig, nticks=6, title_text=plain(score))
-    return fig
 
 
 def _numbers(rows: pd.DataFrame) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def difference_strip(
     decimals = decimals_of(relevant * unit.scale)
     ends = _strip_range([row.difference for row in rows], relevant, better)
     places = list(range(len(rows)))
-    told = [f"<b>{plain(row.title)}</b><br>{_told(row, unit, decimals)}<br>click to diagnose" for row in rows]
+    told = [f"<b>{plain(row.title)}</b><br>{_told(row, unit, decimals)}<br>click to see its diagram" for row in rows]
     traces = [
         *(_strip_row(row, place, unit, ends) for row, place in zip(rows, places, strict=True)),
         _texts([name_with_glyph(row.title, row.style) for row in rows], [0.0] * len(rows), places, "middle right"),
@@ -262,7 +262,7 @@ def reliability_panels(panels: Sequence[Panel], reach: float, pixels: int, view:
     corners = [(_STRIDE * (k % ACROSS_PANELS), -pixels * per_pixel * (k // ACROSS_PANELS)) for k in range(len(panels))]
     eces = [f"ECE {brief(panel.ece)}" if math.isfinite(panel.ece) else "no ECE" for panel in panels]
     names = [f"{name_with_glyph(panel.title, panel.style)}<br>{ece}" for panel, ece in zip(panels, eces, strict=True)]
-    told = [f"<b>{plain(panel.title)}</b><br>{_lean(panel, view)}<br>click to diagnose" for panel in panels]
+    told = [f"<b>{plain(panel.title)}</b><br>{_lean(panel, view)}<br>click to see its diagram" for panel in panels]
     heads = [y + reach + _NAME_PIXELS * per_pixel for _, y in corners]
     spots = [
         [(x + across, y + up * reach) for across in (0.15, 0.5, 0.85) for up in (-0.6, 0.4, 1.4)] for x, y in corners

@@ -54,6 +54,7 @@ def reliability_diagram(
     band: ConsistencyBand | None = None,
     view: View = TOP_LABEL,
     line: SmoothCurve | CorpCurve | None = None,
+    square: bool = True,
 ) -> go.Figure:
     """Accuracy against confidence, in bins with Wilson intervals or as a line, over a histogram of the confidences.
 
@@ -73,6 +74,7 @@ def reliability_diagram(
     view : whose words are used; of an event the histogram has rows with it above and those without it below.
     line : of the same rows, drawn in place of the bins: smoothed accuracy with its bootstrap band, which stops where
         few rows are near, or isotonic accuracy (CORP), level where rows are pooled and rising between.
+    square : whether both axes have one unit; else the diagram takes all the width.
     """
     limits = limits or common_limits([curve] if line is None else [curve, line], scale, view)
     place = partial(on_scale, scale=scale, limits=limits)
@@ -95,7 +97,7 @@ def reliability_diagram(
     else:
         _draw_steps(fig, line, style, place, words)
     alt = _described(curve, line, f" of {title}" if title else "", view)
-    frame_diagram(fig, curve, style, scale, limits, histogram, height, alt=alt, title=title, view=view)
+    frame_diagram(fig, curve, style, scale, limits, histogram, height, alt=alt, title=title, view=view, square=square)
     return fig
 
 

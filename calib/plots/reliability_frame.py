@@ -47,14 +47,14 @@ def said_axis(view: View) -> str:
     return f"P({label(view.event_name or 'event', 20)})" if view.is_event else view.said
 
 
-def set_square_axes(fig: go.Figure, scale: Scale, limits: Limits, across: str, up: str) -> None:
-    """Give both axes of probabilities one unit and their titles, above the rows."""
+def set_axes(fig: go.Figure, scale: Scale, limits: Limits, across: str, up: str, square: bool = True) -> None:
+    """Give both axes of probabilities their titles, above the rows; and one unit, unless they use all the width."""
     axis = probability_axis(scale, limits)
     stretched = ", log-odds scale" if scale == "logit" else ""
+    one_unit = {"scaleanchor": "x", "constrain": "domain", "constraintoward": "bottom"} if square else {}
     set_layout(
-        fig, xaxis={**axis, "anchor": "y2", "title_text": across + stretched, "constrain": "domain"},
-        yaxis={**axis, "domain": [0.3, 1], "title_text": up, "scaleanchor": "x", "constrain": "domain",
-               "constraintoward": "bottom"},
+        fig, xaxis={**axis, "anchor": "y2", "title_text": across + stretched, "constrain": "domain", "tickangle": 0},
+        yaxis={**axis, "domain": [0.3, 1], "title_text": up, **one_unit},
     )  # fmt: skip
 
 
@@ -94,6 +94,7 @@ def frame_diagram(
     alt: str,
     title: str = "",
     view: View = TOP_LABEL,
+    square: bool = True,
 ) -> None:
     """Give a figure the axes of a reliability diagram and the histogram beneath them.
 
@@ -103,6 +104,7 @@ def frame_diagram(
     histogram : of the confidences.
     alt : one sentence that says what the figure shows.
     view : whose words are used; of an event the histogram has rows with it above and those without it below.
+    square : whether both axes have one unit.
     """
     quiet(fig, height, alt=alt, title=title, left=58)
     across, up = (said_axis(view), view.outcome) if curve.target is None else ("probability", "frequency")
@@ -122,7 +124,7 @@ def frame_diagram(
         place = float(on_scale(np.array(value), scale, limits))
         told = {"hovertemplate": f"{name} {value:.3g}<extra></extra>"}
         draw_line(fig, [place, place], fig.layout.yaxis2.range, look, name, told, yaxis="y2")
-    set_square_axes(fig, scale, limits, across, up)
+    set_axes(fig, scale, limits, across, up, square)
     write(
         fig, f"┃ {outcome} {three_digits(curve.mean_accuracy)}   ┇ {said} {three_digits(curve.mean_confidence)}", 0, 1,
         size=11, xref="x domain", xanchor="left", yref="y2 domain", yanchor="bottom",

@@ -12,7 +12,7 @@ from calib.evaluation.view import EVENT, View
 from calib.metrics.risk_model import RiskCurve
 from calib.plots.annotations import Counted, carry, draw_line, fill_between, write
 from calib.plots.axes import Scale, crowded, on_scale, probability_limits
-from calib.plots.reliability_frame import draw_diagonal, draw_rows, said_axis, set_square_axes
+from calib.plots.reliability_frame import draw_diagonal, draw_rows, said_axis, set_axes
 from calib.plots.style import NEUTRAL, Limits, Style, fade, key_entry, quiet, three_digits
 
 
@@ -86,7 +86,7 @@ def risk_model_diagram(
         Counted(view.wrong, curve.without, NEUTRAL, f"rows {view.wrong}"),
     ]
     draw_rows(fig, curve.edges, groups, said, scale, limits)
-    set_square_axes(fig, scale, limits, said_axis(view), outcome)
+    set_axes(fig, scale, limits, said_axis(view), outcome)
     knots = f"spline, {curve.n_knots} knots" if curve.n_knots else "logistic curve"
     entries = [key_entry("━", f"{knots}, 95 % band", style.color)] if np.isfinite(curve.spline).any() else []
     key = "<br>".join([*entries, *([] if curve.loess is None else [key_entry("╍", "loess", NEUTRAL)])])

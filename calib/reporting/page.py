@@ -41,15 +41,14 @@ def html(report: Report, callback: Progress | None = None) -> str:
     )
 
 
-def html_of_fits(about: Mapping[str, Any], *, data: Mapping[str, Any], callback: Progress) -> str:
+def html_of_fits(*, data: Mapping[str, Any], callback: Progress) -> str:
     """The report of methods that were judged before, as a worker makes it.
 
     Parameters
     ----------
-    about : ``relevant``, the smallest relevant differences that were changed.
     data : ``report``, all but its table, and ``resampled``, the scores of its methods on shared resamples, by key.
     """
     report = data["report"]
     evaluations = {method.key: method.evaluation for method in report.methods}
-    table = table_of(Claims(data["resampled"], relevant=about["relevant"]), evaluations)
+    table = table_of(Claims(data["resampled"]), evaluations)
     return html(replace(report, table=table), callback)

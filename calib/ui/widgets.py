@@ -27,6 +27,7 @@ from calib.ui.ready import waiting_line
 from calib.ui.session import current_session, find_session, keep
 
 T = TypeVar("T")
+N = TypeVar("N", int, float)
 SCALES: tuple[Scale, ...] = ("linear", "logit")
 BUILT = "calib_built"
 """Files built while no data are open, in Streamlit's session state."""
@@ -206,7 +207,7 @@ def put(key: str, value: Any) -> None:
         st.session_state[key] = value
 
 
-def drawn_with(key: str, value: int) -> int | None:
+def drawn_with(key: str, value: N) -> N | None:
     """What a number's widget that is about to be drawn begins with; one that holds another value gets this one.
 
     A value that is put in reaches the browser with one run alone. A run that ends before its end, as on a click in the
@@ -277,7 +278,14 @@ def show_kept(key: Hashable, draw: Callable[[], go.Figure], name: str, how_to_re
     show(keep(key, draw), name, how_to_read)
 
 
-def show(fig: go.Figure, key: str, how_to_read: str, *, on_select: Callable[[], None] | None = None) -> Any:
+def show(
+    fig: go.Figure,
+    key: str,
+    how_to_read: str,
+    *,
+    on_select: Callable[[], None] | None = None,
+    on_drag: Callable[[float], None] | None = None,
+) -> Any:
     """Draw a figure with its folded "how to read this" and its downloads.
 
     Parameters
@@ -286,12 +294,14 @@ def show(fig: go.Figure, key: str, how_to_read: str, *, on_select: Callable[[], 
     key : unique on the page; also the file name of the downloads.
     how_to_read : one line for a newcomer.
     on_select : called when a point is clicked, before the page reruns; the event is returned.
+    on_drag : called with its new place on the axis when the figure's first line was dragged, before the page reruns.
     """
     image = st.session_state.get(f"{key}/format", "png")
     options: dict[str, Any] = {
         "displaylogo": False,
         "toImageButtonOptions": {"format": image, "filename": key, "scale": 2 if image == "png" else 1},
         "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
+        "edits": {"shapePosition": on_drag is not None},
     }
     event = st.plotly_chart(
         fig,
@@ -302,6 +312,8 @@ def show(fig: go.Figure, key: str, how_to_read: str, *, on_select: Callable[[], 
         on_select=on_select or "ignore",
         selection_mode="points",
     )
+    if on_drag is not None:
+        _listen(key, on_drag)
     with st.popover("How to read this", icon=":material/help:", type="tertiary"):
         st.write(how_to_read)
         st.segmented_control(
@@ -316,9 +328,40 @@ def show(fig: go.Figure, key: str, how_to_read: str, *, on_select: Callable[[], 
     return event
 
 
-def method_title(title: str, style: Style) -> None:
-    """A method's name after a dot in its colour."""
-    st.html(f'<span style="color:{text_color(style.color)}">●</span> <strong>{escape(title)}</strong>')
+LISTEN = """
+export default ({ data, setTriggerValue }) => {
+  let figure
+  const moved = (change) => "shapes[0].x0" in change && setTriggerValue("place", change["shapes[0].x0"])
+  const timer = setInterval(() => {  // React may draw the figure anew at any time
+    const found = document.querySelector(`.st-key-${CSS.escape(data)} .js-plotly-plot`)
+    if (found && found !== figure && found.on) {
+      figure = found
+      figure.on("plotly_relayout", moved)
+    }
+  }, 200)
+  return () => {
+    clearInterval(timer)
+    figure?.removeListener?.("plotly_relayout", moved)
+  }
+}
+"""
+_listener = st.components.v2.component("calib_line", js=LISTEN)
+
+
+def _listen(key: str, on_drag: Callable[[float], None]) -> None:
+    """Be told where the first line of a figure was dragged to: Streamlit hands on clicks alone."""
+    name = f"{key}/line"
+
+    def dragged() -> None:
+        on_drag(float(st.session_state[name]["place"]))
+
+    _listener(key=name, data=key, on_place_change=dragged)
+
+
+def method_title(title: str, style: Style, more: str = "") -> None:
+    """A method's name after a dot in its colour, and more in grey."""
+    said = f' <span style="opacity:.7;font-size:.875rem">{escape(more)}</span>' if more else ""
+    st.html(f'<span style="color:{text_color(style.color)}">●</span> <strong>{escape(title)}</strong>{said}')
 
 
 def selected_bins(event: Any) -> list[int]:

@@ -82,7 +82,7 @@ def test_from_upload_to_exported_calibrator(visitor: Page, tmp_path: Path) -> No
         card.get_by_test_id("stMetricLabel").inner_text(): card.get_by_test_id("stMetricValue").inner_text()
         for card in page.get_by_test_id("stMetric").all()
     }
-    assert shown["Recognised as"] == "logits"
+    expect(page.get_by_text("Recognised as logits.")).to_be_visible()
     assert shown["Classes"] == str(outputs.shape[1])
     assert shown["Accuracy"] == percent(np.mean(outputs.argmax(axis=1) == labels))
     no_trouble(page)
@@ -126,7 +126,7 @@ def test_from_upload_to_exported_calibrator(visitor: Page, tmp_path: Path) -> No
     photograph(page, "latent_gp")
 
     go(page, "Compare")
-    expect(page.locator(".js-plotly-plot")).to_have_count(3)  # the differences, and two figures of panels
+    expect(page.locator(".js-plotly-plot")).to_have_count(3)  # two diagrams, and the differences
     no_trouble(page)
     photograph(page, "compare")
 
@@ -201,7 +201,7 @@ def test_from_loans_to_an_exported_cut_in_six_clicks(visitor: Page, tmp_path: Pa
     menu = page.get_by_test_id("stSidebar")
     expect(menu.get_by_text(re.compile(rf"(?<!of ){n} fitted"))).to_be_visible()
     menu.get_by_role("link", name="Decide", exact=True).click()
-    for label, value in (("Cost of a miss", "6"), ("Today's threshold, in %", "50")):
+    for label, value in (("False alarms that one miss is worth", "6"), ("Today's threshold, in %", "50")):
         box = page.get_by_role("spinbutton", name=label)
         box.click()
         box.fill(value)
@@ -227,7 +227,7 @@ def test_from_loans_to_an_exported_cut_in_six_clicks(visitor: Page, tmp_path: Pa
 
 
 @pytest.mark.long
-def test_a_click_on_a_method_in_the_overview_lands_on_its_diagnosis(visitor: Page, tmp_path: Path) -> None:
+def test_a_click_on_a_method_shows_it_beside_the_raw_model_on_all_pages(visitor: Page, tmp_path: Path) -> None:
     page, file = visitor, tmp_path / "outputs.npz"
     outputs, labels = simulate(2000)
     np.savez(file, logits=outputs, labels=labels)
@@ -241,15 +241,15 @@ def test_a_click_on_a_method_in_the_overview_lands_on_its_diagnosis(visitor: Pag
     expect(page.get_by_role("button", name="Remove").first).to_be_visible()
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
     main = page.get_by_test_id("stMain")
-    for figure, title in (("compare-strip", "Beta"), ("compare-panels", "Isotonic")):
-        go(page, "Compare")
-        name = page.locator(f"[class*=st-key-{figure}] .textpoint text").filter(has_text=title).first
-        name.click(force=True)  # an invisible square lies on it
-        expect(page.get_by_role("heading", name="Reliability", exact=True, level=1)).to_be_visible()
-        settle(page)
-        no_trouble(page)
-        expect(page.locator(".js-plotly-plot")).to_have_count(2)  # the raw model and the method
-        expect(main.locator("strong").filter(has_text=re.compile(f"^{title}\\b"))).to_be_visible()
+    go(page, "Compare")
+    name = page.locator("[class*=st-key-compare-strip] .textpoint text").filter(has_text="Beta").first
+    name.click(force=True)  # an invisible square lies on it
+    expect(main.get_by_text(re.compile("^From the raw model to Beta"))).to_be_visible()
+    settle(page)
+    no_trouble(page)
+    go(page, "Reliability")
+    expect(page.locator(".js-plotly-plot")).to_have_count(2)  # the raw model and the method
+    expect(main.locator("strong").filter(has_text=re.compile(r"^Beta\b"))).to_be_visible()
 
 
 @pytest.mark.long
@@ -293,7 +293,7 @@ def test_parameters_opened_while_the_choice_changes_are_those_of_the_method(visi
         expect(opened).to_have_count(0)
 
 
-def test_an_unclear_table_to_a_reliability_curve_in_three_clicks(visitor: Page, tmp_path: Path) -> None:
+def test_an_unclear_table_to_a_reliability_curve_in_two_clicks(visitor: Page, tmp_path: Path) -> None:
     page, file = visitor, tmp_path / "churn.csv"
     file.write_bytes(two_scores())
     page.locator("input[type=file]").first.set_input_files(file)  # the first click
@@ -303,7 +303,6 @@ def test_an_unclear_table_to_a_reliability_curve_in_three_clicks(visitor: Page, 
     expect(page.get_by_text("Observed rate", exact=True)).to_be_visible()
     no_trouble(page)
     photograph(page, "table")
-    page.get_by_test_id("stMain").get_by_role("link", name="See the raw model's reliability").click()
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
     expect(page.get_by_text("predicted risk").first).to_be_visible()
     no_trouble(page)

@@ -13,9 +13,9 @@ from calib.evaluation.score_definitions import Unit
 from calib.formatting import brief
 from calib.metrics.bootstrap import Interval
 from calib.plots import alt_text, figure_data
-from calib.plots.compare import entry_lines, size_curves
+from calib.plots.compare import size_curves
 from calib.plots.confidences import confidence_drift
-from calib.plots.decisions import MAX_POINTS, answerable_chart, risk_diagram
+from calib.plots.decisions import MAX_POINTS, risk_diagram
 from calib.plots.overview import (
     ACROSS_PANELS,
     ROW_PIXELS,
@@ -72,34 +72,6 @@ def test_size_curves_of_one_size():
     assert fig.layout.xaxis.range[0] < np.log10(400) < fig.layout.xaxis.range[1]
 
 
-@pytest.mark.parametrize("n", [1, 3, 12])
-def test_entries_are_drawn_in_their_order_with_intervals(n):
-    rows = [
-        {"entry": f"epoch {k}", "method": method, "title": method.title(), "score": "NLL", "value": 1 / (k + 1),
-         "low": 0.9 / (k + 1), "high": 1.2 / (k + 1)}
-        for k in range(n)
-        for method in ("identity", "temperature")
-    ]  # fmt: skip
-    table = pd.DataFrame(rows)
-    fig = entry_lines(table, "NLL")
-    assert list(fig.layout.xaxis.ticktext) == [f"epoch {k}" for k in range(n)]
-    raw, scaled = fig.data
-    assert list(raw.error_y.array) == pytest.approx([0.2 / (k + 1) for k in range(n)])
-    assert (np.array(raw.x) < np.array(scaled.x)).all()  # side by side, not on top of each other
-    assert np.round(np.array(raw.x, dtype=float)).tolist() == list(range(n))
-
-
-def test_an_entry_without_a_method_leaves_a_gap_in_its_line_alone():
-    table = pd.DataFrame(
-        [
-            {"entry": entry, "method": method, "title": method, "score": "NLL", "value": 1.0, "low": 0.9, "high": 1.1}
-            for entry, method in (("a", "identity"), ("b", "identity"), ("b", "temperature"))
-        ]
-    )
-    fig = entry_lines(table, "NLL")
-    assert [len(trace.x) for trace in fig.data] == [2, 1]
-
-
 RAW, TEMPERATURE = method_style("identity"), method_style("temperature")
 
 
@@ -153,24 +125,6 @@ def test_a_million_rows_are_a_few_hundred_points() -> None:
     fig = risk_diagram([("raw", risk_coverage(*pair(1_000_000)), RAW)], 0.02)
     assert max(len(trace.x) for trace in fig.data if trace.name == "raw") <= MAX_POINTS
     assert line(fig, "raw").x[-1] == 1.0
-
-
-def test_shares_have_their_intervals() -> None:
-    found = [answerable(risk_coverage(*pair(400, seed)), 0.1) for seed in (0, 1)]
-    fig = answerable_chart([("raw", found[0], RAW), ("<b>cooled", found[1], TEMPERATURE)], 0.1)
-    for place, (trace, one) in enumerate(zip(fig.data[1:], found, strict=True)):
-        share, low, high = one.coverage
-        assert trace.x[0] == share and place < trace.y[0] < place + 0.5
-        assert trace.x[0] + trace.error_x.array[0] == pytest.approx(high)
-        assert trace.x[0] - trace.error_x.arrayminus[0] == pytest.approx(low)
-    assert any("&lt;b&gt;cooled" in note.text for note in fig.layout.annotations)
-    assert "10 % is accepted" in alt_text(fig)
-
-
-def test_nothing_answerable_is_drawn_at_zero() -> None:
-    found = answerable(risk_coverage(np.array([0.9, 0.8]), np.array([False, False])), 0.1)
-    fig = answerable_chart([("raw", found, RAW)], 0.1)
-    assert line(fig, "raw").x == (0.0,)
 
 
 def test_drift_mirrors_before_below_now() -> None:

@@ -42,7 +42,7 @@ from calib.plots.binning import (
     bins_over_densities,
     representatives,
 )
-from calib.plots.compare import entry_lines, score_dots, size_curves
+from calib.plots.compare import score_dots, size_curves
 from calib.plots.confidences import confidence_densities, confidence_drift
 from calib.plots.decisions import answerable_chart, decision_curves, risk_diagram, set_sizes
 from calib.plots.forest import forest, member_rows
@@ -214,7 +214,6 @@ def _compare(case: Case, name: str) -> dict[str, go.Figure]:
         table[f"difference{part}"] = table["value"] - table["value"].iloc[0]
     sizes = pd.concat([table.assign(size=size, value=table["value"] * (1 + 40 / size)) for size in (50, 100, 400)])
     sizes["low"], sizes["high"] = sizes["value"] * 0.9, sizes["value"] * 1.1
-    entries = pd.concat([table.assign(entry=f"{name} {k}", value=table["value"] * k) for k in (1, 2, 3, 4, 5)])
     raw = table["value"].iloc[0]
     strip = [
         StripRow(row["title"], method_style(row["method"]), row["value"],
@@ -223,7 +222,6 @@ def _compare(case: Case, name: str) -> dict[str, go.Figure]:
     ]  # fmt: skip
     return {
         "scores": score_dots(table, "NLL", title=name),
-        "entries": entry_lines(entries, "NLL"),
         "sizes": size_curves(sizes, "NLL"),
         "strip": difference_strip(strip, "NLL", SCORES["NLL"].unit, 0.001),
         "strip in points": difference_strip(strip, "ECE", Unit("points", 100.0), 0.001),

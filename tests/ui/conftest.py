@@ -105,7 +105,7 @@ def opened(monkeypatch: pytest.MonkeyPatch, session: OpenSession) -> None:
 
 def report_of(session: OpenSession, shown: list[fits.ShownFit]) -> str:
     """The report that pages offer, made in this process."""
-    return html_of_fits({"relevant": {}}, data=reported(session, shown), callback=lambda *_: None)
+    return html_of_fits(data=reported(session, shown), callback=lambda *_: None)
 
 
 def built(app: AppTest, key: str) -> AppTest:

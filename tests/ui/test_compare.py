@@ -1,7 +1,4 @@
-"""The Compare page: the answer, the way to a diagnosis, tables, studies in the background, and kept results.
-
-Shared and class-wise maps side by side on the Compare page.
-"""
+"""The Compare page: the answer, what it changes, the method clicked, tables, and studies in the background."""
 
 from __future__ import annotations
 
@@ -15,23 +12,22 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib.data.predictions import Predictions
-from calib.data.samples import load_sample
 from calib.engine import Engine
 from calib.evaluation.claims import Claims
 from calib.evaluation.comparison_table import verdict
 from calib.evaluation.learning_curve import labels_needed, size_curve
 from calib.evaluation.recommendation import Recommendation, recommend
 from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
-from calib.formatting import brief, number, percent
+from calib.formatting import brief, number
 from calib.plots.style import method_style
-from calib.registry import METHODS, calibrator, title_of
-from calib.ui.compare.kept import ENTRIES, MOST_ENTRIES
+from calib.registry import METHODS, calibrator
+from calib.ui.compare import studies
+from calib.ui.compare.overview import look_at
 from calib.ui.compare.studies import fits_on_all_rows, seconds_of
 from calib.ui.fits import ShownFit, resampled, shown_fits
-from calib.ui.session import SESSION, OpenSession
-from tests.conftest import finished, simulate
-from tests.ui.conftest import FITTED, charts, clean, fit, group, open_page, opened, said, unfold, wait
+from calib.ui.session import OpenSession
+from tests.conftest import finished
+from tests.ui.conftest import charts, clean, group, open_page, opened, said, unfold
 
 PAGE = "pages/2_Compare.py"
 
@@ -42,13 +38,6 @@ def finish(app: AppTest, queue: Engine, session: OpenSession, kind: str) -> AppT
     (job,) = finished(queue, [key])
     assert job.state == "done", job.message
     return app.run()
-
-
-def only(app: AppTest, session: OpenSession, kind: str, method: str) -> AppTest:
-    """Choose one method for a study."""
-    (key,) = [key for key, spec in session.specs.items() if spec.method == method]
-    pills = next(group for group in app.button_group if str(group.key).startswith(f"compare/{kind}/methods"))
-    return pills.set_value([key]).run()
 
 
 def folded(session: OpenSession, *parts: str) -> AppTest:
@@ -117,23 +106,41 @@ def test_the_strip_says_of_each_method_what_its_joint_interval_shows(
         assert word == ("reference" if claim.value == 0 else claim.word)
 
 
-def test_what_matters_can_be_changed_and_the_answer_follows(with_fits: OpenSession) -> None:
+def test_the_tiles_say_what_the_method_changes_and_follow_the_one_looked_at(
+    with_fits: OpenSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claims, answer = claims_and_answer(monkeypatch, with_fits)
     app = open_page(PAGE, with_fits)
-    app.number_input(key="compare/relevant/NLL").set_value(10.0).run()
-    assert not app.exception
-    assert app.markdown[0].value.startswith("**Keep the raw model.**")  # all are equivalent within 10 nats
-    assert set(plain(drawn(app, "compare-strip")["data"][-3]["text"])) == {"equivalent", "reference"}
-    app.selectbox(key="compare/score").select("ECE").run()
-    assert app.number_input(key="compare/relevant/ECE").value == pytest.approx(0.1)  # points
-    assert app.markdown[0].value.startswith("**Keep the raw model.**")  # the score that is drawn does not decide
-    assert set(plain(drawn(app, "compare-strip")["data"][-3]["text"])) - {"equivalent", "reference"}
-    app.switch_page("pages/5_Export.py").run()
-    app.switch_page(PAGE).run()
-    assert app.markdown[0].value.startswith("**Keep the raw model.**")
+
+    def tiles() -> str:
+        return " ".join(element.proto.body for element in app.get("html"))
+
+    def told(method: str) -> list[str]:
+        values = [claims.scored[name].value["NLL"] for name in (claims.baseline, method)]
+        return [number(values[0]), f"<strong>{number(values[1])}</strong>"]
+
+    assert all(text in tiles() for text in told(answer.method))
+    (key,) = [key for key, spec in with_fits.specs.items() if spec.method == "isotonic"]
+    app.selectbox(key="compare/closer").select(with_fits.specs[key].title).run()
+    assert clean(app)
+    assert all(text in tiles() for text in told(with_fits.specs[key].title))
+    assert f"From the raw model to {with_fits.specs[key].title}" in said(app)
+
+
+def test_a_method_that_is_clicked_is_looked_at_on_all_pages(
+    with_fits: OpenSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened(monkeypatch, with_fits)
+    (key,) = [key for key, spec in with_fits.specs.items() if spec.method == "isotonic"]
+    fits = shown_fits(with_fits)
+    look_at(with_fits, fits, next(one for one in fits if one.key == key))
+    app = open_page(PAGE, with_fits)
+    assert app.selectbox(key="compare/closer").value == key
+    assert group(app.switch_page("pages/3_Reliability.py").run(), "reliability/methods").value == ["raw", key]
 
 
 def test_the_panels_state_the_ece_of_the_table_in_the_order_of_the_strip(with_fits: OpenSession) -> None:
-    app = folded(with_fits, "scores")
+    app = folded(with_fits, "panels", "scores")
     eces = app.dataframe[0].value.set_index("method")["ECE"]
     texts = [plain(drawn(app, f"compare-panels-{half}")["data"][-2]["text"]) for half in (0, 1)]
     strip = plain(drawn(app, "compare-strip")["data"][-5]["text"])
@@ -141,17 +148,6 @@ def test_the_panels_state_the_ece_of_the_table_in_the_order_of_the_strip(with_fi
     for text in [*texts[0], *texts[1]]:
         name, ece = text.split("ECE ")
         assert ece == brief(eces[name.split(" ", 1)[1]])
-
-
-def test_a_method_that_is_chosen_is_diagnosed(with_fits: OpenSession) -> None:
-    app = open_page(PAGE, with_fits)
-    (key,) = [key for key, spec in with_fits.specs.items() if spec.method == "isotonic"]
-    app.selectbox(key="compare/diagnose/list").select(with_fits.specs[key].title).run()
-    assert not app.exception
-    assert app.title[0].value == "Reliability"
-    assert group(app, "reliability/methods").value == ["raw", key]
-    app.switch_page(PAGE).run()
-    assert app.title[0].value == "Compare"  # it does not lead there again
 
 
 def test_the_button_beside_the_answer_leads_to_the_export_of_that_method(
@@ -168,10 +164,6 @@ def test_the_button_beside_the_answer_leads_to_the_export_of_that_method(
     assert clean(app)
     assert app.title[0].value == "Export"
     assert with_fits.specs[app.selectbox(key="export/calibrator").value].title == answer.method
-    app.switch_page(PAGE).run()
-    assert app.title[0].value == "Compare"
-    app.number_input(key="compare/relevant/NLL").set_value(10.0).run()
-    assert "compare/export" not in [button.key for button in app.button]  # the raw model is kept: nothing to export
 
 
 def test_scores_are_numbers_that_sort(with_fits: OpenSession) -> None:
@@ -188,8 +180,6 @@ def test_scores_are_numbers_that_sort(with_fits: OpenSession) -> None:
     probs = fitted.predict_proba(with_fits.test.logits)
     of_label = probs[np.arange(len(probs)), with_fits.test.labels]
     assert row["NLL"] == pytest.approx(-np.log(of_label).mean())
-    app.toggle(key="compare/intervals").set_value(False).run()
-    pd.testing.assert_frame_equal(app.dataframe[0].value, table)
     columns = app.multiselect(key="compare/columns")
     columns.set_value([*columns.value, "MCE", "sharpness", "gap", "top-5 accuracy"]).run()
     shown = [column for frame in app.dataframe for column in frame.value.columns if column != "method"]
@@ -225,36 +215,33 @@ def test_draws_of_fewer_rows_cost_less_and_of_all_rows_there_is_one() -> None:
 def test_repeated_splits_on_demand(queue: Engine, with_fits: OpenSession) -> None:
     app = folded(with_fits, "splits")
     assert not with_fits.studies
-    only(app, with_fits, "splits", "temperature")
-    app.button_group(key="compare/splits/number").set_value(5).run()
     app.button(key="study/splits/start").click().run()
     assert not app.exception and not app.error
     finish(app, queue, with_fits, "splits")
     assert not app.exception and not app.error
-    made = {"Temperature": calibrator("temperature")}
+    made = {spec.title: calibrator(spec.method, **spec.params) for spec in with_fits.specs.values()}
     data = with_fits.data
-    table = summarise_splits(repeated_splits(made, data, len(with_fits.calibration), n_repeats=5))
-    assert verdict(table, "NLL", "over 5 splits") in said(app)
-    shown = next(frame.value for frame in app.dataframe if len(frame.value) == 2)
+    table = summarise_splits(repeated_splits(made, data, len(with_fits.calibration), n_repeats=10))
+    assert verdict(table, "NLL", "over 10 splits") in said(app)
+    shown = next(frame.value for frame in app.dataframe if len(frame.value) == 1 + len(made))
     expected = table[table["score"] == "NLL"]["value"]
     assert shown["NLL"].to_numpy() == pytest.approx(expected.to_numpy())
 
 
 def test_label_sizes_on_demand_with_an_answer(queue: Engine, with_fits: OpenSession) -> None:
-    app = only(folded(with_fits, "sizes"), with_fits, "sizes", "temperature")
+    app = folded(with_fits, "sizes")
     app.button(key="study/sizes/start").click().run()
     finish(app, queue, with_fits, "sizes")
     assert not app.exception and not app.error
     curve = size_curve({"Temperature": calibrator("temperature")}, *with_fits.data.split(0.5))
     assert labels_needed(curve, "Temperature").sentence in said(app)
-    assert labels_needed(curve, "Temperature", tolerance=0.05).sentence not in said(app)
-    app.button_group(key="compare/sizes/tolerance").set_value(0.05).run()
-    assert labels_needed(curve, "Temperature", tolerance=0.05).sentence in said(app)
 
 
-def test_a_study_can_be_cancelled_and_goes_with_its_data(queue: Engine, with_fits: OpenSession) -> None:
+def test_a_study_can_be_cancelled_and_goes_with_its_data(
+    queue: Engine, with_fits: OpenSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(studies, "N_SPLITS", 50)  # long enough to be cancelled
     app = folded(with_fits, "splits")
-    app.button_group(key="compare/splits/number").set_value(50).run()
     app.button(key="study/splits/start").click().run()
     key = with_fits.studies["splits"].key
     app.button(key="study/splits/cancel").click().run()
@@ -266,116 +253,3 @@ def test_a_study_can_be_cancelled_and_goes_with_its_data(queue: Engine, with_fit
     with_fits.split(0.3, 1)
     assert not with_fits.studies
     queue.cancel(key)
-
-
-def keep(app: AppTest, name: str) -> AppTest:
-    app.text_input[0].set_value(name).run()
-    return app.button(key="compare/keep").click().run()
-
-
-def test_a_new_upload_does_not_lose_kept_results(with_fits: OpenSession) -> None:
-    app = keep(folded(with_fits, "kept"), "epoch 10")
-    assert not app.exception and not app.error
-    first = app.session_state[ENTRIES]["epoch 10"]
-    assert set(first.scores["title"]) == {title_of(calibrator(name), name, 10) for name in ("identity", *FITTED)}
-    assert first.n_rows == len(with_fits.test)
-    # Small tables, and none of the arrays.
-    assert first.scores.memory_usage(deep=True).sum() < 100_000
-    app.session_state[SESSION] = OpenSession.from_data(load_sample("digits-mlp"), sample="digits-mlp")
-    app = unfold(app.switch_page(PAGE).run(), "compare/kept")
-    assert not app.exception and not app.error
-    assert list(app.session_state[ENTRIES]) == ["epoch 10"]
-    keep(app, "epoch 9")
-    drawn = [element.proto.id for element in app.get("plotly_chart") if "entries-" in element.proto.id]
-    assert len(drawn) == 3
-    figure = next(element.proto for element in app.get("plotly_chart") if "entries-NLL" in element.proto.id)
-    assert figure.spec.index("epoch 9") < figure.spec.index("epoch 10")
-    app.button(key="compare/remove/epoch 10").click().run()
-    assert not app.exception and not app.error
-    assert list(app.session_state[ENTRIES]) == ["epoch 9"]
-
-
-def test_kept_results_are_updated_in_place_and_capped(with_sample: OpenSession) -> None:
-    app = keep(folded(with_sample, "kept"), "mine")
-    assert app.button(key="compare/keep").label == "Update"
-    keep(app, "mine")
-    assert list(app.session_state[ENTRIES]) == ["mine"]
-    entry = app.session_state[ENTRIES]["mine"]
-    for place in range(MOST_ENTRIES - 1):
-        app.session_state[ENTRIES][f"run {place}"] = replace(entry, name=f"run {place}")
-    app.text_input[0].set_value("one too many").run()
-    assert not app.exception and not app.error
-    assert app.button(key="compare/keep").disabled
-    assert f"{MOST_ENTRIES} results are kept" in said(app)
-
-
-def test_a_name_is_text_and_no_markup(with_sample: OpenSession) -> None:
-    app = keep(folded(with_sample, "kept"), "<b>a</b> [x](y) $z$")
-    assert not app.exception and not app.error
-    assert any(r"\[x\](y) \$z\$" in element.value for element in app.markdown)
-
-
-def scores_of(session: OpenSession, method: str) -> list[tuple[float, float]]:
-    """Accuracy and NLL on the test rows of shared and of class-wise maps, fitted anew."""
-    found = []
-    for share in (True, False):
-        made = calibrator(method.lower(), share_classes=share)
-        made.fit(session.calibration.logits, session.calibration.labels)
-        probs = made.predict_proba(session.test.logits)
-        of_label = probs[np.arange(len(probs)), session.test.labels]
-        found.append((np.mean(probs.argmax(axis=1) == session.test.labels), -np.log(of_label).mean()))
-    return found
-
-
-def methods(app: AppTest) -> list[str]:
-    return app.dataframe[0].value["method"].tolist()
-
-
-def test_counterparts_come_and_go(queue: Engine, with_sample: OpenSession) -> None:
-    session = fit(queue, with_sample, "temperature", "platt", ("beta", {"share_classes": False}))
-    asked = list(session.specs)
-    app = folded(session, "scores", "maps")
-    app.toggle(key="compare/sharing").set_value(True).run()
-    assert not app.exception
-    assert len(session.specs) == 5
-    wait(queue, session)
-    app.run()
-    assert methods(app)[1:] == [
-        "Temperature",
-        "Beta (class-wise)",
-        "Beta (shared map)",
-        "Platt (shared map)",
-        "Platt (class-wise)",
-    ]
-    assert len(session.specs) == 5
-    (said,) = [text.value for text in app.markdown if "against" in text.value and text.value.startswith("- ")]
-    lines = said.split("\n")
-    scores = {name: scores_of(session, name) for name in ("Platt", "Beta")}
-    for line, (name, ((right, loss), (right_apart, loss_apart))) in zip(lines[::-1], scores.items(), strict=True):
-        assert line.startswith(f"- **{name} (shared map)** against {name} (class-wise): accuracy ")
-        points = 100 * (right - right_apart)
-        assert f"{abs(points):.1f} points {'higher' if points > 0 else 'lower'}" in line or points == 0
-        assert f"({percent(right)} against {percent(right_apart)})" in line
-        nll = line[line.index("NLL ") :]
-        assert ("higher" if loss > loss_apart else "lower") in nll
-        assert f"({number(loss)} against {number(loss_apart)})" in nll
-    app.toggle(key="compare/sharing").set_value(False).run()
-    assert not app.exception
-    assert list(session.specs) == asked
-    assert len(methods(app)) == 4
-
-
-def test_it_is_offered_only_where_there_is_something_to_share(queue: Engine, with_sample: OpenSession) -> None:
-    session = fit(queue, with_sample, "temperature")
-    assert "compare/sharing" not in [toggle.key for toggle in folded(session, "maps").toggle]
-
-
-def test_two_classes_share_one_map(queue: Engine) -> None:
-    logits, labels = simulate(n=300, n_classes=2)
-    session = OpenSession.from_data(
-        Predictions(logits, labels, ("no", "yes"), sha256="two classes, made for this test")
-    )
-    fit(queue, session, "platt")
-    app = folded(session, "maps")
-    assert np.all([toggle.key != "compare/sharing" for toggle in app.toggle])
-    assert any("two classes need one map alone" in caption.value for caption in app.caption)

@@ -30,7 +30,7 @@ def test_an_upload_is_understood() -> None:
     app = upload_file("mine.npz", npz(logits=logits, labels=labels))
     assert not app.error
     assert facts(app)["Rows"] == "300"
-    assert facts(app)["Recognised as"] == "logits"
+    assert "Recognised as **logits**." in said(app)
     assert facts(app)["Accuracy"] == percent(np.mean(logits.argmax(axis=1) == labels))
 
 
@@ -99,11 +99,11 @@ def test_a_refused_upload_leaves_open_data_and_fits_alone(with_fits: OpenSession
 def test_the_kind_is_changed_by_hand() -> None:
     probs = np.random.default_rng(0).dirichlet(np.ones(4), 200)
     app = upload_file("mine.npz", npz(outputs=probs, labels=probs.argmax(axis=1)))
-    assert facts(app)["Recognised as"] == "probabilities"
+    assert "Recognised as **probabilities**." in said(app)
     next(box for box in app.selectbox if box.label == "Outputs are").select("logits")
     click(app, "Read again with these choices")
     assert not app.exception
-    assert facts(app)["Recognised as"] == "logits"
+    assert "Recognised as **logits**." in said(app)
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from calib.export import writer
 from calib.ui.session import OpenSession
 from calib.ui.text import literal
 from tests.conftest import ROOT, simulate
-from tests.ui.conftest import PAGES, click, fit, npz, one_of, open_page, unfold, upload_file
+from tests.ui.conftest import PAGES, click, fit, npz, one_of, open_page, upload_file
 from tests.ui.rendered import dangers, live, live_html, live_in_figure, texts
 
 NAMES = ("![a](//e.vil/p)", "<a href='//e.vil'>b [b](//e.vil)", "=cmd :red[r] $d$", "www.e.vil :material/home:")
@@ -167,18 +167,6 @@ def test_a_record_and_the_findings_of_new_rows_are_told_in_text(record) -> None:
     app = app.file_uploader(key="monitoring/new-data").upload(f"{FILE}.npz", other).run()
     assert any("z" in text and "vil" in text for _, text in texts(app))
     assert dangers(app) == []
-
-
-def test_kept_results_are_called_in_text(hostile: OpenSession) -> None:
-    app = click(unfold(open_page("pages/2_Compare.py", hostile), "compare/kept"), "Keep these results")
-    assert not app.exception and dangers(app) == []
-    hostile.split(0.3, 1)
-    try:
-        app = app.run()
-        app.text_input[0].set_value(FILE).run()
-        assert dangers(app) == []
-    finally:
-        hostile.split(None, 0)
 
 
 def test_what_cannot_be_calibrated_is_said_in_text(hostile: OpenSession) -> None:

@@ -17,6 +17,8 @@ from calib.evaluation.repeated_splits import summarise_splits
 from calib.evaluation.studies import SIZES, SPLITS, STUDIES
 from calib.formatting import listed
 from calib.ui import fits, restore
+from calib.ui.compare import studies
+from calib.ui.compare.studies import N_SPLITS
 from calib.ui.session import SESSION, Carried, OpenSession
 from tests.conftest import finished, simulate
 from tests.ui.conftest import SAMPLE, fit, npz, open_page, said, unfold
@@ -45,9 +47,9 @@ def other_rows(scale: float = 1.0) -> bytes:
     return npz(logits=logits * scale, labels=labels)
 
 
-def test_what_is_stopped_is_named(queue: Engine, two_fits: OpenSession) -> None:
+def test_what_is_stopped_is_named(queue: Engine, two_fits: OpenSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(studies, "N_SPLITS", 50)  # long enough to be stopped
     app = unfold(open_page("pages/2_Compare.py", two_fits), "compare/splits")
-    app.button_group(key="compare/splits/number").set_value(50).run()
     app.button(key="study/splits/start").click().run()
     asked = "Repeat on 50 splits: " + listed([spec.title for spec in two_fits.specs.values()])
     assert asked in [caption.value for caption in app.caption]  # it names its methods while it runs
@@ -87,9 +89,11 @@ def test_a_sample_opened_again_has_its_fits_and_its_split(queue: Engine, two_fit
     assert [job.state for job in fits.queue().snapshot(keys)] == ["done", "done"]
 
 
-def test_the_same_data_opened_once_more_go_on(queue: Engine, two_fits: OpenSession) -> None:
+def test_the_same_data_opened_once_more_go_on(
+    queue: Engine, two_fits: OpenSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(studies, "N_SPLITS", 50)
     app = unfold(open_page("pages/2_Compare.py", two_fits), "compare/splits")
-    app.button_group(key="compare/splits/number").set_value(50).run()
     app.button(key="study/splits/start").click().run()
     app.switch_page("app.py").run()
     app.button(key=f"sample/{SAMPLE}").click().run()
@@ -148,7 +152,6 @@ def ended(key: str) -> Job:
 def with_studies(session: OpenSession) -> tuple[AppTest, dict[str, Job]]:
     """The page with both studies done."""
     app = unfold(open_page(PAGE, session), *FOLDED)
-    app.button_group(key="compare/splits/number").set_value(5).run()
     for kind in STUDIES:
         app.button(key=f"study/{kind}/start").click().run()
     done = {kind: ended(session.studies[kind].key) for kind in STUDIES}
@@ -159,8 +162,8 @@ def with_studies(session: OpenSession) -> tuple[AppTest, dict[str, Job]]:
 def asked(session: OpenSession) -> TaskSpec:
     """A study as the page asks for it, whose server died before it began."""
     methods = [(spec.title, spec.method, dict(spec.params)) for spec in session.specs.values()]
-    arguments = (methods, len(session.calibration), 5, session.seed)
-    return TaskSpec(STUDIES[SPLITS].function, arguments, session.data.sha256, "Repeat on 5 splits: Temperature")
+    arguments = (methods, len(session.calibration), N_SPLITS, session.seed)
+    return TaskSpec(STUDIES[SPLITS].function, arguments, session.data.sha256, "Repeat on 10 splits: Temperature")
 
 
 def test_finished_studies_are_back_after_a_restart_without_running_again(
@@ -180,13 +183,12 @@ def test_finished_studies_are_back_after_a_restart_without_running_again(
         assert (job.key, job.state, job.message) == (before.key, "done", before.message)  # with the seconds it took
         pd.testing.assert_frame_equal(job.result, before.result, check_exact=True)
     text = said(again)
-    assert verdict(summarise_splits(done[SPLITS].result), "NLL", "over 5 splits") in text
+    assert verdict(summarise_splits(done[SPLITS].result), "NLL", "over 10 splits") in text
     title = done[SIZES].result["method"].iloc[-1]
     assert labels_needed(done[SIZES].result, title).sentence in text
     assert not any(str(button.key).endswith("/retry") for button in again.button)
     assert "Brought back from your link: mine with 1 fit and 2 studies." in said(follow(token))
     # The same study asked for once more is not paid twice.
-    again.button_group(key="compare/splits/number").set_value(5).run()
     again.button(key="study/splits/start").click().run()
     (job,) = fits.queue().snapshot([done[SPLITS].key])
     assert (job.state, job.message) == ("done", done[SPLITS].message)
@@ -210,7 +212,7 @@ def test_a_study_that_the_server_dropped_for_others_is_not_lost_from_the_page(
     (job,) = fits.queue().snapshot([key])
     if kept:
         assert job.state == "done"
-        assert verdict(summarise_splits(done[SPLITS].result), "NLL", "over 5 splits") in said(app)
+        assert verdict(summarise_splits(done[SPLITS].result), "NLL", "over 10 splits") in said(app)
     else:
         assert fits.GONE in said(app) and app.button(f"study/{SPLITS}/retry")
 
@@ -218,7 +220,6 @@ def test_a_study_that_the_server_dropped_for_others_is_not_lost_from_the_page(
 @pytest.mark.long
 def test_a_study_that_ends_while_nobody_looks_is_back(server: Server, fitted: OpenSession) -> None:  # noqa: F811
     app = unfold(open_page(PAGE, fitted), "compare/splits")
-    app.button_group(key="compare/splits/number").set_value(5).run()
     app.button(key="study/splits/start").click().run()
     key = fitted.studies[SPLITS].key
     ended(key)  # and the page is not drawn again
@@ -245,7 +246,7 @@ def test_a_study_that_was_cut_short_says_so_and_can_be_run_again(server: Server,
     assert job.state == "done"
     again.run()
     assert restore.INTERRUPTED not in said(again)
-    assert verdict(summarise_splits(job.result), "NLL", "over 5 splits") in said(again)
+    assert verdict(summarise_splits(job.result), "NLL", "over 10 splits") in said(again)
     server.written()
     server.start()
     follow(token)

@@ -18,29 +18,22 @@ from calib.reporting import Report, ReportedMethod, Source, html_of_fits
 from calib.ui.building import FileTask, on_request
 from calib.ui.fits import ShownFit, jobs, ready, resampled
 from calib.ui.link import go_to
-from calib.ui.session import EXPORTED, OpenSession, current_session, keep
+from calib.ui.session import EXPORTED, OpenSession, keep
 from calib.ui.text import literal
 from calib.ui.widgets import one_fit
 
-RELEVANT = "compare/relevant"
-"""Smallest relevant differences that the visitor changed, by score, among what the session has picked."""
-
-
-def relevant_differences(session: OpenSession) -> dict[str, float]:
-    """Those that the visitor changed."""
-    return session.picked.setdefault(RELEVANT, {})
+CLOSER = "closer"
+"""The choice of the method to look at closely, which pages share."""
 
 
 def claims_of(fits: Sequence[ShownFit]) -> Claims:
     """What the differences of these fits allow to be claimed, by their titles; the raw model is the first."""
-    relevant = relevant_differences(current_session())
-    return keep(("claims", *_named(fits)), lambda: Claims(resampled(fits), relevant=relevant))
+    return keep(("claims", *_named(fits)), lambda: Claims(resampled(fits)))
 
 
 def _named(fits: Sequence[ShownFit]) -> tuple[Hashable, ...]:
     """What a comparison depends on besides the rows."""
-    relevant = relevant_differences(current_session())
-    return (*((fit.key, fit.title) for fit in fits), *sorted(relevant.items()))
+    return tuple((fit.key, fit.title) for fit in fits)
 
 
 def answer_of(fits: Sequence[ShownFit]) -> Recommendation | None:
@@ -56,8 +49,8 @@ def recommendation_of(claims: Claims, fits: Sequence[ShownFit]) -> Recommendatio
 
 
 def finding(answer: Recommendation) -> str:
-    """The recommendation in Markdown."""
-    return " ".join(answer.sentences(literal, strong="**"))
+    """The recommendation in Markdown; the tiles beneath have the scores before and after."""
+    return " ".join(answer.sentences(literal, strong="**", scores=False))
 
 
 def recommended(fits: Sequence[ShownFit]) -> tuple[str, ShownFit]:
@@ -93,17 +86,18 @@ def taken(fits: Sequence[ShownFit]) -> ShownFit:
     return next((fit for fit in fits if found is not None and fit.title == found.method), fits[0])
 
 
-def choose_one(fits: list[ShownFit], page: str) -> ShownFit:
+def choose_one(fits: list[ShownFit], page: str, label: str = "Method", **looks: Any) -> ShownFit:
     """Let the visitor choose the method to look at closely, on all pages: to begin with, what Export offers first.
 
     Parameters
     ----------
     fits : the raw model first.
     page : of the app; it names the widget.
+    looks : ``style="list"`` for a menu in place of buttons.
     """
     if len(fits) == 1:
         return fits[0]
-    return one_fit(fits, f"{page}/closer", "Method", recommended(fits)[1], shared="closer")
+    return one_fit(fits, f"{page}/closer", label, recommended(fits)[1], shared=CLOSER, **looks)
 
 
 def answer_with_export(session: OpenSession, fits: Sequence[ShownFit]) -> None:
@@ -123,14 +117,10 @@ def answer_with_export(session: OpenSession, fits: Sequence[ShownFit]) -> None:
             go_to("pages/5_Export.py")
 
 
-def unfinished() -> None:
-    """Fits that are not among those shown: how many still run, and which failed and why."""
-    current = jobs()
-    active = [job for job in current if job.active]
-    if active:
-        st.caption(f":material/progress_activity: {len(active)} of {plural(len(current), 'fit')} still to come.")
+def failed() -> None:
+    """Which fits failed and why."""
     why: dict[str, list[str]] = {}
-    for job in current:
+    for job in jobs():
         if not job.active and job.calibrator is None:
             why.setdefault(job.message, []).append(literal(job.spec.title))
     for message, titles in why.items():
@@ -139,10 +129,7 @@ def unfinished() -> None:
 
 def comparison_table(fits: Sequence[ShownFit]) -> pd.DataFrame:
     """The tidy comparison of all shown fits, computed once."""
-    compare = partial(
-        compare_evaluations, baseline=fits[0].title, resampled=resampled(fits),
-        relevant=relevant_differences(current_session()),
-    )  # fmt: skip
+    compare = partial(compare_evaluations, baseline=fits[0].title, resampled=resampled(fits))
     evaluations = {fit.title: fit.evaluation for fit in fits}
     return ready(("comparison", *_named(fits)), f"the scores of {plural(len(fits), 'method')}", compare, evaluations)
 
@@ -155,8 +142,7 @@ def report_button(session: OpenSession, fits: list[ShownFit], key: str) -> None:
     fits : the raw model first.
     key : of the button, unique in the app.
     """
-    relevant = dict(relevant_differences(session))
-    task = FileTask(html_of_fits, partial(reported, session, fits), arguments=({"relevant": relevant},))
+    task = FileTask(html_of_fits, partial(reported, session, fits))
     on_request(
         "Report (HTML)", key, "report.html", task, of=(session.view.key, *_named(fits)), icon=":material/summarize:",
         help="One file to hand over: the answer on one page, tables and figures, the data's hash, every setting, "
@@ -175,9 +161,8 @@ def reported(session: OpenSession, fits: list[ShownFit]) -> dict[str, Any]:
         )
         for fit in fits
     ]  # fmt: skip
-    claims = Claims(resampled(fits), relevant=relevant_differences(session))
     report = Report.from_parts(
         session.data, (session.calibration, session.test), methods, pd.DataFrame(), source=source,
-        recommendation=recommendation_of(claims, fits),
+        recommendation=recommendation_of(Claims(resampled(fits)), fits),
     )  # fmt: skip
     return {"report": report, "resampled": resampled(fits)}

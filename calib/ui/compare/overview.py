@@ -1,6 +1,6 @@
-"""All methods in one screen: the answer, the differences from the raw model, and the reliability of each.
+"""First sight of Compare: what to take, what it changes, raw and calibrated side by side, and all methods in one strip.
 
-A click on a method, or its name in the list, leads to its diagnosis.
+A click on a method shows it beside the raw model, here and on the other pages.
 """
 
 from __future__ import annotations
@@ -8,18 +8,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
+from html import escape
 
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from calib.diagnostics.reliability import confidence_histogram
 from calib.evaluation import SCORES
 from calib.evaluation.claims import Claims
 from calib.evaluation.comparison_table import CONFIDENCE_ONLY
-from calib.evaluation.view import View
-from calib.formatting import number
+from calib.evaluation.score_definitions import EVENT_RATE, RANKING, RARE
+from calib.formatting import number, percent
 from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.plots import alt_text, figure_data
+from calib.plots.axes import Scale
 from calib.plots.overview import (
     ACROSS_PANELS,
     Panel,
@@ -29,57 +32,111 @@ from calib.plots.overview import (
     panel_height,
     reliability_panels,
 )
+from calib.plots.reliability import reliability_diagram
+from calib.plots.reliability_frame import common_limits, prefers_logit_scale
+from calib.plots.style import Limits, text_color
 from calib.top_k import said_of_labels
-from calib.ui import link, widgets
-from calib.ui.compare.answer import answer_with_export, claims_of, relevant_differences, taken, unfinished
-from calib.ui.fits import ShownFit, extremes_of
+from calib.ui import widgets
+from calib.ui.compare.answer import CLOSER, answer_with_export, choose_one, claims_of, failed, taken
+from calib.ui.fits import ShownFit, extremes_of, ready
 from calib.ui.over_under.groups import in_groups
 from calib.ui.reliability.state import show_only
-from calib.ui.session import OpenSession, keep
+from calib.ui.reliability.text import bins_in_words
+from calib.ui.session import OpenSession, current_session, keep
 from calib.ui.shell import need_fit
 from calib.ui.text import confidence_sentence, literal
+from calib.ui.widgets import segments
 
-DIAGNOSIS = "pages/3_Reliability.py"
-WANTED = "compare/diagnose"
-"""Key of the fit that was clicked, in Streamlit's session state until its diagnosis is shown."""
+FIRST = ("NLL", "ECE", "Brier", "accuracy")
+"""Scores of the tiles and of the strip."""
 REFERENCE = "reference"
-
-
-def go_to_diagnosis(session: OpenSession, fits: Sequence[ShownFit]) -> None:
-    """Where a method was clicked, leave for the page that shows it; called before anything is drawn."""
-    wanted = st.session_state.pop(WANTED, None)
-    if wanted is not None:
-        show_only(session, fits, wanted)
-        link.go_to(DIAGNOSIS)
+HEIGHT = 380
+"""Pixels of a diagram with its histogram."""
+SIGNS = {"better": "#009E73", "worse": "#D55E00"}
+"""Colours of what is shown to change."""
 
 
 def overview(session: OpenSession, fits: list[ShownFit]) -> None:
-    """The answer and both pictures; of the raw model alone its reliability."""
-    view = fits[0].evaluation.view
+    """The answer, the tiles, the two diagrams and the strip; of the raw model alone its diagram."""
+    raw = fits[0]
     if len(fits) == 1:
-        st.markdown(confidence_sentence(fits[0].evaluation, "The raw model", extremes_of(fits[0].evaluation)))
-        in_groups(session.test, fits[0])
-        unfinished()
+        st.markdown(confidence_sentence(raw.evaluation, "The raw model", extremes_of(raw.evaluation)))
+        in_groups(session.test, raw)
+        failed()
         need_fit(what="Only the raw model is here. Fit calibrators to compare them with it.")
-        _panels([_panel(fits[0], claims_of(fits))], [fits[0].key], view)
+        _diagrams([raw])
         return
     answer_with_export(session, fits)
     in_groups(session.test, taken(fits))
-    unfinished()
-    grid = st.grid(10, min_column_width=70)
-    with grid.cell(column_span=4):
-        score = _differences(session, fits, view)
-    with grid.cell(column_span=6):
-        claims = claims_of(fits)
-        ordered = in_order(claims, fits, score)
-        keys = [fit.key for fit in ordered]
-        st.markdown(
-            f"**Reliability** :small[{view.said} minus {view.outcome} in points; above 0 {view.too_high}. "
-            f"Grey: 95\u00a0% of calibrated models]"
-        )
-        _diagnose(ordered)
-        panels = _panels([_panel(fit, claims) for fit in ordered], keys, view)
-    _explain(score, view, panels)
+    failed()
+    claims, tiles, diagrams = claims_of(fits), st.container(), st.container()
+    left, right = st.columns([2, 1], vertical_alignment="bottom")
+    with right:
+        closer = choose_one(fits, "compare", label="Beside the raw model", style="list")
+    with left:
+        view = raw.evaluation.view
+        scores = [key for key in _first_scores(claims) if SCORES[key].claims]
+        titles = {key: SCORES[key].seen(view).title for key in scores}
+        score = segments("All methods, against the raw model", titles, scores[0], "compare/score")
+    with tiles:
+        _tiles(claims, raw, closer)
+    with diagrams:
+        _diagrams([raw, closer])
+    _strip(session, claims, fits, score)
+
+
+def _first_scores(claims: Claims) -> list[str]:
+    """Those that the raw model has; AUROC and average precision in place of the accuracy of a rare event."""
+    there = claims.scored[claims.baseline].value
+    wanted = [key for key in FIRST if key != "accuracy" or there.get(EVENT_RATE, 1.0) >= RARE]
+    return [key for key in [*wanted, *([] if "accuracy" in wanted else RANKING[:1])] if key in there]
+
+
+def _tiles(claims: Claims, raw: ShownFit, fit: ShownFit) -> None:
+    """Four scores before and after, with the change that holds for all comparisons together."""
+    st.caption(f"From the raw model to {literal(fit.title)}")
+    shown = [key for key in _first_scores(claims) if claims.has(fit.title, key)]
+    with st.grid(len(shown), min_column_width=190, gap="small"):
+        for key in shown:
+            score, claim = SCORES[key].seen(raw.evaluation.view), claims.between(fit.title, raw.title, key)
+            write = percent if score.unit.scale == 100.0 else number
+            before, after = (claims.scored[one.title].value[key] for one in (raw, fit))
+            change = f"{score.unit.number(claim.value)} ({score.unit.number(claim.low)} to "
+            change += f"{score.unit.amount(claim.high)}){': ' if claim.word else ''}{claim.word}"
+            color = f"color:{text_color(SIGNS[claim.word])}" if claim.word in SIGNS else "opacity:.7"
+            with st.container(border=True, key=f"tile/{key}"):
+                st.html(
+                    f'<div style="font-size:.875rem;opacity:.7">{escape(score.title)}</div>'
+                    f'<div style="font-size:1.4rem;white-space:nowrap">{write(before)} '
+                    f'<span style="opacity:.6">→</span> <strong>{write(after)}</strong></div>'
+                    f'<div style="font-size:.8rem;{color}">{change}</div>'
+                )
+
+
+def _diagrams(fits: Sequence[ShownFit]) -> None:
+    """Reliability diagrams side by side on the same axes."""
+    view = fits[0].evaluation.view
+    scale: Scale = "logit" if prefers_logit_scale(fits[0].curve) else "linear"
+    limits = common_limits([fit.curve for fit in fits], scale, view)
+    for place, fit in zip(st.columns(2, gap="medium"), fits, strict=False):
+        with place:
+            said, outcome = (percent(float(part.mean())) for part in fit.evaluation.pair)
+            widgets.method_title(fit.title, fit.style, f"{view.mean_said} {said}, {view.outcome} {outcome}")
+            widgets.show_kept(
+                ("compare diagram", fit.key, fit.style, scale, limits), partial(_diagram, fit, scale, limits),
+                f"compare-reliability-{'raw' if fit is fits[0] else 'chosen'}", bins_in_words(view),
+            )  # fmt: skip
+
+
+def _diagram(fit: ShownFit, scale: Scale, limits: Limits) -> go.Figure:
+    seen = fit.evaluation
+    histogram = ready(
+        ("histogram", fit.key, scale), f"the histogram of {fit.title}",
+        partial(confidence_histogram, scale=scale, logit_limits=seen.view.logit_limits), *seen.pair,
+    )  # fmt: skip
+    return reliability_diagram(
+        fit.curve, fit.style, scale, limits=limits, histogram=histogram, height=HEIGHT, view=seen.view, square=False
+    )
 
 
 def in_order(claims: Claims, fits: Sequence[ShownFit], score: str) -> list[ShownFit]:
@@ -93,45 +150,19 @@ def in_order(claims: Claims, fits: Sequence[ShownFit], score: str) -> list[Shown
     return sorted(fits, key=place)
 
 
-def _differences(session: OpenSession, fits: list[ShownFit], view: View) -> str:
-    """The strip with its controls; returns the score that it shows."""
-    claims = claims_of(fits)
-    keys = [key for key in SCORES if SCORES[key].better != "neither" and any(claims.has(f.title, key) for f in fits)]
-    left, right = st.columns([3, 2])
-    score = left.selectbox(
-        "Score, against the raw model", keys, format_func=lambda key: SCORES[key].seen(view).title,
-        key="compare/score", persist_state="session",
-    )  # fmt: skip
-    with right:
-        _smallest_relevant(session, score)
-    claims, ordered = claims_of(fits), in_order(claims, fits, score)
-    relevant = claims.relevant[score]
+def _strip(session: OpenSession, claims: Claims, fits: Sequence[ShownFit], score: str) -> None:
+    """All methods against the raw model by one score; a click on one shows it beside the raw model."""
+    ordered, shown = in_order(claims, fits, score), SCORES[score].seen(fits[0].evaluation.view)
     rows = [_row(claims, fit, score) for fit in ordered]
-    shown = SCORES[score].seen(view)
+    relevant = claims.relevant[score]
     fig = keep(
-        ("strip", score, relevant, *((fit.key, fit.title, fit.style) for fit in ordered)),
-        lambda: difference_strip(rows, shown.title, SCORES[score].unit, relevant, shown.better),
+        ("strip", score, *((fit.key, fit.title, fit.style) for fit in ordered)),
+        lambda: difference_strip(rows, shown.title, shown.unit, relevant, shown.better),
     )
-    _clickable(fig, "compare-strip", [fit.key for fit in ordered])
+    _clickable(fig, "compare-strip", fits, ordered)
     st.caption(_said_of_rows(claims, [fit.title for fit in ordered], score))
     if said := said_of_labels(session.test):
         st.caption(said)
-    return score
-
-
-def _smallest_relevant(session: OpenSession, score: str) -> None:
-    unit, changed = SCORES[score].unit, relevant_differences(session)
-    key = f"compare/relevant/{score}"
-    begin = SCORES[score].relevant * unit.scale
-
-    def remember() -> None:
-        changed[score] = float(st.session_state[key]) / unit.scale
-
-    st.number_input(
-        f"Matters from, {unit.name}" if unit.name else "Matters from", 0.0, None,
-        changed.get(score, SCORES[score].relevant) * unit.scale, step=begin, format="%g", key=key, on_change=remember,
-        help="The smallest difference that matters. Methods whose interval lies within it are called equivalent.",
-    )  # fmt: skip
 
 
 def _row(claims: Claims, fit: ShownFit, score: str) -> StripRow:
@@ -145,50 +176,55 @@ def _row(claims: Claims, fit: ShownFit, score: str) -> StripRow:
 
 
 def _said_of_rows(claims: Claims, titles: Sequence[str], score: str) -> str:
-    """What is shaded, and how many rows would decide what is undecided; or what noise alone would give."""
+    """What lines and the shaded part are, and how many rows would decide what is undecided."""
     unit = SCORES[score].unit
-    smallest = " ".join(filter(None, [f"{claims.relevant[score] * unit.scale:g}", unit.name]))
-    said = [f"Shaded: differences below {smallest} do not matter."]
-    needed = {name: claims.between(name, claims.baseline, score).rows_needed for name in titles}
-    known = sorted((rows, name) for name, rows in needed.items() if math.isfinite(rows))
+    smallest = f"{claims.relevant[score] * unit.scale:g} {unit.name}".strip()
+    said = [
+        "A click on a row shows that method above. Lines are 95\u00a0% intervals that hold for all comparisons "
+        f"together; shaded differences, below {smallest}, do not matter."
+    ]
+    needed = [claims.between(name, claims.baseline, score).rows_needed for name in titles]
+    known = [rows for rows in needed if math.isfinite(rows)]
     if known:
-        ends = [f"{rows:,.0f} for {literal(name)}" for rows, name in dict.fromkeys((known[0], known[-1]))]
-        said.append(f"*Undecided*: about so many test rows would decide: {', '.join(ends)}.")
-    if not SCORES[score].claims:
-        said.append("This score is too noisy to claim a difference by.")
-        if chance := [one.chance[score] for one in claims.scored.values() if score in one.chance]:
-            low, high = (number(value * unit.scale) for value in (min(chance), max(chance)))
-            said.append(f"Calibrated models of the same confidences would have {low} to {high} {unit.name} of it.")
+        fewest = f"{min(known):,.0f}"
+        ends = fewest if len(set(known)) == 1 else f"{fewest} to {max(known):,.0f}"
+        said.append(f"About {ends} test rows would decide what is undecided.")
     return " ".join(said)
 
 
-def _panel(fit: ShownFit, claims: Claims) -> Panel:
-    return Panel(fit.title, fit.style, fit.gaps, claims.scored[fit.title].value.get("ECE", math.nan))
-
-
-def _panels(panels: list[Panel], keys: list[str], view: View) -> list[go.Figure]:
-    """Two figures side by side, or one beneath the other in a narrow window; the best stand in the first row."""
+def small_multiples(fits: list[ShownFit]) -> None:
+    """The gaps of all methods in two figures, side by side where there is room; the best are in the first row."""
+    claims, view = claims_of(fits), fits[0].evaluation.view
+    ordered = in_order(claims, fits, "NLL")
+    panels = [Panel(f.title, f.style, f.gaps, claims.scored[f.title].value.get("ECE", math.nan)) for f in ordered]
+    st.caption(
+        f"{view.said.capitalize()} minus {view.outcome} in points, above 0 {view.too_high}. Rows in groups of equally "
+        f"many, from the least to the most {view.said}; 95\u00a0% of calibrated models lie in the grey band."
+    )
     reach, pixels, figures = gap_reach(panels), panel_height(len(panels)), []
-    across = 2 * ACROSS_PANELS
-    halves = [[k for k in range(len(panels)) if k % across // ACROSS_PANELS == half] for half in (0, 1)]
+    halves = [[k for k in range(len(panels)) if k % (2 * ACROSS_PANELS) // ACROSS_PANELS == half] for half in (0, 1)]
     with st.grid(2, min_column_width=200, gap=8):
         for half, places in enumerate(filter(None, halves)):
             shown = [panels[k] for k in places]
             fig = keep(
-                ("panels", half, pixels, reach, *((keys[k], panels[k].title, panels[k].style) for k in places)),
+                ("panels", half, pixels, reach, *((ordered[k].key, panels[k].title, panels[k].style) for k in places)),
                 partial(reliability_panels, shown, reach, pixels, view),
             )
-            _clickable(fig, f"compare-panels-{half}", [keys[k] for k in places])
+            _clickable(fig, f"compare-panels-{half}", fits, [ordered[k] for k in places])
             figures.append(fig)
-    return figures
+    widgets.csv(
+        "Reliability as CSV", "compare/panels/csv", "reliability.csv",
+        lambda: pd.concat([figure_data(fig) for fig in figures]), of=tuple(figures),
+    )  # fmt: skip
 
 
-def _clickable(fig: go.Figure, key: str, keys: list[str]) -> None:
-    """Draw a figure whose points carry numbers of fits; a click on one asks for its diagnosis."""
+def _clickable(fig: go.Figure, key: str, fits: Sequence[ShownFit], of_row: Sequence[ShownFit]) -> None:
+    """Draw a figure whose points carry numbers of fits; the one clicked is looked at on all pages."""
 
     def remember() -> None:
-        if chosen := widgets.selected_bins(st.session_state[key]):
-            st.session_state[WANTED] = keys[chosen[0]]
+        chosen = widgets.selected_bins(st.session_state[key])
+        if chosen and of_row[chosen[0]] is not fits[0]:
+            look_at(current_session(), fits, of_row[chosen[0]])
 
     st.plotly_chart(
         fig, key=key, width="stretch", alt=alt_text(fig), on_select=remember, selection_mode="points",
@@ -196,32 +232,7 @@ def _clickable(fig: go.Figure, key: str, keys: list[str]) -> None:
     )  # fmt: skip
 
 
-def _diagnose(fits: Sequence[ShownFit]) -> None:
-    """The way to a diagnosis by keyboard."""
-    titles, key = {fit.key: fit.title for fit in fits}, "compare/diagnose/list"
-
-    def remember() -> None:
-        st.session_state[WANTED] = st.session_state[key]
-
-    st.selectbox(
-        "Diagnose a method", list(titles), index=None, format_func=titles.__getitem__, key=key, on_change=remember,
-        placeholder="Diagnose a method: click it below, or choose", label_visibility="collapsed",
-    )  # fmt: skip
-
-
-def _explain(score: str, view: View, panels: list[go.Figure]) -> None:
-    with st.popover("How to read this", icon=":material/help:", type="tertiary"):
-        st.write(
-            f"**Left**: {SCORES[score].seen(view).meaning} Each line is the difference from the raw model on the same "
-            "test rows with its 95\u00a0% interval; intervals hold for all comparisons of all methods together. A "
-            "method is *better* or *worse* where its interval excludes 0, *equivalent* where it lies within the shaded "
-            "region, and else *undecided*. An open marker lies beyond the end of the axis."
-        )
-        st.write(
-            f"**Right**: test rows in groups of equally many, from the least to the most {view.said}. Points within "
-            "the grey band are what chance gives a calibrated model. ECE is in 15 bins of equal width."
-        )
-        widgets.csv(
-            "Reliability as CSV", "compare/panels/csv", "reliability.csv",
-            lambda: pd.concat([figure_data(fig) for fig in panels]), of=tuple(panels),
-        )  # fmt: skip
+def look_at(session: OpenSession, fits: Sequence[ShownFit], fit: ShownFit) -> None:
+    """Have all pages open with this method beside the raw model."""
+    session.picked[CLOSER] = fit.key
+    show_only(session, fits, fit.key)

@@ -1,4 +1,4 @@
-"""Tables of scores that sort by them, and questions of the Compare page: all scores, weighted, shared maps, costs."""
+"""Tables of scores that sort by them: all scores of the Compare page, and weighted beside unweighted ones."""
 
 from __future__ import annotations
 
@@ -10,23 +10,17 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
-from calib.base import Calibrator
-from calib.calibrators.backend import device_of
-from calib.calibrators.one_vs_rest import SHARING, with_other_sharing
 from calib.evaluation import SCORES
 from calib.evaluation.comparison_table import MARKS_SAID, first_scores, score_rows
 from calib.evaluation.score_definitions import EVENT_RATE
 from calib.evaluation.scored import said_of_intervals
 from calib.evaluation.view import TOP_LABEL, View
 from calib.evaluation.weighted import said_of_weights, weighted_rows
-from calib.formatting import number, percent, plural
-from calib.metrics.bootstrap import Interval
-from calib.registry import METHODS, title_of
+from calib.formatting import plural
 from calib.ui import widgets
 from calib.ui.compare.answer import comparison_table
-from calib.ui.fits import ShownFit, cancel, jobs, remove, submit
+from calib.ui.fits import ShownFit
 from calib.ui.session import OpenSession, keep
-from calib.ui.text import mean_nll
 from calib.ui.widgets import show_table
 
 BEGIN = ("NLL", "Brier", "accuracy", "ECE", "class-wise ECE")
@@ -34,8 +28,6 @@ BEGIN = ("NLL", "Brier", "accuracy", "ECE", "class-wise ECE")
 SHOWN = tuple(key for key in SCORES if key not in ("signed gap", EVENT_RATE))
 _COLUMNS = {True: 5, False: 8}
 """So many scores fit beside each other in a window of 1500 pixels, with their intervals and without; more go below."""
-COUNTERPARTS = "compare/counterparts"
-"""Keys of the fits that were asked for here and not on the Fit page, in Streamlit's session state."""
 
 
 def all_scores(fits: list[ShownFit]) -> None:
@@ -73,27 +65,6 @@ def weighted_scores(session: OpenSession, fits: list[ShownFit]) -> None:
         heading, *cells = rows
         show_table(pd.DataFrame(cells, columns=heading), heading[0])
     st.caption(said_of_weights(session.test))
-
-
-def costs(fits: list[ShownFit]) -> None:
-    """What each method took to fit and to predict the test set."""
-    table = pd.DataFrame(
-        [
-            {
-                "method": fit.title,
-                "fit, seconds": fit.fit_seconds or None,
-                "fitted on": device_of(fit.calibrator) if fit.fit_seconds else "–",
-                "predict the test rows, seconds": fit.predict_seconds,
-            }
-            for fit in fits
-        ]
-    )
-    numbers = table.style.format(_seconds, subset=["fit, seconds", "predict the test rows, seconds"])
-    show_table(numbers, height="content", placeholder="–")
-
-
-def _seconds(value: Any) -> str:
-    return number(value)
 
 
 def styled_scores(
@@ -141,98 +112,3 @@ class Shown(float):
 def shown_text(cell: Any) -> str:
     """What a cell shows that holds a :class:`Shown`."""
     return str(cell.text)
-
-
-def can_be_shared(fits: Sequence[ShownFit]) -> bool:
-    """Whether any of the fits has a counterpart with the other sharing."""
-    return any(_counterpart(fit) is not None for fit in fits)
-
-
-def shared_maps(session: OpenSession, fits: list[ShownFit]) -> None:
-    """The counterparts on request, and what sharing does."""
-    _toggle(session, fits)
-    _words(fits)
-
-
-def _toggle(session: OpenSession, fits: list[ShownFit]) -> None:
-    """Offer to fit the counterparts of all one-vs-rest fits: class-wise of shared ones, and the other way round.
-
-    Turned off again, those that were asked for here leave the pages. Of two classes there is but one map to share.
-    """
-    asked: list[str] = st.session_state.setdefault(COUNTERPARTS, [])
-    ours = [key for key in asked if key in session.specs]
-    able = {fit.title: fit for fit in fits if fit.key not in ours and _counterpart(fit) is not None}
-    if not able:
-        return
-    if session.data.n_classes == 2:
-        st.caption("Shared and class-wise maps are the same here: two classes need one map alone.")
-        return
-    wanted = st.toggle(
-        "Shared and class-wise maps",
-        key="compare/sharing",
-        persist_state="session",
-        help=f"Fits each one-vs-rest method both ways. {SHARING} Sharing is for few rows per class (their table 3).",
-    )
-    if not wanted and ours:
-        for key in ours:
-            cancel(key)
-            remove(key)
-        asked.clear()
-        st.rerun()
-    if not wanted:
-        return
-    there, missing = {spec.title for spec in session.specs.values()}, False
-    for fit in able.values():
-        other = _counterpart(fit)
-        if other is not None and _title(fit, other) not in there:
-            before, missing = set(session.specs), True
-            submit(fit.method, other.get_params())
-            asked.extend(key for key in session.specs if key not in before)
-    if missing:
-        st.rerun()  # the menu, which follows fits, was drawn before these
-    active = sum(job.active for job in jobs() if job.key in ours)
-    if active:
-        st.caption(f"{plural(active, 'counterpart')} being fitted.")
-
-
-def _words(fits: list[ShownFit]) -> None:
-    """What sharing does to accuracy and NLL, one line for each method that is there both ways."""
-    by_title = {fit.title: fit for fit in fits}
-    lines = []
-    for fit in fits:
-        other = _counterpart(fit)
-        apart = by_title.get(_title(fit, other)) if other is not None else None
-        if apart is not None and fit.calibrator.get_params()["share_classes"]:
-            lines.append(f"- **{fit.title}** against {apart.title}: {_difference(fit, apart)}.")
-    if lines:
-        st.markdown("\n".join(lines))
-
-
-def _difference(fit: ShownFit, other: ShownFit) -> str:
-    """Differences of accuracy and NLL in words, and whether they are significant; paired over the test rows."""
-    differences = keep(("sharing", fit.key, other.key), lambda: fit.scores.differences(other.scores))
-    accuracy, nll = differences["accuracy"], differences["NLL"]
-    right, right_other = (float(each.evaluation.correct.mean()) for each in (fit, other))
-    loss, loss_other = (mean_nll(each.evaluation) for each in (fit, other))
-    return (
-        f"accuracy {_amount(accuracy, f'{100 * abs(accuracy.value):.1f} points')} "
-        f"({percent(right)} against {percent(right_other)}), "
-        f"NLL {_amount(nll, number(abs(nll.value)))} "
-        f"({number(loss)} against {number(loss_other)})"
-    )
-
-
-def _amount(difference: Interval, amount: str) -> str:
-    if difference.value == 0:
-        return "the same"
-    chance = " (no significant difference)" if difference.low <= 0 <= difference.high else ""
-    return f"{amount} {'higher' if difference.value > 0 else 'lower'}{chance}"
-
-
-def _counterpart(fit: ShownFit) -> Calibrator | None:
-    """The same method with the other sharing; None where there is nothing to share, or it would take long."""
-    return with_other_sharing(fit.calibrator) if METHODS[fit.method].fast else None
-
-
-def _title(fit: ShownFit, other: Calibrator) -> str:
-    return title_of(other, fit.method, fit.calibrator.n_classes_)

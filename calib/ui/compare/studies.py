@@ -21,11 +21,11 @@ from calib.ui import progress, widgets
 from calib.ui.compare.scores import show_scores, styled_scores
 from calib.ui.fits import ShownFit
 from calib.ui.session import OpenSession, current_session, keep
-from calib.ui.widgets import segments, several
 
-TABLE = ("NLL", "Brier", "accuracy", "ECE", "smooth ECE")
-N_DRAWS = 5
-TOLERANCES = (0.002, 0.005, 0.01, 0.02, 0.05)
+TABLE = ("NLL", "Brier", "accuracy", "ECE")
+N_SPLITS, N_DRAWS = 10, 5
+TOLERANCE = 0.01
+"""In nats: a number of labels within it of all labels is as good."""
 
 Result = Callable[[pd.DataFrame, str, list[ShownFit]], None]
 
@@ -33,40 +33,25 @@ Result = Callable[[pd.DataFrame, str, list[ShownFit]], None]
 def repeated(session: OpenSession, fits: list[ShownFit]) -> None:
     """Whether other splits would say the same."""
     st.write(
-        "Fits every method again on random splits of all rows, as the papers do. The intervals allow for splits that "
-        "share most of their rows (Nadeau and Bengio 2003)."
+        f"Every method is fitted again on {N_SPLITS} random splits of all rows, as the papers do. The intervals allow "
+        "for splits that share most of their rows (Nadeau and Bengio 2003)."
     )
-    chosen = _chosen(fits, SPLITS)
-    n_splits = segments("Splits", [5, 10, 20, 50], 10, "compare/splits/number")
-    arguments = (
-        progress.methods_of(session, chosen),
-        len(session.calibration),
-        n_splits,
-        session.seed,
-        *_event(session),
-    )
-    _start(SPLITS, repeat_task, arguments, f"Repeat on {n_splits} splits", chosen, n_splits)
+    n, methods = len(session.calibration), progress.methods_of(session, fits[1:])
+    arguments = (methods, n, N_SPLITS, session.seed, *_event(session))
+    _start(SPLITS, repeat_task, arguments, f"Repeat on {N_SPLITS} splits", fits[1:], N_SPLITS)
     _follow(SPLITS, fits, _repeated_result)
 
 
 def sizes(session: OpenSession, fits: list[ShownFit]) -> None:
     """How many labels each method needs."""
     st.write(
-        "Fits every method on ever more of the calibration rows, each time on several draws of them, and scores it on "
-        "the test rows."
+        "Every method is fitted on ever more of the calibration rows, each time on several draws of them, and scored "
+        "on the test rows."
     )
-    chosen = _chosen(fits, SIZES)
-    tried = halved_sizes(len(session.calibration))
-    arguments = (
-        progress.methods_of(session, chosen),
-        session.part,
-        session.seed,
-        N_DRAWS,
-        session.seed,
-        *_event(session),
-    )
+    tried, methods = halved_sizes(len(session.calibration)), progress.methods_of(session, fits[1:])
+    arguments = (methods, session.part, session.seed, N_DRAWS, session.seed, *_event(session))
     label = f"Try {plural(len(tried), 'size')} up to {len(session.calibration):,}"
-    _start(SIZES, size_task, arguments, label, chosen, fits_on_all_rows(tried))
+    _start(SIZES, size_task, arguments, label, fits[1:], fits_on_all_rows(tried))
     _follow(SIZES, fits, _sizes_result)
 
 
@@ -97,13 +82,6 @@ def _study(kind: str, fits: list[ShownFit], result: Result) -> None:
     progress.progress(kind, job)
     if job.result is not None:
         result(job.result, job.key, fits)
-
-
-def _chosen(fits: list[ShownFit], kind: str) -> list[ShownFit]:
-    """Fits to study, the raw model aside: it is always there."""
-    titles = {fit.key: fit.title for fit in fits[1:]}
-    chosen = several(titles, f"compare/{kind}/methods")
-    return [fit for fit in fits[1:] if fit.key in chosen]
 
 
 def _repeated_result(splits: pd.DataFrame, key: str, fits: list[ShownFit]) -> None:
@@ -139,9 +117,8 @@ def _repeated_result(splits: pd.DataFrame, key: str, fits: list[ShownFit]) -> No
 
 
 def _sizes_result(table: pd.DataFrame, key: str, fits: list[ShownFit]) -> None:
-    tolerance = segments("As good as all labels, within (NLL)", TOLERANCES, 0.01, "compare/sizes/tolerance")
     last = table[(table["score"] == "NLL") & (table["size"] == table["size"].max()) & table["value"].notna()]
-    answers = [labels_needed(table, name, "NLL", tolerance).sentence for name in last["method"].iloc[1:]]
+    answers = [labels_needed(table, name, "NLL", TOLERANCE).sentence for name in last["method"].iloc[1:]]
     st.markdown("\n".join(f"- {answer}" for answer in answers))
     styles = {fit.title: fit.style for fit in fits}
     columns = st.columns(2, gap="large")
@@ -179,17 +156,13 @@ def seconds_of(fit: ShownFit) -> float:
 
 
 def _start(
-    kind: str, task: Callable[..., Any], arguments: tuple[Any, ...], label: str, chosen: list[ShownFit], n_fits: float
+    kind: str, task: Callable[..., Any], arguments: tuple[Any, ...], label: str, fits: list[ShownFit], n_fits: float
 ) -> None:
     """The button, and what it will take; ``n_fits`` is how many fits on all rows it equals."""
+    seconds = n_fits * sum(seconds_of(fit) + fit.predict_seconds for fit in fits)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             label, key=f"study/{kind}/start", icon=":material/play_arrow:", on_click=progress.start,
-            args=(kind, task, arguments, f"{label}: {listed([fit.title for fit in chosen])}"), disabled=not chosen,
+            args=(kind, task, arguments, f"{label}: {listed([fit.title for fit in fits])}"),
         )  # fmt: skip
-        if chosen:
-            seconds = n_fits * sum(seconds_of(fit) + fit.predict_seconds for fit in chosen)
-            st.caption(
-                f"Takes {progress.about(seconds)} of processor time in the background, longer while others fit; you "
-                "can go on meanwhile."
-            )
+        st.caption(f"Takes {progress.about(seconds)} of processor time in the background; you can go on meanwhile.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,33 +18,38 @@ from calib.data.guess.files import SOURCE
 from calib.data.options import WEIGHT_KINDS
 from calib.data.samples import SAMPLES
 from calib.data.split import part_size, said_of_clusters
+from calib.diagnostics.reliability import binned_curve, confidence_histogram, default_bins
+from calib.evaluation import Evaluation
 from calib.formatting import escape_markdown, listed, percent, plural
+from calib.plots.axes import Scale
 from calib.plots.geometry import image_grid, thinned
-from calib.plots.style import shorten
+from calib.plots.reliability import reliability_diagram
+from calib.plots.reliability_frame import prefers_logit_scale
+from calib.plots.style import method_style, shorten
 from calib.registry import METHODS
 from calib.ui import fits
 from calib.ui.data import roles
 from calib.ui.data.upload import read_again
 from calib.ui.link import go_to, open_data, page_link
 from calib.ui.progress import offer_to_fit_again, offered_presets, start_fits
+from calib.ui.reliability.text import bins_in_words
 from calib.ui.server.uploads import uploader
 from calib.ui.session import OpenSession, Reading, current_session, keep
 from calib.ui.shell import view_switch
 from calib.ui.text import confidence_sentence, literal
-from calib.ui.widgets import drawn_with, put
+from calib.ui.widgets import drawn_with, put, show_kept
 
 SHOW = {"error": st.error, "warning": st.warning, "info": st.info}
 ICON = {"error": ":material/error:", "warning": ":material/warning:", "info": ":material/info:"}
 
 LEFT_OUT = ("rows_left_out", "unpaired_rows")
 """Findings on rows that are not read."""
-SHORT = 24
-"""Characters that fit beside the other facts."""
 LONGEST_NAME = 16
 SHOWN = 24
 IN_A_ROW = 12
 WIDTH = 1000
 """Pixels of the picture, about; small images are drawn larger to fill it."""
+FIGURE_HEIGHT = 420
 WANTED = "roles/wanted"
 """The roles that were chosen for open data without files, in Streamlit's session state."""
 UNUSED = "unused"
@@ -54,32 +60,58 @@ SPLIT_REFUSED = "split/refused"
 
 
 def overview(session: OpenSession) -> None:
-    """Open with the finding in words, then what the data are."""
+    """Open with the finding in words and the way on, then the raw model's reliability beside what was understood."""
     data, whole = session.data, fits.on_all_rows(session)
-    said, outcome = whole.pair
     st.markdown(confidence_sentence(whole, "Over all rows the model", fits.extremes_of(whole, "all rows")))
+    next_step(session)
+    picture, facts = st.columns([11, 10], gap="large")
+    with picture:
+        _reliability(session, whole)
+    with facts:
+        view_switch(session)
+        _facts(data, whole)
+        if session.sample is not None:
+            st.info(f"**What to look for.** {SAMPLES[session.sample].look_for}", icon=":material/visibility:")
+        if session.reading.inspection is None:  # a sample, or brought back by a link: no files could be read anew
+            for finding in data.findings:
+                if finding.level != "info":
+                    show_finding(finding)
+        about_rows(session)
+
+
+def _reliability(session: OpenSession, whole: Evaluation) -> None:
+    """The reliability of the raw model over all rows, on the axes that give its values room; a worker computes it."""
+    view, style = whole.view, method_style("identity")
+    n_bins = default_bins(len(session.data))
+    curve = fits.ready(
+        ("curve", "all rows"), "the reliability of the raw model",
+        partial(binned_curve, n_bins=n_bins, binning="equal_mass", clusters=whole.clusters), *whole.pair,
+    ).curve  # fmt: skip
+    scale: Scale = "logit" if prefers_logit_scale(curve) else "linear"
+    histogram = fits.ready(
+        ("histogram", "all rows", scale), "the histogram of the raw model",
+        partial(confidence_histogram, scale=scale, logit_limits=view.logit_limits), *whole.pair,
+    )  # fmt: skip
+    draw = partial(
+        reliability_diagram, curve, style, scale, histogram=histogram, height=FIGURE_HEIGHT, view=view, square=False
+    )
+    show_kept(("data/reliability", scale), draw, "reliability", bins_in_words(view))
+
+
+def _facts(data: Predictions, whole: Evaluation) -> None:
+    """What was understood, in a few numbers."""
+    said, outcome = whole.pair
     kind = KINDS[data.kind].replace("class 1", "the event" if data.event and data.event.column == 1 else "class 1")
     facts = {
         "Rows": f"{len(data):,}",
         **({} if data.kind == "pairs" else {"Classes": f"{data.n_classes:,}"}),
         whole.view.outcome.capitalize(): percent(float(outcome.mean())),
         whole.view.mean_said.capitalize(): percent(float(said.mean())),
-        **({"Recognised as": kind} if len(kind) <= SHORT else {}),
     }
-    view_switch(session)
-    with st.container(horizontal=True, gap="large"):
+    with st.grid(2, min_column_width=130, gap="small"):
         for label, value in facts.items():
-            st.metric(label, value, width="content")
-    if len(kind) > SHORT:
-        st.caption(f"Recognised as {kind}.")
-    if session.sample is not None:
-        st.info(f"**What to look for.** {SAMPLES[session.sample].look_for}", icon=":material/visibility:")
-    if (
-        session.reading.inspection is None
-    ):  # a sample, or brought back by a link: there are no files that could be read anew
-        for finding in data.findings:
-            if finding.level != "info":
-                show_finding(finding)
+            st.metric(label, value)
+    st.markdown(f"Recognised as **{kind}**.")
 
 
 def about_rows(session: OpenSession) -> None:
@@ -326,7 +358,6 @@ def next_step(session: OpenSession) -> None:
             start_fits([(name, {}) for name in names])
             go_to("pages/2_Compare.py")
         page_link("pages/1_Fit.py", "Choose calibrators", ":material/model_training:")
-        page_link("pages/3_Reliability.py", "See the raw model's reliability", ":material/show_chart:")
 
 
 def features_overview(data: Predictions) -> None:

@@ -53,6 +53,11 @@ def how_to_read(options: Options, view: View) -> str:
     return _in_words(picture, view) + coarse + (_BAND if options.band else "")
 
 
+def bins_in_words(view: View) -> str:
+    """How to read a diagram in bins."""
+    return _in_words(_BINS, view)
+
+
 def _in_words(text: str, view: View) -> str:
     return text.format(
         said=view.said, outcome=view.outcome, Said=view.said.capitalize(), mean_said=view.mean_said,
