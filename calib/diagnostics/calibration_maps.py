@@ -1,4 +1,4 @@
-"""Calibration maps of one class, and how often the class is the label at its scores."""
+"""Calibration maps of one class, or of all pooled, and how often the class is the label at its scores."""
 
 from __future__ import annotations
 
@@ -41,18 +41,22 @@ class EndConfidence:
         return self.first_mean < self.first_share, self.last_mean > self.last_share
 
 
-def has_class_map(calibrator: Calibrator, k: int = 1) -> bool:
+def has_class_map(calibrator: Calibrator, k: int | None = 1) -> bool:
     """Whether a fitted calibrator gives class ``k`` a probability that depends on its own log-odds alone.
 
     Every method that gives probabilities does for two classes; for more, those that reach them one against the rest,
-    unless a temperature comes in between.
+    unless a temperature comes in between. ``None`` asks for one map that all classes share.
     """
     if not (calibrator.fitted and calibrator.gives_probabilities):
         return False
-    return calibrator.n_classes_ == 2 or (isinstance(calibrator, OneVsRest) and calibrator.has_class_map(k))
+    if calibrator.n_classes_ == 2:
+        return True
+    if not isinstance(calibrator, OneVsRest) or (k is None and not calibrator.share_classes):
+        return False
+    return calibrator.has_class_map(k or 0)
 
 
-def class_map(calibrator: Calibrator, log_odds: Any, k: int = 1) -> Floats:
+def class_map(calibrator: Calibrator, log_odds: Any, k: int | None = 1) -> Floats:
     """Probability of class ``k`` at each of its log-odds against the rest, before any normalisation of rows.
 
     Parameters
@@ -60,13 +64,13 @@ def class_map(calibrator: Calibrator, log_odds: Any, k: int = 1) -> Floats:
     calibrator : fitted, with :func:`has_class_map`; of two classes any method will do, and is asked about rows
         ``(0, s)``, as binary log-odds are stored.
     log_odds : (n_points,) finite floats.
-    k : the class; of two classes, class 0's map is the complement of class 1's.
+    k : the class; of two classes, class 0's map is the complement of class 1's. None for the map that all share.
 
     Returns
     -------
     (n_points,) probabilities
     """
-    if calibrator.fitted:
+    if calibrator.fitted and k is not None:
         _check_class(calibrator, k)
     if not has_class_map(calibrator, k):
         raise CalibrationError(
@@ -75,56 +79,57 @@ def class_map(calibrator: Calibrator, log_odds: Any, k: int = 1) -> Floats:
         )
     points = np.asarray(log_odds, dtype=float)
     if calibrator.n_classes_ == 2:
+        k = 1 if k is None else k
         logits = np.zeros((len(points), 2))
         logits[:, k] = points
         return calibrator.predict_proba(logits)[:, k]
     assert isinstance(calibrator, OneVsRest)
-    return calibrator.class_map(points, k)
+    return calibrator.class_map(points, k or 0)
 
 
-def class_pairs(logits: Any, labels: Any, k: int = 1) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Log-odds of class ``k`` against the rest and whether it is the label, both (n,), in the rows' order."""
+def class_pairs(logits: Any, labels: Any, k: int | None = 1) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """Log-odds of class ``k`` against the rest and whether it is the label, both (n,), in the rows' order.
+
+    ``None`` pools all classes: the n * n_classes pairs of each row's classes.
+    """
     logits = check_logits(logits)
     labels = check_labels(labels, logits.shape)
     if logits.shape[1] == 2:
+        k = 1 if k is None else k
         return logits[:, k] - logits[:, 1 - k], labels == k
-    # In blocks, so that the log-odds of all other classes are never held for all rows.
-    log_odds = [
-        one_vs_rest_log_odds(logits[rows])[:, k].copy() for rows in blocks(len(logits), logits.shape[1], MEMORY_ENTRIES)
-    ]
+    # In blocks, so that no further copy of all rows' log-odds is held.
+    parts = blocks(len(logits), logits.shape[1], MEMORY_ENTRIES)
+    if k is None:
+        log_odds = [one_vs_rest_log_odds(logits[rows]).ravel() for rows in parts]
+        return np.concatenate(log_odds), (labels[:, None] == np.arange(logits.shape[1])).ravel()
+    log_odds = [one_vs_rest_log_odds(logits[rows])[:, k].copy() for rows in parts]
     return np.concatenate(log_odds), labels == k
 
 
-def ranks_of(log_odds: Floats, pairs: Floats) -> Floats:
-    """Share of the ``pairs``' log-odds that lie below each given one, plus half of those equal to it, in [0, 1]."""
-    ordered = np.sort(pairs)
-    below, upto = (np.searchsorted(ordered, log_odds, side=side) for side in ("left", "right"))
-    return (below + upto) / (2 * len(pairs))
-
-
-def posterior_map(calibrator: Calibrator, k: int = 1) -> BayesIsoMap | None:
-    """What a fitted Bayes-Iso knows about the map of class ``k``; None where it had nothing to learn from.
+def posterior_map(calibrator: Calibrator, k: int | None = 1) -> BayesIsoMap | None:
+    """What a fitted Bayes-Iso knows about the map of class ``k``, or of all; None where it had nothing to learn from.
 
     Figures 4 and 6 of Allikivi and Kull (2019) draw it. None too where it has a map of the predicted class's confidence
     in place of class ``k``'s.
     """
     if not isinstance(calibrator, BayesIso) or not calibrator.fitted:
         raise CalibrationError("A posterior of maps needs a fitted BayesIso; call fit(logits, labels) first.")
-    _check_class(calibrator, k)
-    learned = calibrator.maps_[k if len(calibrator.maps_) > 1 else 0]
+    if k is not None:
+        _check_class(calibrator, k)
+    learned = calibrator.maps_[k or 0 if len(calibrator.maps_) > 1 else 0]
     if learned is None or calibrator.classes == "top":
         return None
     seen: BayesIsoMap = learned
     return _mirrored(seen) if calibrator.n_classes_ == 2 and k == 0 else seen
 
 
-def venn_abers_pair(calibrator: Calibrator, log_odds: Floats, k: int = 1) -> tuple[Floats, Floats] | None:
+def venn_abers_pair(calibrator: Calibrator, log_odds: Floats, k: int | None = 1) -> tuple[Floats, Floats] | None:
     """Venn-Abers' two probabilities of class ``k`` at (n_points,) log-odds; None for fits that have none.
 
     The first is that of a row counted as the other class, the second of one counted as class ``k``. They are no
     confidence interval; see :meth:`calib.calibrators.venn_abers.VennAbers.predict_pair`.
     """
-    if not isinstance(calibrator, VennAbers) or not calibrator.gives_pairs:
+    if not isinstance(calibrator, VennAbers) or not calibrator.gives_pairs or k is None:
         return None
     _check_class(calibrator, k)
     logits = np.zeros((len(log_odds), 2))

@@ -1,4 +1,4 @@
-"""The pairs of one class in both parts of the data: axes of their scores, and how a map fares on the test rows."""
+"""The pairs of one class, or of all, in both parts of the data: axes of their scores, and maps on the test rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from calib.base import Calibrator
+from calib.calibrators.bayes_iso import BayesIso, BayesIsoMap
 from calib.calibrators.identity import Identity
+from calib.data.samples import true_map
 from calib.diagnostics.calibration_maps import (
     ClassFrequencies,
     EndConfidence,
@@ -18,6 +20,8 @@ from calib.diagnostics.calibration_maps import (
     class_map,
     class_pairs,
     end_confidence,
+    posterior_map,
+    venn_abers_pair,
 )
 from calib.diagnostics.judgement import TEST, class_pair
 from calib.diagnostics.reliability import default_bins
@@ -28,6 +32,7 @@ Place = Literal["rank", "log_odds", "probability"]
 Limits = tuple[float, float]
 
 MOST_BINS = 20
+N_POINTS = 300
 N_CELLS = 60
 """Cells of the histogram of the test rows' scores."""
 END = 0.025
@@ -99,26 +104,31 @@ class ScoreCells:
 
 @dataclass(frozen=True, eq=False)
 class ClassRows:
-    """One class's pairs, as its maps are drawn over them.
+    """One class's pairs, or all classes', as maps are drawn over them.
 
     Attributes
     ----------
     axes : of the calibration pairs' log-odds, by kind.
     cells : the test rows on each of them.
     frequencies : of the class among the test rows, in bins that the calibration rows gave.
+    grid : (n_points,) log-odds at which maps are drawn: scores of the calibration rows, and points evenly between.
+    truth : (n_points,) the true probabilities there, where they are known.
     """
 
     axes: dict[Place, ScoreAxis]
     cells: dict[Place, ScoreCells]
     frequencies: ClassFrequencies
+    grid: Floats
+    truth: Floats | None
 
 
-def class_rows(target: int, *, data: Mapping[str, Any]) -> ClassRows:
+def class_rows(target: int | None, sample: str | None = None, *, data: Mapping[str, Any]) -> ClassRows:
     """Sort and bin the pairs of a class, as a worker does.
 
     Parameters
     ----------
-    target : the class, a column of the logits.
+    target : the class, a column of the logits; None for all classes pooled.
+    sample : whose true map of two classes is drawn, where it has one.
     data : of both parts, as :func:`calib.diagnostics.judgement.both_parts` names them.
     """
     known, positive = class_pairs(data["logits"], data["labels"], target)
@@ -126,7 +136,14 @@ def class_rows(target: int, *, data: Mapping[str, Any]) -> ClassRows:
     n_bins = min(MOST_BINS, default_bins(min(len(known), len(log_odds))))
     frequencies = class_frequencies(log_odds, came, balanced_edges(known, positive, n_bins))
     axes = {kind: score_axis(kind, known) for kind in get_args(Place)}
-    return ClassRows(axes, {kind: _cells(axis, log_odds, came) for kind, axis in axes.items()}, frequencies)
+    cells = {kind: _cells(axis, log_odds, came) for kind, axis in axes.items()}
+    axis = axes["log_odds"]
+    scores = axis.scores[np.unique(np.linspace(0, len(axis.scores) - 1, N_POINTS).astype(int))]
+    grid = np.unique(np.concatenate([scores, np.linspace(*axis.limits, N_POINTS)]))
+    true, truth = true_map(sample) if sample is not None else None, None
+    if true is not None:
+        truth = 1 - true(sigmoid(-grid)) if target == 0 else true(sigmoid(grid))
+    return ClassRows(axes, cells, frequencies, grid, truth)
 
 
 def _cells(axis: ScoreAxis, log_odds: Floats, came: Any) -> ScoreCells:
@@ -137,14 +154,20 @@ def _cells(axis: ScoreAxis, log_odds: Floats, came: Any) -> ScoreCells:
 
 @dataclass(frozen=True, eq=False)
 class JudgedMap:
-    """How one map fares on the test rows.
+    """A map, and how it fares on the test rows.
 
     Attributes
     ----------
+    curve : (n_points,) at the grid.
+    pair : Venn-Abers' two probabilities there; None for other methods.
+    posterior : what a Bayes-Iso knows about the map; None for other methods and where it learned nothing.
     means : (n_bins,) its mean probability in each bin of the frequencies.
     ends : at both ends of the ranking.
     """
 
+    curve: Floats
+    pair: tuple[Floats, Floats] | None
+    posterior: BayesIsoMap | None
     means: Floats
     ends: EndConfidence
 
@@ -153,25 +176,34 @@ class JudgedMap:
         return share_interval(getattr(self.ends, f"{end}_share") * self.ends.n_pairs, self.ends.n_pairs)
 
 
-def judged_map(fitted: Calibrator, target: int, frequencies: ClassFrequencies, *, data: Mapping[str, Any]) -> JudgedMap:
-    """Judge a class's map on the test rows, as a worker does.
+def judged_map(
+    fitted: Calibrator, target: int | None, grid: Floats, frequencies: ClassFrequencies, *, data: Mapping[str, Any]
+) -> JudgedMap:
+    """Draw a class's map and judge it on the test rows, as a worker does.
 
     Parameters
     ----------
     fitted : whose map it is.
-    target : the class.
-    frequencies : of the class among the same rows.
+    target : the class; None for the map that all share.
+    grid : (n_points,) log-odds.
+    frequencies : of the class among the test rows.
     data : the test rows, as :func:`calib.diagnostics.judgement.arrays_to_judge` names them.
     """
     log_odds, came = class_pairs(data[f"{TEST}logits"], data[f"{TEST}labels"], target)
     # Of two classes what predicts is the map; of more, rows are normalised only after their maps.
     if data[f"{TEST}logits"].shape[1] == 2:
-        probs, _ = class_pair(fitted, target, data=data)
+        probs, _ = class_pair(fitted, 1 if target is None else target, data=data)
     else:
         probs = map_values(fitted, log_odds, target)
-    return JudgedMap(frequencies.means(log_odds, probs), end_confidence(log_odds, came, probs, END))
+    return JudgedMap(
+        map_values(fitted, grid, target),
+        venn_abers_pair(fitted, grid, target),
+        posterior_map(fitted, target) if isinstance(fitted, BayesIso) else None,
+        frequencies.means(log_odds, probs),
+        end_confidence(log_odds, came, probs, END),
+    )
 
 
-def map_values(fitted: Calibrator, log_odds: Floats, target: int) -> Floats:
+def map_values(fitted: Calibrator, log_odds: Floats, target: int | None) -> Floats:
     """A class's map at some log-odds; the raw model's is the sigmoid, whatever the number of classes."""
     return sigmoid(log_odds) if isinstance(fitted, Identity) else class_map(fitted, log_odds, target)

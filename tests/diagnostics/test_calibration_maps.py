@@ -19,7 +19,6 @@ from calib.diagnostics.calibration_maps import (
     has_class_map,
     most_by_chance,
     posterior_map,
-    ranks_of,
 )
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import wilson_interval
@@ -84,9 +83,18 @@ def test_pairs_are_the_log_odds_against_the_rest(n_classes):
         np.testing.assert_array_equal(positives, labels == k)
 
 
-def test_ranks_are_shares_of_the_pairs():
-    pairs = np.array([3.0, 1.0, 1.0, 2.0])
-    np.testing.assert_array_equal(ranks_of(np.array([0.0, 1.0, 1.5, 3.0, 9.0]), pairs), [0, 0.25, 0.5, 0.875, 1])
+def test_pooled_pairs_and_maps_are_those_of_all_classes():
+    logits, labels = simulate(2000, 1003)
+    log_odds, positives = class_pairs(logits, labels, None)
+    np.testing.assert_allclose(log_odds.reshape(logits.shape), one_vs_rest_log_odds(logits), rtol=1e-9)
+    np.testing.assert_array_equal(positives.reshape(logits.shape).argmax(axis=1), labels)
+    assert positives.sum() == len(labels)
+    logits, labels = simulate(200, 4)
+    shared, classwise = (calib.calibrator("isotonic", share_classes=s).fit(logits, labels) for s in (True, False))
+    np.testing.assert_array_equal(class_map(shared, POINTS, None), class_map(shared, POINTS, 2))
+    assert not has_class_map(classwise, None)
+    bayes = calib.calibrator("bayes_iso", n_maps=100).fit(logits, labels)
+    assert posterior_map(bayes, None) is posterior_map(bayes, 3) is not None
 
 
 @pytest.mark.parametrize(("scheme", "k"), [("plain", 0), ("plain", 1), ("knots", 0)])
@@ -106,7 +114,8 @@ def test_the_posterior_is_ordered_and_holds_the_mean_that_predicts(binary, schem
     assert ((seen.low < seen.mean) & (seen.mean < seen.high)).mean() > 0.9
     log_odds, _ = class_pairs(*binary, k)
     assert (seen.log_odds[0], seen.log_odds[-1]) == (log_odds.min(), log_odds.max())
-    np.testing.assert_allclose(seen.ranks, ranks_of(seen.log_odds, log_odds))
+    below, upto = (np.searchsorted(np.sort(log_odds), seen.log_odds, side=side) for side in ("left", "right"))
+    np.testing.assert_allclose(seen.ranks, (below + upto) / (2 * len(log_odds)))
     assert seen.n_maps == (0 if scheme == "knots" else 10_000)
     assert scheme == "knots" or 1 < seen.effective_maps < seen.n_maps
     assert not seen.dominated

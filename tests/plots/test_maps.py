@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import expit, logit
 
 from calib.calibrators.bayes_iso import BayesIso
-from calib.diagnostics.calibration_maps import balanced_edges, class_frequencies, class_pairs, posterior_map, ranks_of
+from calib.diagnostics.calibration_maps import balanced_edges, class_frequencies, class_pairs, posterior_map
 from calib.diagnostics.class_rows import score_axis
 from calib.metrics.bootstrap import Interval
 from calib.plots.annotations import figure_data
@@ -42,6 +42,12 @@ def picture(binary) -> MapPicture:
     cells = np.linspace(0, 1, 11)
     inside, others = (np.histogram(axis.place(log_odds[rows]), cells)[0] for rows in (positives, ~positives))
     return MapPicture("R&D <b>x", axis, GRID, seen, "test", cells, inside, others, truth=expit(GRID / 2))
+
+
+def ranks_of(log_odds: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Share of the pairs below each log-odds, with half of those at it."""
+    below, upto = (np.searchsorted(np.sort(pairs), log_odds, side=side) for side in ("left", "right"))
+    return (below + upto) / (2 * len(pairs))
 
 
 def test_maps_lie_at_the_ranks_of_their_scores(picture, binary) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -14,9 +13,8 @@ from calib.data import Event
 from calib.data.samples import load_sample
 from calib.engine import Engine
 from calib.registry import METHODS
-from calib.ui.maps.view import CORRECTABLE
 from calib.ui.session import OpenSession
-from tests.conftest import finished, simulate
+from tests.conftest import simulate
 from tests.ui.conftest import charts, clean, fit, group, open_page, twice, unfold
 from tests.ui.test_latent import alternatives, said
 
@@ -31,7 +29,7 @@ def opened(session: OpenSession) -> AppTest:
     app = open_page(PAGE, session)
     assert clean(app)
     assert len(charts(app)) == 1
-    return unfold(app, "maps/ends", "maps/correction")
+    return unfold(app, "maps/ends")
 
 
 @pytest.fixture(scope="module")
@@ -42,23 +40,21 @@ def binary(queue: Engine) -> OpenSession:
     return fit(queue, session, *wanted)
 
 
-def test_a_sample_without_fits_shows_the_raw_map_and_offers_pairs() -> None:
+def test_a_sample_without_fits_shows_the_raw_map() -> None:
     app = opened(OpenSession.from_data(load_sample(BINARY), sample=BINARY))
     assert app.markdown[0].value.startswith("**The raw model's probability of")
     assert len(charts(app)) == 3
     assert "truth" in alternatives(app)
     assert "Only the raw model's map is here" in said(app)
-    assert app.button(key="maps/correct")
 
 
 def test_fits_are_laid_over_one_another_with_what_bayes_iso_knows(binary: OpenSession) -> None:
     app = opened(binary)
     words = said(app)
-    assert len(charts(app)) == 4  # maps, both ends, and the one pair
+    assert len(charts(app)) == 3  # maps and both ends
     for name in ("Temperature", "Isotonic", "Bayes-Iso"):
         assert name in words
     assert "averages over all monotone maps" in words
-    assert "Without the correction the map goes" in words
     plain = len(alternatives(app))
     group(app, "maps/parts").set_value(["band", "bounds", "samples"]).run()
     assert len(alternatives(app)) > plain
@@ -77,29 +73,27 @@ def test_every_view_of_both_classes(binary: OpenSession, place: str, target: int
     app.selectbox[0].set_value(target).run()
     group(app, "maps/place").set_value(place).run()
     group(app, "maps/scale").set_value("logit").run()
-    assert len(charts(app)) == 4
+    assert len(charts(app)) == 3
     assert "nan" not in said(app).lower().split()
 
 
-def test_the_button_asks_for_the_missing_twins(queue: Engine) -> None:
-    session = OpenSession.from_data(load_sample("breast-cancer-bayes"), sample="breast-cancer-bayes")
-    app = opened(session)
-    app.button(key="maps/correct").click().run()
-    corrected = sorted(spec.method for spec in session.specs.values() if spec.params.get("platt_correction"))
-    assert corrected == sorted(name for name in CORRECTABLE if name in METHODS)
-    assert len(session.specs) == 2 * len(corrected)
-    finished(queue, session.specs)
-    app = opened(session)
-    assert len(charts(app)) == 3 + len(corrected)
-    assert "corrected" not in app.markdown[0].value  # the twins are not among the maps to begin with
-
-
-def test_a_method_without_a_map_is_named_with_the_reason(with_fits: OpenSession) -> None:
+def test_all_classes_are_pooled_first_and_a_method_without_a_map_is_named(with_fits: OpenSession) -> None:
+    """A class that agrees by itself says nothing of a model that is off in all of them together."""
     app = opened(with_fits)
     words = said(app)
-    assert "Temperature and GPcalib have no map of one class" in words
+    n, n_classes = with_fits.test.logits.shape
+    assert app.markdown[0].value.startswith("**The raw model's probabilities of all classes, pooled,")
+    assert f"{n * n_classes:,} pairs of test row and class, of which {n:,}" in words
+    assert "Temperature and GPcalib have no one map that all classes share" in words
     assert "before the probabilities of a row" in words
     assert "Isotonic" in app.markdown[0].value
+    app.selectbox[0].set_value(3).run()
+    assert "have no map of one class" in said(app)
+
+
+def test_overconfidence_of_all_classes_is_found(overconfident) -> None:
+    app = opened(twice(*overconfident))
+    assert "are off in" in app.markdown[0].value
 
 
 def test_a_class_that_is_absent() -> None:
@@ -122,14 +116,6 @@ def test_a_class_whose_name_is_a_number_is_called_a_class() -> None:
     app.selectbox[0].set_value(2).run()
     assert "probability of class 2 " in app.markdown[0].value
     assert ") are class 2." in said(app)
-
-
-def test_correction_is_shown_on_the_chosen_scale(binary: OpenSession) -> None:
-    app = opened(binary)
-    for scale, shown in (("linear", "dtick"), ("logit", "tickvals")):
-        group(app, "maps/scale").set_value(scale).run()
-        axes = [json.loads(chart.spec)["layout"]["yaxis"] for chart in charts(app) if "correction" in chart.id]
-        assert axes and all(shown in axis for axis in axes)
 
 
 def test_equal_scores() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from calib.calibrators.bayes_iso import BayesIsoMap
@@ -16,29 +18,55 @@ from calib.ui.text import literal
 
 MOST_NAMED = 4
 """Names in a sentence before they are counted instead."""
-WITHIN = "in the band"
-UNKNOWN = "not significantly off at either end"
 Named = list[tuple[str, JudgedMap]]
-"""Methods by the names their lines have; the raw model, where it is shown, is the first."""
+"""Methods by the names their lines have."""
 
 
-def finding(raw: JudgedMap, others: Named, seen: ClassFrequencies, class_name: str) -> str:
-    """How the raw model's map fares on the test rows, and how the fitted ones do."""
-    name, n_bins, outside = literal(class_name), len(seen.count), seen.outside(raw.means)
-    off, allowed = int(outside.sum()), most_by_chance(len(seen.count))
+@dataclass(frozen=True)
+class _Whose:
+    """Words for the probability of one class, or of all classes pooled."""
+
+    subject: str
+    be: str
+    agree: str
+    pronoun: str
+    unit: str
+    units: str
+    hit: str
+
+    @classmethod
+    def of(cls, class_name: str | None) -> _Whose:
+        if class_name is None:
+            subject, unit = "probabilities of all classes, pooled,", "of test row and class"
+            return cls(subject, "are", "agree", "they are", f"pair {unit}", f"pairs {unit}", "have the class as label")
+        name = literal(class_name)
+        return cls(f"probability of {name}", "is", "agrees", "it is", "test row", "test rows", f"are {name}")
+
+
+def finding(raw: JudgedMap, others: Named, seen: ClassFrequencies, class_name: str | None) -> str:
+    """How the raw model's map fares on the test rows, and how the fitted ones do.
+
+    Parameters
+    ----------
+    class_name : whose map it is; None where all classes are pooled.
+    """
+    n_bins, outside, whose = len(seen.count), seen.outside(raw.means), _Whose.of(class_name)
+    off, allowed = int(outside.sum()), most_by_chance(n_bins)
     if off > allowed:
         where = int(np.argmax(np.maximum(seen.low - raw.means, raw.means - seen.high)))
         first = (
-            f"**The raw model's probability of {name} is off in {off} of {n_bins} bins of test rows**, most where"
-            f" it is {probability_text(float(raw.means[where]))}: there {percent(float(seen.frequency[where]))} of"
-            f" {plural(int(seen.count[where]), 'row')} are {name} (95\u00a0%: {percent(float(seen.low[where]))} to"
-            f" {percent(float(seen.high[where]))})."
+            f"**The raw model's {whose.subject} {whose.be} off in {off} of {n_bins} bins of test rows**, most where"
+            f" {whose.pronoun} {probability_text(float(raw.means[where]))}: there"
+            f" {percent(float(seen.frequency[where]))} of"
+            f" {plural(int(seen.count[where]), whose.unit, whose.units)} {whose.hit}"
+            f" (95\u00a0%: {percent(float(seen.low[where]))} to {percent(float(seen.high[where]))})."
         )
     else:
         explained = ", no more than expected by chance" if off else ""
         first = (
-            f"**The raw model's probability of {name} agrees with the test rows** as far as"
-            f" {plural(int(seen.count.sum()), 'row')} in {plural(n_bins, 'bin')} can tell: {_outside(off)}{explained}."
+            f"**The raw model's {whose.subject} {whose.agree} with the test rows** as far as"
+            f" {plural(int(seen.count.sum()), whose.unit, whose.units)} in {plural(n_bins, 'bin')} can tell:"
+            f" {_outside(off)}{explained}."
         )
     return " ".join(filter(None, [first, _fitted(others, seen, allowed)]))
 
@@ -67,36 +95,35 @@ def _outside(off: int) -> str:
     return f"{plural(off, 'bin is', 'bins are') if off else 'none is'} off"
 
 
-def whose(seen: ClassFrequencies, class_name: str, n_classes: int, n_calibration: int) -> str:
+def shown(seen: ClassFrequencies, class_name: str | None, n_classes: int, n_calibration: int) -> str:
     """Whose map is shown and on what it is judged, in one line."""
-    name, total, hits = literal(class_name), int(seen.count.sum()), int(seen.positives.sum())
-    against = "the other class" if n_classes == 2 else "the rest"
+    total, hits, whose = int(seen.count.sum()), int(seen.positives.sum()), _Whose.of(class_name)
+    name = f"each of {n_classes:,} classes" if class_name is None else literal(class_name)
     after = "" if n_classes == 2 else " Maps are shown before the probabilities of a row are made to sum to one."
     return (
-        f"Shown is {name} against {against}: maps learned from {plural(n_calibration, 'calibration row')}, judged on"
-        f" {plural(total, 'test row')}, of which {hits:,} ({percent(hits / total, 2)}) are {name}."
+        f"Shown is {name} against {'the other class' if n_classes == 2 else 'the rest'}: maps learned from"
+        f" {plural(n_calibration, 'calibration row')}, judged on {plural(total, whose.unit, whose.units)}, of which"
+        f" {hits:,} ({percent(hits / total, 2)}) {whose.hit}."
         f" A map is off in a bin if its mean there lies outside the 95\u00a0% Wilson interval of the frequency.{after}"
     )
 
 
-def mapless(fits: list[ShownFit]) -> str:
-    """The fits that have no map of one class, and why."""
+def mapless(fits: list[ShownFit], pooled: bool) -> str:
+    """The fits that have no map of one class, or none that all classes share, and why."""
     whole = [fit.title for fit in fits if fit.calibrator.gives_probabilities]
     confident = [fit.title for fit in fits if not fit.calibrator.gives_probabilities]
     said = []
     if whole:
+        have = "has" if len(whole) == 1 else "have"
+        one = "one map that all classes share" if pooled else "map of one class"
         said.append(
-            f"{listed(whole)} {_have(whole)} no map of one class: with more than two classes, what a class gets there "
-            "depends on the logits of all others, so no line over its own log-odds can show it."
+            f"{listed(whole)} {have} no {one}: what a class gets there depends on the logits of all others"
+            f"{', or is learned for each class alone' if pooled else ''}."
         )
     if confident:
         gives = "gives" if len(confident) == 1 else "give"
         said.append(f"{listed(confident)} {gives} a confidence in the predicted class only, and so no map of a class.")
     return " ".join([*said, "Reliability and Compare judge such methods."]) if said else ""
-
-
-def _have(names: list[str]) -> str:
-    return "has" if len(names) == 1 else "have"
 
 
 def knows(name: str, posterior: BayesIsoMap) -> str:
@@ -144,49 +171,11 @@ def verdict(judged: JudgedMap, end: str, view: View = TOP_LABEL) -> str:
     share = judged.share(end)
     mean = float(getattr(judged.ends, f"{end}_mean"))
     if share.low <= mean <= share.high:
-        return WITHIN
+        return "in the band"
     if view.is_event:
         return "too low" if mean < share.low else "too high"
     over = mean < share.low if end == "first" else mean > share.high
     return "overconfident" if over else "underconfident"
-
-
-def at_the_ends(named: Named, view: View = TOP_LABEL) -> str:
-    """Which methods are off at the ends, and which are not significantly so."""
-    by_verdict: dict[str, list[str]] = {}
-    for name, judged in named:
-        first, last = verdict(judged, "first", view), verdict(judged, "last", view)
-        if first == last == WITHIN:
-            said = UNKNOWN
-        elif first == last:
-            said = f"{first} at both ends"
-        else:
-            sides = [f"{word} at the {where} end" for word, where in ((first, "lower"), (last, "upper"))
-                     if word != WITHIN]  # fmt: skip
-            said = " and ".join(sides)
-        by_verdict.setdefault(said, []).append(name)
-    clauses = [
-        f"{listed(names)} {said}" if said == UNKNOWN else f"{listed(names)} {_be(names)} {said}"
-        for said, names in by_verdict.items()
-    ]
-    if len(by_verdict) > 1 and len(unknown := by_verdict.get(UNKNOWN, [])) > MOST_NAMED:
-        clauses[list(by_verdict).index(UNKNOWN)] = f"the other {len(unknown)} maps {UNKNOWN}"
-    elif len(by_verdict) == 1 and len(named) > MOST_NAMED:
-        said = next(iter(by_verdict))
-        clauses = [f"all {len(named)} maps {said}" if said == UNKNOWN else f"all {len(named)} maps are {said}"]
-    rows = plural(named[0][1].ends.n_pairs, "test row")
-    return f"In the {rows} of lowest and the {rows} of highest score: " + "; ".join(clauses) + "."
-
-
-def reach(without: Floats, corrected: Floats) -> str:
-    """How far from 0 and 1 both maps stay on the scores shown."""
-    ends = [f"from {probability_text(float(probs.min()))} to {probability_text(float(probs.max()))}"
-            for probs in (without, corrected)]  # fmt: skip
-    return f"Without the correction the map goes {ends[0]}, with it {ends[1]}."
-
-
-def _be(names: list[str]) -> str:
-    return "is" if len(names) == 1 else "are"
 
 
 def _points(share: float) -> str:
