@@ -1,5 +1,12 @@
 """Find out whether a classifier's confidence can be trusted, and calibrate it.
 
+- Data: ``load`` (files, tables, arrays), ``from_outputs``, ``load_models``, ``logits``; ``Predictions``.
+- Calibrators: ``calibrator(name)``, ``METHODS``; ``Calibrator``, ``geometry``.
+- Judgement: ``ece``, ``scores``, ``compare``, ``compare_methods``, ``reliability_curve``, ``find_groups``, ``metrics``;
+  ``Comparison``, ``ReliabilityCurve``.
+- What follows: ``decisions``, ``report``, ``open_app``, ``export``, ``runtime``.
+- Errors: ``CalibrationError``, ``FitCancelled``; of data ``DataError``, ``AmbiguousTable``.
+
 ``import calib`` loads NumPy alone; everything else is imported when it is first used.
 """
 
@@ -15,12 +22,13 @@ if TYPE_CHECKING:
     from calib.calibrators import geometric as geometry
     from calib.cli.app import open_app
     from calib.data import Predictions, load, load_models
+    from calib.data.load import from_outputs
     from calib.diagnostics.find_groups import find_groups
     from calib.diagnostics.reliability import ReliabilityCurve, reliability_curve
     from calib.errors import AmbiguousTable, CalibrationError, DataError, FitCancelled
     from calib.evaluation.compare import Comparison, compare, compare_methods
+    from calib.evaluation.scoring import ece, scores
     from calib.export import runtime
-    from calib.metrics import ece
     from calib.registry import METHODS
     from calib.reporting.make import report
     from calib.typed import calibrator
@@ -40,14 +48,16 @@ _NAMES = {
     "calibrator": "registry",
     "compare": "evaluation.compare",
     "compare_methods": "evaluation.compare",
-    "ece": "metrics",
+    "ece": "evaluation.scoring",
     "find_groups": "diagnostics.find_groups",
+    "from_outputs": "data.load",
     "load": "data",
     "load_models": "data",
     "logits": "arrays",
     "open_app": "cli.app",
     "reliability_curve": "diagnostics.reliability",
     "report": "reporting.make",
+    "scores": "evaluation.scoring",
 }
 _MODULES = {
     "decisions": "decisions",
@@ -74,6 +84,7 @@ __all__ = [
     "ece",
     "export",
     "find_groups",
+    "from_outputs",
     "geometry",
     "load",
     "load_models",
@@ -83,6 +94,7 @@ __all__ = [
     "reliability_curve",
     "report",
     "runtime",
+    "scores",
 ]
 
 
@@ -95,4 +107,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return [*__all__, "__version__", "__doc__", "__all__"]

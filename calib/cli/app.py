@@ -24,7 +24,7 @@ from calib.cli import text
 from calib.cli.arguments import Parser, command_parser
 from calib.data import Predictions
 from calib.data.findings import shortened
-from calib.data.load import predictions_of
+from calib.data.load import from_outputs
 from calib.errors import CalibrationError, missing_package, reason
 from calib.settings import studio
 
@@ -186,7 +186,7 @@ def open_app(
     except ModuleNotFoundError as error:
         raise CalibrationError(missing_package(error)) from error
     port = _free_port(port)
-    rows = predictions_of(data, labels, name=name, **options)
+    rows = from_outputs(data, labels, name=name, **options)
     if len(rows.labels) < 2:
         raise CalibrationError("The app splits the rows into two parts, and there is one row; give at least two.")
     try:

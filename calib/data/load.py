@@ -16,7 +16,6 @@ from calib.data.assemble.arrays import Arrays, check_names, read_any, read_aside
 from calib.data.assemble.beside import ROW_ROLES
 from calib.data.assemble.join import joined
 from calib.data.assemble.parts import (
-    features_by_name,
     in_file,
     left_to_files,
     named_by_file,
@@ -319,8 +318,8 @@ def with_test_file(
     notes.add(*other.findings)
     notes.decide(test_outputs=other.choices.outputs, test_labels=other.choices.labels)
     own, theirs = notes.choices.features, other.choices.features
-    if isinstance(own, tuple) and isinstance(theirs, tuple) and "features" in arrays.rows and "features" in second.rows:
-        second = notes.take(features_by_name(second, own, theirs))
+    if isinstance(own, tuple) and own != theirs and "features" in second.rows:
+        del second.rows["features"]  # which is said where only one part has them
     whole = notes.take(one_after_the_other(named_by_file(arrays, first), named_by_file(second, test), notes.choices))
     return replace(whole, outputs_name=arrays.outputs_name, labels_name=arrays.labels_name)
 

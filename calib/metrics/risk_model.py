@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calib.errors import CalibrationError
-from calib.formatting import listed, number, round_percent
+from calib.formatting import aligned, fixed, listed, number, round_percent, with_interval
 from calib.metrics.bootstrap import Interval, interval_of_draws
 from calib.metrics.confidence import Bools, check_event
 from calib.metrics.distances import (
@@ -38,6 +38,8 @@ from calib.metrics.risk_measures import (
 from calib.numerics import Floats, Ints, log_odds_of, sigmoid
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from calib.data.options import WeightKind
 
 LEAST_EVENTS = 20
@@ -118,7 +120,7 @@ class RiskCurve:
     without: Floats | Ints
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RiskModelPanel:
     """How good a risk model is, from its risks and what happened.
 
@@ -157,7 +159,23 @@ class RiskModelPanel:
     notes: tuple[str, ...]
 
     def __getitem__(self, key: str) -> RiskMeasure:
-        return next(measure for measure in self.measures if measure.key == key)
+        for measure in self.measures:
+            if measure.key == key:
+                return measure
+        raise KeyError(f"There is no measure {key!r}; these are {', '.join(one.key for one in self.measures)}.")
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The measures as a table: ``value``, ``low`` and ``high`` of each, by its key."""
+        import pandas as pd
+
+        rows = {one.key: (one.value, one.low, one.high) for one in self.measures}
+        return pd.DataFrame.from_dict(rows, orient="index", columns=["value", "low", "high"])
+
+    def __repr__(self) -> str:
+        rows = [[f"  {one.title}", with_interval((one.value, one.low, one.high), fixed)] for one in self.measures]
+        head = f"Risk model on {self.n:,} rows: event rate {self.event_rate:.1%}, mean risk {self.mean_risk:.1%}"
+        return "\n".join([head, *aligned(rows), *self.notes])
 
     @property
     def too_few_events(self) -> bool:

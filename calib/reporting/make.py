@@ -10,7 +10,7 @@ from typing import Any
 
 from calib.base import Calibrator
 from calib.data import Predictions
-from calib.data.load import predictions_of
+from calib.data.load import from_outputs
 from calib.errors import CalibrationError
 from calib.evaluation.compare import BASELINE, compare_methods
 from calib.registry import calibrator, presets
@@ -75,7 +75,7 @@ def report(
     ['Uncalibrated', 'Temperature']
     """
     path = _target(path)
-    rows = predictions_of(data, labels, name=name, **options)
+    rows = from_outputs(data, labels, name=name, **options)
     calibrators = _calibrators(rows, methods, random_state)
     if rows.kind != "pairs" and all(method.fitted for method in calibrators.values()):
         parts, fitted_on = (rows.take([]), rows), rows  # nothing is fitted on them

@@ -19,7 +19,7 @@ import pytest
 
 import calib
 from calib.cli.app import _answers, _free_port, _kept, _running
-from calib.data.load import predictions_of
+from calib.data.load import from_outputs
 from calib.errors import CalibrationError
 from calib.store.contents import get_data, get_entry, link_name, plain_findings
 from calib.store.index import Store
@@ -92,7 +92,7 @@ def alive(process: int) -> bool:
 
 
 def test_the_link_leads_to_the_data_with_their_name_and_findings(tmp_path):
-    data = predictions_of(LOGITS * 300, LABELS, name="<script>alert(1)</script>")
+    data = from_outputs(LOGITS * 300, LABELS, name="<script>alert(1)</script>")
     part = data.take(range(150))
     token = _kept(part, tmp_path)
     store = Store(tmp_path)

@@ -282,3 +282,13 @@ def test_less_than_one_row_is_not_cut():
     with minute_of_cpu():
         loess = Loess.from_risks(np.array([0.1, 0.4, 0.9]), np.array([1.6, 1.6, 0.4]))
     assert loess.vertices[0] < 0.1 and loess.vertices[-1] > 0.9
+
+
+def test_a_panel_prints_as_a_table_and_is_indexed_by_name():
+    risk = np.linspace(0.01, 0.99, 400)
+    panel = risk_model(risk, np.random.default_rng(0).random(400) < risk, n_resamples=0)
+    lines = repr(panel).splitlines()
+    assert "400 rows" in lines[0] and len(lines) == 1 + len(panel.measures) + len(panel.notes)
+    np.testing.assert_allclose(panel.table.loc["oe"], [panel["oe"].value, panel["oe"].low, panel["oe"].high])
+    with pytest.raises(KeyError, match="these are auroc"):
+        panel["AUROC"]

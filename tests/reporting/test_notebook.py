@@ -13,7 +13,7 @@ import pytest
 
 import calib
 from calib.data import Finding
-from calib.data.load import predictions_of
+from calib.data.load import from_outputs
 from calib.formatting import number, percent
 from calib.numerics import softmax
 from calib.sklearn import ReliabilityDisplay
@@ -25,7 +25,7 @@ from tests.reporting.conftest import HOSTILE, Reading
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """One of each, all of whose names are hostile."""
     logits, labels = simulate(n=400, n_classes=4)
-    data = predictions_of(logits, labels, name=HOSTILE[0], class_names=HOSTILE)
+    data = from_outputs(logits, labels, name=HOSTILE[0], class_names=HOSTILE)
     data = replace(data, findings=(Finding("warning", "x", HOSTILE[1], HOSTILE[2]),))
     calibration, test = data.split(0.5)
     fitted = calib.calibrator("temperature").fit(calibration.logits, calibration.labels)
@@ -94,7 +94,7 @@ def test_data_of_every_kind_show_themselves():
     data = calib.Predictions(outputs, rng.integers(0, 400, 50), tuple(map(str, range(400))), kind="topk")
     assert "and 388 more" in data._repr_html_() and "50 rows" in repr(data)
     assert "0 rows" in repr(data.take([])) and data.take([])._repr_html_()
-    pairs = predictions_of(rng.random(50), rng.random(50) < 0.5, kind="pairs")
+    pairs = from_outputs(rng.random(50), rng.random(50) < 0.5, kind="pairs")
     assert percent(pairs.correct.mean()) in Reading(pairs._repr_html_()).text
 
 

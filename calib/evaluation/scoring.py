@@ -1,0 +1,98 @@
+"""Scores of arrays at hand: one table with intervals, and the one ECE with its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calib import metrics
+from calib.data.load import from_outputs
+from calib.evaluation.evaluation import Evaluation, evaluate
+from calib.evaluation.score_definitions import SCORES
+from calib.evaluation.scores import score_intervals
+from calib.evaluation.scores import scores as values_of
+from calib.evaluation.view import EVENT
+from calib.metrics.bootstrap import Interval
+from calib.registry import calibrator
+from calib.top_k import fit_top_k
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def scores(probs: Any, labels: Any = None, *, ci: bool = True, **options: Any) -> pd.DataFrame:
+    """Every score of a model's outputs, each with its 95 % interval.
+
+    Parameters
+    ----------
+    probs, labels : as :func:`calib.from_outputs` takes them, or data that were loaded before.
+    ci : whether to find intervals; without them two columns are NaN.
+    **options : of :func:`calib.from_outputs`, such as ``kind="logits"``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``value``, ``low`` and ``high``; the index holds the scores' names, such as ``"ECE"``. Of two classes
+        with an event the ECE and its kin are of the event's probability.
+
+    Raises
+    ------
+    DataError
+        If the arrays cannot be used.
+
+    Examples
+    --------
+    >>> import calib
+    >>> found = calib.scores([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]], [0, 0, 1, 1], ci=False)
+    >>> round(found.loc["NLL", "value"], 3)
+    0.4
+    """
+    import pandas as pd
+
+    data = from_outputs(probs, labels, **options)
+    raw = fit_top_k(calibrator("identity"), data.logits[:2], data.labels[:2])
+    judged = Evaluation.from_predictions(raw, data)
+    found = score_intervals(judged) if ci else {key: (value, nan, nan) for key, value in values_of(judged).items()}
+    rows = {key: tuple(found[key]) for key in SCORES if key in found}
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["value", "low", "high"])
+
+
+def ece(probs: Any, labels: Any, *, ci: bool = False) -> float | Interval:
+    """The expected calibration error that pages, tables, scorers and reports show, in 15 bins of equal width.
+
+    :func:`calib.metrics.ece` has other bins and norms.
+
+    Parameters
+    ----------
+    probs, labels : (n, n_classes) probabilities and (n,) labels, of which the confidence in the predicted class counts;
+        or an event's (n,) probabilities and whether it happened, or confidences and whether they were right.
+    ci : whether to return the 95 % interval too.
+
+    Returns
+    -------
+    float or Interval
+        With ``ci`` its ``value``, ``low`` and ``high``.
+
+    Raises
+    ------
+    CalibrationError
+        If the arrays do not fit together.
+
+    Examples
+    --------
+    >>> import calib
+    >>> round(calib.ece([0.9, 0.9, 0.9, 0.6], [True, True, False, True]), 3)  # 3/4 |.9 - 2/3| + 1/4 |.6 - 1|
+    0.275
+    """
+    value = metrics.ece(probs, labels)
+    if not ci:
+        return value
+    if np.ndim(probs) == 1:
+        said = np.asarray(probs, dtype=float)
+        judged = evaluate(np.stack([1.0 - said, said], axis=1), np.asarray(labels, dtype=int)).seen(EVENT)
+    else:
+        judged = replace(evaluate(probs, labels), classwise=None)
+    return score_intervals(judged)["ECE"]

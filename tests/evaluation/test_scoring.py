@@ -1,0 +1,63 @@
+"""Scores of arrays at hand, and the one ECE with its interval."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import calib
+from calib.errors import CalibrationError
+from calib.numerics import softmax
+from tests.conftest import simulate
+
+
+@pytest.fixture
+def outputs() -> tuple[np.ndarray, np.ndarray]:
+    logits, labels = simulate(400, 4)
+    return softmax(logits), labels
+
+
+def test_values_are_those_of_the_metrics_and_lie_in_their_intervals(outputs):
+    found = calib.scores(*outputs)
+    for key, score in {"NLL": "nll", "Brier": "brier", "accuracy": "accuracy", "ECE": "ece"}.items():
+        assert found.loc[key, "value"] == pytest.approx(getattr(calib.metrics, score)(*outputs), rel=1e-9)
+    assert (found["low"] <= found["value"]).all() and (found["value"] <= found["high"]).all()
+    quick = calib.scores(*outputs, ci=False)
+    np.testing.assert_allclose(quick["value"], found["value"])
+    assert quick["low"].isna().all()
+
+
+def test_logits_and_loaded_data_give_the_same(outputs):
+    probs, labels = outputs
+    of_logits = calib.scores(np.log(probs), labels, kind="logits", ci=False)
+    loaded = calib.scores(calib.from_outputs(probs, labels), ci=False)
+    np.testing.assert_allclose(of_logits["value"], loaded["value"], rtol=1e-9)
+
+
+def test_the_interval_of_the_ece_is_that_of_the_table(outputs):
+    value, low, high = calib.ece(*outputs, ci=True)
+    assert value == pytest.approx(calib.ece(*outputs))
+    np.testing.assert_allclose([value, low, high], calib.scores(*outputs).loc["ECE"])
+
+
+def test_of_an_event_it_is_the_error_of_its_probability():
+    generator = np.random.default_rng(0)
+    risk = generator.random(500)
+    happened = generator.random(500) < risk**1.5
+    value, low, high = calib.ece(risk, happened, ci=True)
+    assert value == pytest.approx(calib.metrics.ece(risk, happened))
+    np.testing.assert_allclose([value, low, high], calib.scores(risk, happened).loc["ECE"])
+    assert low > 0  # the risks are too high
+
+
+def test_what_does_not_fit_is_refused(outputs):
+    probs, labels = outputs
+    with pytest.raises(calib.DataError, match="399 rows"):
+        calib.scores(probs, labels[:-1])
+    with pytest.raises(CalibrationError):
+        calib.ece(100 * probs, labels, ci=True)
+
+
+def test_help_lists_public_names_alone():
+    assert {name for name in dir(calib) if not name.startswith("__")} == set(calib.__all__)
+    assert all(f"``{name}" in calib.__doc__ for name in calib.__all__)
