@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from calib.ui.decide import act, another_rate, class_costs, selective, sets
+from calib.ui.decide import act, class_costs, selective, sets
 from calib.ui.fits import ShownFit, shown_fits
 from calib.ui.session import OpenSession
 from calib.ui.shell import need_fit, open_session, page, view_switch
@@ -18,7 +18,6 @@ QUESTIONS: dict[str, Draw] = {
     "Answer or hand over": selective.draw,
     "Prediction sets": sets.draw,
     "Cost matrix": class_costs.draw,
-    "Another base rate": another_rate.draw,
 }
 
 
@@ -27,7 +26,7 @@ def body() -> None:
     session = open_session()
     fits = shown_fits(session)
     left_out = ["Cost matrix"] if session.view.is_event else ["Act or not"]
-    left_out += ["Prediction sets", "Cost matrix", "Another base rate"] if session.data.kind == "pairs" else []
+    left_out += ["Prediction sets", "Cost matrix"] if session.data.kind == "pairs" else []
     asked = [title for title in QUESTIONS if title not in left_out]
     with st.container(horizontal=True, gap="medium"):
         view_switch(session)

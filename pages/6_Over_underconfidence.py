@@ -44,7 +44,7 @@ def body() -> None:
     folded(
         "How small can a calibration error be?",
         "confidence/theorem",
-        partial(theorem, chosen, rows, keys),
+        partial(theorem, chosen, keys),
     )
     if len(fits) == 1:
         need_fit(what="Only the raw model is here. Fit calibrators to see what they change.")

@@ -470,7 +470,7 @@ def test_decisions_are_the_same_from_a_file(name, n_classes):
         rules += [CostMatrix(costs=1.0 - np.eye(n_classes), hand_over=0.3)]
         rules += [EventCut(cut=0.2)] if n_classes == 2 else []
         probs = calibrator.predict_proba(logits)
-        sets = conformal_sets(probs, probs.argmax(axis=1), 0.2, score="aps", logits=logits)
+        sets = conformal_sets(probs, probs.argmax(axis=1), 0.2)
     for rule in rules:
         given = ExportedCalibrator(calibrator, decision=rule, sets=sets)
         again = reread(given) if calibrator.gives_probabilities else pickle.loads(pickle.dumps(given))
@@ -481,7 +481,7 @@ def test_decisions_are_the_same_from_a_file(name, n_classes):
             expected = rule.decide(probs)
         np.testing.assert_array_equal(again.decide(logits, features, kind="logits"), expected)
         if sets is not None:
-            np.testing.assert_array_equal(again.prediction_sets(logits, kind="logits"), sets.predict(probs, logits))
+            np.testing.assert_array_equal(again.prediction_sets(logits, kind="logits"), sets.predict(probs))
     if not calibrator.gives_probabilities:
         for more in (
             {"decision": CostMatrix(costs=np.eye(n_classes))},

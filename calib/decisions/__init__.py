@@ -20,17 +20,11 @@ if TYPE_CHECKING:
         judged_answers,
     )
     from calib.decisions.outcomes import Change, Costs, Outcome, change, outcome_of
-    from calib.decisions.prior_shift import NewRate, estimate_rate, likeliest_rate, shift_prior
+    from calib.decisions.prior_shift import NewRate, cut_at_rate, estimate_rate, likeliest_rate, shift_prior
     from calib.decisions.recalibration import RecalibratedCut, recalibrated_cut
     from calib.decisions.rules import HAND_OVER, AnswerAbove, CostMatrix, EventCut
     from calib.decisions.selective import Guarantee, certify
     from calib.decisions.set_scores import fit_sets, judge_sets, judged_sets, sets_change
-    from calib.decisions.shifted_decision import (
-        ShiftedClasses,
-        ShiftedDecision,
-        classes_at_rates,
-        decision_at_rate,
-    )
 
 _HOMES = {
     "class_costs": ("ClassDecision", "decide_classes"),
@@ -40,11 +34,10 @@ _HOMES = {
     "judgement": ("certify_answers", "fit_and_judge", "judge_answers", "judged_answers"),
     "set_scores": ("fit_sets", "judge_sets", "judged_sets", "sets_change"),
     "outcomes": ("Change", "Costs", "Outcome", "change", "outcome_of"),
-    "prior_shift": ("NewRate", "estimate_rate", "likeliest_rate", "shift_prior"),
+    "prior_shift": ("NewRate", "cut_at_rate", "estimate_rate", "likeliest_rate", "shift_prior"),
     "recalibration": ("RecalibratedCut", "recalibrated_cut"),
     "rules": ("HAND_OVER", "AnswerAbove", "CostMatrix", "EventCut"),
     "selective": ("Guarantee", "certify"),
-    "shifted_decision": ("ShiftedClasses", "ShiftedDecision", "classes_at_rates", "decision_at_rate"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -64,16 +57,13 @@ __all__ = [
     "Outcome",
     "PredictionSets",
     "RecalibratedCut",
-    "ShiftedClasses",
-    "ShiftedDecision",
     "certify",
     "certify_answers",
     "change",
-    "classes_at_rates",
     "conformal_sets",
+    "cut_at_rate",
     "decide",
     "decide_classes",
-    "decision_at_rate",
     "estimate_rate",
     "fit_and_judge",
     "fit_sets",

@@ -97,7 +97,6 @@ def judge_actions(
     weights: Any = None,
     clusters: Any = None,
     level: float = 0.95,
-    rates: Any = None,
 ) -> ClassDecision:
     """What actions cost on rows with labels, where the probabilities are no longer at hand.
 
@@ -106,15 +105,13 @@ def judge_actions(
     actions, expected : (n,) action of each row and its expected cost.
     predicted, labels : (n,) most probable and true class of each row.
     rule, weights, clusters, level : as in :func:`decide_classes`.
-    rates : (K,) known rates of the classes where they are others than here; see
-        :func:`calib.metrics.estimate.shares_of_rows`.
     """
-    mean = _Means(labels, rates, weights, clusters, level)
+    mean = _Means(weights, clusters, level)
     bottom, top = _range(rule)
     paid, before = _paid(rule, actions, labels), rule.costs[labels, predicted]
     return ClassDecision(
         actions,
-        weighted_mean(expected, weights if rates is None else mean.weights_at_rates(len(rule.costs))),
+        weighted_mean(expected, weights),
         mean.between(paid, bottom, top),
         mean.between((actions == HAND_OVER).astype(float), 0.0, 1.0),
         mean.between(before, bottom, top),
@@ -131,7 +128,6 @@ def costs_saved(
     weights: Any = None,
     clusters: Any = None,
     level: float = 0.95,
-    rates: Any = None,
 ) -> Interval:
     """What some actions save beside others on the same rows, on average and paired; below 0 they cost more.
 
@@ -139,7 +135,6 @@ def costs_saved(
     ----------
     actions, before : (n,) columns of the cost matrix, -1 where a row is handed over.
     labels, rule, weights, clusters, level : as in :func:`decide_classes`.
-    rates : as in :func:`judge_actions`.
 
     Examples
     --------
@@ -149,7 +144,7 @@ def costs_saved(
     """
     bottom, top = _range(rule)
     less = _paid(rule, before, labels) - _paid(rule, actions, labels)
-    return _Means(labels, rates, weights, clusters, level).difference(less, top - bottom)
+    return _Means(weights, clusters, level).difference(less, top - bottom)
 
 
 def _range(rule: CostMatrix) -> tuple[float, float]:
@@ -165,10 +160,8 @@ def _paid(rule: CostMatrix, actions: Ints, labels: Ints) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class _Means:
-    """Means of costs over rows, at their own rates of the classes or at others."""
+    """Means of costs over rows."""
 
-    labels: Ints
-    rates: Any
     weights: Any
     clusters: Any
     level: float
@@ -192,17 +185,6 @@ class _Means:
         shares = self._shares(values, lost_and_saved)
         return shares.of_combination([scale, -scale], self.level)
 
-    def weights_at_rates(self, n_classes: int) -> Floats:
-        """(n,) weights that give the classes their rates."""
-        weight = np.ones(len(self.labels)) if self.weights is None else np.asarray(self.weights, dtype=float)
-        total = np.bincount(self.labels, weights=weight, minlength=n_classes)
-        ratio = np.asarray(self.rates, dtype=float) / np.where(total > 0, total, 1.0)
-        return weight * ratio[self.labels]
-
     def _shares(self, values: Floats, table: Callable[[Floats], Floats]) -> Shares:
-        if self.rates is None:
-            met, cell = np.unique(values, return_inverse=True)
-            return shares_of_rows(cell, table(met), self.weights, self.clusters)
-        pairs, cell = np.unique(np.column_stack([self.labels, values]), axis=0, return_inverse=True)
-        kind = pairs[:, 0].astype(int)
-        return shares_of_rows(cell.ravel(), table(pairs[:, 1]), self.weights, self.clusters, kind, self.rates)
+        met, cell = np.unique(values, return_inverse=True)
+        return shares_of_rows(cell, table(met), self.weights, self.clusters)

@@ -14,7 +14,7 @@ from calib.decisions.recalibration import RecalibratedCut, recalibrated_cut
 from calib.errors import CalibrationError
 from calib.formatting import plural
 from calib.metrics.bootstrap import Interval
-from calib.metrics.confidence import check_event
+from calib.metrics.confidence import Bools, check_event, weighted_mean
 from calib.numerics import Ints
 
 Basis = Literal["costs", "threshold", "capacity", "recall", "precision"]
@@ -68,6 +68,8 @@ class EventDecision:
     tied, drawn : by capacity, rows with exactly the probability of the cut, and how many of them are acted on.
     outcome, raw, today : of the cut, of the cut of the uncalibrated probability, and of today's cut on that.
     from_raw, from_today : what the cut changes, paired by row.
+    acting_on_all : whether acting on all rows costs less here than acting on none.
+    from_same : what the cut changes against the better of these two, for which no model is needed.
     recalibrated : where the uncalibrated probability reaches a cut that costs or the visitor gave; None elsewhere.
     """
 
@@ -84,6 +86,8 @@ class EventDecision:
     today: Outcome | None
     from_raw: Change
     from_today: Change | None
+    acting_on_all: bool
+    from_same: Change
     recalibrated: RecalibratedCut | None
 
     @property
@@ -97,13 +101,6 @@ class EventDecision:
                     "of each kind are needed before the intervals mean much."
                 )
         return ""
-
-    @property
-    def share_saved(self) -> float:
-        """Part of today's cost that the cut saves on these rows; negative where it costs more, NaN without today's."""
-        if self.from_today is None or self.today is None or self.today.cost is None or not self.today.cost.value:
-            return float("nan")
-        return self.from_today.saved.value / self.today.cost.value
 
 
 def event_decision(
@@ -171,6 +168,7 @@ def event_decision(
     if goal.basis == "capacity":  # how many are acted on was given
         outcome, of_raw = (replace(one, acted=Interval(*[one.acted.value] * 3)) for one in (outcome, of_raw))
     given = goal.basis in ("costs", "threshold")
+    same, acting_on_all = _same_for_all(*held_out)
     return EventDecision(
         goal,
         cut,
@@ -185,6 +183,8 @@ def event_decision(
         None if now is None else outcome_of(now, *held_out),
         change(acts, acts_of_raw, *held_out),
         None if now is None else change(acts, now, *held_out),
+        acting_on_all,
+        change(acts, same, *held_out),
         _recalibrated(before, came, cut.value, *about) if given else None,
     )
 
@@ -207,6 +207,14 @@ def _cut_of_raw(raw: Any, labels: Any, goal: Goal, weights: Any, clusters: Any) 
         if goal.basis != "precision":
             raise
         return None
+
+
+def _same_for_all(labels: Bools, costs: Costs, weights: Any, clusters: Any) -> tuple[Bools, bool]:
+    """The action that costs least if all rows have the same one, (n,), and whether that is to act."""
+    rate = weighted_mean(labels, weights)
+    true_negative, miss, alarm, true_positive = costs.of_kinds
+    acting = (1.0 - rate) * alarm + rate * true_positive < (1.0 - rate) * true_negative + rate * miss
+    return np.full(len(labels), acting), bool(acting)
 
 
 def _recalibrated(raw: Any, labels: Any, cut: float, weights: Any, clusters: Any) -> RecalibratedCut | None:

@@ -11,7 +11,7 @@ from calib.errors import CalibrationError
 from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.metrics.confidence import Bools, check_event
 from calib.metrics.estimate import Shares, shares_of_rows
-from calib.numerics import Floats, Ints
+from calib.numerics import Floats
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,6 @@ class Costs:
                 f"{self.true_negative:g}) and a miss more than a true positive ({self.miss:g} and "
                 f"{self.true_positive:g}); otherwise one action is always best and there is no threshold."
             )
-
-    @classmethod
-    def from_threshold(cls, threshold: float) -> Costs:
-        """Costs ``t`` of a false alarm and ``1 - t`` of a miss, whose cut is the threshold t."""
-        cut = check_threshold(threshold)
-        return cls(cut, 1.0 - cut)
 
     @property
     def cut(self) -> float:
@@ -108,11 +102,6 @@ class Change:
     no_longer_acted: Interval
     saved: Interval
 
-    @property
-    def settled(self) -> bool:
-        """Whether the interval of what is saved leaves out 0."""
-        return not self.saved.low <= 0.0 <= self.saved.high
-
 
 def outcome_of(
     acts: Any,
@@ -121,7 +110,6 @@ def outcome_of(
     weights: Any = None,
     clusters: Any = None,
     level: float = 0.95,
-    rate: float | None = None,
 ) -> Outcome:
     """What acting on these rows leads to, in counts of 1,000, shares and cost.
 
@@ -134,21 +122,15 @@ def outcome_of(
     labels : (n,) 1 where the event happened, 0 elsewhere.
     costs : of each outcome; without them there is no cost.
     weights, clusters, level : as in :func:`calib.decisions.cuts.decide`.
-    rate : share of rows with the event where it is another one than here, and known; see
-        :func:`calib.metrics.estimate.shares_of_rows`. Precision then has the interval that recall and the rate of
-        false alarms give on the log scale (Zou and Donner 2008), as if these were independent.
     """
     acted, came = _check_acts(acts, labels)
     table = np.column_stack([np.eye(4), [0, 0, 1, 1]])
-    shares = _shares(2 * acted + came, table, rate, weights, clusters)
+    shares = shares_of_rows(2 * acted + came, table, weights, clusters)
     negatives, misses, alarms, positives, acting = (_of_thousand(shares.of_share(k, level)) for k in range(5))
-    recall = _share_among(came, acted, weights, clusters, level)
-    if rate is None:
-        precision = _share_among(acted, came, weights, clusters, level)
-    else:
-        precision = _precision_at(rate, recall, _share_among(~came, acted, weights, clusters, level))
     return Outcome(
-        positives, alarms, misses, negatives, acting, recall=recall, precision=precision,
+        positives, alarms, misses, negatives, acting,
+        recall=_share_among(came, acted, weights, clusters, level),
+        precision=_share_among(acted, came, weights, clusters, level),
         cost=None if costs is None else _cost(shares, costs, level),
     )  # fmt: skip
 
@@ -161,7 +143,6 @@ def change(
     weights: Any = None,
     clusters: Any = None,
     level: float = 0.95,
-    rate: float | None = None,
 ) -> Change:
     """What changes where a new rule replaces an old one: today's cut, or the raw probability at the same cut.
 
@@ -172,7 +153,6 @@ def change(
     ----------
     acts, before : (n,) whether each row is acted on by the new and by the old rule.
     labels, costs, weights, clusters, level : as in :func:`calib.decisions.cuts.decide`.
-    rate : as in :func:`outcome_of`.
 
     Examples
     --------
@@ -186,7 +166,7 @@ def change(
     new, gone = acted & ~old, old & ~acted
     cell = 2 * np.where(new, 1, np.where(gone, 2, 0)) + came
     groups = np.array([[0, 0, 0], [1, 1, 0], [1, 0, 1]]).repeat(2, axis=0)
-    shares = _shares(cell, np.column_stack([np.eye(6)[:, 2:], groups]), rate, weights, clusters).with_rows_of([4])
+    shares = shares_of_rows(cell, np.column_stack([np.eye(6)[:, 2:], groups]), weights, clusters).with_rows_of([4])
     negative, miss, alarm, positive = costs.of_kinds
     factors = [negative - alarm, miss - positive, alarm - negative, positive - miss, 0, 0, 0]
     saved = shares.of_combination(factors, level)
@@ -214,27 +194,6 @@ def _check_acts(acts: Any, labels: Any) -> tuple[Bools, Bools]:
         raise CalibrationError("Say for each row whether it is acted on, True or False: (probs >= cut).")
     _, came = check_event(acted, labels)
     return acted, came
-
-
-def _shares(cell: Ints, table: Floats, rate: float | None, weights: Any, clusters: Any) -> Shares:
-    """Shares of kinds of rows of which those with odd numbers have the event, at their own rate or another one."""
-    rates: dict[str, Any] = {} if rate is None else {"classes": np.arange(len(table)) % 2, "rates": [1.0 - rate, rate]}
-    return shares_of_rows(cell, table, weights, clusters, **rates)
-
-
-def _precision_at(rate: float, recall: Interval, alarms: Interval) -> Interval:
-    """``rate recall / (rate recall + (1 - rate) alarms)``, whose log-odds are a difference of logarithms."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        (hit, hit_low, hit_high), (false, false_low, false_high) = np.log(recall), np.log(alarms)
-        odds = np.log(rate) - np.log1p(-rate)
-        low = np.hypot(hit - hit_low, false_high - false) if np.isfinite(hit - false) else np.inf
-        high = np.hypot(hit_high - hit, false - false_low) if np.isfinite(hit - false) else np.inf
-        ends = [odds + hit - false + move for move in (0.0, -low, high)]
-        if np.isfinite(hit) and not np.isfinite(false):  # no false alarm: their highest rate bounds it
-            ends = [np.inf, odds + hit_low - false_high, np.inf]
-        elif np.isfinite(false) and not np.isfinite(hit):
-            ends = [-np.inf, -np.inf, odds + hit_high - false_low]
-        return Interval(*(float(1.0 / (1.0 + np.exp(-end))) for end in ends))
 
 
 def _of_thousand(share: Interval) -> Interval:

@@ -1,4 +1,4 @@
-"""Another base rate: probabilities for a known one, and its estimate from rows without labels.
+"""Another base rate: probabilities and cuts for a known one, and its estimate from rows without labels.
 
 Under a shift of the base rate the classes become more or less frequent and each looks as before: the distribution of
 inputs within a class is the same. The calibrated probabilities of the old rate then give those of the new one (Saerens,
@@ -13,44 +13,37 @@ from typing import Any
 
 import numpy as np
 
-from calib.arrays import check_labels
-from calib.decisions.recalibration import recalibrate, recalibrate_classes
+from calib.decisions.recalibration import recalibrate
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval, drawn_units, interval_of_draws
-from calib.metrics.confidence import check_event, check_probs
+from calib.metrics.confidence import check_event
 from calib.metrics.estimate import check_clusters
 from calib.metrics.risk_model import default_floor
 from calib.numerics import Floats, Ints, log_odds_of, sigmoid
 
 FEW_LABELS = 20.0
 """The likelihood is called flat where it tells less of a rate than so many rows with labels."""
-MAX_STEPS = 10_000
-Refit = Callable[[Any, Any, Any], Any]
+Refit = Callable[[Floats, Ints, Floats], Any]
 
 
 @dataclass(frozen=True, eq=False)
 class NewRate:
-    """Base rates of new rows without labels.
+    """Rate of an event among new rows without labels.
 
     Attributes
     ----------
-    rates : one interval for the event, or one for each of K classes.
-    old_rates : the same among the calibration rows, (1,) or (K,).
-    equivalent_labels : rows with labels that would tell as much of the rate as the likelihood of the new rows does;
-        with K classes the fewest of any class. It leaves out what the calibrator does not know.
+    rate : with its interval.
+    old_rate : the same among the calibration rows.
+    equivalent_labels : rows with labels that would tell as much of the rate as the likelihood of the new rows does. It
+        leaves out what the calibrator does not know.
     n_new, n_calibration : rows without and with labels.
     """
 
-    rates: tuple[Interval, ...]
-    old_rates: Floats
+    rate: Interval
+    old_rate: float
     equivalent_labels: float
     n_new: int
     n_calibration: int
-
-    @property
-    def rate(self) -> Interval:
-        """The event's rate, or that of the last of K classes."""
-        return self.rates[-1]
 
     @property
     def flat(self) -> bool:
@@ -85,44 +78,58 @@ def shift_prior(probs: Any, old_rate: Any, new_rate: Any) -> Floats:
     0.1
     """
     said = np.asarray(probs, dtype=float)
-    old, new = check_rates(old_rate, said), check_rates(new_rate, said)
+    old, new = _check_rates(old_rate, said), _check_rates(new_rate, said)
     if not np.all((old > 0) & (old < 1)):
         raise CalibrationError(f"The old base rate must lie between 0 and 1, ends excluded; got {old_rate}.")
-    if said.ndim == 1:
-        event, rest = said * (new[0] / old[0]), (1.0 - said) * ((1.0 - new[0]) / (1.0 - old[0]))
-        total = event + rest
-        return np.where(total > 0, event / np.where(total > 0, total, 1.0), said)
-    shifted = said * (new / old)
+    classes = np.stack([1.0 - said, said], axis=1) if said.ndim == 1 else said
+    ratio = np.append(1.0 - new, new) / np.append(1.0 - old, old) if said.ndim == 1 else new / old
+    shifted = classes * ratio
     total = shifted.sum(axis=1, keepdims=True)
-    return np.where(total > 0, shifted / np.where(total > 0, total, 1.0), said)
+    shifted = np.where(total > 0, shifted / np.where(total > 0, total, 1.0), classes)
+    return shifted[:, 1] if said.ndim == 1 else shifted
 
 
-def likeliest_rate(probs: Any, old_rate: Any) -> Any:
-    """The base rate under which rows without labels are most likely (Saerens et al. 2002, section 2.2).
+def cut_at_rate(cut: float, old_rate: float, new_rate: float) -> float:
+    """Where a probability that is calibrated for the old rate reaches a cut on the one for the new rate.
 
-    It is the fixed point of their EM steps, in which the new rate is the mean of the shifted probabilities. The
-    log-likelihood is concave, so that for an event the zero of its slope is the same; for K classes the steps run until
-    no rate moves by more than 1e-12.
-
-    Parameters
-    ----------
-    probs : (n,) calibrated probabilities of an event, or (n, K) of K classes, of the new rows.
-    old_rate : base rate of the rows on which they were calibrated, a number or (K,).
-
-    Returns
-    -------
-    float, or (K,) array
+    Its log-odds are ``logit cut + logit old - logit new`` (Saerens et al. 2002, equation 2.4, solved for the
+    probability). The cut that costs ask for at the new rate is :attr:`calib.decisions.outcomes.Costs.cut`.
 
     Raises
     ------
     CalibrationError
-        If rates are no rates or do not fit the probabilities.
+        Unless both rates lie between 0 and 1, ends excluded.
+
+    Examples
+    --------
+    >>> round(cut_at_rate(0.5, 0.5, 0.1), 6)
+    0.9
+    """
+    for name, rate in (("old", old_rate), ("new", new_rate)):
+        if not 0.0 < rate < 1.0:
+            raise CalibrationError(f"The {name} base rate must lie between 0 and 1, ends excluded; got {rate:g}.")
+    return float(shift_prior([cut], new_rate, old_rate)[0])
+
+
+def likeliest_rate(probs: Any, old_rate: float) -> float:
+    """The rate of an event under which rows without labels are most likely (Saerens et al. 2002, section 2.2).
+
+    It is the fixed point of their EM steps, in which the new rate is the mean of the shifted probabilities. The
+    log-likelihood is concave, so that the zero of its slope is the same.
+
+    Parameters
+    ----------
+    probs : (n,) calibrated probabilities of the event, of the new rows.
+    old_rate : of the rows on which they were calibrated.
+
+    Raises
+    ------
+    CalibrationError
+        If the rate is no rate.
     """
     said = np.asarray(probs, dtype=float)
-    old = check_rates(old_rate, said)
-    if said.ndim == 1:
-        return _of_event(np.column_stack([(1.0 - said) / (1.0 - old[0]), said / old[0]]), np.ones(len(said)))
-    return _of_classes(said / old, np.ones(len(said)), old)
+    (old,) = _check_rates(old_rate, said)
+    return _likeliest(_ratios(said, old), np.ones(len(said)))
 
 
 def estimate_rate(
@@ -137,7 +144,7 @@ def estimate_rate(
     n_resamples: int = 400,
     random_state: int = 0,
 ) -> NewRate:
-    """Base rate of rows without labels, with an interval that holds what the calibrator does not know.
+    """Rate of an event among rows without labels, with an interval that holds what the calibrator does not know.
 
     The probabilities are calibrated on the rows with labels; the new rate is :func:`likeliest_rate` of the new rows.
     For the interval both are drawn again with replacement, and the calibrator is fitted again to each resample. How
@@ -146,19 +153,18 @@ def estimate_rate(
 
     Parameters
     ----------
-    probs, labels : of the calibration rows: (n,) probabilities of an event with 0 and 1, or (n, K) with (n,) classes.
-    new_probs : (m,) or (m, K) raw probabilities of the new rows, by the same model.
+    probs, labels : of the calibration rows, (n,) probabilities of the event and 1 where it happened.
+    new_probs : (m,) raw probabilities of the new rows, by the same model.
     refit : gives calibrated probabilities of new rows, from (probs, labels, new_probs), fitted to the first two. None
-        fits a slope and an intercept to the log-odds (Platt), with K classes a slope and K intercepts to the
-        log-probabilities.
+        fits a slope and an intercept to the log-odds (Platt).
     clusters, new_clusters : (n,) and (m,) what rows that belong together share; they are drawn together.
-    level : coverage of the intervals.
+    level : coverage of the interval.
     n_resamples, random_state : of the bootstrap.
 
     Raises
     ------
     CalibrationError
-        If the arrays do not fit together, or a class has no calibration row.
+        If the arrays do not fit together, or all calibration rows have the same outcome.
 
     Examples
     --------
@@ -170,42 +176,36 @@ def estimate_rate(
     >>> found.rate.low < 0.1 < found.rate.high, found.flat
     (True, False)
     """
-    generator = np.random.default_rng(random_state)
-    binary = np.asarray(probs).ndim == 1
-    if binary:
-        said, came = check_event(probs, labels)
-        new, _ = check_event(new_probs, np.zeros(np.shape(new_probs)))
-        known: Ints = came.astype(int)
-    else:
-        said, new = check_probs(probs).astype(float), check_probs(new_probs).astype(float)
-        known = check_labels(labels, said.shape)
-        if said.shape[1] != new.shape[1]:
-            raise CalibrationError(f"The new rows have {new.shape[1]} classes, the calibration rows {said.shape[1]}.")
-    n_classes = 2 if binary else said.shape[1]
-    old = np.bincount(known, minlength=n_classes) / len(known)
-    if not old.all():
+    said, came = check_event(probs, labels)
+    new, _ = check_event(new_probs, np.zeros(np.shape(new_probs)))
+    if came.all() or not came.any():
         raise CalibrationError(
-            f"No calibration row has class {int(np.argmin(old))}, so that its rate cannot be estimated; add such rows."
+            "The rate takes calibration rows with the event and rows without; these are of one kind."
         )
-    resample, drawn = (_Draws(n, units, generator) for n, units in ((len(said), clusters), (len(new), new_clusters)))
-    if refit is None and binary:
+    if refit is None:
         floor = default_floor(np.concatenate([said, new]))
-        said, new = (np.clip(each, floor, 1.0 - floor) for each in (said, new))
-    fit = refit or (_platt if binary else recalibrate_classes)
-    value, draws, ratios = _refitted(fit, said, known, new, resample, drawn, n_resamples, n_classes)
-    equivalent = _equivalent_labels(ratios, value)
-    rates = tuple(interval_of_draws(float(value[k]), draws[:, k], level, 0.0, 1.0) for k in range(n_classes))
-    return NewRate(rates[1:] if binary else rates, old[1:] if binary else old, equivalent, len(new), len(said))
+        said, new, refit = np.clip(said, floor, 1.0 - floor), np.clip(new, floor, 1.0 - floor), _platt
+
+    def ratios_of(rows: Any) -> Floats:
+        calibrated = np.asarray(refit(said[rows], came[rows].astype(int), new), dtype=float)
+        if calibrated.shape != new.shape:
+            raise CalibrationError(f"`refit` must give probabilities of shape {new.shape}; it gave {calibrated.shape}.")
+        return _ratios(calibrated, float(came[rows].mean()))
+
+    ratios = ratios_of(slice(None))
+    value = _likeliest(ratios, np.ones(len(new)))
+    generator, draws = np.random.default_rng(random_state), []
+    resample, drawn = (_Draws(n, units, generator) for n, units in ((len(said), clusters), (len(new), new_clusters)))
+    for _ in range(n_resamples):
+        rows, new_counts = np.repeat(np.arange(len(said)), resample.counts()), drawn.counts()
+        if 0 < came[rows].sum() < len(rows):  # with few events some resamples have none, and tell nothing
+            draws.append(_likeliest(ratios_of(rows), new_counts))
+    rate = interval_of_draws(value, np.array(draws), level, 0.0, 1.0)
+    return NewRate(rate, float(came.mean()), _equivalent_labels(ratios, value), len(new), len(said))
 
 
-def check_rates(rates: Any, probs: Floats) -> Floats:
-    """Base rates as an array: (1,) of an event for (n,) probabilities, (K,) for (n, K).
-
-    Raises
-    ------
-    CalibrationError
-        If they are no rates or do not fit the probabilities.
-    """
+def _check_rates(rates: Any, probs: Floats) -> Floats:
+    """Base rates as an array: (1,) of an event for (n,) probabilities, (K,) for (n, K)."""
     found = np.atleast_1d(np.asarray(rates, dtype=float))
     wanted = 1 if probs.ndim == 1 else probs.shape[-1]
     if found.shape != (wanted,) or not np.all((found >= 0) & (found <= 1)):
@@ -233,38 +233,13 @@ def _platt(probs: Floats, labels: Ints, new: Floats) -> Floats:
     return sigmoid(intercept + slope * log_odds_of(new))
 
 
-def _refitted(
-    refit: Refit, probs: Floats, labels: Ints, new: Floats, resample: _Draws, drawn: _Draws, n_resamples: int, k: int
-) -> tuple[Floats, Floats, Floats]:
-    """New rates of all classes, (k,), draws of them, and the new rows' likelihood ratios, (m, k)."""
-
-    def ratios_of(rows: Any) -> tuple[Floats, Floats]:
-        said = np.asarray(refit(probs[rows], labels[rows], new), dtype=float)
-        if said.shape != new.shape:
-            raise CalibrationError(f"`refit` must give probabilities of shape {new.shape}; it gave {said.shape}.")
-        old = np.bincount(labels[rows], minlength=k) / len(labels[rows])
-        columns = np.column_stack([1.0 - said, said]) if said.ndim == 1 else said
-        return columns / np.maximum(old, 1.0 / (2 * len(labels))), old
-
-    def likeliest(ratios: Floats, counts: Any, start: Floats, tolerance: float = 1e-12) -> Floats:
-        if k > 2:
-            return _of_classes(ratios, counts, start, tolerance)
-        rate = _of_event(ratios, counts)
-        return np.array([1.0 - rate, rate])
-
-    ratios, old = ratios_of(slice(None))
-    value = likeliest(ratios, np.ones(len(new)), old)
-    draws = []
-    for _ in range(n_resamples):
-        rows = np.repeat(np.arange(len(labels)), resample.counts())
-        new_counts = drawn.counts()
-        if k > 2 or 0 < labels[rows].sum() < len(rows):  # with few events some resamples have none, and tell nothing
-            draws.append(likeliest(ratios_of(rows)[0], new_counts, 0.9 * value + 0.1 * old, tolerance=1e-7))
-    return value, np.array(draws), ratios
+def _ratios(probs: Floats, old: float) -> Floats:
+    """(n, 2) ``p / old`` of the event's absence and of the event: likelihoods up to a factor of each row."""
+    return np.column_stack([(1.0 - probs) / (1.0 - old), probs / old])
 
 
-def _of_event(ratios: Floats, counts: Any) -> float:
-    """Likeliest rate of an event, from (n, 2) ``p / old`` of its absence and of it and (n,) counts of rows.
+def _likeliest(ratios: Floats, counts: Any) -> float:
+    """Likeliest rate, from (n, 2) ratios and (n,) counts of rows.
 
     The log-likelihood is concave in the rate: it is highest where its slope is 0, or at an end.
     """
@@ -280,26 +255,12 @@ def _of_event(ratios: Floats, counts: Any) -> float:
     return 1.0 if slope(1.0) >= 0.0 else float(brentq(slope, 0.0, 1.0, xtol=1e-14, rtol=1e-12))
 
 
-def _of_classes(ratios: Floats, counts: Floats, start: Floats, tolerance: float = 1e-12) -> Floats:
-    """Likeliest rates of K classes, (K,), by EM steps from (n, K) ``p_k / old_k`` and (n,) counts of rows."""
-    rates = start / start.sum()
-    for _ in range(MAX_STEPS):
-        mixed = ratios @ rates
-        moved = rates * ((counts / np.maximum(mixed, 1e-300)) @ ratios) / counts.sum()
-        moved /= moved.sum()
-        if np.abs(moved - rates).max() <= tolerance:
-            return moved
-        rates = moved
-    return rates
+def _equivalent_labels(ratios: Floats, rate: float) -> float:
+    """Rows with labels whose Fisher information of the rate is that of the new rows.
 
-
-def _equivalent_labels(ratios: Floats, rates: Floats) -> float:
-    """Rows with labels whose Fisher information of a rate is that of the new rows, the fewest of any class.
-
-    Along the line to a class alone the information of its rate is ``sum_i (r_ik / sum_j rate_j r_ij - 1)^2 /
-    (1 - rate_k)^2``; that of N labels is ``N / (rate_k (1 - rate_k))``.
+    The latter is ``sum_i ((r_i1 - r_i0) / (r_i0 + rate (r_i1 - r_i0)))^2``; that of N labels ``N / (rate (1 - rate))``.
     """
-    n = len(ratios)
-    rates = np.clip(rates, 1.0 / n, 1.0 - 1.0 / n)
-    relative = ratios / np.maximum(ratios @ rates, 1e-300)[:, None] - 1.0
-    return float(np.min((relative**2).sum(axis=0) * rates / (1.0 - rates)))
+    n, (rest, event) = len(ratios), ratios.T
+    rate = float(np.clip(rate, 1.0 / n, 1.0 - 1.0 / n))
+    slopes = (event - rest) / np.maximum(rest + rate * (event - rest), 1e-300)
+    return float(slopes @ slopes) * rate * (1.0 - rate)

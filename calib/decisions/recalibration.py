@@ -1,4 +1,4 @@
-"""Logistic recalibration: where a raw probability reaches a calibrated one, and fits of an event and of classes."""
+"""Logistic recalibration of the probability of an event, and where a raw probability reaches a calibrated one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from calib.calibrators.logistic import fit_logistic as fit_logistic_map
 from calib.decisions.outcomes import check_threshold
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval
@@ -14,9 +15,7 @@ from calib.metrics.confidence import Bools, check_event
 from calib.metrics.estimate import Rows
 from calib.metrics.recalibration import fit_logistic
 from calib.metrics.risk_model import default_floor
-from calib.numerics import Floats, Ints, log_odds_of, sigmoid, softplus
-
-MAX_STEPS = 60
+from calib.numerics import Floats, log_odds_of, sigmoid
 
 
 @dataclass(frozen=True)
@@ -98,9 +97,6 @@ def log_odds(probs: Floats) -> tuple[Floats, int, float]:
 def recalibrate(score: Floats, labels: Bools) -> tuple[float, float]:
     """Intercept and slope of the logistic regression of an outcome on a score.
 
-    Newton's method, with steps halved where the loss would grow. Where the score separates the outcomes the slope grows
-    until the steps end.
-
     Parameters
     ----------
     score : (n,) log-odds.
@@ -113,72 +109,5 @@ def recalibrate(score: Floats, labels: Bools) -> tuple[float, float]:
     """
     if labels.all() or not labels.any():
         raise CalibrationError("A recalibration needs rows with the event and rows without; these are all of one kind.")
-    n, hits = len(score), int(labels.sum())
-    centre, spread = float(score.mean()), float(score.std()) or 1.0
-    design = np.column_stack([np.ones(n), (score - centre) / spread])
-    weights: Floats = np.array([np.log(hits / (n - hits)), 0.0])
-    step: Floats = np.zeros(2)
-    loss = np.inf
-    for _ in range(MAX_STEPS):
-        z = design @ weights
-        now = float(np.sum(softplus(z) - z * labels))
-        if now > loss + 1e-9 * n:
-            step /= 2.0
-            weights = weights - step
-            continue
-        loss, chance = now, sigmoid(z)
-        information = (design * (chance * (1.0 - chance))[:, None]).T @ design
-        step = np.linalg.solve(information + 1e-12 * n * np.eye(2), design.T @ (labels - chance))
-        weights = weights + step
-        if np.abs(step).max() < 1e-10:
-            break
-    slope = float(weights[1]) / spread
-    return float(weights[0]) - slope * centre, slope
-
-
-def recalibrate_classes(probs: Floats, labels: Ints, new: Floats) -> Floats:
-    """New rows' probabilities from one slope on all log-probabilities and K intercepts, fitted by Newton's method.
-
-    The intercepts hold up to a constant, which a weak pull to no change decides.
-
-    Parameters
-    ----------
-    probs, labels : (n, K) probabilities and (n,) classes, to which it is fitted.
-    new : (m, K) probabilities of other rows.
-
-    Returns
-    -------
-    (m, K) probabilities
-    """
-    least = 1e-12
-    score, k = np.log(np.maximum(probs, least)), probs.shape[1]
-    onehot = np.eye(k)[labels]
-    weights = np.append(np.zeros(k), 1.0)
-    loss = np.inf
-    step = np.zeros(k + 1)
-    for _ in range(50):
-        z = weights[:k] + weights[k] * score
-        z -= z.max(axis=1, keepdims=True)
-        chance = np.exp(z)
-        total = chance.sum(axis=1, keepdims=True)
-        chance /= total
-        now = float(np.sum(np.log(total[:, 0]) - z[np.arange(len(z)), labels]))
-        if now > loss + 1e-9 * len(labels):
-            step /= 2.0
-            weights = weights - step
-            continue
-        loss = now
-        residual = chance - onehot
-        gradient = np.append(residual.sum(axis=0), np.sum(residual * score))
-        centred = score - np.sum(chance * score, axis=1, keepdims=True)
-        curvature = np.zeros((k + 1, k + 1))
-        curvature[:k, :k] = np.diag(chance.sum(axis=0)) - chance.T @ chance
-        curvature[:k, k] = curvature[k, :k] = np.sum(chance * centred, axis=0)
-        curvature[k, k] = np.sum(chance * centred * score)
-        step = -np.linalg.solve(curvature + 1e-6 * np.eye(k + 1) * max(1.0, len(labels) / k), gradient)
-        weights = weights + step
-        if np.abs(step).max() < 1e-7:
-            break
-    z = weights[:k] + weights[k] * np.log(np.maximum(new, least))
-    z = np.exp(z - z.max(axis=1, keepdims=True))
-    return z / z.sum(axis=1, keepdims=True)
+    (slope,), intercept = fit_logistic_map(score[None], labels)
+    return intercept, float(slope)

@@ -151,28 +151,6 @@ class CostMatrix(Rule):
         """Actions, shape (n,), for probabilities of shape (n, n_classes); -1 where handing over costs less."""
         return self.decide_with_cost(probs)[0]
 
-    def at_rates(self, old: Floats, new: Floats) -> CostMatrix:
-        """Costs whose decisions by probabilities for ``old`` base rates are those of these costs for ``new`` ones.
-
-        The shifted probability is proportional to ``p_k new_k / old_k`` (Saerens et al. 2002), so that these factors
-        may stand in the rows of the costs. What handing over costs is taken from all of them first.
-
-        Parameters
-        ----------
-        old, new : (n_classes,) base rates; the old ones above 0.
-
-        Examples
-        --------
-        >>> costs = CostMatrix(costs=1.0 - np.eye(2)).at_rates(np.array([0.5, 0.5]), np.array([0.9, 0.1]))
-        >>> costs.decide(np.array([[0.2, 0.8], [0.05, 0.95]]))
-        array([0, 1])
-        """
-        ratio = (np.asarray(new, dtype=float) / np.asarray(old, dtype=float))[:, None]
-        less = 0.0 if self.hand_over is None else self.hand_over
-        over = None if self.hand_over is None else 0.0
-        shifted = ratio / ratio.max() * (self.costs - less)
-        return CostMatrix(costs=shifted, actions=self.actions, hand_over=over, chosen=self.chosen)
-
     def decide_with_cost(self, probs: Floats) -> tuple[Ints, Floats]:
         """Actions, and what each is expected to cost, (n,) both."""
         expected = self.expected(probs)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calib.decisions.conformal import PredictionSets, Score, conformal_sets, quantile_rank
+from calib.decisions.conformal import PredictionSets, conformal_sets, quantile_rank
 from calib.decisions.judgement import LEVEL, Judged, fit_and_judge, independent_rows, mean_of, share_of
 from calib.errors import CalibrationError
 from calib.evaluation.evaluation import gives_probabilities
@@ -64,7 +64,6 @@ def fit_sets(
     data: Predictions,
     alpha: float = 0.1,
     *,
-    score: Score = "lac",
     per_class: bool = False,
     random_state: int = 0,
 ) -> PredictionSets:
@@ -77,9 +76,7 @@ def fit_sets(
     """
     _check_has_sets(calibrator, data)
     rows = independent_rows(data, random_state)
-    probs = calibrator.predict_proba(rows.logits)
-    options: dict[str, Any] = {"score": score, "per_class": per_class, "random_state": random_state}
-    return conformal_sets(probs, rows.labels, alpha, logits=rows.logits, **options)
+    return conformal_sets(calibrator.predict_proba(rows.logits), rows.labels, alpha, per_class=per_class)
 
 
 def judge_sets(calibrator: Any, sets: PredictionSets, data: Predictions, level: float = LEVEL) -> SetScores:
@@ -92,8 +89,7 @@ def judge_sets(calibrator: Any, sets: PredictionSets, data: Predictions, level: 
     n, n_classes = len(data), data.n_classes
     covered, size = np.empty(n, dtype=bool), np.empty(n, dtype=np.int64)
     for rows in blocks(n, n_classes, MEMORY_ENTRIES):
-        logits = data.logits[rows]
-        inside = sets.predict(calibrator.predict_proba(logits), logits)
+        inside = sets.predict(calibrator.predict_proba(data.logits[rows]))
         covered[rows] = inside[np.arange(len(inside)), data.labels[rows]]
         size[rows] = inside.sum(axis=1)
     class_rows = np.bincount(data.labels, minlength=n_classes)
@@ -119,7 +115,6 @@ def judged_sets(
     test: Predictions,
     alpha: float = 0.1,
     *,
-    score: Score = "lac",
     per_class: bool = False,
     part: float | int = 0.5,
     random_state: int = 0,
@@ -130,7 +125,7 @@ def judged_sets(
     """
     found = fit_and_judge(
         test,
-        lambda rows: fit_sets(calibrator, rows, alpha, score=score, per_class=per_class, random_state=random_state),
+        lambda rows: fit_sets(calibrator, rows, alpha, per_class=per_class, random_state=random_state),
         lambda sets, rows: judge_sets(calibrator, sets, rows),
         part,
         random_state,

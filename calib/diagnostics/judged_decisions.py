@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,12 @@ import numpy as np
 from calib.base import Calibrator
 from calib.data.predictions import Predictions
 from calib.decisions.class_costs import ClassDecision, check_classes, costs_saved, judge_actions
-from calib.decisions.conformal import PredictionSets, Score
+from calib.decisions.conformal import PredictionSets
 from calib.decisions.judgement import AnswerScores, Judged, judge_answers, judged_answers
 from calib.decisions.prior_shift import NewRate, estimate_rate
 from calib.decisions.rules import AnswerAbove, CostMatrix
 from calib.decisions.selective import Guarantee
 from calib.decisions.set_scores import SetScores, judged_sets, sets_change
-from calib.decisions.shifted_decision import ShiftedClasses, judge_shift, shift_actions
 from calib.diagnostics.judgement import rows_to_judge
 from calib.evaluation.evaluation import row_arrays
 from calib.metrics.bootstrap import Interval
@@ -85,40 +84,24 @@ def _by_costs(fitted: Calibrator, rule: CostMatrix, test: Predictions) -> tuple[
     return judge_actions(actions, expected, predicted, test.labels, rule, **row_arrays(test)), predicted
 
 
-def rates_of_rows(logits: Floats, column: int | None, n_resamples: int, *, data: Mapping[str, Any]) -> NewRate:
-    """Base rates of rows without labels from their raw outputs, by the labelled rows among a worker's arrays.
+def rates_of_rows(logits: Floats, column: int, *, data: Mapping[str, Any]) -> NewRate:
+    """Rate of an event among rows without labels from their raw outputs, by the labelled rows among a worker's arrays.
 
     Parameters
     ----------
-    logits : (m, K) of the new rows.
-    column : of the event; None for all K classes.
+    logits : (m, 2) of the new rows.
+    column : of the event.
     """
-    before, after, labels = softmax(data["logits"]), softmax(logits), data["labels"]
-    about: dict[str, Any] = {"clusters": data.get("clusters"), "n_resamples": n_resamples}
-    if column is None:
-        return estimate_rate(before, labels, after, **about)
-    return estimate_rate(before[:, column], labels == column, after[:, column], **about)
-
-
-def classes_shifted(
-    fitted: Calibrator, rule: CostMatrix, old: Floats, new: Floats, *, data: Mapping[str, Any]
-) -> ShiftedClasses:
-    """Decisions by costs at other rates of the classes, on the test rows among a worker's arrays."""
-    test = _test_of(data)
-    parts = [
-        shift_actions(fitted.predict_proba(test.logits[rows]), rule, old, new)
-        for rows in blocks(len(test), test.n_classes, MEMORY_ENTRIES)
-    ]
-    made = replace(parts[0], rows=np.concatenate([part.rows for part in parts], axis=1))
-    return judge_shift(made, test.labels, rule, **row_arrays(test))
+    before, after = softmax(data["logits"])[:, column], softmax(logits)[:, column]
+    return estimate_rate(before, data["labels"] == column, after, clusters=data.get("clusters"))
 
 
 def sets_beside_raw(
-    raw: Calibrator, fitted: Calibrator, alpha: float, score: Score, per_class: bool, *, data: Mapping[str, Any]
+    raw: Calibrator, fitted: Calibrator, alpha: float, per_class: bool, *, data: Mapping[str, Any]
 ) -> SetsBeside:
     """Sets of both methods from one half of the test rows among a worker's arrays, judged on the other."""
     test = _test_of(data)
-    before, after = (judged_sets(each, test, alpha, score=score, per_class=per_class) for each in (raw, fitted))
+    before, after = (judged_sets(each, test, alpha, per_class=per_class) for each in (raw, fitted))
     return SetsBeside(before, after, sets_change(before.found, after.found))
 
 
@@ -131,10 +114,11 @@ def certified(fitted: Calibrator, risk: float, delta: float, *, data: Mapping[st
     return judged_answers(fitted, test, calibration, risk, delta)
 
 
-def priced(fitted: Calibrator, error: float, hand_over: float, *, data: Mapping[str, Any]) -> AnswerScores:
-    """The threshold that costs least for calibrated confidences, which no row chose, judged on all test rows."""
-    rule = AnswerAbove.from_costs(error, hand_over)
-    return judge_answers(fitted, rule, _test_of(data), (error, hand_over))
+def answered_above(
+    fitted: Calibrator, threshold: float, costs: tuple[float, float] | None, *, data: Mapping[str, Any]
+) -> AnswerScores:
+    """A threshold of the confidence judged on all test rows; costs are those of an error and of handing over."""
+    return judge_answers(fitted, AnswerAbove(threshold=threshold), _test_of(data), costs)
 
 
 def _test_of(data: Mapping[str, Any]) -> Predictions:

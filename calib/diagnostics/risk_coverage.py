@@ -7,22 +7,17 @@ confidences counts: a map that keeps the order moves the threshold and leaves th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from calib.errors import CalibrationError
-from calib.evaluation.evaluation import Evaluation, check_same_rows
-from calib.evaluation.scored import N_RESAMPLES
-from calib.metrics.bootstrap import Interval, Resamples, interval_of_draws, reflect, wilson_interval
+from calib.metrics.bootstrap import Interval, wilson_interval
 from calib.metrics.confidence import Bools, top_label
 from calib.metrics.estimate import Rows
 from calib.numerics import Floats, Ints
 
-MAX_STEPS = 256
-"""Thresholds at which resampled curves are known."""
 ROUND_ERRORS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 USUAL = 0.5
 """Share of the inputs to be answered where nobody has said yet which error is accepted."""
@@ -96,22 +91,6 @@ class Answerable:
     n_answered: int
 
 
-@dataclass(frozen=True)
-class OrderQuality:
-    """Areas under the risk-coverage curve of one method.
-
-    Attributes
-    ----------
-    aurc, excess_aurc : areas, see :class:`RiskCoverage`; lower is better.
-    change : of the AURC against the first method, paired; its interval holds for all methods together. None for the
-        first method.
-    """
-
-    aurc: Interval
-    excess_aurc: float
-    change: Interval | None = None
-
-
 def risk_coverage(confidence: Any, correct: Any, level: float = 0.95, clusters: Any = None) -> RiskCoverage:
     """The curve of one method.
 
@@ -174,49 +153,5 @@ def usual_error(curve: RiskCoverage) -> float:
     return next(error for error in ROUND_ERRORS if error == 1.0 or answerable(curve, error).coverage.value >= USUAL)
 
 
-def order_qualities(
-    evaluations: Sequence[Evaluation], level: float = 0.95, n_resamples: int = N_RESAMPLES, random_state: int = 0
-) -> list[OrderQuality]:
-    """Areas under the curves of several methods on the same rows, with bootstrap intervals.
-
-    Raises
-    ------
-    CalibrationError
-        If the evaluations are not about the same rows.
-    """
-    for evaluation in evaluations[1:]:
-        check_same_rows(evaluation, evaluations[0])
-    resamples = evaluations[0].resamples(n_resamples, random_state)
-    joint = 1.0 - (1.0 - level) / max(1, len(evaluations) - 1)
-    qualities: list[OrderQuality] = []
-    first: tuple[float, Floats] | None = None
-    for evaluation in evaluations:
-        curve = risk_coverage(evaluation.confidence, evaluation.correct, level, evaluation.clusters)
-        draws = reflect(curve.aurc, _resampled_aurc(curve, evaluation, resamples))
-        area = interval_of_draws(curve.aurc, draws, level, 0.0, 1.0)
-        change = None if first is None else interval_of_draws(curve.aurc - first[0], draws - first[1], joint)
-        first = first or (curve.aurc, draws)
-        qualities.append(OrderQuality(area, curve.excess_aurc, change))
-    return qualities
-
-
 def _last_share(curve: RiskCoverage, within: Bools) -> float:
     return float(curve.coverage[np.flatnonzero(within)[-1]]) if within.any() else 0.0
-
-
-def _resampled_aurc(curve: RiskCoverage, evaluation: Evaluation, resamples: Resamples) -> Floats:
-    """Areas on resamples, from sums between some of the thresholds; moved by what those few thresholds change."""
-    wanted = np.linspace(0, curve.n, MAX_STEPS + 1)[1:]
-    kept = np.unique(np.searchsorted(curve.answered, wanted))
-    step = np.searchsorted(-curve.threshold[kept], -evaluation.confidence)
-    rows, wrong = (resamples.groups.sums_by(step, len(kept), w) for w in (None, (~evaluation.correct).astype(float)))
-    again = _area(resamples.resample(rows), resamples.resample(wrong))
-    return again + (curve.aurc - _area(rows.sum(axis=0), wrong.sum(axis=0)))
-
-
-def _area(rows: Floats, wrong: Floats) -> Floats:
-    """Area from rows and errors of each step on the last axis, by trapezoids; the first step counts as flat."""
-    answered, wrong = np.cumsum(rows, axis=-1), np.cumsum(wrong, axis=-1)
-    risk = wrong / np.maximum(answered, 1.0)
-    before = np.concatenate([risk[..., :1], risk[..., :-1]], axis=-1)
-    return np.sum(rows * (risk + before) / 2.0, axis=-1) / answered[..., -1]

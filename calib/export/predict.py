@@ -187,7 +187,7 @@ class Calibrator:
 
         ``probabilities`` and the number of the ``predicted`` class, or ``confidence``. Where the file holds a rule, the
         ``actions``, which ``record["actions"]`` names and of which -1 hands a row over. Where it holds prediction
-        ``sets``, whether each class is in that of the row, unless they are drawn at random, which only the pickle does.
+        ``sets``, whether each class is in that of the row.
         Of the top k of very many classes also ``indices``; only these classes are predicted.
         """
         rule, sets, indices = self.record["decision"], self.record["sets"], None
@@ -212,7 +212,7 @@ class Calibrator:
             said["actions"] = np.where(costs.min(axis=1) > rule.get("hand_over", np.inf), -1, costs.argmin(axis=1))
         elif rule:
             said["actions"] = np.where(largest >= rule["threshold"], predicted, -1)
-        if sets and sets["score"] == "lac":
+        if sets:
             best = np.arange(probs.shape[1]) == probs.argmax(axis=1)[:, None]
             said["sets"] = (1.0 - shares <= sets["quantiles"] + 1e-15) | (best & (not sets["allow_empty"]))
         return said

@@ -246,7 +246,7 @@ class ExportedCalibrator:
 
     def sets_of_logits(self, logits: Floats) -> npt.NDArray[np.bool_]:
         """:meth:`prediction_sets` for canonical logits; see :meth:`to_logits`."""
-        return held(self.sets, SETS).predict(self.calibrator.predict_proba(logits), logits)
+        return held(self.sets, SETS).predict(self.calibrator.predict_proba(logits))
 
     def _predicted(self, logits: Any) -> Ints:
         return self.predict_top_k(logits).predicted if self.kind == "topk" else self.calibrator.predict(logits)

@@ -181,13 +181,13 @@ class Counted:
     ----------
     name : of its trace and beside its bars, as it may be shown.
     count : (m,) rows in each cell.
-    color : of its bars.
+    color : of its bars, or of each.
     told : what a pointer is told that the rows are, in words.
     """
 
     name: str
     count: npt.NDArray[Any]
-    color: str
+    color: str | list[str]
     told: str
 
 

@@ -19,7 +19,6 @@ from calib.plots.annotations import (
     write,
     write_key,
 )
-from calib.plots.rows import RowLabel, draw_row, frame_rows, line_through_rows
 from calib.plots.style import (
     DOTTED,
     GUIDE,
@@ -35,7 +34,7 @@ from calib.plots.style import (
 )
 
 if TYPE_CHECKING:
-    from calib.diagnostics.risk_coverage import Answerable, RiskCoverage
+    from calib.diagnostics.risk_coverage import RiskCoverage
     from calib.metrics.net_benefit import NetBenefit
 
 
@@ -185,32 +184,3 @@ def _thinned(curve: RiskCoverage) -> Ints:
         return np.arange(first, len(curve.answered))
     wanted = np.linspace(curve.answered[first], curve.n, MAX_POINTS)
     return np.unique(np.searchsorted(curve.answered, wanted))
-
-
-def answerable_chart(rows: Sequence[tuple[str, Answerable, Style]], accepted: float) -> go.Figure:
-    """The largest coverage of each method at an accepted error, with its interval.
-
-    Parameters
-    ----------
-    rows : (title, what it can answer, style) of each method, from the top; the first one's share is a dotted line.
-    accepted : the error, for words.
-    """
-    fig = go.Figure()
-    line_through_rows(fig, rows[0][1].coverage.value, len(rows), Style(rows[0][2].color, dash="dot"))
-    for place, (name, one, style) in enumerate(rows):
-        share, low, high = one.coverage
-        told = carry(
-            f"{plain(name)}<br>answers {{share:.1%}} ({{low:.1%}} to {{high:.1%}})<br>where confidence ≥"
-            " {threshold:.4r}",
-            share=[share], low=[low], high=[high], threshold=[one.threshold], answered=[one.n_answered],
-        )  # fmt: skip
-        draw_row(fig, place, one.coverage, style, name, told)
-    labels = [RowLabel(name, f"{100 * one.coverage.value:.1f} %", style.color) for name, one, style in rows]
-    found = one_each({row.name: row.note for row in labels})
-    error = f"{100 * accepted:.3g} %"
-    frame_rows(fig, labels, alt=f"Share of inputs answered if an error of {error} is accepted: {found}.",
-               title="What each method can answer")  # fmt: skip
-    lowest = min(one.coverage.low for _, one, _ in rows)
-    set_x(fig, range=[max(0.0, lowest - 0.05) - 0.01, 1.01], tickformat=".0%", nticks=5,
-          title_text=f"answered at {error} error   better →")  # fmt: skip
-    return fig

@@ -1,4 +1,4 @@
-"""Figures of Theorem 1 of Wenger et al. 2020: the confidence gap is below every calibration error."""
+"""Figure of Theorem 1 of Wenger et al. 2020: the confidence gap is below every calibration error."""
 
 from __future__ import annotations
 
@@ -10,21 +10,16 @@ import plotly.graph_objects as go
 
 from calib.evaluation.view import TOP_LABEL, View
 from calib.numerics import Floats
-from calib.plots.annotations import carry, draw_line, draw_marks, spread, write
+from calib.plots.annotations import carry
 from calib.plots.axes import log_axis
-from calib.plots.over_under import Row
 from calib.plots.rows import DROP, RowLabel, frame_rows
 from calib.plots.style import (
-    DOTTED,
     Style,
     colored,
     fade,
-    label,
     one_each,
     plain,
-    quiet,
     set_x,
-    set_y,
     three_digits,
 )
 
@@ -95,53 +90,3 @@ def _side(theorem: TheoremOne, view: View) -> str:
         return "gap 0.0000"
     word = view.too_high if theorem.signed_gap > 0 else view.too_low
     return f"gap {theorem.gap:.4f}, {word}"
-
-
-_LABEL_PIXELS, _LONGEST_NAME = 17, 20
-
-
-def over_under_plane(rows: Sequence[Row], view: View = TOP_LABEL) -> go.Figure:
-    """u P(right) against o P(wrong) of each method, with faint lines from the raw model.
-
-    The axes are weighted so that one diagonal serves methods of any accuracy: a method's vertical distance from it is
-    the gap that no calibration error is below. On the diagonal, nearer to the origin means that confidence tells right
-    from wrong predictions better.
-
-    Parameters
-    ----------
-    rows : methods, the first of which the lines start from.
-    view : whose words are used.
-    """
-    fig = go.Figure()
-    under = np.array([result.weighted_under for _, result, _ in rows])
-    over = np.array([result.weighted_over for _, result, _ in rows])
-    end = 1.08 * max(float(under.max(initial=0.01)), float(over.max(initial=0.01)))
-    draw_line(fig, [0, end], [0, end], DOTTED, width=1.5)
-    # Where a point is in the corner, its word moves towards the middle.
-    high = 0.86 if np.any((over > 0.85 * end) & (under < 0.4 * end)) else 0.98
-    low = 0.14 if np.any((under > 0.55 * end) & (over < 0.15 * end)) else 0.02
-    write(fig, view.too_high, 0.02, high, xref="paper", yref="paper", xanchor="left", yanchor="top")
-    write(fig, view.too_low, 0.98, low, xref="paper", yref="paper", xanchor="right", yanchor="bottom")
-    for i, (name, result, style) in enumerate(rows):
-        x, y, gap = under[i], over[i], result.gap
-        draw_line(fig, [under[0], x], [over[0], y], Style(fade(style.color, 0.45)), width=2)
-        told = carry(
-            f"{plain(name)}<br>o·{view.p_wrong} {{over_times_p_wrong:.3r}}, u·{view.p_right}"
-            " {under_times_p_right:.3r}<br>gap {gap:+.2r} ({gap_low:+.2r} to {gap_high:+.2r})",
-            under_times_p_right=[x], over_times_p_wrong=[y], gap=[gap.value], gap_low=[gap.low], gap_high=[gap.high],
-        )  # fmt: skip
-        draw_marks(fig, [x], [y], style, name, told, size=11)
-    gaps = one_each({name: three_digits(result.gap.value) for name, result, _ in rows})
-    alt = f"Weighted {view.overconfidence} against {view.underconfidence}; gaps to the diagonal: {gaps}."
-    longest = max((len(name) for name, _, _ in rows), default=0)
-    right = 26 + 7 * min(longest, _LONGEST_NAME)
-    quiet(fig, HEIGHT, alt=alt, title="The gap is the distance to the diagonal", left=64, right=right)
-    pixels = fig.layout.height - fig.layout.margin.t - fig.layout.margin.b
-    places = spread(over, _LABEL_PIXELS / pixels * end, 0.0, end)
-    for (name, _, style), x, y, place in zip(rows, under, over, places, strict=True):
-        draw_line(fig, [x, end], [y, place], Style(fade(style.color, 0.35)), width=1)
-        write(fig, label(name, _LONGEST_NAME), 1, place, color=style.color, xref="paper", xshift=4, xanchor="left",
-              yanchor="middle")  # fmt: skip
-    set_x(fig, range=[0, end], nticks=5, showgrid=True, title_text=f"{view.under_axis}·{view.p_right}")
-    set_y(fig, range=[0, end], nticks=5, title_text=f"{view.over_axis}·{view.p_wrong}", title_standoff=12)
-    return fig

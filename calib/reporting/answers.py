@@ -8,17 +8,15 @@ from calib.decisions import judged_answers
 from calib.diagnostics.judged_decisions import Certified
 from calib.diagnostics.risk_coverage import (
     ROUND_ERRORS,
-    OrderQuality,
     RiskCoverage,
     answerable,
-    order_qualities,
     risk_coverage,
     usual_error,
 )
 from calib.evaluation.scored import said_of_intervals
-from calib.formatting import brackets, number, percent, points, round_percent, with_interval
+from calib.formatting import brackets, number, percent, points, round_percent
 from calib.metrics.bootstrap import Interval
-from calib.plots.decisions import answerable_chart, risk_diagram
+from calib.plots.decisions import risk_diagram
 from calib.reporting import parts
 from calib.reporting.blocks import Block, Cell, Note, Section, Table
 from calib.reporting.contents import Report, ReportedMethod
@@ -37,14 +35,6 @@ def first(report: Report) -> Section:
     return Section("answer", "Confidence in answers:", about, list(_first(report)))
 
 
-def more(report: Report) -> Iterator[Section]:
-    """What every method can answer."""
-    usual = usual_error(_curve(report.methods[0]))
-    rows = [(method.title, answerable(_curve(method), usual), method.style) for method in report.methods]
-    yield Section("orders", "Selective prediction", "what every method can answer",
-                  [figures_html([answerable_chart(rows, usual)])])  # fmt: skip
-
-
 def _curve(method: ReportedMethod) -> RiskCoverage:
     one = method.evaluation
     return risk_coverage(one.confidence, one.correct, clusters=one.clusters)
@@ -61,7 +51,6 @@ def _first(report: Report) -> Iterator[Block]:
     errors = accepted_errors(usual, float(curves[0].risk[-1]))
     promised = {error: judged_answers(models[-1].calibrator, test, calibration, error, DELTA) for error in errors}
     yield f"With {models[-1].title}: {promised[usual].made.said()}"
-    yield order(order_qualities([model.evaluation for model in models]), models[-1].title)
     lines = [(model.title, curve, model.style) for model, curve in zip(models, curves, strict=True)]
     drawn = risk_diagram(lines, usual, title="Error among the answered", height=parts.HEIGHT)
     yield figures_html([*parts.reliability(models), drawn])
@@ -100,21 +89,6 @@ def finding(models: Sequence[ReportedMethod], gaps: Sequence[Interval]) -> list[
             verdict = f"neither too high nor too low on the whole ({points(gap.low)} to {points(gap.high)} points)"
         said.append(f"{of} is {verdict}: {percent(mean)} on average, and {percent(right)} of the answers are correct.")
     return said
-
-
-def order(found: Sequence[OrderQuality], title: str) -> str:
-    """How well confidence puts right answers before wrong ones, of the raw model and of a calibrator."""
-    raw, change = found[0], found[-1].change
-    said = (
-        "The area under the risk-coverage curve (AURC), the mean error over all shares answered, is "
-        f"{with_interval(raw.aurc)}; the best order of these answers would have "
-        f"{number(raw.aurc.value - raw.excess_aurc)}."
-    )
-    if change is None:
-        return said
-    if change.low <= 0 <= change.high:
-        return f"{said} {title} does not change it significantly: calibration moves thresholds, not the order."
-    return f"{said} {title} makes it {'lower' if change.value < 0 else 'higher'}, {number(found[-1].aurc.value)}."
 
 
 def _share(share: Interval) -> Cell:

@@ -32,7 +32,6 @@ def sections(report: Report) -> Iterator[Section]:
         more = risk_model.more(models)
     elif view.name == "pairs":
         yield answers.first(report)
-        more = answers.more(report)
     else:
         about = f"{_about(report)} {parts.of_weights(report)}".strip()
         yield Section("answer", "Calibration of", about, list(_first(report)))

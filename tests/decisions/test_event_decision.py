@@ -37,8 +37,7 @@ def test_costs_are_those_of_counting_row_by_row():
         assert outcome.cost.value == pytest.approx(naive_cost(acts, y, goal.costs))
         assert outcome.acted.value == pytest.approx(1000 * acts.mean())
     assert found.from_today is not None and found.today is not None and found.today.cost is not None
-    assert found.share_saved == pytest.approx(found.from_today.saved.value / found.today.cost.value)
-    assert found.from_today.settled and found.share_saved > 0  # today's cut is far from what these costs ask for
+    assert found.from_today.saved.low > 0  # today's cut is far from what these costs ask for
 
 
 @pytest.mark.parametrize("basis", SEARCHED)
@@ -96,14 +95,27 @@ def test_ties_within_a_capacity_are_drawn_whatever_the_order_of_the_rows():
     assert not found.from_raw.changed.value  # the same draw for both
 
 
+@pytest.mark.parametrize("costs", [Costs(1, 1), Costs(1, 50), Costs(3, 7, 1, 2)])
+def test_the_rule_without_a_model_is_the_cheaper_of_acting_on_all_and_on_none(costs: Costs):
+    p, raw, y = simulated()
+    found = event_decision(p, raw, y, Goal(costs=costs))
+
+    def paid(acts: np.ndarray) -> float:
+        of = {(1, 0): costs.false_alarm, (0, 1): costs.miss, (0, 0): costs.true_negative, (1, 1): costs.true_positive}
+        return float(np.mean([of[int(act), int(event)] for act, event in zip(acts, y, strict=True)]))
+
+    both = paid(np.zeros(len(y))), paid(np.ones(len(y)))
+    assert found.acting_on_all == (both[1] < both[0])
+    assert found.from_same.saved.value == pytest.approx(min(both) - paid(p >= costs.cut))
+    assert found.from_same.saved.low <= found.from_same.saved.value <= found.from_same.saved.high
+
+
 def test_the_same_probabilities_change_nothing():
     p, _, y = simulated()
     found = event_decision(p, p, y, Goal("threshold", 0.25, today=0.25))
     for change_ in (found.from_raw, found.from_today):
         assert change_ is not None
         assert change_.changed.value == change_.saved.value == 0.0
-        assert not change_.settled
-    assert found.share_saved == 0.0
     assert found.recalibrated is not None  # these are calibrated: the same cut, within its interval
     assert found.recalibrated.cut.low < 0.25 < found.recalibrated.cut.high
 

@@ -73,12 +73,11 @@ def test_of_clusters_one_random_row_each_is_independent(rng):
     assert len(independent_rows(replace(data, clusters=None))) == 1500
 
 
-@pytest.mark.parametrize("score", ["lac", "aps", "raps"])
-def test_coverage_and_sizes_are_those_of_a_count(parts, temperature, score):
+def test_coverage_and_sizes_are_those_of_a_count(parts, temperature):
     _, test = parts
-    found = judged_sets(temperature, test, 0.1, score=score, random_state=2)
+    found = judged_sets(temperature, test, 0.1, random_state=2)
     _, judgement = test.split(0.5, 2)
-    inside = found.made.predict(temperature.predict_proba(judgement.logits), judgement.logits)
+    inside = found.made.predict(temperature.predict_proba(judgement.logits))
     scores = found.found
     covered = [bool(inside[i, label]) for i, label in enumerate(judgement.labels)]
     assert scores.coverage.value == pytest.approx(np.mean(covered))
@@ -105,7 +104,7 @@ def test_sets_by_class_cover_every_class(parts, temperature):
 
 def test_what_calibration_does_to_sets_is_paired(parts, temperature):
     raw = calib.calibrator("identity").fit(parts[0].logits, parts[0].labels)
-    before, after = (judged_sets(made, parts[1], 0.1, score="aps").found for made in (raw, temperature))
+    before, after = (judged_sets(made, parts[1], 0.1).found for made in (raw, temperature))
     change = sets_change(before, after)
     assert change["mean size"].value == pytest.approx(after.mean_size.value - before.mean_size.value)
     assert change["coverage"].value == pytest.approx(after.coverage.value - before.coverage.value)

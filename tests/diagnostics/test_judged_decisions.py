@@ -8,9 +8,9 @@ import pytest
 from calib.calibrators.identity import Identity
 from calib.calibrators.temperature import TemperatureScaling
 from calib.data.predictions import Predictions
-from calib.decisions import CostMatrix, classes_at_rates, decide_classes, estimate_rate
+from calib.decisions import CostMatrix, decide_classes, estimate_rate
 from calib.diagnostics import judged_decisions
-from calib.diagnostics.judged_decisions import classes_shifted, costs_beside_raw, rates_of_rows
+from calib.diagnostics.judged_decisions import costs_beside_raw, rates_of_rows
 from calib.diagnostics.judgement import arrays_to_judge
 from calib.numerics import softmax
 from tests.conftest import simulate
@@ -51,29 +51,12 @@ def test_costs_in_blocks_are_those_of_all_rows(rows, rule, monkeypatch):
     assert count == (moved & (probs[1].argmax(axis=1) == first) & (found.method.actions == action)).sum()
 
 
-def test_shifted_decisions_in_blocks_are_those_of_all_rows(rows, rule, monkeypatch):
-    data, _, fitted = rows
-    monkeypatch.setattr(judged_decisions, "MEMORY_ENTRIES", 4 * 250)
-    old, new = np.full(4, 0.25), np.array([0.7, 0.1, 0.15, 0.05])
-    found = classes_shifted(fitted, rule, old, new, data=arrays_to_judge(data))
-    whole = classes_at_rates(fitted.predict_proba(data.logits), data.labels, rule, old, new, clusters=data.clusters)
-    np.testing.assert_array_equal(found.moved.actions, whole.moved.actions)
-    assert found.saved == pytest.approx(whole.saved) and found.kept.cost == pytest.approx(whole.kept.cost)
-
-
-@pytest.mark.parametrize("column", [None, 2])
-def test_rates_are_estimated_from_logits(rows, column):
-    data, *_ = rows
-    chosen = np.r_[np.flatnonzero(data.labels == 2), np.flatnonzero(data.labels != 2)[:250]]
-    arrays = {"logits": data.logits, "labels": data.labels, "clusters": data.clusters}
-    found = rates_of_rows(data.logits[chosen], column, 20, data=arrays)
-    probs, fresh = softmax(data.logits), softmax(data.logits[chosen])
-    if column is not None:
-        known = estimate_rate(probs[:, 2], data.labels == 2, fresh[:, 2], clusters=data.clusters, n_resamples=20)
-        assert len(found.rates) == 1
-    else:
-        known = estimate_rate(probs, data.labels, fresh, clusters=data.clusters, n_resamples=20)
-        assert sum(rate.value for rate in found.rates) == pytest.approx(1.0)
-    assert [*found.rates] == [*known.rates]
-    rate = found.rates[0 if column is not None else 2]
-    assert abs(rate.value - (data.labels[chosen] == 2).mean()) < 0.08
+def test_the_rate_is_estimated_from_logits():
+    logits, labels = simulate(n=900)
+    logits, event = np.column_stack([logits[:, 1:].max(axis=1), logits[:, 0]]), labels == 0
+    clusters = np.arange(900) % 60
+    chosen = np.r_[np.flatnonzero(event), np.flatnonzero(~event)[:250]]
+    found = rates_of_rows(logits[chosen], 1, data={"logits": logits, "labels": event.astype(int), "clusters": clusters})
+    probs, fresh = softmax(logits)[:, 1], softmax(logits[chosen])[:, 1]
+    assert found.rate == estimate_rate(probs, event, fresh, clusters=clusters).rate
+    assert found.rate.low < event[chosen].mean() < found.rate.high

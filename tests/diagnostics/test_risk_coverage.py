@@ -9,13 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calib.diagnostics.risk_coverage import answerable, order_qualities, risk_coverage
+from calib.diagnostics.risk_coverage import answerable, risk_coverage
 from calib.errors import CalibrationError
-from calib.evaluation import Evaluation, evaluate
 from calib.metrics.bootstrap import Interval, wilson_interval
-from calib.numerics import softmax
-from tests.conftest import simulate
-from tests.diagnostics.conftest import evaluation
 
 # Few different values, so that ties are common.
 PAIRS = st.lists(st.tuples(st.sampled_from([0.3, 0.5, 0.8, 0.9, 1.0]), st.booleans()), min_size=1, max_size=7)
@@ -131,46 +127,6 @@ def test_the_same_confidence_everywhere_is_one_answer_for_all() -> None:
     assert curve.aurc == pytest.approx(0.2)
     assert answerable(curve, 0.1).coverage.value == 0.0
     assert answerable(curve, 0.2).coverage.value == 1.0
-
-
-def test_a_confidence_alone_is_enough_and_the_raw_model_is_no_change_of_itself() -> None:
-    logits, labels = simulate(n=600)
-    full = evaluate(softmax(logits), labels)
-    alone = Evaluation(full.confidence, full.correct, full.predicted, full.labels, full.n_classes)
-    first, same = order_qualities([full, alone], n_resamples=100)
-    assert first.change is None
-    assert same.change == Interval(0.0, 0.0, 0.0)
-    assert same.aurc == first.aurc
-    assert first.aurc.low <= first.aurc.value <= first.aurc.high
-    assert first.aurc.value == risk_coverage(*full.pair).aurc
-
-
-def test_a_better_order_is_seen_beyond_chance(rng) -> None:
-    n = 3000
-    confidence = rng.uniform(0.5, 1.0, n)
-    correct = rng.random(n) < confidence
-    told, blind = evaluation(confidence, correct), evaluation(rng.permutation(confidence), correct)
-    _, worse = order_qualities([told, blind])
-    assert worse.change is not None
-    assert worse.change.low > 0
-    _, better = order_qualities([blind, told])
-    assert better.change is not None
-    assert better.change.high < 0
-
-
-@pytest.mark.long
-def test_intervals_of_the_area_hold_the_truth() -> None:
-    """The area on very many rows stands for the truth."""
-    generator = np.random.default_rng(2)
-
-    def drawn(n: int) -> Evaluation:
-        confidence = generator.uniform(0.6, 1.0, n)
-        return evaluation(confidence, generator.random(n) < confidence)
-
-    truth = risk_coverage(*drawn(1_000_000).pair).aurc
-    intervals = [order_qualities([drawn(800)], n_resamples=200)[0].aurc for _ in range(150)]
-    held = np.mean([low <= truth <= high for _, low, high in intervals])
-    assert held >= 0.90
 
 
 def test_accepted_errors_outside_0_to_1_are_refused() -> None:

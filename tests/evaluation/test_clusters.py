@@ -11,7 +11,7 @@ import calib
 from calib.data import Choices, Predictions
 from calib.diagnostics.over_under import over_under_confidence
 from calib.diagnostics.reliability import ece_interval, reliability_curve
-from calib.diagnostics.risk_coverage import order_qualities, risk_coverage
+from calib.diagnostics.risk_coverage import risk_coverage
 from calib.diagnostics.smooth_reliability import smooth_curve
 from calib.diagnostics.subgroups import subgroups
 from calib.evaluation import Evaluation, score_intervals
@@ -106,9 +106,6 @@ def test_curves_and_other_diagnostics_draw_clusters_too():
     def of_error(one):
         return ece_interval(*one.pair, clusters=one.clusters)[:0:-1]
 
-    def aurc(one):
-        return order_qualities([one])[0].aurc[:0:-1]
-
     def over(one):
         return over_under_confidence([one])[0].over[:0:-1]
 
@@ -120,7 +117,7 @@ def test_curves_and_other_diagnostics_draw_clusters_too():
         curve = risk_coverage(one.confidence, one.correct, clusters=one.clusters)
         return curve.high[-1:], curve.low[-1:]
 
-    for of in (band, bins, of_error, aurc, over, group, answered):
+    for of in (band, bins, of_error, over, group, answered):
         independent, whole, narrow = widths(of)
         assert whole == pytest.approx(independent, rel=0.25), of.__name__
         assert narrow < 0.75 * independent or of is of_error, of.__name__

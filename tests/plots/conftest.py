@@ -23,7 +23,7 @@ from calib.plots.over_under import band_chart, before_after, per_class_chart, ra
 from calib.plots.reliability import gap_diagram, reliability_diagram
 from calib.plots.risk_model import risk_model_diagram
 from calib.plots.style import method_style
-from calib.plots.theorem import over_under_plane, theorem_chain
+from calib.plots.theorem import theorem_chain
 from tests.plots.latent_figures import latent_figures
 
 NAMES = ("identity", "temperature", "gpcalib")
@@ -87,7 +87,6 @@ def every_figure(overconfident: tuple[np.ndarray, np.ndarray]) -> dict[str, go.F
         "over": before_after(rows, "over"),
         "under": before_after(rows, "under"),
         "ratio": ratio_to_odds(rows),
-        "plane": over_under_plane(rows),
         "theorem": theorem_chain([(name, theorem_one(*evaluation.pair), s) for name, s in named]),
         "bands": band_chart([("raw", by_band(evaluation), style)]),
         **latent_figures(),

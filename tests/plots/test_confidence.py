@@ -14,7 +14,7 @@ from calib.plots.compare import score_dots
 from calib.plots.confidences import confidence_densities
 from calib.plots.over_under import Row, band_chart, before_after, per_class_chart, ratio_to_odds
 from calib.plots.style import Style, alt_text, method_style
-from calib.plots.theorem import over_under_plane, theorem_chain
+from calib.plots.theorem import theorem_chain
 from tests.plots.conftest import rounds_table, words
 
 STYLE = method_style("isotonic")
@@ -78,24 +78,6 @@ def test_the_ratio_is_drawn_beside_its_odds(methods) -> None:
     assert fig.layout.xaxis.type == "log"
 
 
-def test_in_the_plane_the_vertical_distance_to_the_diagonal_is_the_gap(methods) -> None:
-    dots = dots_of(over_under_plane(methods))
-    for name, result, _ in methods:
-        assert dots[name].y[0] - dots[name].x[0] == pytest.approx(result.gap.value)
-
-
-def test_names_in_the_plane_keep_apart(rng) -> None:
-    confidence = rng.beta(8, 2, 500)
-    correct = rng.random(500) < confidence
-    fig = over_under_plane(methods_of(*[(confidence**power, correct) for power in (1.0, 1.01, 1.02)]))
-    names = sorted(
-        a.y for a, name in zip(fig.layout.annotations, words(fig), strict=True) if name in ("raw", "&lt;i&gt;", "third")
-    )
-    pixels = fig.layout.height - fig.layout.margin.t - fig.layout.margin.b
-    assert len(names) == 3
-    assert np.diff(names).min() / fig.layout.yaxis.range[1] * pixels > 14
-
-
 NOTHING_WRONG = (np.full(12, 0.9), np.ones(12, bool))
 NOTHING_RIGHT = (np.full(12, 0.9), np.zeros(12, bool))
 NO_DOUBT = (np.ones(12), np.arange(12) < 9)
@@ -107,7 +89,7 @@ NO_DOUBT = (np.ones(12), np.arange(12) < 9)
 )
 def test_what_does_not_exist_is_said_in_its_row(pair, note) -> None:
     rows = methods_of(pair)
-    figures = [before_after(rows, "over"), before_after(rows, "under"), ratio_to_odds(rows), over_under_plane(rows)]
+    figures = [before_after(rows, "over"), before_after(rows, "under"), ratio_to_odds(rows)]
     texts = {text for fig in figures for text in words(fig)}
     assert note in texts
     assert not any("nan" in alt_text(fig) for fig in figures)
@@ -116,7 +98,7 @@ def test_what_does_not_exist_is_said_in_its_row(pair, note) -> None:
 
 
 def test_no_methods_are_no_error() -> None:
-    for fig in (before_after([], "over"), ratio_to_odds([]), over_under_plane([]), theorem_chain([])):
+    for fig in (before_after([], "over"), ratio_to_odds([]), theorem_chain([])):
         assert len(figure_data(fig)) == 0
 
 

@@ -43,7 +43,7 @@ from tests.plots.latent_figures import FIGURES as LATENT_FIGURES
 
 FIGURES = (
     "reliability", "reliability logit", "reliability smooth", "reliability corp", "gap",
-    "over", "under", "ratio", "plane", "densities", "theorem",
+    "over", "under", "ratio", "densities", "theorem",
     "bands", "classes", "risk model", "scores", *LATENT_FIGURES,
 )  # fmt: skip
 

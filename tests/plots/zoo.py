@@ -22,11 +22,12 @@ from calib.diagnostics.latent_effect import EffectCurve
 from calib.diagnostics.over_under import over_under_confidence, theorem_one
 from calib.diagnostics.rank_reliability import rank_reliability
 from calib.diagnostics.reliability import confidence_histogram, corp_curve, reliability_curve
-from calib.diagnostics.risk_coverage import answerable, risk_coverage
+from calib.diagnostics.risk_coverage import risk_coverage
 from calib.diagnostics.separation import separation_histogram, success_rates
 from calib.diagnostics.sequential_tests import batches_of, sequential_tests
 from calib.diagnostics.smooth_reliability import binned_consistency, smooth_curve
 from calib.diagnostics.subgroups import by_band, by_class
+from calib.diagnostics.threshold_counts import threshold_counts
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, evaluate
 from calib.evaluation.score_definitions import Unit
@@ -44,7 +45,7 @@ from calib.plots.binning import (
 )
 from calib.plots.compare import score_dots, size_curves
 from calib.plots.confidences import confidence_densities, confidence_drift
-from calib.plots.decisions import answerable_chart, decision_curves, risk_diagram, set_sizes
+from calib.plots.decisions import decision_curves, risk_diagram, set_sizes
 from calib.plots.forest import forest, member_rows
 from calib.plots.geometry import success_curve
 from calib.plots.information_plane import information_plane_chart
@@ -58,7 +59,8 @@ from calib.plots.ranks import rank_chart, weight_chart
 from calib.plots.reliability import gap_diagram, reliability_diagram
 from calib.plots.risk_model import risk_model_diagram
 from calib.plots.style import method_style
-from calib.plots.theorem import over_under_plane, theorem_chain
+from calib.plots.theorem import theorem_chain
+from calib.plots.threshold import threshold_chart
 
 RAW, SCALED, GP = (method_style(name) for name in ("identity", "temperature", "gpcalib"))
 
@@ -183,7 +185,6 @@ def _over_under(case: Case, name: str) -> dict[str, go.Figure]:
         "over": before_after(rows, "over"),
         "under": before_after(rows, "under"),
         "ratio": ratio_to_odds(rows),
-        "plane": over_under_plane(rows),
         "theorem": theorem_chain(chains),
         "bands": band_chart(banded),
         "classes": per_class_chart(names, order, classes, title=name),
@@ -236,10 +237,12 @@ def _decide(case: Case, name: str) -> dict[str, go.Figure]:
     curves = [risk_coverage(confidence, correct), risk_coverage(confidence[::-1], correct)]
     named = list(zip(("raw", name), curves, (RAW, GP), strict=True))
     counts = np.bincount(np.minimum((probs > 0.05).sum(axis=1), probs.shape[1]), minlength=probs.shape[1] + 1)
-    found = [(title, answerable(curve, 0.05), style) for title, curve, style in named]
+    view = EVENT if case.binary else TOP_LABEL
+    sides = [threshold_counts(*_pair(case), cut, scale) for cut, scale in ((0.8, "linear"), (0.02, "logit"))]
     figures = {
+        "threshold": threshold_chart(sides[0], GP, view, "act"),
+        "threshold on log-odds": threshold_chart(sides[1], GP, view, "act"),
         "risk coverage": risk_diagram(named, 0.05, title=name),
-        "answerable": answerable_chart(found, 0.05),
         "set sizes": set_sizes([("raw", counts, RAW), (name, counts, GP)]),
     }
     if case.binary:

@@ -12,10 +12,9 @@ from streamlit.testing.v1 import AppTest
 
 import calib
 from calib.data.samples import load_sample
-from calib.decisions import Costs, estimate_rate, shift_prior
+from calib.decisions import cut_at_rate, estimate_rate
 from calib.decisions.event_decision import SEARCHED, Goal, event_decision
 from calib.decisions.outcomes import Change
-from calib.decisions.shifted_decision import cut_at_rate
 from calib.diagnostics.risk_coverage import answerable, risk_coverage, usual_error
 from calib.engine import Engine
 from calib.evaluation import evaluate
@@ -23,10 +22,9 @@ from calib.formatting import class_in_words, number, percent, round_percent
 from calib.metrics.bootstrap import Interval
 from calib.numerics import softmax
 from calib.ui import fits
-from calib.ui.decide.act import _against_raw, on_costs
-from calib.ui.decide.another_rate import filled
+from calib.ui.decide.act import _against_raw, on_costs, worth
 from calib.ui.session import OpenSession
-from tests.ui.conftest import FITTED, charts, clean, group, open_page, said, table, twice, unfold
+from tests.ui.conftest import FITTED, charts, clean, facts, group, open_page, said, table, twice, unfold
 
 PAGE = "pages/4_Decide.py"
 
@@ -45,6 +43,11 @@ def test_it_opens_with_what_can_be_answered(sample_to_read: OpenSession) -> None
     )
     assert f"from {low} to {high}" in app.markdown[0].value
     assert len(charts(app)) == 1
+    told = facts(app)
+    right, confident = test.logits.argmax(axis=1) == test.labels, softmax(test.logits).max(axis=1) >= found.threshold
+    assert told["Answered"] == f"{1000 * confident.mean():,.0f} of 1,000"
+    assert told["Error among answers"] == percent((~right[confident]).mean())
+    assert told["Error if all are answered"] == percent((~right).mean())
 
 
 def test_another_error_is_another_answer(sample_to_read: OpenSession) -> None:
@@ -57,20 +60,15 @@ def test_another_error_is_another_answer(sample_to_read: OpenSession) -> None:
     assert f"**{round_percent(0)} error**" in app.markdown[0].value
 
 
-def test_every_method_has_its_share_and_its_order(fits_to_read: OpenSession) -> None:
-    app = open_page(PAGE, fits_to_read)
+def test_every_method_has_its_share(fits_to_read: OpenSession) -> None:
+    app = unfold(open_page(PAGE, fits_to_read), "decide/numbers")
     assert clean(app)
     assert len(charts(app)) == 2
-    unfold(app, "decide/numbers")
-    assert clean(app)
-    numbers = table(app, "AURC")
-    assert len(numbers) == 1 + len(FITTED)
-    assert np.isnan(numbers["change of AURC"].iloc[0])
-    assert "order" in said(app)
+    assert len(table(app, "answered")) == 1 + len(FITTED)
 
 
 def test_it_begins_with_the_method_that_export_offers(fits_to_read: OpenSession) -> None:
-    (offered,) = open_page("pages/5_Export.py", fits_to_read).selectbox
+    offered = open_page("pages/5_Export.py", fits_to_read).selectbox[0]
     app = open_page(PAGE, fits_to_read)
     assert f"with {fits_to_read.specs[offered.value].title}" in app.markdown[0].value
     assert group(app.switch_page("pages/6_Over_underconfidence.py").run(), "confidence/closer").value == offered.value
@@ -78,7 +76,7 @@ def test_it_begins_with_the_method_that_export_offers(fits_to_read: OpenSession)
 
 def test_a_closer_look_at_another_method(fits_to_read: OpenSession) -> None:
     app = open_page(PAGE, fits_to_read)
-    group(app, "decide/closer").set_value("raw").run()
+    app.selectbox(key="decide/closer").set_value("raw").run()
     assert clean(app)
     assert "with Uncalibrated" in app.markdown[0].value
 
@@ -86,7 +84,7 @@ def test_a_closer_look_at_another_method(fits_to_read: OpenSession) -> None:
 def test_the_method_looked_at_is_that_of_other_pages(fits_to_read: OpenSession) -> None:
     app = open_page(PAGE, fits_to_read)
     gpcalib = next(key for key, spec in fits_to_read.specs.items() if spec.method == "gpcalib")
-    group(app, "decide/closer").set_value(gpcalib).run()
+    app.selectbox(key="decide/closer").set_value(gpcalib).run()
     app.switch_page("pages/6_Over_underconfidence.py").run()
     assert clean(app)
     assert group(app, "confidence/closer").value == gpcalib
@@ -116,54 +114,69 @@ def loans() -> OpenSession:
     return OpenSession.from_data(load_sample("simulated-loans"))
 
 
-def test_an_event_opens_with_the_cut_of_the_costs(loans: OpenSession) -> None:
+def test_an_event_opens_with_its_figure_and_four_numbers_by_hand(loans: OpenSession) -> None:
     app = open_page(PAGE, loans)
     app.number_input(key="decide/miss").set_value(6.0).run()
     assert clean(app)
-    assert f"**{percent(0.143)}**" in app.markdown[0].value
+    assert len(charts(app)) == 1
+    assert f"**Act from {percent(1 / 7)} risk" in app.markdown[0].value
+    assert app.number_input(key="decide/typed").value == pytest.approx(14.29)
+    risk, event = softmax(loans.test.logits)[:, 1], loans.test.labels == 1
+    acts, told = risk >= 1 / 7, facts(app)
+    assert told["Acted on"] == f"{1000 * acts.mean():,.0f} of 1,000"
+    assert told["Events found"] == percent(acts[event].mean(), 0)
+    saved = 1000 * (6 * (acts & event).mean() - (acts & ~event).mean())  # against acting on no case
+    assert told["Saved against acting on none"].replace("−", "-") == f"{saved:,.0f}"
     app.number_input(key="decide/today").set_value(40.0).run()
     assert clean(app)
     assert f"Against today's threshold of {percent(0.4)}" in app.markdown[0].value
-    assert "**saves " in app.markdown[0].value
-    assert len(table(app, "of 1,000 cases").columns) == 4
-    unfold(app, "decide/benefit")
+    assert "**saves the cost of " in app.markdown[0].value and "Saved against today's threshold" in facts(app)
+    unfold(app, "decide/beside", "decide/benefit")
     assert clean(app)
-    assert len(charts(app)) == 1
+    assert len(table(app, "of 1,000 cases").columns) == 4
+    assert len(charts(app)) == 2
+
+
+@pytest.mark.parametrize("page", ["decide", "answers"])
+def test_a_threshold_that_is_typed_decides(loans: OpenSession, page: str) -> None:
+    app = open_page(PAGE, loans)
+    if page == "answers":
+        app.segmented_control(key="decide/question").set_value("Answer or hand over").run()
+    app.number_input(key=f"{page}/typed").set_value(60.0).run()
+    assert clean(app)
+    assert app.segmented_control(key=f"{page}/basis").value == "threshold"
+    assert app.number_input(key=f"{page}/typed").value == 60.0
+    assert percent(0.6) in app.markdown[0].value or "**0.600**" in app.markdown[0].value
+    app.segmented_control(key=f"{page}/basis").set_value("costs").run()
+    assert clean(app)
+    assert app.number_input(key=f"{page}/typed").value != 60.0
 
 
 def test_what_changes_is_said_in_cases_and_savings_are_positive() -> None:
     same, saved = Interval(0.013, 0.01, 0.02), Interval(0.0107, 0.004, 0.017)
-    assert on_costs(saved, "a case") == "**saves 0.0107** (0.00400 to 0.0170) a case"
-    assert on_costs(Interval(*(-part for part in (0.0107, 0.017, 0.004))), "a case").startswith(
-        "**adds 0.0107** (0.004"
-    )
-    assert "undecided" in on_costs(Interval(0.01, -0.01, 0.03), "a case")
+    assert worth(saved) == "that **saves the cost of 11 false alarms** in 1,000 cases (4.0 to 17)"
+    assert worth(Interval(*(-part for part in (0.0107, 0.017, 0.004)))).startswith("that **adds the cost of 11")
+    assert "undecided" in worth(Interval(0.01, -0.01, 0.03))
+    assert on_costs(saved, "an input") == "**saves 0.0107** (0.00400 to 0.0170) an input"
     rng = np.random.default_rng(0)
     p = rng.uniform(0, 1, 4000)
     found = event_decision(p, p - 0.013 * (p > 0.02), rng.random(4000) < p, Goal("threshold", 0.5))
     changed = Change(same, Interval(13.0, 10.0, 20.0), Interval(0.0, 0.0, 1.0), saved)
     sentence = _against_raw(replace(found, from_raw=changed))
-    assert "of 1,000 cases 13 more are acted on" in sentence and "**saves 0.0107**" in sentence
+    assert "of 1,000 cases 13 more are acted on. That **saves the cost of 11 false alarms**" in sentence
 
 
-@pytest.mark.parametrize("basis", ["threshold", "capacity", "recall", "precision"])
+@pytest.mark.parametrize("basis", ["capacity", "recall", "precision"])
 def test_every_way_to_a_cut_is_judged(loans: OpenSession, basis: str) -> None:
     app = open_page(PAGE, loans)
     app.segmented_control(key="decide/basis").set_value(basis).run()
     app.number_input(key=f"decide/{basis}").set_value(20.0).run()
+    unfold(app, "decide/beside")
     assert clean(app)
-    assert "Act where the probability" in app.markdown[0].value
     rows = "judged on" if basis in SEARCHED else f"Judged on {len(loans.test):,}"
     assert rows in said(app)
     if basis == "capacity":
-        assert "of 1,000 cases **200** are acted on" in app.markdown[0].value
-
-
-def test_costs_without_a_cut_are_explained(loans: OpenSession) -> None:
-    app = open_page(PAGE, loans)
-    app.number_input(key="decide/miss").set_value(0.0).run()
-    assert clean(app)
-    assert len(app.warning) == 1
+        assert facts(app)["Acted on"] == "200 of 1,000"
 
 
 def test_the_predicted_class_has_no_cut(loans: OpenSession) -> None:
@@ -186,9 +199,6 @@ def test_sets_hold_what_was_asked_for_and_say_so(fits_to_read: OpenSession) -> N
     unfold(app, "sets/by class")
     assert clean(app)
     assert len(table(app, "class")) == fits_to_read.data.n_classes
-    for score in ("aps", "raps"):
-        app.segmented_control(key="sets/score").set_value(score).run()
-        assert clean(app)
     app.toggle(key="sets/per class").set_value(True).run()
     assert clean(app)
 
@@ -199,10 +209,10 @@ def test_an_answer_has_a_guarantee_and_a_price(fits_to_read: OpenSession) -> Non
     unfold(app, "decide/guarantee")
     assert clean(app)
     assert "Answers at a confidence of" in said(app)
-    unfold(app, "decide/costs")
+    app.segmented_control(key="answers/basis").set_value("costs").run()
     assert clean(app)
-    assert "Handing over **saves" in said(app)
-    app.number_input(key="decide/hand over").set_value(0.01).run()
+    assert "Handing over **saves" in app.markdown[0].value
+    app.number_input(key="answers/hand over").set_value(0.01).run()
     assert clean(app)
 
 
@@ -220,8 +230,8 @@ def session(with_fits: OpenSession) -> OpenSession:
 
 def test_a_decision_goes_into_the_files(session: OpenSession) -> None:
     app = open_page(PAGE, session)
-    unfold(app, "decide/costs")
-    app.button(key="decide/carry/costs").click().run()
+    app.segmented_control(key="answers/basis").set_value("costs").run()
+    app.button(key="decide/carry/answers").click().run()
     assert clean(app)
     assert "These files also decide:" in said(app)
     (packed,) = [value for key, value in session.kept.items() if "packed" in str(key)]
@@ -241,7 +251,7 @@ def test_three_events_have_a_decision_curve_and_no_precision(tmp_path: Path) -> 
     app = open_page(PAGE, OpenSession.from_data(calib.load(file)))
     unfold(app, "decide/benefit")
     assert clean(app)
-    assert len(charts(app)) == 1
+    assert len(charts(app)) == 2
     app.segmented_control(key="decide/basis").set_value("precision").run()
     app.number_input(key="decide/precision").set_value(99.0).run()
     assert clean(app)
@@ -265,7 +275,7 @@ def test_costs_of_classes_are_those_of_counting_and_are_exported(session: OpenSe
     entered.loc[3, "5"] = entered.loc[8, "1"] = 9.0
     app = by_costs(session, entered)
     key = next(key for key, spec in session.specs.items() if spec.method == "temperature")
-    group(app, "decide/closer").set_value(key).run()
+    app.selectbox(key="decide/closer").set_value(key).run()
     assert clean(app)
     matrix = entered.drop(columns="true").to_numpy(float)
     (fitted,) = (job.calibrator for job in fits.queue().snapshot([key]))
@@ -308,26 +318,16 @@ def test_of_many_classes_the_errors_that_do_not_cost_1_are_listed(queue: Engine)
     assert "instead of the most probable" in app.markdown[0].value
 
 
-def at_another_rate(session: OpenSession) -> AppTest:
-    app = open_page(PAGE, session)
-    return app.segmented_control(key="decide/question").set_value("Another base rate").run()
-
-
 def test_a_known_rate_moves_the_cut(loans: OpenSession) -> None:
-    app = at_another_rate(loans)
-    assert clean(app)
+    app = unfold(open_page(PAGE, loans), "decide/another rate")
     app.number_input(key="rate/event").set_value(2.0).run()
     assert clean(app)
-    old = float(loans.calibration.labels.mean())
-    cut = cut_at_rate(Costs(false_alarm=1.0, miss=5.0), old, 0.02)
-    assert f"at least **{percent(cut)}**" in app.markdown[0].value
-    assert len(table(app, "of 1,000 cases").columns) == 4
-    app.number_input(key="decide/false alarm").set_value(0.0).run()
-    assert clean(app) and len(app.warning) == 1
+    cut = cut_at_rate(1 / 6, float(loans.calibration.labels.mean()), 0.02)
+    assert f"at least **{percent(cut)}**" in said(app)
 
 
 def test_a_rate_is_estimated_from_rows_without_labels(loans: OpenSession) -> None:
-    app = at_another_rate(loans)
+    app = unfold(open_page(PAGE, loans), "decide/another rate")
     app.segmented_control(key="rate/source").set_value("rows").run()
     assert clean(app)
     rows = np.r_[np.flatnonzero(loans.test.labels == 1), np.flatnonzero(loans.test.labels == 0)[:200]]
@@ -336,35 +336,8 @@ def test_a_rate_is_estimated_from_rows_without_labels(loans: OpenSession) -> Non
     app.file_uploader(key="rate/upload").upload("new.csv", file, "text/csv").run()
     assert clean(app)
     known = estimate_rate(softmax(loans.calibration.logits)[:, 1], loans.calibration.labels == 1, probs, n_resamples=2)
-    assert f"**{percent(known.rate.value)}**" in app.markdown[0].value
+    assert f"**{percent(known.rate.value)}**" in said(app)
     few = "probability\n0.1\n0.2\n0.15\n"
     app.file_uploader(key="rate/upload").upload("few.csv", few.encode(), "text/csv").run()
     assert clean(app)
     assert any("flat" in warning.value for warning in app.warning)
-
-
-def test_rates_of_classes_shift_decisions_and_are_exported(session: OpenSession) -> None:
-    app = at_another_rate(session)
-    assert clean(app)
-    assert "A **tie**" in app.markdown[0].value
-    rates = session.picked["rate/rates"].copy()
-    rates["new"] = [55.0, *[5.0] * 9]
-    session.picked["rate/rates"] = rates
-    app = at_another_rate(session)
-    key = next(key for key, spec in session.specs.items() if spec.method == "temperature")
-    group(app, "decide/closer").set_value(key).run()
-    assert clean(app)
-    (fitted,) = (job.calibrator for job in fits.queue().snapshot([key]))
-    old = np.bincount(session.calibration.labels) / len(session.calibration)
-    shifted = shift_prior(fitted.predict_proba(session.test.logits), old, rates["new"].to_numpy() / 100)
-    app.button(key="decide/carry/rates").click().run()
-    assert clean(app)
-    (packed,) = [value for name, value in session.kept.items() if "packed" in str(name)]
-    np.testing.assert_array_equal(packed.exported.decide_logits(session.test.logits), shifted.argmax(axis=1))
-    rates["new"] = [20.0, *[np.nan] * 9]  # the others share the rest as they do now
-    np.testing.assert_allclose(filled(rates["new"].to_numpy() / 100, old)[1:], 0.8 * old[1:] / old[1:].sum())
-    rates["new"] = 20.0
-    session.picked["rate/rates"] = rates
-    app = at_another_rate(session)
-    assert clean(app)
-    assert "200" in app.warning[0].value

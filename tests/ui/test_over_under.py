@@ -18,7 +18,7 @@ from tests.ui.conftest import FITTED, charts, clean, group, open_page, said, tab
 PAGE = "pages/6_Over_underconfidence.py"
 FIRST = 3
 """Figures at first sight: the ratio, u and o."""
-FOLDED = {"numbers": 0, "bands": 1, "classes": 1, "groups": 1, "densities": 0, "theorem": 2}
+FOLDED = {"numbers": 0, "bands": 1, "classes": 1, "groups": 1, "densities": 0, "theorem": 1}
 """Figures that each further question adds with one method; a density for each is extra."""
 FIGURES = FIRST + sum(FOLDED.values())
 

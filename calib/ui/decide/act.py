@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict
 from functools import partial
 
@@ -21,7 +20,7 @@ from calib.metrics.net_benefit import NetBenefit, net_benefit, net_benefit_diffe
 from calib.numerics import Floats
 from calib.plots.decisions import decision_curves
 from calib.ui import widgets
-from calib.ui.compare.answer import choose_one
+from calib.ui.decide import another_rate, threshold
 from calib.ui.export.view import offer_decision
 from calib.ui.fits import ShownFit, beside_raw, ready
 from calib.ui.session import OpenSession
@@ -30,84 +29,74 @@ from calib.ui.widgets import segments, show_table
 
 BASES: dict[Basis, str] = {
     "costs": "Costs",
-    "threshold": "A given value",
+    "threshold": "Threshold",
     "capacity": "Capacity",
-    "recall": "A recall",
-    "precision": "A precision",
+    "recall": "Recall",
+    "precision": "Precision",
 }
 ASKED: dict[Basis, tuple[str, str, float]] = {
-    "threshold": ("Act at a probability of, in %", "Cases whose calibrated probability is at least this.", 10.0),
     "capacity": (
         "Cases you can act on, in % of all", "50 of 1,000 cases a week are 5\u00a0%. The cases with the highest "
         "probabilities are taken.", 5.0),
     "recall": ("Share of the events to act on, in %", "The highest threshold that acts on this share of events.", 80.0),
     "precision": ("Share of events among the cases acted on, in %", "The lowest threshold that reaches it.", 50.0),
 }  # fmt: skip
-MISS, FALSE_ALARM = 5.0, 1.0
-NARROW = 210
+MISS = "decide/miss"
+"""Key of the cost of a miss, in false alarms."""
 THRESHOLDS = 60
 """Of a decision curve."""
 
 
 def draw(session: OpenSession, fits: list[ShownFit]) -> None:
-    """A threshold on the probability of the event."""
+    """A threshold on the probability of the event: the figure leads, four numbers follow."""
     said = st.container()
-    goal = goal_asked()
-    fit = choose_one(fits, "decide")
-    if goal is None:
-        return
-    try:
-        found = decision_of(fit, fits[0], goal)
-    except CalibrationError as error:  # no threshold reaches what was asked for
-        st.warning(str(error), icon=":material/warning:")
-        return
+    with st.container(horizontal=True, gap="medium"):
+        figure, controls = st.container(width=threshold.PICTURE), st.container(width=threshold.CONTROLS)
+    with controls:
+        fit = threshold.method(fits)
+        try:
+            goal = goal_asked()
+            found = decision_of(fit, fits[0], goal)
+        except CalibrationError as error:  # costs without a threshold, or none that reaches what was asked for
+            said.warning(str(error), icon=":material/warning:")
+            return
+        threshold.typed("decide", found.cut.value, "Act from, in %")
+        if found.drawn != found.tied:
+            st.caption(_ties(found))
     with said:
-        words(fit.title, session.view.event_name, found, fit.key != fits[0].key)
-    numbers(found)
-    drawn = partial(benefit, fits, fit, found.cut.value)
-    widgets.folded("Is the model of use at other costs? The decision curve", "decide/benefit", drawn)
+        words(fit.title, session.view.event_name, found)
+    with figure:
+        threshold.picture(fit, fit.evaluation, "decide", found.cut.value, "act")
+    threshold.tiles(facts(found))
     offer_decision(session, fit, "act", rule(session, found))
+    beside = partial(numbers, found, fit.key != fits[0].key)
+    widgets.folded("Beside the raw model and today's threshold, with intervals", "decide/beside", beside)
+    drawn = partial(benefit, fits, fit, found.cut.value)
+    widgets.folded("Net benefit over all thresholds", "decide/benefit", drawn)
+    if fit.calibrator.gives_probabilities:
+        another = partial(another_rate.draw, session, fits, fit, goal.costs)
+        widgets.folded("Another event rate", "decide/another rate", another)
 
 
-def goal_asked() -> Goal | None:
-    """Let the visitor say what decides; None where the costs allow no threshold, which the page then says."""
-    basis = segments("The threshold follows from", BASES, "costs", "decide/basis")
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        value = 50.0
-        if basis != "costs":
-            label, reading, begin = ASKED[basis]
-            value = _percent(label, begin, f"decide/{basis}", reading)
-        alarm, miss = costs_asked()
-        today = st.number_input(
-            "Today's threshold, in %", 0.01, 99.99, None, 1.0, key="decide/today", persist_state="session",
-            width=NARROW, format="%g", placeholder="none", help="On your model's own output, as it is used now.",
-        )  # fmt: skip
-    try:
-        return Goal(basis, value / 100, Costs(alarm, miss), None if today is None else today / 100)
-    except CalibrationError as error:
-        st.warning(str(error), icon=":material/warning:")
-        return None
+def goal_asked() -> Goal:
+    """Let the visitor say what is known, and so what decides."""
+    basis = segments("What is known", BASES, "costs", "decide/basis", wrap=True)
+    value = threshold.given("decide", 0.1)
+    if basis in ASKED:
+        label, reading, begin = ASKED[basis]
+        value = _number(label, begin, f"decide/{basis}", reading, 0.01, 99.99) / 100
+    miss = _number("False alarms that one miss is worth", 5.0, MISS, "What a missed event costs, if acting on a case "
+                   "without it costs 1.", 0.01, None)  # fmt: skip
+    today = st.number_input(
+        "Today's threshold, in %", 0.01, 99.99, None, 1.0, key="decide/today", persist_state="session", format="%g",
+        placeholder="none", help="On your model's own output, as it is used now.",
+    )  # fmt: skip
+    return Goal(basis, value, Costs(1.0, miss), None if today is None else today / 100)
 
 
-def costs_asked() -> tuple[float, float]:
-    """Let the visitor say what a false alarm and a miss cost."""
-    alarm = _cost("Cost of a false alarm", FALSE_ALARM, "decide/false alarm", "Acting on a case without the event.")
-    return alarm, _cost("Cost of a miss", MISS, "decide/miss", "Not acting on a case with the event; in the same unit.")
-
-
-def _percent(label: str, begin: float, key: str, reading: str) -> float:
+def _number(label: str, begin: float, key: str, reading: str, low: float, high: float | None) -> float:
     return float(
-        st.number_input(
-            label, 0.01, 99.99, begin, 1.0, key=key, persist_state="session", width=330, format="%g", help=reading
-        )
-    )
-
-
-def _cost(label: str, begin: float, key: str, reading: str) -> float:
-    return float(
-        st.number_input(
-            label, 0.0, None, begin, 1.0, key=key, persist_state="session", width=NARROW, format="%g", help=reading
-        )
+        st.number_input(label, low, high, begin, 1.0, key=key, persist_state="session", format="%g", help=reading)
     )
 
 
@@ -124,56 +113,76 @@ def _flat(goal: Goal) -> tuple[object, ...]:
     return goal.basis, goal.value, *asdict(goal.costs).values(), goal.today
 
 
-def words(title: str, event: str, found: EventDecision, has_calibrator: bool) -> None:
-    """The threshold, what it leads to, and what it changes, each with its interval."""
-    st.markdown(" ".join([_lead(title, event, found), _against_today(found)]).strip())
-    if has_calibrator:
-        st.markdown(_against_raw(found))
+def words(title: str, event: str, found: EventDecision) -> None:
+    """The threshold, what it leads to, and what it saves."""
+    outcome, share = found.outcome, percent(found.cut.value)
+    width = "" if found.cut.low == found.cut.high else f" ({percents(found.cut)})"
+    of = f" of {literal(event)}" if event else ""
+    hits, events = outcome.true_positives.value, outcome.true_positives.value + outcome.misses.value
+    st.markdown(
+        f"**Act from {share} risk{of}**{width}, by {title}: of 1,000 cases **{outcome.acted.value:,.0f}** are acted "
+        f"on, {hits:,.0f} of the {events:,.0f} events among them. {_saving(found)}"
+    )
     if found.too_few:
         st.warning(found.too_few, icon=":material/warning:")
 
 
-def _lead(title: str, event: str, found: EventDecision) -> str:
-    outcome, share, acted = found.outcome, percent(found.cut.value), found.outcome.acted
-    width = "" if found.cut.low == found.cut.high else f" ({percents(found.cut)})"
-    of = f" of {literal(event)}" if event else ""
-    exact = "" if acted.low == acted.high else f" ({acted.low:,.0f} to {acted.high:,.0f})"
-    return (
-        f"Act where the probability{of} is at least **{share}**{width}, by {title}: of 1,000 cases "
-        f"**{acted.value:,.0f}**{exact} are acted on. That finds "
-        f"{percent(outcome.recall.value, 0)} ({percents(outcome.recall, 0)}) of all events; of the cases acted on, "
-        f"{percent(outcome.precision.value, 0)} ({percents(outcome.precision, 0)}) have the event.{_mean_cost(outcome)}"
-        f"{_ties(found)}"
-    )
+def _saving(found: EventDecision) -> str:
+    today = found.goal.today
+    if found.from_today is not None and today is not None:
+        return (
+            f"Against today's threshold of {percent(today)} on the uncalibrated risk {worth(found.from_today.saved)}."
+        )
+    return f"Against acting on {_same(found)} {worth(found.from_same.saved)}."
 
 
-def _mean_cost(outcome: Outcome) -> str:
-    cost = outcome.cost
-    if cost is None:
-        return ""
-    return f" The mean cost of a case is {number(cost.value)} ({number(cost.low)} to {number(cost.high)})."
+def _same(found: EventDecision) -> str:
+    return "all" if found.acting_on_all else "none"
+
+
+def facts(found: EventDecision) -> list[tuple[str, str, str]]:
+    """Four numbers: rows acted on, events found, and what is saved in false alarms, each with its interval."""
+    outcome, acted, change = found.outcome, found.outcome.acted, found.from_raw
+    against, title = (found.from_today, "today's threshold") if found.from_today else (change, "the raw model")
+    ends = "" if acted.low == acted.high else f"{acted.low:,.0f} to {acted.high:,.0f}; "
+    return [
+        ("Acted on", f"{acted.value:,.0f} of 1,000", f"{ends}{outcome.true_positives.value:,.0f} with the event"),
+        ("Events found", percent(outcome.recall.value, 0), percents(outcome.recall, 0)),
+        (f"Saved against acting on {_same(found)}", *_alarms(found.from_same.saved)),
+        (f"Saved against {title}", *_alarms(against.saved)),
+    ]
+
+
+def _alarms(saved: Interval) -> tuple[str, str]:
+    """A saving of a case in false alarms among 1,000 cases, and the ends of its interval."""
+    value, low, high = (_count(1000.0 * part) for part in saved)
+    return value, f"false alarms, {low} to {high}"
+
+
+def _count(alarms: float) -> str:
+    text = f"{alarms:,.0f}" if abs(alarms) >= 10 else f"{alarms:.1f}"
+    return "0" if text in ("0.0", "-0.0") else text.replace("-", "−")
+
+
+def worth(saved: Interval) -> str:
+    """What is saved, in false alarms among 1,000 cases, as the rest of a sentence; always with a positive number."""
+    value, low, high = (_count(1000.0 * part) for part in saved)
+    if saved.low <= 0.0 <= saved.high:
+        return f"it is **undecided** whether that saves costs ({value} false alarms in 1,000 cases, {low} to {high})"
+    near, far = sorted((abs(saved.low), abs(saved.high)))
+    size, ends = _count(1000.0 * abs(saved.value)), f"{_count(1000.0 * near)} to {_count(1000.0 * far)}"
+    return f"that **{'saves' if saved.value > 0 else 'adds'} the cost of {size} false alarms** in 1,000 cases ({ends})"
 
 
 def _ties(found: EventDecision) -> str:
-    if found.drawn == found.tied:
-        return ""
     return (
-        f" {plural(found.tied, 'test row')} have exactly the probability of the threshold, and {found.drawn:,} of "
-        f"them, drawn at random, fill the capacity. The threshold alone acts on all {found.tied:,}."
+        f"{plural(found.tied, 'test row')} have exactly this probability, and {found.drawn:,} of them, drawn at "
+        f"random, fill the capacity. The threshold alone acts on all {found.tied:,}."
     )
 
 
-def _against_today(found: EventDecision) -> str:
-    change, today = found.from_today, found.goal.today
-    if change is None or today is None:
-        return ""
-    part = f", {percent(abs(found.share_saved), 0)}" if math.isfinite(found.share_saved) else ""
-    effect = on_costs(change.saved, "a case", part)
-    return f"Against today's threshold of {percent(today)} on the uncalibrated probability it {effect}."
-
-
 def on_costs(saved: Interval, unit: str, part: str = "") -> str:
-    """Whether a new rule saves costs or adds to them, as the end of "it ...", always with positive numbers.
+    """Whether a new rule saves costs or adds to them, as the end of "that ...", always with positive numbers.
 
     Parameters
     ----------
@@ -201,8 +210,12 @@ def _against_raw(found: EventDecision) -> str:
     return (
         f"{against}Calibration changes **{percent(change.changed.value)}** ({percents(change.changed)}) of the "
         f"decisions: of 1,000 cases {_moved(change.newly_acted.value, change.no_longer_acted.value)}. "
-        f"That {on_costs(change.saved, 'a case')}."
+        f"{_sentence(worth(change.saved))}."
     )
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def _asked(found: EventDecision) -> str:
@@ -219,13 +232,15 @@ def _moved(newly: float, no_longer: float) -> str:
 def rule(session: OpenSession, found: EventDecision) -> EventCut:
     """The threshold as files of a calibrator hold it."""
     column, goal = session.view.column, found.goal
-    costs = f"a false alarm costs {goal.costs.false_alarm:g}, a miss {goal.costs.miss:g}."
+    costs = f"a miss is worth {goal.costs.miss:g} false alarms."
     chosen = costs if goal.basis == "costs" else f"{BASES[goal.basis].lower()}: {round_percent(goal.value)}."
     return EventCut(cut=found.cut.value, column=1 if column is None else column, chosen=chosen)
 
 
-def numbers(found: EventDecision) -> None:
-    """What each rule leads to, per 1,000 cases, in a table; and which rows were used."""
+def numbers(found: EventDecision, has_calibrator: bool) -> None:
+    """What each rule leads to, per 1,000 cases, in a table; what calibration changes, and which rows were used."""
+    if has_calibrator:
+        st.markdown(_against_raw(found))
     rules = [(f"calibrated, {percent(found.cut.value)}", found.outcome)]
     of_raw = "no threshold" if found.cut_of_raw is None else percent(found.cut_of_raw.value)
     rules += [(f"uncalibrated, {of_raw}", found.raw)]

@@ -18,7 +18,7 @@ from calib.formatting import class_in_words, number, percent, plural, safe_cell,
 from calib.metrics.bootstrap import Interval
 from calib.numerics import Floats
 from calib.ui import widgets
-from calib.ui.compare.answer import choose_one
+from calib.ui.decide import threshold
 from calib.ui.decide.act import on_costs
 from calib.ui.export.view import offer_decision
 from calib.ui.fits import RAW, ShownFit, ready, rows_to_predict
@@ -29,7 +29,6 @@ from calib.ui.widgets import show_table
 MOST_IN_MATRIX = 20
 """Classes up to which each cost has a cell; of more, the visitor lists the errors that do not cost 1."""
 EDITOR = "decide/cost matrix"
-HAND_OVER_COST = "decide/cost of handing over"
 MOST_MOVED = 10
 OF_ROWS = "on 1,000 rows"
 CELL = 78
@@ -40,7 +39,7 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     """The matrix, and what the actions of least expected cost lead to."""
     able = [fit for fit in fits if fit.calibrator.gives_probabilities]
     said = st.container()
-    fit = choose_one(able, "decide")
+    fit = threshold.method(able)
     try:
         rule = asked(session)
     except CalibrationError as error:
@@ -68,22 +67,14 @@ def asked(session: OpenSession) -> CostMatrix:
     names = _names(session)
     table = _matrix(names) if len(names) <= MOST_IN_MATRIX else _exceptions(names)
     over = st.number_input(
-        "Cost of handing a row over", None, None, None, 1.0, key=HAND_OVER_COST, persist_state="session", width=230,
-        format="%g", placeholder="never handed over",
+        "Cost of handing a row over", None, None, None, 1.0, key="decide/cost of handing over",
+        persist_state="session", width=230, format="%g", placeholder="never handed over",
         help="A row is handed over where even the cheapest action is expected to cost more than this.",
     )  # fmt: skip
     costs = _costs_in(table, names)
     if swapped := unlikely(costs, names):
         st.caption(f":material/info: {swapped}")
     return _rule(costs, over)
-
-
-def rule_entered(session: OpenSession) -> CostMatrix:
-    """The costs as they were entered last; 0 and 1 before that."""
-    names = _names(session)
-    table = session.picked.get(EDITOR)
-    costs = 1.0 - np.eye(len(names)) if table is None else _costs_in(table, names)
-    return _rule(costs, st.session_state.get(HAND_OVER_COST))
 
 
 def _names(session: OpenSession) -> list[str]:

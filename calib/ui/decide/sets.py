@@ -8,26 +8,20 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from calib.decisions.conformal import Score, fewest_rows
+from calib.decisions.conformal import fewest_rows
 from calib.diagnostics.judged_decisions import SetsBeside, sets_beside_raw
 from calib.evaluation.evaluation import Evaluation
 from calib.formatting import brackets, number, percent, plural, round_percent
 from calib.metrics.bootstrap import Interval
 from calib.plots.decisions import set_sizes
 from calib.ui import widgets
-from calib.ui.compare.answer import choose_one
+from calib.ui.decide import threshold
 from calib.ui.export.view import offer_decision
 from calib.ui.fits import ShownFit, ready, rows_to_predict
 from calib.ui.session import OpenSession
 from calib.ui.text import percents
-from calib.ui.widgets import segments, show_table
+from calib.ui.widgets import show_table
 
-NAMES: dict[Score, str] = {"lac": "LAC", "aps": "APS", "raps": "RAPS"}
-READING = (
-    "LAC: 1 − p, the smallest sets on average. APS: the sum of the probabilities down to a class, larger sets for "
-    "difficult rows. RAPS: APS with a penalty on long sets. APS and RAPS are randomised by a number drawn from the row "
-    "itself, so that a row always has the same set."
-)
 COVERAGES = (0.9, 0.95, 0.99)
 WORST = 30
 """Classes in the table of coverage by class, the least covered first."""
@@ -39,7 +33,7 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     said = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         options = wanted(usual_coverage(fits[0].evaluation))
-    fit = choose_one(able, "decide")
+    fit = threshold.method(able)
     found = sets_of(session, fits[0], fit, options)
     with said:
         words(fit.title, found, options[0])
@@ -54,22 +48,21 @@ def usual_coverage(raw: Evaluation) -> float:
     return next((share for share in COVERAGES if share > accuracy and n >= fewest_rows(1.0 - share)), COVERAGES[0])
 
 
-def wanted(begin: float) -> tuple[float, Score, bool]:
-    """Let the visitor say which coverage sets shall have, by which score, and whether within each class."""
+def wanted(begin: float) -> tuple[float, bool]:
+    """Let the visitor say which coverage sets shall have, and whether within each class."""
     coverage = st.number_input(
         "Sets hold the label in, % of rows", 50.0, 99.9, 100.0 * begin, 1.0, key="sets/coverage",
         persist_state="session", width=230, format="%g",
         help="The promise holds on average over rows that come as the test rows do.",
     )  # fmt: skip
-    score = segments("Score", NAMES, "lac", "sets/score", help=READING)
     per_class = st.toggle(
         "Within each class", key="sets/per class", persist_state="session",
         help="One quantile for each class, so that the promise holds for each by itself; sets become larger.",
     )  # fmt: skip
-    return 1.0 - coverage / 100.0, score, per_class
+    return 1.0 - coverage / 100.0, per_class
 
 
-def sets_of(session: OpenSession, raw: ShownFit, fit: ShownFit, options: tuple[float, Score, bool]) -> SetsBeside:
+def sets_of(session: OpenSession, raw: ShownFit, fit: ShownFit, options: tuple[float, bool]) -> SetsBeside:
     """Sets of one method beside those of the raw model, made by a worker."""
     data = rows_to_predict(session, fit.calibrator)
     given = raw.calibrator, fit.calibrator, *options
@@ -114,7 +107,7 @@ def picture(raw: ShownFit, fit: ShownFit, found: SetsBeside) -> None:
     shown += [(fit.title, found.method.found.sizes, fit.style)]
     made = found.method.made
     widgets.show_kept(
-        ("set sizes", fit.key, made.alpha, made.score, made.per_class),
+        ("set sizes", fit.key, made.alpha, made.per_class),
         partial(set_sizes, shown),
         "set-sizes",
         "The share of rows whose set holds so many classes. A set with one class is an answer.",

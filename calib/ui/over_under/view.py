@@ -31,7 +31,7 @@ from calib.plots.over_under import (
     ratio_to_odds,
 )
 from calib.plots.style import Style
-from calib.plots.theorem import over_under_plane, theorem_chain
+from calib.plots.theorem import theorem_chain
 from calib.ui import widgets
 from calib.ui.fits import ShownFit, beside_raw, extremes_of, ready
 from calib.ui.over_under import text as over_under_words
@@ -146,8 +146,8 @@ class BinChoice:
     binning: str
 
 
-def theorem(chosen: list[ShownFit], rows: list[Row], keys: tuple[str, ...]) -> None:
-    """The chain of inequalities of every method, and the plane that shows its left side."""
+def theorem(chosen: list[ShownFit], keys: tuple[str, ...]) -> None:
+    """The chain of inequalities of every method."""
     # Inline, so that it wraps where the window is narrow.
     view = chosen[0].evaluation.view
     wrong, right = (rf"P(\text{{{name[2:-1]}}})" for name in (view.p_wrong, view.p_right))
@@ -165,27 +165,15 @@ def theorem(chosen: list[ShownFit], rows: list[Row], keys: tuple[str, ...]) -> N
             persist_state="session", width=160,
         )  # fmt: skip
     bins = BinChoice(n_bins, binning)
-    with st.container(horizontal=True, gap="medium"):
-        with st.container(width=widgets.HALF):
-            widgets.show_kept(
-                ("theorem", bins, *keys),
-                partial(_chain, chosen, bins),
-                "theorem-1",
-                "Each method's marker is its gap, between o and u weighted by how many rows each is the mean of; "
-                "the ticks 1, 2 and ∞ are its calibration errors. None can lie to the left of the one "
-                f"before it (Wenger et al. 2020, theorem 1), here with {bins.n_bins} {binning_name(binning)} bins, "
-                "or with any others. Values below 0.0001 are drawn at the left end.",
-            )
-        with st.container(width=widgets.HALF):
-            widgets.show_kept(
-                ("plane", *keys),
-                partial(over_under_plane, rows, view),
-                "over-under-plane",
-                f"Across, u weighted by {view.p_right}; up, o weighted by {view.p_wrong}. Every calibrated method lies "
-                f"on the dotted diagonal: above it a method {view.is_}{view.over}, below it {view.is_}{view.under}. On "
-                f"the diagonal, nearer to the origin means that the {view.said} separates {view.right_rows} from "
-                f"{view.wrong_rows} better. Lines start at the raw model.",
-            )
+    widgets.show_kept(
+        ("theorem", bins, *keys),
+        partial(_chain, chosen, bins),
+        "theorem-1",
+        "Each method's marker is its gap, between o and u weighted by how many rows each is the mean of; the ticks 1, "
+        "2 and ∞ are its calibration errors. None can lie to the left of the one before it (Wenger et al. 2020, "
+        f"theorem 1), here with {bins.n_bins} {binning_name(binning)} bins, or with any others. Values below 0.0001 "
+        "are drawn at the left end.",
+    )
 
 
 def _chain(chosen: list[ShownFit], bins: BinChoice) -> go.Figure:

@@ -1,0 +1,91 @@
+"""What a decision with one threshold opens with: its figure, the threshold to drag or to type, and four numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from calib.diagnostics.threshold_counts import ThresholdCounts, threshold_counts
+from calib.evaluation import Evaluation
+from calib.plots.axes import crowded
+from calib.plots.threshold import dragged_to, threshold_chart
+from calib.ui import widgets
+from calib.ui.compare.answer import recommended
+from calib.ui.fits import ShownFit, ready
+from calib.ui.session import current_session, keep
+
+PICTURE, CONTROLS, TILE = 690, 300, 236
+"""Pixels; the figure with its controls, and four tiles, fill a window of 1500."""
+GIVEN = "threshold"
+"""The way to a threshold that was dragged or typed."""
+
+
+def method(fits: list[ShownFit]) -> ShownFit:
+    """Let the visitor choose the method to look at closely, on all pages: to begin with, what Export offers first."""
+    if len(fits) == 1:
+        return fits[0]
+    begin = recommended(fits)[1]
+    return widgets.one_fit(fits, "decide/closer", "Method", begin, shared="closer", style="list")
+
+
+def given(page: str, begin: float) -> float:
+    """The threshold that was dragged or typed last, a probability."""
+    return float(current_session().picked.get(f"{page}/given", begin))
+
+
+def give(page: str, threshold: float) -> None:
+    """Take a threshold that was dragged or typed; from now on it decides."""
+    current_session().picked[f"{page}/given"] = threshold
+    st.session_state[f"{page}/basis"] = GIVEN
+
+
+def typed(page: str, threshold: float, label: str) -> None:
+    """A box that shows the threshold and takes another one.
+
+    Parameters
+    ----------
+    page : begins the keys of its widgets, of which ``page/basis`` says where the threshold comes from.
+    threshold : that decides now.
+    """
+    key = f"{page}/typed"
+
+    def taken() -> None:
+        give(page, st.session_state[key] / 100)
+
+    shown = float(f"{100 * min(max(threshold, 1e-4), 1 - 1e-4):.4g}")
+    st.number_input(
+        label, 0.01, 99.99, widgets.drawn_with(key, shown), 1.0, key=key, on_change=taken, format="%g",
+        help="Or drag the line in the figure.",
+    )  # fmt: skip
+
+
+def picture(fit: ShownFit, evaluation: Evaluation, page: str, threshold: float, action: str) -> None:
+    """The probabilities of the rows by outcome, with the threshold as a line to drag.
+
+    Parameters
+    ----------
+    fit, evaluation : a method, and its evaluation in the view whose probability the threshold is of.
+    page : as in :func:`typed`.
+    action : what is done from the threshold on, such as "act".
+    """
+    (said, outcome), view = evaluation.pair, evaluation.view
+    scale = keep(("crowded", view.name, fit.key), lambda: "logit" if crowded(said) else "linear")
+    key = "threshold counts", view.name, fit.key, threshold
+    what = f"the rows on both sides of the threshold of {fit.title}"
+    counts: ThresholdCounts = ready(key, what, threshold_counts, said, outcome, threshold, scale)
+    fig = keep(("threshold figure", *key[1:], action), partial(threshold_chart, counts, fit.style, view, action))
+    widgets.show(
+        fig, f"{page}-threshold",
+        f"Rows by {view.said}, {view.right} upwards and {view.wrong} downwards, each on its own height. Right of the "
+        f"line is where to {action}: drag it, or type the threshold. Where nothing is done the rows are pale.",
+        on_drag=lambda place: give(page, dragged_to(place, scale)),
+    )  # fmt: skip
+
+
+def tiles(facts: Sequence[tuple[str, str, str]]) -> None:
+    """A few numbers side by side: what, how much, and with which interval."""
+    with st.container(horizontal=True, gap="small"):
+        for label, value, beneath in facts:
+            st.metric(label, value, beneath, delta_color="off", delta_arrow="off", border=True, width=TILE)
