@@ -31,15 +31,12 @@ class TableReading:
     sentence : what the reading means, with its numbers.
     rows : rows with an outcome and outputs.
     event_rate : share of rows with the event; None unless there are two classes.
-    accuracy, auroc : how well outputs and outcome would agree; None where it does not apply.
     """
 
     roles: Mapping[str, str | tuple[str, ...]]
     sentence: str
     rows: int
     event_rate: float | None = None
-    accuracy: float | None = None
-    auroc: float | None = None
 
 
 @dataclass(frozen=True)

@@ -170,7 +170,7 @@ def test_values_whose_squares_overflow_are_no_features(make, rng, dtype, large, 
     small = arrays["train_features"][np.arange(300) % 40]
     path = make.both(features=small, train_features=features[:40], train_labels=arrays["train_labels"])
     turned = inspect(path, choices=Choices(standardise=standardise))
-    assert "2 rows of 40 in train_features" in the(turned, "train_not_finite").message
+    assert "Of 40 rows of the training set 2 hold" in the(turned, "train_rows_dropped").message
 
 
 # -- hashes and scales ---------------------------------------------------------------------------------

@@ -69,15 +69,6 @@ def test_a_column_less_and_the_training_set_is_left_out(whole, features, trained
     np.testing.assert_array_equal(data.features, features)
 
 
-def test_flat_training_pixels_take_the_form_of_the_images(whole, rng):
-    images, trained = rng.random((300, 4, 4)), rng.random((M, 16))
-    data = load(whole(features=images, train_features=trained))
-    np.testing.assert_array_equal(data.train_features, trained.reshape(M, 4, 4))
-    assert "both read as an image of 4 x 4" in the(data, "features_shaped").message
-    other = load(whole(features=trained[np.arange(300) % M], train_features=images[:M]))
-    assert other.features.shape == (300, 4, 4)
-
-
 @pytest.mark.parametrize(
     ("given", "code", "fragment"),
     [
@@ -120,30 +111,18 @@ def test_training_labels_follow_the_labels(make, whole, labels, train_labels):
     assert data.train_labels.dtype == np.int64
 
 
-def test_labels_of_no_class_are_counted_and_left_out_in_one_click(whole, trained):
+def test_training_rows_with_nan_or_a_label_of_no_class_are_left_out_and_said(whole, trained):
     labels = CLASSES.copy()
     labels[:3] = 7, 7, -1
-    path = whole(train_labels=labels)
-    found = inspect(path)
-    finding = the(found, "train_labels_unmatched")
-    assert "3 rows of 40 in train_labels hold labels that are no class of the outputs (-1, 7)" in finding.message
-    assert found.predictions.train_labels is None and found.predictions.features is not None
-    mended = load(path, **finding.fix)
-    assert len(mended) == 300
-    np.testing.assert_array_equal(mended.train_labels, CLASSES[3:])
-    np.testing.assert_array_equal(mended.train_features, trained[3:])
-
-
-def test_training_rows_with_nan_go_with_their_labels(whole, trained):
-    trained[[1, 4]] = np.nan
-    path = whole()
-    finding = the(inspect(path), "train_not_finite")
-    assert "2 rows of 40 in train_features" in finding.message
-    mended = load(path, **finding.fix)
-    keep = np.delete(np.arange(M), [1, 4])
-    np.testing.assert_array_equal(mended.train_features, trained[keep])
-    np.testing.assert_array_equal(mended.train_labels, CLASSES[keep])
-    assert len(mended) == 300
+    trained[4] = np.nan
+    data = load(whole(train_labels=labels))
+    assert (
+        "1 hold NaN" in the(data, "train_rows_dropped").message
+        and "3 a label" in the(data, "train_rows_dropped").message
+    )
+    keep = np.delete(np.arange(M), [0, 1, 2, 4])
+    np.testing.assert_array_equal(data.train_features, trained[keep])
+    np.testing.assert_array_equal(data.train_labels, CLASSES[keep])
 
 
 def test_classes_without_training_rows_are_named(whole):

@@ -125,16 +125,11 @@ def own_features(raw: Array, choices: Choices) -> Step[tuple[Features | None, Bo
         )
         return Step((None, none_bad), (*step.findings, said))
     if bad.any() and not choices.drop_bad_rows:
-        said = _bad_rows(bad, "features", BAD_VALUES, "features_not_finite")
+        n = int(bad.sum())
+        reason = f"{count(n, 'row')} of {len(bad):,} in features {verb(n, 'holds', 'hold')} {BAD_VALUES}."
+        said = left_out("features", "features_not_finite", reason, "Leave these rows out.", drop_bad_rows=True)
         return Step((None, none_bad), (*step.findings, said))
     return Step((step.value, bad), step.findings)
-
-
-def _bad_rows(bad: Bools, name: str, what: str, code: str) -> Finding:
-    """Rows with bad values, with a fix that leaves them out."""
-    n = int(bad.sum())
-    reason = f"{count(n, 'row')} of {len(bad):,} in {name} {verb(n, 'holds', 'hold')} {what}."
-    return left_out(name, code, reason, "Leave these rows out.", drop_bad_rows=True)
 
 
 @dataclass(frozen=True)
@@ -179,29 +174,22 @@ def read_training_set(raw: Mapping[str, Array], class_names: tuple[str, ...], no
 
 
 def _without_bad_rows(features: Features, labels: Array, decoded: Labels, notes: Notes) -> TrainingSet | None:
+    """The training set without rows that nothing can be learnt from, which are counted."""
     bad = bad_feature_rows(features)
     gone = bad | decoded.bad
-    if gone.all():
-        reason = (
-            f"Of {count(len(bad), 'row')} of the training set {int(bad.sum()):,} hold {BAD_VALUES} and "
-            f"{int(decoded.bad.sum()):,} a label that is no class of the outputs."
-        )
-        action = "Save train_labels with the same names or numbers as the labels."
-        notes.add(left_out("train_features", "train_rows_bad", reason, action))
-        return None
     if not gone.any():
         return TrainingSet(features, decoded.codes)
-    if notes.choices.drop_bad_rows:
-        notes.add(
-            info("train_rows_dropped", f"{count(int(gone.sum()), 'row')} of the training set left out, as chosen.")
-        )
-        return TrainingSet(features[~gone], decoded.codes[~gone])
-    if bad.any():
-        notes.add(_bad_rows(bad, "train_features", BAD_VALUES, "train_not_finite"))
-    if decoded.bad.any():
-        what = f"labels that are no class of the outputs ({listed(np.unique(labels[decoded.bad]).tolist())})"
-        notes.add(_bad_rows(decoded.bad, "train_labels", what, "train_labels_unmatched"))
-    return None
+    strange = listed(np.unique(labels[decoded.bad]).tolist())
+    reason = (
+        f"Of {count(len(bad), 'row')} of the training set {int(bad.sum()):,} hold {BAD_VALUES} and "
+        f"{int(decoded.bad.sum()):,} a label that is no class of the outputs ({strange})"
+    )
+    if gone.all():
+        action = "Save train_labels with the same names or numbers as the labels."
+        notes.add(left_out("train_features", "train_rows_bad", f"{reason}.", action))
+        return None
+    notes.add(warning("train_rows_dropped", f"{reason}; left out.", "Save the training set without such rows."))
+    return TrainingSet(features[~gone], decoded.codes[~gone])
 
 
 def decode_training_labels(raw: Array, class_names: Sequence[str], choices: Choices) -> Labels:
@@ -267,23 +255,17 @@ def feature_fields(
 
 
 def alike(features: Features, train_features: Features) -> Step[tuple[Features, Features]]:
-    """Both with rows of one shape and of one type: images where either holds images and the numbers are as many."""
+    """Both with rows of one shape and of one type; images and rows of as many numbers are both read as numbers."""
     findings: tuple[Finding, ...] = ()
     if features.shape[1:] != train_features.shape[1:]:
-        image = features if features.ndim > train_features.ndim else train_features
-        flat = train_features if image is features else features
-        if features[0].size != train_features[0].size or (flat.ndim > 2 and flat.shape[1:3] != image.shape[1:3]):
+        if features[0].size != train_features[0].size:
             raise InvalidUpload(
                 "feature_sizes_differ",
                 f"A row of features is {described(features)}, but a row of train_features {described(train_features)}.",
                 "Save the same features of both.",
             )
-        said = (
-            f"A row of features is {described(features)} and one of train_features {described(train_features)}: "
-            f"both read as {described(image)}."
-        )
-        findings = (info("features_shaped", said),)
-        features, train_features = (array.reshape(len(array), *image.shape[1:]) for array in (features, train_features))
+        features, train_features = (array.reshape(len(array), -1) for array in (features, train_features))
+        findings = (info("features_shaped", f"Features and training set are read as {described(features)} a row."),)
     if features.dtype != train_features.dtype:
         Allowance().take(4 * (features.size + train_features.size), "The features as float32")
         features, train_features = (array.astype(np.float32, copy=False) for array in (features, train_features))

@@ -91,20 +91,14 @@ def _said(left: list[tuple[str, int]], name: str, n: int) -> Finding:
 
 
 def shared_ids(first: Table, second: Table, chosen: str | None) -> tuple[str, str] | None:
-    """The columns with the ids of both tables: called alike, or holding the same ids; None where there are none."""
+    """The columns with the ids of both tables: called alike; None where there are none."""
     theirs = {canonical(name).base: name for name in reversed(second.names)}
     pairs = [(name, theirs[base]) for name in first.names if (base := canonical(name).base) in theirs]
     alike = next((pair for pair in pairs if (is_id(pair[0]) if chosen is None else chosen in pair)), None)
-    if alike is not None:
-        return alike
-    own = [name for name in first.names if (name == chosen if chosen else may_hold_ids(name))]
-    same = [(a, b) for a in own for b in filter(may_hold_ids, second.names) if hold_the_same(first, a, second, b)]
-    if len(same) == 1:
-        return same[0]
-    if chosen:
+    if alike is None and chosen:
         reason = f"{first.name} and {second.name} do not both have a column {shortened(chosen)!r} to join by."
         raise InvalidUpload("no_such_array", reason, "Choose one that both have.")
-    return None
+    return alike
 
 
 def is_id(name: str) -> bool:
@@ -113,26 +107,6 @@ def is_id(name: str) -> bool:
     if base in (*LABELS, *HARD, *SPLIT, *ROLE_NAMES) or output_column(name) or feature_column(name):
         return False
     return base in ID_NAMES or (bool(parts) and (parts[-1] in ID_ENDINGS or parts[0] == "id"))
-
-
-def may_hold_ids(name: str) -> bool:
-    """Whether a column may hold the ids of another file's column under another name: not the numbers of its rows."""
-    return is_id(name) and canonical(name).base not in POSITIONS
-
-
-def hold_the_same(first: Table, name: str, second: Table, other: str) -> bool:
-    """Whether two columns hold the same ids, each once, and these do not only count the rows."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    n = first.n_rows
-    if n != second.n_rows or n < 2:
-        return False
-    ids, theirs = ids_of(first, name, second, other)
-    if any(pc.count_distinct(column).as_py() < n for column in (ids, theirs)):
-        return False
-    counts = pc.all(pc.is_in(ids, value_set=pa.array([str(j) for j in range(n + 1)]))).as_py()
-    return not counts and bool(pc.all(pc.is_in(ids, value_set=theirs)).as_py())
 
 
 def _count_the_same(ids: pa.Array, theirs: pa.Array, n: int) -> bool:

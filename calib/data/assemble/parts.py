@@ -118,22 +118,6 @@ def one_after_the_other(first: Arrays, second: Arrays, choices: Choices) -> Step
     return Step(replace(first, outputs=outputs, labels=np.concatenate(labels), rows=rows), tuple(findings))
 
 
-def features_by_name(second: Arrays, own: tuple[str, ...], theirs: tuple[str, ...]) -> Step[Arrays]:
-    """The second part with its features in the order of the first; without them where their names differ.
-
-    Parameters
-    ----------
-    own, theirs : the columns of the features in the first part and in the second.
-    """
-    order = order_of(own, theirs)
-    if order is not None:
-        return Step(replace(second, rows=second.rows | {"features": second.rows["features"][:, order]}))
-    said = f"The features are {listed(own)} in one part, but {listed(theirs)} in {second.outputs_name}."
-    rows = {role: array for role, array in second.rows.items() if role != "features"}
-    finding = left_out("features", "features_differ", said, "Save the same columns of both parts.")
-    return Step(replace(second, rows=rows), (finding,))
-
-
 MADE_UP = re.compile(r"(column|unnamed)_\d+")
 """Names that were given to columns without one."""
 

@@ -116,20 +116,11 @@ def check_predicted(
         f"{name} is the class with the largest output in {agrees.mean():.1%} of rows only; it differs in "
         f"{row_numbers(differ)}"
     )
-    threshold = threshold_of(outputs[known, -1], decoded.codes[known]) if n_classes == 2 else None
-    if threshold is not None:
-        return info("predicted_threshold", f"{reason}, since it was decided at {threshold:.3g} of the outputs.")
     return warning(
         "predicted_differs",
-        f"{reason}. Columns of another model, or in another order, usually cause it.",
+        f"{reason}. Another threshold, or columns of another model or in another order, usually cause it.",
         "Check that these are the outputs that the predictions were made from.",
     )
-
-
-def threshold_of(scores: Floats, predicted: Ints) -> float | None:
-    """The smallest score for which class 1 of two was predicted, where it is above all others; None elsewhere."""
-    named, others = scores[predicted == 1], scores[predicted == 0]
-    return float(named.min()) if len(named) and len(others) and named.min() > others.max() else None
 
 
 def is_largest(outputs: Floats, predicted: Ints, kind: Kind) -> npt.NDArray[np.bool_]:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.data.assemble.agreement import auroc
 from calib.data.assemble.predicted import correct_value
 from calib.data.assemble.verbal import words_in_sample
 from calib.data.event import Event
@@ -17,7 +16,7 @@ from calib.data.guess import Guess, Reading, guess
 from calib.data.guess.beside import with_others
 from calib.data.guess.columns import Column, spelled
 from calib.data.guess.direction import event_value
-from calib.data.guess.names import class_names, has, plain_name
+from calib.data.guess.names import class_names, has
 from calib.data.guess.outputs import Candidates
 from calib.data.guess.rules import possible_outcomes
 from calib.data.options import Choices
@@ -185,7 +184,7 @@ def measured(
         mean = f"mean {scores.mean():.1%}, " if in_unit(scores) else ""
         answer = f", {shortened(reading.predicted.name)} against {shortened(outcome.name)}" if reading.predicted else ""
         sentence = f"confidence in an answer ({shortened(reading.outputs.stem)}{answer}): {mean}correct {rate:.1%}"
-        return TableReading(roles, sentence, rows, rate, rate, auroc(scores[:, 0], correct))
+        return TableReading(roles, sentence, rows, rate)
     if scores.shape[1] == 1:
         event = (
             spelled(reading.label_values[-1]) if reading.label_values else event_value(outcome) or outcome.values[-1]
@@ -197,16 +196,12 @@ def measured(
         named = shortened(outcome.name) if never else event_name(event, outcome)
         what = f"P({named}) in {shortened(reading.outputs.stem)}"
         mean = f"mean {scores.mean():.1%}, " if in_unit(scores) else ""
-        return TableReading(
-            roles, f"{what}: {mean}happened {rate:.1%}", rows, rate, None, auroc(scores[:, 0], happened)
-        )
-    accuracy = accuracy_of(reading, outcome, truth, scores)
+        return TableReading(roles, f"{what}: {mean}happened {rate:.1%}", rows, rate)
     n = scores.shape[1]
     shown = listed(reading.outputs.names, 3)
     if reading.label_values:
         shown += f" for {listed(reading.label_values, 3)}"
-    sentence = f"{n:,} classes of {shortened(outcome.name)}, one column each ({shown}): accuracy {accuracy:.1%}"
-    return TableReading(roles, sentence, rows, None, accuracy)
+    return TableReading(roles, f"{n:,} classes of {shortened(outcome.name)}, one column each ({shown})", rows)
 
 
 def event_name(event: str, outcome: Column) -> str:
@@ -224,20 +219,6 @@ def correct_of(reading: Reading, truth: npt.NDArray[np.str_], keep: npt.NDArray[
         return np.array([spelled(cell) for cell in reading.predicted.cells[keep].tolist()]) == truth
     assert reading.outcome is not None
     return truth == correct_value(reading.outcome, None)
-
-
-def accuracy_of(reading: Reading, outcome: Column, truth: npt.NDArray[np.str_], scores: Floats) -> float:
-    """Share of rows whose largest output is that of their class: by name, else by number, else in sorted order."""
-    classes = [plain_name(name) for name in reading.outputs.classes]
-    values = [plain_name(value) for value in outcome.values]
-    if reading.label_values:
-        classes = [plain_name(str(value)) for value in reading.label_values]
-    if not set(values) <= set(classes):
-        numbers = all(value.isdecimal() and int(value) < len(classes) for value in values)
-        classes = [str(j) for j in range(len(classes))] if numbers else values
-    predicted = scores.argmax(axis=1)
-    found = [classes[j] if j < len(classes) else "" for j in predicted.tolist()]
-    return float(np.mean([name == plain_name(value) for name, value in zip(found, truth.tolist(), strict=True)]))
 
 
 def in_unit(scores: Floats) -> bool:

@@ -11,7 +11,7 @@ from datetime import date, datetime, time
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from calib.data.findings import InvalidUpload, count, info, listed, shortened, verb
+from calib.data.findings import InvalidUpload, count, info, listed, shortened, verb, warning
 from calib.data.limits import MAX_SHEET_CELLS, MAX_TEXT, megabytes
 from calib.data.options import Choices
 from calib.data.read.arrays import open_zip
@@ -19,7 +19,6 @@ from calib.data.read.base import Allowance, reading
 from calib.data.read.numerals import is_number
 from calib.data.read.table import Table
 from calib.data.read.text import open_text
-from calib.errors import Finding
 
 if TYPE_CHECKING:
     from openpyxl import Workbook
@@ -44,25 +43,26 @@ def open_spreadsheet(name: str, file: BinaryIO, allowance: Allowance, choices: C
             raise InvalidUpload(
                 "too_large", f"{name} unpacks to {megabytes(size)}.", "Save the table as csv or Parquet."
             )
-        sheet = chosen_sheet(workbook(file, values=True).worksheets, name, choices.sheet)
+        sheet = chosen_sheet(workbook(file).worksheets, name, choices.sheet)
         rows, what = rows_of(sheet), f"Sheet {shortened(sheet.title)} of {name}"
-        content, n_errors, has_gaps = lines_of(rows, what)
-        unsaved = n_unsaved(sheet, workbook(file, values=False)[sheet.title]) if has_gaps else 0
+        content, n_errors = lines_of(rows, what)
     contents = open_text(name, content, allowance, replace(choices, delimiter=",", encoding="utf-8"))
     contents.format_choices = {"header": contents.format_choices["header"], "sheet": sheet.title}
     if choices.sheet not in (None, sheet.title):  # it may be that of another file
         reason = f"{name} has no sheet {shortened(choices.sheet)!r}; its only table was read."
         contents.findings.append(info("sheet", reason))
-    contents.findings += empty_cells(unsaved, n_errors, name)
+    if n_errors:
+        text = f"{count(n_errors, 'cell')} of {name} {verb(n_errors, 'holds', 'hold')} an error such as #DIV/0!; "
+        contents.findings.append(warning("cell_errors", f"{text}read as empty.", "Correct the formulas."))
     return contents
 
 
-def workbook(file: BinaryIO, values: bool) -> Workbook:
-    """The workbook, with the saved values of formulas or with the formulas themselves."""
+def workbook(file: BinaryIO) -> Workbook:
+    """The workbook, with the saved values of formulas."""
     import openpyxl
 
     file.seek(0)
-    return openpyxl.load_workbook(file, read_only=True, data_only=values, keep_links=False)
+    return openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
 
 
 def chosen_sheet(sheets: list[ReadOnlyWorksheet], name: str, chosen: str | None) -> ReadOnlyWorksheet:
@@ -112,10 +112,10 @@ def rows_of(sheet: ReadOnlyWorksheet) -> Iterator[Row]:
     return islice(sheet.iter_rows(values_only=True), LAST_ROW)
 
 
-def lines_of(rows: Iterator[Row], what: str) -> tuple[bytes, int, bool]:
-    """The filled rows as csv, how many cells hold an error, and whether some are empty."""
+def lines_of(rows: Iterator[Row], what: str) -> tuple[bytes, int]:
+    """The filled rows as csv, and how many cells hold an error."""
     filled: list[Row] = []
-    n_cells = n_errors = n_empty = 0
+    n_cells = n_errors = 0
     first, last = MAX_SHEET_CELLS, 0
     for row in rows:
         places = [j for j, cell in enumerate(row) if cell is not None and cell != ""]
@@ -123,7 +123,6 @@ def lines_of(rows: Iterator[Row], what: str) -> tuple[bytes, int, bool]:
             continue
         first, last = min(first, places[0]), max(last, places[-1] + 1)
         n_errors += sum(cell in ERRORS for cell in row if isinstance(cell, str))
-        n_empty += places[-1] + 1 - len(places)
         n_cells += len(row)
         if n_cells > MAX_SHEET_CELLS:
             raise InvalidUpload(
@@ -140,8 +139,7 @@ def lines_of(rows: Iterator[Row], what: str) -> tuple[bytes, int, bool]:
                 f"{what} has more than {megabytes(MAX_TEXT)} as text.",
                 "Save it as Parquet, or fewer rows.",
             )
-    short = any(len(row) < last for row in filled)
-    return out.getvalue().encode("utf-8", "replace"), n_errors, bool(n_empty) or short
+    return out.getvalue().encode("utf-8", "replace"), n_errors
 
 
 def written(cell: Any) -> str:
@@ -153,22 +151,3 @@ def written(cell: Any) -> str:
     if isinstance(cell, (datetime, date, time)):
         return cell.isoformat()
     return " ".join(str(cell).splitlines()) if isinstance(cell, str) else repr(cell)
-
-
-def n_unsaved(values: ReadOnlyWorksheet, formulas: ReadOnlyWorksheet) -> int:
-    """How many cells have a formula and no value, in one sheet opened both ways."""
-    both = zip(rows_of(values), rows_of(formulas), strict=False)
-    return sum(value is None and formula is not None for row in both for value, formula in zip(*row, strict=False))
-
-
-def empty_cells(unsaved: int, n_errors: int, name: str) -> list[Finding]:
-    """Warnings of formulas without a value, and of errors in cells, both of which are read as empty."""
-    found = []
-    for code, n, what, action in (
-        ("formulas", unsaved, "a formula whose value was not saved", "Open it in Excel or LibreOffice and save it."),
-        ("cell_errors", n_errors, "an error such as #DIV/0!", "Correct the formulas, or leave these rows out."),
-    ):
-        if n:
-            text = f"{count(n, 'cell')} of {name} {verb(n, 'holds', 'hold')} {what}; read as empty."
-            found.append(Finding("warning", code, text, action))
-    return found

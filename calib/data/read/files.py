@@ -130,24 +130,14 @@ def refuse_pickles(name: str, head: bytes, inner: str = "") -> None:
 
 
 def pickled(name: str) -> InvalidUpload:
-    """Refuse a pickle and give the three lines that convert it at home, whether it holds a dict or a pair."""
-    path = PurePath(name)
-    ending = path.suffix.lower()
-    source = json.dumps(name, ensure_ascii=False)
-    target = json.dumps(f"{path.stem or 'outputs'}{'_arrays' if ending == '.npz' else ''}.npz", ensure_ascii=False)
-    if ending in (".pt", ".pth", ".ckpt"):
-        module, opened = "torch", f'torch.load({source}, map_location="cpu")'
-    elif ending == ".joblib":
-        module, opened = "joblib", f"joblib.load({source})"
-    else:
-        module, opened = "pandas", f"pandas.read_pickle({source})"
-    lines = f"import {module}, numpy\nsaved = {opened}\n"
-    named = 'saved if hasattr(saved, "keys") else zip(("logits", "labels"), saved)'
-    save = f"numpy.savez({target}, **dict({named}))"
+    """Refuse a pickle, with the line that converts one at home."""
+    target = json.dumps(f"{PurePath(name).stem or 'outputs'}_arrays.npz", ensure_ascii=False)
+    opened = "torch.load" if PurePath(name).suffix.lower() in (".pt", ".pth", ".ckpt") else "pandas.read_pickle"
+    line = f"numpy.savez({target}, **{opened}({json.dumps(name, ensure_ascii=False)}))"
     return InvalidUpload(
         "pickle",
         f"{name} is a Python pickle, which can run any code when it is opened, so it is never opened here.",
-        f"Convert it where you trust it, and upload the npz:\n{lines}{save}",
+        f"Convert it where you trust it, and upload the npz: {line}",
     )
 
 

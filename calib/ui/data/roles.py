@@ -17,10 +17,10 @@ import streamlit as st
 from calib.data import Choices, DataError, Inspection, Predictions, load_models
 from calib.data.assemble.verbal import SOURCE
 from calib.data.guess.names import has
-from calib.data.words import MODEL
 from calib.data.load import APART, lines_that_read
 from calib.data.options import NOTHING, OPTION_OF_ROLE
 from calib.data.roles import TableReading
+from calib.data.words import MODEL
 from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.formatting import escape_markdown, listed, number, percent, plural, with_interval
 from calib.registry import calibrator
@@ -135,10 +135,7 @@ def ask_words(reading: Reading) -> Mapping[str, Any]:
 def _card(offered: TableReading) -> None:
     what, colon, numbers = offered.sentence.rpartition(": ")
     st.markdown(f"**{literal(what or numbers, 200)}**  \n{literal(numbers, 200) if colon else ''}")
-    facts = [plural(offered.rows, "row")]
-    if offered.auroc is not None:
-        facts.append(f"AUROC {offered.auroc:.3f}")
-    st.caption(" · ".join(facts))
+    st.caption(plural(offered.rows, "row"))
     roles = [f"{ROLES[role][0]}: {literal(_listed(value))}" for role, value in offered.roles.items() if role in ROLES]
     st.caption("  \n".join(roles))
 

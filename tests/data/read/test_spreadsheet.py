@@ -90,22 +90,6 @@ def test_a_hidden_sheet_does_not_count_beside_one_that_is_seen():
     check_read(read(saved(book)))
 
 
-def test_formulas_without_a_saved_value_are_said():
-    rows = [HEADER, *[(f"=1-B{i}-C{i}", *row[1:]) for i, row in enumerate(ROWS, 2)]]
-    warned = the(read(workbook(Data=rows)), "formulas")
-    assert "240 cells" in warned.message
-    computed = rewritten(workbook(Data=rows), "sheet1.xml", with_values)
-    found = read(computed)
-    check_read(found)
-    assert "formulas" not in [finding.code for finding in found.findings]
-
-
-def with_values(text: str) -> str:
-    """The values that a spreadsheet program saves beside its formulas."""
-    values = iter(PROBS[:, 0].tolist())
-    return re.sub(r"</f><v ?/>|</f><v></v>", lambda _: f"</f><v>{next(values)!r}</v>", text)
-
-
 def test_errors_in_cells_are_empty():
     rows = [HEADER, ("#DIV/0!", *ROWS[0][1:]), *ROWS[1:]]
     found = read(workbook(Data=rows), drop_bad_rows=True)
