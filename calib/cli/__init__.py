@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+import calib
 from calib.cli import app, apply, check, compare, completion, fit, gate, inspect, plan, settings, text
 from calib.cli.arguments import DESCRIPTION, Parser, program
 from calib.data import DataError
@@ -31,6 +32,9 @@ UNREAD = 141
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status, or exits with 2 where the command is not understood."""
     given = sys.argv[1:] if arguments is None else list(arguments)
+    if not given:
+        _parser().print_help()
+        return 0
     name = _parser().parse_args(given[:1]).command
     try:
         check_settings()
@@ -59,6 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> Parser:
     """Of the command's name alone; each command reads its own arguments."""
     parser = Parser(prog=program(), description=DESCRIPTION)
+    parser.add_argument("--version", action="version", version=f"calib {calib.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
     for name, module in COMMANDS.items():
         commands.add_parser(name, help=module.WHAT, add_help=False)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import calib
-from calib.cli import main
+from calib.cli import COMMANDS, main
 from calib.cli.arguments import assignment
 from calib.decisions import fit_sets
 from calib.export import runtime
@@ -181,7 +181,6 @@ def test_set_reaches_the_method(file, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "required"),
         (["fit", "FILE", "--method", "nothing", "--out", "x.pkl"], "no calibrator 'nothing'; choose from identity, "),
         (["fit", "FILE", "--method", "imax:bins=abc", "--out", "x.pkl"], "no parameter 'bins'; it takes "),
         (["fit", "FILE", "--method", "imax:n_bins=abc", "--out", "x.pkl"], "n_bins='abc' must be a whole number betw"),
@@ -211,6 +210,16 @@ def test_a_wrong_command_is_two(file, arguments, said, capsys):
     command = f" {arguments[0]}" if arguments and arguments[0] != "nothing" else ""
     assert line.startswith("error: ")
     assert line.endswith(f"; see python -m calib{command} --help.")
+
+
+def test_alone_it_shows_its_commands_and_its_version(capsys):
+    assert run() == 0
+    shown = capsys.readouterr().out
+    assert all(f"    {command}" in shown for command in COMMANDS)
+    with pytest.raises(SystemExit) as exit:
+        run("--version")
+    assert exit.value.code == 0
+    assert calib.__version__ in capsys.readouterr().out
 
 
 def test_a_method_takes_its_parameters_with_its_name(file, tmp_path):
