@@ -66,10 +66,11 @@ def final_rounds(table: pd.DataFrame) -> pd.DataFrame:
     return table.loc[table.groupby(["arm", "shuffle"], sort=False)["round"].idxmax()].reset_index(drop=True)
 
 
-LABELS = "n_labels"
-AT_EQUAL = "error_at_equal_labels"
-FOR_CALIBRATION = "n_calibration"
-QUANTITIES = (LABELS, FOR_CALIBRATION, *MEASURES, AT_EQUAL)
+LABELS, FOR_CALIBRATION = "n_labels", "n_calibration"
+ERROR_AT_EQUAL, LABELS_AT_EQUAL = "error_at_equal_labels", "labels_at_equal_error"
+QUANTITIES = (LABELS, FOR_CALIBRATION, *MEASURES, ERROR_AT_EQUAL, LABELS_AT_EQUAL)
+ENOUGH = 5
+"""Shuffles from which an arm is said to save labels or to cost some."""
 
 
 def compare_arms(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
@@ -77,7 +78,8 @@ def compare_arms(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
 
     Shuffles share their pool and their test rows: intervals say what another shuffle would change, not what other data
     would. ``error_at_equal_labels`` is the error after as many labels as the arm that asked for the fewest took on
-    that shuffle, between rounds on the straight line.
+    that shuffle; ``labels_at_equal_error`` is how many labels it takes to get to the error that the worst arm of that
+    shuffle ended with. Both are read off the straight line between rounds.
 
     Parameters
     ----------
@@ -96,8 +98,13 @@ def compare_arms(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     if table.empty:
         columns = ["arm", "title", "quantity", "n_shuffles", "value", "low", "high"]
         return pd.DataFrame(columns=[*columns, "difference", "difference_low", "difference_high", "share"])
-    finals = final_rounds(table).assign(**{AT_EQUAL: 0.0})
-    finals[AT_EQUAL] = _at_equal_labels(table, finals)
+    finals = final_rounds(table).assign(**{ERROR_AT_EQUAL: 0.0, LABELS_AT_EQUAL: 0.0})
+    runs = dict(iter(table.groupby(["arm", "shuffle"])))
+    fewest, worst = finals.groupby("shuffle")[LABELS].min(), finals.groupby("shuffle")["error"].max()
+    for place, (arm, shuffle) in enumerate(zip(finals["arm"], finals["shuffle"], strict=True)):
+        labels, errors = (runs[arm, shuffle][name].to_numpy(float) for name in (LABELS, "error"))
+        finals.loc[place, ERROR_AT_EQUAL] = np.interp(fewest[shuffle], labels, errors)
+        finals.loc[place, LABELS_AT_EQUAL] = _labels_to(worst[shuffle], labels, errors)
     arms = list(table["arm"].unique())
     rows: list[dict[str, Any]] = []
     for quantity in QUANTITIES:
@@ -147,20 +154,20 @@ def _common(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["shuffle"].isin(n_arms[n_arms == table["arm"].nunique()].index)]
 
 
-def _at_equal_labels(table: pd.DataFrame, finals: pd.DataFrame) -> list[float]:
-    fewest = finals.groupby("shuffle")[LABELS].min()
-    runs = dict(iter(table.groupby(["arm", "shuffle"])))
-    return [
-        float(np.interp(fewest[shuffle], runs[arm, shuffle][LABELS], runs[arm, shuffle]["error"]))
-        for arm, shuffle in zip(finals["arm"], finals["shuffle"], strict=True)
-    ]
+def _labels_to(error: float, labels: Floats, errors: Floats) -> float:
+    """Labels at which the error first is so low, on the straight line between rounds; the last round's is."""
+    place = int(np.argmax(errors <= error))
+    if place == 0:
+        return float(labels[0])
+    before, after = errors[place - 1], errors[place]
+    return float(labels[place - 1] + (before - error) / (before - after) * (labels[place] - labels[place - 1]))
 
 
 def verdicts(summary: pd.DataFrame) -> list[str]:
-    """One sentence or two for each arm but the first, Markdown.
+    """A sentence or two for each arm but the first, Markdown.
 
-    Each says whether the arm asked for fewer labels, and at what price in error; a difference whose interval holds zero
-    is not significant.
+    An arm is said to save labels where its error at equally many labels, or the labels that it needs for the same
+    error, are significantly lower than the first arm's, over at least ``ENOUGH`` shuffles, and neither is higher.
 
     Parameters
     ----------
@@ -170,76 +177,39 @@ def verdicts(summary: pd.DataFrame) -> list[str]:
         return []
     arms = list(summary["arm"].unique())
     reference = str(summary["title"].iloc[0])
-    if len(arms) > 1 and summary["n_shuffles"].iloc[0] < 2:
-        return ["One shuffle shows no spread; run more to compare the arms."]
+    n = int(summary["n_shuffles"].iloc[0])
+    if len(arms) > 1 and n < 2:
+        return [f"One shuffle shows no spread; run at least {ENOUGH} to compare the arms."]
     sentences = []
     for arm in arms[1:]:
         rows = {row["quantity"]: row for row in summary[summary["arm"] == arm].to_dict("records")}
-        sentences.append(f"**{rows[LABELS]['title']}** {_labels(rows[LABELS])} {_error(rows, reference)}")
+        error, labels = rows[ERROR_AT_EQUAL], rows[LABELS_AT_EQUAL]
+        better = [row for row in (error, labels) if row["difference_high"] < 0]
+        worse = [row for row in (error, labels) if row["difference_low"] > 0]
+        if n < ENOUGH:
+            said = f"cannot be judged yet: {n} of {ENOUGH} shuffles are done"
+        elif better and not worse:
+            said = "saved labels"
+        elif worse and not better:
+            said = "cost labels"
+        else:
+            said = "shows no significant saving of labels"
+        sentences.append(
+            f"**{error['title']} {said}.** Against {reference}, the error at equally many labels differs by "
+            f"{_change(error, 100, 2, ' points')}, the labels for the same error by {_change(labels, 1, 0)}. It "
+            f"ended after {rows[LABELS]['value']:,.0f} labels ({rows[LABELS]['difference']:+,.0f}) with an error of "
+            f"{rows['error']['value']:.2%} ({100 * rows['error']['difference']:+.2f} points)."
+        )
     return sentences
 
 
-def _labels(row: dict[str, Any]) -> str:
-    low, high = row["difference_low"], row["difference_high"]
-    if low == high == 0:
-        return f"asked for as many labels, {row['value']:,.0f};"
-    interval = f"95\u00a0% interval {low:+,.0f} to {high:+,.0f}"
-    if low <= 0 <= high:
-        return (
-            f"asked for a number of labels that does not differ significantly ({row['difference']:+,.0f}, {interval});"
-        )
-    more = "more" if low > 0 else "fewer"
-    return (
-        f"asked for {abs(row['difference']):,.0f} labels {more} ({row['share']:+,.1%} of {_reference(row):,.0f}, "
-        f"{interval});"
-    )
-
-
-def _error(rows: dict[str, dict[str, Any]], reference: str) -> str:
-    labels, error, equal = rows[LABELS], rows["error"], rows[AT_EQUAL]
-    fewer, more = labels["difference_high"] < 0, labels["difference_low"] > 0
-    lower, higher = error["difference_high"] < 0, error["difference_low"] > 0
-    interval = f"{100 * error['difference_low']:+.2f} to {100 * error['difference_high']:+.2f} percentage points"
-    if error["difference_low"] == error["difference_high"] == 0:
-        said = f"its final error of {error['value']:.2%} is that of {reference} in every shuffle"
-    elif lower:
-        said = f"its final error of {error['value']:.2%} is lower ({interval})"
-    elif higher:
-        said = f"its final error of {error['value']:.2%} is higher ({interval})"
-    else:
-        same = f"does not differ significantly from that of {reference}"
-        said = f"its final error of {error['value']:.2%} {same} ({interval})"
-    if fewer and not higher:
-        verdict = "It saved labels."
-    elif fewer:
-        verdict = "Fewer labels, but at a price in error: " + _at_equal(equal)
-    elif lower and not more:
-        verdict = "It lowered the error."
-    elif more and not lower:
-        verdict = "It did not help here."
-    elif more:
-        verdict = "More labels for less error: " + _at_equal(equal)
-    else:
-        verdict = "It did not help here." if higher else "There is no significant difference."
-    return f"{said}. {verdict}"
-
-
-def _at_equal(row: dict[str, Any]) -> str:
-    low, high = row["difference_low"], row["difference_high"]
-    how = "lower" if high < 0 else "higher" if low > 0 else "not significantly different"
-    return f"with equally many labels its error is {how} ({100 * low:+.2f} to {100 * high:+.2f} percentage points)."
-
-
-def _reference(row: dict[str, Any]) -> float:
-    return row["value"] - row["difference"]
+def _change(row: dict[str, Any], scale: float, digits: int, unit: str = "") -> str:
+    """A difference with its 95 % interval."""
+    value, low, high = (scale * row[f"difference{part}"] for part in ("", "_low", "_high"))
+    return f"{value:+,.{digits}f}{unit} (95\u00a0%: {low:+,.{digits}f} to {high:+,.{digits}f})"
 
 
 N_POINTS = 100
-MOST_ROUNDS = 500
-"""Rounds of a shuffle that are regressed on, and rounds of all that the kernel is chosen from.
-
-A regression through n rounds holds n x n numbers: batches of one label from a pool of 16,000 would take gigabytes.
-"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,9 +219,9 @@ class LearningCurve:
     Attributes
     ----------
     labels : (n,) numbers of labels, up to the average that a shuffle ended with.
-    mean : (n,) mean over shuffles of their regressions.
+    mean : (n,) mean over shuffles, each the straight line between its rounds.
     low, high : (n,) the t interval of that mean over shuffles; NaN with one shuffle.
-    shuffles : labels and values of each shuffle's rounds, as measured; of more than 500 as many, evenly spread.
+    shuffles : labels and values of each shuffle's rounds.
     """
 
     labels: Floats
@@ -262,12 +232,9 @@ class LearningCurve:
 
 
 def learning_curve(table: pd.DataFrame, arm: str, measure: str, level: float = 0.95) -> LearningCurve:
-    """Smooth and average one arm's rounds over shuffles.
+    """Average one arm's rounds over shuffles.
 
-    The kernel, a squared exponential with white noise, is that under which the shuffles, each by itself, are most
-    likely. With it a regression goes through each, reverting to the mean of all; the curve is their mean. The
-    paper regresses once through all rounds, as if they were independent: rounds of one shuffle are not, and its band
-    would be too narrow. A shuffle that has ended keeps its last value, as no further labels change it.
+    A shuffle that has ended keeps its last value, as no further labels change it.
 
     Parameters
     ----------
@@ -280,7 +247,7 @@ def learning_curve(table: pd.DataFrame, arm: str, measure: str, level: float = 0
 
     rounds = table[(table["arm"] == arm) & table[measure].notna()]
     shuffles = tuple(
-        _spread(one["n_labels"].to_numpy(float), one[measure].to_numpy(float)) for _, one in rounds.groupby("shuffle")
+        (one[LABELS].to_numpy(float), one[measure].to_numpy(float)) for _, one in rounds.groupby("shuffle")
     )
     if not shuffles:
         empty = np.empty(0)
@@ -288,61 +255,33 @@ def learning_curve(table: pd.DataFrame, arm: str, measure: str, level: float = 0
     first = min(labels[0] for labels, _ in shuffles)
     last = float(np.mean([labels[-1] for labels, _ in shuffles]))
     grid = np.linspace(first, last, N_POINTS) if last > first else np.array([first])
-    regressions = _regressions(shuffles, grid)
-    mean, n = regressions.mean(axis=0), len(shuffles)
+    lines = np.array([np.interp(grid, *shuffle) for shuffle in shuffles])
+    mean, n = lines.mean(axis=0), len(shuffles)
     half = np.full(len(grid), math.nan)
     if n > 1:
-        half = t.ppf(0.5 + level / 2, n - 1) * regressions.std(axis=0, ddof=1) / math.sqrt(n)
+        half = t.ppf(0.5 + level / 2, n - 1) * lines.std(axis=0, ddof=1) / math.sqrt(n)
     return LearningCurve(grid, mean, mean - half, mean + half, shuffles)
 
 
-def _spread(labels: Floats, values: Floats) -> tuple[Floats, Floats]:
-    """At most so many rounds of a shuffle as are regressed on, the first and the last among them."""
-    if len(labels) <= MOST_ROUNDS:
-        return labels, values
-    chosen = np.linspace(0, len(labels) - 1, MOST_ROUNDS).round().astype(int)
-    return labels[chosen], values[chosen]
+@dataclass(frozen=True, eq=False)
+class ArmStudy:
+    """Finished simulations as a page tells them.
 
-
-def _regressions(shuffles: tuple[tuple[Floats, Floats], ...], grid: Floats) -> Floats:
-    """(n_shuffles, n) values of each shuffle's regression on the grid."""
-    labels = np.concatenate([labels for labels, _ in shuffles])
-    values = np.concatenate([values for _, values in shuffles])
-    width, centre, scale = float(np.ptp(labels)), float(values.mean()), float(values.std())
-    if not width or not scale:
-        return np.array([np.interp(grid, *shuffle) for shuffle in shuffles])
-    scaled = [((own / width)[:, None], (measured - centre) / scale) for own, measured in shuffles]
-    kernel = _kernel(scaled)
-    measured = []
-    for own_labels, own_values in scaled:
-        regression = _regression(kernel)
-        regression.fit(own_labels, own_values)
-        places = np.minimum(grid / width, own_labels[-1])
-        measured.append(centre + scale * regression.predict(places[:, None]))
-    return np.array(measured)
-
-
-def _kernel(shuffles: list[tuple[Floats, Floats]]) -> Any:
-    """The kernel under which the shuffles, each a function of its own, are most likely.
-
-    As one function, what sets shuffles apart would count as noise, and their ends be smoothed away with it.
+    Attributes
+    ----------
+    table : every round.
+    summary : of the shuffles that all arms have done.
+    curves : by arm and measure.
     """
-    from scipy.optimize import minimize
-    from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
-    kernel = ConstantKernel(1.0, (1e-2, 1e2)) * RBF(0.3, (0.05, 5.0)) + WhiteKernel(0.1, (1e-4, 1.0))
-    every = slice(None, None, -(-sum(len(values) for _, values in shuffles) // MOST_ROUNDS))
-    regressions = [_regression(kernel).fit(labels[every], values[every]) for labels, values in shuffles]
-
-    def loss(theta: Floats) -> tuple[float, Floats]:
-        parts = [regression.log_marginal_likelihood(theta, eval_gradient=True) for regression in regressions]
-        return -sum(value for value, _ in parts), -np.sum([gradient for _, gradient in parts], axis=0)
-
-    best = minimize(loss, kernel.theta, jac=True, bounds=kernel.bounds, method="L-BFGS-B")
-    return kernel.clone_with_theta(best.x)
+    table: pd.DataFrame
+    summary: pd.DataFrame
+    curves: dict[tuple[str, str], LearningCurve]
 
 
-def _regression(kernel: Any) -> Any:
-    from sklearn.gaussian_process import GaussianProcessRegressor
-
-    return GaussianProcessRegressor(kernel, optimizer=None, random_state=0)
+def study_arms(runs: Mapping[tuple[str, int], list[Round]]) -> ArmStudy:
+    """The rounds of simulations, by arm and seed, compared and averaged."""
+    table = rounds_table(runs)
+    arms = list(table["arm"].unique())
+    curves = {(arm, measure): learning_curve(table, arm, measure) for arm in arms for measure in MEASURES}
+    return ArmStudy(table, compare_arms(table), curves)

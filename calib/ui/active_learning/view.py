@@ -1,45 +1,33 @@
-"""Parts of the Active learning page: the finding, the start, the progress, the figures and the table of arms."""
+"""Parts of the Active learning page: the finding, the simulations under way, the figures and the start."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
-from pandas.io.formats.style import Styler
 
-from calib.active_learning import ARMS, MEASURES, compare_arms, learning_curve, rounds_table
-from calib.active_learning.results import AT_EQUAL, FOR_CALIBRATION, LABELS
-from calib.formatting import brackets, escape_markdown, number, plural, signed
+from calib.active_learning import ARMS, MEASURES, pool_from_predictions
+from calib.active_learning.results import LABELS, ArmStudy, study_arms
+from calib.active_learning.simulation import pool_arrays, run_arm
+from calib.engine import Job, QueueFull, TaskSpec
+from calib.errors import CalibrationError
+from calib.formatting import escape_markdown, plural
 from calib.plots.active_learning import ArmLine, learning_curves
 from calib.plots.style import NEUTRAL, Style
-from calib.ui import progress, widgets
-from calib.ui.active_learning import state as active_runs
+from calib.ui import fits, progress, widgets
 from calib.ui.active_learning import text as active_words
-from calib.ui.active_learning.state import Rows, Run, Wanted
-from calib.ui.compare.scores import Shown, shown_text
-from calib.ui.session import keep
+from calib.ui.active_learning.settings import Rows, Wanted
+from calib.ui.session import current_session
 from calib.ui.text import show_notes
-from calib.ui.widgets import folded, several, sideways
+from calib.ui.widgets import several
 
-COLUMNS = {
-    LABELS: "Labels asked",
-    FOR_CALIBRATION: "For calibration",
-    **{name: measure.title for name, measure in MEASURES.items()},
-    AT_EQUAL: "Error at equal labels",
-}
-DIGIT, MARGIN = 6.5, 20
-"""Pixels of a character and around a text; Streamlit measures the numbers, and cuts texts that are longer."""
-ROOM = 1150
-"""Pixels beside the menu in a window of 1500."""
-COUNTS = (LABELS, FOR_CALIBRATION)
-PERCENT = {name for name, measure in MEASURES.items() if measure.percent} | {AT_EQUAL}
-
+KIND = "active/"
+"""Before the key of each simulation among the visitor's studies."""
 
 # Open symbols and broken lines are drawn over full ones: arms that do the same are both seen.
 STYLES = {
@@ -52,233 +40,141 @@ SHORT = {"plain": "uncalibrated", "set_points": "set points", "active": "active"
 BEGIN = ("error", "ece")
 HOW_TO_READ = (
     "{meaning} Horizontal axis: labels requested, including the initial ones and those used for calibration. A dot is "
-    "one round of one shuffle. A line is the mean of the Gaussian-process regressions of the shuffles, its band the "
-    "95\u00a0% interval of that mean. The symbol at the end of a line is the mean number of labels at which the arm "
-    "stopped. Ticks beneath the curves are batches used for calibration. Lower and further left is better."
+    "one round of one shuffle. A line is the mean over shuffles, its band the 95\u00a0% interval of that mean. The "
+    "symbol at the end of a line is the mean number of labels at which the arm stopped. Ticks beneath the curves are "
+    "batches used for calibration. Lower and further left is better."
 )
 
 
-@dataclass(frozen=True, eq=False)
-class ArmTable:
-    """A table that is ready to be drawn: its numbers with their texts, and the pixels that each column needs."""
-
-    styler: Styler
-    widths: dict[str, int]
-
-
-def styled_arms(summary: pd.DataFrame, differences: bool) -> ArmTable:
-    """One row per arm, one column per quantity; cells hold numbers and show text.
-
-    Parameters
-    ----------
-    summary : from :func:`calib.active_learning.compare_arms`.
-    differences : whether to show what each arm differs by from the first, instead of its own values.
-    """
-    arms = list(summary["arm"].unique())
-    cells = {(row["arm"], row["quantity"]): row for row in summary.to_dict("records")}
-
-    def shown(arm: str, quantity: str) -> Shown:
-        cell = cells[arm, quantity]
-        if differences:
-            return Shown(cell["difference"], _difference(cell, arm == arms[0]))
-        return Shown(cell["value"], _value(cell))
-
-    columns = {column: [shown(arm, quantity) for arm in arms] for quantity, column in COLUMNS.items()}
-    titles = [cells[arm, LABELS]["title"] for arm in arms]
-    longest = {"Arm": max(map(len, titles))}
-    longest |= {name: max(len(name), *(len(cell.text) for cell in column)) for name, column in columns.items()}
-    frame = pd.DataFrame({"Arm": titles, **columns}, dtype=object)
-    styler = frame.style.format(shown_text, subset=list(columns), na_rep="–")
-    return ArmTable(styler, {column: round(MARGIN + DIGIT * n) for column, n in longest.items()})
-
-
-def show_arms(table: ArmTable, key: str) -> None:
-    """Draw the table with the arms held at the left; ``key`` changes with what it shows."""
-    columns = {name: st.column_config.Column(width=width, pinned=name == "Arm") for name, width in table.widths.items()}
-    st.dataframe(
-        table.styler, hide_index=True, width="stretch", height="content", column_config=columns, placeholder="–",
-        key=key,
-    )  # fmt: skip
-    sideways(len(columns) if sum(table.widths.values()) > ROOM else 0)
-
-
-def _value(row: dict[Any, Any]) -> str:
-    low = max(row["low"], 0.0) if math.isfinite(row["low"]) else row["low"]  # none of them can be negative
-    return _interval(row["quantity"], row["value"], low, row["high"], number)
-
-
-def _difference(row: dict[Any, Any], first: bool) -> str:
-    if first:
-        return "–"
-    low, high = row["difference_low"], row["difference_high"]
-    beyond = " *" if low > 0 or high < 0 else ""
-    return _interval(row["quantity"], row["difference"], low, high, signed) + beyond
-
-
-def _interval(quantity: str, value: float, low: float, high: float, write: Any) -> str:
-    scale, unit = (100, " pp" if write is signed else " %") if quantity in PERCENT else (1, "")
-    if quantity in COUNTS:
-        write = partial(_count, write is signed)
-    text = write(scale * value) + (unit if not math.isnan(value) else "")
-    if not math.isfinite(low) or low == high:
-        return text
-    return f"{text} {brackets(scale * low, scale * high, write)}"
-
-
-def _count(sign: bool, value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:+,.0f}" if sign else f"{value:,.0f}"
-
-
 @dataclass(frozen=True)
-class Results:
-    """Finished simulations.
+class Run:
+    """One arm on one shuffle, as it stands."""
 
-    Attributes
-    ----------
-    runs : those that are done, arm by arm.
-    """
-
-    runs: tuple[Run, ...]
-
-    @classmethod
-    def from_runs(cls, runs: list[Run]) -> Results:
-        """What is done of some runs."""
-        return cls(tuple(run for run in runs if run.job.result is not None))
-
-    def keys(self, arm: str | None = None) -> tuple[str, ...]:
-        """What names the runs, or those of one arm."""
-        return tuple(run.job.key for run in self.runs if arm in (None, run.arm))
+    arm: str
+    seed: int
+    job: Job
 
     @property
-    def arms(self) -> list[str]:
-        """Arms of which at least one run is done."""
-        return list(dict.fromkeys(run.arm for run in self.runs))
+    def settings(self) -> dict[str, Any]:
+        """Those of the plan that the arm uses."""
+        assert isinstance(self.job.spec, TaskSpec)
+        return dict(self.job.spec.arguments[0])
 
-    @cached_property
-    def table(self) -> pd.DataFrame:
-        """All rounds."""
-        return keep(
-            ("active rounds", self.keys()),
-            lambda: rounds_table({(run.arm, run.seed): run.job.result for run in self.runs}),
-        )
 
-    @property
-    def export(self) -> pd.DataFrame:
-        """All rounds, shuffles counted from 1 as on the page, with the settings of their arm; empty what it lacks."""
-        settings = {run.arm: run.settings for run in self.runs}
-        names = dict.fromkeys(name for of_arm in settings.values() for name in of_arm)
-        columns = {
-            name: pd.Series([settings[arm].get(name) for arm in self.table["arm"]], dtype=object).convert_dtypes()
-            for name in names
-        }
-        return self.table.assign(shuffle=self.table["shuffle"] + 1, **columns)
+def specs_of(wanted: Wanted, rows: Rows) -> list[TaskSpec]:
+    """What is to be simulated; what a setting that an arm does not use was, makes no other simulation."""
+    return [
+        TaskSpec(run_arm, (wanted.settings_of(arm), arm, seed), rows.data_key, f"{ARMS[arm].title}, shuffle {seed + 1}")
+        for arm, seed in wanted.runs
+    ]
 
-    @cached_property
-    def summary(self) -> pd.DataFrame:
-        """Where each arm ended, over the shuffles that all arms have done."""
-        return keep(("active summary", self.keys()), lambda: compare_arms(self.table))
 
-    @property
-    def n_compared(self) -> int:
-        """Shuffles that all arms have done."""
-        return int(self.summary["n_shuffles"].iloc[0]) if len(self.summary) else 0
+def asked() -> list[TaskSpec]:
+    """The simulations that are shown, whether or not they are done."""
+    return [spec for kind, spec in current_session().studies.items() if kind.startswith(KIND)]
 
-    def figure(self, measure: str) -> go.Figure:
-        """One measure against labels, for all arms."""
 
-        def build() -> go.Figure:
-            about = MEASURES[measure]
-            arms = sorted(self.arms, key=lambda arm: STYLES[arm].dash != "solid")
-            lines = [self._line(arm, measure) for arm in arms]
-            return learning_curves(lines, about.title, percent=about.percent)
+def runs() -> list[Run]:
+    """All that are shown, as they stand, arm by arm in the order of ``ARMS`` and shuffle by shuffle."""
+    specs = {spec.key: spec for spec in asked()}
+    if not specs:
+        return []
+    jobs = fits.queue().snapshot(specs, owner=current_session().visitor)
+    found = [Run(*specs[job.key].arguments[1:], job) for job in jobs]
+    return sorted(found, key=lambda run: (list(ARMS).index(run.arm), run.seed))
 
-        return keep(("active figure", measure, self.keys()), build)
 
-    def _line(self, arm: str, measure: str) -> ArmLine:
-        curve = keep(("active curve", arm, measure, self.keys(arm)), lambda: learning_curve(self.table, arm, measure))
-        spent = self.table[(self.table["arm"] == arm) & (self.table["spent"] == "calibration")]
-        calibrated = spent["n_labels"].to_numpy(np.float64)
-        return ArmLine(
-            ARMS[arm].title, SHORT[arm], STYLES[arm], curve.labels, curve.mean, curve.low, curve.high, curve.shuffles,
-            calibrated,
-        )  # fmt: skip
+def start(wanted: Wanted, rows: Rows) -> None:
+    """Ask for simulations in place of those shown; what is done or under way is not paid twice."""
+    session = current_session()
+    specs = {KIND + spec.key: spec for spec in specs_of(wanted, rows)}
+    for kind in [kind for kind in session.studies if kind.startswith(KIND) and kind not in specs]:
+        progress.stop(kind)
+    try:
+        arrays = pool_arrays(pool_from_predictions(session.data, session.part, session.seed))
+        logits, labels = arrays.pop("logits"), arrays.pop("labels")
+        for kind, spec in specs.items():
+            fits.ask(spec, logits, labels, arrays)
+            session.studies[kind] = spec
+    except QueueFull as error:
+        st.session_state[fits.REFUSED] = f"{len(asked())} of {len(specs)} simulations were started. {error}"
+    except CalibrationError as error:
+        st.session_state[fits.REFUSED] = str(error)
+
+
+def cancel() -> None:
+    """Stop what waits or runs; what is done stays."""
+    for run in runs():
+        if run.job.active:
+            progress.stop(KIND + run.job.key)
+
+
+def retry() -> None:
+    """Start those that failed again."""
+    for run in runs():
+        if run.job.state in ("failed", "cancelled"):
+            fits.retry(run.job.key)
+
+
+def study_of(done: list[Run]) -> ArmStudy:
+    """Finished simulations, compared and averaged by a worker."""
+    results = {(run.arm, run.seed): run.job.result for run in done}
+    key = ("active study", *(run.job.key for run in done))
+    return fits.ready(key, "the curves of the arms", study_arms, results)
 
 
 def headline(rows: Rows, shown: list[Run]) -> None:
     """The finding where there is one, else what the page is about; and which rows are which."""
-    results = Results.from_runs(shown)
-    ended = bool(results.runs) and not any(run.job.active for run in shown)
-    st.markdown(active_words.finding(results.summary) if ended else active_words.BEFORE)
+    done = [run for run in shown if run.job.result is not None]
+    ended = bool(done) and not any(run.job.active for run in shown)
+    st.markdown(active_words.finding(study_of(done).summary) if ended else active_words.BEFORE)
     st.caption(rows.sentence)
 
 
 def begin(wanted: Wanted, rows: Rows, shown: list[Run]) -> None:
-    """The button that starts what is missing, and what it will take."""
-    specs = active_runs.specs_of(wanted, rows)
-    keys = {spec.key for spec in specs}
-    known, under_way = active_runs.n_known(specs), sum(run.job.active and run.job.key in keys for run in shown)
-    missing, same = len(specs) - known - under_way, keys == {run.job.key for run in shown}
-    what = f"{missing} more" if known + under_way else f"{missing}"
-    label = f"Run {what} {'simulation' if missing == 1 else 'simulations'}"
-    if not missing:
-        label = ("Under way" if under_way else "Shown below") if same else "Show these results"
+    """The button that starts what is asked for, and what it will take."""
+    keys = {spec.key for spec in specs_of(wanted, rows)}
+    same = keys == {run.job.key for run in shown}
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
-            label, key="active/start", icon=":material/play_arrow:", type="secondary" if same else "primary",
-            on_click=active_runs.start, args=(wanted, rows), disabled=same and not missing,
+            "Shown above" if same else f"Run {plural(len(keys), 'simulation')}", key="active/start",
+            icon=":material/play_arrow:", type="secondary" if same else "primary", on_click=start, args=(wanted, rows),
+            disabled=same,
         )  # fmt: skip
-        st.caption(_what_it_is(wanted, bool(shown), same, known))
+        text = f"{plural(len(wanted.arms), 'arm')} on {plural(wanted.n_shuffles, 'shuffle')}, in the background."
+        if shown and not same:
+            text += " Above is what came out with the settings of before; simulations that are done are not run again."
+        st.caption(text)
 
 
-def _what_it_is(wanted: Wanted, anything: bool, same: bool, known: int) -> str:
-    text = f"{plural(len(wanted.arms), 'arm')} on {plural(wanted.n_shuffles, 'shuffle')}, in the background."
-    if same:
-        return text
-    done = f" {plural(known, 'simulation')} of them {'is' if known == 1 else 'are'} done already." if known else ""
-    changed = " Below is what came out with the settings of before." if anything else ""
-    return text + done + changed
-
-
-def follow(shown: list[Run]) -> None:
+def follow(rows: Rows, shown: list[Run]) -> None:
     """How far the simulations are and what they gave so far; while any runs, this part refreshes itself."""
     if shown:
         active = any(run.job.active for run in shown)
-        st.fragment(_follow, run_every=1.0 if active else None)(active)
+        st.fragment(_follow, run_every=1.0 if active else None)(rows, active)
 
 
-def _follow(was_active: bool) -> None:
-    shown = active_runs.runs()
+def _follow(rows: Rows, was_active: bool) -> None:
+    shown = runs()
     if was_active != any(run.job.active for run in shown):
         st.rerun()  # the timer, the finding and the button are the whole page's
     if was_active:
         _progress(shown)
     _failures(shown)
-    results = Results.from_runs(shown)
-    if not results.runs:
-        return
-    if was_active:
-        st.markdown(active_words.so_far(results.summary, {run.arm for run in shown}))
-    _pictures(results)
-
-
-def questions(rows: Rows, shown: list[Run]) -> None:
-    """What can be asked further of simulations that have ended."""
-    results = Results.from_runs(shown)
-    if not results.runs or any(run.job.active for run in shown):
-        return
-    show_notes(active_words.notes(results.table, rows, active_runs.settings_shown()))
-    folded("Every arm in numbers", "active/numbers", partial(_numbers, results))
-    folded("What does the paper report?", "active/paper", partial(_paper, results))
+    done = [run for run in shown if run.job.result is not None]
+    if done:
+        study = study_of(done)
+        _pictures(study, tuple(run.job.key for run in done))
+        if not was_active:
+            _beneath(study, rows, done)
 
 
 def _progress(shown: list[Run]) -> None:
     left, right = st.columns([6, 1.4], vertical_alignment="center")
     done = sum(not run.job.active for run in shown)
     share = sum(run.job.fraction if run.job.active else 1.0 for run in shown) / len(shown)
-    seconds = active_runs.seconds_left(shown)
-    remaining = "" if seconds is None else f" · {progress.about(seconds)} left"
-    left.progress(share, text=f"{done} of {plural(len(shown), 'simulation')}{remaining} · {_now(shown)}")
-    right.button("Cancel", key="active/cancel", on_click=active_runs.cancel)
+    left.progress(share, text=f"{done} of {plural(len(shown), 'simulation')} · {_now(shown)}")
+    right.button("Cancel", key="active/cancel", on_click=cancel)
 
 
 def _now(shown: list[Run]) -> str:
@@ -286,7 +182,7 @@ def _now(shown: list[Run]) -> str:
     for run in shown:
         if run.job.state == "running":
             so_far = f": {run.job.step:,} labels, error {run.job.value:.1%}" if run.job.total else ""
-            return run.title + so_far
+            return run.job.spec.title + so_far
     return next((run.job.message for run in shown if run.job.active), "")
 
 
@@ -298,32 +194,48 @@ def _failures(shown: list[Run]) -> None:
     for run in failed:
         reasons.setdefault(run.job.message, {}).setdefault(run.arm, []).append(run.seed + 1)
     st.warning("\n".join(f"- **{active_words.which(arms)}**: {escape_markdown(why)}" for why, arms in reasons.items()))
-    st.button("Try again", key="active/retry", icon=":material/refresh:", on_click=active_runs.retry)
+    st.button("Try again", key="active/retry", icon=":material/refresh:", on_click=retry)
 
 
-def _pictures(results: Results) -> None:
+def _pictures(study: ArmStudy, keys: tuple[str, ...]) -> None:
     titles = {name: measure.title for name, measure in MEASURES.items()}
     chosen = several(titles, "active/measures", "Pictures of", aside=[name for name in titles if name not in BEGIN])
-    for start in range(0, len(chosen), 2):
-        for column, measure in zip(st.columns(2, gap="large"), chosen[start:], strict=False):
+    for first in range(0, len(chosen), 2):
+        for column, measure in zip(st.columns(2, gap="large"), chosen[first:], strict=False):
             with column:
                 how = HOW_TO_READ.format(meaning=MEASURES[measure].meaning)
-                widgets.show(results.figure(measure), f"active-{measure}", how)
+                draw = partial(_figure, study, measure)
+                widgets.show_kept(("active figure", measure, *keys), draw, f"active-{measure}", how)
 
 
-def _numbers(results: Results) -> None:
-    differences = st.toggle(
-        "Differences to the first arm", key="active/differences", persist_state="session",
-        help="Shuffle by shuffle, so that what arms share cancels; pp are percentage points, and * is "
-        "significant (95\u00a0%), each difference by itself.",
-    )  # fmt: skip
-    if not results.summary.empty:
-        table = keep(("active table", differences, results.keys()), lambda: styled_arms(results.summary, differences))
-        show_arms(table, f"active/table/{differences}/{len(results.runs)}")
-        st.caption(active_words.made_with(active_runs.settings_shown(), results.n_compared))
-    st.caption(active_words.HONEST)
-    widgets.csv("All rounds as CSV", "active/csv", "active-learning.csv", lambda: results.export, of=(results.table,))
+def _figure(study: ArmStudy, measure: str) -> go.Figure:
+    """One measure against labels, for all arms."""
+    about, lines = MEASURES[measure], []
+    arms = list(study.table["arm"].unique())
+    for arm in sorted(arms, key=lambda arm: STYLES[arm].dash != "solid"):
+        curve = study.curves[arm, measure]
+        spent = study.table[(study.table["arm"] == arm) & (study.table["spent"] == "calibration")]
+        lines.append(ArmLine(
+            ARMS[arm].title, SHORT[arm], STYLES[arm], curve.labels, curve.mean, curve.low, curve.high, curve.shuffles,
+            spent[LABELS].to_numpy(np.float64),
+        ))  # fmt: skip
+    return learning_curves(lines, about.title, percent=about.percent)
 
 
-def _paper(results: Results) -> None:
-    st.markdown(active_words.claim(results.summary, active_runs.settings_shown()))
+def _beneath(study: ArmStudy, rows: Rows, done: list[Run]) -> None:
+    """How the results were made, what else a person should know, and all rounds as a file."""
+    settings = {name: value for run in done for name, value in run.settings.items()}
+    show_notes(active_words.notes(study.table, rows, settings))
+    st.caption(f"{active_words.made_with(settings)} {active_words.HONEST}")
+    export = partial(exported, study.table, {run.arm: run.settings for run in done})
+    widgets.csv("All rounds as CSV", "active/csv", "active-learning.csv", export, of=(study.table,))
+
+
+def exported(table: pd.DataFrame, settings: dict[str, dict[str, Any]]) -> pd.DataFrame:
+    """All rounds, shuffles counted from 1, with the settings of their arm; empty what it lacks."""
+    names = dict.fromkeys(name for of_arm in settings.values() for name in of_arm)
+    columns = {
+        name: pd.Series([settings[arm].get(name) for arm in table["arm"]], dtype=object).convert_dtypes()
+        for name in names
+    }
+    return table.assign(shuffle=table["shuffle"] + 1, **columns)

@@ -1,7 +1,4 @@
-"""State of the Active learning page: its rows, the settings that the visitor chose, and the simulations.
-
-The widgets are made from the declared settings of a plan. Each simulation is a task of the queue.
-"""
+"""Settings of the Active learning page: its rows, and what the visitor chooses, by widgets made from a plan."""
 
 from __future__ import annotations
 
@@ -12,18 +9,15 @@ from typing import Any
 
 import streamlit as st
 
-from calib.active_learning import ARMS, CLASSIFIERS, Plan, pool_from_predictions
-from calib.active_learning.simulation import pool_arrays, run_arm
+from calib.active_learning import ARMS, CLASSIFIERS, Plan
+from calib.active_learning.results import ENOUGH
 from calib.data import Predictions
 from calib.data.samples import SAMPLES
-from calib.engine import Job, QueueFull, TaskSpec
-from calib.errors import CalibrationError
 from calib.formatting import escape_markdown, plural
 from calib.registry import METHODS
-from calib.ui import fits, progress
 from calib.ui.data.upload import open_sample
 from calib.ui.link import page_link
-from calib.ui.session import OpenSession, current_session
+from calib.ui.session import OpenSession
 from calib.ui.widgets import several
 
 SAMPLE = "digits-forest"
@@ -32,12 +26,9 @@ DECLARED = {f.name: f.metadata for f in fields(Plan)}
 PACKAGES = {"mondrian": "river"}
 """What a classifier needs beyond the packages of every installation."""
 MOST_SHUFFLES = 20
-SHUFFLES = 3
 PRETRAINING, BATCH = 500, 250
 """Of the paper; a smaller pool begins with 8 % and goes on by 4 %."""
 STEPS = (1, 2, 2.5, 5)
-KIND = "active/"
-"""Before the key of each simulation among the visitor's studies."""
 
 
 @dataclass(frozen=True)
@@ -159,8 +150,8 @@ def choose(rows: Rows) -> Wanted:
             ),
         }  # fmt: skip
         n_shuffles = _number(
-            "shuffles", "active/shuffles", SHUFFLES, 1, MOST_SHUFFLES,
-            "Each shuffle of the pool is a run of every arm. One shows no spread; the paper has 10.",
+            "shuffles", "active/shuffles", ENOUGH, 1, MOST_SHUFFLES,
+            f"Each shuffle of the pool is a run of every arm. Fewer than {ENOUGH} show little; the paper has 10.",
         )  # fmt: skip
     st.caption(_about(settings["classifier"], settings["calibrator"]))
     arms = _arms(settings["calibrator"])
@@ -247,107 +238,3 @@ def _number(name: str, key: str, begin: Any, low: Any, high: Any, help: str, **l
         step=0.05 if kind is float else 1, format="%.2f" if kind is float else "%d",
         placeholder="no end" if begin is None else None, key=key, help=help, persist_state="session", **looks,
     )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Run:
-    """One arm on one shuffle, as it stands."""
-
-    arm: str
-    seed: int
-    job: Job
-
-    @property
-    def title(self) -> str:
-        """The arm and the number of the shuffle."""
-        return self.job.spec.title
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Those of the plan that the arm uses."""
-        assert isinstance(self.job.spec, TaskSpec)
-        return dict(self.job.spec.arguments[0])
-
-
-def specs_of(wanted: Wanted, rows: Rows) -> list[TaskSpec]:
-    """What is to be simulated; what a setting that an arm does not use was, makes no other simulation."""
-    return [
-        TaskSpec(
-            run_arm, (wanted.settings_of(arm), arm, seed), rows.data_key, f"{ARMS[arm].title}, shuffle {seed + 1}"
-        )
-        for arm, seed in wanted.runs
-    ]  # fmt: skip
-
-
-def asked() -> list[TaskSpec]:
-    """The simulations that are shown, whether or not they are done."""
-    return [spec for kind, spec in current_session().studies.items() if kind.startswith(KIND)]
-
-
-def settings_shown() -> dict[str, Any]:
-    """The settings of the simulations that are shown, as far as one of them uses them."""
-    return {name: value for spec in asked() for name, value in spec.arguments[0].items()}
-
-
-def start(wanted: Wanted, rows: Rows) -> None:
-    """Ask for simulations in place of those shown; what is done or under way is not paid twice."""
-    session = current_session()
-    specs = {KIND + spec.key: spec for spec in specs_of(wanted, rows)}
-    for kind in [kind for kind in session.studies if kind.startswith(KIND) and kind not in specs]:
-        progress.stop(kind)
-    try:
-        arrays = pool_arrays(pool_from_predictions(session.data, session.part, session.seed))
-        logits, labels = arrays.pop("logits"), arrays.pop("labels")
-        for kind, spec in specs.items():
-            fits.ask(spec, logits, labels, arrays)
-            session.studies[kind] = spec
-    except QueueFull as error:
-        st.session_state[fits.REFUSED] = f"{len(asked())} of {len(specs)} simulations were started. {error}"
-    except CalibrationError as error:
-        st.session_state[fits.REFUSED] = str(error)
-
-
-def cancel() -> None:
-    """Stop what waits or runs; what is done stays."""
-    for run in runs():
-        if run.job.active:
-            progress.stop(KIND + run.job.key)
-
-
-def retry() -> None:
-    """Start those that failed again."""
-    for run in runs():
-        if run.job.state in ("failed", "cancelled"):
-            fits.retry(run.job.key)
-
-
-def runs() -> list[Run]:
-    """All that are shown, as they stand, arm by arm in the order of ``ARMS`` and shuffle by shuffle."""
-    specs = {spec.key: spec for spec in asked()}
-    if not specs:
-        return []
-    runs = []
-    for job in fits.queue().snapshot(specs, owner=current_session().visitor):
-        _, arm, seed = specs[job.key].arguments
-        runs.append(Run(arm, seed, job))
-    return sorted(runs, key=lambda run: (list(ARMS).index(run.arm), run.seed))
-
-
-def n_known(specs: list[TaskSpec]) -> int:
-    """How many of these are done already, whoever asked for them."""
-    return sum(job.state == "done" for job in fits.queue().snapshot([spec.key for spec in specs]))
-
-
-def seconds_left(shown: list[Run]) -> float | None:
-    """How long the rest will take by the mean of what is done of each arm; None while one has none that is done."""
-    done: dict[str, list[float]] = {}
-    for run in shown:
-        if run.job.state == "done":
-            done.setdefault(run.arm, []).append(run.job.seconds)
-    rest = [run for run in shown if run.job.active]
-    if any(run.arm not in done for run in rest):
-        return None
-    means = {arm: sum(seconds) / len(seconds) for arm, seconds in done.items()}
-    at_once = max(1, sum(run.job.state == "running" for run in rest))
-    started = {run.job.key: run.job.seconds if run.job.state == "running" else 0.0 for run in rest}
-    return sum(max(0.0, means[run.arm] - started[run.job.key]) for run in rest) / at_once
