@@ -696,6 +696,12 @@ def judge_set_table(table: CorpusTable) -> tuple[str, str]:
         readings = inspect((table.filename, table.content)).readings
         first = bool(readings) and matches(readings[0].roles, table.truth)
         return ("asked, right reading first" if first else "asked"), judged.said
+    if judged.outcome == "refused" and table.truth.kind is not None:
+        offered = offers(inspect((table.filename, table.content)))
+        if offered:  # a question that is not about columns, such as how probabilities are written
+            found = inspect((table.filename, table.content), roles=offered[0]).predictions
+            right = found is not None and not content_differs(found, table.truth)
+            return ("asked, right reading first" if right else "asked"), judged.said
     refused = "refused rightly" if table.verdict == "refuse" or table.or_refuse else "refused wrongly"
     verdict = {"right": "right", "partly": "right but for a side role", "misread": "misread"}
     return verdict.get(judged.outcome, refused), judged.said

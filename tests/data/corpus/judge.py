@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -191,25 +190,3 @@ def proportional(found: Any, expected: Any) -> bool:
         return False
     ratio = np.asarray(found, dtype=float) / expected
     return bool(np.allclose(ratio, ratio[0], rtol=1e-5))
-
-
-def judge_models(table: CorpusTable) -> str:
-    """What :func:`calib.load_models` gets wrong about a table of several models; empty where nothing is."""
-    try:
-        found = list(calib.load_models((table.filename, table.content)).values())
-    except DataError as error:
-        return f"refused: {error}"
-    truth, expected = table.truth, list(table.truth.models.values())
-    if len(found) != len(expected):
-        return f"{len(found)} models instead of {len(expected)}"
-    labels = dict(zip(truth.rows.tolist(), truth.labels, strict=True))
-    truths = [
-        replace(truth, probs=probs, labels=np.array([labels[row] for row in rows.tolist()])) for rows, probs in expected
-    ]
-    lost = [k for k, own in enumerate(truths) if not any(not content_differs(data, own) for data in found)]
-    return f"models {lost} are not among those found" if lost else ""
-
-
-def failures(judgements: Sequence[Judgement]) -> list[Judgement]:
-    """Those that a careful person would not have done so."""
-    return [judgement for judgement in judgements if not judgement.passed]
