@@ -28,8 +28,8 @@ def test_none_is_misread_and_most_are_right(which):
     found = [judge(table) for table in tables(which)]
     assert not [j.table.name for j in found if j.outcome in ("misread", "crashed")]
     readable = [j for j in found if j.table.verdict == "readable"]
-    assert sum(j.outcome == "right" for j in readable) >= 0.85 * len(readable)
-    assert sum(j.outcome in ("right", "partly", "asked") for j in readable) >= 0.97 * len(readable)
+    assert sum(j.outcome == "right" for j in readable) >= 0.8 * len(readable)
+    assert sum(j.outcome in ("right", "partly", "asked") for j in readable) >= 0.9 * len(readable)
     refused = [j for j in found if j.table.verdict == "refuse"]
     assert all(j.outcome in ("refused", "asked without") for j in refused)
 

@@ -99,5 +99,22 @@ def several_outcomes(columns: Sequence[Column], n_rows: int) -> Problem | None:
     return None
 
 
-PROBLEMS: tuple[Callable[[Sequence[Column], int], Problem | None], ...] = (melted, several_outcomes)
+def marked(columns: Sequence[Column], n_rows: int) -> Problem | None:
+    """An outcome that is marked where it happened and empty elsewhere, beside outputs."""
+    for column in columns:
+        share = len(column.present) / max(len(column.cells), 1)
+        is_mark = len(column.values) == 1 and column.numbers is None and column.values[0].lower() in MARKS
+        if is_mark and 0 < share < 1 and column.says in ("truth", "label", "event", "correct", ""):
+            return Problem(
+                "marked",
+                f"{column.values[0]!r} in {share:.0%} of the rows of {column.name} and nothing in the others",
+                f"If nothing means that it did not happen, write a 0 there: df[{column.name!r}].notna().astype(int).",
+            )
+    return None
+
+
+MARKS = ("x", "xx", "*", "\u2713", "\u2714", "\u2705", "yes", "ja", "true", "1")
+"""What is written where something holds, with nothing where it does not."""
+
+PROBLEMS: tuple[Callable[[Sequence[Column], int], Problem | None], ...] = (melted, several_outcomes, marked)
 """In the order in which they are looked for."""
