@@ -18,8 +18,7 @@ from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import check_event
 from calib.metrics.estimate import Rows
-from calib.metrics.risk_measures import row_log_loss
-from calib.numerics import Floats, Ints, log_odds_of, sigmoid
+from calib.numerics import PROBABILITY_FLOOR, Floats, Ints, log_odds_of, sigmoid
 
 NODES = 15
 """Of the Gauss-Hermite quadrature, as in lme4's ``glmer(nAGQ = 15)``."""
@@ -159,7 +158,7 @@ def judge_groups(
     kept, rows = Rows.checked(came, weights, weight_kind, clusters)
     said, came, group = said[kept], came[kept], _names(groups, len(kept))[kept]
     before, after = made.shared(said), made.by_group(said, group)
-    losses = [row_log_loss(p, came, made.floor) for p in (before, after)]
+    losses = [-np.log(np.maximum(np.where(came, p, 1.0 - p), PROBABILITY_FLOOR)) for p in (before, after)]  # the NLL
     squares = [(p - came) ** 2 for p in (before, after)]
     log_loss, brier = (rows.mean_of(new - old).interval(level) for old, new in (losses, squares))
     return GroupGain(made, len(said), log_loss, brier, rows.mean(losses[0]))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.diagnostics.subgroups import gaps_by_group
+from calib.diagnostics.subgroups import average_gap
 from calib.evaluation.evaluation import Evaluation, check_same_rows
 from calib.evaluation.scores import smooth_scores, sums_of_groups
 from calib.evaluation.view import TOP_LABEL, View
@@ -21,7 +21,7 @@ from calib.metrics.binning import bins_of
 from calib.metrics.bootstrap import MAX_GROUPS, UNKNOWN, Groups, Interval, groups_of_units, share_interval
 from calib.metrics.calibration_error import norm_of_gaps
 from calib.metrics.confidence import Bools, overconfidence, underconfidence
-from calib.metrics.estimate import Estimate
+from calib.metrics.estimate import Estimate, degrees_of
 from calib.numerics import Floats
 
 FEW = 10
@@ -113,7 +113,7 @@ def _quantities(evaluation: Evaluation, groups: Groups) -> dict[str, Estimate]:
     """What is said of one method, by name, ratios as logarithms; NaN where a quantity does not exist."""
     smooth = smooth_scores(evaluation)
     found = {
-        name: Estimate(smooth[key][0], sums_of_groups(smooth[key][1], groups), max(groups.n_groups - 1, 1))
+        name: Estimate(smooth[key][0], sums_of_groups(smooth[key][1], groups), degrees_of(groups.n_groups))
         for name, key in (("over", "overconfidence"), ("under", "underconfidence"), ("gap", "signed gap"))
     }
     right = evaluation.pair[1]
@@ -153,20 +153,19 @@ def _over_under(evaluation: Evaluation, one: Mapping[str, Estimate], change: Cha
             under=_within(found["under"], 0.0),
             ratio=_exp(found["log ratio"]),
             ratio_over_odds=_exp(found["log ratio over odds"]),
-            gap=_within(found["gap"], -1.0),
+            gap=average_gap(evaluation, level),
             **same,
         )
     cautious_over, cautious_under = (  # of values in [0, 1], which vary less than shares
         share_interval(min(max(total, 0.0), count), count, level) for total, count in ((over, wrong), (under, right))
     )
     ratio = _quotient(cautious_over, cautious_under)
-    whole = gaps_by_group(said, outcome, np.zeros(n, dtype=np.int64), 1, level, evaluation.clusters)
     return OverUnder(
         over=cautious_over,
         under=cautious_under,
         ratio=ratio,
         ratio_over_odds=_quotient(ratio, odds),
-        gap=Interval(one["gap"].value, float(whole.gap_low[0]), float(whole.gap_high[0])),
+        gap=average_gap(evaluation, level),
         **same,
     )
 

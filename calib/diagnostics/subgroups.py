@@ -16,10 +16,15 @@ from calib.evaluation.view import TOP_LABEL
 from calib.formatting import percent, plural, points, points_between
 from calib.metrics.bootstrap import Interval, wilson_interval
 from calib.metrics.confidence import Bools
+from calib.metrics.estimate import Rows
 from calib.numerics import Floats, Ints
 
 BAND_EDGES = TOP_LABEL.bands
 """A band holds its lower edge, the last one its upper edge too."""
+
+
+LEAST_ROWS = 10
+"""Fewer rows than this are too few to say anything about a group."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,6 +173,19 @@ def gap_interval(gap: _Means, accuracy: _Means, level: float = 0.95) -> tuple[Fl
     return np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0)
 
 
+def average_gap(evaluation: Evaluation, level: float = 0.95) -> Interval:
+    """The gap of all rows with the interval that every page gives it.
+
+    That of a mean of differences, as among the scores; with fewer than ten wrong or right rows :func:`gap_interval`.
+    """
+    said, outcome = evaluation.pair
+    if min(outcome.sum(), (~outcome).sum()) < LEAST_ROWS:
+        whole = gaps_by_group(said, outcome, np.zeros(len(said), dtype=np.int64), 1, level, evaluation.clusters)
+        return Interval(float(whole.gap[0]), float(whole.gap_low[0]), float(whole.gap_high[0]))
+    value, low, high = Rows.of(len(said), evaluation.clusters).mean_of(said - outcome).interval(level)
+    return Interval(value, max(low, -1.0), min(high, 1.0))
+
+
 def by_class(evaluation: Evaluation, by: str = "predicted", level: float = 0.95) -> GroupGaps:
     """Over- and underconfidence by class.
 
@@ -282,8 +300,6 @@ def _ratio(total: Floats | Ints, count: Ints) -> Floats:
     return np.divide(total, count, out=np.full(len(count), np.nan), where=count > 0)
 
 
-LEAST_ROWS = 10
-"""Fewer rows than this are too few to say anything about a group."""
 MOST_NAMED = 3
 """Groups that a sentence names."""
 
@@ -373,9 +389,7 @@ def subgroups(
     enough = rows >= max(1, least_rows)
     joint = 1.0 - (1.0 - level) / max(1, int(enough.sum()))
     gaps = gaps_by_group(*evaluation.pair, group, n_groups, joint, evaluation.clusters)
-    whole = gaps_by_group(*evaluation.pair, np.zeros(len(group), dtype=np.int64), 1, level, evaluation.clusters)
-    average = Interval(float(whole.gap[0]), float(whole.gap_low[0]), float(whole.gap_high[0]))
-    return Subgroups(tuple(map(str, names)), gaps, enough, average, level)
+    return Subgroups(tuple(map(str, names)), gaps, enough, average_gap(evaluation, level), level)
 
 
 def folded(

@@ -9,7 +9,7 @@ import numpy as np
 from calib.evaluation.score_definitions import EVENT_RATE, PROPORTIONS, SCORES, TOP_LABEL_ERRORS
 from calib.metrics.bootstrap import Interval, cut, folded, interval_of_draws, not_below, wilson_interval
 from calib.metrics.corp import RULES, entropy
-from calib.metrics.estimate import LOGIT, Estimate
+from calib.metrics.estimate import LOGIT, Estimate, degrees_of
 from calib.numerics import Floats
 
 N_RESAMPLES = 1000
@@ -71,7 +71,7 @@ class Scored:
             known = np.isfinite(drawn)  # nowhere where the score exists on no resample, such as of no event
             mean = drawn[known].mean() if known.any() else 0.0
             influence = np.nan_to_num(drawn - mean) / np.sqrt(len(drawn))
-        degrees = max(min(self.n_units, len(influence)) - 1, 1)
+        degrees = degrees_of(min(self.n_units, len(influence)))
         return Estimate(self.debiased.get(key, self.value[key]), influence, degrees)
 
     def intervals(self, level: float = 0.95) -> dict[str, Interval]:

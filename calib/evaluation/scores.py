@@ -26,7 +26,7 @@ from calib.metrics.corp import (
     recalibrate,
     row_scores,
 )
-from calib.metrics.estimate import Estimate, Rows
+from calib.metrics.estimate import Estimate, Rows, degrees_of
 from calib.metrics.risk_measures import placements
 from calib.metrics.scoring_rules import average_precision, ranking_scores
 from calib.numerics import Floats, Ints, bin_index
@@ -130,7 +130,7 @@ def mean_gap(confidence: Floats, correct: npt.NDArray[Any], resamples: Resamples
     """Distance of mean confidence from accuracy with the interval that it has among the scores."""
     signed, per_row = _mean_among(confidence - correct, np.ones(len(confidence), dtype=bool))
     influence = sums_of_groups(per_row, resamples.groups)
-    return folded(abs(signed), Estimate(signed, influence, max(len(influence) - 1, 1)).interval(level))
+    return folded(abs(signed), Estimate(signed, influence, degrees_of(len(influence))).interval(level))
 
 
 def sums_of_groups(per_row: Floats, groups: Groups) -> Floats:

@@ -29,6 +29,11 @@ JOINT_DRAWS = 10_000
 """Normal draws from which the quantile of the largest of several deviations is taken."""
 
 
+def degrees_of(n_units: float) -> float:
+    """Degrees of freedom of the intervals of a statistic of so many independent units."""
+    return np.inf if n_units >= NORMAL_FROM else max(n_units - 1, 1)
+
+
 @dataclass(frozen=True)
 class Scale:
     """A scale on which an interval is symmetric: the way to it, the way back, and its slope at a value."""
@@ -214,7 +219,7 @@ class Rows:
     @property
     def degrees(self) -> float:
         """Of freedom of the intervals."""
-        return np.inf if self.n_telling >= NORMAL_FROM else max(self.n_telling - 1, 1)
+        return degrees_of(self.n_telling)
 
     def mean(self, values: npt.NDArray[Any]) -> float:
         """Weighted mean of (n,) values."""

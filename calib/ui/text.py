@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable
 
 import streamlit as st
 
+from calib.diagnostics.subgroups import average_gap
 from calib.evaluation import Evaluation
-from calib.evaluation.claims import FEW_ROWS
 from calib.evaluation.view import View
-from calib.formatting import escape_markdown, number, percent, with_interval
+from calib.formatting import escape_markdown, number, percent, points, points_between, with_interval
 from calib.metrics.bootstrap import Interval
 
 _BINNING_NAMES = {"imax": "I-Max", "kmeans": "k-means"}
@@ -31,26 +31,30 @@ def binning_name(binning: str) -> str:
 def confidence_sentence(evaluation: Evaluation, subject: str, extremes: str) -> str:
     """Whether what is said exceeds what came true, by how much, and whether the difference is significant.
 
-    The gap is mean confidence minus accuracy, or mean predicted risk minus observed rate; its standard error is that
-    of the mean of the row-wise difference, so a gap within two of them is not significant. ``extremes`` comes from
-    :func:`calib.ui.fits.extremes_of`.
+    ``extremes`` comes from :func:`calib.ui.fits.extremes_of`.
     """
     view, (said, outcome) = evaluation.view, evaluation.pair
-    gap, n = evaluation.signed_gap, len(outcome)
-    # The spread of a few rows is uncertain: differences of values in [0, 1] then count as if half of them were 1.
-    spread = max(float((said - outcome).std()), 0.5 if n < FEW_ROWS else 0) / math.sqrt(n)
+    gap = average_gap(evaluation)
     facts = f"{view.mean_said} {percent(float(said.mean()))}, {view.outcome} {percent(float(outcome.mean()))}"
     more = f" {extremes}" if extremes else ""
-    if abs(gap) <= max(2 * spread, 0.0005):
-        return (
-            f"{subject} {view.is_}**{view.neither}{of_event(view)} on average**: {facts}, "
-            f"no significant difference (95\u00a0%: ±{200 * spread:.1f} points).{more}"
-        )
-    word = view.over if gap > 0 else view.under
-    amount = f"{100 * abs(gap):.1f} points"
-    return (
-        f"{subject} {view.is_}**{word}{of_event(view)} by {amount}** (95\u00a0%: ±{200 * spread:.1f}): {facts}.{more}"
-    )
+    return f"{subject} {leaning(gap, view)}: {facts}.{more}"
+
+
+def leaning(gap: Interval, view: View) -> str:
+    """Whether what is said is too high or too low, by how much and with which interval: the same on all pages.
+
+    Parameters
+    ----------
+    gap : mean probability minus what came true, of :func:`calib.diagnostics.subgroups.average_gap`.
+    """
+    if gap.low <= 0.0 <= gap.high:
+        interval = f"95\u00a0%: {points_between(gap.low, gap.high)}"
+        of = of_event(view)
+        return f"{view.is_}**{view.neither}{of} significantly** (gap {points(gap.value)} points, {interval})"
+    word = f"{view.over if gap.value > 0 else view.under}{of_event(view)}"
+    near, far = sorted((abs(gap.low), abs(gap.high)))
+    interval = f"95\u00a0%: {points_between(near, far, sign=False)}"
+    return f"{view.is_}**{word} by {100 * abs(gap.value):.1f} points** ({interval})"
 
 
 def of_event(view: View) -> str:

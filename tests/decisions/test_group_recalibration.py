@@ -13,6 +13,7 @@ from scipy.stats import norm
 
 from calib.decisions.group_recalibration import _Intercepts, judge_groups, recalibrate_groups
 from calib.errors import CalibrationError
+from calib.metrics import nll
 
 
 def simulated(n: int, spread: float, seed: int = 0, n_groups: int = 20, slope: float = 0.7):
@@ -91,6 +92,16 @@ def test_groups_pay_on_other_rows_where_they_depart_and_not_elsewhere():
         half = 1.959964 * difference.std(ddof=1) / np.sqrt(3000)
         assert gain.log_loss == pytest.approx((difference.mean(), difference.mean() - half, difference.mean() + half))
         assert gain.brier.value == pytest.approx(np.mean((own - y) ** 2 - (shared - y) ** 2))
+
+
+def test_the_log_loss_is_the_nll_also_where_risks_are_written_with_one_decimal(rng):
+    # Recalibrated risks were moved away from 0 and 1 by half the step in which the raw ones are written.
+    probs = rng.choice([0.0, 0.1, 0.5, 0.9, 1.0], 2000)
+    event = rng.random(2000) < np.clip(3 * (probs - 0.5) + 0.5, 0.002, 0.998)
+    made = recalibrate_groups(probs, event, rng.integers(3, size=2000))
+    gain = judge_groups(made, probs, event, rng.integers(3, size=2000))
+    assert made.shared(probs).min() < made.floor  # where it was clipped
+    assert gain.shared_loss == pytest.approx(nll(made.shared(probs), event), rel=1e-12)
 
 
 def test_arrays_that_do_not_fit_are_refused():

@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 
 from calib import metrics
 from calib.diagnostics.over_under import FEW, over_under_confidence, theorem_one
-from calib.diagnostics.subgroups import BAND_EDGES, band_of, by_band, by_class, gaps_by_group, too_extreme
+from calib.diagnostics.subgroups import BAND_EDGES, band_of, by_band, by_class, gaps_by_group, subgroups, too_extreme
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation, evaluate, paired_differences, score_intervals
 from calib.evaluation.view import EVENT
 from calib.formatting import percent
+from calib.metrics import risk_model
 from calib.numerics import softmax
+from calib.ui.text import confidence_sentence
 from tests.conftest import simulate
 from tests.metrics.conftest import binnings, pair
 from tests.metrics.conftest import rows as any_rows
@@ -339,3 +341,28 @@ def test_calibrated_risks_are_seldom_called_extreme():
         labels = (rng.random(400) < p).astype(int)
         called += bool(too_extreme(evaluate(np.stack([1 - p, p], axis=1), labels).seen(EVENT)))
     assert called <= 10, "5 % if both sides were off together, which chance makes far rarer"
+
+
+@pytest.mark.parametrize("n", [25, 300, 5000])
+def test_one_gap_has_one_interval_on_all_pages(rng, n) -> None:
+    # It was ± two standard errors on one page, and the wider of two intervals on another.
+    confidence = rng.uniform(0.5, 1.0, n)
+    one = evaluation_of(confidence, rng.random(n) < confidence - 0.05)
+    gap = over_under_confidence([one])[0].gap
+    assert subgroups(one, np.array(["all"] * n)).average == gap
+    sentence = confidence_sentence(one, "The model", "")
+    near, far = (100 * abs(end) for end in gap[1:])
+    if gap.low > 0:
+        assert f"by {100 * gap.value:.1f} points** (95\u00a0%: {near:.1f} to {far:.1f})" in sentence
+    else:
+        assert f"gap {100 * gap.value:+.1f} points" in sentence.replace("−", "-")
+
+
+def test_the_panel_of_a_risk_model_has_the_intervals_of_the_table(rng) -> None:
+    # Those of the table were of Student's t at any number of rows, those of the panel from 40 on of the normal.
+    risk = rng.beta(1, 4, 400)
+    event = rng.random(400) < risk
+    table = score_intervals(evaluate(np.column_stack([1 - risk, risk]), event.astype(int)).seen(EVENT))
+    panel = risk_model(risk, event)
+    assert table["NLL"] == pytest.approx(panel["log_loss"].interval, rel=1e-9)
+    assert table["Brier"] == pytest.approx(panel["brier"].interval, rel=1e-9)

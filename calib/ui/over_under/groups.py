@@ -143,13 +143,23 @@ def groups_sentence(subgroups: Subgroups, least_rows: int) -> str:
     return f"{gap_sentence(subgroups.average, subgroups.off, judged, literal, '**')}{small}"
 
 
-def in_groups(test: Predictions, fit: ShownFit) -> None:
-    """For data with groups, in one line for which of them a method is off; nothing for others."""
+def group_headline(test: Predictions, fit: ShownFit) -> str:
+    """Which groups of the data are off, for the first line of the page; "" where none is."""
     if test.groups is None:
-        return
+        return ""
     found = subgroups_of(fit, "groups", test.groups, LEAST_ROWS)
-    sign = f" :small[Above 0: {fit.evaluation.view.too_high}.]" if found.off else ""
-    st.markdown(f"**{fit.title} by group**: {groups_sentence(found, LEAST_ROWS)}{sign}")
+    if not found.off:
+        return ""
+    judged = int(found.enough.sum())
+    said = gap_sentence(found.average, found.off, judged, literal, "**")
+    reading = f"Above 0: {fit.evaluation.view.too_high}; intervals hold for all {judged} groups."
+    return f"{fit.title}: {said} :small[{reading}]"
+
+
+def in_groups(test: Predictions, fit: ShownFit) -> None:
+    """In one line that no group of the data is off."""
+    found = subgroups_of(fit, "groups", test.groups, LEAST_ROWS)
+    st.markdown(f"**{fit.title} by group**: {groups_sentence(found, LEAST_ROWS)}")
 
 
 def subgroups_of(fit: ShownFit, by: str, of_row: Any, least: int) -> Subgroups:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from calib.diagnostics.over_under import OverUnder
 from calib.evaluation.view import TOP_LABEL, View
-from calib.formatting import number, percent, plural, points, points_between
+from calib.formatting import number, percent, plural
 from calib.metrics.bootstrap import Interval
-from calib.ui.text import of_event
+from calib.ui.text import leaning
 
 Named = Sequence[tuple[str, OverUnder]]
 """(title, result) of each method, the raw model first."""
@@ -18,15 +18,15 @@ Named = Sequence[tuple[str, OverUnder]]
 def finding(methods: Named, view: View = TOP_LABEL) -> str:
     """Over- or underconfidence of the raw model, its ratio o / u against the odds, and what calibration leaves."""
     raw = methods[0][1]
-    said = f"The raw model {_lean(raw.gap, view)}; {_ratio(raw, view)}"
+    said = f"The raw model {leaning(raw.gap, view)}; {_ratio(raw, view)}"
     calibrated = methods[1:]
     if not calibrated:
         return said
-    leaning = [f"{name} {_lean(result.gap, view)}" for name, result in calibrated if not _even(result.gap)]
-    n, n_even = len(calibrated), len(calibrated) - len(leaning)
+    leans = [f"{name} {leaning(result.gap, view)}" for name, result in calibrated if not _even(result.gap)]
+    n, n_even = len(calibrated), len(calibrated) - len(leans)
     even = f"{calibrated[0][0]} has" if n == 1 else f"{n_even} of {n} calibrators have"
     after = [f"{even} no significant gap"] if n_even else []
-    return f"{said}\n\n{'; '.join(after + leaning)}."
+    return f"{said}\n\n{'; '.join(after + leans)}."
 
 
 def missing(result: OverUnder, view: View = TOP_LABEL) -> str | None:
@@ -71,16 +71,6 @@ def _ratio(result: OverUnder, view: View) -> str:
         f"{number(result.ratio.high)}), and would be {number(result.odds.value)} if calibrated: the odds of "
         f"{view.the_outcome} of {percent(accuracy)}."
     )
-
-
-def _lean(gap: Interval, view: View) -> str:
-    if _even(gap):
-        interval = f"95\u00a0%: {points_between(gap.low, gap.high)}"
-        return f"{view.is_}**{view.neither}** significantly (gap {points(gap.value)} points, {interval})"
-    word = f"{view.over if gap.value > 0 else view.under}{of_event(view)}"
-    near, far = sorted((abs(gap.low), abs(gap.high)))
-    interval = f"95\u00a0%: {points_between(near, far, sign=False)}"
-    return f"{view.is_}**{word} by {100 * abs(gap.value):.1f} points** ({interval})"
 
 
 def _even(gap: Interval) -> bool:
