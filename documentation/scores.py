@@ -87,7 +87,7 @@ PAGES = {
         ".0571.",
     ),
     "classwise_ece": ScorePage(
-        ("class-wise ECE", "class-wise ECE above 1/K"),
+        (),
         r"\frac{1}{K} \sum_k \sum_b \frac{n_{kb}}{n} \left| \bar p_{kb} - \bar y_{kb} \right|",
         "Kull et al. (2019); Nixon et al. (2019) call it static calibration error (SCE). Patel et al. (2020) leave "
         "out probabilities below 1/K, because with many classes nearly all are about 0. Some papers print the sum "
@@ -139,6 +139,8 @@ PAGES = {
     ),
 }
 """By the function."""
+TITLES = {"corp": "CORP decomposition", "classwise_ece": "Class-wise ECE"}
+"""Of pages of several scores, and of a function that is not among those that Compare shows."""
 
 assert set(SCORES) == {EVENT_RATE, *(key for page in PAGES.values() for key in page.keys)}, "a score has no page"
 
@@ -154,7 +156,7 @@ def pages() -> dict[str, str]:
 
 
 def _title(name: str) -> str:
-    return "CORP decomposition" if name == "corp" else SCORES[PAGES[name].keys[0]].title
+    return TITLES.get(name) or SCORES[PAGES[name].keys[0]].title
 
 
 def _overview() -> str:
@@ -189,9 +191,9 @@ def _page(name: str) -> str:
         "## How it is computed here",
         markdown(words),
         f"Parameters and errors: [`calib.metrics.{name}`](../api/calib.metrics.md#calib.metrics.{name}).",
-        "## How differences are judged",
+        *(["## How differences are judged"] if page.keys else []),
         "\n".join(["| score | better | range | smallest relevant difference | claimed |", "|---|---|---|--:|---|",
-                   *(_row(SCORES[key]) for key in page.keys)]),
+                   *(_row(SCORES[key]) for key in page.keys)]) if page.keys else "",
     ])  # fmt: skip
 
 

@@ -34,7 +34,7 @@ from calib.evaluation import SCORES
 from calib.evaluation.claims import relevant_differences
 from calib.evaluation.compare import BASELINE, Comparison, compare_methods
 from calib.evaluation.comparison_table import summary
-from calib.evaluation.learning_curve import choices_by_size, labels_needed, size_curve
+from calib.evaluation.learning_curve import labels_needed, size_curve
 from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
 from calib.evaluation.scored import said_of_intervals
 from calib.evaluation.view import VIEWPOINTS
@@ -239,7 +239,7 @@ def sizes_table(table: pd.DataFrame) -> str:
         answers.append(labels_needed(table, name).sentence)
     notes = table.loc[(table["note"] != "") & (table["score"] == "NLL"), ["title", "size", "note"]]
     failed = [f"{title} on {size:,} rows: {note}" for title, size, note in notes.itertuples(index=False)]
-    return "\n".join([*lines, *answers, *choices_by_size(table), *failed])
+    return "\n".join([*lines, *answers, *failed])
 
 
 def _write(csv: Path | None, what: str, table: pd.DataFrame, answer: text.Answer) -> None:

@@ -11,7 +11,6 @@ from calib.cli import text
 from calib.cli.arguments import Parser, data_parser, load_data, options_from, refuse
 from calib.data import DataError
 from calib.diagnostics.shift_data import judge, read_new_rows
-from calib.errors import CalibrationError
 from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.export import runtime
 from calib.formatting import fixed
@@ -25,7 +24,6 @@ LIMITS = {
     "nll": "NLL",
     "brier": "Brier",
     "gap": "gap",
-    "classwise-ece": "class-wise ECE",
     "accuracy": "accuracy",
 }
 """Name in an option -> the score; a limit is the most, of the accuracy the least."""
@@ -109,17 +107,10 @@ def verdicts(judged: Evaluation, limits: dict[str, float]) -> list[Verdict]:
 
     The intervals are those of :func:`calib.evaluation.score_intervals`: that of an ECE reaches down to where the truth
     may be, so that the noise of few rows in many bins breaks no limit.
-
-    Raises
-    ------
-    CalibrationError
-        If the rows lack one of the scores, as pairs of a confidence and a correct answer lack class-wise errors.
     """
     intervals = score_intervals(judged)
     made = []
     for key, limit in limits.items():
-        if key not in intervals or math.isnan(intervals[key].value):
-            raise CalibrationError(f"These {len(judged):,} rows have no {SCORES[key].title}; leave out its limit.")
         _, low, high = intervals[key]
         passed = high >= limit if SCORES[key].better == "higher" else low <= limit
         made.append(Verdict(key, intervals[key], limit, bool(passed)))

@@ -114,7 +114,7 @@ def judge(fitted: Calibrator, test: Predictions) -> Judgement:
     resamples, views = evaluation.resamples(), views_of(test)
     seen = {view.name: evaluation.seen(view) for view in views}
     return Judgement(
-        replace(evaluation, classwise=None),
+        evaluation,
         {name: score_fully(one, resamples) for name, one in seen.items()},
         {name: first_curve(one) for name, one in seen.items()},
         {name: gap_curve(*one.pair, clusters=one.clusters) for name, one in seen.items()},
@@ -195,7 +195,7 @@ def raw_on_all_rows(*, data: Mapping[str, Any]) -> Evaluation:
         for name in ("confidence", "correct", "predicted", "labels", "rest", "row_nll", "row_brier", "top5")
     }
     n_clipped = first.n_clipped + second.n_clipped
-    return replace(first, **both, n_clipped=n_clipped, classwise=None)
+    return replace(first, **both, n_clipped=n_clipped)
 
 
 def class_pair(fitted: Calibrator, target: int, *, data: Mapping[str, Any]) -> tuple[Floats, Bools]:

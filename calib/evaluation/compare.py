@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import nan
 from typing import TYPE_CHECKING, Any
 
@@ -61,15 +61,13 @@ class Comparison(Displayed):
 class Attempt:
     """A fit and its evaluation on the test rows; ``evaluation`` is None where it failed, and ``note`` says why.
 
-    ``fit_seconds`` is NaN where nothing was to be fitted. ``parts`` are the methods that it is a mean of with their
-    weights, as of :meth:`calib.base.Calibrator.parts`.
+    ``fit_seconds`` is NaN where nothing was to be fitted.
     """
 
     evaluation: Evaluation | None
     fit_seconds: float = nan
     predict_seconds: float = nan
     note: str = ""
-    parts: Mapping[str, float] = field(default_factory=dict)
 
 
 def attempt(
@@ -84,7 +82,7 @@ def attempt(
             fit_seconds = time.perf_counter() - start
             start = time.perf_counter()
         evaluation = Evaluation.from_predictions(method, test, view)
-        return Attempt(evaluation, fit_seconds, time.perf_counter() - start, parts=method.parts())
+        return Attempt(evaluation, fit_seconds, time.perf_counter() - start)
     except FitCancelled:
         raise
     except CalibrationError as error:

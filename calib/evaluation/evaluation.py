@@ -1,4 +1,4 @@
-"""What one calibrator says about a test set, reduced to vectors of length n and class-wise sums."""
+"""What one calibrator says about a test set, reduced to vectors of length n."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 from calib.arrays import check_labels
 from calib.base import Calibrator
 from calib.errors import CalibrationError
-from calib.evaluation.classwise import ClasswiseSums
 from calib.evaluation.view import TOP_LABEL, View, view_of
 from calib.metrics.bootstrap import Resamples, drawn_units
 from calib.metrics.confidence import Bools, check_columns, check_probs, top_label
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from calib.data.predictions import Predictions
 
 TOP_K = 5
-MAX_CLASSES = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +36,6 @@ class Evaluation:
     row_nll, row_brier : (n,) scores of each row; None where the method gives a confidence only.
     top5 : (n,) whether the label is among the five most probable; None for such methods and up to 5 classes.
     n_clipped : rows whose label had a probability below 1e-15, which the NLL puts at 1e-15.
-    classwise : what class-wise errors need; None for methods that give a confidence only, above 10,000 classes, and
-        in the event view, where they repeat the ECE.
     rest : (n,) of two classes, the probability of the one that is not predicted; None for more.
     view : which pair of vectors scores and curves are about, and its words.
     clusters : (n,) number of each row's cluster; None where rows are independent.
@@ -55,7 +51,6 @@ class Evaluation:
     row_brier: Floats | None = None
     top5: Bools | None = None
     n_clipped: int = 0
-    classwise: ClasswiseSums | None = None
     rest: Floats | None = None
     view: View = TOP_LABEL
     clusters: Ints | None = None
@@ -112,13 +107,11 @@ class Evaluation:
         if self.rest is None:
             raise CalibrationError(f"The view {view.name!r} is one of two classes; there are {self.n_classes}.")
         if view.is_event:
-            return replace(self, view=view, classwise=None)
+            return replace(self, view=view)
         correct = self.labels == view.column
         predicted = np.full(len(self), view.column)
         said = self._of_column(view.column)
-        return replace(
-            self, confidence=said, correct=correct, predicted=predicted, rest=1.0 - said, view=view, classwise=None
-        )
+        return replace(self, confidence=said, correct=correct, predicted=predicted, rest=1.0 - said, view=view)
 
     def _of_column(self, column: int | None) -> Floats:
         """Probability of one of two classes."""
@@ -227,7 +220,6 @@ def _by_blocks(
     top5 = np.empty(n, dtype=bool) if n_classes > TOP_K else None
     rest = np.empty(n) if n_classes == 2 else None
     n_clipped = 0
-    classwise = ClasswiseSums(n, n_classes, clusters) if n_classes <= MAX_CLASSES else None
     for rows in blocks(n, n_classes, MEMORY_ENTRIES):
         probs, keys, truth = predict(rows), ranking[rows], labels[rows]
         predicted[rows] = argmax_with_ties(probs, keys)
@@ -238,12 +230,10 @@ def _by_blocks(
         n_clipped += int((of_label < PROBABILITY_FLOOR).sum())
         if top5 is not None:
             top5[rows] = label_in_top_k(probs, truth, TOP_K, keys)
-        if classwise is not None:
-            classwise.add(rows, probs, truth)
     _check_no_nan(brier)
     correct = predicted == labels
     return Evaluation(
-        *(confidence, correct, predicted, labels, n_classes, nll, brier, top5, n_clipped, classwise, rest),
+        *(confidence, correct, predicted, labels, n_classes, nll, brier, top5, n_clipped, rest),
         clusters=clusters,
         weights=weights,
     )

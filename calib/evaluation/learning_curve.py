@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from calib.base import Calibrator, Progress, silent
-from calib.calibrators.auto import in_words
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES
 from calib.evaluation.compare import BASELINE, with_baseline
@@ -34,13 +33,12 @@ SIZE_SCORES = ("NLL", "ECE")
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """One fit of a size curve: its scores on resamples of the test rows, or why there are none, and what it chose."""
+    """One fit of a size curve: its scores on resamples of the test rows, or why there are none."""
 
     method: str
     size: int
     scores: Scored | None
     note: str
-    parts: Mapping[str, float] = field(default_factory=dict)
 
 
 def _summary(
@@ -62,13 +60,8 @@ def _summary(
             here = {"method": name, "title": title, "size": size, "n_draws": draws.count}
             certain = name == BASELINE or size == n
             last = draws_of[sizes[-1]]
-            said = {"chosen": draws.chosen, "note": draws.note}
-            rows += [here | values | said for values in _summaries(draws, last, certain, level)]
+            rows += [here | values | {"note": draws.note} for values in _summaries(draws, last, certain, level)]
     return pd.DataFrame(rows)
-
-
-_LEAST = 0.005
-"""Mean weights below it would be written as 0 %."""
 
 
 class _Draws:
@@ -77,16 +70,11 @@ class _Draws:
     def __init__(self, fits: Iterable[Drawn]):
         self.made: list[Scored] = []
         self.note = ""
-        weights: dict[str, float] = {}
         for fit in fits:
             if fit.scores is None:
                 self.note = fit.note
             else:
                 self.made.append(fit.scores)
-                for name, weight in fit.parts.items():
-                    weights[name] = weights.get(name, 0.0) + weight
-        mean = {name: share for name, weight in weights.items() if (share := weight / self.count) >= _LEAST}
-        self.chosen = in_words(dict(sorted(mean.items(), key=lambda pair: -pair[1]))) if mean else ""
 
     @property
     def count(self) -> int:
@@ -207,8 +195,7 @@ def size_curve(
     pandas.DataFrame
         One row for each method, size and score, with the columns method, title, size, n_draws (those that succeeded),
         score, value (mean over draws), low, high, sd (over draws); to_last, to_last_low, to_last_high, the difference
-        to the largest size; chosen, the methods that a mean of several took, with their mean weights over draws; note,
-        why draws failed. The raw model has the same value at every size.
+        to the largest size; note, why draws failed. The raw model has the same value at every size.
 
     Raises
     ------
@@ -238,7 +225,7 @@ def size_curve(
     for draw, name, size in fits:
         made = attempt_afresh(methods[name], calibration.take(orders[draw][:size]), test, steps, view)
         scores = None if made.evaluation is None else score_quickly(made.evaluation, resamples)
-        drawn.append(Drawn(name, size, scores, made.note, made.parts))
+        drawn.append(Drawn(name, size, scores, made.note))
         steps.next()
     return _summary(titles_of(methods, calibration.n_classes), tried, drawn, n, level)
 
@@ -252,12 +239,6 @@ def random_order(n: int, clusters: npt.NDArray[Any] | None, generator: np.random
     first = np.full(n, n)
     np.minimum.at(first, of_row, np.arange(n))
     return order[np.argsort(first[of_row], kind="stable")]
-
-
-def choices_by_size(table: pd.DataFrame) -> list[str]:
-    """What a mean of several methods took at each size, a sentence for each: "Auto on 200 rows: Beta alone."."""
-    chosen = table.loc[(table["chosen"] != "") & (table["score"] == SIZE_SCORES[0]), ["title", "size", "chosen"]]
-    return [f"{title} on {size:,} rows: {what}." for title, size, what in chosen.itertuples(index=False)]
 
 
 TOLERANCE = 0.01

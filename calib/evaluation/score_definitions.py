@@ -11,12 +11,10 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Literal
 
-from calib.evaluation.classwise import CLASSWISE, CLASSWISE_ABOVE
 from calib.evaluation.evaluation import Evaluation
 from calib.evaluation.view import View
 from calib.formatting import NO_BREAK, number
 from calib.metrics.confidence import Bools
-from calib.metrics.corp import RULES
 from calib.numerics import Floats
 
 ECE_BINS = 15
@@ -25,8 +23,9 @@ ECE_BINS = 15
 SMOOTH = "smooth ECE"
 
 TERMS = ("miscalibration", "discrimination", "uncertainty")
-CORP = tuple(f"{rule} {term}" for rule in RULES for term in TERMS)
-"""Keys of the scores, such as "Brier miscalibration"."""
+RULE = "Brier"
+CORP = tuple(f"{RULE} {term}" for term in TERMS)
+"""Terms of the CORP decomposition of the squared error."""
 
 EVENT_RATE = "event rate"
 RANKING = ("AUROC", "average precision")
@@ -35,7 +34,7 @@ RARE = 0.1
 """Below this event rate the accuracy is not shown unless asked for: predicting no event at all is right too often."""
 PROPORTIONS = ("accuracy", "top-5 accuracy", EVENT_RATE)
 TOP_LABEL_ERRORS = ("ECE", "MCE", SMOOTH)
-NORMS = (*TOP_LABEL_ERRORS, CLASSWISE, CLASSWISE_ABOVE)
+NORMS = TOP_LABEL_ERRORS
 """Scores that are norms of gaps, whose bias is a shift of their squares."""
 
 Better = Literal["lower", "higher", "neither"]
@@ -119,30 +118,19 @@ _SCORES = (
     Score("ECE", "ECE", "lower", "Mean distance of confidence from accuracy in 15 bins of equal width.", claims=True),
     Score(SMOOTH, "ECE, smooth", "lower",
           "Mean distance of confidence from accuracy under a kernel that sets its own width; no bins to choose."),
-    Score(CLASSWISE, "Class-wise ECE", "lower",
-          "ECE of each class's probability in 15 bins of equal width, averaged over classes."),
-    Score(CLASSWISE_ABOVE, "Class-wise ECE above 1/K", "lower",
-          "Class-wise ECE of the probabilities above 1/K, which the many near 0 would swamp."),
     Score("MCE", "MCE", "lower", "Distance of confidence from accuracy in the worst of 15 bins; noisy.",
           relevant=0.01),
     Score("gap", "Confidence gap", "lower", "Distance of mean confidence from accuracy; no ECE is below it."),
     Score("signed gap", "Confidence minus accuracy", "neither",
           "Mean confidence minus accuracy; above 0 is overconfident.", low=-1.0),
-    *(
-        score
-        for rule, name, high in (("Brier", "squared error", 0.25), ("log", "log score", math.log(2.0)))
-        for score in (
-            Score(f"{rule} miscalibration", f"Miscalibration, {name}", "lower",
-                  f"How much of the {name} of \"this prediction is right\" the best monotone recalibration would save.",
-                  high=math.inf),
-            Score(f"{rule} discrimination", f"Discrimination, {name}", "higher",
-                  f"How much the {name} gains from telling right from wrong predictions, once recalibrated.",
-                  high=high),
-            Score(f"{rule} uncertainty", f"Uncertainty, {name}", "neither",
-                  f"The {name} of predicting the accuracy for every row; plus miscalibration less discrimination it is "
-                  f"the {name} of the confidence.", high=high),
-        )
-    ),
+    Score("Brier miscalibration", "Miscalibration", "lower",
+          "How much of the squared error of \"this prediction is right\" the best monotone recalibration would save.",
+          high=math.inf),
+    Score("Brier discrimination", "Discrimination", "higher",
+          "How much the squared error gains from telling right from wrong predictions, once recalibrated.", high=0.25),
+    Score("Brier uncertainty", "Uncertainty", "neither",
+          "The squared error of predicting the accuracy for every row; plus miscalibration less discrimination it is "
+          "that of the confidence.", high=0.25),
     Score("overconfidence", "Overconfidence", "neither", "Mean confidence of the wrong predictions."),
     Score("underconfidence", "Underconfidence", "neither", "Mean doubt (1 - confidence) of the right predictions."),
     Score("sharpness", "Sharpness", "neither", "Variance of the confidence; good only where it is calibrated.",

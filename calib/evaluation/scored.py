@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from calib.evaluation.score_definitions import EVENT_RATE, PROPORTIONS, SCORES, TOP_LABEL_ERRORS
+from calib.evaluation.score_definitions import CORP, EVENT_RATE, PROPORTIONS, RULE, SCORES, TOP_LABEL_ERRORS
 from calib.metrics.bootstrap import Interval, cut, folded, interval_of_draws, not_below, wilson_interval
-from calib.metrics.corp import RULES, entropy
+from calib.metrics.corp import entropy
 from calib.metrics.estimate import LOGIT, Estimate, degrees_of
 from calib.numerics import Floats
 
@@ -81,8 +81,8 @@ class Scored:
         if self._few:
             signed = found["signed gap"] = _gap_unseen(signed, found[self._rate])
         gap = found["gap"] = folded(self.value["gap"], signed)
-        for rule in (rule for rule in RULES if f"{rule} uncertainty" in found):
-            found[f"{rule} uncertainty"] = _uncertainty(self.value[f"{rule} uncertainty"], found[self._rate], rule)
+        if (uncertainty := CORP[2]) in found:
+            found[uncertainty] = _uncertainty(self.value[uncertainty], found[self._rate])
         # Bins and kernels only take from the residuals what cancels, and in their mean over all rows everything does.
         for key in set(TOP_LABEL_ERRORS) & set(found):
             error = found[key]
@@ -129,9 +129,9 @@ class Scored:
         return min(n_right, self.n - n_right) < FEW
 
 
-def _uncertainty(value: float, rate: Interval, rule: str) -> Interval:
+def _uncertainty(value: float, rate: Interval) -> Interval:
     """Uncertainty is a function of the rate alone, which is highest at a half."""
-    possible = entropy(np.array([rate.low, rate.high, np.clip(0.5, rate.low, rate.high)]), rule)
+    possible = entropy(np.array([rate.low, rate.high, np.clip(0.5, rate.low, rate.high)]), RULE)
     return Interval(value, float(possible.min()), float(possible.max()))
 
 

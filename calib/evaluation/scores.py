@@ -9,15 +9,23 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.errors import CalibrationError
-from calib.evaluation.classwise import classwise_values
 from calib.evaluation.evaluation import Evaluation, check_same_rows
-from calib.evaluation.score_definitions import ECE_BINS, MEANS, NORMS, SCORES, SMOOTH, TERMS, TOP_LABEL_ERRORS
+from calib.evaluation.score_definitions import (
+    CORP,
+    ECE_BINS,
+    MEANS,
+    NORMS,
+    RULE,
+    SCORES,
+    SMOOTH,
+    TERMS,
+    TOP_LABEL_ERRORS,
+)
 from calib.evaluation.scored import N_RESAMPLES, Scored
 from calib.metrics.bootstrap import Groups, Interval, Resamples, folded, reflect
 from calib.metrics.calibration_error import cell_of, smooth_error, smooth_errors
 from calib.metrics.confidence import Bools
 from calib.metrics.corp import (
-    RULES,
     calibrated_outcomes,
     decompose,
     entropy,
@@ -53,7 +61,6 @@ def scores(evaluation: Evaluation) -> dict[str, float]:
 def score_fully(evaluation: Evaluation, resamples: Resamples) -> Scored:
     """Scores of an evaluation, on groups and resamples of its rows that all methods share."""
     slow, again = _slow_values(evaluation), {
-        **classwise_values(evaluation.classwise, resamples),
         SMOOTH: resampled_smooth_ece(*evaluation.pair, resamples),
         **(resampled_precision(*evaluation.pair, resamples) if evaluation.view.is_event else {}),
     }  # fmt: skip
@@ -78,8 +85,7 @@ def _in_order(values: dict[str, Any]) -> dict[str, float]:
 
 
 def _slow_values(evaluation: Evaluation) -> dict[str, Any]:
-    values: dict[str, Any] = classwise_values(evaluation.classwise)
-    values[SMOOTH] = smooth_error(*evaluation.pair)
+    values: dict[str, Any] = {SMOOTH: smooth_error(*evaluation.pair)}
     if evaluation.view.is_event:
         values["average precision"] = average_precision(*evaluation.pair)
     return values
@@ -212,11 +218,6 @@ def score_intervals(
     truth in 87 to 100 % of runs for the ECE (percentile intervals: 0 % on calibrated data), 93 to 97 % for the other
     scores, 85 to 100 % for the terms of the CORP decomposition and 90 to 95 % for the smooth ECE (40 to 100 runs each,
     calibrated or not). The MCE is the exception: it is mostly noise, and its intervals hold the truth in 30 to 85 %.
-
-    Class-wise errors resample about 50 groups of rows. With 10 classes and 500 or 5000 rows their intervals held the
-    truth in 87 to 100 % of runs, calibrated or not, with 100 classes and 2000 or 5000 rows in all of 50. They need
-    about 20 rows per class: with 10 they held it in 70 to 94 %, with 5 in 2 to 48 %, because there the noise of the
-    estimate is far above the truth and resampling cannot show it.
     """
     resamples = evaluation.resamples(n_resamples, random_state)
     return score_fully(evaluation, resamples).intervals(level)
@@ -230,9 +231,6 @@ def paired_differences(
     random_state: int = 0,
 ) -> dict[str, Interval]:
     """Interval of every score minus the baseline's, by key, paired by row.
-
-    Differences of class-wise errors come out too small where few rows per class put the same noise into both; read them
-    for their sign.
 
     Raises
     ------
@@ -265,13 +263,11 @@ def calibrated_scores(evaluation: Evaluation, random_state: int = 0) -> dict[str
     residual = (sums[..., 2] - sums[..., 1]) / len(evaluation)
     values = dict(zip(OF_BINS, errors_of_bins(draw(bins_of_ece(evaluation))), strict=True))
     values |= {SMOOTH: smooth_errors(residual), "gap": np.abs(residual.sum(axis=-1))}
-    classwise = evaluation.classwise
-    of_classes = {} if classwise is None else classwise.calibrated_errors(N_CALIBRATED, random_state)
-    return {key: values[key] for key in (*TOP_LABEL_ERRORS, "gap")} | of_classes
+    return {key: values[key] for key in (*TOP_LABEL_ERRORS, "gap")}
 
 
 def corp_scores(evaluation: Evaluation) -> dict[str, tuple[float, Floats]]:
-    """The terms of both rules, by key: value, and (n,) what each row adds to it, its recalibrated frequency given.
+    """The terms of the decomposition, by key: value, and (n,) what each row adds, its recalibrated frequency given.
 
     To first order the best recalibration can be taken as given, because it is the best one.
     """
@@ -280,11 +276,10 @@ def corp_scores(evaluation: Evaluation) -> dict[str, tuple[float, Floats]]:
     frequency = again.frequency[np.searchsorted(again.confidence, confidence)]
     rate = np.full(len(correct), correct.mean())
     found = {}
-    for rule in RULES:
-        exact = decompose(confidence, correct, rule)
-        said, fitted, flat = (row_scores(each, correct, rule) for each in (confidence, frequency, rate))
-        for term, rows in zip(TERMS, (said - fitted, flat - fitted, flat), strict=True):
-            found[f"{rule} {term}"] = getattr(exact, term), (rows - rows.mean()) / len(rows)
+    exact = decompose(confidence, correct, RULE)
+    said, fitted, flat = (row_scores(each, correct, RULE) for each in (confidence, frequency, rate))
+    for term, rows in zip(TERMS, (said - fitted, flat - fitted, flat), strict=True):
+        found[f"{RULE} {term}"] = getattr(exact, term), (rows - rows.mean()) / len(rows)
     return found
 
 
@@ -292,12 +287,11 @@ def less_fitted_noise(value: dict[str, float], evaluation: Evaluation, random_st
     """Miscalibration and discrimination, by key, less what isotonic regression gives by fitting noise."""
     confidence = evaluation.pair[0]
     noise = fitted_noise(confidence, ordered_cells(confidence, MAX_CELLS), random_state)
-    keys = {f"{rule} {term}": rule for rule in RULES for term in TERMS[:2]}
-    return {key: max(value[key] - noise[rule], 0.0) for key, rule in keys.items()}
+    return {key: max(value[key] - noise, 0.0) for key in CORP[:2]}
 
 
-def fitted_noise(confidence: Floats, cell: Ints, random_state: int) -> dict[str, float]:
-    """Mean miscalibration, by rule, of labels that are drawn at the confidences.
+def fitted_noise(confidence: Floats, cell: Ints, random_state: int) -> float:
+    """Mean miscalibration of labels that are drawn at the confidences.
 
     Parameters
     ----------
@@ -308,12 +302,9 @@ def fitted_noise(confidence: Floats, cell: Ints, random_state: int) -> dict[str,
     count, mean, right = calibrated_outcomes(confidence, cell, N_CALIBRATED, random_state)
     rows = np.broadcast_to(count, right.shape)
     frequency = isotonic_of_samples(right, rows)
-    saved = {}
-    for rule in RULES:
-        said = right * row_scores(mean, np.ones(len(mean), bool), rule)
-        said = said + (count - right) * row_scores(mean, np.zeros(len(mean), bool), rule)
-        saved[rule] = float((said - rows * entropy(frequency, rule)).sum(axis=1).mean() / len(cell))
-    return saved
+    said = right * row_scores(mean, np.ones(len(mean), bool), RULE)
+    said = said + (count - right) * row_scores(mean, np.zeros(len(mean), bool), RULE)
+    return float((said - rows * entropy(frequency, RULE)).sum(axis=1).mean() / len(cell))
 
 
 def resampled_precision(risk: Floats, event: Bools, resamples: Resamples) -> dict[str, Floats]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import nan
 from typing import TYPE_CHECKING, Any
 
@@ -94,5 +93,5 @@ def ece(probs: Any, labels: Any, *, ci: bool = False) -> float | Interval:
         said = np.asarray(probs, dtype=float)
         judged = evaluate(np.stack([1.0 - said, said], axis=1), np.asarray(labels, dtype=int)).seen(EVENT)
     else:
-        judged = replace(evaluate(probs, labels), classwise=None)
+        judged = evaluate(probs, labels)
     return score_intervals(judged)["ECE"]

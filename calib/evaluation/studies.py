@@ -120,7 +120,7 @@ STUDIES = {
         size_task,
         (
             *("method", "title", "size", "n_draws", "value", "low", "high", "sd"),
-            *("to_last", "to_last_low", "to_last_high", "score", "chosen", "note"),
+            *("to_last", "to_last_low", "to_last_high", "score", "note"),
         ),
     ),
 }

@@ -158,19 +158,15 @@ EVENT = View(
         "overconfidence": ("Overestimation", "Mean predicted risk of the rows without the event."),
         "underconfidence": ("Underestimation", "Mean of 1 - predicted risk over the rows with the event."),
         "sharpness": ("Sharpness", "Variance of the predicted risk; good only where it is calibrated."),
-        **{
-            f"{rule} {term}": (title, meaning)
-            for rule, name in (("Brier", "squared error"), ("log", "log score"))
-            for term, title, meaning in (
-                ("miscalibration", f"Miscalibration, {name}",
-                 f"How much of the {name} of the predicted risk the best monotone recalibration would save."),
-                ("discrimination", f"Discrimination, {name}",
-                 f"How much the {name} gains from telling rows with and without the event apart, once recalibrated."),
-                ("uncertainty", f"Uncertainty, {name}",
-                 f"The {name} of saying the event rate to every row; plus miscalibration less discrimination it is "
-                 f"the {name} of the predicted risk."),
-            )
-        },
+        "Brier miscalibration": (
+            "Miscalibration", "How much of the squared error of the risk the best monotone recalibration would save."),
+        "Brier discrimination": (
+            "Discrimination",
+            "How much the squared error gains from telling rows with and without the event apart, once recalibrated."),
+        "Brier uncertainty": (
+            "Uncertainty",
+            "The squared error of saying the event rate to every row; plus miscalibration less discrimination it is "
+            "that of the predicted risk."),
     },
 )  # fmt: skip
 

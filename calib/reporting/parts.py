@@ -17,7 +17,6 @@ from calib.diagnostics.reliability import confidence_histogram
 from calib.diagnostics.smooth_reliability import binned_consistency
 from calib.diagnostics.subgroups import LEAST_ROWS, gap_sentence, subgroups
 from calib.evaluation import SCORES
-from calib.evaluation.classwise import CLASSWISE
 from calib.evaluation.comparison_table import MARKS, MARKS_SAID, first_scores, score_rows
 from calib.evaluation.scored import said_of_intervals
 from calib.evaluation.view import View
@@ -36,7 +35,7 @@ from calib.reporting.contents import Report, ReportedMethod, commands
 if TYPE_CHECKING:
     import pandas as pd
 
-MAIN = ("NLL", "Brier", "accuracy", "ECE", CLASSWISE, "overconfidence", "underconfidence")
+MAIN = ("NLL", "Brier", "accuracy", "ECE", "overconfidence", "underconfidence")
 """Scores of the first table."""
 HEIGHT = 520
 """Pixels of a square diagram over its histogram."""

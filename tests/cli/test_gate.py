@@ -73,12 +73,6 @@ def test_every_limit_is_of_a_score_and_none_is_asked_for_in_vain(file, capsys) -
     assert left.value.code == 2 and "--max-ece" in capsys.readouterr().err
 
 
-def test_a_score_that_the_rows_do_not_have_is_said(tmp_path, capsys) -> None:
-    (tmp_path / "answers.csv").write_text("confidence,correct\n" + "0.9,1\n0.4,0\n0.7,1\n" * 20)
-    assert run(tmp_path / "answers.csv", "--max-classwise-ece", 0.3) == 1
-    assert "Class-wise" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("option", "limit"),
     [("--max-ece", "3"), ("--max-ece", "nan"), ("--max-nll", "inf"), ("--max-nll", "-1"), ("--min-accuracy", "70")],

@@ -15,7 +15,6 @@ from calib.diagnostics.risk_coverage import risk_coverage
 from calib.diagnostics.smooth_reliability import smooth_curve
 from calib.diagnostics.subgroups import subgroups
 from calib.evaluation import Evaluation, score_intervals
-from calib.evaluation.classwise import ClasswiseSums
 from calib.evaluation.scored import FEW_CLUSTERS, said_of_intervals
 from calib.evaluation.scores import score_fully, scores
 from calib.metrics.bootstrap import MAX_GROUPS, Resamples, effective_count, wilson_interval
@@ -123,13 +122,6 @@ def test_curves_and_other_diagnostics_draw_clusters_too():
         assert narrow < 0.75 * independent or of is of_error, of.__name__
 
 
-def test_the_sums_of_classes_keep_clusters_whole(rng):
-    cluster = rng.permutation(np.repeat(np.arange(120), 4))
-    sums = ClasswiseSums(480, 3, cluster)
-    assert all(len(set(sums.group[cluster == c])) == 1 for c in range(120))
-    assert ClasswiseSums(480, 3, np.arange(480) % 7).n_groups == 7
-
-
 def test_a_proportion_counts_as_many_rows_as_vary_like_its_clusters():
     right, rows = np.array([3.0, 0, 5, 2]), np.array([5.0, 4, 6, 5])
     share = 0.5
@@ -167,7 +159,7 @@ def test_intervals_of_clustered_rows_hold_the_truth_where_those_of_rows_do_not()
     held = {which: dict.fromkeys(truth, 0) for which in ("clusters", "rows")}
     for seed in range(150):
         whole = judged(clustered(80, 25, seed=seed))
-        for which, one in (("clusters", whole), ("rows", replace(whole, clusters=None, classwise=None))):
+        for which, one in (("clusters", whole), ("rows", replace(whole, clusters=None))):
             found = score_fully(one, one.resamples(400, seed)).intervals()
             for key, value in truth.items():
                 held[which][key] += found[key].low <= value <= found[key].high

@@ -54,13 +54,10 @@ def test_scores_are_the_metrics(sample):
         "top-5 accuracy": metrics.top_k_accuracy(probs, labels, 5),
         "ECE": metrics.ece(probs, labels),
         "smooth ECE": metrics.smooth_ece(probs, labels),
-        "class-wise ECE": metrics.classwise_ece(probs, labels),
-        "class-wise ECE above 1/K": metrics.classwise_ece(probs, labels, threshold="1/K"),
         "MCE": metrics.mce(probs, labels),
         "gap": metrics.confidence_gap(probs, labels),
         "signed gap": metrics.signed_confidence_gap(probs, labels),
         **{f"Brier {term}": getattr(metrics.corp(probs, labels, "Brier"), term) for term in CORP_TERMS},
-        **{f"log {term}": getattr(metrics.corp(probs, labels, "log"), term) for term in CORP_TERMS},
         "overconfidence": metrics.overconfidence(probs, labels),
         "underconfidence": metrics.underconfidence(probs, labels),
         "sharpness": metrics.sharpness(probs, labels),
@@ -96,7 +93,7 @@ def test_confidence_only_methods_have_top_label_scores_alone(sample):
     evaluation = Evaluation.from_calibrator(fitted, logits, labels)
     assert evaluation.row_nll is None and evaluation.row_brier is None and evaluation.top5 is None
     full = scores(evaluate(softmax(logits), labels))
-    of_all_classes = ("NLL", "Brier", "top-5 accuracy", "class-wise ECE", "class-wise ECE above 1/K")
+    of_all_classes = ("NLL", "Brier", "top-5 accuracy")
     assert scores(evaluation) == {k: v for k, v in full.items() if k not in of_all_classes}
     assert set(score_intervals(evaluation, n_resamples=20)) == set(scores(evaluation))
 
@@ -147,7 +144,7 @@ def test_influences_are_what_a_little_more_weight_on_a_row_changes(sample):
         rows = np.append(np.arange(n), np.full(times, row))
         names = ("confidence", "correct", "predicted", "labels", "row_nll", "row_brier", "top5", "rest")
         of_rows = {name: values for name in names if (values := getattr(evaluation, name)) is not None}
-        more = replace(evaluation, **{name: values[rows] for name, values in of_rows.items()}, classwise=None)
+        more = replace(evaluation, **{name: values[rows] for name, values in of_rows.items()})
         for key, (value, per_row) in smooth_scores(more).items():
             change = value - found[key][0]
             # The first order of a change by a share of 4 in 704; AUROC, o and u are ratios.
@@ -165,7 +162,7 @@ def test_standard_errors_are_those_of_the_bootstrap(sample):
         rows = generator.integers(len(labels), size=len(labels))
         one = replace(
             evaluation, confidence=evaluation.confidence[rows], correct=evaluation.correct[rows],
-            row_nll=evaluation.row_nll[rows], row_brier=None, top5=None, classwise=None,
+            row_nll=evaluation.row_nll[rows], row_brier=None, top5=None,
         )  # fmt: skip
         for key, values in again.items():
             values.append(smooth_scores(one)[key][0])
@@ -187,7 +184,7 @@ def test_terms_are_put_where_they_are_without_the_noise_that_is_fitted():
     again = {key: [] for key in found.value if key.startswith(("Brier ", "log "))}
     for _ in range(300):
         rows = generator.integers(1500, size=1500)
-        for rule in ("Brier", "log"):
+        for rule in ("Brier",):
             parts = metrics.corp(evaluation.confidence[rows], evaluation.correct[rows], rule)
             for term in CORP_TERMS:
                 again[f"{rule} {term}"].append(getattr(parts, term))
@@ -203,10 +200,8 @@ def test_terms_are_put_where_they_are_without_the_noise_that_is_fitted():
 def test_fitted_noise_is_the_miscalibration_of_calibrated_rows(rng):
     confidence = rng.uniform(0.3, 1.0, 1000)
     cell = ordered_cells(confidence, 1000)
-    noise = fitted_noise(confidence, cell, 0)
-    for rule in ("Brier", "log"):
-        drawn = [metrics.corp(confidence, rng.random(1000) < confidence, rule).miscalibration for _ in range(200)]
-        assert noise[rule] == pytest.approx(np.mean(drawn), rel=0.1)
+    drawn = [metrics.corp(confidence, rng.random(1000) < confidence).miscalibration for _ in range(200)]
+    assert fitted_noise(confidence, cell, 0) == pytest.approx(np.mean(drawn), rel=0.1)
 
 
 def test_resampled_smooth_errors_are_those_of_resampled_rows():
@@ -279,11 +274,11 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(scale):
     truth = scores(evaluate(softmax(simulated(300_000, 99, scale)[0]), simulated(300_000, 99, scale)[1]))
     if scale == 1.0:
         truth |= {"ECE": 0.0, "gap": 0.0, "signed gap": 0.0}
-        truth |= {"class-wise ECE": 0.0, "class-wise ECE above 1/K": 0.0, "smooth ECE": 0.0}
-        truth |= {"Brier miscalibration": 0.0, "log miscalibration": 0.0}
+        truth |= {"smooth ECE": 0.0}
+        truth |= {"Brier miscalibration": 0.0}
     keys = ("NLL", "Brier", "ECE", "gap", "signed gap", "overconfidence")
-    keys += ("class-wise ECE", "class-wise ECE above 1/K", "smooth ECE")
-    keys += ("Brier miscalibration", "log miscalibration", "Brier discrimination", "log discrimination")
+    keys += ("smooth ECE",)
+    keys += ("Brier miscalibration", "Brier discrimination")
     held = dict.fromkeys(keys, 0)
     for seed in range(60):
         logits, labels = simulated(500, seed, scale)

@@ -9,18 +9,13 @@ import pytest
 
 import calib
 from calib.base import Calibrator
-from calib.calibrators import auto
 from calib.data.predictions import Predictions
 from calib.errors import CalibrationError
 from calib.evaluation.learning_curve import (
-    Drawn,
-    _Draws,
-    choices_by_size,
     halved_sizes,
     labels_needed,
     size_curve,
 )
-from calib.evaluation.scored import Scored
 from tests.conftest import simulate
 
 
@@ -222,23 +217,3 @@ def test_a_method_without_the_score_is_refused():
     table = made([0.0, 0.0]).assign(value=np.nan, note="Too few rows.")
     with pytest.raises(CalibrationError, match=r"largest size: Too few rows\."):
         labels_needed(table, "m")
-
-
-def test_a_mean_of_methods_says_what_it_took_at_each_size(parts, monkeypatch):
-    monkeypatch.setattr(auto, "candidates", lambda *_: ["temperature", "beta"])
-    calibration, test = parts
-    table = size_curve({"auto": calib.calibrator("auto")}, calibration, test, sizes=[10, 400], n_draws=2)
-    whole = calib.calibrator("auto").fit(calibration.logits, calibration.labels)
-    few, all_rows = rows(table, "auto")["chosen"]
-    assert few == "Temperature alone"
-    assert all_rows == auto.in_words(whole.parts())
-    assert choices_by_size(table) == [f"Auto on 10 rows: {few}.", f"Auto on 400 rows: {all_rows}."]
-    assert (rows(table, "identity")["chosen"] == "").all()
-
-
-def test_weights_of_draws_are_averaged():
-    drawn = [
-        [Drawn("m", 40, Scored({"NLL": 1.0, "ECE": 0.1}, {}, {}, 9), "", chosen)]
-        for chosen in ({"beta": 0.5, "vector": 0.5}, {"vector": 1.0})
-    ]
-    assert _Draws(fit for fits in drawn for fit in fits).chosen == auto.in_words({"vector": 0.75, "beta": 0.25})

@@ -12,7 +12,7 @@ import streamlit as st
 from calib.calibrators.backend import on_cpu
 from calib.evaluation import SCORES
 from calib.evaluation.comparison_table import MARKS_SAID, verdict
-from calib.evaluation.learning_curve import SIZE_SCORES, choices_by_size, halved_sizes, labels_needed
+from calib.evaluation.learning_curve import SIZE_SCORES, halved_sizes, labels_needed
 from calib.evaluation.repeated_splits import summarise_splits
 from calib.evaluation.studies import SIZES, SPLITS, repeat_task, size_task
 from calib.formatting import escape_markdown, listed, plural
@@ -133,8 +133,6 @@ def _sizes_result(table: pd.DataFrame, key: str, fits: list[ShownFit]) -> None:
                 "dotted line is the raw model. Where scores differ by more than a factor of four the axis is "
                 "logarithmic. Draws are from your calibration rows and share ever more of them to the right.",
             )
-    if chosen := choices_by_size(table):
-        st.caption("  \n".join(escape_markdown(sentence) for sentence in chosen))
     notes = table[(table["note"] != "") & (table["score"] == "NLL")]
     for title, size, note in zip(notes["title"], notes["size"], notes["note"], strict=True):
         st.caption(escape_markdown(f"{title} on {size:,} rows: {note}"))
