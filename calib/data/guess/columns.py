@@ -295,15 +295,6 @@ def row_sums(columns: Sequence[Column]) -> float | None:
     return 0.0 if any((of_base <= OFF).mean() >= 0.98 for of_base in off) else None
 
 
-def leaves_room(columns: Sequence[Column]) -> bool:
-    """Whether columns are probabilities whose rows sum to one or less, as where a class has no column."""
-    matrix = _complete_rows(columns)
-    if matrix is None or not all(column.in_unit for column in columns):
-        return False
-    total = matrix.sum(axis=1)
-    return bool(total.max() <= 1 + OFF and total.min() < 1 - OFF)
-
-
 def _complete_rows(columns: Sequence[Column]) -> Floats | None:
     numbers = [column.numbers for column in columns if column.numbers is not None]
     if len(numbers) < len(columns):

@@ -42,7 +42,7 @@ def orders_of_one(score: Column, outcome: Column, separated: str | None = None) 
         return [ordered(outcome, spoken)]
     likely = event_value(outcome) or outcome.values[1]
     other = next(value for value in outcome.values if value != likely)
-    of_score, of_outcome = _before_when(score), _before_when(outcome)
+    of_score, of_outcome = _words_of(score), _words_of(outcome)
     opposite = bool(of_score & w.GOOD) != bool(of_outcome & w.GOOD)
     return [ordered(outcome, last, in_full=True) for last in ((other, likely) if opposite else (likely, other))]
 
@@ -136,7 +136,7 @@ def speaks_of_the_event(score: Column, outcome: Column) -> bool | None:
     """Whether a score is the probability that the event happens rather than that it does not; None where it is open."""
     if score.is_anonymous:
         return True
-    of_score, of_outcome = _before_when(score), _before_when(outcome)
+    of_score, of_outcome = _words_of(score), _words_of(outcome)
     labels = {word for value in outcome.values for word in tokens(value)}
     if labels <= of_outcome:  # "benign_malignant" is called after both labels, and so after neither
         of_outcome -= labels
@@ -150,31 +150,18 @@ def speaks_of_the_event(score: Column, outcome: Column) -> bool | None:
         return True
     good_score, good_outcome = bool(of_score & w.GOOD), bool(of_outcome & w.GOOD)
     if good_score == good_outcome:
-        return None if _is_points_of_credit(of_score) or _may_be_good(of_score, of_outcome) else True
+        return None if _may_be_good(of_score, of_outcome) else True
     # One is named after something good, the other after what people fear, or after nothing.
     return True if good_outcome and not of_score & (w.EVENTS | w.RISK | w.CREDIT) else None
 
 
-def _before_when(column: Column) -> set[str]:
-    """The words of a name up to one that begins a time: those of ``fall_during_stay`` are not about staying."""
-    words = list(tokens(column.name))
-    at = next((j for j, word in enumerate(words) if word in WHEN), len(words))
-    return set(words[:at]) | (column.words if at == len(words) else set())
-
-
-WHEN = frozenset(
-    ("during", "within", "after", "waehrend", "binnen", "innerhalb", "nach", "pendant", "durante", "dentro", "apres")
-)
-"""Words after which a name says when, and no longer what."""
+def _words_of(column: Column) -> set[str]:
+    """The words of a name, and the known ones in compounds."""
+    return {*tokens(column.name), *column.words}
 
 
 def _ends(words: set[str]) -> str:
     return " and ".join(name for name, own in (("fails", w.FAILS), ("succeeds", w.SUCCEEDS)) if words & own)
-
-
-def _is_points_of_credit(words: set[str]) -> bool:
-    """Whether words speak of points of credit, which are usually the higher the better a borrower is."""
-    return bool(words & w.CREDIT) and words <= w.CREDIT | w.POINTS | w.SCORE
 
 
 def _may_be_good(of_score: set[str], of_outcome: set[str]) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from calib.canonical import ONE_COLUMN
 from calib.data import words as w
-from calib.data.guess.columns import FEW, OFF, Column, leaves_room, row_sums
+from calib.data.guess.columns import FEW, OFF, Column, row_sums
 from calib.data.guess.names import class_names, known_words, plain_name, tokens
 from calib.data.options import OPTION_OF_ROLE, Choices, names_in
 from calib.numerics import Floats
@@ -35,14 +35,12 @@ class Outputs:
     classes : what each is called beside what the names have in common.
     stem : what the names have in common; of a single column its name.
     total : what each row sums to, 0 where exponentials sum to one; None for nothing in common.
-    leaves_room : whether they are probabilities whose rows sum to less than one.
     """
 
     columns: tuple[Column, ...]
     classes: tuple[str, ...]
     stem: str
     total: float | None = None
-    leaves_room: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -74,13 +72,13 @@ class Outputs:
         if self.is_single:
             return len(labels) <= 2
         if len(labels) > len(classes):
-            return self.leaves_room and classes < labels and len(labels) == len(classes) + 1
+            return False
         return len(labels) == len(classes) or labels <= classes or self.counts_up
 
     def called(self, values: Sequence[str]) -> bool:
         """Whether the columns are called like these labels."""
         labels, classes = self._labels(values), {plain_name(name) for name in self.classes}
-        return not self.is_single and (labels == classes or (self.leaves_room and classes < labels))
+        return not self.is_single and (labels == classes)
 
     def _labels(self, values: Sequence[str]) -> set[str]:
         """The labels without words for a missing one, unless a column is called so."""
@@ -96,10 +94,7 @@ def single(column: Column) -> Outputs:
 def family(columns: Sequence[Column], stem: str, classes: Sequence[str] = ()) -> Outputs:
     """One column for each class."""
     names = [column.name for column in columns]
-    total = row_sums(columns)
-    return Outputs(
-        tuple(columns), tuple(classes) or class_names(names), stem, total, total is None and leaves_room(columns)
-    )
+    return Outputs(tuple(columns), tuple(classes) or class_names(names), stem, row_sums(columns))
 
 
 class Candidates:
@@ -116,7 +111,6 @@ class Candidates:
         taken = chosen_elsewhere(chosen, "outputs")
         self._free = [column for column in columns.values() if column.name not in taken]
         self._patterns = by_pattern(self._free)
-        self._limits = ends_of_intervals(self._free)
         self._families: dict[tuple[tuple[str, ...], str], Outputs] = {}
 
     def beside(self, outcome: Column | None) -> list[Outputs]:
@@ -127,7 +121,7 @@ class Candidates:
             return [single(own[0]) if len(own) == 1 else family(own, "")]
         families = list(self._families_beside(outcome))
         whole = {column.name for found in families if found.total is not None for column in found.columns}
-        free = [column for column in self._free if column is not outcome and column.name not in whole | self._limits]
+        free = [column for column in self._free if column is not outcome and column.name not in whole]
         likely = [column for column in free if column.says == "output" or column.is_fraction or column.is_percent]
         likely = [
             column for column in likely if column.is_number and (column.says == "output" or not column.is_counter)
@@ -176,8 +170,6 @@ def _may_be_scores(found: Outputs, values: Sequence[str]) -> bool:
     called = found.called(values)
     if found.total is not None:
         return found.is_named or called or not found.stem or found.total in (0, 1, 100)
-    if found.leaves_room and called:
-        return True
     has_sums = all(column.in_unit for column in found.columns)  # fractions that sum to nothing are several models'
     return (found.is_named or called or not found.stem) and (called or not has_sums) and _is_one_scale(found)
 
@@ -272,18 +264,3 @@ def _steady(complete: Floats, sums: Floats, width: int) -> list[int]:
     same = (np.abs(totals - middle) <= 2 * OFF * np.abs(middle)).mean(axis=0) >= 0.9
     positive = np.concatenate([[0], np.cumsum(complete.max(axis=0) > 1e-3)])
     return np.flatnonzero(same | (positive[width:] == positive[:-width])).tolist()
-
-
-def ends_of_intervals(columns: Sequence[Column]) -> set[str]:
-    """Of a few fractions, those that lie on one side of two others in every row: the ends of an interval."""
-    numbers = {column.name: column.numbers for column in columns if column.is_fraction and column.numbers is not None}
-    if not 3 <= len(numbers) <= FEW // 2 or len(columns[0].cells) < FEW:
-        return set()
-    found = set()
-    for name, own in numbers.items():
-        others = [other for key, other in numbers.items() if key != name]
-        below = sum(bool((other <= own).all()) for other in others)
-        above = sum(bool((other >= own).all()) for other in others)
-        if (below, above) in ((0, 2), (2, 0)):
-            found.add(name)
-    return found

@@ -147,7 +147,7 @@ OUTCOME = (
 
 def _says_scores(outputs: Outputs) -> bool:
     """Whether names or sums of rows say that several columns hold scores."""
-    return outputs.is_named or outputs.total is not None or outputs.leaves_room
+    return outputs.is_named or outputs.total is not None
 
 
 def _is_named(outputs: Outputs) -> bool:
