@@ -32,8 +32,8 @@ def body() -> None:
         finding(rows_of(fits, fits), fits[0].evaluation)
     with for_whom:
         if headline:  # where a group is off, it leads
-            groups(session.test, fits, closer)
-        elif session.test.groups is not None:
+            groups(session.test, fits, closer, leads=True)
+        else:
             in_groups(session.test, closer)
     folded(f"At which {view.said}?", "confidence/bands", partial(bands, fits, closer))
     if view.column is None:  # in the other views the two classes are the outcomes

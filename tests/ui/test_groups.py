@@ -11,6 +11,7 @@ from calib.data.samples import load_sample
 from calib.diagnostics.group_panels import group_panels
 from calib.diagnostics.subgroups import gap_sentence, subgroups
 from calib.evaluation import evaluate
+from calib.formatting import percent
 from calib.numerics import softmax
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
@@ -21,7 +22,7 @@ PAGE = "pages/6_Over_underconfidence.py"
 
 def groups_of(session: OpenSession) -> AppTest:
     """The page with its groups opened."""
-    return unfold(open_page(PAGE, session), "confidence/groups")
+    return unfold(open_page(PAGE, session), "confidence/groups", "groups/numbers")
 
 
 def test_without_groups_it_says_so_and_takes_the_predicted_classes(sample_to_read: OpenSession) -> None:
@@ -38,9 +39,8 @@ def test_a_group_that_is_off_is_named_and_small_ones_are_not_judged() -> None:
     labels = np.where(wrong, (labels + 1) % 4, labels)
     app = groups_of(twice(logits, labels, groups))
     assert clean(app)
-    assert "site 2 +" in said(app)
+    assert "in site 2 Uncalibrated is overconfident by" in app.markdown[0].value
     assert "1 group with fewer than 10 rows: too few to judge" in said(app)
-    assert "points** (+" in said(app)
     numbers = table(app, "verdict").set_index("group")
     assert numbers.index[0] == "site 2"
     assert numbers.loc["site 2", "verdict"] == "overconfident"
@@ -55,10 +55,17 @@ def test_known_groups_are_said_on_compare_and_here_without_opening_anything() ->
     found = subgroups(evaluate(softmax(session.test.logits), session.test.labels), session.test.groups)
     sentence = gap_sentence(found.average, found.off, len(found.names), strong="**")
     assert "site 2" in sentence
-    for path in ("pages/2_Compare.py", PAGE):
-        app = open_page(path, session)
-        assert clean(app)
-        assert sentence in said(app)
+    app = open_page("pages/2_Compare.py", session)
+    assert clean(app)
+    assert sentence in said(app)
+    app = open_page(PAGE, session)  # it opens with the group, and draws all of them without a click
+    assert clean(app)
+    worst = found.off[0]
+    near, far = sorted(100 * abs(end) for end in worst.gap[1:])
+    headline = app.markdown[0].value
+    assert f"in site 2 Uncalibrated is overconfident by {100 * worst.gap.value:.1f} points**" in headline
+    assert f"{near:.1f} to {far:.1f}" in headline and percent(worst.observed) in headline
+    assert any("By group of the data" in str(chart) for chart in charts(app))
 
 
 def test_of_hundreds_of_groups_the_worst_are_drawn() -> None:

@@ -24,7 +24,17 @@ from calib.diagnostics.subgroups import LEAST_ROWS, GroupGaps, Subgroups, folded
 from calib.engine import Data
 from calib.evaluation.evaluation import row_arrays
 from calib.evaluation.view import View
-from calib.formatting import class_in_words, listed, number, percent, plural, signed, with_interval
+from calib.formatting import (
+    class_in_words,
+    listed,
+    number,
+    percent,
+    plural,
+    points,
+    points_between,
+    signed,
+    with_interval,
+)
 from calib.plots.forest import forest
 from calib.plots.over_under import per_class_chart
 from calib.plots.style import Style
@@ -42,8 +52,13 @@ DRAWN = ("oe", "slope", "auroc")
 MOST_DRAWN = 12
 
 
-def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
-    """The gap of each group, the worst first, from the raw model to the method."""
+def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit, leads: bool = False) -> None:
+    """The gap of each group, the worst first, from the raw model to the method.
+
+    Parameters
+    ----------
+    leads : whether the page opens with it: its headline is there then, and its numbers fold.
+    """
     if test.groups is None:
         st.caption(
             "These data have no subgroups: a column such as group, site or cohort would be read as one (on the Data "
@@ -59,7 +74,10 @@ def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
     methods = beside_raw(fits, closer)
     results = [subgroups_of(fit, by, of_row, least) for fit in methods]
     last, view = results[-1], closer.evaluation.view
-    st.markdown(f"With {closer.title}: {groups_sentence(last, least)}")
+    if leads:
+        st.caption(too_small(last, least))
+    else:
+        st.markdown(f"With {closer.title}: {groups_sentence(last, least)}")
     if last.enough.any():
         order = last.worst_first[:MOST_GROUPS]
         joint = 1.0 - (1.0 - last.level) / max(1, int(last.enough.sum()))
@@ -90,7 +108,11 @@ def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
             ),
         )
     table = _subgroup_table(last, results[0] if len(results) > 1 else None, view)
-    show_table(table, "group", len(table.columns))
+    draw_numbers = partial(show_table, table, "group", len(table.columns))
+    if leads:
+        widgets.folded("Every group in numbers", "groups/numbers", draw_numbers)
+    else:
+        draw_numbers()
 
 
 def _pooled(result: Subgroups) -> int:
@@ -136,11 +158,17 @@ def _verdicts(result: Subgroups, view: View) -> list[str]:
 
 def groups_sentence(subgroups: Subgroups, least_rows: int) -> str:
     """The average gap, in which groups it is significantly larger, and how many are too small."""
-    judged, few = int(subgroups.enough.sum()), int((~subgroups.enough).sum())
+    judged = int(subgroups.enough.sum())
     if not judged:
         return f"No group has {plural(least_rows, 'row')}; the largest has {int(subgroups.gaps.rows.max()):,}."
-    small = f" {plural(few, 'group')} with fewer than {plural(least_rows, 'row')}: too few to judge." if few else ""
-    return f"{gap_sentence(subgroups.average, subgroups.off, judged, literal, '**')}{small}"
+    said = gap_sentence(subgroups.average, subgroups.off, judged, literal, "**")
+    return f"{said} {too_small(subgroups, least_rows)}".rstrip()
+
+
+def too_small(subgroups: Subgroups, least_rows: int) -> str:
+    """How many groups have too few rows to be judged, in a sentence; "" where none."""
+    few = int((~subgroups.enough).sum())
+    return f"{plural(few, 'group')} with fewer than {plural(least_rows, 'row')}: too few to judge." if few else ""
 
 
 def group_headline(test: Predictions, fit: ShownFit) -> str:
@@ -150,16 +178,29 @@ def group_headline(test: Predictions, fit: ShownFit) -> str:
     found = subgroups_of(fit, "groups", test.groups, LEAST_ROWS)
     if not found.off:
         return ""
-    judged = int(found.enough.sum())
-    said = gap_sentence(found.average, found.off, judged, literal, "**")
-    reading = f"Above 0: {fit.evaluation.view.too_high}; intervals hold for all {judged} groups."
-    return f"{fit.title}: {said} :small[{reading}]"
+    first, *more = found.off
+    view = fit.evaluation.view
+    near, far = sorted((abs(first.gap.low), abs(first.gap.high)))
+    also = [f"{literal(group.name)} {points(group.gap.value)} ({points_between(*group.gap[1:])})" for group in more]
+    named = "; ".join(also[:MOST_NAMED]) + (" and more" if len(also) > MOST_NAMED else "")
+    rest = f" Also off, in points: {named}." if also else ""
+    fine = found.average.low <= 0.0 <= found.average.high
+    lead = "Fine on average, but in" if fine else "Not only on average: in"
+    way, size = view.over if first.gap.value > 0 else view.under, 100 * abs(first.gap.value)
+    return (
+        f"**{lead} {literal(first.name)} {fit.title} {view.is_}{way} by {size:.1f} points** (95\u00a0% for all groups: "
+        f"{points_between(near, far, sign=False)}): {view.mean_said} {percent(first.predicted)}, {view.outcome} "
+        f"{percent(first.observed)}, {plural(first.rows, 'row')}.{rest}"
+    )
 
 
 def in_groups(test: Predictions, fit: ShownFit) -> None:
-    """In one line that no group of the data is off."""
+    """For data with groups, in one line for which of them a method is off; nothing for others."""
+    if test.groups is None:
+        return
     found = subgroups_of(fit, "groups", test.groups, LEAST_ROWS)
-    st.markdown(f"**{fit.title} by group**: {groups_sentence(found, LEAST_ROWS)}")
+    sign = f" :small[Above 0: {fit.evaluation.view.too_high}.]" if found.off else ""
+    st.markdown(f"**{fit.title} by group**: {groups_sentence(found, LEAST_ROWS)}{sign}")
 
 
 def subgroups_of(fit: ShownFit, by: str, of_row: Any, least: int) -> Subgroups:
