@@ -51,7 +51,7 @@ REFUSED = [
     ("zero columns", lambda m: m.both(m.logits[:, :0]), "no_outputs", "0 columns"),
     ("too many classes", lambda m: m.both(np.zeros((300, 100_001), "i1")), "too_many_classes", "100,001"),
     ("NaN", lambda m: m.both(with_cell(m.logits, 3, 1, np.nan)), "not_finite", "1 row of 300: 1 NaN"),
-    ("infinite", lambda m: m.both(with_cell(m.logits, 3, 1, np.inf)), "not_finite", "1 infinite value"),
+    ("infinite", lambda m: m.both(with_cell(m.logits, 3, 1, np.inf)), "not_finite", "1 value that is infinite"),
     ("all NaN", lambda m: m.both(m.logits * np.nan), "all_rows_bad", "Every one of the 300 rows"),
     ("all labels NaN", lambda m: m.both(labels=m.labels * np.nan), "labels_missing", "no label at all"),
     ("a label NaN", lambda m: m.both(labels=np.where(m.labels == 0, np.nan, m.labels)), "labels_missing", "of 300"),

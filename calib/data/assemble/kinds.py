@@ -45,26 +45,24 @@ def bad_rows(outputs: Floats, name: str, choices: Choices, is_table: bool) -> np
         return bad
     if low == -np.inf and high <= ROUNDING and _are_logarithms(outputs, name, choices):
         return bad
-    n_nan = n_infinite = n_large = 0
+    n_nan = n_infinite = 0
     for rows in blocks(*outputs.shape):
-        nan, infinite = np.isnan(outputs[rows]), np.isinf(outputs[rows])
-        large = np.abs(outputs[rows]) > LARGEST
-        n_nan, n_infinite = n_nan + int(nan.sum()), n_infinite + int(infinite.sum())
-        n_large += int((large & ~infinite).sum())
+        nan, large = np.isnan(outputs[rows]), np.abs(outputs[rows]) > LARGEST
+        n_nan, n_infinite = n_nan + int(nan.sum()), n_infinite + int(large.sum())
         bad[rows] = (nan | large).any(axis=1)
     if bad.all():
-        too_large = f", or values beyond {LARGEST:g}" if n_large else ""
         raise InvalidUpload(
             "all_rows_bad",
-            f"Every one of the {count(len(bad), 'row')} of {name} holds NaN or infinite values{too_large}.",
+            f"Every one of the {count(len(bad), 'row')} of {name} holds NaN, infinite values or values beyond "
+            f"{LARGEST:g}.",
             "Look for a diverged training or a division by zero where they were saved.",
         )
-    if not choices.drop_bad_rows and (n_infinite or n_large or not is_table):
-        too_large = f", and {count(n_large, 'value')} beyond {LARGEST:g}" if n_large else ""
+    if not choices.drop_bad_rows and (n_infinite or not is_table):
         raise InvalidUpload(
             "not_finite",
             f"{name} has bad values in {count(int(bad.sum()), 'row')} of {len(bad):,}: {count(n_nan, 'NaN')} and "
-            f"{count(n_infinite, 'infinite value')}{too_large}; empty cells and overflow in float16 usually cause it.",
+            f"{count(n_infinite, 'value')} that {verb(n_infinite, 'is', 'are')} infinite or beyond {LARGEST:g}; empty "
+            "cells and overflow in float16 usually cause it.",
             "Leave these rows out.",
             drop_bad_rows=True,
         )
@@ -252,7 +250,8 @@ def to_logits(outputs: Floats, kind: Kind, name: str, choices: Choices) -> Step[
         n_zero += int(np.count_nonzero(zero))
         n_negative += 0 if are_logs else int(np.count_nonzero(block < 0))
         n_rows += int(zero.any(axis=1).sum())
-    floor, why = choose_floor(float(np.exp(smallest)) if are_logs else smallest, outputs.shape[1], choices)
+    smallest = float(np.exp(smallest)) if are_logs else smallest
+    floor = zero_floor(smallest, outputs.shape[1]) if choices.floor is None else float(choices.floor)
     for rows in blocks(*outputs.shape):
         block = outputs[rows]
         if not are_logs:
@@ -267,19 +266,7 @@ def to_logits(outputs: Floats, kind: Kind, name: str, choices: Choices) -> Step[
         "zeros",
         f"{count(n_zero, 'value')} in {count(n_rows, 'row')} of {len(outputs):,} of {name} "
         f"{verb(n_zero, 'is', 'are')} exactly zero{below}; the logarithm would be infinite, so zeros became "
-        f"{floor:.2g} ({why}).",
+        f"{floor:.2g}{', as chosen' if choices.floor is not None else ', half of the smallest other value at most'}.",
         "Save logits instead of probabilities, or choose another floor.",
     )
     return Step(outputs, (said,), {"floor": floor})
-
-
-def choose_floor(smallest: float, n_classes: int, choices: Choices) -> tuple[float, str]:
-    """The floor that was chosen, or the inferred one; and where it comes from, for a sentence."""
-    if choices.floor is not None:
-        return float(choices.floor), "as chosen"
-    floor = zero_floor(smallest, n_classes)
-    if smallest >= 1:
-        return floor, "no other probability is below one, so that rows keep a confidence near one"
-    if smallest > 1 / n_classes:
-        return floor, f"half of 1/{n_classes}; half the smallest positive value, {smallest:.2g}, would be too much"
-    return floor, f"half the smallest positive value, {smallest:.2g}"

@@ -29,9 +29,6 @@ SEPARATOR = re.compile(r'"?sep=(.)"?', re.I)
 RULE = re.compile(r"(?=.*--)[\s|+:=,;-]+")
 """A line between header and rows, as Markdown and database shells draw it."""
 
-BELOW = re.compile(r"\(.*[^\W\d_].*\)|\d+ (rows?|records?|zeilen?|lignes?|filas?|righe|linhas?|rijen)\b.*", re.I)
-"""What database shells write below a table: ``(36 rows affected)``."""
-
 SAMPLE = 2**20
 SAMPLE_LINES = 100
 MAX_ABOVE = 50

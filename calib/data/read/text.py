@@ -8,21 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from calib.data.findings import InvalidUpload, count, shortened, verb
+from calib.data.findings import InvalidUpload, count, verb
 from calib.data.limits import MAX_TEXT, check_count
 from calib.data.options import Choices
 from calib.data.read.base import Allowance, reading
-from calib.data.read.dialect import BELOW, Dialect, infer_dialect, infer_encoding
+from calib.data.read.dialect import Dialect, infer_dialect, infer_encoding
 from calib.data.read.nested import with_columns
 from calib.data.read.numerals import read_written
 from calib.data.read.table import Table, check_names, without_twins
-from calib.errors import Finding
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-MOST_BELOW = 3
-"""Lines below a table that are no rows of it, as database shells write them."""
 
 
 def open_text(name: str, content: bytes, allowance: Allowance, choices: Choices) -> Table:
@@ -40,7 +36,7 @@ def open_text(name: str, content: bytes, allowance: Allowance, choices: Choices)
         )
     drop = bool(choices.drop_bad_rows)
     with reading(name):
-        table, below = parse(content, encoding, dialect, name, drop)
+        table = parse(content, encoding, dialect, name, drop)
         table, findings = read_written(table, dialect.decimal, name, dialect.certain)
         written = written_ids(table, content, encoding, dialect)
         table, written = without_empty(table, written)
@@ -49,7 +45,7 @@ def open_text(name: str, content: bytes, allowance: Allowance, choices: Choices)
         table = with_columns(table, name)
     contents = Table.from_arrow(name, table, allowance, drop)
     contents.written = written
-    contents.findings = [*dialect.findings(name), *below, *findings]
+    contents.findings = [*dialect.findings(name), *findings]
     contents.format_choices = {
         "delimiter": dialect.delimiter,
         "encoding": encoding,
@@ -59,40 +55,26 @@ def open_text(name: str, content: bytes, allowance: Allowance, choices: Choices)
     return contents
 
 
-def parse(
-    content: bytes, encoding: str, dialect: Dialect, name: str, drop_bad_rows: bool
-) -> tuple[pa.Table, list[Finding]]:
-    """The whole table, and what is to be said of lines below it that are no rows.
-
-    Other lines with too few or too many cells are counted, and left out if that was chosen.
-    """
+def parse(content: bytes, encoding: str, dialect: Dialect, name: str, drop_bad_rows: bool) -> pa.Table:
+    """The whole table; lines with too few or too many cells are counted, and left out if that was chosen."""
     ragged: list[Any] = []
-    n_ragged = 0
 
     def skip(row: Any) -> str:
-        nonlocal n_ragged
-        if len(ragged) < MOST_BELOW:
-            ragged.append(row)
-        n_ragged += 1
+        ragged.append((row.number, row.actual_columns))
         return "skip"
 
     table = _with_arrow(content, encoding, dialect, name, skip)
-    if n_ragged == len(ragged) > 0 and ragged[0].number == dialect.skipped + table.num_rows + 1:
-        below = [row.text.strip() for row in ragged if row.actual_columns == 1]
-        if len(below) == len(ragged) and all(map(BELOW.fullmatch, below)):
-            text = f"{count(len(below), 'line')} below the table of {name} left out, such as {shortened(below[0])!r}."
-            return table, [Finding("info", "lines_below", text)]
     if ragged and not drop_bad_rows:
-        first = ragged[0]
+        number, width = ragged[0]
         raise InvalidUpload(
             "ragged",
-            f"{count(n_ragged, 'line')} of {name} {verb(n_ragged, 'has', 'have')} another number of cells "
-            f"than the {len(dialect.names)} columns; the first is line {first.number:,} with {first.actual_columns}. "
-            "A comma inside a name or a file that was cut off usually causes it.",
+            f"{count(len(ragged), 'line')} of {name} {verb(len(ragged), 'has', 'have')} another number of cells "
+            f"than the {len(dialect.names)} columns; the first is line {number:,} with {width}. A comma inside a name, "
+            "a line below the table or a file that was cut off usually causes it.",
             "Leave these lines out, or put names with commas in quotes.",
             drop_bad_rows=True,
         )
-    return table, []
+    return table
 
 
 def _with_arrow(
