@@ -311,23 +311,6 @@ def one_to_one(first: Column, second: Column) -> bool:
     return pairs == len(np.unique(a)) == len(np.unique(b))
 
 
-def same_score(first: Column, second: Column) -> bool:
-    """Whether two scores are the same on other scales: percent and probability, log-odds and probability."""
-    a, b = first.numbers, second.numbers
-    if a is None or b is None:
-        return False
-    known = np.isfinite(a) & np.isfinite(b)
-    first_forms, second_forms = _as_probabilities(a[known]), _as_probabilities(b[known])
-    pairs = [(x, y) for i, x in enumerate(first_forms) for j, y in enumerate(second_forms) if i != j or i == 0]
-    return bool(known.any()) and any(bool(np.allclose(x, y, atol=2e-3)) for x, y in pairs)
-
-
-def _as_probabilities(x: Floats) -> tuple[Floats, Floats, Floats]:
-    """A score as it is, as percent, and as log-odds."""
-    with np.errstate(over="ignore"):
-        return x, x / 100, 1 / (1 + np.exp(-x))
-
-
 TIES, LEAST_DECIDED = 0.05, 20
 """Share of rows that may lie on a threshold itself; rows from which a prediction can be told."""
 

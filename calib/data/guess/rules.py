@@ -13,7 +13,7 @@ from typing import Any
 
 from calib.data import words as w
 from calib.data.guess.beside import column_roles, left_as, why_left, with_others
-from calib.data.guess.columns import Column, columns_of, decides, one_to_one, same_score, separates
+from calib.data.guess.columns import Column, columns_of, decides, one_to_one, separates
 from calib.data.guess.direction import LabelValues, named_value, orders_of_one, orders_of_two, tells_correct
 from calib.data.guess.names import about, class_names, plain_name, same_word, tokens
 from calib.data.guess.outputs import Candidates, Outputs, chosen_elsewhere
@@ -106,7 +106,7 @@ class Reading:
         return all(a <= b for a, b in pairs) and better
 
     def says_the_same(self, other: Reading) -> bool:
-        """Whether another reading gives the same data: the same answers in other words, or scores on other scales."""
+        """Whether another reading gives the same data: the same answers in other words."""
         if self.pairs != other.pairs or self.label_values != other.label_values:
             return False
         if self.pairs and {self.outcome, self.predicted} == {other.outcome, other.predicted}:
@@ -115,8 +115,7 @@ class Reading:
             self.outcome and other.outcome and one_to_one(self.outcome, other.outcome)
         ):
             return False
-        a, b = self.outputs.columns, other.outputs.columns
-        return a == b or (len(a) == len(b) == 1 and same_score(a[0], b[0]))
+        return self.outputs.columns == other.outputs.columns
 
 
 OUTPUTS = (

@@ -85,11 +85,6 @@ def test_several_models_are_asked_about(names):
     assert not found.is_clear and len(found.readings) == 2
 
 
-def test_the_same_score_on_two_scales_is_one():
-    found = of(default=HAPPENED, prob=RISK, logit=np.log(RISK / (1 - RISK)), prob_percent=100 * RISK)
-    assert found.is_clear
-
-
 @pytest.mark.parametrize("name", ["lower", "p_upper", "pd_se", "previous_default_prob", "last_score"])
 def test_limits_and_what_was_before_are_no_outputs(name):
     found = of(default=HAPPENED, pd=RISK, **{name: RNG.random(N)})
