@@ -8,7 +8,7 @@ from calib.ui.compare.answer import recommended
 from calib.ui.fits import extremes_of, shown_fits
 from calib.ui.reliability.state import CHOSEN, axes, controls, curves_of, with_class_view
 from calib.ui.reliability.text import after
-from calib.ui.reliability.view import bin_rows, diagrams, explain, gaps, offer_panel
+from calib.ui.reliability.view import bin_rows, diagrams, explain, offer_panel
 from calib.ui.shell import need_fit, open_session, page, view_switch
 from calib.ui.text import confidence_sentence
 from calib.ui.widgets import choose
@@ -36,11 +36,7 @@ def body() -> None:
     if not chosen:
         return
     with picture:
-        if options.view == "Gap":
-            gaps(chosen, curves, options)
-            selected = None
-        else:
-            selected = diagrams(chosen, curves, options)
+        selected = diagrams(chosen, curves, options)
         explain(chosen, options)
     if session.view.is_event:
         offer_panel(session, fits, begin)

@@ -14,7 +14,6 @@ from calib import compare
 from calib.cli import main
 from calib.data import Predictions
 from calib.export import runtime, writer
-from calib.plots.compare import score_dots
 from calib.plots.style import method_style
 from calib.registry import METHODS
 from calib.ui.fit.view import CHOSEN
@@ -48,8 +47,6 @@ def test_it_has_a_colour_of_its_own_in_the_comparison(data):
     assert style.color not in {other.color for other in others.values()}
     table = compare({NAME: calib.calibrator(NAME)}, *data.split(0.5))
     assert METHOD.title in set(table["title"])
-    styles = {METHOD.title: style, METHODS["identity"].title: others["identity"]}
-    assert style.color in score_dots(table, "NLL", styles, title="").to_json()
 
 
 def test_the_command_line_compares_it(data, tmp_path, capsys):

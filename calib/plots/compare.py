@@ -1,4 +1,4 @@
-"""Figures that compare scores: of methods, and over the number of calibration rows."""
+"""Scores of methods over the number of calibration rows."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.evaluation import SCORES
-from calib.evaluation.comparison_table import best_methods
 from calib.plots.annotations import carry, draw_line, fill_between, label_line_ends
 from calib.plots.axes import log_axis, span
-from calib.plots.rows import RowLabel, draw_row, frame_rows, line_through_rows
 from calib.plots.style import (
     Style,
     fade,
@@ -31,50 +29,6 @@ if TYPE_CHECKING:
 
 SIZES_HEIGHT = 360
 _INTERVAL = "{value:.3r} ({low:.3r} to {high:.3r})"
-
-
-def score_dots(
-    table: pd.DataFrame, score: str, styles: Mapping[str, Style] | None = None, title: str = ""
-) -> go.Figure:
-    """One row per method: its score, the interval, and the first method's score as a vertical line.
-
-    The best are those that tables mark, see :func:`calib.evaluation.comparison_table.best_methods`.
-
-    Parameters
-    ----------
-    table : tidy, with the columns method, title, score, value, low, high, difference, difference_low,
-        difference_high and better; rows of other scores are left out, and so are methods without a value.
-        The first method is the one the differences refer to, by custom the raw model.
-    score : which score to draw.
-    styles : by the table's method; by default each method's own.
-    title : heading.
-    """
-    rows = _of_score(table, score)
-    fig = go.Figure()
-    better = str(rows["better"].iloc[0]) if len(rows) else "neither"
-    best = best_methods(table, score)
-    labels = []
-    for place, row in enumerate(rows.to_dict("records")):
-        style = _style(styles, row["method"], row["method"])
-        if row["method"] == table["method"].iloc[0]:
-            line_through_rows(fig, row["value"], len(rows), Style(style.color, dash="dot"))
-        found = three_digits(row["value"])
-        is_best = row["method"] in best
-        labels.append(RowLabel(row["title"], f"best, {found}" if is_best else found, style.color))
-        columns = ("value", "low", "high", "difference", "difference_low", "difference_high")
-        told = carry(
-            f"{plain(row['title'])}<br>{_INTERVAL}<br>change {{difference:+.2r}} ({{difference_low:+.2r}} to"
-            " {difference_high:+.2r})", **{key: [row[key]] for key in columns},
-        )  # fmt: skip
-        interval = (row["value"], row["low"], row["high"])
-        draw_row(fig, place, interval, style, row["title"], told, size=14 if is_best else 10)
-    winners = ", ".join(rows["title"][rows["method"].isin(best)])
-    found = one_each({row.name: row.note.removeprefix("best, ") for row in labels})
-    alt = f"{score} of each method: {found}.{f' Best: {winners}.' if winners else ''}"
-    frame_rows(fig, labels, alt=alt, title=title)
-    arrow = {"lower": "← better", "higher": "better →"}.get(better, "")
-    set_x(fig, title_text=f"{plain(score)}   {arrow}".strip(), nticks=5)
-    return fig
 
 
 def _of_score(table: pd.DataFrame, score: str) -> pd.DataFrame:

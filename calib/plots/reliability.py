@@ -1,8 +1,8 @@
-"""Reliability diagrams in bins, smoothed, by isotonic regression (CORP), and as gaps."""
+"""Reliability diagrams in bins, smoothed and by isotonic regression (CORP)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,19 +13,16 @@ from calib.diagnostics.reliability import CorpCurve
 from calib.diagnostics.smooth_reliability import SmoothCurve
 from calib.evaluation.view import TOP_LABEL, View
 from calib.numerics import Floats
-from calib.plots.annotations import carry, draw_line, draw_marks, explain_open, fill_between, label_line_ends, whiskers
-from calib.plots.axes import Scale, on_scale, span
+from calib.plots.annotations import carry, draw_line, draw_marks, explain_open, fill_between, whiskers
+from calib.plots.axes import Scale, on_scale
 from calib.plots.reliability_frame import common_limits, draw_diagonal, frame_diagram
 from calib.plots.style import (
     DOTTED,
     NEUTRAL,
-    THIN,
     Limits,
     Style,
     colored,
     fade,
-    one_each,
-    plain,
     quiet,
     set_x,
     set_y,
@@ -36,7 +33,6 @@ if TYPE_CHECKING:
     from calib.diagnostics.reliability import ConfidenceHistogram, ReliabilityCurve
     from calib.diagnostics.smooth_reliability import ConsistencyBand
 
-GAP_HEIGHT = 360
 BEFORE_AFTER_HEIGHT = 440
 
 Place = Callable[[Floats], Floats]
@@ -102,37 +98,6 @@ def reliability_diagram(
 
 
 NO_LINE = Style("rgba(0,0,0,0)")
-
-
-def gap_diagram(curves: Sequence[tuple[str, ReliabilityCurve, Style]], view: View = TOP_LABEL) -> go.Figure:
-    """Confidence minus accuracy over the ranks of the confidence, for several methods in one figure.
-
-    Ranks (the share of rows with a lower confidence) give each row the same room, however crowded the confidences
-    are. Above zero a method is overconfident.
-
-    Parameters
-    ----------
-    curves : (title, curve, style) of each method.
-    view : whose words are used.
-    """
-    fig = go.Figure()
-    draw_line(fig, [0, 1], [0, 0], THIN, width=1)
-    ends, values = [], [np.array([0.02, -0.02])]
-    for name, curve, style in curves:
-        rank = (np.cumsum(curve.count) - curve.count / 2) / curve.n
-        gap, low, high = (curve.confidence - part for part in (curve.accuracy, curve.high, curve.low))
-        fill_between(fig, rank, low, high, fade(style.color, 0.13))
-        told = _told(curve, view, plain(name), (view.said, view.outcome))
-        draw_line(fig, rank, gap, style, name, told, markers=7)
-        ends.append((name, float(gap[-1]), style.color))
-        values += [low, high]
-    ece = one_each({name: three_digits(curve.ece) for name, curve, _ in curves})
-    quiet(fig, GAP_HEIGHT, alt=f"{view.said.capitalize()} minus {view.outcome} over its ranks. ECE: {ece}.")
-    limits = span(*values, pad=0.03)
-    label_line_ends(fig, ends, limits)
-    set_x(fig, range=[0, 1], title_text=f"rows by rising {view.said}", tickformat=".0%")
-    set_y(fig, range=limits, title_text=f"{view.said} − {view.outcome}   {view.too_high} →", nticks=7)
-    return fig
 
 
 def before_and_after(before: Floats, after: Floats, style: Style) -> go.Figure:

@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
@@ -17,10 +16,9 @@ from calib.diagnostics.subgroups import by_band, by_class
 from calib.evaluation import evaluate
 from calib.metrics import risk_model
 from calib.numerics import softmax
-from calib.plots.compare import score_dots
 from calib.plots.confidences import confidence_densities
 from calib.plots.over_under import band_chart, before_after, per_class_chart, ratio_to_odds
-from calib.plots.reliability import gap_diagram, reliability_diagram
+from calib.plots.reliability import reliability_diagram
 from calib.plots.risk_model import risk_model_diagram
 from calib.plots.style import method_style
 from calib.plots.theorem import theorem_chain
@@ -39,17 +37,6 @@ def traces(fig: go.Figure, name: str) -> list[Any]:
     return [trace for trace in fig.data if trace.name == name]
 
 
-def rounds_table(methods: tuple[str, ...] = NAMES) -> pd.DataFrame:
-    rows = [
-        {"method": name, "title": name.title(), "score": score, "value": 0.3 - 0.05 * i, "low": 0.2 - 0.05 * i,
-         "high": 0.4 - 0.05 * i, "difference": -0.05 * i, "difference_low": -0.06 * i, "difference_high": -0.04 * i,
-         "better": "lower"}
-        for i, name in enumerate(methods)
-        for score in ("NLL", "ECE")
-    ]  # fmt: skip
-    return pd.DataFrame(rows)
-
-
 def figures_with_a_title(overconfident: tuple[np.ndarray, np.ndarray], title: str = "") -> dict[str, go.Figure]:
     """Those whose title the caller gives."""
     logits, labels = overconfident
@@ -66,7 +53,6 @@ def figures_with_a_title(overconfident: tuple[np.ndarray, np.ndarray], title: st
         "densities": confidence_densities(confidence_histogram(probs, labels), style, title=title),
         "classes": per_class_chart(classes, np.arange(4), [("raw", by_class(evaluation), style)], title=title),
         "risk model": risk_model_diagram(risk_model(*evaluation.pair, n_resamples=0).curve, style, title=title),
-        "scores": score_dots(rounds_table(), "NLL", title=title),
     }
 
 
@@ -74,7 +60,6 @@ def every_figure(overconfident: tuple[np.ndarray, np.ndarray]) -> dict[str, go.F
     logits, labels = overconfident
     probs = softmax(logits)
     style = method_style("gpcalib")
-    curve = reliability_curve(probs, labels, n_bins=12, binning="equal_mass")
     evaluation = evaluate(probs, labels)
     named = [(name, method_style(name)) for name in NAMES]
     better = evaluate(softmax(logits / 2), labels)
@@ -83,7 +68,6 @@ def every_figure(overconfident: tuple[np.ndarray, np.ndarray]) -> dict[str, go.F
     rows = [(name, result, style) for (name, style), result in zip(named, results, strict=True)]
     return {
         **figures_with_a_title(overconfident),
-        "gap": gap_diagram([(name, curve, s) for name, s in named]),
         "over": before_after(rows, "over"),
         "under": before_after(rows, "under"),
         "ratio": ratio_to_odds(rows),

@@ -10,12 +10,11 @@ from calib.diagnostics.reliability import confidence_histogram
 from calib.diagnostics.subgroups import GroupGaps, by_band, gaps_by_group
 from calib.evaluation import Evaluation
 from calib.plots.annotations import figure_data
-from calib.plots.compare import score_dots
 from calib.plots.confidences import confidence_densities
 from calib.plots.over_under import Row, band_chart, before_after, per_class_chart, ratio_to_odds
-from calib.plots.style import Style, alt_text, method_style
+from calib.plots.style import alt_text, method_style
 from calib.plots.theorem import theorem_chain
-from tests.plots.conftest import rounds_table, words
+from tests.plots.conftest import words
 
 STYLE = method_style("isotonic")
 
@@ -201,55 +200,3 @@ def test_no_class_is_no_error() -> None:
     gaps = groups_of([(0, 0), (1, 0)])
     fig = per_class_chart(["a", "b"], np.array([], int), [("raw", gaps, STYLE)])
     assert alt_text(fig) == "No class has enough rows."
-
-
-def best_of(fig) -> list[str]:
-    """The values of the rows whose note says that they are best."""
-    return [note.removeprefix("best, ") for note in words(fig) if note.startswith("best, ")]
-
-
-def test_scores_have_one_row_per_method_the_first_as_a_line_and_the_best_marked() -> None:
-    fig = score_dots(rounds_table(), "ECE")
-    dots = dots_of(fig)
-    assert [dot.x[0] for dot in dots.values()] == pytest.approx([0.3, 0.25, 0.2])
-    assert [dot.marker.color for dot in dots.values()] == [
-        method_style(name).color for name in ("identity", "temperature", "gpcalib")
-    ]
-    (line,) = [trace for trace in fig.data if trace.mode == "lines"]
-    assert set(line.x) == {0.3}
-    assert best_of(fig) == ["0.200"]
-
-
-def test_figures_mark_the_best_that_tables_mark() -> None:
-    table = rounds_table().assign(too_few="")
-    nll = table["score"] == "NLL"
-    table.loc[nll, "value"] = [0.3, 0.2, 0.2 - 1e-14]
-    fig = score_dots(table, "NLL")
-    assert best_of(fig) == ["0.200", "0.200"]
-    assert [dot.marker.size for dot in dots_of(fig).values()] == [10, 14, 14]
-    table.loc[nll, "value"] = 0.3
-    assert not best_of(score_dots(table, "NLL"))
-    table.loc[nll, "value"] = [0.3, 0.2, 0.1]
-    assert best_of(score_dots(table, "NLL"))
-    assert not best_of(score_dots(table.assign(too_few="no test row is wrong"), "NLL"))
-
-
-def test_scores_that_are_not_better_or_worse_have_no_best() -> None:
-    assert not best_of(score_dots(rounds_table().assign(better="neither"), "ECE"))
-
-
-def test_higher_can_be_better() -> None:
-    assert best_of(score_dots(rounds_table().assign(better="higher"), "ECE")) == ["0.300"]
-
-
-def test_a_method_without_the_score_is_left_out_and_styles_can_be_given() -> None:
-    table = rounds_table()
-    table.loc[(table["method"] == "temperature") & (table["score"] == "NLL"), "value"] = np.nan
-    given = Style("#123456", "star", "dot")
-    dots = dots_of(score_dots(table, "NLL", {"gpcalib": given}))
-    assert list(dots) == ["Identity", "Gpcalib"]
-    assert dots["Gpcalib"].marker.color == "#123456"
-
-
-def test_an_unknown_score_gives_an_empty_figure() -> None:
-    assert len(score_dots(rounds_table(), "no such score").data) == 0

@@ -19,9 +19,9 @@ from calib.diagnostics.smooth_reliability import (
 from calib.evaluation.view import EVENT
 from calib.numerics import softmax
 from calib.plots.annotations import figure_data
-from calib.plots.reliability import gap_diagram, reliability_diagram
+from calib.plots.reliability import before_and_after, reliability_diagram
 from calib.plots.reliability_frame import common_limits, prefers_logit_scale
-from calib.plots.style import alt_text, colored, method_style, plain
+from calib.plots.style import alt_text, method_style
 
 STYLE = method_style("temperature")
 
@@ -112,16 +112,12 @@ def test_degenerate_data_are_drawn(confidence, correct, scale, binning) -> None:
         assert np.isfinite(bins_trace(fig).y).all()
         rows = figure_data(fig).query("trace == 'confidences'")["count"]
         assert rows.sum() == pytest.approx(len(confidence), rel=1e-4)
-    gap = gap_diagram([("only", curve, STYLE)])
-    assert np.isfinite(gap.layout.yaxis.range).all()
 
 
 def test_many_bins_stay_small(rng) -> None:
     confidence = rng.random(20_000)
     curve = reliability_curve(confidence, rng.random(20_000) < confidence, n_bins=100)
     assert len(reliability_diagram(curve, STYLE).to_json()) < 100_000
-    many = [(f"method {i}", curve, method_style(f"method {i}")) for i in range(8)]
-    assert len(gap_diagram(many).to_json()) < 250_000
 
 
 def test_histogram_counts_the_rows_it_was_given(curve, overconfident) -> None:
@@ -155,23 +151,6 @@ def test_the_text_says_over_or_underconfident(curve) -> None:
     assert "overconfident" in alt_text(reliability_diagram(curve, STYLE))
     timid = reliability_curve(np.full(10, 0.6), np.ones(10, bool))
     assert "underconfident by 0.400" in alt_text(reliability_diagram(timid, STYLE))
-
-
-def test_the_gap_lies_at_the_middle_rank_of_each_bin(curve) -> None:
-    fig = gap_diagram([("raw", curve, STYLE)])
-    trace = next(trace for trace in fig.data if trace.name == "raw")
-    np.testing.assert_allclose(trace.y, curve.confidence - curve.accuracy)
-    assert np.average(trace.x, weights=curve.count) == pytest.approx(0.5)
-    assert np.average(trace.y, weights=curve.count) == pytest.approx(curve.mean_confidence - curve.mean_accuracy)
-
-
-def test_labels_of_the_gap_diagram_name_each_method_once_in_its_colour(curve) -> None:
-    styles = {name: method_style(name) for name in ("identity", "isotonic", "<b>gpcalib")}
-    fig = gap_diagram([(name, curve, style) for name, style in styles.items()])
-    labels = {note.text for note in fig.layout.annotations}
-    assert labels == {colored(plain(name), style.color) for name, style in styles.items()}
-    heights = [note.y for note in fig.layout.annotations]
-    assert len(set(heights)) == 3
 
 
 def test_crowded_confidences_prefer_the_logit_scale() -> None:
@@ -298,3 +277,12 @@ def test_the_names_of_rows_lie_beside_the_cell_of_what_lies_beyond_the_axis(rng)
         last = np.asarray(bars.x)[-1] - np.asarray(bars.width)[-1] / 2
         assert abs(np.asarray(bars.y)[-1]) > 0
         assert note.xanchor == "right" and 0.3 * note.x <= last
+
+
+def test_before_and_after_are_drawn_on_one_diagram_that_holds_both() -> None:
+    before, after = np.array([[0.05, 0.2], [0.9, 0.7]]), np.array([[0.15, 0.2], [0.75, 0.7]])
+    fig = before_and_after(before, after, STYLE)
+    drawn = {trace.name: trace for trace in fig.data if trace.name}
+    for name, curve in (("before", before), ("after", after)):
+        np.testing.assert_array_equal(np.stack([drawn[name].x, drawn[name].y], axis=1), curve)
+    assert "0.900 came true in 0.700" in alt_text(fig)

@@ -42,9 +42,9 @@ from tests.conftest import ROOT
 from tests.plots.latent_figures import FIGURES as LATENT_FIGURES
 
 FIGURES = (
-    "reliability", "reliability logit", "reliability smooth", "reliability corp", "gap",
+    "reliability", "reliability logit", "reliability smooth", "reliability corp",
     "over", "under", "ratio", "densities", "theorem",
-    "bands", "classes", "risk model", "scores", *LATENT_FIGURES,
+    "bands", "classes", "risk model", *LATENT_FIGURES,
 )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from calib.calibrators.bayes_iso import BayesIso
 from calib.diagnostics.binning import binning_picture
 from calib.diagnostics.calibration_maps import balanced_edges, class_frequencies, class_pairs, posterior_map
 from calib.diagnostics.class_rows import score_axis
-from calib.diagnostics.information_plane import information_plane
+from calib.diagnostics.information_by_bins import information_by_bins
 from calib.diagnostics.judgement import gap_curve
 from calib.diagnostics.latent import InducingPoints, LatentCurve
 from calib.diagnostics.latent_effect import EffectCurve
@@ -43,12 +43,12 @@ from calib.plots.binning import (
     bins_over_densities,
     representatives,
 )
-from calib.plots.compare import score_dots, size_curves
+from calib.plots.compare import size_curves
 from calib.plots.confidences import confidence_densities, confidence_drift
 from calib.plots.decisions import decision_curves, risk_diagram, set_sizes
 from calib.plots.forest import forest, member_rows
 from calib.plots.geometry import success_curve
-from calib.plots.information_plane import information_plane_chart
+from calib.plots.information_by_bins import information_chart
 from calib.plots.latent import latent_function
 from calib.plots.latent_effect import effect_chart
 from calib.plots.maps import EndRow, MapLine, MapPicture, calibration_maps, end_rows
@@ -56,7 +56,7 @@ from calib.plots.monitoring import e_value_chart, o_e_chart
 from calib.plots.over_under import band_chart, before_after, per_class_chart, ratio_to_odds
 from calib.plots.overview import Panel, StripRow, difference_strip, gap_reach, reliability_panels
 from calib.plots.ranks import rank_chart, weight_chart
-from calib.plots.reliability import gap_diagram, reliability_diagram
+from calib.plots.reliability import reliability_diagram
 from calib.plots.risk_model import risk_model_diagram
 from calib.plots.style import method_style
 from calib.plots.theorem import theorem_chain
@@ -152,7 +152,6 @@ def _reliability(case: Case, name: str) -> dict[str, go.Figure]:
             figures[f"reliability {binning} {scale}"] = reliability_diagram(
                 curve, RAW, scale, name, histogram=histogram, view=view, band=binned_consistency(curve, said)
             )
-        figures[f"gap {binning}"] = gap_diagram([(name, curve, RAW), ("other", curve, GP)], view)
     for scale in ("linear", "logit"):
         for line in (smooth_curve(said, outcome), corp_curve(said, outcome)):
             figures[f"reliability {type(line).__name__} {scale}"] = reliability_diagram(
@@ -222,7 +221,6 @@ def _compare(case: Case, name: str) -> dict[str, go.Figure]:
         for row in rows
     ]  # fmt: skip
     return {
-        "scores": score_dots(table, "NLL", title=name),
         "sizes": size_curves(sizes, "NLL"),
         "strip": difference_strip(strip, "NLL", SCORES["NLL"].unit, 0.001),
         "strip in points": difference_strip(strip, "ECE", Unit("points", 100.0), 0.001),
@@ -294,7 +292,7 @@ def _bins(case: Case, name: str) -> dict[str, go.Figure]:
         "bins": bins_over_densities(picture.density, rails),
         "representatives": representatives(picture.density, rails),
         "representatives logit": representatives(picture.density, rails, "logit"),
-        "information plane": information_plane_chart(information_plane(picture.density, (2, 4, 8))),
+        "information by bins": information_chart(information_by_bins(picture.density, (2, 4, 8))),
     }
 
 

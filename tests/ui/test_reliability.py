@@ -130,13 +130,6 @@ def test_the_rows_of_a_bin_are_listed_when_asked_for(sample_to_read: OpenSession
     assert rows["correct"].tolist() == right[rows["test row"]].tolist()
 
 
-def test_the_gap_view_has_bins_whatever_the_curve(fits_to_read: OpenSession) -> None:
-    app = choose(open_page(PAGE, fits_to_read), "CORP", "Gap")
-    assert not app.exception
-    assert len(charts(app)) == 1
-    assert app.button_group(key="rel/shape").disabled
-
-
 @pytest.fixture(scope="module")
 def loans(queue: Engine) -> OpenSession:
     return fit(queue, OpenSession.from_data(load_sample("simulated-loans")), "temperature", "platt")

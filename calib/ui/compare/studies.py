@@ -10,13 +10,12 @@ import pandas as pd
 import streamlit as st
 
 from calib.calibrators.backend import on_cpu
-from calib.evaluation import SCORES
 from calib.evaluation.comparison_table import MARKS_SAID, verdict
 from calib.evaluation.learning_curve import SIZE_SCORES, halved_sizes, labels_needed
 from calib.evaluation.repeated_splits import summarise_splits
 from calib.evaluation.studies import SIZES, SPLITS, repeat_task, size_task
 from calib.formatting import escape_markdown, listed, plural
-from calib.plots.compare import score_dots, size_curves
+from calib.plots.compare import size_curves
 from calib.ui import progress, widgets
 from calib.ui.compare.scores import show_scores, styled_scores
 from calib.ui.fits import ShownFit
@@ -53,10 +52,6 @@ def sizes(session: OpenSession, fits: list[ShownFit]) -> None:
     label = f"Try {plural(len(tried), 'size')} up to {len(session.calibration):,}"
     _start(SIZES, size_task, arguments, label, fits[1:], fits_on_all_rows(tried))
     _follow(SIZES, fits, _sizes_result)
-
-
-def _meaning(score: str) -> str:
-    return SCORES[score].seen(current_session().view).meaning
 
 
 def _event(session: OpenSession) -> tuple[int, ...]:
@@ -99,20 +94,6 @@ def _repeated_result(splits: pd.DataFrame, key: str, fits: list[ShownFit]) -> No
     failed = table[(table["note"] != "") & table["n_splits"].between(1, n_splits - 1)].drop_duplicates("method")
     for title, note in zip(failed["title"], failed["note"], strict=True):
         st.caption(escape_markdown(f"{title}: {note}"))
-    styles = {fit.title: fit.style for fit in fits}
-    columns = st.columns(2, gap="large")
-    for place, score in enumerate(("NLL", "ECE")):
-        with columns[place]:
-            name = SCORES[score].title
-            fig = keep(
-                ("splits dots", score, key, *styles.items()),
-                partial(score_dots, table, score, styles, title=f"{name} over {n_splits} splits"),
-            )
-            widgets.show(
-                fig, f"compare-splits-{score}",
-                f"{_meaning(score)} One dot per method: its mean over the splits, with the 95\u00a0% interval of what "
-                "it would be over all splits of such data; the vertical line is the raw model.",
-            )  # fmt: skip
     widgets.csv("All numbers as CSV", "study/splits/csv", "splits.csv", lambda: table, of=(table,))
 
 

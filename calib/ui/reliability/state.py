@@ -36,7 +36,7 @@ from calib.ui.session import OpenSession
 from calib.ui.text import binning_name
 from calib.ui.widgets import segments
 
-VIEWS = ("Linear", "Logit", "Gap")
+VIEWS = ("Linear", "Logit")
 CROWDED = 0.9
 """Where more than half of what is said exceeds this, or is below 1 minus it, a linear axis shows nothing."""
 SHAPES = ("Bins", "Smooth", "CORP")
@@ -49,9 +49,9 @@ class Options:
     Attributes
     ----------
     view : one of ``VIEWS``.
-    binning, n_bins : the bins of the dots, of the gap view and of the rows to list.
+    binning, n_bins : the bins of the dots and of the rows to list.
     target : a class, or None for the predicted one.
-    shape : one of ``SHAPES``; the gap view has bins whatever it is.
+    shape : one of ``SHAPES``.
     band : whether to show the consistency band.
     """
 
@@ -107,25 +107,25 @@ def controls(view: str, session: OpenSession) -> Options:
                 key="rel/target",
                 persist_state="session",
             )
-        shape, band = _curve(gap=view == "Gap")
+        shape, band = _curve()
     return Options(view, binning, int(n_bins), target, shape, band)
 
 
-def _curve(gap: bool) -> tuple[str, bool]:
-    """What is drawn through the rows, and whether the consistency band goes with it; the gap view has bins."""
+def _curve() -> tuple[str, bool]:
+    """What is drawn through the rows, and whether the consistency band goes with it."""
     left, right = st.columns(2, vertical_alignment="bottom")
     with left:
         shape = segments(
-            "Curve", SHAPES, "Bins", "rel/shape", disabled=gap,
+            "Curve", SHAPES, "Bins", "rel/shape",
             help="Bins average groups of rows; Smooth lets each row count for its neighbourhood; CORP pools rows until "
-            "the curve rises, by isotonic regression. The gap view has bins.",
+            "the curve rises, by isotonic regression.",
         )  # fmt: skip
     band = right.toggle(
         "Consistency band (95\u00a0%)", value=shape == "CORP", key=f"rel/band/{shape}",
-        persist_state="session", disabled=gap,
+        persist_state="session",
         help="A grey band: 95\u00a0% of the curves that a calibrated model with the same confidences would show.",
     )  # fmt: skip
-    return ("Bins", False) if gap else (shape, band)
+    return shape, band
 
 
 def with_class_view(chosen: list[ShownFit], options: Options) -> list[ShownFit]:

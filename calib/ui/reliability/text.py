@@ -19,10 +19,6 @@ _BINS = (
     "Each dot is a bin of predictions: {mean_said} (across) against {outcome} (up), with its 95\u00a0% Wilson "
     "interval. " + _LEAN + " Beneath: {beneath}, the {mean_said} (dashed) and the {outcome} (solid)."
 )
-_GAP = (
-    "{Said} minus {outcome} over the rank of the {said}. Above zero the method {is_}{over}; bands are "
-    "95\u00a0% Wilson intervals, so a band that covers zero is compatible with calibration there."
-)
 _SMOOTH = (
     "The line is the {outcome} among predictions of about the same {said}, weighted by their distance; the "
     "shaded band is its 95\u00a0% bootstrap interval. "
@@ -46,8 +42,6 @@ _BAND = (
 
 def how_to_read(options: Options, view: View) -> str:
     """How to read the chosen picture."""
-    if options.view == "Gap":
-        return _in_words(_GAP, view)
     coarse = _COARSE if options.shape == "Smooth" and options.scale == "logit" else ""
     picture = {"Bins": _BINS, "Smooth": _SMOOTH, "CORP": _CORP}[options.shape]
     return _in_words(picture, view) + coarse + (_BAND if options.band else "")

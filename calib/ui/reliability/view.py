@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -16,7 +15,7 @@ from calib.evaluation.scored import said_of_intervals
 from calib.formatting import escape_markdown, number, percent, plural, with_interval
 from calib.metrics.risk_measures import RiskMeasure
 from calib.metrics.risk_model import RiskModelPanel, risk_model
-from calib.plots.reliability import gap_diagram, reliability_diagram
+from calib.plots.reliability import reliability_diagram
 from calib.plots.reliability_frame import common_limits
 from calib.plots.risk_model import prefers_logit, risk_limits, risk_model_diagram
 from calib.plots.style import Limits
@@ -48,7 +47,7 @@ _CURVE = (
 
 
 def diagrams(chosen: list[ShownFit], curves: list[ReliabilityCurve], options: Options) -> Bin | None:
-    """Draw the diagrams, two in a row, one beside its gaps; return the bin that was clicked last, if any."""
+    """Draw the diagrams, two in a row; return the bin that was clicked last, if any."""
     view = chosen[0].evaluation.view
     lines = [line for fit in chosen if (line := reliability_curves.line(fit, options)) is not None]
     limits = common_limits(lines or curves, options.scale, view)
@@ -68,9 +67,6 @@ def diagrams(chosen: list[ShownFit], curves: list[ReliabilityCurve], options: Op
                     widgets.show(fig, f"{key}-{options.shape}", how_to_read(options, view))
                 elif bins := widgets.show_selectable(fig, key, how_to_read(options, view)):
                     selected = (fit, curve, bins[-1])
-        if len(methods) == 1:
-            with places[1]:
-                gaps(chosen, curves, replace(options, view="Gap"))
     return selected
 
 
@@ -80,13 +76,6 @@ def _diagram(fit: ShownFit, curve: ReliabilityCurve, options: Options, limits: L
         curve, fit.style, options.scale, limits=limits, histogram=histogram, height=DIAGRAM_PIXELS, band=band,
         view=fit.evaluation.view, line=reliability_curves.line(fit, options),
     )  # fmt: skip
-
-
-def gaps(chosen: list[ShownFit], curves: list[ReliabilityCurve], options: Options) -> None:
-    """Draw all methods in one gap diagram."""
-    view = chosen[0].evaluation.view
-    fig = gap_diagram([(fit.title, curve, fit.style) for fit, curve in zip(chosen, curves, strict=True)], view=view)
-    widgets.show(fig, "reliability-gap", how_to_read(options, view))
 
 
 def explain(chosen: list[ShownFit], options: Options) -> None:
