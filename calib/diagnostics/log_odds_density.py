@@ -175,7 +175,7 @@ def label_entropy(density: LogOddsDensity) -> float:
     return entropy(np.array([density.share_label, 1.0 - density.share_label]))
 
 
-def uncertain_span(density: LogOddsDensity, share: float = 0.8) -> tuple[float, float]:
+def uncertain_span(density: LogOddsDensity, share: float = 0.5) -> tuple[float, float]:
     """Log-odds between which this share of H(y | log-odds) lies, with as much of the rest to either side.
 
     It is where the label is uncertain: there edges keep most information.

@@ -14,7 +14,7 @@ from scipy.stats import gaussian_kde
 
 from calib.calibrators.imax.placement import scheme_edges
 from calib.calibrators.imax.sums import SigmoidSums
-from calib.diagnostics.information_plane import information_plane
+from calib.diagnostics.information_by_bins import information_by_bins
 from calib.diagnostics.log_odds_density import (
     entropy,
     information_of_log_odds,
@@ -111,7 +111,7 @@ def test_masses_of_bins_are_those_of_normal_distributions():
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_no_scheme_keeps_more_than_the_log_odds_or_its_rate_and_imax_keeps_most(seed):
-    plane = information_plane(log_odds_density(*some_pairs(20_000, seed)), n_bins=(2, 4, 8, 16, 64))
+    plane = information_by_bins(log_odds_density(*some_pairs(20_000, seed)), n_bins=(2, 4, 8, 16, 64))
     missing = {}
     for name, rate in plane.rate.items():
         assert (rate <= np.log(plane.n_bins) + 1e-12).all()

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 import pytest
 
 from calib.diagnostics.binning import BinningPicture, binning_picture
-from calib.diagnostics.information_plane import information_plane
+from calib.diagnostics.information_by_bins import information_by_bins
 from calib.numerics import one_vs_rest_log_odds
 from calib.plots.annotations import figure_data
 from calib.plots.binning import (
@@ -21,7 +21,7 @@ from calib.plots.binning import (
     span_of,
     write_key,
 )
-from calib.plots.information_plane import information_plane_chart
+from calib.plots.information_by_bins import information_chart
 from calib.plots.style import alt_text, method_style, quiet
 from tests.conftest import simulate
 
@@ -53,11 +53,11 @@ def figures(picture, rails) -> dict[str, go.Figure]:
         "bins": bins_over_densities(picture.density, rails),
         "steps": representatives(picture.density, rails),
         "logit steps": representatives(picture.density, rails, "logit"),
-        "plane": information_plane_chart(information_plane(picture.density, (2, 4, 8))),
+        "numbers": information_chart(information_by_bins(picture.density, (2, 4, 8))),
     }
 
 
-NAMES = ("bins", "steps", "logit steps", "plane")
+NAMES = ("bins", "steps", "logit steps", "numbers")
 
 
 def traces_of(fig: go.Figure) -> dict[str, go.BaseTraceType]:
@@ -145,11 +145,11 @@ def test_on_a_logit_scale_the_sigmoid_is_the_diagonal(figures) -> None:
     np.testing.assert_allclose(y[inside], x[inside], atol=1e-9)
 
 
-def test_no_scheme_lies_above_the_limit(figures) -> None:
-    marks = traces_of(figures["plane"])
+def test_what_bins_keep_lies_over_their_number_beneath_what_there_is(figures, picture) -> None:
+    marks = traces_of(figures["numbers"])
     for name in SCHEME_NAMES.values():
-        most = np.interp(marks[name].x, marks["limit"].x, marks["limit"].y)
-        assert np.all(np.array(marks[name].y) <= most + 1e-3)
+        np.testing.assert_allclose(marks[name].x, np.log10([2, 4, 8]))
+        assert np.all(np.array(marks[name].y) <= picture.information + 1e-12)
 
 
 def test_a_key_breaks_into_lines_and_the_figure_grows() -> None:

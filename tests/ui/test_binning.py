@@ -22,7 +22,7 @@ from tests.conftest import finished, simulate
 from tests.ui.conftest import charts, clean, group, open_page, said, twice, unfold
 
 PAGE = "pages/9_IMax_binning.py"
-SECTIONS = {"meaning": 1, "plane": 1}
+SECTIONS = {"meaning": 1, "numbers": 1}
 """Further questions, and the figures that each has."""
 
 

@@ -11,7 +11,7 @@ from calib.numerics import sigmoid
 from calib.plots.binning import SCHEME_NAMES
 from calib.ui.text import literal
 
-SHARE = 0.8
+SHARE = 0.5
 """Of the uncertainty about the label, in the range of which edges are counted."""
 
 

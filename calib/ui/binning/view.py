@@ -12,12 +12,13 @@ import streamlit as st
 from calib.calibrators.imax import IMaxBinning
 from calib.data import Predictions
 from calib.diagnostics.binning import BinningPicture, picture_of_rows
-from calib.diagnostics.information_plane import information_plane
+from calib.diagnostics.information_by_bins import information_by_bins
 from calib.diagnostics.log_odds_density import BinnedPairs
 from calib.formatting import plural
 from calib.numerics import Floats
 from calib.plots.binning import SCHEME_NAMES, SCHEME_STYLES, Rail, bins_over_densities, representatives
-from calib.plots.information_plane import information_plane_chart
+from calib.plots.information_by_bins import information_chart
+from calib.plots.style import three_digits
 from calib.ui import widgets
 from calib.ui.fits import ShownFit, ready, rows_of
 from calib.ui.widgets import draw_table, folded, scale_of_probabilities, segments, whole_number
@@ -38,11 +39,10 @@ HOW_TO_READ_STEPS = (
     "fitted calibrator made of it. The dotted grey curve is the sigmoid, the probability of the model itself; the "
     "dotted coloured one is the frequency that the densities give. Steps below the grey curve correct overconfidence."
 )
-HOW_TO_READ_PLANE = (
-    "Every dot is one number of bins, from 2 to 64; I-Max's are numbered. To the right it costs more nats to name a "
-    "bin, upwards the bins keep more information about the label. Nothing can lie in the shaded part: no bins keep "
-    "more than the log-odds carry, nor more than naming them costs. The kernel densities are taken for the truth here, "
-    "and bins are placed on them."
+HOW_TO_READ_NUMBERS = (
+    "Across is the number of bins, up what they keep of the mutual information of log-odds and label; the dotted line "
+    "is what the log-odds carry, which no bins exceed. The kernel densities are taken for the truth here, and bins are "
+    "placed on them. The rate, on hover, is what it costs to name a bin."
 )
 
 
@@ -129,7 +129,7 @@ def bins(picture: BinningPicture, rails: list[Rail], choice: BinningChoice) -> N
 def questions(picture: BinningPicture, rails: list[Rail], choice: BinningChoice) -> None:
     """What can be asked further of these bins."""
     folded("What does each bin say?", "binning/meaning", partial(meaning, picture, rails, choice))
-    folded("How much does any number of bins keep?", "binning/plane", partial(plane, picture, choice))
+    folded("How much does any number of bins keep?", "binning/numbers", partial(numbers_of_bins, picture, choice))
 
 
 def meaning(picture: BinningPicture, rails: list[Rail], choice: BinningChoice) -> None:
@@ -146,9 +146,8 @@ def bin_table(bins: BinnedPairs) -> pd.DataFrame:
     """Every bin of one scheme in numbers."""
     return pd.DataFrame(
         {
-            "from log-odds": np.r_[-np.inf, bins.edges],
-            "to": np.r_[bins.edges, np.inf],
-            "width": bins.width,
+            "from log-odds": ["−∞", *map(three_digits, bins.edges)],
+            "to": [*map(three_digits, bins.edges), "∞"],
             "pairs": bins.count,
             "share, %": 100 * bins.mass,
             "y = 1": bins.positives,
@@ -158,11 +157,12 @@ def bin_table(bins: BinnedPairs) -> pd.DataFrame:
     )
 
 
-def plane(picture: BinningPicture, choice: BinningChoice) -> None:
-    """The information plane of 2 to 64 bins."""
-    points = ready(("plane", choice.target), "2 to 64 bins placed in every way", information_plane, picture.density)
-    draw = partial(information_plane_chart, points)
-    widgets.show_kept(("plane figure", choice.target), draw, "information-plane", HOW_TO_READ_PLANE)
+def numbers_of_bins(picture: BinningPicture, choice: BinningChoice) -> None:
+    """What 2 to 64 bins keep."""
+    what = "2 to 64 bins placed in every way"
+    found = ready(("information by bins", choice.target), what, information_by_bins, picture.density)
+    draw = partial(information_chart, found)
+    widgets.show_kept(("information figure", choice.target), draw, "information-by-bins", HOW_TO_READ_NUMBERS)
 
 
 def _key(choice: BinningChoice, rails: list[Rail]) -> tuple:
