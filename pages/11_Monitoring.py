@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.ui.monitoring.upload import choose_calibrator, choose_new_data
-from calib.ui.monitoring.view import checked, drift, over_time, pictures, plan, scores, unlabelled, words
+from calib.ui.monitoring.view import checked, drift, over_time, pictures, scores, unlabelled, words
 from calib.ui.session import find_session
 from calib.ui.shell import need_data, page
 
@@ -42,7 +42,6 @@ def body() -> None:
             with st.expander("All scores, and the distribution of the confidence, before and now"):
                 scores(subject, result.check.change)
                 drift(subject, result)
-    plan(subject, result)
 
 
 with page("Monitoring"):

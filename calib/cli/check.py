@@ -12,7 +12,7 @@ from calib.data import DataError
 from calib.data.options import FORMATS
 from calib.diagnostics import shift, shift_data
 from calib.diagnostics.performance_without_labels import WithoutLabels, sentences, without_labels
-from calib.diagnostics.sequential_tests import SequentialTests, tests_over_time, weekly_lines
+from calib.diagnostics.sequential_tests import SequentialTests, tests_over_time
 from calib.evaluation import SCORES
 from calib.export import runtime
 from calib.metrics.bootstrap import Interval
@@ -66,7 +66,7 @@ def run(arguments: Sequence[str]) -> int:
     if len(now) >= shift.FEW:
         times = new.data.times if given.batch is None else None
         tests = tests_over_time(*now.pair, times, given.batch)
-        lines = ["", "Looked at after every batch:", *map(text.plain_text, weekly_lines(tests))]
+        lines = ["", "Looked at after every batch:", text.plain_text(tests.sentence)]
         answer.say("\n".join(lines), sequential=sequential_fields(tests))
     if exported.metadata.get("data_sha256") == new.data.sha256:
         answer.note(shift.SAME_DATA, "warning")
@@ -102,12 +102,12 @@ def shift_fields(found: shift.CalibrationShift) -> dict[str, Any]:
 
 
 def sequential_fields(tests: SequentialTests) -> dict[str, Any]:
-    """What JSON holds of the tests after every batch."""
-    alone = ("rows", "observed", "expected", "log_e_o_e", "log_e_slope")
+    """What JSON holds of the test after every batch."""
+    alone = ("rows", "observed", "expected", "log_e")
     batches = [
         {"batch": name, **{field: getattr(tests, field)[t] for field in alone},
          "o_e": Interval(tests.o_e[t], tests.low[t], tests.high[t])}
         for t, name in enumerate(tests.batches)
     ]  # fmt: skip
-    alarms = {name: None if at is None else tests.batches[at] for name, at in tests.alarms.items()}
-    return {"alpha": tests.alpha, "alarms": alarms, "slope": tests.slope, "batches": batches}
+    alarm = None if tests.alarm is None else tests.batches[tests.alarm]
+    return {"alpha": tests.alpha, "alarm": alarm, "batches": batches}

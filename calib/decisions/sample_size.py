@@ -1,15 +1,14 @@
 """How many rows a validation needs, so that the interval of O:E, slope, AUROC or net benefit is as narrow as wanted.
 
 Riley, Debray, Collins et al., Minimum sample size for external validation of a clinical prediction model with a binary
-outcome, Statistics in Medicine 2021 (doi 10.1002/sim.9025). Rows are independent of each other; of clusters more are
-needed.
+outcome, Statistics in Medicine 2021 (doi 10.1002/sim.9025). Rows are independent of each other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import asinh, ceil, inf, sqrt
+from math import asinh, ceil, sqrt
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ import numpy as np
 from calib.data.assemble.agreement import auroc
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import drawn_units
-from calib.numerics import Floats, log_odds_of
+from calib.numerics import Floats, log_odds_of, sigmoid
 
 Z = 1.96
 """Of an interval of 95 %, as the paper rounds it."""
@@ -35,85 +34,37 @@ class Needed:
     events: int
 
 
-def rows_for_o_e(rate: float, width: float) -> int:
-    """Rows for an interval of observed over expected events around 1 with this width.
+def rows_for_o_e(rate: float, width: float) -> float:
+    """For O:E around 1: ``SE(ln O:E)^2 = (1 - rate) / (n rate)`` and ``2 sinh(z SE) = width``."""
+    return (1.0 - rate) / (rate * (asinh(width / 2.0) / Z) ** 2)
 
-    ``SE(ln O:E)^2 = (1 - rate) / (n rate)`` and ``2 sinh(z SE) = width``.
 
-    Examples
-    --------
-    >>> rows_for_o_e(0.079, 0.2)
-    4494
+def rows_for_slope(probs: Floats, width: float, intercept: float = 0.0, slope: float = 1.0) -> float:
+    """From the Fisher information of the logistic recalibration that is expected, averaged over the log-odds."""
+    score = log_odds_of(probs)
+    chance = sigmoid(intercept + slope * score)
+    i_a, i_ab, i_b = (float(np.mean(chance * (1.0 - chance) * score**power)) for power in range(3))
+    return i_a / ((width / (2.0 * Z)) ** 2 * (i_a * i_b - i_ab**2))
+
+
+def rows_for_auroc(rate: float, concordance: float, width: float) -> float:
+    """The positive root of ``SE^2 rate (1 - rate) n^2 - product (spread / 2) n - product (1 - spread) = 0``.
+
+    The variance is that of Newcombe (2006), method 4.
     """
-    _check(rate, width)
-    error = asinh(width / 2.0) / Z
-    return _up((1.0 - rate) / (rate * error**2))
-
-
-def rows_for_slope(probs: Any, width: float, intercept: float = 0.0, slope: float = 1.0) -> int:
-    """Rows for an interval of the calibration slope with this width.
-
-    From the Fisher information of the logistic recalibration, averaged over the distribution of the log-odds.
-
-    Parameters
-    ----------
-    probs : (m,) probabilities of the model on rows like those to be collected, strictly between 0 and 1.
-    width : of the interval.
-    intercept, slope : that are expected; 0 and 1 for a calibrated model.
-
-    Raises
-    ------
-    CalibrationError
-        If all probabilities are equal, one is not strictly between 0 and 1, or the width is not above 0.
-    """
-    _check_width(width)
-    chances = np.asarray(probs, dtype=np.float64)
-    if not ((chances > 0.0) & (chances < 1.0)).all() or np.ptp(chances) == 0.0:
-        raise CalibrationError(
-            "The slope needs probabilities strictly between 0 and 1 that differ; leave out rows at exactly 0 or 1."
-        )
-    score = log_odds_of(chances)
-    one = 1.0 / (1.0 + np.exp(-(intercept + slope * score)))
-    weight = one * (1.0 - one)
-    i_a, i_ab, i_b = (float(np.mean(weight * score**power)) for power in range(3))
-    error = width / (2.0 * Z)
-    return _up(i_a / (error**2 * (i_a * i_b - i_ab**2)))
-
-
-def rows_for_auroc(rate: float, concordance: float, width: float) -> int:
-    """Rows for an interval of the AUROC with this width; the variance is that of Newcombe (2006), method 4.
-
-    Examples
-    --------
-    >>> rows_for_auroc(0.079, 0.7344718522794431, 0.1)
-    1306
-    """
-    _check(rate, width)
-    if not 0.0 < concordance < 1.0:
-        raise CalibrationError(f"An AUROC of {concordance:g} has no such interval; give one strictly between 0 and 1.")
     spread = (1.0 - concordance) / (2.0 - concordance) + concordance / (1.0 + concordance)
     product = concordance * (1.0 - concordance)
-    # SE^2 rate (1 - rate) n^2 - product (spread / 2) n - product (1 - spread) = 0
     a, b, c = (width / (2.0 * Z)) ** 2 * rate * (1.0 - rate), product * spread / 2.0, product * (1.0 - spread)
-    return _up((b + sqrt(b**2 + 4.0 * a * c)) / (2.0 * a))
+    return (b + sqrt(b**2 + 4.0 * a * c)) / (2.0 * a)
 
 
-def rows_for_net_benefit(rate: float, sensitivity: float, specificity: float, threshold: float, width: float) -> int:
-    """Rows for an interval of the standardised net benefit, net benefit over event rate, with this width.
-
-    Examples
-    --------
-    >>> rows_for_net_benefit(0.079, 0.41139240506329117, 0.8460912052117264, 0.1, 0.2)
-    1479
-    """
-    _check(rate, width)
-    if not 0.0 < threshold < 1.0:
-        raise CalibrationError(f"A threshold of {threshold:g} is no probability strictly between 0 and 1.")
+def rows_for_net_benefit(rate: float, sensitivity: float, specificity: float, threshold: float, width: float) -> float:
+    """For the standardised net benefit, which is net benefit over event rate."""
     odds = (1.0 - rate) / rate * threshold / (1.0 - threshold)
     variance = sensitivity * (1.0 - sensitivity) / rate
     variance += odds**2 * specificity * (1.0 - specificity) / (1.0 - rate)
     variance += odds**2 * (1.0 - specificity) ** 2 / (rate * (1.0 - rate))
-    return _up(variance / (width / (2.0 * Z)) ** 2)
+    return variance / (width / (2.0 * Z)) ** 2
 
 
 def rows_needed(
@@ -143,17 +94,20 @@ def rows_needed(
     Raises
     ------
     CalibrationError
-        If all outcomes are equal.
+        If all outcomes are equal, or a width or the threshold is none.
     """
     said, came = np.asarray(probs, dtype=np.float64), np.asarray(outcomes, dtype=bool)
     if not 0 < came.sum() < len(came):
         raise CalibrationError("All outcomes are equal, so that no number of rows follows; give rows of both kinds.")
     wanted = {**WIDTHS, **(widths or {})}
-    rate = float(came.mean())
-    inner = said[(said > 0.0) & (said < 1.0)]
-    concordance = auroc(said, came)
-    targets: dict[str, Callable[[float], int]] = {
-        "O:E": lambda width: _up(rows_for_o_e(rate, width) * design_effect(said, came, clusters))
+    for target, width in wanted.items():
+        if not 0.0 < width < np.inf:
+            raise CalibrationError(f"An interval of {target} of width {width:g} cannot be reached; give one above 0.")
+    if threshold is not None and not 0.0 < threshold < 1.0:
+        raise CalibrationError(f"A threshold of {threshold:g} is no probability strictly between 0 and 1.")
+    rate, inner, concordance = float(came.mean()), said[(said > 0.0) & (said < 1.0)], auroc(said, came)
+    targets: dict[str, Callable[[float], float]] = {
+        "O:E": lambda width: _up(rows_for_o_e(rate, width)) * design_effect(said, came, clusters)
     }
     if len(inner) and np.ptp(inner) > 0:
         targets["slope"] = lambda width: rows_for_slope(inner, width)
@@ -163,7 +117,7 @@ def rows_needed(
         acted = said >= threshold
         sensitivity, specificity = float(acted[came].mean()), float((~acted[~came]).mean())
         targets["net benefit"] = lambda width: rows_for_net_benefit(rate, sensitivity, specificity, threshold, width)
-    found = {target: of(wanted[target]) for target, of in targets.items()}
+    found = {target: _up(of(wanted[target])) for target, of in targets.items()}
     return [Needed(target, wanted[target], rows, ceil(rows * rate)) for target, rows in found.items() if rows > 0]
 
 
@@ -178,17 +132,6 @@ def design_effect(probs: Floats, outcomes: Any, clusters: Any) -> float:
     residual = outcomes - probs * (outcomes.sum() / probs.sum())
     between = n_units / (n_units - 1) * float(np.sum(np.bincount(unit, residual, n_units) ** 2))
     return max(1.0, between / float(np.sum(residual**2)))
-
-
-def _check(rate: float, width: float) -> None:
-    if not 0.0 < rate < 1.0:
-        raise CalibrationError(f"An event rate of {rate:g} is not strictly between 0 and 1.")
-    _check_width(width)
-
-
-def _check_width(width: float) -> None:
-    if not 0.0 < width < inf:
-        raise CalibrationError(f"An interval of width {width:g} cannot be reached; give one above 0.")
 
 
 def _up(rows: float) -> int:

@@ -15,39 +15,19 @@ from typing import Any
 import numpy as np
 
 from calib.calibrators.logistic import fit_logistic
-from calib.diagnostics.sequential_tests import CLIP
+from calib.diagnostics.shift import combined
 from calib.evaluation import Evaluation
 from calib.evaluation.view import TOP_LABEL, View
-from calib.formatting import listed, percent, round_percent
+from calib.formatting import listed, percent, points, points_between, round_percent
 from calib.metrics.bootstrap import Interval, drawn_units
+from calib.metrics.estimate import Rows
 from calib.numerics import Floats, log_odds_of, sigmoid
 
-BINS = 10
-"""Bins of equal mass of the earlier scores, for the PSI."""
 FEW_JUDGED = 30
 """Labelled rows, or rows of the rarer outcome times three, below which no recalibration is fitted to them."""
+CLIP = 1e-6
+"""Probabilities are kept so far from 0 and 1 where their log-odds are taken."""
 _STEP = 1e-4
-
-
-@dataclass(frozen=True)
-class ScoreShift:
-    """Whether the distribution of the scores is that of before.
-
-    Attributes
-    ----------
-    psi : population stability index, ``sum (q - p) ln(q / p)`` over bins with the shares p before and q now.
-    limit : what it exceeds with probability 5 % where nothing has changed.
-    n_bins : of equal mass before; fewer than 10 where scores are tied.
-    """
-
-    psi: float
-    limit: float
-    n_bins: int
-
-    @property
-    def significant(self) -> bool:
-        """Whether it is larger than chance makes it in 1 of 20 samples."""
-        return self.psi > self.limit
 
 
 @dataclass(frozen=True)
@@ -62,7 +42,7 @@ class WithoutLabels:
     accuracy : expected share of right predictions.
     auroc : of two classes, else None.
     rate : expected share of the event; None in the top-label view.
-    shift : of the scores against those of the labelled rows; None where they are not known.
+    shift : mean confidence or risk now minus that of the labelled rows; None where they are not known.
     view : what a probability is about.
     """
 
@@ -71,7 +51,7 @@ class WithoutLabels:
     accuracy: Interval
     auroc: Interval | None = None
     rate: Interval | None = None
-    shift: ScoreShift | None = None
+    shift: Interval | None = None
     view: View = TOP_LABEL
 
 
@@ -102,7 +82,10 @@ def without_labels(now: Evaluation, before: Evaluation | None = None, level: flo
     if now.view.is_event:
         estimates["rate"] = lambda c: mean_and_gradient(c, 1.0)
     found = {key: _interval(of, said, fitted, level) for key, of in estimates.items()}
-    shift = None if before is None else score_shift(before.pair[0], now.pair[0])
+    shift = None
+    if before is not None:
+        there, here = (Rows.of(len(one), one.clusters).mean_of(one.pair[0]).interval(level) for one in (before, now))
+        shift = combined(here, there)
     n_judged = len(before) if before is not None and fitted is not None else 0
     return WithoutLabels(len(now), n_judged, **found, shift=shift, view=now.view)
 
@@ -196,25 +179,6 @@ def _interval(
     return Interval(value, float(low), float(high))
 
 
-def score_shift(before: Floats, now: Floats) -> ScoreShift:
-    """PSI of (m,) new scores against (n,) earlier ones, beside what chance gives.
-
-    Without a change it is about ``(1 / n + 1 / m)`` times a chi-squared variable with one degree fewer than bins. A
-    fixed limit of 0.1 is exceeded by chance in 40 % of samples of 100 rows, and by no usual shift of 10,000 rows. Bins
-    count half a row more than they hold, so that an empty one gives no infinite value.
-    """
-    from scipy.stats import chi2
-
-    edges = np.unique(np.quantile(before, np.linspace(0.0, 1.0, BINS + 1)[1:-1]))
-    counts = [np.bincount(np.searchsorted(edges, of, side="right"), minlength=len(edges) + 1) for of in (before, now)]
-    filled = counts[0] + counts[1] > 0
-    shares = [(count[filled] + 0.5) / (count.sum() + 0.5 * filled.sum()) for count in counts]
-    used = int(filled.sum())
-    psi = float(np.sum((shares[1] - shares[0]) * np.log(shares[1] / shares[0])))
-    limit = float(chi2.ppf(0.95, max(used - 1, 1))) * (1.0 / len(before) + 1.0 / len(now))
-    return ScoreShift(psi, limit, used)
-
-
 ASSUMES = (
     "This assumes that the {said} is calibrated on these rows: the mix of inputs may have changed, but not how often "
     "rows with the same inputs have the same outcome. Such a change shows only in labels."
@@ -239,9 +203,10 @@ def sentences(found: WithoutLabels, title: str, before: Interval | None = None) 
     earlier = "" if before is None else f"; the accuracy on the labelled rows was {_percent(before)}"
     said = [f"These {found.n:,} rows have no labels. If {title} is still calibrated, expect {listed(parts)}{earlier}."]
     if found.shift is not None:
-        limit = f"{round_percent(0.05)} of samples of this size exceed {found.shift.limit:.2g} by chance"
-        verdict = "has **shifted**" if found.shift.significant else "has not shifted significantly"
-        said.append(f"The distribution of its {view.said} {verdict}: PSI {found.shift.psi:.2g}; {limit}.")
+        value, low, high = found.shift
+        way = "**higher**" if low > 0 else "**lower**" if high < 0 else "not significantly different"
+        size = f"{points(value)} points, {points_between(low, high)}"
+        said.append(f"Its {view.mean_said} is {way} on these rows, beside the labelled ones ({size}).")
     said.append(ASSUMES.format(said=view.said))
     level = round_percent(0.95)
     said.append(

@@ -1,38 +1,31 @@
-"""Tests of calibration that may be looked at after every batch of new rows: e-processes for O:E and for the slope.
+"""A test of O:E that may be looked at after every batch of new rows: an e-process.
 
 An e-process is nonnegative and has a mean of at most 1 at every time while its null hypothesis holds, so that it ever
 reaches ``1 / alpha`` with probability at most ``alpha`` (Ville 1939; Ramdas et al. 2023, arXiv:2210.01948). A test
-repeated every week at 5 % raises a false alarm in 38 of 100 calibrated models within two years; these do not.
+repeated every week at 5 % raises a false alarm in 38 of 100 calibrated models within two years; this one does not.
 
-Each is a mixture of likelihood ratios over sizes of a change, and over the batch in which it begins, so that a change
+It is a mixture of likelihood ratios over sizes of a change, and over the batch in which it begins, so that a change
 after a quiet year is found. Rows are taken as independent given their probabilities, and nothing about the batches may
 depend on the outcomes: rows enter in the order of their dates, late labels when they become known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from calib.calibrators.logistic import fit_logistic
 from calib.errors import CalibrationError
-from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.metrics.confidence import check_event
-from calib.numerics import Floats, Ints, blocks, log_odds_of, logsumexp, sigmoid
+from calib.numerics import Floats, Ints, logsumexp
 
 MAX_BATCHES = 2000
 """Batches that are told apart."""
-BLOCK = 100
-"""Rows of a batch whose outcomes are looked at given their sum: one part in so many of the information is lost."""
-CLIP = 1e-6
-"""Probabilities are kept so far from 0 and 1 where their log-odds are taken."""
 FROM_THE_START = 0.5
 """Weight of a change that begins in the first batch; later ones share the rest, half of it within ``LATER`` batches."""
 LATER = 25
-_NEWTON_STEPS = 4
 
 
 def _effects() -> tuple[Floats, Floats]:
@@ -48,7 +41,7 @@ EFFECTS, WEIGHTS = _effects()
 
 @dataclass(frozen=True, eq=False)
 class SequentialTests:
-    """What both tests say after each of T batches.
+    """What the test says after each of T batches.
 
     Attributes
     ----------
@@ -56,9 +49,8 @@ class SequentialTests:
     rows, observed, expected : (T,) rows, outcomes and sums of probabilities of each batch alone.
     o_e, low, high : (T,) observed over expected of all rows so far, and the ends of a confidence sequence: it holds the
         true ratio at all times together with probability ``1 - alpha``, also of rates that change.
-    log_e_o_e, log_e_slope : (T,) natural logarithms of the e-processes.
-    slope : calibration slope over all rows with its interval, which holds for one look; NaN where there is none.
-    alpha : each test raises a false alarm with at most this probability, however often one looks.
+    log_e : (T,) natural logarithm of the e-process.
+    alpha : a false alarm is raised with at most this probability, however often one looks.
     """
 
     batches: tuple[str, ...]
@@ -68,28 +60,37 @@ class SequentialTests:
     o_e: Floats
     low: Floats
     high: Floats
-    log_e_o_e: Floats
-    log_e_slope: Floats
-    slope: Interval
+    log_e: Floats
     alpha: float = 0.05
 
     def __len__(self) -> int:
         return len(self.batches)
 
     @property
-    def alarms(self) -> dict[str, int | None]:
-        """The first batch at which each test reached ``1 / alpha``, by "O:E" and "slope"; None where it did not."""
-        found: dict[str, int | None] = {}
-        for name, log_e in (("O:E", self.log_e_o_e), ("slope", self.log_e_slope)):
-            over = np.flatnonzero(log_e >= -np.log(self.alpha))
-            found[name] = int(over[0]) if len(over) else None
-        return found
+    def alarm(self) -> int | None:
+        """The first batch at which the e-value reached ``1 / alpha``; None where it did not."""
+        over = np.flatnonzero(self.log_e >= -np.log(self.alpha))
+        return int(over[0]) if len(over) else None
+
+    @property
+    def sentence(self) -> str:
+        """O:E of all rows, the batch of an alarm, and the e-value, for people."""
+        limit = 1.0 / self.alpha
+        said = (
+            f"**alarm in batch {self.alarm + 1:,} of {len(self):,}** ({self.batches[self.alarm]})"
+            if self.alarm is not None
+            else f"no alarm in {len(self):,} batches"
+        )
+        return (
+            f"O:E {self.o_e[-1]:.2f} ({self.low[-1]:.2f} to {self.high[-1]:.2f}, valid at every look): {said}; e-value "
+            f"{in_words(float(self.log_e[-1]))} at the end, alarm from {limit:g}."
+        )
 
 
 def sequential_tests(
     probs: Any, outcomes: Any, batch: Ints, names: Sequence[str], alpha: float = 0.05
 ) -> SequentialTests:
-    """Test O:E and the calibration slope after every batch.
+    """Test O:E after every batch.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ def sequential_tests(
     outcomes : (n,) whether the event happened, or the prediction was right.
     batch : (n,) number of each row's batch, in the order of time, from :func:`batches_of`.
     names : of the batches.
-    alpha : probability of a false alarm, for each of the two tests.
+    alpha : probability of a false alarm.
 
     Raises
     ------
@@ -110,8 +111,8 @@ def sequential_tests(
     >>> p = rng.beta(1, 9, 4000)
     >>> y = rng.random(4000) < 1.5 * p
     >>> found = sequential_tests(p, y, np.arange(4000) // 100, [str(k) for k in range(1, 41)])
-    >>> found.alarms["O:E"] is not None, found.alarms["slope"]
-    (True, None)
+    >>> found.alarm is not None
+    True
     """
     said, came = check_event(probs, outcomes)
     n_batches = len(names)
@@ -128,9 +129,7 @@ def sequential_tests(
         o_e=happened / np.maximum(wanted, 1e-300),
         low=low,
         high=high,
-        log_e_o_e=log_mixture(o_e_ratios(said, came, batch, n_batches)),
-        log_e_slope=log_mixture(slope_ratios(said, came, batch, n_batches)),
-        slope=slope_of(said, came),
+        log_e=log_mixture(o_e_ratios(said, came, batch, n_batches)),
         alpha=alpha,
     )
 
@@ -184,82 +183,6 @@ def o_e_ratios(probs: Floats, outcomes: Any, batch: Ints, n_batches: int, effect
     return found
 
 
-def slope_ratios(probs: Floats, outcomes: Any, batch: Ints, n_batches: int) -> Floats:
-    """Logarithms of conditional likelihood ratios against "the slope is 1", for slopes ``e^EFFECTS`` and any intercept.
-
-    With the log-odds ``a + b logit p`` the probability of a batch's outcomes given their sum does not depend on a (Cox
-    and Snell 1989, section 2.1.5), so that its ratio at b and at 1 has the mean 1 whatever the intercept is, in each
-    batch anew. It finds a slope of 0.7 a quarter sooner than universal inference, which divides by the supremum over
-    the intercept, and knows a rise of the event rate from a wrong slope.
-
-    Batches of more than 100 rows are cut at random. (T, J) are returned.
-    """
-    logits = log_odds_of(probs, CLIP)
-    came = np.asarray(outcomes, dtype=bool)
-    found = np.zeros((n_batches, len(EFFECTS)))
-    order = np.random.default_rng(0).permutation(len(logits))  # a file may be sorted by the outcome within a batch
-    order = order[np.argsort(batch[order], kind="stable")]
-    size = np.bincount(batch, minlength=n_batches)
-    parts = np.maximum(-(-size // BLOCK), 1)
-    first = np.cumsum(size) - size
-    place = np.arange(len(order)) - first[batch[order]]
-    number = (np.cumsum(parts) - parts)[batch[order]] + place * parts[batch[order]] // size[batch[order]]
-    within = np.arange(len(order)) - np.searchsorted(number, number)
-    shape = int(parts.sum()), int(within.max(initial=0)) + 1
-    padded, happened, there = np.zeros(shape), np.zeros(shape, bool), np.zeros(shape, bool)
-    padded[number, within], happened[number, within], there[number, within] = logits[order], came[order], True
-    of = np.repeat(np.arange(n_batches), parts)
-    for some in blocks(shape[0], shape[1] * len(EFFECTS)):
-        np.add.at(found, of[some], conditional_ratios(padded[some], happened[some], there[some]))
-    return found
-
-
-def conditional_ratios(logits: Floats, came: Any, there: Any) -> Floats:
-    """Logarithms of ``P(outcomes | their sum)`` at slopes ``e^EFFECTS`` over that at slope 1, (B, J).
-
-    Parameters
-    ----------
-    logits, came, there : (B, m) log-odds and outcomes of B sets of rows, and which of the m places hold a row.
-    """
-    # Of rows that mostly happened, the others are counted: the sum of two sets decides how long the recursion is.
-    flip = came.sum(axis=1) * 2 > there.sum(axis=1)
-    logits = np.where(there, np.where(flip[:, None], -logits, logits), 0.0)
-    came = there & (came != flip[:, None])
-    count = came.sum(axis=1)
-    found = np.zeros((len(logits), len(EFFECTS)))
-    mixed = np.flatnonzero(count > 0)  # where all outcomes are equal their order says nothing
-    if not len(mixed):
-        return found
-    logits, came, there, count = logits[mixed], came[mixed], there[mixed], count[mixed]
-    slopes = np.r_[1.0, np.exp(EFFECTS)]
-    score = slopes[:, None] * logits[:, None, :]
-    shift = np.zeros((len(mixed), len(slopes), 1))
-    for _ in range(_NEWTON_STEPS):  # any intercept gives the same ratio; one whose mean is near the sum, exactly
-        chance = sigmoid(score + shift) * there[:, None, :]
-        rise = (chance * (1.0 - chance)).sum(axis=2, keepdims=True)
-        shift += np.clip((count[:, None, None] - chance.sum(axis=2, keepdims=True)) / np.maximum(rise, 1e-12), -3, 3)
-    score += shift
-    chance = sigmoid(score) * there[:, None, :]
-    joint = np.where(came[:, None, :], score, 0.0).sum(axis=2)
-    joint -= np.where(there[:, None, :], np.logaddexp(0.0, score), 0.0).sum(axis=2)
-    log_likelihood = joint - np.log(_chance_of_sum(chance, count))
-    found[mixed] = log_likelihood[:, 1:] - log_likelihood[:, :1]
-    return found
-
-
-def _chance_of_sum(chance: Floats, count: Ints) -> Floats:
-    """Probability (B, J) that ``count`` (B,) of independent events with probabilities (B, J, m) happen."""
-    most = int(count.max())
-    of_sum = np.zeros((most + 1, *chance.shape[:2]))
-    of_sum[0] = 1.0
-    for i, one in enumerate(np.ascontiguousarray(np.moveaxis(chance, 2, 0))):
-        top = min(i + 1, most)  # the largest sum of the rows so far that counts
-        gained = of_sum[:top] * one
-        of_sum[: top + 1] *= 1.0 - one
-        of_sum[1 : top + 1] += gained
-    return np.maximum(of_sum[count, np.arange(len(count))], 1e-300)
-
-
 def confidence_sequence(rows: Ints, observed: Floats, expected: Floats, alpha: float = 0.05) -> tuple[Floats, Floats]:
     """Ends (T,) of intervals for O:E that hold at all times together with probability ``1 - alpha``.
 
@@ -288,19 +211,6 @@ def confidence_sequence(rows: Ints, observed: Floats, expected: Floats, alpha: f
             inside, outside = np.where(good, between, inside), np.where(good, outside, between)
         ends.append(inside * rows / np.maximum(expected, 1e-300))
     return ends[0], ends[1]
-
-
-def slope_of(probs: Floats, outcomes: Any) -> Interval:
-    """Calibration slope b of ``logit P(y = 1) = a + b logit p`` (Cox 1958) with its Wald interval of 95 %."""
-    score, came = log_odds_of(probs, CLIP), np.asarray(outcomes, dtype=float)
-    if not 0.0 < came.mean() < 1.0 or np.ptp(score) < 1e-9:
-        return UNKNOWN
-    (slope,), intercept = fit_logistic(score[None], came)
-    chance = sigmoid(intercept + slope * score)
-    weight = chance * (1.0 - chance)
-    centred = score - np.average(score, weights=weight)
-    half = 1.959964 / float(np.sqrt(np.sum(weight * centred**2)))
-    return Interval(float(slope), float(slope) - half, float(slope) + half)
 
 
 def batches_of(n: int, times: Any = None, size: int | None = None) -> tuple[Ints, tuple[str, ...]]:
@@ -357,21 +267,6 @@ def _batches_in_time(times: Any) -> tuple[Ints, tuple[str, ...]]:
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
     return rank[place], tuple(str(known[k]) for k in order)
-
-
-def weekly_lines(found: SequentialTests) -> Iterator[str]:
-    """One line for each test: what it measured, its e-value and the batch of its alarm, for people."""
-    limit = 1.0 / found.alpha
-    o_e = f"O:E {found.o_e[-1]:.2f} ({found.low[-1]:.2f} to {found.high[-1]:.2f}, valid at every look)"
-    slope = f"Slope {found.slope.value:.2f} ({found.slope.low:.2f} to {found.slope.high:.2f}, one look)"
-    for name, measured, log_e in (("O:E", o_e, found.log_e_o_e), ("slope", slope, found.log_e_slope)):
-        alarm = found.alarms[name]
-        said = (
-            f"**alarm in batch {alarm + 1:,} of {len(found):,}** ({found.batches[alarm]})"
-            if alarm is not None
-            else f"no alarm in {len(found):,} batches"
-        )
-        yield f"{measured}: {said}; e-value {in_words(float(log_e[-1]))} at the end, alarm from {limit:g}."
 
 
 def in_words(log_e: float) -> str:

@@ -1,4 +1,4 @@
-"""Figures of tests that are looked at after every batch of rows."""
+"""Figures of the test that is looked at after every batch of rows."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ from calib.plots.annotations import (
     draw_line,
     draw_marks,
     fill_between,
-    label_line_ends,
-    overlay_styles,
     write,
 )
 from calib.plots.axes import span
-from calib.plots.style import GUIDE, Style, fade, label, one_each, quiet, set_x, set_y, three_digits
+from calib.plots.style import GUIDE, Style, fade, label, quiet, set_x, set_y, three_digits
 
 if TYPE_CHECKING:
     from calib.diagnostics.sequential_tests import SequentialTests
@@ -36,30 +34,25 @@ def e_value_chart(found: SequentialTests, style: Style) -> go.Figure:
 
     Parameters
     ----------
-    style : of the calibrator; the tests are shades of its colour.
+    style : of the calibrator.
     """
     fig = go.Figure()
     at = np.arange(1, len(found) + 1)
     limit = -np.log10(found.alpha)
-    tests = (("O:E", found.log_e_o_e), ("slope", found.log_e_slope))
-    lines = [np.clip(log_e / np.log(10), -_FAR, _FAR) for _, log_e in tests]
-    low, high = span(*lines, [-1.0, 2.0], pad=0.04)
-    ends, said = [], {}
+    line = np.clip(found.log_e / np.log(10), -_FAR, _FAR)
+    low, high = span(line, [-1.0, 2.0], pad=0.04)
     fig.add_hline(y=limit, line={"color": GUIDE, "width": 1.5, "dash": "dash"})
-    for (name, log_e), line, look in zip(tests, lines, overlay_styles([style, style]), strict=True):
-        with np.errstate(over="ignore"):
-            e_value = np.exp(log_e)
-        told = carry(f"{name}, {{batch}}<br>e-value {{e_value:.3g}}", batch=_names(found), e_value=e_value)
-        draw_line(fig, at, line, look, name, told)
-        alarm = found.alarms[name]
-        if alarm is not None:
-            draw_marks(fig, [at[alarm]], [line[alarm]], look, size=10, cliponaxis=False)
-        ends.append((name, float(line[-1]), look.color))
-        raised = f", alarm at batch {alarm + 1}" if alarm is not None else ""
-        said[name] = f"{three_digits(float(e_value[-1]))}{raised}"
-    alt = f"E-values after {_counted(found)}: {one_each(said)}. The limit is {1 / found.alpha:g}."
-    quiet(fig, _HEIGHT, alt=alt, title="Evidence against calibration")
-    label_line_ends(fig, ends, (low, high))
+    with np.errstate(over="ignore"):
+        e_value = np.exp(found.log_e)
+    told = carry("{batch}<br>e-value {e_value:.3g}", batch=_names(found), e_value=e_value)
+    draw_line(fig, at, line, Style(style.color), "O:E", told)
+    raised = ""
+    if found.alarm is not None:
+        draw_marks(fig, [at[found.alarm]], [line[found.alarm]], style, size=10, cliponaxis=False)
+        raised = f", alarm at batch {found.alarm + 1}"
+    last = f"{three_digits(float(e_value[-1]))}{raised}"
+    alt = f"E-values after {_counted(found)}: {last}. The limit is {1 / found.alpha:g}."
+    quiet(fig, _HEIGHT, alt=alt, title="Evidence against calibration", right=24)
     write(fig, f"alarm from {1 / found.alpha:g}", 0, limit, xref="paper", xanchor="left", yanchor="bottom")
     _batch_axis(fig, found)
     step = next((width for width in _STEP_WIDTHS if (high - low) / width <= 6), 4)

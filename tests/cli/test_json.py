@@ -184,7 +184,7 @@ def test_check_of_labelled_rows(folder: Path, answer: Answer) -> None:
     same(found["gain"], expected.gain)
     tests = sequential_tests(*now.pair, *batches_of(240, None, 100))
     batches = found["sequential"]["batches"]
-    assert [batch["log_e_o_e"] for batch in batches] == pytest.approx(list(tests.log_e_o_e))
+    assert [batch["log_e"] for batch in batches] == pytest.approx(list(tests.log_e))
     assert [batch["o_e"]["interval"][1] for batch in batches] == pytest.approx(list(tests.high))
     assert any("fitted on" in note for note in found["notes"])
 

@@ -1,4 +1,4 @@
-"""Rows without labels: naive references, coverage of the intervals, and a limit of the PSI that chance keeps."""
+"""Rows without labels: naive references, coverage of the intervals, and the change of what is said."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ import pytest
 from calib.data.assemble.agreement import auroc
 from calib.diagnostics.performance_without_labels import (
     expected_auroc,
-    score_shift,
     sentences,
     without_labels,
 )
 from calib.evaluation import Evaluation
 from calib.evaluation.evaluation import evaluate
 from calib.evaluation.view import EVENT
-from calib.formatting import percent
+from calib.formatting import percent, points
 from calib.metrics.bootstrap import Interval
 from calib.numerics import sigmoid
 
@@ -95,20 +94,23 @@ def test_few_labelled_rows_are_not_fitted_to(rng) -> None:
     assert found.n_judged == 0
 
 
-def test_the_limit_of_the_psi_is_exceeded_by_one_sample_in_twenty() -> None:
-    generator = np.random.default_rng(1)
-    reference = generator.normal(size=1000)
-    exceeded = 0
-    for _ in range(1000):
-        found = score_shift(generator.normal(size=1000), generator.normal(size=100))
-        exceeded += found.significant
-    assert 0.03 < exceeded / 1000 < 0.075
-    assert score_shift(reference, generator.normal(0.5, 1.0, 200)).significant
-    tied = score_shift(np.r_[np.zeros(80), np.ones(20)], np.ones(50))
-    assert tied.n_bins == 2
-    assert tied.significant
-    same = score_shift(np.ones(30), np.ones(9))
-    assert (same.psi, same.significant) == (0.0, False)
+def test_a_change_of_the_mean_risk_is_one_of_the_means_and_found_where_the_sentence_looks(rng) -> None:
+    # A mean risk that rose from 3.4 to 4.9 % (z = 4.7) was "not shifted significantly" by the PSI.
+    scores = rng.normal(-3.7, 1.0, 5000)
+    before, now = events(scores, np.zeros(5000)), events(scores[:2500] + 0.4, np.zeros(2500))
+    change = without_labels(now, before).shift
+    first, second = before.pair[0], now.pair[0]
+    half = 1.959964 * np.sqrt(first.var(ddof=1) / 5000 + second.var(ddof=1) / 2500)
+    assert change == pytest.approx(
+        (second.mean() - first.mean(), *(second.mean() - first.mean() + half * side for side in (-1, 1)))
+    )
+    assert change.low > 0
+    missed = 0
+    for _ in range(400):
+        one, other = (events(rng.normal(-2, 1, n), np.zeros(n)) for n in (400, 200))
+        change = without_labels(one, other).shift
+        missed += not change.low <= 0.0 <= change.high
+    assert missed / 400 < 0.09
 
 
 def test_sentences_carry_the_numbers(rng) -> None:
@@ -118,8 +120,7 @@ def test_sentences_carry_the_numbers(rng) -> None:
     said = sentences(found, "Platt", Interval(0.8, 0.78, 0.82))
     assert percent(found.accuracy.value) in said[0]
     assert f"{percent(0.8)} (78.0 to 82.0)" in said[0]
-    assert "**shifted**" in said[1]
-    assert f"{found.shift.psi:.2g}" in said[1]
+    assert "is **higher** on these rows" in said[1] and points(found.shift.value) in said[1]
     assert "assumes" in said[2]
     assert "3,000 labelled rows" in said[3]
 

@@ -24,10 +24,8 @@ def found() -> SequentialTests:
 def test_the_e_values_and_the_batch_of_the_alarm_are_shown(found) -> None:
     fig = e_value_chart(found, STYLE)
     numbers = figure_data(fig)
-    assert set(numbers["trace"]) == {"O:E", "slope"}
-    of_o_e = numbers[numbers["trace"] == "O:E"]
-    assert of_o_e["e value"].iloc[-1] == pytest.approx(np.exp(found.log_e_o_e[-1]), rel=1e-4)
-    assert f"alarm at batch {found.alarms['O:E'] + 1}" in alt_text(fig)
+    assert numbers["e value"].iloc[len(found) - 1] == pytest.approx(np.exp(found.log_e[-1]), rel=1e-4)
+    assert f"alarm at batch {found.alarm + 1}" in alt_text(fig)
     assert fig.layout.shapes[0].y0 == pytest.approx(np.log10(20))
 
 
