@@ -236,7 +236,7 @@ def test_no_input_gives_no_separation():
 def test_an_explanation_names_the_rows_that_decide(rng):
     train, labels = rng.normal(size=(40, 3)), rng.integers(0, 3, 40)
     for x in rng.normal(size=(10, 3)):
-        found = explain(train, labels, x, 1)
+        found = explain(TrainingSet.from_arrays(train, labels), x, 1)
         assert labels[found.same_row] == labels[found.deciding_same_row] == 1
         assert labels[found.other_row] != 1
         assert labels[found.deciding_other_row] != 1
@@ -251,7 +251,7 @@ def test_an_explanation_names_the_rows_that_decide(rng):
 
 
 def test_an_explanation_without_a_class_names_no_row():
-    found = explain([[0.0], [1.0]], [0, 0], [0.5], 1)
+    found = explain(TrainingSet.from_arrays([[0.0], [1.0]], [0, 0]), [0.5], 1)
     assert (found.same_row, found.deciding_same_row, found.deciding_other_row, found.other_row) == (None, None, None, 0)
     assert (found.fast, found.exact, found.safe) == (-np.inf, -np.inf, False)
 
