@@ -23,18 +23,11 @@ OUTPUTS, LABELS, FEATURES, CLASS_NAMES = map(
 SPLIT, ROW_NAMES, HARD = map(listed_words, ("array_split", "array_row_names", "array_hard"))
 """What arrays are called, the least ambiguous first; lower case, without separators. ``HARD`` are predicted classes."""
 
-LONGEST_BASE, LONGEST_COLUMN, STEM_PIECES = 64, 200, 8
-"""Characters of a name, and of one with the class in it, and pieces of its stem, that are looked at.
-
-The words above have fewer; 10,000 columns may have names of any length, and each is looked at some twenty times, which
-is also why what was found is remembered.
-"""
+LONGEST = 64
+"""Characters of a name that are looked at: files of strangers may have 10,000 columns with names of any length."""
 
 BOUNDARY = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
-SEPARATOR = re.compile(r"[_.\-:\[\(/= ]")
-NUMBERED = re.compile(
-    r"(?P<stem>[^\W\d][\w .\-]{0,63}?)[ _.\-:\[\(/=]{0,4}(?P<suffix>\d{1,18}+)[\]\)]?"  # bounded: no name takes long
-)
+PIECE = re.compile(r"[^\W\d_]+|\d+")
 
 
 class Name(NamedTuple):
@@ -51,7 +44,7 @@ def words(name: str) -> list[str]:
 
 def canonical(name: str) -> Name:
     """Part and base of a name; ``val/logits``, ``logits_val`` and ``valLogits`` are the same."""
-    return _canonical(name[:LONGEST_BASE])
+    return _canonical(name[:LONGEST])
 
 
 @lru_cache(maxsize=2**14)
@@ -84,40 +77,19 @@ class Column(NamedTuple):
     suffix: str
 
 
-def output_column(name: str) -> Column | None:
-    """Stem and class of a column such as ``p_0``, ``prob_cat``, ``logit 3`` or ``logits.12``; None for others."""
-    return numbered_column(name, OUTPUTS)
-
-
-def feature_column(name: str) -> Column | None:
-    """Stem and number or name of a feature such as ``feature_0``, ``x1`` or ``feat_age``; None for others."""
-    column = numbered_column(name, FEATURES)
-    return None if column is None or canonical(name).part == "train" else column
-
-
 def numbered_column(name: str, vocabulary: tuple[str, ...]) -> Column | None:
-    """A column whose stem is in a vocabulary, with what follows the stem."""
-    name = name.strip()
-    if len(name) > LONGEST_COLUMN:
-        return None
-    spelled = NUMBERED.fullmatch(name)
-    if spelled and canonical(spelled["stem"]).base in vocabulary:
-        return Column(canonical(spelled["stem"]).base, spelled["suffix"])
-    found, stem, start = None, "", 0
-    for piece in SEPARATOR.split(name, maxsplit=STEM_PIECES)[:-1]:
-        stem += canonical(piece).base
-        start += len(piece) + 1
-        if stem in vocabulary and canonical(piece).base:
-            found = Column(stem, name[start:].rstrip("])"))
-    return found
+    """A column whose first words are in a vocabulary, with those that follow, such as ``p_0`` or ``logit 3``."""
+    pieces = PIECE.findall(name[:LONGEST].lower())
+    stems = (j for j in range(len(pieces) - 1, 0, -1) if "".join(pieces[:j]) in vocabulary)
+    return next((Column("".join(pieces[:j]), "_".join(pieces[j:])) for j in stems), None)
 
 
 def feature_names(names: Iterable[str]) -> tuple[str, ...]:
     """Those that are called like features, in the order of their numbers where all have one."""
     found = []
     for name in names:
-        column = feature_column(name) or (Column(name, "") if canonical(name).base in FEATURES else None)
-        if column is not None:
+        column = numbered_column(name, FEATURES) or (Column(name, "") if canonical(name).base in FEATURES else None)
+        if column is not None and canonical(name).part != "train":
             found.append((column, name))
     if all(column.suffix.isdecimal() for column, _ in found):
         found.sort(key=lambda pair: (pair[0].stem, int(pair[0].suffix)))

@@ -17,7 +17,7 @@ import pytest
 
 import calib.data
 from calib.data import inspect
-from calib.data.array_names import canonical, feature_column, output_column
+from calib.data.array_names import FEATURES, canonical, numbered_column
 from calib.data.assemble.scale import told_by
 from calib.data.read import numerals as cells
 from calib.data.read.dialect import choose_decimal
@@ -42,7 +42,7 @@ def patterns():
 
 
 def test_the_patterns_are_found():
-    assert {"read.dialect.RULE", "array_names.NUMBERED", "number ."} <= set(patterns())
+    assert {"read.dialect.RULE", "array_names.PIECE", "number ."} <= set(patterns())
 
 
 @pytest.mark.parametrize("name", patterns())
@@ -145,5 +145,5 @@ def steps_of(upload):
 def test_a_name_of_any_length_is_looked_at_for_no_time(name):
     with minute_of_cpu():
         for _ in range(100):
-            assert output_column(name) is None and feature_column(name) is None
+            numbered_column(name, FEATURES)
             canonical(name)

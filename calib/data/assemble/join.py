@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from calib.data.array_names import HARD, LABELS, SPLIT, canonical, feature_column, output_column, words
+from calib.data.array_names import FEATURES, HARD, LABELS, OUTPUTS, SPLIT, canonical, numbered_column, words
 from calib.data.assemble.beside import ROLE_NAMES
 from calib.data.findings import InvalidUpload, Step, count, info, listed, shortened, verb, warning
 from calib.data.read.base import Allowance, Contents
@@ -104,7 +104,9 @@ def shared_ids(first: Table, second: Table, chosen: str | None) -> tuple[str, st
 def is_id(name: str) -> bool:
     """Whether a column's name says that it holds an id, and nothing else."""
     base, parts = canonical(name).base, words(name)
-    if base in (*LABELS, *HARD, *SPLIT, *ROLE_NAMES) or output_column(name) or feature_column(name):
+    if base in (*LABELS, *HARD, *SPLIT, *ROLE_NAMES) or any(
+        numbered_column(name, known) for known in (OUTPUTS, FEATURES)
+    ):
         return False
     return base in ID_NAMES or (bool(parts) and (parts[-1] in ID_ENDINGS or parts[0] == "id"))
 

@@ -201,22 +201,10 @@ def read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
 # HDF5.
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
-"""What an HDF5 file begins with, after a user block if there is one."""
-
-USER_BLOCKS = (0, *(2**power for power in range(9, 17)))
-"""Bytes that may lie before it, such as the header of a MATLAB file (HDF5 File Format Specification 3.0, II.A)."""
+"""What an HDF5 file begins with."""
 
 FILTERS = {1, 2, 3, 32000}
 """Deflate, shuffle, Fletcher's checksum and LZF, which h5py writes; any other would load a plug-in."""
-
-
-def is_hdf5(file: BinaryIO) -> bool:
-    """Whether a file is HDF5, with or without a user block."""
-    for start in USER_BLOCKS:
-        file.seek(start)
-        if file.read(len(SIGNATURE)) == SIGNATURE:
-            return True
-    return False
 
 
 def open_hdf5(name: str, file: BinaryIO, allowance: Allowance) -> Arrays:
@@ -314,8 +302,7 @@ def as_array(value: Any, name: str) -> Array:
         value = value.detach().cpu()
     try:
         if np.ma.is_masked(value):  # what is masked is missing, whatever stands below
-            numbers = np.float64 if value.dtype.kind in "biu" else value.dtype
-            value = value.filled("") if value.dtype.kind in "UO" else value.astype(numbers).filled(np.nan)
+            value = value.astype(np.float64).filled(np.nan)
         array = np.asarray(value)
         if array.dtype.hasobject and all(isinstance(text, str) for text in array.flat):
             array = array.astype(np.str_)

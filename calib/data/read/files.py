@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Literal, cast
 from calib.data.findings import InvalidUpload, info, shortened
 from calib.data.limits import MAX_TEXT, MAX_UPLOAD, megabytes
 from calib.data.options import Choices, Source
-from calib.data.read.arrays import SIGNATURE, is_hdf5, open_arrays, open_hdf5, open_npy, open_npz, open_zip
+from calib.data.read.arrays import SIGNATURE, open_arrays, open_hdf5, open_npy, open_npz, open_zip
 from calib.data.read.base import Allowance, Contents, reading
 from calib.data.read.columnar import is_pandas, open_arrow, open_frame, open_parquet
 from calib.data.read.dialect import as_text, infer_encoding, marked_encoding
@@ -80,8 +80,6 @@ def sniff(name: str, file: BinaryIO) -> Format:
     if head.startswith(SIGNATURE):
         return "hdf5"
     refuse_pickles(name, head)
-    if is_hdf5(file):  # a user block may begin with anything
-        return "hdf5"
     refuse_others(name, head)
     return "json" if is_json(head) else "text"
 
