@@ -35,11 +35,6 @@ class EndConfidence:
     last_share: float
     n_pairs: int
 
-    @property
-    def overconfident(self) -> tuple[bool, bool]:
-        """Whether the first and the last end are overconfident; there is nothing between over and under."""
-        return self.first_mean < self.first_share, self.last_mean > self.last_share
-
 
 def has_class_map(calibrator: Calibrator, k: int | None = 1) -> bool:
     """Whether a fitted calibrator gives class ``k`` a probability that depends on its own log-odds alone.

@@ -217,11 +217,6 @@ class BinnedPairs:
         return self.count / self.count.sum()
 
     @property
-    def frequency(self) -> Floats:
-        """(n_bins,) share of a bin's pairs whose class is the label; NaN where it is empty."""
-        return self.positives / np.where(self.count, self.count, np.nan)
-
-    @property
     def width(self) -> Floats:
         """(n_bins,) width in log-odds; infinite at both ends."""
         return np.diff(self.edges, prepend=-np.inf, append=np.inf)

@@ -133,8 +133,6 @@ def test_the_ends_are_the_outermost_pairs(rng):
     outer = np.sort(expit(log_odds / 200))
     assert (ends.first_mean, ends.last_mean) == pytest.approx((outer[:25].mean(), outer[-25:].mean()))
     assert (ends.first_share, ends.last_share, ends.n_pairs) == (0, 1, 25)
-    assert ends.overconfident == (False, False)
-    assert end_confidence(log_odds, log_odds < 0, expit(log_odds / 200)).overconfident == (True, True)
 
 
 def test_pairs_of_many_rows_are_those_of_all_at_once():

@@ -95,12 +95,6 @@ def test_the_data_to_take_are_the_rounds_and_the_line(n_shuffles: int) -> None:
     np.testing.assert_allclose(line["value"], one.mean, rtol=1e-5)
 
 
-def test_names_are_text_and_no_markup() -> None:
-    fig = learning_curves([replace(arm(), title="<b>x", short="<i>y")], "Error")
-    assert words(fig)[0] == "&lt;i&gt;y"
-    assert all("<b>x" not in (trace.hovertemplate or "") for trace in fig.data)
-
-
 def test_few_labels_have_whole_ticks() -> None:
     few = np.array([40.0, 41.0, 42.0]), np.array([0.3, 0.2, 0.1])
     short = replace(arm(), labels=few[0], mean=few[1], low=few[1], high=few[1], shuffles=(few,))

@@ -73,14 +73,6 @@ def test_each_figure_has_words_data_and_is_small(figures, name) -> None:
     assert len(fig.to_json()) < 150_000
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_names_from_outside_are_no_html(figures, name) -> None:
-    fig = figures[name]
-    shown = [a.text or "" for a in fig.layout.annotations] + [str(t.hovertemplate) for t in fig.data]
-    shown += [str(text) for axis in (fig.layout.xaxis, fig.layout.yaxis) for text in axis.ticktext or ()]
-    assert not any("<b>" in text for text in [*shown, fig.layout.title.text or ""])
-
-
 def test_the_axis_holds_every_edge_and_nearly_all_pairs(data, picture, rails) -> None:
     low, high = span_of(picture.density, [bins.edges for _, bins, _ in rails])
     assert all(low < edge < high for _, bins, _ in rails for edge in bins.edges)

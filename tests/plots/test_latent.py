@@ -11,7 +11,6 @@ from calib.plots.annotations import figure_data
 from calib.plots.latent import latent_function
 from calib.plots.latent_effect import effect_chart
 from calib.plots.style import alt_text
-from tests.plots.conftest import words
 from tests.plots.latent_figures import STYLE, STYLES, TEMPERATURE, effect_of, latent_of, without
 
 
@@ -99,12 +98,6 @@ def test_the_data_beneath_have_an_axis_of_their_own_for_each_group() -> None:
     assert bars.customdata[0][2] == 100_000
     assert "one row in 4" in bars.hovertemplate
     assert list(fig.layout.yaxis2.ticktext) == ["100,000", "0", "20"]
-
-
-def test_a_name_from_outside_is_escaped() -> None:
-    fig = latent_function([("<b>mine", latent_of(), STYLE)], TEMPERATURE)
-    assert "&lt;b&gt;mine" in words(fig)
-    assert not any("<b>mine" in (trace.hovertemplate or "") for trace in fig.data)
 
 
 def test_the_alternative_names_all_fits_and_the_numbers_go_home() -> None:

@@ -46,7 +46,7 @@ from calib.plots.binning import (
 from calib.plots.compare import size_curves
 from calib.plots.confidences import confidence_densities, confidence_drift
 from calib.plots.decisions import decision_curves, risk_diagram, set_sizes
-from calib.plots.forest import forest, member_rows
+from calib.plots.forest import member_rows
 from calib.plots.geometry import success_curve
 from calib.plots.information_by_bins import information_chart
 from calib.plots.latent import latent_function
@@ -191,13 +191,6 @@ def _over_under(case: Case, name: str) -> dict[str, go.Figure]:
     for scale in ("linear", "logit"):
         histogram = confidence_histogram(*evaluations[0].pair, scale=scale)
         figures[f"densities {scale}"] = confidence_densities(histogram, GP, title=name)
-    groups = [(f"{name} {k}", Interval(g, low, high)) for k, g, low, high in
-              zip(order, classes[0][1].gap[order], classes[0][1].gap_low[order], classes[0][1].gap_high[order],
-                  strict=True)]  # fmt: skip
-    gap = results[0].gap
-    figures["forest"] = forest(groups, gap, GP, name)
-    ratios = [(group, Interval(*np.exp(interval))) for group, interval in groups]
-    figures["forest of ratios"] = forest(ratios, Interval(*np.exp(gap)), GP, "O:E", ideal=1.0, ratio=True)
     return figures
 
 

@@ -11,9 +11,6 @@ from calib.numerics import sigmoid
 from calib.plots.binning import SCHEME_NAMES
 from calib.ui.text import literal
 
-SHARE = 0.5
-"""Of the uncertainty about the label, in the range of which edges are counted."""
-
 
 def finding(picture: BinningPicture) -> str:
     """What each scheme keeps of what the log-odds carry, and how many edges it has where labels are uncertain."""
@@ -35,13 +32,13 @@ def edges_where_uncertain(picture: BinningPicture) -> str:
 
     A scheme with more edges there than I-Max is said to be no better for it, or to be so, by what its bins keep.
     """
-    low, high = uncertain_span(picture.density, SHARE)
+    low, high = uncertain_span(picture.density)
     schemes = {name: picture.schemes[name] for name in SCHEME_NAMES}
     inside = {name: int(((bins.edges >= low) & (bins.edges <= high)).sum()) for name, bins in schemes.items()}
     counts = [f"{SCHEME_NAMES[name]} {n or 'none'}" for name, n in inside.items() if name != "imax"]
     ends = " to ".join(number(float(sigmoid(np.array(end)))) for end in (low, high))
     said = (
-        f"Where {percent(SHARE, 0)} of the uncertainty about the label lies, at a probability of the model of {ends}, "
+        f"Where half of the uncertainty about the label lies, at a probability of the model of {ends}, "
         f"I-Max has {inside['imax'] or 'none'} of its {plural(len(schemes['imax'].edges), 'edge')}, {listed(counts)}."
     )
     more = [name for name in SCHEME_NAMES if inside[name] > inside["imax"]]
@@ -49,8 +46,7 @@ def edges_where_uncertain(picture: BinningPicture) -> str:
              if schemes[name].label_information < schemes["imax"].label_information]  # fmt: skip
     if not worse:
         return said
-    verb = "keeps" if len(worse) == 1 else "keep"
-    return f"{said} With more edges there {listed(worse)} still {verb} less: bins are wide elsewhere."
+    return f"{said} More edges there, as of {listed(worse)}, keep less where the other bins are wide."
 
 
 def whose(picture: BinningPicture, class_name: str | None) -> str:
