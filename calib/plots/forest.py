@@ -1,59 +1,16 @@
-"""Forest plots: a measure with its interval, one row for each group, or for each member of an automatic mean."""
+"""A row for each member of an automatic mean: its loss with the interval, and its weight."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import plotly.graph_objects as go
 
 from calib.calibrators.auto import Judged
-from calib.formatting import percent, with_interval
-from calib.metrics.bootstrap import Interval
+from calib.formatting import percent
 from calib.plots.annotations import carry
-from calib.plots.axes import log_axis, span
 from calib.plots.rows import RowLabel, draw_row, frame_rows, line_through_rows
-from calib.plots.style import THIN, Style, add_lines, method_style, one_each, plain, set_x, three_digits
-
-ALL = "all rows"
-
-
-def forest(
-    groups: Sequence[tuple[str, Interval]],
-    overall: Interval,
-    style: Style,
-    title: str,
-    ideal: float | None = None,
-    ratio: bool = False,
-) -> go.Figure:
-    """A dot with its interval for each group and, last, for all rows.
-
-    Parameters
-    ----------
-    groups : (name, value with its interval), from the top.
-    overall : of all rows.
-    style : of the method.
-    title : of the measure.
-    ideal : where a calibrated model lies; a line is drawn there, or else at the value of all rows.
-    ratio : whether the axis is logarithmic.
-    """
-    fig = go.Figure()
-    named = [*groups, (ALL, overall)]
-    line_through_rows(fig, overall.value if ideal is None else ideal, len(named), THIN)
-    for place, (name, one) in enumerate(named):
-        hover = f"{plain(name)}<br>{plain(title)} {{value:.3r}} ({{low:.3r}} to {{high:.3r}})"
-        told = carry(hover, group=[name], value=[one.value], low=[one.low], high=[one.high])
-        draw_row(fig, place, one, style, title, told, size=9, symbol="diamond" if name == ALL else None)
-    found = one_each({name: three_digits(one.value) for name, one in named[:5]})
-    alt = f"{title} of {len(groups)} groups with simultaneous intervals, and of all rows: {found}."
-    frame_rows(fig, [RowLabel(name, with_interval(one)) for name, one in named], alt=alt, title=title)
-    add_lines(fig, -1)  # the axis has no title
-    if ratio:
-        ends = np.array([ideal or 1.0, *(end for _, one in named for end in one)])
-        low, high = span(np.log10(ends[np.isfinite(ends) & (ends > 0)]), pad=0.06, least=0.02)
-        set_x(fig, **log_axis(low, high))
-    return fig
-
+from calib.plots.style import THIN, method_style, one_each, plain, set_x, three_digits
 
 _TWO_SIDED = 1.96
 """Standard errors on either side of a 95 % interval."""

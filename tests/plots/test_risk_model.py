@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 from calib.metrics import risk_model
-from calib.metrics.bootstrap import Interval
 from calib.numerics import sigmoid
 from calib.plots.annotations import figure_data
-from calib.plots.forest import forest
 from calib.plots.risk_model import prefers_logit, risk_limits, risk_model_diagram
 from calib.plots.style import alt_text, method_style
 
@@ -80,19 +78,3 @@ def test_models_side_by_side_have_limits_that_hold_the_risks_of_both(rare, usual
     assert limits[0] <= min(rare.risk[0], usual.risk[0]) and limits[1] >= max(rare.risk[-1], usual.risk[-1])
     drawn = [risk_model_diagram(curve, STYLE, "logit", limits=limits) for curve in (rare, usual)]
     assert drawn[0].layout.xaxis.range == drawn[1].layout.xaxis.range
-
-
-def test_a_forest_has_each_group_with_its_interval_and_all_rows_last():
-    groups = [("north <b>", Interval(1.4, 1.1, 1.8)), ("south", Interval(0.9, 0.7, 1.15))]
-    fig = forest(groups, Interval(1.1, 0.95, 1.3), STYLE, "O:E", ideal=1.0, ratio=True)
-    table = figure_data(fig).dropna(subset=["group"])
-    assert list(table["group"]) == ["north <b>", "south", "all rows"]
-    np.testing.assert_allclose(table[["value", "low", "high"]], [[1.4, 1.1, 1.8], [0.9, 0.7, 1.15], [1.1, 0.95, 1.3]])
-    assert fig.layout.xaxis.type == "log" and "2 groups" in alt_text(fig) and "1.40" in alt_text(fig)
-    assert not any("<b>" in note.text for note in fig.layout.annotations if "north" in note.text)
-    (line,) = [trace for trace in fig.data if trace.mode == "lines"]
-    assert set(np.asarray(line.x)) == {1.0}
-    low, high = (10**end for end in fig.layout.xaxis.range)
-    assert low < 0.7 and high > 1.8
-    ticks = fig.layout.xaxis.tickvals
-    assert len(ticks) > 2 and low <= min(ticks) and max(ticks) <= high

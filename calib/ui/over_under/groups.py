@@ -12,10 +12,8 @@ import streamlit as st
 from calib.data import Predictions
 from calib.decisions.group_recalibration import GroupGain
 from calib.diagnostics.group_panels import (
-    IDEALS,
     LEAST_EVENTS,
     MEASURES,
-    GroupPanel,
     GroupPanels,
     group_panels,
     recalibrated_by_group,
@@ -35,12 +33,11 @@ from calib.formatting import (
     signed,
     with_interval,
 )
-from calib.plots.forest import forest
 from calib.plots.over_under import per_class_chart
 from calib.plots.style import Style
 from calib.ui import widgets
 from calib.ui.fits import ShownFit, beside_raw, ready
-from calib.ui.over_under.view import THIRD, in_order
+from calib.ui.over_under.view import in_order
 from calib.ui.session import OpenSession
 from calib.ui.text import literal
 from calib.ui.widgets import segments, show_table, whole_number
@@ -48,8 +45,6 @@ from calib.ui.widgets import segments, show_table, whole_number
 MOST_GROUPS = 20
 MOST_NAMED = 3
 BY = {"groups": "group of the data", "predicted": "raw model's predicted class"}
-DRAWN = ("oe", "slope", "auroc")
-MOST_DRAWN = 12
 
 
 def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit, leads: bool = False) -> None:
@@ -214,8 +209,6 @@ def panel(session: OpenSession, fit: ShownFit) -> None:
     assert session.test.groups is not None
     found = panels_of(session, fit)
     st.markdown(" ".join(filter(None, [_off(found, fit.title), _small(found)])))
-    if found.judged:
-        pictures(fit, found)
     show_table(_panel_table(found), "group", len(MEASURES))
     st.caption(
         f"Intervals of one measure hold for all {plural(len(found.judged), 'group')} together with 95\u00a0% "
@@ -235,55 +228,27 @@ def panels_of(session: OpenSession, fit: ShownFit) -> GroupPanels:
 def _off(found: GroupPanels, title: str) -> str:
     if not found.judged:
         return ""
-    off = found.off("oe")
-    judged = plural(len(found.judged), "group")
+    off, slopes, judged = found.off("oe"), found.off("slope"), plural(len(found.judged), "group")
+    named = _first([f"{literal(g.name)} {with_interval(g.measures['oe'])}" for g in off])
+    lead = f"With {title}, **O:E differs from 1 in {len(off)} of {judged}**: {named}."
     if not off:
         lead = f"With {title}, **O:E differs significantly from 1 in none of {judged}**."
-    else:
-        named = listed([f"{literal(g.name)} {with_interval(g.measures['oe'])}" for g in off[:MOST_NAMED]])
-        more = "" if len(off) <= MOST_NAMED else f" and {len(off) - MOST_NAMED} more"
-        lead = f"With {title}, **O:E differs from 1 in {len(off)} of {judged}**: {named}{more}."
-    slopes = found.off("slope")
-    if not slopes:
-        return lead
-    return f"{lead} The calibration slope differs from 1 in {len(slopes)} ({_names(slopes)})."
+    of_slope = f" The calibration slope differs from 1 in {_first([literal(group.name) for group in slopes])}."
+    return lead + of_slope * bool(slopes)
 
 
 def _small(found: GroupPanels) -> str:
     if not found.small:
         return ""
-    named = listed([f"{literal(group.name)} ({group.too_few})" for group in found.small[:MOST_NAMED]])
-    more = "" if len(found.small) <= MOST_NAMED else f" and {len(found.small) - MOST_NAMED} more"
+    named = _first([f"{literal(group.name)} ({group.too_few})" for group in found.small])
     return (
         f"**Too small to judge**: {plural(len(found.small), 'group')} with fewer than {LEAST_EVENTS} rows of either "
-        f"outcome, {named}{more}."
+        f"outcome, {named}."
     )
 
 
-def _names(groups: tuple[GroupPanel, ...]) -> str:
-    named = listed([literal(group.name) for group in groups[:MOST_NAMED]])
-    return named if len(groups) <= MOST_NAMED else f"{named} and {len(groups) - MOST_NAMED} more"
-
-
-def pictures(fit: ShownFit, found: GroupPanels) -> None:
-    """Forest plots of three measures, side by side."""
-    shown = found.judged[:MOST_DRAWN]
-    with st.container(horizontal=True, gap="small"):
-        for key in DRAWN:
-            rows = [(group.name, group.measures[key]) for group in shown]
-            one = partial(
-                forest, rows, found.overall[key], fit.style, MEASURES[key], ideal=IDEALS.get(key), ratio=key == "oe"
-            )
-            with st.container(width=THIRD):
-                widgets.show_kept(
-                    ("forest", key, fit.key, fit.style),
-                    one,
-                    f"groups-{key}",
-                    f"{MEASURES[key]} in each group with its simultaneous interval, and last on all rows. The line is "
-                    + ("what a calibrated model has." if key in IDEALS else "the value of all rows."),
-                )
-    if len(found.judged) > MOST_DRAWN:
-        st.caption(f"The figures show {MOST_DRAWN} of {plural(len(found.judged), 'group')}, the table all.")
+def _first(names: list[str]) -> str:
+    return listed(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
 
 
 def _panel_table(found: GroupPanels) -> pd.DataFrame:
