@@ -21,9 +21,6 @@ LEAST_CLUSTERS = 6
 LEAST_IN_GROUP = 5
 """Rows that a value must have on average to be a group."""
 
-MOST_CROSSED = 12
-"""Subgroups that several columns may make together before only the first of them is used."""
-
 CODE = re.compile(r"[^\W\d_]{1,6}[-_ ]?\d{1,12}")
 """What codes of persons, places and things look like: W07, ICU-3."""
 
@@ -120,23 +117,12 @@ def with_others(columns: Mapping[str, Column], chosen: Choices) -> Choices:
             fit = [column for column in free.values() if holds(column)]
             if fit and not (holds is is_coded and len(fit) > 1):  # of several codes it is open which hold rows together
                 found = min(fit, key=lambda column: (len(column.values), column.name)).name
-                found = _crossed(free, found) if holds is is_group else found
                 break
         free = {name: column for name, column in free.items() if name not in names_in(found)}
         chosen = replace(chosen, **{option: found})
     if chosen.features is None:
         chosen = replace(chosen, features=_features(list(free.values())))
     return chosen
-
-
-def _crossed(free: Mapping[str, Column], first: str) -> Columns:
-    """The first column of subgroups, with further ones where they make few subgroups together."""
-    found, n_groups = [first], len(free[first].values)
-    for name, column in sorted(free.items()):
-        if name != first and is_group(column) and n_groups * len(column.values) <= MOST_CROSSED:
-            found.append(name)
-            n_groups *= len(column.values)
-    return first if len(found) == 1 else tuple(found)
 
 
 def _features(columns: Sequence[Column]) -> Columns:

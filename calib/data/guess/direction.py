@@ -86,7 +86,7 @@ def spoken_label(score: Column, outcome: Column) -> str | None:
 
 
 def named_value(score: Column, outcome: Column) -> str | None:
-    """The label whose words stand in the name of the score, or that begins one of them: ``p_yes``, ``prob_M``."""
+    """The label whose words stand in the name of the score: ``p_yes``, ``prob_M``."""
     if outcome.numbers is not None or outcome.cells.dtype.kind == "b":
         return None
     words = set(tokens(score.name))
@@ -97,20 +97,12 @@ def named_value(score: Column, outcome: Column) -> str | None:
     found.sort(key=lambda value: -len(tokens(value)))
     if len(found) == 2 and len(tokens(found[0])) > len(tokens(found[1])):
         return found[0]
-    if not found and not outcome.yes_or_no:
-        telling = [word for word in words if word not in w.GENERAL]
-        found = [value for value in outcome.values if _begins(value, telling)]
+    if not found and not outcome.yes_or_no:  # the B of "bad", the W of "win"
+        begun = tuple(word for word in words if word not in w.GENERAL)
+        found = [
+            v for v in outcome.values if v.strip().isalpha() and any(b.startswith(v.strip().lower()) for b in begun)
+        ]
     return found[0] if len(found) == 1 else None
-
-
-def _begins(value: str, words: Sequence[str]) -> bool:
-    """Whether a label is the beginning of a word, as B of "bad", or another form of it: malignant, malignancy."""
-    label = value.strip().lower()
-    if not label.isalpha() or (len(label) > 1 and label in w.HAPPENED | w.DID_NOT):
-        return False
-    return any(
-        word.startswith(label) or (len(word) >= 4 and label.startswith(word)) or word[:7] == label[:7] for word in words
-    )
 
 
 def event_value(outcome: Column) -> str | None:

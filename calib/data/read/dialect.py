@@ -99,10 +99,7 @@ def infer_dialect(content: bytes, encoding: str, choices: Choices, file: str) ->
     decimal, certain = choose_decimal(cells, delimiter, choices.decimal)
     rows = [line.cells for line in lines]
     named = infer_header(rows)
-    commented = not named and choices.header is not False and above and header_in_comment(above[-1], rows, delimiter)
-    if commented:
-        above, lines, rows = above[:-1], [above[-1], *lines], [commented, *rows]
-    header = bool(commented) or (named if choices.header is None else choices.header)
+    header = named if choices.header is None else choices.header
     names = column_names(rows, header)
     skipped = lines[1].number if header and len(lines) > 1 else lines[0].number + header
     return Dialect(delimiter, decimal, certain, header, names, skipped, tuple(line.text for line in above))
@@ -259,17 +256,6 @@ def is_header(first: list[str], below: list[str]) -> bool:
 def is_row(line: Line, width: int) -> bool:
     """Whether a line that begins like a comment is a row of the table: as many cells, some of them numbers."""
     return len(line.cells) == width > 1 and any(cell.strip() and is_number(cell) for cell in line.cells)
-
-
-def header_in_comment(line: Line, rows: list[list[str]], delimiter: str) -> list[str]:
-    """The names in a comment right above the rows, as numpy.savetxt writes them; empty where it holds none."""
-    text = line.text.strip()
-    mark = next((mark for mark in COMMENTS if text.startswith(mark)), None)
-    if mark is None:
-        return []
-    cells = cells_of(text.removeprefix(mark).strip(), delimiter)
-    fits = len(cells) == mode(map(len, rows)) > 1 and all(cell.strip() for cell in cells)
-    return cells if fits and not any(map(is_number, cells)) else []
 
 
 def infer_header(rows: list[list[str]]) -> bool:

@@ -1,6 +1,6 @@
 """Recognise a file by its first bytes and open it with the reader of its format.
 
-The ending of its name decides only what the bytes leave open.
+The ending of its name says nothing, unless it is that of a pickle.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO, Literal, cast
 
-from calib.data.findings import InvalidUpload, info, shortened
+from calib.data.findings import InvalidUpload, shortened
 from calib.data.limits import MAX_TEXT, MAX_UPLOAD, megabytes
 from calib.data.options import Choices, Source
 from calib.data.read.arrays import SIGNATURE, open_arrays, open_hdf5, open_npy, open_npz, open_zip
@@ -31,18 +31,6 @@ Format = Literal["npz", "npy", "hdf5", "parquet", "arrow", "xlsx", "json", "gzip
 
 HEAD = 4096
 PICKLE_ENDINGS = {".pkl", ".pickle", ".joblib", ".pt", ".pth", ".ckpt"}
-ENDINGS: dict[Format, tuple[str, ...]] = {
-    "npz": (".npz",),
-    "npy": (".npy",),
-    "hdf5": (".h5", ".hdf5", ".hdf"),
-    "parquet": (".parquet", ".pq"),
-    "arrow": (".arrow", ".feather", ".ipc"),
-    "xlsx": (".xlsx", ".xlsm"),
-    "json": (".json", ".jsonl", ".ndjson"),
-    "gzipped json": (".gz",),
-    "text": (".csv", ".tsv", ".txt", ".data", ".labels"),
-    "gzipped text": (".gz",),
-}
 SAVE_CSV = "Save it as csv, npz or Parquet."
 OTHERS = {
     b"MATLAB 5.0": "a MATLAB file",
@@ -193,13 +181,6 @@ def sniff_gzip(name: str, file: BinaryIO) -> Format:
     return "gzipped json" if is_json(head) else "gzipped text"
 
 
-def ending_is_right(name: str, found: Format) -> bool:
-    """Whether the name's ending belongs to what was found, or says nothing."""
-    ending = PurePath(name).suffix.lower()
-    known = {e for endings in ENDINGS.values() for e in endings}
-    return ending not in known or ending in ENDINGS[found]
-
-
 CHUNK = 2**24
 LONGEST_NAME = 120
 """Characters of a file's name in a sentence; an upload may have any name."""
@@ -229,11 +210,7 @@ def open_source(source: Source, allowance: Allowance, choices: Choices, stack: E
         name, file = open_file(source, stack)
         size = file.seek(0, io.SEEK_END)
         check_upload(size, name)
-        found = sniff(name, file)
-        contents = contents_of(found, name, file, size, allowance, choices)
-        if not ending_is_right(name, found):
-            reason = f"{name} holds {found} by its content, whatever its name says; read as that."
-            contents.findings.insert(0, info("ending", reason))
+        contents = contents_of(sniff(name, file), name, file, size, allowance, choices)
     return contents
 
 
