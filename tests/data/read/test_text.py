@@ -52,8 +52,6 @@ WRITINGS = [
     ("lines above", "Model: resnet\nDate;2024\n\n" + table(";", comma)),
     ("padded lines above", "Report of June;;;\n;;;\n" + table(";", comma)),
     ("Excel's delimiter", "sep=;\n" + table(";", comma)),
-    ("header in a comment", "# " + " ".join(NAMES) + "\n" + table(" ", header=False)),
-    ("header after a mark", "#" + table()),
     ("empty columns at the end", table(end=",,")),
     ("a delimiter at the end of rows", ",".join(NAMES) + "\n" + ROWS.replace("\n", ",\n")),
     ("a delimiter at the end of the header", ",".join(NAMES) + ",\n" + ROWS),
