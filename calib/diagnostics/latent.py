@@ -129,9 +129,8 @@ Space = Literal["logits", "probs"]
 N_BINS = 60
 SMALLEST_PROBABILITY = 1e-4
 """Where the curve begins in probability space: ln p has no end at 0."""
-NO_PROBABILITY = 50.0
-"""A logit so far below the highest that it takes part in no probability: exp(-50) is 2e-22."""
-RARE_LABEL = 0.001
+UNDECIDED, MARGIN = 0.01, 0.1
+"""Share of the weights p (1 - p) that lies beyond the picture, and the room around the rest as a share of its width."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +155,7 @@ class LatentCurve:
     truth : (n_points,) perfect calibration, where it is known.
     inducing : the inducing points in the picture.
     density_edges, density_label, density_other : (n_bins + 1,) edges of two histograms of the calibration inputs, and
-        (n_bins,) counts of those of the true class and of all other classes.
+        (n_bins,) counts of those of the true class and of all other classes; the outermost hold all beyond.
     every : 1 if all calibration rows are counted, n if every n-th.
     """
 
@@ -184,9 +183,10 @@ def latent_curve(
     truth: Truth | None = None,
     n_points: int = 200,
 ) -> LatentCurve:
-    """The latent function of a fitted GPcalib over the range of its calibration data.
+    """The latent function of a fitted GPcalib where its calibration data decide a probability.
 
-    Logits that are lower than all but 0.1 % of those of true classes, and by 50 than the highest, are left out.
+    Logits beyond which p (1 - p) of their probabilities sums to less than 1 % are left out; the outermost cells of the
+    histograms hold them.
 
     Parameters
     ----------
@@ -208,11 +208,11 @@ def latent_curve(
     entries = gp.kernel_inputs(logits)[0]
     data = entries.ravel()
     of_label = entries[np.arange(len(entries)), labels[rows]]
-    low, high = _range(data, of_label)
+    weights = _influence(logits)
+    low, high = _range(data, weights)
     points = np.linspace(low, high, n_points) if space == "logits" else np.geomspace(SMALLEST_PROBABILITY, 1, n_points)
     unit = gp.scale_ if space == "logits" else 1.0
 
-    weights = _influence(logits)
     collected = gp.grid().stencil(data[None, :]).collect(weights[None, :])[0]
     draws = gp.shift_draws_ - (gp.shift_draws_ @ collected)[:, None]
     shift = gp.shift_mean_ - gp.shift_mean_ @ collected
@@ -223,7 +223,8 @@ def latent_curve(
     prior, mean, sd = prior_mean(points, space), mean_at(points), spread_of_draws(gp, draws, points)
     line = outside = None
     if temperature is not None:
-        anchor = weights @ prior_mean(np.maximum(data, points[0]), space)
+        known = data if space == "logits" else np.maximum(data, SMALLEST_PROBABILITY)
+        anchor = weights @ prior_mean(known, space)
         line = prior + (gp.scale_ / temperature - 1.0) * (prior - anchor)
         beyond = np.interp(data, points, np.abs(line - mean) > 2 * sd)
         outside = float(weights @ (beyond > 0.5))
@@ -233,7 +234,7 @@ def latent_curve(
     places, n_outside = in_picture(gp.inducing_inputs_, float(points[0]), float(points[-1]))
     centre, spread = mean_at(places), spread_of_draws(gp, draws, places)
     edges = np.linspace(low, high, N_BINS + 1)
-    label = np.histogram(of_label, edges)[0]
+    label = np.histogram(np.clip(of_label, low, high), edges)[0]
     return LatentCurve(
         inputs=points * unit,
         mean=mean,
@@ -252,7 +253,7 @@ def latent_curve(
         ),
         density_edges=edges * unit,
         density_label=label,
-        density_other=np.histogram(data, edges)[0] - label,
+        density_other=np.histogram(np.clip(data, low, high), edges)[0] - label,
         every=rows.step,
     )
 
@@ -264,10 +265,17 @@ def _influence(logits: Floats) -> Floats:
     return weights / weights.sum()
 
 
-def _range(data: Floats, of_label: Floats) -> tuple[float, float]:
-    """Where the picture begins and ends: some models have logits of -2500 that matter to nothing."""
-    high = float(data.max())
-    low = max(float(data.min()), min(float(np.quantile(of_label, RARE_LABEL)), high - NO_PROBABILITY))
+def _range(data: Floats, weights: Floats) -> tuple[float, float]:
+    """Where the picture begins and ends: around all but ``UNDECIDED`` of the weights of inputs.
+
+    Beyond, where logits of -2500 may lie, a curve matters to no probability, and lines that are equal may lie apart.
+    """
+    order = np.argsort(data)
+    below = np.cumsum(weights[order])
+    ends = np.searchsorted(below, [UNDECIDED / 2, 1 - UNDECIDED / 2])
+    low, high = (float(end) for end in data[order][np.minimum(ends, len(data) - 1)])
+    room = MARGIN * (high - low)
+    low, high = max(low - room, float(data.min())), min(high + room, float(data.max()))
     return (low, high) if low < high else (low - 0.5, high + 0.5)
 
 

@@ -37,8 +37,8 @@ HOW_TO_READ = (
     "others the outline of the wider one. The dotted line is the prior mean: the outputs as they are, unless its name "
     "has a scale; the dashed one is temperature scaling. Diamonds are the inducing points, with whiskers at 1 and 2 "
     "standard deviations. Only differences between latents matter, so all curves are shifted to agree where the data "
-    "decide a probability. Below: histograms of the calibration inputs of true classes and of all others, each scaled "
-    "separately."
+    "decide a probability, and shown there. Below: histograms of the calibration inputs of true classes and of all "
+    "others, each scaled separately; the outermost cells hold all beyond."
 )
 HOW_TO_READ_EFFECT = (
     "Test rows are binned by the confidence of the raw model (across); up is the mean calibrated probability of the "
