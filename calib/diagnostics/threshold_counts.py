@@ -67,8 +67,8 @@ def threshold_counts(probs: Floats, outcome: Bools, threshold: float, scale: str
     steps = np.where(probs >= threshold, np.maximum(steps, 0), np.minimum(steps, -1))  # whatever was rounded
     cell = np.clip(steps - first, 0, last - first - 1)
     edges = at + width * np.arange(first, last + 1)
-    counts = [np.bincount(cell[rows], minlength=last - first) for rows in (outcome, ~outcome)]
-    return ThresholdCounts(edges, *counts, threshold, scale)
+    right, wrong = (np.bincount(cell[rows], minlength=last - first) for rows in (outcome, ~outcome))
+    return ThresholdCounts(edges, right, wrong, threshold, scale)
 
 
 def _place(probability: Floats | float, scale: str) -> Floats:
