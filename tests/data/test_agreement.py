@@ -23,7 +23,7 @@ import pytest
 from scipy.stats import mannwhitneyu, permutation_test
 
 from calib.data import Choices, load
-from calib.data.assemble.agreement import Ranks, check_agreement
+from calib.data.assemble.agreement import CHANCE, Ranks, check_agreement
 from tests.data.conftest import the
 
 SIZES = [
@@ -67,6 +67,13 @@ def rates(n, n_classes, strength, seeds):
 def test_shuffled_labels_are_said_and_weak_models_are_not_accused(n, n_classes, strength, most):
     missed, accused = rates(n, n_classes, strength, 20)
     assert missed <= 1 / 20 and accused <= max(most, 1 / 20)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("n", "n_classes", "strength", "most"), SIZES)
+def test_the_rates_over_a_thousand_seeds(n, n_classes, strength, most):
+    missed, accused = rates(n, n_classes, strength, 1000)
+    assert missed <= 5 * CHANCE and accused <= most
 
 
 def test_the_rank_sum_is_that_of_scipy():
