@@ -12,7 +12,6 @@ from calib.ui.data.first import QUESTION, first_page
 from calib.ui.data.roles import several_models
 from calib.ui.data.upload import change_by_hand, gallery, last_reading, uploaders
 from calib.ui.data.view import (
-    features_overview,
     findings,
     not_opened,
     overview,
@@ -40,7 +39,6 @@ def body() -> None:
             several_models(reading)
             findings(reading)
         split_controls(session)
-        features_overview(session.data)
     elif not asked:
         first_page()
     if session is not None or asked:

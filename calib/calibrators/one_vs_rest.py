@@ -303,17 +303,6 @@ class OneVsRest(Calibrator):
         return probs
 
 
-def with_other_sharing(calibrator: Calibrator) -> OneVsRest | None:
-    """An unfitted copy with shared maps in place of class-wise ones, or the other way round.
-
-    None for a method that has no one-vs-rest problems to share, such as temperature scaling: sharing helps those that
-    do, the scaling methods among them (I-Max, Patel et al. 2020, table 3).
-    """
-    if not isinstance(calibrator, OneVsRest) or calibrator.classes == "top":
-        return None
-    return type(calibrator)(**{**calibrator.get_params(), "share_classes": not calibrator.share_classes})
-
-
 def one_vs_rest_pairs(logits: Floats, labels: Ints) -> tuple[Floats, Bools]:
     """Log-odds and whether they belong to the label, both (n, n_classes), or (n, 1) for two classes."""
     if logits.shape[1] == 2:

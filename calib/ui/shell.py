@@ -210,7 +210,7 @@ def view_switch(session: OpenSession) -> None:
     if data.event is None or data.kind == "pairs" or data.n_classes != 2:
         return
     titles = {"event": f"P({literal(data.event.name)})", "top-label": "Predicted class"}
-    segments("What all pages look at", titles, "event", VIEWPOINT, help=(
+    segments("Calibration of", titles, "event", VIEWPOINT, help=(
         "The event: is the observed rate 20\u00a0% where the predicted risk is 20\u00a0%? The predicted class: is the "
         "accuracy 80\u00a0% where the confidence is 80\u00a0%?"
     ))  # fmt: skip

@@ -72,11 +72,6 @@ def percents(interval: Interval, digits: int = 1) -> str:
     return f"{percent(interval.low, digits)} to {percent(interval.high, digits)}"
 
 
-def mean_nll(evaluation: Evaluation) -> float:
-    """NLL of an evaluation; infinite for methods that give a confidence only, so that they sort last."""
-    return math.inf if evaluation.row_nll is None else float(evaluation.row_nll.mean())
-
-
 def literal(name: str, longest: int = 40) -> str:
     """A name that was not written here: shortened, on one line, and read as nothing more than text.
 

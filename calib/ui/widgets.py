@@ -35,8 +35,6 @@ LARGE = 16 << 20
 """Bytes of which no more than one file is kept for a visitor."""
 HALF = 495
 """Pixels: two figures and the menu fill a window of 1500."""
-INSIDE = 480
-"""Pixels: two figures fill what a folded question has."""
 LAST_CLICKED = "figures/last-clicked"
 SAID = "The table goes on to the right: swipe or scroll it sideways."
 PHONE = 640

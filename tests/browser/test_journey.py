@@ -78,6 +78,7 @@ def test_from_upload_to_exported_calibrator(visitor: Page, tmp_path: Path) -> No
     page.locator("input[type=file]").first.set_input_files(file)
     expect(page.get_by_text("Recognised as")).to_be_visible()
     settle(page)
+    expect(page.get_by_test_id("stMetric")).to_have_count(4)
     shown = {
         card.get_by_test_id("stMetricLabel").inner_text(): card.get_by_test_id("stMetricValue").inner_text()
         for card in page.get_by_test_id("stMetric").all()

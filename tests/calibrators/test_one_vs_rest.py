@@ -12,7 +12,7 @@ import pytest
 import calib
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING
 from calib.calibrators.isotonic import IsotonicMap
-from calib.calibrators.one_vs_rest import OneVsRest, platt_targets, with_other_sharing
+from calib.calibrators.one_vs_rest import OneVsRest, platt_targets
 from calib.calibrators.top_class import filled_in_proportion
 from calib.data.samples import load_sample
 from calib.errors import CalibrationError
@@ -194,16 +194,6 @@ def test_shared_maps_help_on_a_hundred_classes(name: str):
     assert -np.log(true).mean() < -np.log(raw).mean()
 
 
-def test_sharing_is_turned_over_and_nothing_else():
-    logits, labels = data()
-    shared = calib.calibrator("platt", input="score", normalize=False).fit(logits, labels)
-    other = with_other_sharing(shared)
-    assert not other.fitted
-    assert other.get_params() == {**shared.get_params(), "share_classes": False}
-    assert with_other_sharing(other).get_params() == shared.get_params()
-    assert with_other_sharing(calib.calibrator("temperature")) is None
-
-
 # -- the predicted class alone -------------------------------------------------------------------------
 
 
@@ -252,7 +242,6 @@ def test_the_map_of_the_top_class_learns_from_its_confidence_and_whether_it_is_r
     np.testing.assert_allclose(calibrator.predict_confidence(logits), right)
     assert calibrator.variant(3) == "top class"
     assert not calibrator.has_class_map(0)
-    assert with_other_sharing(calibrator) is None
 
 
 def test_predictions_that_are_all_right_leave_the_confidence_as_it_is():

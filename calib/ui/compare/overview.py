@@ -18,7 +18,7 @@ from calib.diagnostics.reliability import confidence_histogram
 from calib.evaluation import SCORES
 from calib.evaluation.claims import Claims
 from calib.evaluation.comparison_table import CONFIDENCE_ONLY
-from calib.evaluation.score_definitions import EVENT_RATE, RANKING, RARE
+from calib.evaluation.score_definitions import EVENT_RATE, RANKING, RARE, Unit
 from calib.formatting import number, percent
 from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.plots import alt_text, figure_data
@@ -99,16 +99,17 @@ def _tiles(claims: Claims, raw: ShownFit, fit: ShownFit) -> None:
     with st.grid(len(shown), min_column_width=190, gap="small"):
         for key in shown:
             score, claim = SCORES[key].seen(raw.evaluation.view), claims.between(fit.title, raw.title, key)
-            write = percent if score.unit.scale == 100.0 else number
-            before, after = (claims.scored[one.title].value[key] for one in (raw, fit))
-            change = f"{score.unit.number(claim.value)} ({score.unit.number(claim.low)} to "
-            change += f"{score.unit.amount(claim.high)}){': ' if claim.word else ''}{claim.word}"
+            write = percent if key == "accuracy" else number
+            before, after = (write(claims.scored[one.title].value[key]) for one in (raw, fit))
+            unit = score.unit if key in ("NLL", "accuracy") else Unit("", 1.0)  # an ECE is .134 on every page
+            change = f"{unit.number(claim.value)} ({unit.number(claim.low)} to {unit.amount(claim.high)})"
+            change += f": {claim.word}" if claim.word else ""
             color = f"color:{text_color(SIGNS[claim.word])}" if claim.word in SIGNS else "opacity:.7"
             with st.container(border=True, key=f"tile/{key}"):
                 st.html(
                     f'<div style="font-size:.875rem;opacity:.7">{escape(score.title)}</div>'
-                    f'<div style="font-size:1.4rem;white-space:nowrap">{write(before)} '
-                    f'<span style="opacity:.6">→</span> <strong>{write(after)}</strong></div>'
+                    f'<div style="font-size:1.4rem;white-space:nowrap">{before} '
+                    f'<span style="opacity:.6">→</span> <strong>{after}</strong></div>'
                     f'<div style="font-size:.8rem;{color}">{change}</div>'
                 )
 

@@ -22,10 +22,9 @@ from calib.diagnostics.reliability import binned_curve, confidence_histogram, de
 from calib.evaluation import Evaluation
 from calib.formatting import escape_markdown, listed, percent, plural
 from calib.plots.axes import Scale
-from calib.plots.geometry import image_grid, thinned
 from calib.plots.reliability import reliability_diagram
 from calib.plots.reliability_frame import prefers_logit_scale
-from calib.plots.style import method_style, shorten
+from calib.plots.style import method_style
 from calib.registry import METHODS
 from calib.ui import fits
 from calib.ui.data import roles
@@ -34,7 +33,7 @@ from calib.ui.link import go_to, open_data, page_link
 from calib.ui.progress import offer_to_fit_again, offered_presets, start_fits
 from calib.ui.reliability.text import bins_in_words
 from calib.ui.server.uploads import uploader
-from calib.ui.session import OpenSession, Reading, current_session, keep
+from calib.ui.session import OpenSession, Reading, current_session
 from calib.ui.shell import view_switch
 from calib.ui.text import confidence_sentence, literal
 from calib.ui.widgets import drawn_with, put, show_kept
@@ -44,11 +43,6 @@ ICON = {"error": ":material/error:", "warning": ":material/warning:", "info": ":
 
 LEFT_OUT = ("rows_left_out", "unpaired_rows")
 """Findings on rows that are not read."""
-LONGEST_NAME = 16
-SHOWN = 24
-IN_A_ROW = 12
-WIDTH = 1000
-"""Pixels of the picture, about; small images are drawn larger to fill it."""
 FIGURE_HEIGHT = 420
 WANTED = "roles/wanted"
 """The roles that were chosen for open data without files, in Streamlit's session state."""
@@ -115,7 +109,7 @@ def _facts(data: Predictions, whole: Evaluation) -> None:
 
 
 def about_rows(session: OpenSession) -> None:
-    """One line for each of event, clusters, weights and rows that were left out, where there are any."""
+    """One line for each of event, clusters, features and weights, where there are any."""
     data = session.data
     if data.event is not None and data.kind != "pairs":
         _event(data)
@@ -125,6 +119,8 @@ def about_rows(session: OpenSession) -> None:
             f":material/workspaces: **Clusters:** {plural(n_clusters, 'value')} of {_column(data, 'cluster')}; splits "
             "and intervals keep the rows of each together."
         )
+    if data.features is not None:
+        st.markdown(f":material/data_array: **Features:** {sentence(data, data.features)}")
     if data.weights is not None:
         _weights(data)
 
@@ -360,20 +356,6 @@ def next_step(session: OpenSession) -> None:
         page_link("pages/1_Fit.py", "Choose calibrators", ":material/model_training:")
 
 
-def features_overview(data: Predictions) -> None:
-    """One sentence, and the first rows as one picture where they are images."""
-    features = data.features
-    if features is None:
-        return
-    st.header("Features")
-    st.markdown(sentence(data, features))
-    if features.ndim > 2:
-        picture = keep(("features", data.sha256), lambda: first_images(features))
-        names = ", ".join(shorten(str(data.class_names[label]), LONGEST_NAME) for label in data.labels[:SHOWN])
-        alt = f"Images of the first rows, row by row. Their classes: {names}."
-        st.image(picture, caption=f"The first {plural(min(SHOWN, len(data)), 'row')}.", alt=alt)
-
-
 def sentence(data: Predictions, features: np.ndarray) -> str:
     """What each row carries, and what there is to compare it with."""
     if features.ndim == 2:
@@ -382,7 +364,7 @@ def sentence(data: Predictions, features: np.ndarray) -> str:
         height, width = features.shape[1:3]
         colour = " in colour" if features.shape[3:] == (3,) else ""
         each = f"an image of {height:,} × {width:,} pixels{colour}"
-    text = f"Each row carries {each} with values from {rounded(features.min())} to {rounded(features.max())}"
+    text = f"each row carries {each} with values from {rounded(features.min())} to {rounded(features.max())}"
     if data.feature_mean is not None:
         text += ", standardised by the training set"
     if data.train_labels is None:
@@ -392,10 +374,3 @@ def sentence(data: Predictions, features: np.ndarray) -> str:
         f"{text}. The training set has {plural(len(data.train_labels), 'row')}, "
         f"{present:,} of {plural(data.n_classes, 'class', 'classes')} among them."
     )
-
-
-def first_images(features: np.ndarray) -> np.ndarray:
-    """The first images side by side."""
-    images = thinned(features[:SHOWN])
-    columns = min(IN_A_ROW, len(images))
-    return image_grid(images, columns, pixel=max(1, WIDTH // (columns * (images.shape[2] + 1))))
