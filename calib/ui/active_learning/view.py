@@ -80,7 +80,10 @@ def runs() -> list[Run]:
     if not specs:
         return []
     jobs = fits.queue().snapshot(specs, owner=current_session().visitor)
-    found = [Run(*specs[job.key].arguments[1:], job) for job in jobs]
+    found = []
+    for job in jobs:
+        _, arm, seed = specs[job.key].arguments
+        found.append(Run(arm, seed, job))
     return sorted(found, key=lambda run: (list(ARMS).index(run.arm), run.seed))
 
 
@@ -135,9 +138,10 @@ def begin(wanted: Wanted, rows: Rows, shown: list[Run]) -> None:
     """The button that starts what is asked for, and what it will take."""
     keys = {spec.key for spec in specs_of(wanted, rows)}
     same = keys == {run.job.key for run in shown}
+    label = "Under way" if any(run.job.active for run in shown) else "Shown above"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
-            "Shown above" if same else f"Run {plural(len(keys), 'simulation')}", key="active/start",
+            label if same else f"Run {plural(len(keys), 'simulation')}", key="active/start",
             icon=":material/play_arrow:", type="secondary" if same else "primary", on_click=start, args=(wanted, rows),
             disabled=same,
         )  # fmt: skip
