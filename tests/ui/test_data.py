@@ -48,10 +48,10 @@ def test_a_scale_that_is_left_open_is_chosen_in_one_click() -> None:
     logits, labels = simulate(n=300, n_classes=2)
     points = np.round(10 / (1 + np.exp(logits[:, 0] - logits[:, 1])))
     app = upload_file("mine.npz", npz(points=points, labels=labels))
-    assert "0 to 10" in app.error[0].value
-    click(app, "Points from 0 to 10: divide by 10")
+    assert "from 0 to 10" in app.error[0].value
+    click(app, "A probability of one is 10")
     assert not app.error
-    assert app.session_state[SESSION].data.scale == "tenths"
+    assert app.session_state[SESSION].data.scale == 10.0
 
 
 def test_clusters_are_kept_whole_and_the_sizes_said() -> None:

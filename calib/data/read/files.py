@@ -123,7 +123,7 @@ def pickled(name: str) -> InvalidUpload:
     return InvalidUpload(
         "pickle",
         f"{name} is a Python pickle, which can run any code when it is opened, so it is never opened here.",
-        f"Convert it where you trust it, and upload the npz: {line}",
+        f"Convert it where you trust it, and upload the npz:\n{line}",
     )
 
 
