@@ -126,25 +126,20 @@ def test_fewer_unsure_rows_than_a_batch_are_the_last_batch(pool):
     assert rounds[1].n_labels == 40 + rounds[0].n_unsure == 40 + rounds[1].n_calibration
 
 
-def test_more_pretraining_than_rows():
-    pool = simulated_pool(30)
-    rounds = simulate(plan(), "plain", pool)
-    assert [now.n_labels for now in rounds] == [30]
-
-
-def test_a_threshold_nobody_reaches_asks_for_nothing(pool):
-    assert len(simulate(plan(threshold=1.0), "set_points", pool)) == 1
-
-
-@pytest.mark.parametrize("arm", ARMS)
-def test_a_budget_of_zero_is_pretraining_alone(pool, arm):
-    rounds = simulate(plan(calibrator="gpcalib", budget=0), arm, pool)
-    assert [(now.n_labels, now.n_calibration) for now in rounds] == [(40, 0)]
-
-
-def test_a_budget_is_spent_to_the_label_and_no_further(pool):
-    rounds = simulate(plan(budget=100), "set_points", pool)
-    assert [now.n_labels for now in rounds] == [40, 70, 100, 130, 140]
+@pytest.mark.parametrize(
+    ("arm", "changes", "labels"),
+    [
+        ("set_points", {"threshold": 1.0}, [40]),  # nobody is so unsure
+        *((arm, {"calibrator": "gpcalib", "budget": 0}, [40]) for arm in ARMS),
+        ("set_points", {"budget": 100}, [40, 70, 100, 130, 140]),
+        ("random", {"threshold": 1.0, "batch": 200}, [40, 240, 400]),  # it takes no notice of what is unsure
+        ("plain", {"pretraining": 500}, [400]),
+    ],
+)
+def test_where_a_run_ends(pool, arm, changes, labels):
+    rounds = simulate(plan(**changes), arm, pool)
+    assert [now.n_labels for now in rounds][: len(labels)] == labels
+    assert len(rounds) == len(labels)
 
 
 def test_set_points_are_the_first_batch_and_every_so_many(pool):
@@ -193,11 +188,6 @@ def test_calibration_on_any_rows(pool):
     assert [now.n_labels for now in rounds] == [40, 70, 100, 130, 160]
     unsure = simulate(plan(budget=120), "set_points", pool)
     assert rounds[1].nll != unsure[1].nll
-
-
-def test_random_rows_take_no_notice_of_what_is_unsure(pool):
-    rounds = simulate(plan(threshold=1.0), "random", pool)
-    assert rounds[-1].n_labels == len(pool)
 
 
 def test_active_calibration_calibrates_first_and_until_it_is_sure(pool, monkeypatch):
@@ -283,13 +273,6 @@ def test_parts_that_do_not_belong_together(changes, said):
     }
     with pytest.raises(CalibrationError, match=said):
         Pool(**{**parts, **changes}, n_classes=3)
-
-
-def test_a_shuffle_is_a_permutation_of_its_seed(pool):
-    order = shuffled(pool, 3)
-    np.testing.assert_array_equal(np.sort(order), np.arange(len(pool)))
-    np.testing.assert_array_equal(order, shuffled(pool, 3))
-    assert (order != shuffled(pool, 4)).any()
 
 
 def test_a_worker_runs_the_same(pool):

@@ -266,17 +266,8 @@ def test_sizes_fit_the_pool(n_pool: int, n_classes: int) -> None:
 
 
 def test_round_numbers() -> None:
-    assert [round_down(value) for value in (0.3, 1, 3.9, 9.9, 20, 24.9, 31, 99, 260)] == [
-        1,
-        1,
-        2,
-        5,
-        20,
-        20,
-        25,
-        50,
-        250,
-    ]
+    given = (0.3, 1, 3.9, 9.9, 20, 24.9, 31, 99, 260)
+    assert [round_down(value) for value in given] == [1, 1, 2, 5, 20, 20, 25, 50, 250]
 
 
 def test_features_that_were_left_out_are_not_called_missing(queue: Engine) -> None:
