@@ -98,7 +98,7 @@ def _converted(values: Floats, scale: Scale, wide: bool) -> Floats:
     if scale in LOGS:
         natural = values * LOGS[str(scale)]
         return natural if wide else np.exp(natural)
-    return values / one_of(scale)
+    return values / (one_of(scale) or 1.0)
 
 
 def check_rescaled(outputs: Any, scale: Scale | None) -> None:

@@ -6,7 +6,6 @@ A column with the predicted class, or its confidence, beside the scores of the c
 from __future__ import annotations
 
 import gzip
-import unicodedata
 
 import h5py
 import numpy as np
@@ -167,29 +166,6 @@ def test_the_predicted_class_is_left_out_and_said(make, name, write):
     finding = the(data, "left_out")
     assert finding.level == "info" and name in finding.message
     np.testing.assert_allclose(read_outputs(path), make.probs, rtol=1e-15)
-
-
-@pytest.mark.parametrize("form", ["NFC", "NFD"])
-def test_accents_spelled_in_two_ways_are_one_name(make, form):
-    """Sorted order would swap mai and noël: the columns stand in another one."""
-    names = np.array(["été", "hiver", "noël", "mai"])
-    labels = np.array([unicodedata.normalize(form if k % 2 else "NFC", name) for k, name in enumerate(names)])
-    rows = np.where(np.arange(300) % 2, labels[make.labels], names[make.labels])
-    found = make.csv(pd.DataFrame({"label": rows, **{f"p_{n}": make.probs[:, k] for k, n in enumerate(names)}}))
-    data = load(found)
-    assert data.class_names == tuple(names)
-    np.testing.assert_array_equal(data.labels, make.labels)
-
-
-def test_every_reading_that_is_offered_can_be_read(make):
-    """Scores of three models beside two outcomes are no three classes."""
-    p = make.probs[:, 2:].sum(axis=1)
-    path = make.csv(pd.DataFrame({"churn": make.binary, "score_v1": p, "score_v2": 1 - p, "score_v3": p**2}))
-    readings = inspect(path).readings
-    assert [reading.roles["outputs"] for reading in readings] == ["score_v1", "score_v2", "score_v3"]
-    for reading in readings:
-        data = load(path, roles=reading.roles)
-        assert len(data.labels) == reading.rows and data.labels.mean() == pytest.approx(reading.event_rate)
 
 
 def test_no_reading_without_rows_is_offered(make):

@@ -50,15 +50,6 @@ def test_shapes(given, kept, codes):
     np.testing.assert_array_equal(features.reshape(9, -1), expected.reshape(9, -1))
 
 
-def test_channels_are_turned_as_a_picture_says():
-    """A red image stays red."""
-    red = np.zeros((2, 3, 4, 5), np.uint8)
-    red[:, 0] = 200
-    features, _ = read(red)
-    np.testing.assert_array_equal(features[..., 0], 200)
-    assert not features[..., 1:].any()
-
-
 # -- types ---------------------------------------------------------------------------------------------
 
 
@@ -129,15 +120,6 @@ def test_a_training_set_that_cannot_be_used_leaves_the_features(make, build, fra
     np.testing.assert_array_equal(data.features, features)
     assert data.train_features is None and data.train_labels is None
     assert any(fragment in f.message and f.level == "warning" for f in data.findings), data.findings
-
-
-def test_a_huge_header_is_refused_before_memory_is_taken(make):
-    """300 rows of 10 GB in 128 bytes, in a file of their own."""
-    bomb = make.file("bomb.npy", make.header((300, 1_250_000_000)))
-    found = inspect(make.both(), features=bomb)
-    warning = the(found, "too_large")
-    assert "bomb.npy would take 3,000 GB" in warning.message and warning.level == "warning"
-    np.testing.assert_array_equal(found.predictions.logits, make.logits)
 
 
 # -- rows of NaN ---------------------------------------------------------------------------------------

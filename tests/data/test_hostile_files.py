@@ -191,12 +191,6 @@ def test_any_name_fits_in_a_line(name, content):
         assert len(finding.message) < 500 and seen(finding.message)
 
 
-def test_bytes_of_the_file_in_a_librarys_reason_do_not_reach_the_terminal():
-    name, content = originals()["parquet"]["source"]
-    error = inspect((name, content + b"\x1b[2J")).findings[0]
-    assert error.code == "damaged" and seen(error.message)
-
-
 def test_names_of_arrays_are_shown_in_one_line(make):
     found = inspect(make.both(**{"features\x1b[2J\u202e": np.ones((300, 2)) * np.arange(300)[:, None]}))
     assert found.predictions is not None
@@ -207,15 +201,6 @@ def test_names_of_arrays_are_shown_in_one_line(make):
 def seen(text):
     """Whether a text is one line that nothing in it turns or hides."""
     return not {"Cc", "Cf", "Cs", "Zl", "Zp"} & {unicodedata.category(c) for c in text}
-
-
-ROWS = "".join(f"{j % 2},{0.2 + j % 5 / 10:.1f},{0.8 - j % 5 / 10:.1f}\n" for j in range(300))
-
-
-def test_a_cell_that_only_another_encoding_makes_too_long_is_damage():
-    """100,000 letters in UTF-8 are 200,000 in Latin-1, in which the table is tried next."""
-    content = ("label,p_0,p_1\n" + "é" * 100_000 + ",.1,.9\n" + ROWS).encode() + b"\xff,.1,.9\n"
-    assert inspect(("a.csv", content)).findings[0].code == "damaged"
 
 
 def test_a_parquet_file_of_minus_one_rows_is_damaged():

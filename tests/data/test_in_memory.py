@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,24 +25,6 @@ def test_a_tuple_of_arrays_is_no_file(source):
         calib.load(source)
 
 
-class Tensor:
-    """As one of PyTorch with a gradient on a GPU: NumPy can read it after ``detach`` and ``cpu`` alone."""
-
-    def __init__(self, array: Any, steps: tuple[str, ...] = ()):
-        self.array, self.steps = array, steps
-
-    def detach(self) -> Tensor:
-        return Tensor(self.array, (*self.steps, "detach"))
-
-    def cpu(self) -> Tensor:
-        return Tensor(self.array, (*self.steps, "cpu"))
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        if self.steps != ("detach", "cpu"):
-            raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
-        return np.asarray(self.array, dtype=dtype)
-
-
 @pytest.mark.parametrize("outputs", [LOGITS, PROBS, LOGITS.astype(np.float32), PROBS[:, 0]])
 def test_arrays_are_read_as_from_a_file(outputs):
     labels = LABELS if outputs.ndim == 2 else LABELS == 0
@@ -52,13 +32,6 @@ def test_arrays_are_read_as_from_a_file(outputs):
     loaded = calib.load({"outputs": outputs, "labels": labels})
     assert loaded.sha256 == filed.sha256
     assert (loaded.kind, loaded.class_names, loaded.floor) == (filed.kind, filed.class_names, filed.floor)
-
-
-@pytest.mark.parametrize("make", [list, pd.DataFrame, Tensor, np.asfortranarray])
-def test_what_gives_itself_to_numpy_is_read(make):
-    data = from_outputs(make(LOGITS), pd.Series(LABELS))
-    assert data.sha256 == from_outputs(LOGITS, LABELS).sha256
-    assert data.name == "predictions"
 
 
 def test_what_was_given_is_not_written_to():

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.data import Choices, LoadOptions, inspect, load
+from calib.data import Choices, inspect, load
 from tests.data.conftest import the
 
 CUT = 100
@@ -49,10 +49,6 @@ def test_parts_under_names_of_their_own(make, first, second):
     check(make, load(make.npz(**halves(make, first, second))))
 
 
-def test_parts_in_hdf5_groups(make):
-    check(make, load(make.h5(**halves(make, "val__{}", "test__{}"))))
-
-
 def test_two_files(make):
     first = make.npz("a.npz", logits=make.logits[:CUT], labels=make.labels[:CUT])
     second = make.npz("b.npz", arr_0=make.labels[CUT:], arr_1=make.logits[CUT:])
@@ -61,30 +57,6 @@ def test_two_files(make):
     assert [(a.name, a.file) for a in found.arrays][-1] == ("arr_1", "b.npz")
     assert (found.choices.test_outputs, found.choices.test_labels) == ("arr_1", "arr_0")
     assert inspect(first, test=second, choices=found.choices).predictions.sha256 == found.predictions.sha256
-
-
-def test_four_files(make):
-    parts = [make.npy(a, n) for n, a in (("z.npy", make.logits[:CUT]), ("y.npy", make.labels[:CUT]))]
-    parts += [make.npy(a, n) for n, a in (("tz.npy", make.logits[CUT:]), ("ty.npy", make.labels[CUT:]))]
-    data = load(parts[0], labels=parts[1], test=parts[2], test_labels=parts[3])
-    check(make, data)
-    options = LoadOptions(labels=parts[1], test=parts[2])
-    assert load(parts[0], options, test_labels=parts[3], kind="logits").sha256 == data.sha256
-    with pytest.raises(TypeError, match="knid"):
-        load(parts[0], options, knid="logits")
-
-
-@pytest.mark.parametrize("form", ["npy", "csv", "npz", "plain lines"])
-def test_labels_in_a_file_of_their_own(make, form):
-    labels = {
-        "npy": lambda: make.npy(make.labels, "y.npy"),
-        "csv": lambda: make.csv(make.frame()[["label"]], "y.csv"),
-        "npz": lambda: make.npz("y.npz", ids=np.arange(300), targets=make.labels),
-        "plain lines": lambda: make.file("y.txt", "\n".join(map(str, make.labels))),
-    }[form]()
-    data = load(make.npy(make.logits), labels=labels)
-    np.testing.assert_array_equal(data.labels, make.labels)
-    assert data.name == "logits"
 
 
 def test_parts_with_other_columns_are_refused(make):
@@ -155,16 +127,6 @@ def test_choices_that_do_not_fit_are_said_so(make, choices, code):
 def test_an_unknown_choice_is_a_type_error(make, given, said):
     with pytest.raises(TypeError, match=said):
         load(make.both(), **given)
-
-
-def test_uploads_are_read_from_memory_too(make):
-    path = make.both()
-    content = path.read_bytes()
-    with path.open("rb") as file:
-        expected = load(path)
-        for source in (("outputs.npz", content), ("outputs.npz", file), str(path)):
-            data = load(source)
-            assert data.sha256 == expected.sha256 and data.name == "outputs"
 
 
 CLASSES = ("cat", "dog", "cow", "ant")

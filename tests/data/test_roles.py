@@ -75,22 +75,6 @@ def test_the_confidence_in_the_predicted_class_makes_pairs():
     np.testing.assert_array_equal(data.correct, PREDICTED == LABELS)
 
 
-@pytest.mark.parametrize(
-    ("actual", "predicted", "score"), [("tag_gold", "tag_found", "tag_conf"), ("breed", "found_breed", "found_prob")]
-)
-@pytest.mark.parametrize("percent", [False, True])
-def test_two_columns_of_the_same_words_are_actual_and_predicted(actual, predicted, score, percent):
-    shown = ANIMALS[PREDICTED]
-    shown = np.where(AGE < 40, np.char.add(shown, np.char.mod("%d", AGE)), shown)  # words that are no class
-    numbers = (CONFIDENCE * 100).round().astype(int) if percent else CONFIDENCE
-    side = np.array(["left", "up"])[AGE % 2]
-    data = load(table(side=side, **{predicted: shown, actual: ANIMALS[LABELS], score: numbers}))
-    assert data.kind == "pairs"
-    np.testing.assert_array_equal(data.correct, shown == ANIMALS[LABELS])
-    np.testing.assert_allclose(data.confidence, CONFIDENCE, atol=0.006)
-    assert (roles(data)[actual], roles(data)[predicted]) == ("outcome", "predicted")
-
-
 @pytest.mark.parametrize("written", [("wrong", "correct"), (0, 1), ("False", "True"), ("no", "yes"), ("nein", "ja")])
 def test_confidence_and_correctness_make_pairs(written):
     correct = (PREDICTED == LABELS).astype(int)
@@ -240,12 +224,6 @@ def test_models_below_each_other():
     assert set(found) == {"a", "b"} and sum(map(len, found.values())) == N
     np.testing.assert_allclose(found["b"].confidence, CONFIDENCE[IDS % 2 == 1])
     assert len({data.sha256 for data in (whole, *found.values())}) == 3
-
-
-def test_a_single_model_goes_by_the_name_of_the_file():
-    assert list(calib.load_models(table(pd=RISK, default=HAPPENED))) == ["table"]
-    with pytest.raises(DataError):
-        calib.load_models(table(age=AGE, label=HAPPENED))
 
 
 # Tables of others.

@@ -132,16 +132,6 @@ def test_direction_of_each_miscalibration():
     assert all(gap > 0.03 for name, gap in over.items() if name not in under)
 
 
-def test_sentences_with_numbers_are_true():
-    with np.load(FOLDER / "digits-mlp.npz") as arrays:
-        assert np.sum(arrays["probabilities"] == 1) == 179
-    assert 1000 - len(np.unique(load_sample("simulated-1000").labels)) == 120
-    with np.load(FOLDER / "odd-digits-adaboost.npz") as arrays:
-        assert np.mean(np.abs(arrays["probabilities"] - 0.5) < 0.2) > 0.95
-    with np.load(FOLDER / "breast-cancer-bayes.npz") as arrays:
-        assert np.mean(arrays["log_probabilities"].min(axis=1) < np.log(1e-10)) > 0.7
-
-
 # -- the truths ----------------------------------------------------------------------------------------
 
 

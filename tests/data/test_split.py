@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calib.data import DataError, Predictions, load, split
-from calib.data.split import said_of_clusters, split_rows
+from calib.data import DataError, Predictions, load
+from calib.data.split import said_of_clusters
 
 CLASSES = st.lists(st.integers(0, 5), min_size=2, max_size=60)
 
@@ -121,14 +121,6 @@ def test_the_hash_knows_every_cell(make):
     assert load(make.both()).sha256 == reference
 
 
-def test_data_made_by_hand_has_a_hash_once_it_is_split(make):
-    parts = [
-        Predictions(logits=z, labels=make.labels, class_names=tuple("abcd")).split()[0].sha256
-        for z in (make.logits, make.logits + 1)
-    ]
-    assert parts[0] != parts[1] and all(parts)
-
-
 @settings(deadline=None, max_examples=40)
 @given(CLASSES.filter(lambda labels: len(labels) > 3), st.integers(0, 3))
 def test_of_three_parts_the_first_is_that_of_a_split_and_no_row_is_in_two(labels, seed):
@@ -179,16 +171,6 @@ def test_no_cluster_is_on_both_sides_and_no_row_is_lost(sizes, data, seed):
     np.testing.assert_array_equal(row_numbers(again), row_numbers(calibration))
 
 
-@settings(deadline=None, max_examples=60)
-@given(SIZES, st.data(), st.integers(0, 3))
-def test_the_size_is_within_half_a_cluster_of_the_nearest_that_two_for_each_part_allow(sizes, data, seed):
-    clusters = np.repeat(np.arange(len(sizes)), sizes)
-    asked = data.draw(st.integers(1, len(clusters) - 1))
-    calibration, _ = clustered(np.zeros(len(clusters), dtype=int), clusters).split(asked, random_state=seed)
-    low, high = sum(sorted(sizes)[:2]), len(clusters) - sum(sorted(sizes)[:2])
-    assert abs(len(calibration) - min(max(asked, low), high)) <= max(sizes)
-
-
 def test_branches_of_unequal_size_and_rate_give_about_half_of_the_rows_and_of_the_events(rng):
     clusters = np.repeat(np.arange(60), rng.integers(20, 120, 60))
     rate = np.clip(rng.normal(0.08, 0.04, 60), 0.01, 0.3)
@@ -221,10 +203,3 @@ def test_rows_by_hand_and_the_given_split_stay_and_clusters_in_both_parts_are_co
     assert said_of_clusters(calibration.clusters, test.clusters).startswith("6 of 6 clusters")
     calibration, test = data.split([0, 1, 2])
     assert said_of_clusters(calibration.clusters, test.clusters).startswith("1 of 6 clusters")
-
-
-def test_very_many_clusters_take_few_orders(monkeypatch):
-    labels, clusters = np.arange(4000) % 2, np.arange(4000) // 2
-    monkeypatch.setattr(split, "MOST_PLACED", 0)
-    calibration, test = split_rows(labels, 1000, None, 0, clusters)
-    assert len(calibration) == 1000 and not set(clusters[calibration]) & set(clusters[test])

@@ -92,7 +92,7 @@ def open_records(rows: Iterable[Any], allowance: Allowance, choices: Choices, na
     """The table of rows that are objects, lists of values, or single values."""
     left_out: dict[str, None] = {}
     rows = iter(rows)
-    first = next(rows, {})
+    first: Any = next(rows, {})
     rows = chain([first], rows)
     findings: list[Finding] = []
     if is_harness_sample(first):

@@ -8,7 +8,6 @@ import pytest
 from calib.data import Choices
 from calib.data.guess import guess
 from calib.data.guess.names import class_names
-from calib.data.guess.rules import OUTCOME, OUTPUTS
 from tests.data.corpus import tables
 
 N = 120
@@ -74,11 +73,6 @@ def test_one_column_that_is_named_as_outputs(outcome, score, values):
     assert read(found) == (outcome, (score,))
 
 
-def test_fractions_named_after_the_outcome_are_its_risk():
-    found = of(dead=HAPPENED, prg_dead=RISK, share=RNG.random(N))
-    assert found.is_clear and read(found) == ("dead", ("prg_dead",))
-
-
 @pytest.mark.parametrize("names", [("score_a", "score_b"), ("pd_glm", "pd_gbm"), ("logreg", "xgb")])
 def test_several_models_are_asked_about(names):
     found = of(default=HAPPENED, **{names[0]: RISK, names[1]: RNG.random(N)})
@@ -124,13 +118,6 @@ def test_a_column_that_is_decided_by_the_outputs_is_the_prediction():
     columns = {a: PROBS[:, k] for k, a in enumerate(ANIMALS)}
     found = of(F_class=ANIMALS[LABELS], I_class=GUESSED, **columns)
     assert found.is_clear and roles(found)["I_class"] == "predicted" and roles(found)["F_class"] == "outcome"
-
-
-@pytest.mark.parametrize(("actual", "predicted"), [("breed", "found_breed"), ("tag_gold", "tag"), ("y", "pred")])
-def test_a_score_beside_actual_and_predicted_class_is_the_confidence(actual, predicted):
-    found = of(conf=PROBS.max(axis=1), **{actual: ANIMALS[LABELS], predicted: GUESSED})
-    assert found.is_clear and found.readings[0].pairs
-    assert (roles(found)[actual], roles(found)[predicted]) == ("outcome", "predicted")
 
 
 @pytest.mark.parametrize("name", ["correct", "is_right", "antwort_richtig", "réponse juste", "exact_match", "hit"])
@@ -312,11 +299,6 @@ def test_agreement_with_the_outcome_changes_nothing(samples):
     columns = {"id": np.arange(N), "pd": RISK, "score": AGE, "default": HAPPENED}
     told = [shape_of(guess({**columns, "default": labels}, N)) for labels in (HAPPENED, 1 - HAPPENED, HAPPENED[::-1])]
     assert told[0] == told[1] == told[2]
-
-
-def test_rules_say_what_they_are_and_differ():
-    for rules in (OUTCOME, OUTPUTS):
-        assert len({rule.says for rule in rules}) == len(rules) and all(rule.says for rule in rules)
 
 
 # Names.

@@ -73,11 +73,6 @@ def test_lists_of_numbers_in_a_column_are_the_classes():
     np.testing.assert_allclose(np.exp(data.logits), PROBS)
 
 
-def test_outputs_and_labels_may_be_two_frames():
-    data = calib.load(FRAME.drop(columns="label"), labels=FRAME[["label"]])
-    np.testing.assert_array_equal(data.labels, LABELS)
-
-
 def test_roles_are_chosen_by_name():
     frame = FRAME.rename(columns={"label": "what it was"}).assign(branch=["a", "b"] * 120)
     data = calib.load(frame, choices=calib.data.Choices(labels="what it was", groups="branch"))

@@ -82,15 +82,6 @@ def test_rows_are_taken_together_whatever_is_read_at_once(monkeypatch):
     check_read(found)
 
 
-def test_a_value_that_only_some_rows_have_is_missing_elsewhere(monkeypatch):
-    monkeypatch.setattr(nested, "AT_ONCE", 50)
-    rows = [{**row, **({"group": "late"} if i > 120 else {})} for i, row in enumerate(BY_NUMBER)]
-    found = read(lines(rows))
-    check_read(found)
-    assert found.predictions is not None and found.predictions.groups is not None
-    np.testing.assert_array_equal(found.predictions.groups, ["missing"] * 121 + ["late"] * 119)
-
-
 def test_rows_without_outputs_may_come_first_or_last(monkeypatch):
     monkeypatch.setattr(nested, "AT_ONCE", 50)
     none = [{"row": -1, "probs": None, "label": 0}] * 60
@@ -222,11 +213,6 @@ def test_nested_values_and_long_keys_are_left_out():
     found = read(lines(rows))
     check_read(found)
     assert "messages" in the(found, "nested").message
-
-
-def test_halves_of_characters_and_huge_numbers_are_text():
-    rows = [{**row, "note": "\ud800", "big": 10**400} for row in BY_NUMBER]
-    check_read(read(lines(rows)))
 
 
 @pytest.mark.parametrize("where", [files, nested], ids=["text", "cells"])
