@@ -209,16 +209,6 @@ class Resamples:
             found.append(statistic(*(product(times) for product in products)))
         return np.concatenate(found)
 
-    def times_drawn(self, n_groups: int) -> Floats:
-        """How often each of a few groups is drawn, shape (n_resamples, n_groups), for sums that exist by group alone.
-
-        One draw fewer than there are groups: with as many, variances come out too small by 1 / n_groups
-        (McCarthy and Snowden 1985; Rao and Wu 1988).
-        """
-        generator = np.random.default_rng(self.random_state)
-        shares = np.full(n_groups, 1.0 / n_groups)
-        return generator.multinomial(max(1, n_groups - 1), shares, size=self.n_resamples).astype(float)
-
 
 def _product(group_sums: Floats) -> Callable[[Floats], Floats]:
     """From how often each of m resamples holds each group, (n_groups, m), to sums in these resamples, (m, ...).

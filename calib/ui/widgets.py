@@ -357,8 +357,8 @@ def _listen(key: str, on_drag: Callable[[float], None]) -> None:
 
 
 def method_title(title: str, style: Style, more: str = "") -> None:
-    """A method's name after a dot in its colour, and more in grey."""
-    said = f' <span style="opacity:.7;font-size:.875rem">{escape(more)}</span>' if more else ""
+    """A method's name after a dot in its colour, and more beneath it in grey."""
+    said = f'<div style="opacity:.7;font-size:.875rem">{escape(more)}</div>' if more else ""
     st.html(f'<span style="color:{text_color(style.color)}">●</span> <strong>{escape(title)}</strong>{said}')
 
 

@@ -96,7 +96,7 @@ def _tiles(claims: Claims, raw: ShownFit, fit: ShownFit) -> None:
     """Four scores before and after, with the change that holds for all comparisons together."""
     st.caption(f"From the raw model to {literal(fit.title)}")
     shown = [key for key in _first_scores(claims) if claims.has(fit.title, key)]
-    with st.grid(len(shown), min_column_width=190, gap="small"):
+    with st.grid(len(shown), min_column_width=230, gap="small"):
         for key in shown:
             score, claim = SCORES[key].seen(raw.evaluation.view), claims.between(fit.title, raw.title, key)
             write = percent if key == "accuracy" else number
