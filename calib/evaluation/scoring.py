@@ -46,7 +46,7 @@ def scores(probs: Any, labels: Any = None, *, ci: bool = True, **options: Any) -
     --------
     >>> import calib
     >>> found = calib.scores([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]], [0, 0, 1, 1], ci=False)
-    >>> round(found.loc["NLL", "value"], 3)
+    >>> round(float(found.loc["NLL", "value"]), 3)
     0.4
     """
     import pandas as pd
