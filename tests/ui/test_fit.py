@@ -70,7 +70,6 @@ def three(with_sample: OpenSession, queue: Engine) -> list[str]:
 PAGES = [
     ("pages/6_Over_underconfidence.py", "confidence/methods"),
     ("pages/7_Calibration_maps.py", "maps/methods"),
-    ("pages/4_Decide.py", "risk/beside"),
     ("pages/2_Compare.py", "compare/splits/methods"),
     ("pages/2_Compare.py", "compare/sizes/methods"),
 ]
