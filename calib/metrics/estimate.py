@@ -333,10 +333,7 @@ class Shares(Estimate):
         return np.clip(share - (centre - half), 0.0, share), np.clip(centre + half - share, 0.0, 1.0 - share)
 
 
-def shares_of_rows(
-    cell: Ints, patterns: npt.NDArray[Any], weights: Any = None, clusters: Any = None,
-    classes: Ints | None = None, rates: Any = None,
-) -> Shares:  # fmt: skip
+def shares_of_rows(cell: Ints, patterns: npt.NDArray[Any], weights: Any = None, clusters: Any = None) -> Shares:
     """Weighted shares of rows with each of k properties.
 
     Weights are sampling or exposure weights: the share is a ratio of two sums, and its variance the linearised one,
@@ -344,74 +341,40 @@ def shares_of_rows(
     ``G / (G - 1)`` (Cochran 1977, sections 6.3 and 9A). Rows with a frequency weight must be repeated instead. Rows of
     one kind count as one unit, whose influence is multiplied by the root of their number.
 
-    With rates, the shares are those that the rows would have at other rates of the classes, each of which looks as it
-    does here: ``sum_k rate_k s_k`` with the share ``s_k`` among the rows of class k, post-stratification with known
-    rates (Cochran 1977, sections 5.3 and 5A.9, given the counts). Of a share that is 0 or 1, the class that tells least
-    of it decides: ``n_k / rate_k`` rows.
-
     Parameters
     ----------
     cell : (n,) each row's kind, in [0, m).
     patterns : (m, k) whether rows of each kind have each property; or other numbers from 0 to 1, whose means are meant.
     weights : (n,) numbers from 0 upwards; None counts all alike.
     clusters : (n,) what rows that belong together share, or None; a single cluster counts as none.
-    classes : (m,) class of each kind of rows, in [0, K), where there are rates.
-    rates : (K,) rates of the classes, which sum to 1.
 
     Raises
     ------
     CalibrationError
-        If a class with a rate above 0 has no row.
+        If no row counts.
 
     Examples
     --------
-    >>> cell = np.array([0, 0, 0, 1, 2, 3])  # of three rows without the event one is acted on; of two with it one
-    >>> acted, event = np.array([[0], [1], [0], [1]]), np.array([0, 0, 1, 1])
-    >>> round(float(shares_of_rows(cell, acted, classes=event, rates=[0.9, 0.1]).value[0]), 6)  # 0.9 / 4 + 0.1 / 2
-    0.275
+    >>> shares_of_rows(np.array([0, 0, 0, 1]), np.array([[0], [1]])).value
+    array([0.25])
     """
     n, m, table = len(cell), len(patterns), patterns.astype(float)
     weight = check_weights(weights, n)
     unit, n_units, clustered = drawn_units(n, None if clusters is None else check_clusters(clusters, n))
-    share = np.ones(1) if rates is None else np.asarray(rates, dtype=float)
-    kind = np.zeros(m, dtype=np.int64) if classes is None else classes
     sums = np.bincount(cell, weight, m).astype(float)
-    total = np.bincount(kind, sums, len(share))
-    if (absent := np.flatnonzero((total == 0) & (share > 0))).size:
-        raise CalibrationError(
-            f"No row has class {int(absent[0])}, whose rate is {share[absent[0]]:g}, so that nothing is known of it; "
-            "give rows of that class, or a rate of 0."
-        )
-    of_class = np.where(total > 0, total, 1.0)
-    means = np.zeros((len(share), table.shape[1]))
-    np.add.at(means, kind, (sums / of_class[kind])[:, None] * table)
-    per_row = (share / of_class)[kind][:, None] * (table - means[kind])
+    total, squares = sums.sum(), sums if weight is None else np.bincount(cell, weight**2, m)
+    if not total:
+        raise CalibrationError("No row counts, so that no share is known; give rows with weights above 0.")
+    value = sums @ table / total
+    per_row = (table - value) / total
     if clustered:
         in_clusters = np.bincount(unit * m + cell, weight, n_units * m).reshape(n_units, m)
         influence = in_clusters @ per_row * np.sqrt(n_units / (n_units - 1))
     else:
-        squares = sums if weight is None else np.bincount(cell, weight**2, m)
         influence = np.sqrt(squares)[:, None] * per_row
-    rows = _rows_of_classes(kind[cell], len(share), weight, unit if clustered else None)
-    tells = np.where(share > 0, rows / np.where(share > 0, share, 1.0), np.inf)
-    high, low = np.full(means.shape, -np.inf), np.full(means.shape, np.inf)
-    np.maximum.at(high, kind, table)
-    np.minimum.at(low, kind, table)
-    least = np.where(high > low, tells[:, None], np.inf).min(axis=0)
-    least = np.where(np.isfinite(least), least, tells.min())
-    most = float(n) if rates is None and np.isin(table, (0.0, 1.0)).all() else np.inf
-    return Shares(share @ means, influence, n_units - 1.0 if clustered else np.inf, least, most)
-
-
-def _rows_of_classes(label: Ints, k: int, weight: Floats | None, unit: Ints | None) -> Floats:
-    """Independent rows of equal weight, or clusters, that each of k classes has."""
-    if unit is not None:
-        pairs = np.unique(np.column_stack([label, unit]), axis=0)[:, 0]
-        return np.bincount(pairs, minlength=k).astype(float)
-    if weight is None:
-        return np.bincount(label, minlength=k).astype(float)
-    sums, squares = (np.bincount(label, weights=w, minlength=k) for w in (weight, weight**2))
-    return np.where(squares > 0, sums**2 / np.where(squares > 0, squares, 1.0), 0.0)
+    rows = float(n_units) if clustered else float(total**2 / squares.sum())
+    most = float(n) if np.isin(table, (0.0, 1.0)).all() else np.inf
+    return Shares(value, influence, n_units - 1.0 if clustered else np.inf, np.full(table.shape[1], rows), most)
 
 
 def check_clusters(clusters: Any, n: int) -> npt.NDArray[Any]:
