@@ -106,7 +106,7 @@ def link_to(page: Page, title: str) -> Locator:
     """The page's line in the menu, which may be folded away."""
     links = page.get_by_test_id("stSidebar").get_by_test_id("stPageLink-NavLink")
     name = Path(PATHS[title]).stem.partition("_")[2]  # the title may be another one in the view
-    return links.and_(page.locator(f'[href*="/{name}"]')) if name else links.first
+    return links.and_(page.locator(f'[href^="{name}"]')) if name else links.first
 
 
 def go(page: Page, title: str) -> None:

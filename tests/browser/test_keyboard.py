@@ -98,7 +98,7 @@ def test_every_control_is_reached_and_seen(visitor: Page, server: str, case: str
     open_case(page, server, case)
     faults = []
     for title in PAGES:
-        if link_to(page, title).get_attribute("disabled") is not None:
+        if not link_to(page, title).count():  # left out: the data lack what it needs
             continue
         go(page, title)
         unfold(page)
