@@ -27,7 +27,7 @@ def against_temperature(outside: float | None) -> str:
     """Whether the line of one temperature lies in the band that is drawn; see ``LatentCurve.temperature_outside``."""
     if outside is None:
         return ""
-    weighed = "of the logits, weighed by how much they decide, p (1 − p)"
+    weighed = "of the logits, weighed by how much they decide, p\u00a0(1\u00a0−\u00a0p)"
     where = f"inside it at {percent(1 - outside, 0)}" if outside <= SAME else f"outside it at {percent(outside, 0)}"
     return (
         "Temperature scaling, shifted to where its line can be compared with the pointwise 95\u00a0% band, lies "
