@@ -97,7 +97,7 @@ def page(title: str, invitation: str = "") -> Iterator[None]:
         st.caption(f"{literal(session.data.name)} · {rows} · {about[session.view.name]}")
     if session is not None and session.view.is_event and title in OF_CLASSES:
         name = literal(session.view.event_name)
-        st.caption(f"This page speaks of classes, of which {name} is one, and of confidence in the predicted class.")
+        st.caption(f"Shown for both classes, {name} and the other; confidence is that in the predicted class.")
     _from_the_top()
     # They come and go, and the browser knows elements by their places: those of the body keep theirs.
     notices = st.container()

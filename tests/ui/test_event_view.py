@@ -136,9 +136,9 @@ def test_pairs_keep_the_words_of_confidence_and_have_no_switch(queue, path):
 def test_pages_without_words_of_an_event_say_so(risk):
     app = open_page("pages/9_IMax_binning.py", risk)
     assert clean(app)
-    assert f"speaks of classes, of which {ESCAPED} is one" in said(app)
+    assert f"Shown for both classes, {ESCAPED} and the other" in said(app)
     app.switch_page("pages/3_Reliability.py").run()
-    assert "speaks of classes" not in said(app)
+    assert "Shown for both classes" not in said(app)
     app.session_state[VIEWPOINT] = "top-label"
     app.switch_page("pages/9_IMax_binning.py").run()
-    assert "speaks of classes" not in said(app)
+    assert "Shown for both classes" not in said(app)
