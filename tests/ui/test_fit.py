@@ -70,8 +70,6 @@ def three(with_sample: OpenSession, queue: Engine) -> list[str]:
 PAGES = [
     ("pages/6_Over_underconfidence.py", "confidence/methods"),
     ("pages/7_Calibration_maps.py", "maps/methods"),
-    ("pages/2_Compare.py", "compare/splits/methods"),
-    ("pages/2_Compare.py", "compare/sizes/methods"),
 ]
 
 
@@ -215,9 +213,6 @@ def test_no_method_has_a_device_widget_of_its_own(gpu: None, with_sample: OpenSe
 
 def test_what_was_used_is_on_each_result(with_fits: OpenSession) -> None:
     assert captions(open_page(FIT, with_fits)).count(f" s on {CPU} · ") == len(with_fits.specs)
-    app = unfold(open_page("pages/2_Compare.py", with_fits), "compare/costs")
-    (costs,) = [table.value for table in app.dataframe if "fitted on" in table.value]
-    assert list(costs["fitted on"]) == ["–", *[CPU] * len(with_fits.specs)]
 
 
 def test_the_same_fit_elsewhere_takes_the_place_of_the_first(
