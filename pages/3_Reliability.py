@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.ui.compare.answer import recommended
-from calib.ui.fits import extremes_of, shown_fits
+from calib.ui.fits import gap_and_extremes_of, shown_fits
 from calib.ui.reliability.state import CHOSEN, axes, controls, curves_of, with_class_view
 from calib.ui.reliability.text import after
 from calib.ui.reliability.view import bin_rows, diagrams, explain, offer_panel
@@ -32,7 +32,7 @@ def body() -> None:
     with finding:
         calibrated = after(fits[0], chosen, options)
         raw = fits[0].evaluation
-        st.markdown(f"{confidence_sentence(raw, 'The raw model', extremes_of(raw))} {calibrated}")
+        st.markdown(f"{confidence_sentence(raw, 'The raw model', *gap_and_extremes_of(raw))} {calibrated}")
     if not chosen:
         return
     with picture:

@@ -186,6 +186,11 @@ def average_gap(evaluation: Evaluation, level: float = 0.95) -> Interval:
     return Interval(value, max(low, -1.0), min(high, 1.0))
 
 
+def gap_and_extremes(evaluation: Evaluation) -> tuple[Interval, str]:
+    """:func:`average_gap`, and of an event the sentence of :func:`too_extreme`."""
+    return average_gap(evaluation), too_extreme(evaluation) if evaluation.view.is_event else ""
+
+
 def by_class(evaluation: Evaluation, by: str = "predicted", level: float = 0.95) -> GroupGaps:
     """Over- and underconfidence by class.
 

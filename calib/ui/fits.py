@@ -25,7 +25,7 @@ from calib.diagnostics.judgement import (
     raw_on_all_rows,
 )
 from calib.diagnostics.reliability import ReliabilityCurve
-from calib.diagnostics.subgroups import too_extreme
+from calib.diagnostics.subgroups import gap_and_extremes
 from calib.engine import NO_DATA, Data, Engine, FitSpec, Job, TaskSpec
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
@@ -335,11 +335,9 @@ def ready(key: Hashable, what: str, function: Callable[..., T], *arguments: Any,
     return keep(key, waiting)
 
 
-def extremes_of(evaluation: Evaluation, rows: str = "test rows") -> str:
-    """Whether the raw model's risks are too extreme or too moderate, in one sentence; "" where neither shows."""
-    if not evaluation.view.is_event:
-        return ""
-    return ready(("too extreme", rows), f"whether risks of the {rows} are too extreme", too_extreme, evaluation)
+def gap_and_extremes_of(evaluation: Evaluation, rows: str = "test rows") -> tuple[Interval, str]:
+    """The raw model's average gap, and whether its risks are too extreme or too moderate; "" where neither shows."""
+    return ready(("gap and extremes", rows), f"the average gap of the {rows}", gap_and_extremes, evaluation)
 
 
 def pair_of_class(fit: ShownFit, target: int) -> tuple[Floats, Bools]:

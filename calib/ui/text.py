@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 
 import streamlit as st
 
-from calib.diagnostics.subgroups import average_gap
 from calib.evaluation import Evaluation
 from calib.evaluation.view import View
 from calib.formatting import escape_markdown, number, percent, points, points_between, with_interval
@@ -28,13 +27,12 @@ def binning_name(binning: str) -> str:
     return _BINNING_NAMES.get(binning, binning.replace("_", " "))
 
 
-def confidence_sentence(evaluation: Evaluation, subject: str, extremes: str) -> str:
+def confidence_sentence(evaluation: Evaluation, subject: str, gap: Interval, extremes: str) -> str:
     """Whether what is said exceeds what came true, by how much, and whether the difference is significant.
 
-    ``extremes`` comes from :func:`calib.ui.fits.extremes_of`.
+    ``gap`` and ``extremes`` come from :func:`calib.ui.fits.gap_and_extremes_of`.
     """
     view, (said, outcome) = evaluation.view, evaluation.pair
-    gap = average_gap(evaluation)
     facts = f"{view.mean_said} {percent(float(said.mean()))}, {view.outcome} {percent(float(outcome.mean()))}"
     more = f" {extremes}" if extremes else ""
     return f"{subject} {leaning(gap, view)}: {facts}.{more}"

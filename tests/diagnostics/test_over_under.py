@@ -350,7 +350,7 @@ def test_one_gap_has_one_interval_on_all_pages(rng, n) -> None:
     one = evaluation_of(confidence, rng.random(n) < confidence - 0.05)
     gap = over_under_confidence([one])[0].gap
     assert subgroups(one, np.array(["all"] * n)).average == gap
-    sentence = confidence_sentence(one, "The model", "")
+    sentence = confidence_sentence(one, "The model", gap, "")
     near, far = (100 * abs(end) for end in gap[1:])
     if gap.low > 0:
         assert f"by {100 * gap.value:.1f} points** (95\u00a0%: {near:.1f} to {far:.1f})" in sentence

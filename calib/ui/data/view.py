@@ -56,7 +56,7 @@ SPLIT_REFUSED = "split/refused"
 def overview(session: OpenSession) -> None:
     """Open with the finding in words and the way on, then the raw model's reliability beside what was understood."""
     data, whole = session.data, fits.on_all_rows(session)
-    st.markdown(confidence_sentence(whole, "Over all rows the model", fits.extremes_of(whole, "all rows")))
+    st.markdown(confidence_sentence(whole, "Over all rows the model", *fits.gap_and_extremes_of(whole, "all rows")))
     next_step(session)
     picture, facts = st.columns([11, 10], gap="large")
     with picture:

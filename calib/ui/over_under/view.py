@@ -33,7 +33,7 @@ from calib.plots.over_under import (
 from calib.plots.style import Style
 from calib.plots.theorem import theorem_chain
 from calib.ui import widgets
-from calib.ui.fits import ShownFit, beside_raw, extremes_of, ready
+from calib.ui.fits import ShownFit, beside_raw, gap_and_extremes_of, ready
 from calib.ui.over_under import text as over_under_words
 from calib.ui.session import keep
 from calib.ui.text import binning_name
@@ -60,7 +60,7 @@ def rows_of(fits: list[ShownFit], chosen: list[ShownFit]) -> list[Row]:
 def finding(rows: list[Row], raw: Evaluation) -> None:
     """The finding, and a warning where it rests on few rows."""
     named = [(name, result) for name, result, _ in rows]
-    extreme = extremes_of(raw)
+    extreme = gap_and_extremes_of(raw)[1]
     more = f"\n\nThe raw model's {extreme[0].lower()}{extreme[1:]}" if extreme else ""
     st.markdown(over_under_words.finding(named, raw.view) + more)
     few = over_under_words.few(named, raw.view)
