@@ -180,7 +180,7 @@ def test_scores_are_numbers_that_sort(with_fits: OpenSession) -> None:
     probs = fitted.predict_proba(with_fits.test.logits)
     of_label = probs[np.arange(len(probs)), with_fits.test.labels]
     assert row["NLL"] == pytest.approx(-np.log(of_label).mean())
-    columns = app.multiselect(key="compare/columns")
+    columns = app.button_group(key="compare/columns")
     columns.set_value([*columns.value, "MCE", "sharpness", "gap", "top-5 accuracy"]).run()
     shown = [column for frame in app.dataframe for column in frame.value.columns if column != "method"]
     assert len(app.dataframe) == 2 and len(shown) == 9  # what does not fit beside the others stands below

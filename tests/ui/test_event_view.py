@@ -84,7 +84,7 @@ def test_the_switch_goes_to_the_predicted_class_and_back(risk):
 
 def test_compare_has_the_scores_of_the_event(risk):
     app = unfold(open_page("pages/2_Compare.py", risk), "compare/scores")
-    app.multiselect(key="compare/columns").set_value(["ECE", "Brier", "overconfidence", "underconfidence"]).run()
+    app.button_group(key="compare/columns").set_value(["ECE", "Brier", "overconfidence", "underconfidence"]).run()
     assert clean(app)
     logits, labels = risk.test.logits, risk.test.labels
     values = scores(evaluate(1 / (1 + np.exp(logits[:, ::-1] - logits)), labels).seen(replace(EVENT, column=1)))

@@ -35,9 +35,9 @@ def all_scores(fits: list[ShownFit]) -> None:
     table, view = comparison_table(fits), fits[0].evaluation.view
     there = [key for key in SHOWN if key in set(table["score"])]
     left, right = st.columns([5, 1], vertical_alignment="bottom")
-    keys = left.multiselect(
-        "Scores", there, first_scores(table, BEGIN), key="compare/columns", persist_state="session",
-        format_func=lambda key: SCORES[key].seen(view).title,
+    keys = left.pills(
+        "Scores", there, selection_mode="multi", default=first_scores(table, BEGIN), key="compare/columns",
+        persist_state="session", format_func=lambda key: SCORES[key].seen(view).title, wrap=True,
     )  # fmt: skip
     intervals = right.toggle("Intervals", value=True, key="compare/intervals", persist_state="session")
     chosen, most = [key for key in there if key in keys], _COLUMNS[intervals]
