@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from benchmarks.mutants.uploads import upload
+from benchmarks.originals import ENDINGS
 from tests.browser.conftest import new_page
 from tests.browser.test_journey import go, no_trouble, settle
 from tests.conftest import simulate
@@ -41,7 +42,8 @@ def damaged_files(folder: Path) -> list[Path]:
     made += [(each.name, each.content) for each in map(upload, numbers)]
     paths = []
     for number, (name, content) in enumerate(made):
-        path = folder / f"file{number:02}_{Path(name).name}"
+        ending = next(each for each in sorted(ENDINGS, key=len, reverse=True) if name.endswith(each))
+        path = folder / f"file{number:02}{ending}"  # hostile names are tested elsewhere
         path.write_bytes(content)
         paths.append(path)
     return paths
