@@ -22,7 +22,9 @@ MARK = """() => {
   const repeats = element => element.tabIndex < 0 && element.closest(fields) !== null
   const natural = "a[href], button, input, select, textarea, summary"
   const named = `${natural}, [tabindex='0']:not([role=tabpanel]), [role=tab], [role=row]`
-  const controls = [...document.querySelectorAll(named)].filter(one => !one.disabled && shown(one) && !repeats(one))
+  const behind = element => element.role === "tab" && element.ariaSelected === "false"  // an arrow key draws it anew
+  const controls = [...document.querySelectorAll(named)]
+    .filter(one => !one.disabled && shown(one) && !repeats(one) && !behind(one))
   controls.forEach((element, place) => { element.dataset.control = place })
   const told = element => [element.tagName, element.dataset.testid, element.ariaLabel || element.innerText].join(" ")
   return controls.map(element => told(element).slice(0, 90).replaceAll("\\n", " "))
@@ -43,7 +45,7 @@ FOCUSED = """async () => {
   await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))
   const other = drawn()
   now.focus({focusVisible: true})
-  const group = now.closest("[role=radiogroup], [role=toolbar], [role=grid], [role=tablist], [role=group]")
+  const group = now.closest("[role=radiogroup], [role=toolbar], [role=grid], [role=group]")
   const grouped = group !== null && !["CANVAS", "INPUT"].includes(now.tagName)
   return {seen: focused !== other, grouped}
 }"""

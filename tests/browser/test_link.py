@@ -70,7 +70,7 @@ def test_a_link_outlives_refreshes_and_the_server(own_server: tuple[str, Restart
     expect(page.get_by_test_id("stMain").get_by_text("Temperature", exact=True).first).to_be_visible()
     assert token(page) == mine
     page.get_by_test_id("stMain").get_by_role("link", name=re.compile("^Next")).click()  # not one of the menu's
-    shows_what_was_open(page, "Decide")
+    shows_what_was_open(page, "Over- and underconfidence")
     assert token(page) == mine
 
     restart()
