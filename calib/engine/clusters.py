@@ -91,8 +91,11 @@ class Cluster:
             self._leave()
 
     def _connected(self) -> Any:
+        import dask
         from distributed import Client, Security
 
+        # What a page has computed travels with the call; of some hundred thousand rows that is more than 10 MB.
+        dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"})
         common: dict[str, Any] = {"set_as_default": False, "name": "calib"}
         if self.address:
             return Client(self.address, timeout=CONNECT_SECONDS, **common)
