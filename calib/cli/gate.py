@@ -11,6 +11,7 @@ from calib.cli import text
 from calib.cli.arguments import Parser, data_parser, load_data, options_from, refuse
 from calib.data import DataError
 from calib.diagnostics.shift_data import judge, read_new_rows
+from calib.errors import CalibrationError
 from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.export import runtime
 from calib.formatting import fixed
@@ -107,10 +108,17 @@ def verdicts(judged: Evaluation, limits: dict[str, float]) -> list[Verdict]:
 
     The intervals are those of :func:`calib.evaluation.score_intervals`: that of an ECE reaches down to where the truth
     may be, so that the noise of few rows in many bins breaks no limit.
+
+    Raises
+    ------
+    CalibrationError
+        If there is no such score, as of a calibrator that gives a confidence alone.
     """
     intervals = score_intervals(judged)
     made = []
     for key, limit in limits.items():
+        if key not in intervals or math.isnan(intervals[key].value):
+            raise CalibrationError(f"These {len(judged):,} rows have no {SCORES[key].title}; leave out its limit.")
         _, low, high = intervals[key]
         passed = high >= limit if SCORES[key].better == "higher" else low <= limit
         made.append(Verdict(key, intervals[key], limit, bool(passed)))

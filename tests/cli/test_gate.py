@@ -83,3 +83,11 @@ def test_a_limit_that_no_score_can_reach_is_the_commands_fault(option, limit, fi
         run(file, option, limit)
     said = capsys.readouterr().err
     assert limit in said and "from 0" in said
+
+
+def test_a_limit_of_a_score_that_is_not_there_is_refused() -> None:
+    said = np.linspace(0.5, 0.99, 40)
+    right, classes = np.arange(40) % 3 > 0, np.zeros(40, dtype=int)
+    confidence_alone = Evaluation(said, right, classes, np.where(right, 0, 1), 3)
+    with pytest.raises(calib.CalibrationError, match="40 rows have no NLL; leave out its limit"):
+        verdicts(confidence_alone, {"NLL": 0.5})
