@@ -28,7 +28,8 @@ def scores(probs: Any, labels: Any = None, *, ci: bool = True, **options: Any) -
     Parameters
     ----------
     probs, labels : as :func:`calib.from_outputs` takes them, or data that were loaded before.
-    ci : whether to find intervals; without them two columns are NaN.
+    ci : whether to find intervals; without them two columns are NaN. So is a score that the rows do not give, such as
+        the AUROC where all are of one class.
     **options : of :func:`calib.from_outputs`, such as ``kind="logits"``.
 
     Returns
@@ -62,7 +63,8 @@ def scores(probs: Any, labels: Any = None, *, ci: bool = True, **options: Any) -
 def ece(probs: Any, labels: Any, *, ci: bool = False) -> float | Interval:
     """The expected calibration error that pages, tables, scorers and reports show, in 15 bins of equal width.
 
-    :func:`calib.metrics.ece` has other bins and norms.
+    Of two columns it is that of the predicted class. Where pages and :func:`scores` look at an event, they show that of
+    its probability: ``ece(probs[:, 1], labels)``. :func:`calib.metrics.ece` has other bins and norms.
 
     Parameters
     ----------

@@ -107,7 +107,8 @@ def scaled_brier(squares: Floats, event: Bools, sample: Rows, level: float = 0.9
         return UNKNOWN
     by_rate = (1.0 - 2.0 * rate) * (event - rate)  # what a row adds to the null score
     per_row = (brier / null**2 * by_rate - (squares - brier) / null) / total
-    return sample.estimate(1.0 - brier / null, per_row).interval(level)
+    value, low, high = sample.estimate(1.0 - brier / null, per_row).interval(level)
+    return Interval(value, low, min(high, 1.0))
 
 
 def auroc(risk: Floats, event: Bools, sample: Rows, level: float = 0.95) -> Interval:

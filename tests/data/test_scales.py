@@ -227,3 +227,16 @@ def test_small_integers_are_predicted_as_they_were_loaded(make):
     again = to_canonical(to_plain(votes, "counts"), "probabilities", data.floor)
     assert again.dtype == data.logits.dtype == np.float32
     np.testing.assert_array_equal(again, data.logits)
+
+
+@pytest.mark.parametrize("moved", [0.002, 0.2])
+def test_a_column_that_hardly_leaves_probabilities_is_asked_about(moved):
+    generator = np.random.default_rng(0)
+    risk = generator.beta(1, 2, 300)
+    happened = (generator.random(300) < risk).astype(int)
+    found = inspect({"outputs": risk - moved, "labels": happened})
+    (finding,) = found.findings
+    assert found.predictions is None and "moved below 0" in finding.message
+    (choices,) = finding.readings.values()
+    data = load({"outputs": risk - moved, "labels": happened}, choices=Choices(**choices))
+    np.testing.assert_allclose(np.diff(data.logits)[:, 0], risk - moved)

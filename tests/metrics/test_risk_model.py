@@ -292,3 +292,8 @@ def test_a_panel_prints_as_a_table_and_is_indexed_by_name():
     np.testing.assert_allclose(panel.table.loc["oe"], [panel["oe"].value, panel["oe"].low, panel["oe"].high])
     with pytest.raises(KeyError, match="these are auroc"):
         panel["AUROC"]
+
+
+def test_the_scaled_brier_score_cannot_exceed_one():
+    panel = risk_model(np.linspace(0.05, 0.95, 5), np.array([0, 0, 1, 1, 1]), n_resamples=0)
+    assert panel["scaled_brier"].low < panel["scaled_brier"].value < panel["scaled_brier"].high == 1.0

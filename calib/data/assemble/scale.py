@@ -173,6 +173,12 @@ def of_column(values: Floats, name: str, in_unit: bool) -> tuple[Scale | None, b
             "logarithms of probabilities.",
             {**as_is, **logarithms},
         )
+    if -1 <= low < 0 and high <= 1 and not in_unit:
+        raise ask(
+            f"{name} is one column whose values {reach(values)}: log-odds that stay near 0, or probabilities that were moved "
+            "below 0, which have to be saved as they were.",
+            as_is,
+        )
     if low < 0:
         return None, True
     fit = [one for one in (10.0, 100.0, 1000.0, 1e4, 1e6) if high <= one][: 2 if high <= 10 else 1]
