@@ -175,8 +175,8 @@ def of_column(values: Floats, name: str, in_unit: bool) -> tuple[Scale | None, b
         )
     if -1 <= low < 0 and high <= 1 and not in_unit:
         raise ask(
-            f"{name} is one column whose values {reach(values)}: log-odds that stay near 0, or probabilities that were moved "
-            "below 0, which have to be saved as they were.",
+            f"{name} is one column whose values {reach(values)}: log-odds that stay near 0, or probabilities that were "
+            "moved below 0, which have to be saved as they were.",
             as_is,
         )
     if low < 0:
