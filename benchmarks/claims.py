@@ -23,7 +23,7 @@ from benchmarks.populations import population, truth_of
 from calib.evaluation import SCORES
 from calib.evaluation.claims import CLAIMING, Claims
 from calib.evaluation.scored import N_RESAMPLES, Scored
-from calib.evaluation.scores import score_fully, score_quickly
+from calib.evaluation.scores import scored_on
 from calib.metrics.bootstrap import Interval, Resamples, wilson_interval
 from calib.numerics import Floats
 
@@ -133,13 +133,12 @@ def part(cell: Cell, number: int, draws: int = DRAWS) -> dict[str, Any]:
     start = time.process_time()
     pool = population(cell.design, cell.n_classes)
     resamples = Resamples(cell.n, N_RESAMPLES)
-    resample = score_fully if cell.every_score else score_quickly
     tallies: dict[str, Tally] = {}
     overstated = []
     for draw in range(draws):
         generator = np.random.default_rng([number, draw, cell.n, cell.n_classes, *cell.design.encode()])
         methods = pool.draw(cell.n, generator)
-        scored = {place: resample(one, resamples) for place, one in enumerate(methods)}
+        scored = {place: scored_on(one, resamples) for place, one in enumerate(methods)}
         truth = truth_of(cell.design, cell.n_classes, tuple(scored[0].value))
         for key, counts in measure(truth, scored).items():
             tallies.setdefault(key, Tally()).add(counts)
@@ -188,8 +187,8 @@ def tables(folder: Path) -> Iterator[str]:
     """The tables, from the parts that are there."""
     few = collected(folder, [cell for cell in CELLS if not cell.every_score])
     every = collected(folder, [cell for cell in CELLS if cell.every_score])
-    keys = ("", *CLAIMING, "MCE")
-    titles = ["all that claim", *(SCORES[key].title for key in CLAIMING), "MCE, alone"]
+    keys = ("", *CLAIMING)
+    titles = ["all that claim", *(SCORES[key].title for key in CLAIMING)]
     rows = [[*_size(cell), *_false_claims(tallies, keys)] for cell, (tallies, _) in few.items()]
     for design in dict.fromkeys(cell.design for cell in few):
         if len(pooled := [tallies for cell, (tallies, _) in few.items() if cell.design == design]) > 1:

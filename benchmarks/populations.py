@@ -10,7 +10,6 @@ import numpy as np
 
 from calib.evaluation import SCORES, Evaluation
 from calib.evaluation.evaluation import TOP_K
-from calib.evaluation.score_definitions import TOP_LABEL_ERRORS
 from calib.evaluation.view import EVENT
 from calib.metrics.confidence import Bools
 from calib.metrics.scoring_rules import row_scores
@@ -25,7 +24,7 @@ SPREAD = 2.0
 COIN = 0.5
 """Standard deviation of what a method may or may not know of every logit."""
 N_METHODS = 4
-CALIBRATION = (*TOP_LABEL_ERRORS, "gap", "Brier miscalibration", "log miscalibration")
+CALIBRATION = ("ECE", "gap")
 """The scores of which a calibrated model has none."""
 
 

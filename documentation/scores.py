@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from calib import metrics
 from calib.evaluation import SCORES, Score
-from calib.evaluation.score_definitions import CORP, EVENT_RATE
+from calib.evaluation.score_definitions import EVENT_RATE
 from documentation.docstrings import markdown
 from documentation.methods import formula
 
@@ -79,25 +79,12 @@ PAGES = {
         "must not be compared, and all are above 0 for a calibrated model. Every page shows the one with 15 bins; of "
         "an event it is that of its probability, called *ECE of P(event)*. `calib.ece` computes both.",
     ),
-    "smooth_ece": ScorePage(
-        ("smooth ECE",),
-        r"\int_0^1 \left| \frac{1}{n} \sum_i k_s(t, c_i) (y_i - c_i) \right| dt, \quad s \text{ equal to the result}",
-        "Blasiok and Nakkiran (2023). Their package `relplot` does not reflect the kernel in the outermost of 1001 "
-        "grid points, so confidences of about 1 count half: of many saturated ones (CIFAR-100) it gives .0606, not "
-        ".0571.",
-    ),
     "classwise_ece": ScorePage(
         (),
         r"\frac{1}{K} \sum_k \sum_b \frac{n_{kb}}{n} \left| \bar p_{kb} - \bar y_{kb} \right|",
         "Kull et al. (2019); Nixon et al. (2019) call it static calibration error (SCE). Patel et al. (2020) leave "
         "out probabilities below 1/K, because with many classes nearly all are about 0. Some papers print the sum "
         "over classes in place of the mean.",
-    ),
-    "mce": ScorePage(
-        ("MCE",),
-        r"\max_b \left| \bar c_b - \bar y_b \right|",
-        "Naeini et al. (2015) and Guo et al. (2017). A bin with one row can decide it, so that it is shown here and "
-        "claims nothing.",
     ),
     "confidence_gap": ScorePage(
         ("gap",),
@@ -129,7 +116,7 @@ PAGES = {
         "2007); others take the mean confidence or the entropy.",
     ),
     "corp": ScorePage(
-        CORP,
+        (),
         r"S(c, y) = \underbrace{S(c, y) - S(\hat c, y)}_{\text{miscalibration}}"
         r" - \underbrace{(S(\bar y, y) - S(\hat c, y))}_{\text{discrimination}}"
         r" + \underbrace{S(\bar y, y)}_{\text{uncertainty}}",

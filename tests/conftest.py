@@ -166,3 +166,11 @@ def kitti_archive(tmp_path: Path) -> Path:
                 lines = [" ".join(map(str, row)) for row in [array.shape, *array.tolist()]]
                 archive.writestr(f"kitti_features/kitti_all_{part}.{what}", "\n".join(lines))
     return path
+
+
+def paired_differences(ours, theirs, n_resamples=50):
+    """Interval of every score minus another evaluation's of the same rows, by key."""
+    from calib.evaluation.scores import scored_on
+
+    resamples = ours.resamples(n_resamples)
+    return scored_on(ours, resamples).differences(scored_on(theirs, resamples))

@@ -15,13 +15,12 @@ import numpy as np
 from calib.base import Calibrator, Progress
 from calib.data.event import Event
 from calib.data.predictions import Predictions
-from calib.diagnostics.reliability import ReliabilityCurve, default_bins, reliability_curve
-from calib.diagnostics.smooth_reliability import binned_consistency
+from calib.diagnostics.reliability import ReliabilityCurve, binned_consistency, default_bins, reliability_curve
 from calib.engine.specs import Fitted
 from calib.engine.worker import fit_calibrator
 from calib.evaluation import Evaluation
 from calib.evaluation.scored import Scored
-from calib.evaluation.scores import score_fully
+from calib.evaluation.scores import scored_on
 from calib.evaluation.view import PAIRS, TOP_LABEL, VIEWPOINTS, View, view_of
 from calib.metrics.confidence import Bools
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
@@ -115,7 +114,7 @@ def judge(fitted: Calibrator, test: Predictions) -> Judgement:
     seen = {view.name: evaluation.seen(view) for view in views}
     return Judgement(
         evaluation,
-        {name: score_fully(one, resamples) for name, one in seen.items()},
+        {name: scored_on(one, resamples) for name, one in seen.items()},
         {name: first_curve(one) for name, one in seen.items()},
         {name: gap_curve(*one.pair, clusters=one.clusters) for name, one in seen.items()},
         seconds,

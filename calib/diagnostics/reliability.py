@@ -1,4 +1,4 @@
-"""Reliability curves in bins or by isotonic regression (CORP), and histograms of confidences."""
+"""Reliability curves in bins or by isotonic regression (CORP), their bands, and histograms of confidences."""
 
 from __future__ import annotations
 
@@ -8,22 +8,11 @@ from typing import Any
 import numpy as np
 
 from calib.errors import CalibrationError
-from calib.evaluation.score_definitions import ECE_BINS
-from calib.evaluation.scored import N_RESAMPLES
-from calib.evaluation.scores import mean_gap
+from calib.evaluation.scores import ece_interval
 from calib.evaluation.view import TOP_LABEL
 from calib.formatting import Displayed, number, percent, plural
 from calib.metrics.binning import Bins, bins_of
-from calib.metrics.bootstrap import (
-    Interval,
-    Resamples,
-    drawn_units,
-    effective_count,
-    interval_of_draws,
-    not_below,
-    reflect,
-    wilson_interval,
-)
+from calib.metrics.bootstrap import Interval, drawn_units, effective_count, wilson_interval
 from calib.metrics.calibration_error import ece
 from calib.metrics.confidence import (
     Bools,
@@ -33,8 +22,15 @@ from calib.metrics.confidence import (
     top_label,
     weighted_mean,
 )
-from calib.metrics.corp import Decomposition, corp, recalibrate
-from calib.numerics import Floats, Ints, bin_index, log_odds_of
+from calib.metrics.corp import (
+    Decomposition,
+    calibrated_outcomes,
+    corp,
+    isotonic_of_samples,
+    ordered_cells,
+    recalibrate,
+)
+from calib.numerics import Floats, Ints, log_odds_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -169,34 +165,6 @@ def binned_curve(confidence: Floats, correct: Bools, n_bins: int, binning: str, 
     return Binned(curve, ece_interval(confidence, correct, clusters=clusters))
 
 
-def ece_interval(
-    confidence: Floats,
-    correct: Any,
-    level: float = 0.95,
-    n_resamples: int = N_RESAMPLES,
-    clusters: Any = None,
-) -> Interval:
-    """:func:`calib.ece` with the bootstrap interval that comparisons give it; see :func:`calib.metrics.reflect`.
-
-    No ECE is below the distance of mean confidence from accuracy, and so is neither end of its interval.
-
-    Parameters
-    ----------
-    confidence, correct : (n,) arrays.
-    level : coverage.
-    n_resamples : bootstrap resamples, from a fixed seed.
-    clusters : (n,) what rows that belong together share; whole clusters are drawn.
-    """
-    n, excess = len(confidence), confidence - correct
-    index = bin_index(confidence, np.linspace(0.0, 1.0, ECE_BINS + 1))
-    value = float(np.abs(np.bincount(index, excess)).sum() / n)
-    resamples = Resamples(n, n_resamples, clusters=clusters)
-    drawn, rows = (resamples.resample(resamples.groups.sums_by(index, ECE_BINS, values)) for values in (excess, None))
-    errors = np.abs(drawn).sum(axis=1) / rows.sum(axis=1)
-    interval = interval_of_draws(value, reflect(value, errors, squared=True), level, 0.0, 1.0)
-    return not_below(interval, mean_gap(confidence, correct, resamples, level))
-
-
 def default_bins(n: int) -> int:
     """Number of equal-mass bins for a picture of n rows: about n^(1/3), so that both bias and noise shrink."""
     return max(2, round(n ** (1.0 / 3.0)))
@@ -308,3 +276,49 @@ def corp_curve(probs: Any, labels: Any, target: int | None = None) -> CorpCurve:
         kept = np.unique(np.linspace(0, len(point) - 1, MAX_POINTS).astype(np.int64))
     point, step = point[kept], step[kept]
     return CorpCurve(again.confidence[point], again.frequency[point], count[step], corp(*pair), len(pair[0]))
+
+
+N_SAMPLES = 400
+MAX_CELLS = 500
+
+
+@dataclass(frozen=True, eq=False)
+class ConsistencyBand:
+    """Range of the accuracy under perfect calibration, point by point (Bröcker and Smith 2007).
+
+    A curve that leaves a band of level .95 here and there says little; one that leaves it for long is miscalibrated.
+
+    Attributes
+    ----------
+    confidence : (m,) non-decreasing.
+    low, high : (m,) the middle ``level`` of the accuracies that chance gives a calibrated model; NaN where unknown.
+    level : how much of them.
+    """
+
+    confidence: Floats
+    low: Floats
+    high: Floats
+    level: float
+
+
+def binned_consistency(curve: ReliabilityCurve, confidence: Floats, level: float = 0.95) -> ConsistencyBand:
+    """Band of the accuracies in the bins of a curve made from these (n,) confidences."""
+    fine = ordered_cells(confidence, MAX_CELLS)
+    pairs, cell = np.unique(curve.bin_of_row * (fine.max() + 1) + fine, return_inverse=True)
+    _, _, right = calibrated_outcomes(confidence, cell, N_SAMPLES)
+    first = np.searchsorted(pairs // (fine.max() + 1), np.arange(len(curve.count)))
+    return _band(curve.confidence, np.add.reduceat(right, first, axis=1) / curve.count, level)
+
+
+def corp_consistency(confidence: Floats, level: float = 0.95) -> ConsistencyBand:
+    """Band of the isotonic regression, on at most 500 groups of neighbours (Dimitriadis et al. 2021, section 3)."""
+    count, mean, right = calibrated_outcomes(confidence, ordered_cells(confidence, MAX_CELLS), N_SAMPLES)
+    drawn = isotonic_of_samples(right, np.broadcast_to(count, right.shape))
+    kept = np.unique(np.linspace(0, len(count) - 1, min(MAX_POINTS, len(count))).astype(np.int64))
+    return _band(mean[kept], drawn[:, kept], level)
+
+
+def _band(confidence: Floats, drawn: Floats, level: float) -> ConsistencyBand:
+    tail = (1.0 - level) / 2.0
+    low, high = np.quantile(drawn, [tail, 1.0 - tail], axis=0)
+    return ConsistencyBand(confidence, low, high, level)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from calib.evaluation.evaluation import Evaluation, check_same_rows
-from calib.evaluation.scores import score_quickly
+from calib.evaluation.scores import scored_on
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import listed, percent, points_between
 from calib.metrics.bootstrap import Interval
@@ -109,12 +109,12 @@ def calibration_shift(
     n_resamples, random_state : of the bootstrap.
     """
     wide = joint_level(level)
-    scored = score_quickly(now, now.resamples(n_resamples, random_state))
+    scored = scored_on(now, now.resamples(n_resamples, random_state))
     here, here_joint = scored.intervals(level), scored.intervals(wide)
     keys = [key for key in SHOWN if key in here]
     drift = None
     if isinstance(before, Evaluation):
-        earlier = score_quickly(before, before.resamples(n_resamples, random_state + 1))
+        earlier = scored_on(before, before.resamples(n_resamples, random_state + 1))
         there, there_joint = earlier.intervals(level), earlier.intervals(wide)
         n_before, drift = len(before), _drift(before, now)
     else:

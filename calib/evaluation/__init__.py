@@ -2,7 +2,7 @@
 
 from calib.evaluation.evaluation import Evaluation, evaluate, gives_probabilities
 from calib.evaluation.score_definitions import SCORES, Score
-from calib.evaluation.scores import paired_differences, score_intervals, scores
+from calib.evaluation.scores import score_intervals, scores
 
 __all__ = [
     "SCORES",
@@ -10,7 +10,6 @@ __all__ = [
     "Score",
     "evaluate",
     "gives_probabilities",
-    "paired_differences",
     "score_intervals",
     "scores",
 ]

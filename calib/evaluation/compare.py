@@ -17,7 +17,7 @@ from calib.evaluation.evaluation import Evaluation, check_same_rows
 from calib.evaluation.recommendation import Recommendation, recommend
 from calib.evaluation.score_definitions import SCORES
 from calib.evaluation.scored import N_RESAMPLES, Scored
-from calib.evaluation.scores import score_fully
+from calib.evaluation.scores import scored_on
 from calib.evaluation.view import view_of
 from calib.evaluation.weighted import COLUMN, weighted_scores
 from calib.formatting import Displayed, listed, plural
@@ -183,7 +183,7 @@ def compare_methods(
         callback(done, len(methods), nan)
     titles = titles_of(calibrators, calibration.n_classes)
     resamples = evaluations[BASELINE].resamples(n_resamples, random_state)
-    resampled = {name: score_fully(evaluation, resamples) for name, evaluation in evaluations.items()}
+    resampled = {name: scored_on(evaluation, resamples) for name, evaluation in evaluations.items()}
     claims = Claims(resampled, level=level, relevant=relevant)
     table = table_of(claims, evaluations, titles=titles, seconds=seconds, notes=notes)
     return Comparison(table, evaluations, seconds, notes, recommend(claims, methods, evaluations=evaluations))
@@ -232,7 +232,7 @@ def compare_evaluations(
         check_same_rows(evaluation, evaluations[baseline])
     if resampled is None:
         resamples = evaluations[baseline].resamples(n_resamples, random_state)
-        resampled = {name: score_fully(evaluation, resamples) for name, evaluation in evaluations.items()}
+        resampled = {name: scored_on(evaluation, resamples) for name, evaluation in evaluations.items()}
     order = (baseline, *(name for name in evaluations if name != baseline))
     claims = Claims({name: resampled[name] for name in order}, level=level, relevant=relevant)
     return table_of(claims, evaluations, titles=titles, seconds=seconds, notes=notes)

@@ -16,7 +16,7 @@ from calib.evaluation import SCORES
 from calib.evaluation.compare import BASELINE, with_baseline
 from calib.evaluation.repeated_splits import Steps, attempt_afresh
 from calib.evaluation.scored import N_RESAMPLES, Scored
-from calib.evaluation.scores import score_quickly
+from calib.evaluation.scores import scored_on
 from calib.metrics.bootstrap import Interval, Resamples
 from calib.metrics.estimate import Estimate
 from calib.numerics import Floats, Ints
@@ -224,7 +224,7 @@ def size_curve(
     drawn = []
     for draw, name, size in fits:
         made = attempt_afresh(methods[name], calibration.take(orders[draw][:size]), test, steps, view)
-        scores = None if made.evaluation is None else score_quickly(made.evaluation, resamples)
+        scores = None if made.evaluation is None else scored_on(made.evaluation, resamples)
         drawn.append(Drawn(name, size, scores, made.note))
         steps.next()
     return _summary(titles_of(methods, calibration.n_classes), tried, drawn, n, level)

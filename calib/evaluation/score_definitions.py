@@ -20,22 +20,12 @@ from calib.numerics import Floats
 ECE_BINS = 15
 """Of equal width, the field's convention and the default of :func:`calib.ece`."""
 
-SMOOTH = "smooth ECE"
-
-TERMS = ("miscalibration", "discrimination", "uncertainty")
-RULE = "Brier"
-CORP = tuple(f"{RULE} {term}" for term in TERMS)
-"""Terms of the CORP decomposition of the squared error."""
-
 EVENT_RATE = "event rate"
 RANKING = ("AUROC", "average precision")
 """Scores of an event that depend on the order of its probabilities alone."""
 RARE = 0.1
 """Below this event rate the accuracy is not shown unless asked for: predicting no event at all is right too often."""
 PROPORTIONS = ("accuracy", "top-5 accuracy", EVENT_RATE)
-TOP_LABEL_ERRORS = ("ECE", "MCE", SMOOTH)
-NORMS = TOP_LABEL_ERRORS
-"""Scores that are norms of gaps, whose bias is a shift of their squares."""
 
 Better = Literal["lower", "higher", "neither"]
 
@@ -86,7 +76,7 @@ class Score:
     @property
     def unit(self) -> Unit:
         """In what its differences are told: nats, points of a share, or plain numbers."""
-        if self.key == "NLL" or self.key.startswith("log "):
+        if self.key == "NLL":
             return Unit("nats", 1.0)
         return Unit("points", 100.0) if self.high == 1.0 else Unit("", 1.0)
 
@@ -116,21 +106,9 @@ _SCORES = (
     Score("average precision", "Average precision", "higher",
           "Mean share of events among rows with an event's risk or a higher one; the event rate by chance."),
     Score("ECE", "ECE", "lower", "Mean distance of confidence from accuracy in 15 bins of equal width.", claims=True),
-    Score(SMOOTH, "ECE, smooth", "lower",
-          "Mean distance of confidence from accuracy under a kernel that sets its own width; no bins to choose."),
-    Score("MCE", "MCE", "lower", "Distance of confidence from accuracy in the worst of 15 bins; noisy.",
-          relevant=0.01),
     Score("gap", "Confidence gap", "lower", "Distance of mean confidence from accuracy; no ECE is below it."),
     Score("signed gap", "Confidence minus accuracy", "neither",
           "Mean confidence minus accuracy; above 0 is overconfident.", low=-1.0),
-    Score("Brier miscalibration", "Miscalibration", "lower",
-          "How much of the squared error of \"this prediction is right\" the best monotone recalibration would save.",
-          high=math.inf),
-    Score("Brier discrimination", "Discrimination", "higher",
-          "How much the squared error gains from telling right from wrong predictions, once recalibrated.", high=0.25),
-    Score("Brier uncertainty", "Uncertainty", "neither",
-          "The squared error of predicting the accuracy for every row; plus miscalibration less discrimination it is "
-          "that of the confidence.", high=0.25),
     Score("overconfidence", "Overconfidence", "neither", "Mean confidence of the wrong predictions."),
     Score("underconfidence", "Underconfidence", "neither", "Mean doubt (1 - confidence) of the right predictions."),
     Score("sharpness", "Sharpness", "neither", "Variance of the confidence; good only where it is calibrated.",

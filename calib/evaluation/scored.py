@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from calib.evaluation.score_definitions import CORP, EVENT_RATE, PROPORTIONS, RULE, SCORES, TOP_LABEL_ERRORS
+from calib.evaluation.score_definitions import EVENT_RATE, PROPORTIONS, RANKING, SCORES
 from calib.metrics.bootstrap import Interval, cut, folded, interval_of_draws, not_below, wilson_interval
-from calib.metrics.corp import entropy
 from calib.metrics.estimate import LOGIT, Estimate, degrees_of
 from calib.numerics import Floats
 
@@ -36,13 +35,12 @@ class Scored:
     influence : key -> (groups,) what each of the groups of rows adds to a score that is smooth, see
         :class:`calib.metrics.estimate.Estimate`; the groups are the same for all methods. That of the ECE is of bins
         whose gaps keep their signs.
-    draws : key -> (n_resamples,) values that a calibration error may have in truth, see
-        :func:`calib.metrics.bootstrap.reflect`; the i-th draws of two evaluations come from the same resample.
+    draws : key -> (n_resamples,) values that the ECE may have in truth, see :func:`calib.metrics.bootstrap.reflect`.
     n : number of rows.
     n_clusters : number of clusters; None where rows are independent.
-    debiased : of the ECE and of terms of the CORP decomposition, by key: the value less what noise alone would give.
+    debiased : of the ECE, by key: the value less what noise alone would give.
     chance, chance_high : key -> what a calibrated model of the same confidences would have on average, and its 95 %
-        quantile; of calibration errors.
+        quantile; of the ECE and the gap.
     """
 
     value: dict[str, float]
@@ -60,33 +58,21 @@ class Scored:
         return self.n_clusters or self.n
 
     def estimate(self, key: str) -> Estimate:
-        """A score as an estimate, whose differences to those of other methods are paired.
-
-        Where only the bootstrap knows the error, each resample is a unit.
-        """
-        if key in self.influence:
-            influence = self.influence[key]
-        else:
-            drawn = self.draws[key]
-            known = np.isfinite(drawn)  # nowhere where the score exists on no resample, such as of no event
-            mean = drawn[known].mean() if known.any() else 0.0
-            influence = np.nan_to_num(drawn - mean) / np.sqrt(len(drawn))
+        """A score as an estimate, whose differences to those of other methods are paired."""
+        influence = self.influence[key]
         degrees = degrees_of(min(self.n_units, len(influence)))
         return Estimate(self.debiased.get(key, self.value[key]), influence, degrees)
 
     def intervals(self, level: float = 0.95) -> dict[str, Interval]:
-        """Interval of each score: of proportions Wilson's, of calibration errors the bootstrap's."""
+        """Interval of each score: of proportions Wilson's, of the ECE the bootstrap's."""
         found = {key: self._alone(key, level) for key in self.value}
         signed = found["signed gap"]
         if self._few:
             signed = found["signed gap"] = _gap_unseen(signed, found[self._rate])
         gap = found["gap"] = folded(self.value["gap"], signed)
-        if (uncertainty := CORP[2]) in found:
-            found[uncertainty] = _uncertainty(self.value[uncertainty], found[self._rate])
-        # Bins and kernels only take from the residuals what cancels, and in their mean over all rows everything does.
-        for key in set(TOP_LABEL_ERRORS) & set(found):
-            error = found[key]
-            found[key] = not_below(error._replace(low=min(error.low, gap.low)) if self._few else error, gap)
+        # Bins only take from the residuals what cancels, and in their mean over all rows everything does.
+        if error := found.get("ECE"):
+            found["ECE"] = not_below(error._replace(low=min(error.low, gap.low)) if self._few else error, gap)
         return found
 
     def difference(self, baseline: Scored, key: str, level: float = 0.95) -> Interval:
@@ -106,7 +92,7 @@ class Scored:
             return Interval(value, *(float(end) for end in wilson_interval(value * n, n, level)))
         if key in self.draws:
             return interval_of_draws(value, self.draws[key], level, least, most)
-        alone = self.estimate(key).interval(level, LOGIT if key == "AUROC" and 0.0 < value < 1.0 else None)
+        alone = self.estimate(key).interval(level, LOGIT if key in RANKING and 0.0 < value < 1.0 else None)
         return cut(alone._replace(value=value), least, most)
 
     def _independent_rows(self, key: str) -> float:
@@ -127,12 +113,6 @@ class Scored:
     def _few(self) -> bool:
         n_right = round(self.value[self._rate] * self.n)
         return min(n_right, self.n - n_right) < FEW
-
-
-def _uncertainty(value: float, rate: Interval) -> Interval:
-    """Uncertainty is a function of the rate alone, which is highest at a half."""
-    possible = entropy(np.array([rate.low, rate.high, np.clip(0.5, rate.low, rate.high)]), RULE)
-    return Interval(value, float(possible.min()), float(possible.max()))
 
 
 def _gap_unseen(gap: Interval, accuracy: Interval) -> Interval:

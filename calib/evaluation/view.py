@@ -149,24 +149,12 @@ EVENT = View(
     scores={
         "accuracy": ("Accuracy", "Share of right predictions, where 50\u00a0% or more predicts the event."),
         "ECE": ("ECE of P(event)", f"{_DISTANCE} in 15 bins of equal width."),
-        "smooth ECE": (
-            "ECE, smooth", f"{_DISTANCE} under a kernel that sets its own width; no bins to choose."),
-        "MCE": ("MCE", "Distance of predicted risk from observed rate in the worst of 15 bins; noisy."),
         "gap": ("Risk gap", "Distance of mean predicted risk from the event rate; no ECE is below it."),
         "signed gap": (
             "Predicted minus observed rate", "Mean predicted risk minus event rate; above 0 overestimates the risk."),
         "overconfidence": ("Overestimation", "Mean predicted risk of the rows without the event."),
         "underconfidence": ("Underestimation", "Mean of 1 - predicted risk over the rows with the event."),
         "sharpness": ("Sharpness", "Variance of the predicted risk; good only where it is calibrated."),
-        "Brier miscalibration": (
-            "Miscalibration", "How much of the squared error of the risk the best monotone recalibration would save."),
-        "Brier discrimination": (
-            "Discrimination",
-            "How much the squared error gains from telling rows with and without the event apart, once recalibrated."),
-        "Brier uncertainty": (
-            "Uncertainty",
-            "The squared error of saying the event rate to every row; plus miscalibration less discrimination it is "
-            "that of the predicted risk."),
     },
 )  # fmt: skip
 

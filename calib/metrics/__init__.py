@@ -7,7 +7,7 @@ All take ``(probs, labels)`` with probs of shape (n, n_classes). Those that look
 
 from calib.metrics.binning import BINNINGS
 from calib.metrics.bootstrap import Interval, Resamples, interval_of_draws, reflect, wilson_interval
-from calib.metrics.calibration_error import classwise_ece, ece, mce, smooth_ece
+from calib.metrics.calibration_error import classwise_ece, ece
 from calib.metrics.confidence import (
     confidence_gap,
     effective_sample_size,
@@ -41,7 +41,6 @@ __all__ = [
     "ece",
     "effective_sample_size",
     "interval_of_draws",
-    "mce",
     "net_benefit",
     "net_benefit_difference",
     "nll",
@@ -51,7 +50,6 @@ __all__ = [
     "risk_model",
     "sharpness",
     "signed_confidence_gap",
-    "smooth_ece",
     "top_k_accuracy",
     "underconfidence",
     "wilson_interval",

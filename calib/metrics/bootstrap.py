@@ -227,23 +227,20 @@ def _product(group_sums: Floats) -> Callable[[Floats], Floats]:
     return lambda times: np.ascontiguousarray((sparse @ times).T).reshape(-1, *group_sums.shape[1:])
 
 
-def reflect(estimate: float, resampled: Floats, squared: bool = False) -> Floats:
-    """Values that the truth may have: bootstrap values reflected at the estimate (the basic bootstrap).
+def reflect(estimate: float, resampled: Floats) -> Floats:
+    """Values that a norm of gaps may have in truth: squared bootstrap values reflected at its square.
 
-    What resampling does to the estimate, sampling did to the truth. A calibration error is biased upwards,
-    and its bootstrap values again by as much, so that a percentile interval can lie wholly above the estimate;
-    reflected values lie below it, where the truth is.
+    What resampling does to the estimate, sampling did to the truth (the basic bootstrap). A calibration error is biased
+    upwards, and its bootstrap values again by as much, so that a percentile interval can lie wholly above the estimate;
+    reflected values lie below it, where the truth is. The variance of a bin adds to its squared gap, so that the bias
+    is a shift of squares.
 
     Parameters
     ----------
     estimate : value on the sample.
     resampled : (n_resamples,) values on resamples.
-    squared : reflect squares in place of values, for norms of gaps: the variance of a bin adds to its squared
-        gap, so that their bias is a shift on this scale.
     """
-    if squared:
-        return np.sqrt(np.maximum(2.0 * estimate**2 - resampled**2, 0.0))
-    return 2.0 * estimate - resampled
+    return np.sqrt(np.maximum(2.0 * estimate**2 - resampled**2, 0.0))
 
 
 def interval_of_draws(

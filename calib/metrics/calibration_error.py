@@ -1,4 +1,4 @@
-"""Expected calibration error: of the predicted class, class-wise and smooth."""
+"""Expected calibration error: of the predicted class and class-wise."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from calib.errors import CalibrationError
 from calib.metrics.binning import bins_of
-from calib.metrics.confidence import Bools, check_columns, check_scored, top_label
-from calib.numerics import Floats, Ints, blocks
+from calib.metrics.confidence import check_columns, check_scored, top_label
+from calib.numerics import Floats, blocks
 
 
 def norm_of_gaps(gap: Floats, weight: Floats, norm: float | str) -> float:
@@ -58,11 +58,6 @@ def ece(
     """
     bins = bins_of(*top_label(probs, labels), n_bins, binning, weights)
     return norm_of_gaps(bins.gap, bins.weight, norm)
-
-
-def mce(probs: Any, labels: Any, n_bins: int = 15, binning: str = "equal_width") -> float:
-    """Maximum calibration error: the largest gap of any bin, :func:`ece` with ``norm=inf``."""
-    return ece(probs, labels, n_bins=n_bins, norm=np.inf, binning=binning)
 
 
 COLUMNS_AT_ONCE = 64
@@ -121,83 +116,3 @@ def _threshold(threshold: str | float | None, n_classes: int) -> float | None:
     if isinstance(threshold, str) or not 0.0 <= threshold < 1.0:
         raise CalibrationError(f"threshold={threshold!r} must be None, '1/K' or a number in [0, 1).")
     return float(threshold)
-
-
-SMOOTH_CELLS = 4096
-TOLERANCE = 1e-9
-"""How near to the fixed point a width must be."""
-MAX_STEPS = 60
-SILENT = 9.0
-"""Standard deviations from which a Gaussian counts as 0: it is below 3e-18 there."""
-
-
-def smooth_ece(probs: Any, labels: Any) -> float:
-    """Smooth ECE (Blasiok and Nakkiran 2023): the width s at which ``smECE_s = s``.
-
-    ``smECE_s = integral_0^1 |1/n sum_i k_s(t, confidence_i) (correct_i - confidence_i)| dt`` with the Gaussian kernel
-    of standard deviation s reflected at 0 and 1. It falls as s grows, so there is one such s. The residuals are
-    summed in 4096 cells; reflected smoothing is then a product in the cosine basis.
-
-    Parameters
-    ----------
-    probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
-    """
-    return smooth_error(*top_label(probs, labels))
-
-
-def smooth_error(confidence: Floats, correct: Bools) -> float:
-    """:func:`smooth_ece` of a pair that is known to be valid."""
-    cell = cell_of(confidence, SMOOTH_CELLS)
-    residual = np.bincount(cell, weights=correct - confidence, minlength=SMOOTH_CELLS) / len(cell)
-    return float(smooth_errors(residual[None])[0])
-
-
-def cell_of(confidence: Floats, n_cells: int) -> Ints:
-    """Number of each confidence's cell, of ``n_cells`` of equal width on [0, 1]."""
-    return np.clip((confidence * n_cells).astype(np.int64), 0, n_cells - 1)
-
-
-def smooth_errors(residual: Floats) -> Floats:
-    """Smooth ECE of many samples at once, shape (m,).
-
-    Let ``S(s) = smECE_s``. Since S falls, the fixed point lies between any s and S(s), so that each evaluation
-    gives both ends of a bracket; the next point is the secant's, or the bracket's middle where it would leave it.
-
-    Parameters
-    ----------
-    residual : (m, n_cells) sums of (correct - confidence) in cells of equal width, divided by the number of rows.
-    """
-    from scipy.fft import dct, idct
-
-    n_cells = residual.shape[1]
-    spectrum = dct(residual, norm="ortho", axis=1)
-    squared_frequency = (np.pi * np.arange(n_cells)) ** 2
-
-    def smoothed(width: Floats, rows: Ints) -> Floats:
-        heard = min(n_cells, 1 + int(SILENT / (np.pi * width.min(initial=1.0))))
-        damping = np.exp(-0.5 * squared_frequency[:heard] * width[:, None] ** 2)
-        return np.abs(idct(spectrum[rows, :heard] * damping, n=n_cells, norm="ortho", axis=1)).sum(axis=1)
-
-    narrow = 1.0 / n_cells
-    everything = np.arange(len(residual))
-    width = np.full(len(residual), narrow)
-    error = smoothed(width, everything)
-    result = np.abs(residual).sum(axis=1)  # what stands where even the narrowest kernel is too wide
-    active = everything[error > narrow]
-    low, high = width[active], error[active]
-    width, excess = low, high - low
-    trial = 0.5 * (low + high)
-    for _ in range(MAX_STEPS):
-        error = smoothed(trial, active)
-        low, high = np.maximum(low, np.minimum(trial, error)), np.minimum(high, np.maximum(trial, error))
-        result[active] = trial
-        going = high - low > TOLERANCE
-        if not going.any():
-            break
-        with np.errstate(divide="ignore", invalid="ignore"):
-            secant = trial - (error - trial) * (trial - width) / (error - trial - excess)
-        inside = (secant > low) & (secant < high)
-        width, excess = trial[going], (error - trial)[going]
-        trial = np.where(inside, secant, 0.5 * (low + high))[going]
-        active, low, high = active[going], low[going], high[going]
-    return result

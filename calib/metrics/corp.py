@@ -1,4 +1,4 @@
-"""The CORP decomposition of a score, and draws of the outcomes that a calibrated model would have had."""
+"""The CORP decomposition of the Brier score, and draws of the outcomes that a calibrated model would have had."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from calib.errors import CalibrationError
 from calib.metrics.binning import equal_mass_edges
 from calib.metrics.confidence import Bools, target_pair
-from calib.numerics import PROBABILITY_FLOOR, Floats, Ints, bin_index, blocks
+from calib.numerics import Floats, Ints, bin_index, blocks
 
-RULES = ("Brier", "log")
 SAMPLES_AT_ONCE = 64
 """In one isotonic regression; what they are lifted by costs them digits."""
 
@@ -23,7 +21,7 @@ class Decomposition:
 
     Attributes
     ----------
-    score : mean Brier or log score (nats) of the confidences as forecasts of "this prediction is right".
+    score : mean squared error of the confidences as forecasts of "this prediction is right".
     miscalibration : by how much the best monotone recalibration would lower it; 0 or above.
     discrimination : by how much that recalibration is better than saying the accuracy to every row; 0 or above.
     uncertainty : score of saying the accuracy to every row; no method that keeps the accuracy changes it.
@@ -51,8 +49,8 @@ class Recalibration:
     frequency: Floats
 
 
-def corp(probs: Any, labels: Any, rule: str = "Brier", target: int | None = None) -> Decomposition:
-    """CORP decomposition of a proper score (Dimitriadis, Gneiting and Jordan 2021, eq. 4).
+def corp(probs: Any, labels: Any, target: int | None = None) -> Decomposition:
+    """CORP decomposition of the Brier score (Dimitriadis, Gneiting and Jordan 2021, eq. 4).
 
     "Consistent, optimally binned, reproducible, by pool-adjacent-violators": isotonic regression takes the place of
     bins, so that nothing is to be chosen and no term can be negative.
@@ -60,25 +58,19 @@ def corp(probs: Any, labels: Any, rule: str = "Brier", target: int | None = None
     Parameters
     ----------
     probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
-    rule : "Brier", ``(confidence - correct)^2`` between 0 and 1, or "log", the negative log-likelihood in nats with
-        probabilities below 1e-15 put at 1e-15.
     target : a class k, to decompose the score of p_k as a forecast of label k; None for the predicted class.
 
     Raises
     ------
     CalibrationError
-        For an unknown rule or class, or arrays that do not fit together.
+        If there is no such class, or the arrays do not fit together.
     """
-    check_rule(rule)
-    return decompose(*target_pair(probs, labels, target), rule)
-
-
-def decompose(confidence: Floats, correct: Bools, rule: str) -> Decomposition:
-    """:func:`corp` of a pair that is known to be valid."""
-    again = recalibrate(confidence, correct)
-    score = float(row_scores(confidence, correct, rule).mean())
-    recalibrated = float(again.count @ entropy(again.frequency, rule) / len(confidence))
-    uncertainty = float(entropy(correct.mean(), rule))
+    confidence, correct = target_pair(probs, labels, target)
+    again, rate = recalibrate(confidence, correct), float(correct.mean())
+    score = float(((confidence - correct) ** 2).mean())
+    # Rows whose forecast f is their own frequency have a squared error of f (1 - f) on average.
+    recalibrated = float(again.count @ (again.frequency * (1.0 - again.frequency)) / len(confidence))
+    uncertainty = rate * (1.0 - rate)
     # No term is below 0, because recalibration is the best monotone map; rounding must not say otherwise.
     return Decomposition(score, max(score - recalibrated, 0.0), max(uncertainty - recalibrated, 0.0), uncertainty)
 
@@ -121,33 +113,6 @@ def isotonic_of_samples(right: Floats | Ints, count: Floats | Ints) -> Floats:
         rows = count[samples][held]
         frequency[samples][held] = isotonic_regression(right[samples][held] / rows + lifted, weights=rows).x - lifted
     return np.clip(frequency, 0.0, 1.0, out=frequency)
-
-
-def row_scores(confidence: Floats, outcome: Bools, rule: str) -> Floats:
-    """Brier or log score of each forecast of a binary outcome; all are of shape (n,)."""
-    of_outcome = np.where(outcome, confidence, 1.0 - confidence)
-    if rule == "Brier":
-        return (1.0 - of_outcome) ** 2
-    return -np.log(np.clip(of_outcome, PROBABILITY_FLOOR, 1.0))
-
-
-def entropy(frequency: Any, rule: str) -> Floats:
-    """Mean score of rows whose forecast is their own frequency.
-
-    ``c (1 - c)`` for Brier, ``-c log c - (1 - c) log(1 - c)`` for log. A forecast of 0 or 1 that is right in all its
-    rows scores exactly 0, so the log score of an isotonic map on its own sample is always finite.
-    """
-    from scipy.special import xlog1py, xlogy
-
-    if rule == "Brier":
-        return frequency * (1.0 - frequency)
-    return np.maximum(-xlogy(frequency, frequency) - xlog1py(1.0 - frequency, -frequency), 0.0)
-
-
-def check_rule(rule: str) -> None:
-    """Refuse a rule that does not exist."""
-    if rule not in RULES:
-        raise CalibrationError(f"There is no rule {rule!r}; choose 'Brier' or 'log'.")
 
 
 def ordered_cells(confidence: Floats, most: int) -> Ints:

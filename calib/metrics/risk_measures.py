@@ -13,7 +13,6 @@ import numpy as np
 from calib.formatting import number, percent, with_interval
 from calib.metrics.bootstrap import UNKNOWN, Interval, cut
 from calib.metrics.confidence import Bools
-from calib.metrics.corp import row_scores
 from calib.metrics.estimate import LOG, LOGIT, NORMAL_FROM, Rows
 from calib.metrics.recalibration import Recalibration, recalibrate_logistic
 from calib.numerics import PROBABILITY_FLOOR, Floats, log_odds_of
@@ -78,7 +77,8 @@ def closed_form(
     floor : of the risks, where log-odds are needed.
     level : coverage of each interval.
     """
-    squares, losses = (row_scores(risk, event, rule) for rule in ("Brier", "log"))
+    squares = (risk - event) ** 2
+    losses = -np.log(np.maximum(np.where(event, risk, 1.0 - risk), PROBABILITY_FLOOR))
     brier = sample.mean(squares)
     # Sums over clusters are skewed where events are few; on the logit scale intervals of the Brier score cover.
     on_logit = not sample.is_simple and 0.0 < brier < 1.0

@@ -112,7 +112,7 @@ def auroc(probs: Any, labels: Any, weights: Any = None) -> float:
     float
         NaN without an event, or without a row that has none.
     """
-    return float(_ranking(probs, labels, weights)[0])
+    return _ranking(probs, labels, weights)[0]
 
 
 def average_precision(probs: Any, labels: Any, weights: Any = None) -> float:
@@ -130,25 +130,22 @@ def average_precision(probs: Any, labels: Any, weights: Any = None) -> float:
     float
         NaN without an event.
     """
-    return float(_ranking(probs, labels, weights)[1])
+    return _ranking(probs, labels, weights)[1]
 
 
-def _ranking(probs: Any, labels: Any, weights: Any) -> tuple[Floats, Floats]:
+def _ranking(probs: Any, labels: Any, weights: Any) -> tuple[float, float]:
+    """AUROC and average precision, from events and rows at each probability."""
     said, came = check_event(probs, labels)
-    rows = check_weights(weights, len(said))
+    weight = check_weights(weights, len(said))
     cell = np.unique(said, return_inverse=True)[1]
-    return ranking_scores(np.bincount(cell, came if rows is None else rows * came), np.bincount(cell, rows))
-
-
-def ranking_scores(events: Floats | Ints, rows: Floats | Ints) -> tuple[Floats, Floats]:
-    """AUROC and average precision from events and rows in cells of rising probability, on the last axis."""
+    events, rows = np.bincount(cell, came if weight is None else weight * came), np.bincount(cell, weight)
     others = rows - events
-    n_events, n_others = events.sum(axis=-1), others.sum(axis=-1)
-    below = np.cumsum(others, axis=-1) - others / 2.0
-    above, events_above = (np.cumsum(each[..., ::-1], axis=-1)[..., ::-1] for each in (rows, events))
+    below = np.cumsum(others) - others / 2.0
+    above, events_above = (np.cumsum(each[::-1])[::-1] for each in (rows, events))
     precision = events_above / np.where(above > 0, above, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return (events * below).sum(axis=-1) / (n_events * n_others), (events * precision).sum(axis=-1) / n_events
+        ranked = events @ below / (events.sum() * others.sum()), events @ precision / events.sum()
+    return float(ranked[0]), float(ranked[1])
 
 
 def label_in_top_k(probs: Floats, labels: Ints, k: int, ranking: Floats) -> Bools:

@@ -1,4 +1,4 @@
-"""Reliability diagrams in bins, smoothed and by isotonic regression (CORP)."""
+"""Reliability diagrams in bins and by isotonic regression (CORP)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.diagnostics.reliability import CorpCurve
-from calib.diagnostics.smooth_reliability import SmoothCurve
 from calib.evaluation.view import TOP_LABEL, View
 from calib.numerics import Floats
 from calib.plots.annotations import carry, draw_line, draw_marks, explain_open, fill_between, whiskers
@@ -30,8 +28,7 @@ from calib.plots.style import (
 )
 
 if TYPE_CHECKING:
-    from calib.diagnostics.reliability import ConfidenceHistogram, ReliabilityCurve
-    from calib.diagnostics.smooth_reliability import ConsistencyBand
+    from calib.diagnostics.reliability import ConfidenceHistogram, ConsistencyBand, CorpCurve, ReliabilityCurve
 
 BEFORE_AFTER_HEIGHT = 440
 
@@ -49,7 +46,7 @@ def reliability_diagram(
     height: int = 420,
     band: ConsistencyBand | None = None,
     view: View = TOP_LABEL,
-    line: SmoothCurve | CorpCurve | None = None,
+    line: CorpCurve | None = None,
     square: bool = True,
 ) -> go.Figure:
     """Accuracy against confidence, in bins with Wilson intervals or as a line, over a histogram of the confidences.
@@ -68,8 +65,8 @@ def reliability_diagram(
     height : pixels.
     band : consistency band (95 %) of a calibrated model.
     view : whose words are used; of an event the histogram has rows with it above and those without it below.
-    line : of the same rows, drawn in place of the bins: smoothed accuracy with its bootstrap band, which stops where
-        few rows are near, or isotonic accuracy (CORP), level where rows are pooled and rising between.
+    line : of the same rows, drawn in place of the bins: isotonic accuracy (CORP), level where rows
+        are pooled and rising between.
     square : whether both axes have one unit; else the diagram takes all the width.
     """
     limits = limits or common_limits([curve] if line is None else [curve, line], scale, view)
@@ -81,15 +78,13 @@ def reliability_diagram(
         told = carry("calibrated: {low:.3r} to {high:.3r}", mean_confidence=band.confidence, low=band.low,
                      high=band.high)  # fmt: skip
         draw_line(fig, x, high, NO_LINE, "consistency band", told, width=0)
-    elif isinstance(line, CorpCurve):
+    elif line is not None:
         x, y = place(line.confidence), place(line.accuracy)
         fill_between(fig, x, x, y, fade(style.color, 0.16))
     draw_diagonal(fig, scale, limits)
     words = (view.said, view.outcome) if curve.target is None else ("probability", "frequency")
     if line is None:
         _draw_bins(fig, curve, style, place, limits, view, words)
-    elif isinstance(line, SmoothCurve):
-        _draw_smooth(fig, line, style, place, words)
     else:
         _draw_steps(fig, line, style, place, words)
     alt = _described(curve, line, f" of {title}" if title else "", view)
@@ -168,17 +163,6 @@ def _draw_bins(
     explain_open(fig, outside, curve.accuracy)
 
 
-def _draw_smooth(fig: go.Figure, smooth: SmoothCurve, style: Style, place: Place, words: tuple[str, str]) -> None:
-    said, outcome = words
-    x, y, low, high = map(place, (smooth.confidence, smooth.accuracy, smooth.low, smooth.high))
-    fill_between(fig, x, low, high, fade(style.color, 0.2))
-    told = carry(
-        f"{said} {{{said}:.3r}}<br>{outcome} {{{outcome}:.3r}} ({{low:.3r}} to {{high:.3r}})",
-        **{said: smooth.confidence, outcome: smooth.accuracy}, low=smooth.low, high=smooth.high,
-    )  # fmt: skip
-    draw_line(fig, x, y, style, "smooth", told, width=2.2, markers=0 if len(x) > 1 else 8, cliponaxis=False)
-
-
 def _draw_steps(fig: go.Figure, steps: CorpCurve, style: Style, place: Place, words: tuple[str, str]) -> None:
     said, outcome = words
     told = carry(
@@ -189,14 +173,9 @@ def _draw_steps(fig: go.Figure, steps: CorpCurve, style: Style, place: Place, wo
     draw_line(fig, x, y, Style(style.color), "isotonic", told, markers=4, cliponaxis=False)
 
 
-def _described(curve: ReliabilityCurve, line: SmoothCurve | CorpCurve | None, of: str, view: View) -> str:
+def _described(curve: ReliabilityCurve, line: CorpCurve | None, of: str, view: View) -> str:
     """What is drawn in one sentence, for readers who cannot see it."""
-    if isinstance(line, SmoothCurve):
-        return (
-            f"Smooth reliability diagram{of}: {line.n:,} rows under a kernel of width {three_digits(line.width)},"
-            f" smooth calibration error {three_digits(line.error.value)}."
-        )
-    if isinstance(line, CorpCurve):
+    if line is not None:
         parts = line.parts
         return (
             f"CORP reliability diagram{of}: isotonic regression of {line.n:,} rows, miscalibration"

@@ -17,9 +17,8 @@ from calib.plots.style import DOTTED, NEUTRAL, Limits, Style, label, quiet, set_
 
 if TYPE_CHECKING:
     from calib.diagnostics.reliability import ConfidenceHistogram, CorpCurve
-    from calib.diagnostics.smooth_reliability import SmoothCurve
 
-    Curve = ReliabilityCurve | SmoothCurve | CorpCurve
+    Curve = ReliabilityCurve | CorpCurve
 
 _CELLS = 40
 

@@ -13,8 +13,7 @@ from markupsafe import Markup
 
 from calib.calibrators.backend import device_of
 from calib.diagnostics.judgement import first_curve, gap_curve
-from calib.diagnostics.reliability import confidence_histogram
-from calib.diagnostics.smooth_reliability import binned_consistency
+from calib.diagnostics.reliability import binned_consistency, confidence_histogram
 from calib.diagnostics.subgroups import LEAST_ROWS, gap_sentence, subgroups
 from calib.evaluation import SCORES
 from calib.evaluation.comparison_table import MARKS, MARKS_SAID, first_scores, score_rows

@@ -19,8 +19,8 @@ def generator():
 
 def test_methods_that_are_alike_do_not_differ_by_any_score(generator):
     pool = alike(3, generator)
-    truth = pool.truth(["NLL", "Brier", "accuracy", "ECE", "MCE", "sharpness"])
-    assert set(truth) == {"NLL", "Brier", "accuracy", "ECE", "MCE"}
+    truth = pool.truth(["NLL", "Brier", "accuracy", "ECE", "gap", "sharpness"])
+    assert set(truth) == {"NLL", "Brier", "accuracy", "ECE", "gap"}
     assert all(np.abs(values).max() < 1e-12 for values in truth.values())
     one, other, *_ = pool.draw(50, generator)
     np.testing.assert_array_equal(one.labels, other.labels)
@@ -69,16 +69,17 @@ def test_what_a_false_claim_is(interval, truth, false):
 def test_counts_of_one_test_set():
     generator = np.random.default_rng(0)
 
-    def scored(nll, mce):
-        influence = {"NLL": 0.001 * generator.normal(size=500) / np.sqrt(500), "accuracy": np.zeros(500)}
-        values = {"NLL": nll, "MCE": mce, "accuracy": 0.8}
-        return Scored(values, influence, {"MCE": mce + 0.001 * generator.normal(size=500)}, 1000)
+    def scored(nll, gap):
+        influence = {key: 0.001 * generator.normal(size=500) / np.sqrt(500) for key in ("NLL", "gap")}
+        influence["accuracy"] = np.zeros(500)
+        values = {"NLL": nll, "gap": gap, "accuracy": 0.8}
+        return Scored(values, influence, {}, 1000)
 
     made = {0: scored(0.5, 0.1), 1: scored(0.4, 0.2), 2: scored(0.4, 0.1)}
-    truth = {"NLL": np.array([0.0, -0.1, -0.1]), "MCE": np.zeros(3)}
+    truth = {"NLL": np.array([0.0, -0.1, -0.1]), "gap": np.zeros(3)}
     found = claims.measure(truth, made)
     assert found["NLL"] == {"draws": 1, "missed": 0, "false_alone": 0, "false": 0, "shown": 2, "differing": 2}
-    assert found["MCE"]["false_alone"] == 1 and found["MCE"]["missed"] == 1
+    assert found["gap"]["false_alone"] == 1 and found["gap"]["missed"] == 1
     assert found[""] == {"draws": 1, "false": 0}, "a score that claims nothing makes no false claim"
     wrong = claims.measure(truth | {"NLL": np.zeros(3)}, made)
     assert wrong[""]["false"] == 1 and wrong["NLL"]["shown"] == 0

@@ -11,13 +11,13 @@ from calib import metrics
 from calib.diagnostics.over_under import FEW, over_under_confidence, theorem_one
 from calib.diagnostics.subgroups import BAND_EDGES, band_of, by_band, by_class, gaps_by_group, subgroups, too_extreme
 from calib.errors import CalibrationError
-from calib.evaluation import Evaluation, evaluate, paired_differences, score_intervals
+from calib.evaluation import Evaluation, evaluate, score_intervals
 from calib.evaluation.view import EVENT
 from calib.formatting import percent
 from calib.metrics import risk_model
 from calib.numerics import softmax
 from calib.ui.text import confidence_sentence
-from tests.conftest import simulate
+from tests.conftest import paired_differences, simulate
 from tests.metrics.conftest import binnings, pair
 from tests.metrics.conftest import rows as any_rows
 

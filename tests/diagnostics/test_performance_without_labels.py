@@ -7,7 +7,6 @@ import csv
 import numpy as np
 import pytest
 
-from calib.data.assemble.agreement import auroc
 from calib.diagnostics.performance_without_labels import (
     expected_auroc,
     sentences,
@@ -18,6 +17,7 @@ from calib.evaluation.evaluation import evaluate
 from calib.evaluation.view import EVENT
 from calib.formatting import percent, points
 from calib.metrics.bootstrap import Interval
+from calib.metrics.scoring_rules import auroc
 from calib.numerics import sigmoid
 
 

@@ -1,4 +1,4 @@
-"""Reliability curves in bins, by isotonic regression and under a kernel, with their consistency bands."""
+"""Reliability curves in bins and by isotonic regression, with their consistency bands."""
 
 from __future__ import annotations
 
@@ -6,26 +6,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom, norm
+from scipy.stats import binom
 from sklearn.isotonic import IsotonicRegression
 
 import calib
 from calib import metrics
 from calib.diagnostics.reliability import (
     LOGIT_LIMITS,
+    binned_consistency,
     confidence_histogram,
+    corp_consistency,
     corp_curve,
     default_bins,
     ece_interval,
     reliability_curve,
-)
-from calib.diagnostics.smooth_reliability import (
-    N_CELLS,
-    binned_consistency,
-    corp_consistency,
-    reflected_kernel,
-    smooth_consistency,
-    smooth_curve,
 )
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, evaluate, score_intervals, scores
@@ -196,84 +190,11 @@ def test_many_steps_stay_few_points(rng):
     assert (np.diff(curve.accuracy) >= 0).all()
 
 
-def naive_accuracy(points, confidence, correct, width):
-    values = []
-    for t in points:
-        weight = sum(norm.pdf(t, image, width) for m in (-2, 0, 2) for image in (confidence + m, m - confidence))
-        values.append(t + weight @ (correct - confidence) / weight.sum())
-    return np.array(values)
-
-
-def test_curve_is_the_weighted_mean_of_what_confidence_misses(rng):
-    confidence = rng.uniform(0.4, 1.0, 600)
-    correct = rng.random(600) < confidence**2
-    curve = smooth_curve(confidence, correct)
-    known = np.isfinite(curve.accuracy)
-    assert known.mean() > 0.9
-    expected = np.clip(naive_accuracy(curve.confidence, confidence, correct, curve.width), 0.0, 1.0)
-    np.testing.assert_allclose(curve.accuracy[known], expected[known], atol=2e-3)
-    assert ((curve.low <= curve.accuracy) & (curve.accuracy <= curve.high))[known].all()
-    assert curve.error.value == curve.width == metrics.smooth_ece(confidence, correct)
-
-
-def test_mean_distance_to_the_diagonal_over_the_smoothed_confidences_is_the_smooth_ece(rng):
-    confidence = rng.beta(5, 2, 2000)
-    correct = rng.random(2000) < confidence**2
-    width = metrics.smooth_ece(confidence, correct)
-    grid = (np.arange(N_CELLS) + 0.5) / N_CELLS
-    cell = np.minimum((confidence * N_CELLS).astype(int), N_CELLS - 1)
-    kernel = reflected_kernel(grid, width)
-    np.testing.assert_allclose(kernel.mean(axis=0), 1.0, atol=1e-6)  # mirrors keep all mass in [0, 1]
-    mass = kernel @ np.bincount(cell, minlength=N_CELLS) / 2000
-    distance = kernel @ np.bincount(cell, correct - confidence, minlength=N_CELLS) / 2000 / mass
-    assert (mass * np.abs(distance)).mean() == pytest.approx(width, abs=1e-5)
-
-
-@pytest.mark.long
-def test_band_holds_the_diagonal_of_calibrated_confidences(rng):
-    inside = []
-    for _ in range(20):
-        confidence = rng.beta(5, 2, 3000)
-        curve = smooth_curve(confidence, rng.random(3000) < confidence)
-        known = np.isfinite(curve.accuracy)
-        middle = known & (curve.confidence > 0.3) & (curve.confidence < 0.95)
-        inside.append(((curve.low <= curve.confidence) & (curve.confidence <= curve.high))[middle].mean())
-    assert 0.85 <= np.mean(inside) <= 1.0
-
-
-def test_interval_of_the_error_is_that_of_the_shared_scores(overconfident):
-    logits, labels = overconfident
-    evaluation = evaluate(softmax(logits), labels)
-    curve = smooth_curve(*evaluation.pair)
-    expected = score_intervals(evaluation)["smooth ECE"]
-    np.testing.assert_allclose(curve.error, expected, rtol=1e-9)
-    assert expected.low > 0.0  # overconfident on average, beyond chance
-
-
-@pytest.mark.parametrize("n", [1, 2, 40])
-@pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
-def test_constant_confidences_are_drawn(n, value):
-    curve = smooth_curve(np.full(n, value), np.arange(n) % 2 == 0)
-    np.testing.assert_array_equal(curve.confidence, [value])
-    assert curve.accuracy[0] == pytest.approx(np.mean(np.arange(n) % 2 == 0), abs=1e-3)
-
-
-def test_nothing_is_claimed_where_there_are_no_rows(rng):
-    confidence = np.r_[rng.uniform(0.1, 0.2, 500), rng.uniform(0.9, 1.0, 500)]
-    curve = smooth_curve(confidence, rng.random(1000) < confidence)
-    between = (curve.confidence > 0.4) & (curve.confidence < 0.7)
-    assert between.any() and np.isnan(curve.accuracy[between]).all() and np.isnan(curve.low[between]).all()
-    assert len(curve.confidence) <= 202
-
-
 def band_and_line(kind, confidence, correct):
     """A band, and the curve at the points of the band."""
     if kind == "binned":
         curve = reliability_curve(confidence, correct, 15, "equal_mass")
         return binned_consistency(curve, confidence), curve.accuracy
-    if kind == "smooth":
-        smooth = smooth_curve(confidence, correct)
-        return smooth_consistency(smooth, confidence), smooth.accuracy
     curve = corp_curve(confidence, correct)
     band = corp_consistency(confidence)
     return band, np.interp(band.confidence, curve.confidence, curve.accuracy)
@@ -286,9 +207,7 @@ def share_inside(kind, confidence, correct):
     return ((band.low - 1e-9 <= line) & (line <= band.high + 1e-9))[known].mean()
 
 
-@pytest.mark.parametrize(
-    "kind", ["binned", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("smooth", "corp"))]
-)
+@pytest.mark.parametrize("kind", ["binned", pytest.param("corp", marks=pytest.mark.long)])
 def test_curves_of_calibrated_models_lie_inside_about_as_often_as_the_band_says(kind, rng):
     inside = []
     for _ in range(60):
@@ -297,7 +216,7 @@ def test_curves_of_calibrated_models_lie_inside_about_as_often_as_the_band_says(
     assert 0.92 <= np.mean(inside) <= 0.985, np.mean(inside)
 
 
-@pytest.mark.parametrize("kind", ["binned", "smooth", "corp"])
+@pytest.mark.parametrize("kind", ["binned", "corp"])
 def test_curves_of_overconfident_models_lie_outside(kind, rng):
     confidence = rng.beta(5, 2, 5000)
     assert share_inside(kind, confidence, rng.random(5000) < confidence**2) < 0.4

@@ -12,14 +12,13 @@ from calib.data import Choices, Predictions
 from calib.diagnostics.over_under import over_under_confidence
 from calib.diagnostics.reliability import ece_interval, reliability_curve
 from calib.diagnostics.risk_coverage import risk_coverage
-from calib.diagnostics.smooth_reliability import smooth_curve
 from calib.diagnostics.subgroups import subgroups
 from calib.evaluation import Evaluation, score_intervals
 from calib.evaluation.scored import FEW_CLUSTERS, said_of_intervals
-from calib.evaluation.scores import score_fully, scores
+from calib.evaluation.scores import scored_on, scores
 from calib.metrics.bootstrap import MAX_GROUPS, Resamples, effective_count, wilson_interval
 
-ESTABLISHED = ("NLL", "Brier", "accuracy", "signed gap", "ECE", "smooth ECE", "underconfidence")
+ESTABLISHED = ("NLL", "Brier", "accuracy", "signed gap", "ECE", "underconfidence")
 
 
 def clustered(n_clusters: int, size: int, seed: int = 0) -> Predictions:
@@ -94,10 +93,6 @@ def test_curves_and_other_diagnostics_draw_clusters_too():
     def widths(of):
         return [np.nanmean(np.subtract(*of(one))) for one in (few, many, rows)]
 
-    def band(one):
-        curve = smooth_curve(*one.pair, clusters=one.clusters)
-        return curve.high, curve.low
-
     def bins(one):
         curve = reliability_curve(*one.pair, n_bins=5, clusters=one.clusters)
         return curve.high, curve.low
@@ -116,7 +111,7 @@ def test_curves_and_other_diagnostics_draw_clusters_too():
         curve = risk_coverage(one.confidence, one.correct, clusters=one.clusters)
         return curve.high[-1:], curve.low[-1:]
 
-    for of in (band, bins, of_error, over, group, answered):
+    for of in (bins, of_error, over, group, answered):
         independent, whole, narrow = widths(of)
         assert whole == pytest.approx(independent, rel=0.25), of.__name__
         assert narrow < 0.75 * independent or of is of_error, of.__name__
@@ -160,7 +155,7 @@ def test_intervals_of_clustered_rows_hold_the_truth_where_those_of_rows_do_not()
     for seed in range(150):
         whole = judged(clustered(80, 25, seed=seed))
         for which, one in (("clusters", whole), ("rows", replace(whole, clusters=None))):
-            found = score_fully(one, one.resamples(400, seed)).intervals()
+            found = scored_on(one, one.resamples(400, seed)).intervals()
             for key, value in truth.items():
                 held[which][key] += found[key].low <= value <= found[key].high
     shares = {which: {key: count / 150 for key, count in counts.items()} for which, counts in held.items()}

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calib.diagnostics.reliability import reliability_curve
-from calib.evaluation import Evaluation, evaluate, paired_differences
+from calib.evaluation import Evaluation, evaluate
 from calib.numerics import softmax
+from tests.conftest import paired_differences
 
 REPEATS = 500
 N, N_CLASSES = 150, 3

@@ -14,7 +14,7 @@ from calib.evaluation.claims import Claims
 from calib.evaluation.compare import compare_methods
 from calib.evaluation.recommendation import recommend
 from calib.evaluation.scored import Scored
-from calib.evaluation.scores import score_fully
+from calib.evaluation.scores import scored_on
 from calib.registry import METHODS, simplicity
 from tests.conftest import simulate
 
@@ -139,10 +139,10 @@ def test_rows_that_rank_nothing_recommend_nothing_firmly(calibrators):
 def test_methods_without_the_score_are_named_and_a_silent_score_is_refused(calibrators):
     answer = chosen(calibrators, {"temperature": 0.4, "histogram": None})
     assert answer.without == ("histogram",) and "histogram" in answer.sentences()[-1]
-    made = Scored({"MCE": 0.1, "accuracy": 0.8}, {"accuracy": np.zeros(9)}, {"MCE": np.zeros(9)}, 100)
+    made = Scored({"gap": 0.1, "accuracy": 0.8}, {"accuracy": np.zeros(9), "gap": np.zeros(9)}, {}, 100)
     assert recommend(Claims({"identity": made}), calibrators) is None
-    with pytest.raises(CalibrationError, match="MCE ranks no methods"):
-        recommend(Claims({"identity": made}), calibrators, "MCE")
+    with pytest.raises(CalibrationError, match="Confidence gap ranks no methods"):
+        recommend(Claims({"identity": made}), calibrators, "gap")
 
 
 def test_where_only_confidences_are_compared_their_error_decides(calibrators):
@@ -191,7 +191,7 @@ def of_two(before, after, labels):
     """Claims and evaluations of a raw model and a method that changes classes."""
     made = {"identity": evaluate(before, labels), "vector": evaluate(after, labels)}
     resamples = made["identity"].resamples(200)
-    return Claims({name: score_fully(one, resamples) for name, one in made.items()}), made
+    return Claims({name: scored_on(one, resamples) for name, one in made.items()}), made
 
 
 def test_what_else_changes_is_said_and_warned_of_where_it_gets_worse(calibrators, rng):

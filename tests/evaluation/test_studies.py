@@ -14,7 +14,7 @@ import pytest
 import calib
 from calib.base import silent
 from calib.data.predictions import Predictions
-from calib.engine import Engine, FitSpec, Job, TaskSpec
+from calib.engine import Data, Engine, FitSpec, Job, TaskSpec
 from calib.evaluation.learning_curve import size_curve
 from calib.evaluation.repeated_splits import repeated_splits
 from calib.evaluation.studies import (
@@ -46,7 +46,7 @@ def data() -> Predictions:
 
 def submit(queue: Engine, data: Predictions, function, *arguments) -> str:
     spec = TaskSpec(function, arguments, data.sha256, "A study")
-    return queue.submit(spec, data.logits, data.labels, pool_arrays(data))
+    return queue.submit(spec, Data.of(data.sha256, logits=data.logits, labels=data.labels, **pool_arrays(data)))
 
 
 def wait(queue: Engine, key: str, until=lambda job: not job.active) -> Job:
@@ -96,7 +96,7 @@ def test_cancel_and_progress_and_fits_do_not_wait_for_it(queue, data):
     key = submit(queue, data, repeat_task, METHODS[:1], 120, 5000, 5)
     job = wait(queue, key, lambda job: job.step > 0)
     assert (job.state, job.total) == ("running", 10_000)
-    fit = queue.submit(FitSpec("temperature", {}, "a fit"), data.logits, data.labels)
+    fit = queue.submit(FitSpec("temperature", {}, "a fit"), Data.of("a fit", logits=data.logits, labels=data.labels))
     assert wait(queue, fit).state == "done"
     assert queue.snapshot([key])[0].state == "running"
     queue.cancel(key)

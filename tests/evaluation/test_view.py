@@ -10,11 +10,12 @@ import pytest
 from calib import CalibrationError, compare, metrics
 from calib.data.event import Event
 from calib.data.predictions import Predictions
-from calib.evaluation import SCORES, evaluate, paired_differences, scores
+from calib.evaluation import SCORES, evaluate, scores
 from calib.evaluation.claims import too_few_of_all
 from calib.evaluation.compare import compare_evaluations
 from calib.evaluation.comparison_table import first_scores
-from calib.evaluation.scores import score_fully, score_intervals
+from calib.evaluation.evaluation import check_same_rows
+from calib.evaluation.scores import score_intervals, scored_on
 from calib.evaluation.studies import repeat_task, size_task
 from calib.evaluation.view import EVENT, PAIRS, TOP_LABEL, view_of
 from calib.metrics import ece
@@ -61,10 +62,6 @@ def test_scores_are_those_of_the_events_probability(risk, column):
     assert values["sharpness"] == pytest.approx(p.var())
     for key in ("NLL", "accuracy"):
         assert values[key] == before[key], "which are not about one probability"
-    # By the other definition of each term: miscalibration - discrimination + uncertainty is the Brier score.
-    parts = (values[f"Brier {term}"] for term in ("miscalibration", "discrimination", "uncertainty"))
-    miscalibration, discrimination, uncertainty = parts
-    assert miscalibration - discrimination + uncertainty == pytest.approx(values["Brier"], abs=1e-12)
 
 
 def test_the_other_event_mirrors_the_curve(risk):
@@ -76,7 +73,7 @@ def test_the_other_event_mirrors_the_curve(risk):
     one, two = (scores(evaluation.seen(replace(EVENT, column=column))) for column in (1, 0))
     assert one["signed gap"] == pytest.approx(-two["signed gap"])
     assert one["overconfidence"] == pytest.approx(two["underconfidence"])
-    for key in ("Brier", "smooth ECE", "Brier miscalibration", "sharpness", "NLL"):
+    for key in ("Brier", "ECE", "sharpness", "NLL"):
         assert one[key] == pytest.approx(two[key], rel=1e-6), key
 
 
@@ -86,7 +83,7 @@ def test_going_back_gives_the_top_label_view_again(risk):
     for key, value in scores(again).items():
         assert value == scores(evaluation)[key]
     with pytest.raises(CalibrationError, match="'event'"):
-        paired_differences(evaluation.seen(EVENT), evaluation, n_resamples=10)
+        check_same_rows(evaluation.seen(EVENT), evaluation)
     three = evaluate(np.full((4, 3), 1 / 3), np.array([0, 1, 2, 0]))
     assert three.seen(TOP_LABEL) is three
     with pytest.raises(CalibrationError):
@@ -167,7 +164,7 @@ def test_too_few_events_rank_nothing(rng):
     labels = np.zeros(300, dtype=int)
     labels[:2] = 1
     evaluation = evaluate(np.stack([1 - p, p], axis=1), labels)
-    top_label, event = (score_fully(each, each.resamples(20)) for each in (evaluation, evaluation.seen(EVENT)))
+    top_label, event = (scored_on(each, each.resamples(20)) for each in (evaluation, evaluation.seen(EVENT)))
     assert not too_few_of_all({"raw": top_label})[""]["raw"], "many rows are right and many are wrong"
     assert "2 test rows" in too_few_of_all({"raw": event})[""]["raw"]
 
@@ -177,7 +174,7 @@ def test_a_rare_event_is_ranked_by_auroc_and_average_precision_in_place_of_the_a
     risk = rng.beta(1, 19, 1500)
     probs, happened = np.stack([1 - risk, risk], axis=1), (rng.random(1500) < risk).astype(int)
     one = evaluate(probs, happened).seen(EVENT)
-    found = score_fully(one, one.resamples(300)).intervals()
+    found = scored_on(one, one.resamples(300)).intervals()
     panel = metrics.risk_model(risk, happened, n_resamples=0)["auroc"]
     assert found["AUROC"].value == pytest.approx(panel.value, rel=1e-12)
     np.testing.assert_allclose(found["AUROC"][1:], panel.interval[1:], atol=0.015)  # DeLong's

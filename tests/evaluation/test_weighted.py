@@ -50,7 +50,7 @@ def test_the_scores_that_can_are_weighted_and_in_the_bins_of_the_rows():
     found, expected = weighted_scores(judged(data)), scores(judged(repeated(data)))
     for key in ("NLL", "Brier", "accuracy", "signed gap", "gap", "ECE"):
         assert found[key] == pytest.approx(expected[key]), key
-    assert not {"MCE", "smooth ECE", "Brier miscalibration"} & set(found)
+    assert not {"sharpness", "overconfidence"} & set(found)
 
 
 def test_of_an_event_the_weighted_gap_is_expected_minus_observed():
@@ -98,7 +98,7 @@ def test_a_comparison_shows_both_numbers_and_leaves_the_others_as_they_were():
     row = with_weights.set_index(["method", "score"])["weighted"]
     probs = methods["platt"].predict_proba(test.logits)
     assert row["platt", "NLL"] == pytest.approx(metrics.nll(probs, test.labels, weights=test.weights))
-    assert np.isnan(row["platt", "MCE"])
+    assert np.isnan(row["platt", "sharpness"])
     heading, *rows = weighted_rows(with_weights)
     assert [line[0] for line in rows] == list(with_weights["title"].unique())
     assert len(heading) == len(rows[0])

@@ -64,14 +64,7 @@ def test_probabilities_and_the_pair_give_the_same(overconfident):
     logits, labels = overconfident
     probs = softmax(logits)
     confidence, correct = probs.max(axis=1), probs.argmax(axis=1) == labels
-    for score in (metrics.ece, metrics.mce, metrics.smooth_ece):
-        assert score(probs, labels) == score(confidence, correct)
-
-
-def test_mce_is_the_infinity_norm(overconfident):
-    logits, labels = overconfident
-    probs = softmax(logits)
-    assert metrics.mce(probs, labels, 10) == metrics.ece(probs, labels, 10, norm=np.inf)
+    assert metrics.ece(probs, labels) == metrics.ece(confidence, correct)
 
 
 @pytest.mark.parametrize(

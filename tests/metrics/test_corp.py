@@ -12,8 +12,6 @@ from calib.metrics.corp import isotonic_of_samples, recalibrate
 from calib.numerics import softmax
 from tests.metrics.conftest import pair, rows
 
-rules = st.sampled_from(["Brier", "log"])
-
 
 def isotonic_by_min_max(confidence, correct):
     """``max over s <= i of min over t >= i of the mean outcome with s <= confidence <= t``, for each row."""
@@ -27,12 +25,8 @@ def isotonic_by_min_max(confidence, correct):
     ]
 
 
-def score_by_loop(forecasts, correct, rule):
-    total = 0.0
-    for p, right in zip(forecasts, correct, strict=True):
-        of_outcome = p if right else 1.0 - p
-        total += (1.0 - of_outcome) ** 2 if rule == "Brier" else -np.log(max(of_outcome, 1e-15))
-    return total / len(correct)
+def score_by_loop(forecasts, correct):
+    return sum((p - right) ** 2 for p, right in zip(forecasts, correct, strict=True)) / len(correct)
 
 
 @given(st.lists(st.tuples(st.sampled_from([0.1, 0.3, 0.5, 0.7, 0.9, 1.0]), st.booleans()), min_size=1, max_size=25))
@@ -52,38 +46,38 @@ def test_recalibration_is_scikit_learns(rng):
     assert again.count.sum() == 2000
 
 
-@given(rows, rules)
-def test_the_terms_make_up_the_score_and_none_is_negative(rows, rule):
+@given(rows)
+def test_the_terms_make_up_the_score_and_none_is_negative(rows):
     confidence, correct = pair(rows)
-    parts = metrics.corp(confidence, correct, rule)
+    parts = metrics.corp(confidence, correct)
     assert np.isfinite([parts.score, parts.miscalibration, parts.discrimination, parts.uncertainty]).all()
-    assert parts.score == pytest.approx(score_by_loop(confidence, correct, rule), rel=1e-9, abs=1e-12)
+    assert parts.score == pytest.approx(score_by_loop(confidence, correct), rel=1e-9, abs=1e-12)
     assert parts.miscalibration - parts.discrimination + parts.uncertainty == pytest.approx(parts.score, abs=1e-12)
     assert min(parts.miscalibration, parts.discrimination, parts.uncertainty) >= 0.0
-    assert parts.uncertainty == pytest.approx(score_by_loop([correct.mean()] * len(correct), correct, rule), abs=1e-9)
+    assert parts.uncertainty == pytest.approx(score_by_loop([correct.mean()] * len(correct), correct), abs=1e-9)
 
 
-@given(rows, rules)
-def test_the_recalibrated_score_is_that_of_its_forecasts(rows, rule):
+@given(rows)
+def test_the_recalibrated_score_is_that_of_its_forecasts(rows):
     confidence, correct = pair(rows)
     again = recalibrate(confidence, correct)
     of_row = again.frequency[np.searchsorted(again.confidence, confidence)]
-    parts = metrics.corp(confidence, correct, rule)
-    recalibrated = score_by_loop(of_row, correct, rule)
+    parts = metrics.corp(confidence, correct)
+    recalibrated = score_by_loop(of_row, correct)
     assert parts.score - parts.miscalibration == pytest.approx(recalibrated, rel=1e-9, abs=1e-9)
     # Recalibrating twice finds nothing more: the curve of a recalibrated forecast is the diagonal.
-    twice = metrics.corp(of_row, correct, rule)
+    twice = metrics.corp(of_row, correct)
     assert twice.miscalibration == pytest.approx(0.0, abs=1e-9)
     assert twice.discrimination == pytest.approx(parts.discrimination, abs=1e-9)
 
 
-@given(rows, rules, st.integers(0, 100))
-def test_order_of_rows_and_increasing_maps_change_no_discrimination(rows, rule, seed):
+@given(rows, st.integers(0, 100))
+def test_order_of_rows_and_increasing_maps_change_no_discrimination(rows, seed):
     confidence, correct = pair(rows)
     confidence = np.round(confidence, 6)  # the map must keep neighbours apart
     order = np.random.default_rng(seed).permutation(len(rows))
-    parts = metrics.corp(confidence, correct, rule)
-    moved = metrics.corp(0.1 + 0.8 * confidence[order], correct[order], rule)
+    parts = metrics.corp(confidence, correct)
+    moved = metrics.corp(0.1 + 0.8 * confidence[order], correct[order])
     assert moved.discrimination == pytest.approx(parts.discrimination, abs=1e-9)
     assert moved.uncertainty == pytest.approx(parts.uncertainty, abs=1e-12)
 
@@ -96,9 +90,6 @@ def test_a_hand_made_case():
     assert parts.uncertainty == pytest.approx(0.25)
     assert parts.discrimination == pytest.approx(0.25 - 0.125)
     assert parts.miscalibration == pytest.approx(0.185 - 0.125)
-    log = metrics.corp(confidence, correct, "log")
-    assert log.uncertainty == pytest.approx(np.log(2))
-    assert log.discrimination == pytest.approx(np.log(2) / 2)
 
 
 def test_samples_one_after_the_other_are_regressed_each_by_itself(rng):
@@ -111,16 +102,6 @@ def test_samples_one_after_the_other_are_regressed_each_by_itself(rng):
         alone = IsotonicRegression().fit_transform(held, right[sample, held] / rows, sample_weight=rows)
         np.testing.assert_allclose(found[sample, held], alone, atol=1e-12)
     np.testing.assert_array_equal(found[count == 0], 0.0)
-
-
-def test_sure_mistakes_cost_the_floor_and_pure_ends_cost_nothing():
-    # The map is 0 below and 1 above, each right in all its rows; only what the model said has the floor's surprise.
-    confidence, correct = np.array([0.0, 0.0, 1.0, 1.0]), np.array([False, False, True, True])
-    assert metrics.corp(confidence, correct, "log").score == 0.0
-    wrong = metrics.corp(np.ones(4), correct, "log")
-    assert wrong.score == pytest.approx(-np.log(1e-15) / 2)
-    assert wrong.discrimination == 0.0
-    assert wrong.miscalibration == pytest.approx(wrong.score - np.log(2))
 
 
 def test_a_constant_forecast_discriminates_nothing_and_reversed_ranks_too():
@@ -141,23 +122,18 @@ def test_more_rows_leave_less_miscalibration_of_calibrated_confidences(rng):
 def test_one_class_is_the_pair_of_its_probability_and_its_label(overconfident):
     logits, labels = overconfident
     probs = softmax(logits)
-    for rule in ("Brier", "log"):
-        assert metrics.corp(probs, labels, rule, target=2) == metrics.corp(probs[:, 2], labels == 2, rule)
-        top = metrics.corp(probs, labels, rule)
-        assert top == metrics.corp(probs.max(axis=1), probs.argmax(axis=1) == labels, rule)
+    assert metrics.corp(probs, labels, target=2) == metrics.corp(probs[:, 2], labels == 2)
+    assert metrics.corp(probs, labels) == metrics.corp(probs.max(axis=1), probs.argmax(axis=1) == labels)
 
 
 def test_scores_of_two_classes_are_those_of_one_of_them(rng):
     probs = softmax(rng.normal(size=(200, 2)))
     labels = rng.integers(2, size=200)
-    one = metrics.corp(probs, labels, "Brier", target=1)
+    one = metrics.corp(probs, labels, target=1)
     assert one.score == pytest.approx(metrics.brier(probs, labels))
-    assert metrics.corp(probs, labels, "log", target=1).score == pytest.approx(metrics.nll(probs, labels))
 
 
-def test_unknown_rules_and_classes_are_refused(overconfident):
+def test_unknown_classes_are_refused(overconfident):
     logits, labels = overconfident
-    with pytest.raises(CalibrationError, match="no rule 'crps'"):
-        metrics.corp(softmax(logits), labels, "crps")
     with pytest.raises(CalibrationError, match="no class 4"):
         metrics.corp(softmax(logits), labels, target=4)

@@ -10,7 +10,7 @@ from calib.errors import CalibrationError
 
 OF_ALL_CLASSES = (metrics.nll, metrics.brier, metrics.top_k_accuracy)
 OF_THE_PREDICTED = (
-    *(metrics.accuracy, metrics.ece, metrics.mce, metrics.smooth_ece, metrics.corp),
+    *(metrics.accuracy, metrics.ece, metrics.corp),
     *(metrics.overconfidence, metrics.underconfidence, metrics.confidence_gap, metrics.sharpness),
 )
 OF_AN_EVENT = (metrics.risk_model, lambda p, y: metrics.net_benefit(p, y, [0.2]))

@@ -11,7 +11,6 @@ import pytest
 
 from calib.diagnostics.over_under import over_under_confidence, theorem_one
 from calib.diagnostics.reliability import confidence_histogram, corp_curve, reliability_curve
-from calib.diagnostics.smooth_reliability import smooth_curve
 from calib.diagnostics.subgroups import by_band, by_class
 from calib.evaluation import evaluate
 from calib.metrics import risk_model
@@ -48,7 +47,6 @@ def figures_with_a_title(overconfident: tuple[np.ndarray, np.ndarray], title: st
     return {
         "reliability": reliability_diagram(curve, style, title=title),
         "reliability logit": reliability_diagram(curve, style, "logit", title=title),
-        "reliability smooth": reliability_diagram(curve, style, title=title, line=smooth_curve(probs, labels)),
         "reliability corp": reliability_diagram(curve, style, title=title, line=corp_curve(probs, labels)),
         "densities": confidence_densities(confidence_histogram(probs, labels), style, title=title),
         "classes": per_class_chart(classes, np.arange(4), [("raw", by_class(evaluation), style)], title=title),

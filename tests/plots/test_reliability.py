@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from scipy.special import logit
 
-from calib.diagnostics.reliability import confidence_histogram, corp_curve, reliability_curve
-from calib.diagnostics.smooth_reliability import (
+from calib.diagnostics.reliability import (
     binned_consistency,
+    confidence_histogram,
     corp_consistency,
-    smooth_consistency,
-    smooth_curve,
+    corp_curve,
+    reliability_curve,
 )
 from calib.evaluation.view import EVENT
 from calib.numerics import softmax
@@ -179,42 +179,34 @@ def pair(overconfident):
 
 @pytest.mark.parametrize("scale", ["linear", "logit"])
 def test_lines_lie_where_the_curves_are_and_carry_their_numbers(pair, scale) -> None:
-    curve, smooth, steps = reliability_curve(*pair), smooth_curve(*pair), corp_curve(*pair)
-    limits = (0.01, 0.999)
-    for fig, name, line in (
-        (reliability_diagram(curve, STYLE, scale=scale, line=smooth, limits=limits), "smooth", smooth),
-        (reliability_diagram(curve, STYLE, scale=scale, line=steps, limits=limits), "isotonic", steps),
-    ):
-        place = (lambda values: values) if scale == "linear" else logit
-        np.testing.assert_allclose(named(fig, name).x, place(np.clip(line.confidence, *limits)))
-        np.testing.assert_allclose(named(fig, name).y, place(np.clip(line.accuracy, *limits)))
-        table = figure_data(fig).query(f"trace == '{name}'")
-        np.testing.assert_allclose(table["confidence"], line.confidence, rtol=1e-5)
-        np.testing.assert_allclose(table["accuracy"], line.accuracy, rtol=1e-5)
+    curve, line, limits = reliability_curve(*pair), corp_curve(*pair), (0.01, 0.999)
+    fig = reliability_diagram(curve, STYLE, scale=scale, line=line, limits=limits)
+    place = (lambda values: values) if scale == "linear" else logit
+    np.testing.assert_allclose(named(fig, "isotonic").x, place(np.clip(line.confidence, *limits)))
+    np.testing.assert_allclose(named(fig, "isotonic").y, place(np.clip(line.accuracy, *limits)))
+    table = figure_data(fig).query("trace == 'isotonic'")
+    np.testing.assert_allclose(table["confidence"], line.confidence, rtol=1e-5)
+    np.testing.assert_allclose(table["accuracy"], line.accuracy, rtol=1e-5)
 
 
 def test_they_have_the_axes_and_the_histogram_of_the_binned_diagram(pair) -> None:
     curve, histogram = reliability_curve(*pair), confidence_histogram(*pair)
     bins = reliability_diagram(curve, STYLE, histogram=histogram)
-    for fig in (
-        reliability_diagram(curve, STYLE, line=smooth_curve(*pair), histogram=histogram),
-        reliability_diagram(curve, STYLE, line=corp_curve(*pair), histogram=histogram),
-    ):
-        assert fig.layout.xaxis == bins.layout.xaxis
-        assert fig.layout.yaxis == bins.layout.yaxis
-        np.testing.assert_array_equal(named(fig, "confidences").y, named(bins, "confidences").y)
-        assert 20 < len(alt_text(fig)) < 400
+    fig = reliability_diagram(curve, STYLE, line=corp_curve(*pair), histogram=histogram)
+    assert fig.layout.xaxis == bins.layout.xaxis
+    assert fig.layout.yaxis == bins.layout.yaxis
+    np.testing.assert_array_equal(named(fig, "confidences").y, named(bins, "confidences").y)
+    assert 20 < len(alt_text(fig)) < 400
 
 
 def test_the_band_lies_behind_and_its_numbers_can_be_taken(pair) -> None:
-    curve, smooth, steps = reliability_curve(*pair), smooth_curve(*pair), corp_curve(*pair)
-    bands = binned_consistency(curve, pair[0]), smooth_consistency(smooth, pair[0]), corp_consistency(pair[0])
+    curve, steps = reliability_curve(*pair), corp_curve(*pair)
+    bands = binned_consistency(curve, pair[0]), corp_consistency(pair[0])
     figures = (
         reliability_diagram(curve, STYLE, band=bands[0]),
-        reliability_diagram(curve, STYLE, line=smooth, band=bands[1]),
-        reliability_diagram(curve, STYLE, line=steps, band=bands[2]),
+        reliability_diagram(curve, STYLE, line=steps, band=bands[1]),
     )
-    for fig, band, line in zip(figures, bands, ("bins", "smooth", "isotonic"), strict=True):
+    for fig, band, line in zip(figures, bands, ("bins", "isotonic"), strict=True):
         names = [trace.name for trace in fig.data]
         assert names.index("consistency band") < names.index(line)
         table = figure_data(fig).query("trace == 'consistency band'")
@@ -224,26 +216,18 @@ def test_the_band_lies_behind_and_its_numbers_can_be_taken(pair) -> None:
 @pytest.mark.parametrize("scale", ["linear", "logit"])
 @pytest.mark.parametrize(("confidence", "correct"), DEGENERATE)
 def test_degenerate_data_are_drawn_reliability_lines(confidence, correct, scale) -> None:
-    curve, smooth = reliability_curve(confidence, correct), smooth_curve(confidence, correct)
-    steps = corp_curve(confidence, correct)
-    first = reliability_diagram(curve, STYLE, scale=scale, line=smooth, band=smooth_consistency(smooth, confidence))
+    curve, steps = reliability_curve(confidence, correct), corp_curve(confidence, correct)
     second = reliability_diagram(curve, STYLE, scale=scale, line=steps, band=corp_consistency(confidence))
     assert np.isfinite(named(second, "isotonic").y).all()
-    assert np.isfinite(named(first, "smooth").y).any()
 
 
 def test_many_rows_stay_small_figures(rng) -> None:
     confidence = rng.random(50_000)
     correct = rng.random(50_000) < confidence
-    curve, smooth = reliability_curve(confidence, correct), smooth_curve(confidence, correct)
-    for fig in (
-        reliability_diagram(curve, STYLE, scale="logit", line=smooth, band=smooth_consistency(smooth, confidence)),
-        reliability_diagram(
-            curve, STYLE, "logit", line=corp_curve(confidence, correct), band=corp_consistency(confidence)
-        ),
-    ):
-        assert len(fig.to_json()) < 100_000
-        json.loads(fig.to_json())
+    curve, line = reliability_curve(confidence, correct), corp_curve(confidence, correct)
+    fig = reliability_diagram(curve, STYLE, "logit", line=line, band=corp_consistency(confidence))
+    assert len(fig.to_json()) < 100_000
+    json.loads(fig.to_json())
 
 
 def test_of_an_event_the_histogram_has_its_rows_above_and_the_others_below(rng) -> None:

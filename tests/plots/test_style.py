@@ -42,7 +42,7 @@ from tests.conftest import ROOT
 from tests.plots.latent_figures import FIGURES as LATENT_FIGURES
 
 FIGURES = (
-    "reliability", "reliability logit", "reliability smooth", "reliability corp",
+    "reliability", "reliability logit", "reliability corp",
     "over", "under", "ratio", "densities", "theorem",
     "bands", "classes", "risk model", *LATENT_FIGURES,
 )  # fmt: skip

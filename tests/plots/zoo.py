@@ -21,11 +21,10 @@ from calib.diagnostics.latent import InducingPoints, LatentCurve
 from calib.diagnostics.latent_effect import EffectCurve
 from calib.diagnostics.over_under import over_under_confidence, theorem_one
 from calib.diagnostics.rank_reliability import rank_reliability
-from calib.diagnostics.reliability import confidence_histogram, corp_curve, reliability_curve
+from calib.diagnostics.reliability import binned_consistency, confidence_histogram, corp_curve, reliability_curve
 from calib.diagnostics.risk_coverage import risk_coverage
 from calib.diagnostics.separation import separation_histogram, success_rates
 from calib.diagnostics.sequential_tests import batches_of, sequential_tests
-from calib.diagnostics.smooth_reliability import binned_consistency, smooth_curve
 from calib.diagnostics.subgroups import by_band, by_class
 from calib.diagnostics.threshold_counts import threshold_counts
 from calib.errors import CalibrationError
@@ -153,7 +152,7 @@ def _reliability(case: Case, name: str) -> dict[str, go.Figure]:
                 curve, RAW, scale, name, histogram=histogram, view=view, band=binned_consistency(curve, said)
             )
     for scale in ("linear", "logit"):
-        for line in (smooth_curve(said, outcome), corp_curve(said, outcome)):
+        for line in (corp_curve(said, outcome),):
             figures[f"reliability {type(line).__name__} {scale}"] = reliability_diagram(
                 curve, RAW, scale, name, view=view, line=line
             )

@@ -280,10 +280,10 @@ def test_its_command_repeats_what_was_said_to_matter():
     report = make_report(n=100)
     assert "--relevant" not in commands(report)[-1]
     table = report.table
-    larger = table["relevant"].where(table["score"] != "smooth ECE", 0.25)
+    larger = table["relevant"].where(table["score"] != "sharpness", 0.25)
     changed = replace(report, table=table.assign(relevant=larger))
     words = shlex.split(commands(changed)[-1].replace("\\\n", ""))
-    assert words[words.index("--relevant") + 1] == "smooth ECE=0.25" and words.count("--relevant") == 1
+    assert words[words.index("--relevant") + 1] == "sharpness=0.25" and words.count("--relevant") == 1
 
 
 def test_a_sample_is_found_in_the_repository_or_made():

@@ -181,7 +181,7 @@ def test_scores_are_numbers_that_sort(with_fits: OpenSession) -> None:
     of_label = probs[np.arange(len(probs)), with_fits.test.labels]
     assert row["NLL"] == pytest.approx(-np.log(of_label).mean())
     columns = app.button_group(key="compare/columns")
-    columns.set_value([*columns.value, "MCE", "sharpness", "gap", "top-5 accuracy"]).run()
+    columns.set_value([*columns.value, "sharpness", "gap", "top-5 accuracy"]).run()
     shown = [column for frame in app.dataframe for column in frame.value.columns if column != "method"]
     assert len(app.dataframe) == 2 and len(shown) == 9  # what does not fit beside the others stands below
 

@@ -21,7 +21,7 @@ from calib.ui.session import OpenSession
 from tests.ui.conftest import FITTED, charts, clean, fit, group, open_page, said, table, twice, unfold
 
 PAGE = "pages/3_Reliability.py"
-LINE = {"Bins": "bins", "Smooth": "smooth", "CORP": "isotonic"}
+LINE = {"Bins": "bins", "CORP": "isotonic"}
 
 
 def traces(app: AppTest) -> list[list[str | None]]:
@@ -90,11 +90,8 @@ def test_each_curve_on_each_scale_with_the_band_and_of_one_class(shape: str, fit
 
 
 def test_the_number_over_each_picture_is_the_metric(fits_to_read: OpenSession) -> None:
-    app = choose(open_page(PAGE, fits_to_read), "Smooth")
-    test = fits_to_read.test
+    app, test = choose(open_page(PAGE, fits_to_read), "CORP"), fits_to_read.test
     probs = softmax(test.logits)
-    assert f"Smooth ECE **{brief(metrics.smooth_ece(probs, test.labels))}**" in said(app)
-    app = choose(app, "CORP")
     assert f"Miscalibration **{brief(metrics.corp(probs, test.labels).miscalibration)}**" in said(app)
 
 

@@ -23,7 +23,7 @@ from calib.ui.fits import ShownFit
 from calib.ui.session import OpenSession, keep
 from calib.ui.widgets import show_table
 
-BEGIN = ("NLL", "Brier", "accuracy", "ECE", "smooth ECE")
+BEGIN = ("NLL", "Brier", "accuracy", "ECE")
 # Over- and underconfidence give the sign of the gap, and the event rate is the same for all methods.
 SHOWN = tuple(key for key in SCORES if key not in ("signed gap", EVENT_RATE))
 _COLUMNS = {True: 5, False: 8}

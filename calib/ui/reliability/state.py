@@ -11,20 +11,15 @@ import streamlit as st
 from calib.diagnostics.reliability import (
     Binned,
     ConfidenceHistogram,
+    ConsistencyBand,
     CorpCurve,
     ReliabilityCurve,
+    binned_consistency,
     binned_curve,
     confidence_histogram,
+    corp_consistency,
     corp_curve,
     default_bins,
-)
-from calib.diagnostics.smooth_reliability import (
-    ConsistencyBand,
-    SmoothCurve,
-    binned_consistency,
-    corp_consistency,
-    smooth_consistency,
-    smooth_curve,
 )
 from calib.formatting import listed
 from calib.metrics import BINNINGS
@@ -39,7 +34,7 @@ from calib.ui.widgets import segments
 VIEWS = ("Linear", "Logit")
 CROWDED = 0.9
 """Where more than half of what is said exceeds this, or is below 1 minus it, a linear axis shows nothing."""
-SHAPES = ("Bins", "Smooth", "CORP")
+SHAPES = ("Bins", "CORP")
 
 
 @dataclass(frozen=True)
@@ -117,8 +112,8 @@ def _curve() -> tuple[str, bool]:
     with left:
         shape = segments(
             "Curve", SHAPES, "Bins", "rel/shape",
-            help="Bins average groups of rows; Smooth lets each row count for its neighbourhood; CORP pools rows until "
-            "the curve rises, by isotonic regression.",
+            help="Bins average groups of rows; CORP pools rows until the curve rises, by isotonic regression, so that "
+            "there are no bins to choose.",
         )  # fmt: skip
     band = right.toggle(
         "Consistency band (95\u00a0%)", value=shape == "CORP", key=f"rel/band/{shape}",
@@ -166,18 +161,9 @@ def binned(fit: ShownFit, options: Options) -> Binned:
     )
 
 
-def smooth(fit: ShownFit, options: Options) -> SmoothCurve:
-    """The curve under a kernel."""
-    compute = partial(smooth_curve, clusters=fit.evaluation.clusters)
-    key = ("smooth", fit.key, options.target)
-    return ready(key, f"the smooth curve of {fit.title}", compute, *_pair(fit, options.target))
-
-
-def line(fit: ShownFit, options: Options) -> SmoothCurve | CorpCurve | None:
+def line(fit: ShownFit, options: Options) -> CorpCurve | None:
     """What is drawn in place of the bins, if anything."""
-    if options.shape == "Bins":
-        return None
-    return smooth(fit, options) if options.shape == "Smooth" else corp(fit, options)
+    return None if options.shape == "Bins" else corp(fit, options)
 
 
 def corp(fit: ShownFit, options: Options) -> CorpCurve:
@@ -192,8 +178,6 @@ def band(fit: ShownFit, options: Options) -> ConsistencyBand | None:
         return None
     confidence, _ = _pair(fit, options.target)
     key, what = ("band", fit.key, options.shape, options.target), f"the consistency band of {fit.title}"
-    if options.shape == "Smooth":
-        return ready(key, what, smooth_consistency, smooth(fit, options), confidence)
     if options.shape == "CORP":
         return ready(key, what, corp_consistency, confidence)
     curve = binned(fit, options).curve

@@ -19,20 +19,10 @@ _BINS = (
     "Each dot is a bin of predictions: {mean_said} (across) against {outcome} (up), with its 95\u00a0% Wilson "
     "interval. " + _LEAN + " Beneath: {beneath}, the {mean_said} (dashed) and the {outcome} (solid)."
 )
-_SMOOTH = (
-    "The line is the {outcome} among predictions of about the same {said}, weighted by their distance; the "
-    "shaded band is its 95\u00a0% bootstrap interval. "
-    + _LEAN
-    + " The line stops where fewer than five predictions are near. Beneath: {beneath}."
-)
 _CORP = (
     "The line is the isotonic regression of outcomes on predictions: level where predictions of "
     "different {said} come true equally often. Below the dotted diagonal the method {is_}{over}. The "
     "outermost steps rest on few predictions and often reach 0 or 1. Beneath: {beneath}."
-)
-_COARSE = (
-    " The kernel is equally wide everywhere, so that on this scale it does not resolve what is near 1; "
-    "where the smoothed curve would exceed 1 it is cut."
 )
 _BAND = (
     " The grey band is the consistency band: at each point, 95\u00a0% of the curves of a calibrated model with the "
@@ -42,9 +32,8 @@ _BAND = (
 
 def how_to_read(options: Options, view: View) -> str:
     """How to read the chosen picture."""
-    coarse = _COARSE if options.shape == "Smooth" and options.scale == "logit" else ""
-    picture = {"Bins": _BINS, "Smooth": _SMOOTH, "CORP": _CORP}[options.shape]
-    return _in_words(picture, view) + coarse + (_BAND if options.band else "")
+    picture = {"Bins": _BINS, "CORP": _CORP}[options.shape]
+    return _in_words(picture, view) + (_BAND if options.band else "")
 
 
 def bins_in_words(view: View) -> str:
@@ -73,8 +62,6 @@ def axes_note(options: Options, crowded: float, view: View) -> str:
 
 def note(options: Options, view: View) -> str:
     """What the number over the pictures is, and where it is found again."""
-    if options.shape == "Smooth":
-        return "Smooth ECE needs no bins: its kernel is as wide as the error itself. Compare lists it too."
     if options.shape == "CORP":
         return (
             f"Brier score of the {view.said} = miscalibration − discrimination + uncertainty; miscalibration is what "
@@ -99,9 +86,6 @@ class Headline:
 
 def headline(fit: ShownFit, options: Options) -> Headline:
     """The error that belongs to the chosen picture."""
-    if options.shape == "Smooth":
-        value, low, high = reliability_curves.smooth(fit, options).error
-        return Headline("Smooth ECE", value, f"95\u00a0%: {brief(low)} to {brief(high)}")
     if options.shape == "CORP":
         parts = reliability_curves.corp(fit, options).parts
         return Headline(
