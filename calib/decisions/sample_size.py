@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from calib.data.assemble.agreement import auroc
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import drawn_units
+from calib.metrics.scoring_rules import auroc
 from calib.numerics import Floats, log_odds_of, sigmoid
 
 Z = 1.96

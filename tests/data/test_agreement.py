@@ -23,7 +23,7 @@ import pytest
 from scipy.stats import mannwhitneyu, permutation_test
 
 from calib.data import Choices, load
-from calib.data.assemble.agreement import CHANCE, Ranks, check_agreement
+from calib.data.assemble.checks import CHANCE, check_agreement, rank_test
 from tests.data.conftest import the
 
 SIZES = [
@@ -47,10 +47,8 @@ def simulated(seed, n, n_classes, strength, prior=None):
 
 def found(logits, labels):
     """Codes of what is found."""
-    single = logits.shape[1] == 1
-    predicted = (logits[:, 0] > 0).astype(int) if single else logits.argmax(axis=1)
-    kind = "binary_log_odds" if single else "logits"
-    return {finding.code for finding in check_agreement(logits, kind, predicted, labels, Choices())}
+    kind = "binary_log_odds" if logits.shape[1] == 1 else "logits"
+    return {finding.code for finding in check_agreement(logits, kind, labels, Choices())}
 
 
 def rates(n, n_classes, strength, seeds):
@@ -86,9 +84,9 @@ def test_the_rank_sum_is_that_of_scipy():
         use_continuity=False,
         method="asymptotic",
     ).pvalue
-    assert Ranks(logits, "logits").chance(labels) == pytest.approx(expected, rel=1e-9)
-    assert Ranks(difference[:, None], "binary_log_odds").chance(labels) == pytest.approx(expected, rel=1e-9)
-    assert Ranks(logits, "logits").chance(labels, upside_down=True) == pytest.approx(1 - expected, rel=1e-9)
+    assert rank_test(logits, "logits", labels)[0] == pytest.approx(expected, rel=1e-9)
+    assert rank_test(difference[:, None], "binary_log_odds", labels)[0] == pytest.approx(expected, rel=1e-9)
+    assert rank_test(logits, "logits", labels)[1] == pytest.approx(1 - expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -103,7 +101,7 @@ def test_chance_is_that_of_labels_in_random_order(n_classes):
         ).pvalue
 
     by_rank = expected(lambda y: ranks[np.arange(40), y].sum())
-    assert Ranks(logits, "logits").chance(labels) == pytest.approx(by_rank, abs=0.04)
+    assert rank_test(logits, "logits", labels)[0] == pytest.approx(by_rank, abs=0.04)
 
 
 def test_a_rare_event_whose_score_is_upside_down_is_offered_the_other_way_round(make):
@@ -125,12 +123,3 @@ def test_risks_of_a_rare_event_are_judged_by_their_order_alone(offset):
     assert not found(np.c_[-score - offset, np.zeros(2000)], labels)
     assert found(-score[:, None] + offset, labels) == {"labels_inverted"}
     assert found(score[:, None] + offset, generator.permutation(labels)) == {"labels_shuffled"}
-
-
-def test_the_area_under_the_curve_is_that_of_scipy():
-    logits, labels, _ = simulated(3, 200, 2, 0.4)
-    difference = np.round(logits[:, 1] - logits[:, 0], 1)
-    pairs = labels.sum() * (200 - labels.sum())
-    expected = mannwhitneyu(difference[labels == 1], difference[labels == 0]).statistic / pairs
-    assert Ranks(difference[:, None], "binary_log_odds").auroc(labels) == pytest.approx(expected)
-    assert Ranks(np.c_[np.zeros(200), difference], "logits").auroc(labels) == pytest.approx(expected)

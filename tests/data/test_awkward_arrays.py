@@ -66,7 +66,7 @@ REFUSED = [
     ("too few names", lambda m: m.both(labels=NAMES[m.labels % 2]), "labels_unmatched", "2 different labels"),
     ("sigmoids", lambda m: m.npz(probs=1 / (1 + np.exp(-m.logits)), labels=m.labels), "sums", "multi-label"),
     ("confidence alone", lambda m: m.npz(confidence=m.probs.max(1), y=m.labels), "single_column", "4 different"),
-    ("predicted classes", lambda m: m.npz(pred=m.labels.astype(float), y=m.labels), "hard_predictions", "4 whole"),
+    ("predicted classes", lambda m: m.npz(pred=m.labels.astype(float), y=m.labels), "single_column", "predicted"),
     ("hard probabilities", lambda m: m.npz(probs=np.eye(4)[m.labels], y=m.labels), "hard_predictions", "exactly 0"),
     ("hard binary", lambda m: m.npz(p=m.binary * 1.0, y=m.binary), "hard_predictions", "0 and 1 only"),
     ("labels 1.5 as text", lambda m: m.both(labels=(m.labels + 0.5).astype("U")), "labels_fractional", "300 fractions"),

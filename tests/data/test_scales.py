@@ -13,7 +13,7 @@ import calib
 from calib.canonical import to_canonical
 from calib.cli import text
 from calib.data import Choices, inspect, load
-from calib.data.assemble.scale import decide_scale
+from calib.data.assemble.outputs import decide_form
 from calib.data.findings import InvalidUpload
 from calib.data.scales import LOGS, PLAIN, SCALES, check_rescaled, is_scale, one_of, to_plain
 from calib.errors import CalibrationError
@@ -158,9 +158,9 @@ def test_whole_numbers_of_several_columns_that_sum_to_nothing_are_asked(make):
 def decided(outputs, name="outputs"):
     """The scale of outputs; "asked" where it is."""
     try:
-        return decide_scale(outputs, name, Choices()).decided["scale"]
-    except InvalidUpload:
-        return "asked"
+        return decide_form(outputs, name, Choices()).decided["scale"]
+    except InvalidUpload as invalid:
+        return "asked" if invalid.finding.code == "scale" else PLAIN
 
 
 finite = st.floats(-50, 50, allow_nan=False, width=32)
@@ -229,14 +229,38 @@ def test_small_integers_are_predicted_as_they_were_loaded(make):
     np.testing.assert_array_equal(again, data.logits)
 
 
-@pytest.mark.parametrize("moved", [0.002, 0.2])
-def test_a_column_that_hardly_leaves_probabilities_is_asked_about(moved):
+def risks():
     generator = np.random.default_rng(0)
     risk = generator.beta(1, 2, 300)
-    happened = (generator.random(300) < risk).astype(int)
-    found = inspect({"outputs": risk - moved, "labels": happened})
-    (finding,) = found.findings
-    assert found.predictions is None and "moved below 0" in finding.message
+    return risk, (generator.random(300) < risk).astype(int)
+
+
+def test_a_column_that_was_moved_below_zero_is_asked_about():
+    risk, happened = risks()
+    finding = the(inspect({"outputs": risk - 0.2, "labels": happened}), "scale")
+    assert "moved below 0" in finding.message
     (choices,) = finding.readings.values()
-    data = load({"outputs": risk - moved, "labels": happened}, choices=Choices(**choices))
-    np.testing.assert_allclose(np.diff(data.logits)[:, 0], risk - moved)
+    data = load({"outputs": risk - 0.2, "labels": happened}, choices=Choices(**choices))
+    np.testing.assert_allclose(np.diff(data.logits)[:, 0], risk - 0.2)
+
+
+@pytest.mark.parametrize("kind", [None, "binary_probability"])
+def test_a_slip_among_probabilities_is_named_by_its_row(kind):
+    risk, happened = risks()
+    risk[17] = 1.02
+    finding = the(inspect({"outputs": risk, "labels": happened}, kind=kind), "out_of_range")
+    assert "1 row of 300 leaves [0, 1]: 1.02 in row 18." in finding.message
+    assert ("Log-odds, as they are" in finding.readings) == (kind is None)
+    data = load({"outputs": risk, "labels": happened}, kind=kind, drop_bad_rows=True)
+    np.testing.assert_allclose(np.exp(data.logits[:, 1]), np.delete(risk, 17))
+
+
+@pytest.mark.parametrize("as_table", [False, True])
+def test_a_slip_among_several_columns_of_probabilities_is_named_too(make, as_table):
+    probs = make.probs
+    probs[5, 2] = 1.02
+    frame = make.frame(**{f"p_{k}": probs[:, k] for k in range(4)})
+    path = make.csv(frame) if as_table else make.npz(probs=probs, labels=make.labels)
+    finding = the(inspect(path), "out_of_range")
+    assert "1.02 in row 6" in finding.message and list(finding.readings) == ["Leave these rows out"]
+    assert len(load(path, drop_bad_rows=True)) == 299

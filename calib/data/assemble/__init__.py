@@ -5,9 +5,9 @@ the options that it inferred. Only ``calib.data.load``, ``predictions``, ``parts
 :class:`calib.data.findings.Notes`.
 
 - ``arrays`` reads outputs, labels and what else belongs to rows; ``join`` and ``parts`` put files together.
-- ``labels`` says which column each label means, ``scale`` and ``kinds`` what outputs are, ``predicted`` which answers
-  are correct, ``verbal`` what words of confidence mean, ``beside`` what groups, clusters, weights and times are.
-- ``checks`` and ``agreement`` look at outputs with their labels, ``features`` at features and the training set.
+- ``labels`` says which column each label means, ``outputs`` what outputs are, ``predicted`` which answers are correct,
+  ``verbal`` what words of confidence mean, ``beside`` what groups, clusters, weights and times are.
+- ``checks`` looks at outputs with their labels, ``features`` at features and the training set.
 - ``predictions`` has the steps in their order. ``top_k`` reads the largest logits of very many classes, ``unlabelled``
   rows without labels, for a fitted calibrator.
 """

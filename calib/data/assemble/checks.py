@@ -1,22 +1,34 @@
-"""Checks of clean outputs with their labels: rows, classes, constant and saturated outputs, and agreement."""
+"""Checks of clean outputs with their labels: agreement, rows and classes, constant, saturated or unusual outputs."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
+from scipy.stats import rankdata
 
 from calib.canonical import IN_UNIT, Kind
-from calib.data.assemble.agreement import CHANCE, FEW, Ranks, check_agreement
-from calib.data.findings import count, info, listed, shortened, verb, warning
+from calib.data.assemble.labels import decode_labels
+from calib.data.findings import InvalidUpload, count, info, listed, row_numbers, shortened, verb, warning
 from calib.data.options import Choices
+from calib.data.read.base import Array
 from calib.errors import Finding
-from calib.numerics import Floats, Ints, blocks, logit_unit, unit_rows
+from calib.numerics import Floats, Ints, blocks, log_softmax, logit_unit, unit_rows
 
-FEW_ROWS = 200
-"""Below this the interval of a calibration error is about as wide as the error."""
+CHANCE = 0.001
+"""How rarely labels that have nothing to do with the outputs may pass for good ones."""
 
-FEW_PER_CLASS = 10
+FEW = 20
+"""Fewer rows than these say nothing about agreement."""
+
+RANKED = 2_000_000
+"""Outputs that are ranked at most; of more rows, some from the first to the last are taken."""
+
+FEW_ROWS, FEW_PER_CLASS = 200, 10
+"""Below the first the interval of a calibration error is about as wide as the error."""
 
 USUAL_GAPS = (0.05, 100.0)
 """Median gaps between the two largest logits of a row that a softmax has.
@@ -26,26 +38,26 @@ The gap is the log-odds between the two best classes, in nats. Of 13 networks, f
 0.8, at an accuracy of 53 %, and 7, at 98 %.
 """
 
+AGREES = 0.99
+"""Share of rows from which on the predicted classes are those of the outputs; ties and rounding make a few differ."""
+
 
 def check_outputs(
     outputs: Floats, kind: Kind, labels: Ints, class_names: tuple[str, ...], name: str, choices: Choices
 ) -> Iterator[Finding]:
     """What people should know of outputs and labels that can be used."""
-    predicted = predicted_classes(outputs, kind)
     if len(outputs) > 1 and all((outputs[rows] == outputs[0]).all() for rows in blocks(*outputs.shape)):
         # Constant outputs agree with the labels by chance alone, and no other order helps.
         reason = f"All {count(len(outputs), 'row')} of {name} are the same: the outputs do not depend on the input."
         action = "Check that the model was loaded with its weights, and that the right array was saved."
         yield warning("constant", reason, action)
-    elif kind == "pairs":
-        yield from _check_confidence(outputs, labels)
     else:
-        yield from check_agreement(outputs, kind, predicted, labels, choices)
+        yield from check_agreement(outputs, kind, labels, choices)
     yield from _check_rows(labels, class_names)
     if kind in ("logits", "binary_log_odds"):
         yield from _check_spread(outputs, name)
     else:
-        yield from _check_saturation(outputs, kind, predicted, labels, name)
+        yield from _check_saturation(outputs, kind, labels, name)
 
 
 def predicted_classes(outputs: Floats, kind: Kind) -> Ints:
@@ -55,16 +67,82 @@ def predicted_classes(outputs: Floats, kind: Kind) -> Ints:
     return outputs.argmax(axis=1)
 
 
-def _check_confidence(confidence: Floats, labels: Ints) -> Iterator[Finding]:
-    """Correct answers that have no higher confidence than wrong ones."""
-    two = len(labels) >= FEW and 0 < labels.mean() < 1
-    if two and Ranks(confidence, "pairs").chance(labels) > CHANCE:
-        means = [float(confidence[labels == k].mean()) for k in (1, 0)]
+def rank_test(outputs: Floats, kind: Kind, labels: Ints) -> tuple[float, float]:
+    """Probability that labels in random order have outputs that rank so high, and so low; both one-sided.
+
+    The statistic is the sum over rows of the rank, within its column, of the output of the label; logits become
+    log-probabilities first. Under random order it is a linear permutation statistic with known mean and variance,
+    close to normal (Hoeffding, 1951, "A combinatorial central limit theorem"). For two classes it is the rank-sum
+    test.
+
+    Parameters
+    ----------
+    labels : (n,) integers in [0, n_classes).
+    """
+    n = min(len(labels), max(FEW, RANKED // outputs.shape[1]))
+    rows = np.unique(np.linspace(0, len(labels) - 1, n).astype(np.int64))
+    values, labels = outputs[rows], labels[rows]
+    if values.shape[1] == 1:
+        values = np.concatenate([-values, values], axis=1)
+    ranks = np.asarray(rankdata(log_softmax(values) if kind == "logits" else values, axis=0), dtype=np.float64)
+    ranks -= ranks.mean(axis=0)
+    frequency = np.bincount(labels, minlength=ranks.shape[1]) / len(rows)
+    centred = ranks - (ranks @ frequency)[:, None]
+    variance = len(rows) / max(len(rows) - 1, 1) * float((centred**2 @ frequency).sum())
+    if not variance > 0:
+        return 1.0, 1.0
+    z = float(ranks[np.arange(len(rows)), labels].sum()) / math.sqrt(2 * variance)
+    return math.erfc(z) / 2, math.erfc(-z) / 2
+
+
+def check_agreement(outputs: Floats, kind: Kind, labels: Ints, choices: Choices) -> Iterator[Finding]:
+    """Labels that have nothing to do with the outputs, or two classes that are the other way round.
+
+    Of two classes the ranks alone tell, since the accuracy of small risks is that of the larger class.
+
+    Parameters
+    ----------
+    outputs : (n, k) outputs of the kind.
+    labels : (n,) integers in [0, n_classes); of pairs 1 for a correct answer.
+    """
+    n_classes = max(outputs.shape[1], 2)
+    counts = np.bincount(labels, minlength=n_classes)
+    if len(labels) < FEW or np.count_nonzero(counts) == 1:
+        return
+    high, low = rank_test(outputs, kind, labels)
+    if kind == "pairs" and high > CHANCE:
+        means = [float(outputs[labels == k].mean()) for k in (1, 0)]
         yield warning(
             "confidence_uninformative",
             f"Correct answers have no higher confidence than wrong ones: {means[0]:.1%} and {means[1]:.1%} on average "
             f"(one-sided rank-sum test at {CHANCE:g}).",
             "Check that confidence and answers stand in the same rows; else no calibration can tell answers apart.",
+        )
+    elif high > CHANCE and n_classes == 2 and low <= CHANCE / 2:
+        first, second = choices.label_values or (0, 1)
+        named = {"class_names": None} if isinstance(first, str) else {}
+        yield warning(
+            "labels_inverted",
+            f"The higher the output for {second}, the rarer it is: the classes may be the other way round, or the "
+            "model is worse than none.",
+            "Swap the two classes only if the columns or the labels were mixed up.",
+            label_values=(second, first),
+            **named,
+        )
+    elif high > CHANCE:
+        yield warning(
+            "labels_shuffled",
+            f"The outputs rank the labels not significantly better than chance (one-sided rank test, p = {high:.2g}). "
+            "Labels in another order than the outputs, or shifted by a row, usually cause it, or a model that knows "
+            "next to nothing.",
+            "Save outputs and labels in one loop, without shuffling between them.",
+        )
+    elif n_classes > 2 and (accuracy := float((outputs.argmax(axis=1) == labels).mean())) < counts.max() / len(labels):
+        yield warning(
+            "below_majority",
+            f"The accuracy is {accuracy:.2%}, below the {counts.max() / len(labels):.2%} of always naming the largest "
+            "class.",
+            "Check that the columns are in the order of the labels.",
         )
 
 
@@ -106,12 +184,7 @@ def _check_rows(labels: Ints, class_names: tuple[str, ...]) -> Iterator[Finding]
 
 
 def _check_spread(outputs: Floats, name: str) -> Iterator[Finding]:
-    """Logits whose spread is far from any softmax's.
-
-    Parameters
-    ----------
-    outputs : (n, n_classes) logits, or (n, 1) log-odds.
-    """
+    """Logits, (n, n_classes) or as (n, 1) log-odds, whose spread is far from any softmax's."""
     rows = outputs[unit_rows(outputs.shape)].astype(np.float64)
     gap = logit_unit(np.concatenate([np.zeros_like(rows), rows], axis=1) if rows.shape[1] == 1 else rows)
     if not USUAL_GAPS[0] <= gap <= USUAL_GAPS[1]:
@@ -124,8 +197,8 @@ def _check_spread(outputs: Floats, name: str) -> Iterator[Finding]:
         )
 
 
-def _check_saturation(outputs: Floats, kind: Kind, predicted: Ints, labels: Ints, name: str) -> Iterator[Finding]:
-    """Probabilities of exactly one: they cannot be ranked, and their log loss is infinite where they are wrong.
+def _check_saturation(outputs: Floats, kind: Kind, labels: Ints, name: str) -> Iterator[Finding]:
+    """Probabilities of exactly 1, or 0 of an event: they cannot be ranked, and their log loss is infinite if wrong.
 
     Parameters
     ----------
@@ -133,9 +206,12 @@ def _check_saturation(outputs: Floats, kind: Kind, predicted: Ints, labels: Ints
     """
     zero, one = (-np.inf, 0.0) if kind == "log_probabilities" else (0.0, 1.0)
     full = outputs.max(axis=1) == one
-    if kind == "binary_probability":
-        full |= outputs[:, 0] == zero
-    n, wrong = int(full.sum()), int((full & (predicted != labels)).sum())
+    sure = "1.0"
+    if kind == "binary_probability":  # a probability of 0 is as sure, of the other class
+        none = outputs[:, 0] == zero
+        sure = "0.0 or 1.0" if none.any() and full.any() else "0.0" if none.any() else sure
+        full |= none
+    n, wrong = int(full.sum()), int((full & (predicted_classes(outputs, kind) != labels)).sum())
     if n == len(full) and np.count_nonzero(outputs != zero) <= len(full):
         yield warning(
             "hard_predictions",
@@ -149,7 +225,37 @@ def _check_saturation(outputs: Floats, kind: Kind, predicted: Ints, labels: Ints
         where = f"to {outputs.dtype}" if outputs.dtype.itemsize < 8 else "before or while they were saved"
         yield say(
             "saturated",
-            f"{count(n, 'row')} of {len(full):,} in {name} {verb(n, 'holds', 'hold')} exactly 1.0, rounded {where}; "
+            f"{count(n, 'row')} of {len(full):,} in {name} {verb(n, 'holds', 'hold')} exactly {sure}, rounded {where}; "
             f"such rows can no longer be told apart, and {wrong:,} {verb(wrong, 'is', 'are')} wrong.",
             "Save logits instead of probabilities where you can.",
         )
+
+
+def check_predicted(
+    raw: Array, outputs: Floats, kind: Kind, n_classes: int, columns: tuple[str, ...] | None, choices: Choices
+) -> Finding:
+    """Compare predicted classes, written as the labels are, with the largest output of each row."""
+    name = choices.predicted or "predicted"
+    try:
+        decoded = decode_labels(raw, n_classes, columns, name, replace(choices, drop_bad_rows=True)).value
+    except InvalidUpload as invalid:
+        return warning("predicted_unread", f"{name} was not compared with the outputs: {invalid.finding.reason}")
+    differ = ~(decoded.bad | _is_largest(outputs, decoded.codes, kind))
+    agrees = 1 - differ.sum() / max(int((~decoded.bad).sum()), 1)
+    said = f"{name} is the class with the largest output in {agrees:.1%} of rows"
+    if agrees >= AGREES:
+        return info("predicted_agrees", f"{said}.")
+    return warning(
+        "predicted_differs",
+        f"{said} only; it differs in {row_numbers(differ)}. Another threshold, or columns of another model or in "
+        "another order, usually cause it.",
+        "Check that these are the outputs that the predictions were made from.",
+    )
+
+
+def _is_largest(outputs: Floats, predicted: Ints, kind: Kind) -> npt.NDArray[np.bool_]:
+    """(n,) whether no other class has a larger output than the predicted one."""
+    if outputs.shape[1] == 1:
+        middle = 0.5 if kind in IN_UNIT else 0.0
+        return np.where(predicted == 1, outputs[:, 0] >= middle, outputs[:, 0] <= middle)
+    return outputs[np.arange(len(outputs)), predicted] >= outputs.max(axis=1)

@@ -21,7 +21,6 @@ from calib.numerics import Ints
 
 WHOLE = re.compile(r"[+-]?\d{1,15}(\.0*)?")
 NUMBER = re.compile(r"[+-]?(\d{1,15}\.?\d{0,15}|\.\d{1,15})")
-ENDS_IN_NUMBER = re.compile(r"(.*\D)(\d{1,9})")
 
 FEW_NAMES = 100
 """So many columns are compared with the beginnings of labels; more have other names."""
@@ -75,37 +74,50 @@ def decode_labels(
     """
     flat = one_per_row(raw, n_classes, name)
     values, positions = different(flat.value, name)
-    given = choices.label_values
-    called = {_plain(column) for column in (*(columns or ()), *(given or ()))}
+    given, named = choices.label_values, [str(own) for own in choices.label_values or columns or ()]
+    called = {_plain(own) for own in (*named, *(columns or ()))}
     texts = [spelled(value) for value in values.tolist()]
-    missing = np.array([is_missing(value, called) for value in values.tolist()], dtype=bool)
-    as_names = values.dtype.kind == "b" and same_names(texts, [str(own) for own in given or columns or ()])
-    called_so = {*(columns or ()), *map(str, given or ())}
-    numbers = None if as_names else _whole_numbers(values, texts, missing, called_so, positions, name)
-    if numbers is not None:
-        texts = [text if gone else str(number) for text, gone, number in zip(texts, missing, numbers, strict=True)]
-    elif (~missing).sum() > n_classes:
-        missing |= np.array([text in PERHAPS_MISSING and _plain(text) not in called for text in texts], dtype=bool)
+    missing = [is_missing(value, called) for value in values.tolist()]
+    are_names = values.dtype.kind == "b" and same_names(texts, named) is not None
+    if whole := not are_names and _are_numbers(values, texts, missing, {*named, *(columns or ())}):
+        odd = [not gone and not WHOLE.fullmatch(text) for text, gone in zip(texts, missing, strict=True)]
+        if values.dtype.kind != "b" and any(odd):
+            n = int(np.array(odd)[positions].sum())
+            raise fractional(f"{name} holds {count(n, 'fraction')}, such as {texts[odd.index(True)]}")
+        numbers = zip(values.tolist(), missing, strict=True)
+        texts = ["" if gone else str(int(float(value) if isinstance(value, str) else value)) for value, gone in numbers]
+    elif len(texts) - sum(missing) > n_classes:  # a class may be called "unknown"
+        says_none = [text in PERHAPS_MISSING and _plain(text) not in called for text in texts]
+        missing = [gone or none for gone, none in zip(missing, says_none, strict=True)]
     known = list(dict.fromkeys(text for text, gone in zip(texts, missing, strict=True) if not gone))
     if not known:
         raise InvalidUpload("labels_missing", f"{name} holds no label at all.", "Choose another array or column.")
     findings: tuple[Finding, ...] = ()
     if given is not None:
         order = tuple(given)
-    elif numbers is not None:
+    elif whole:
         order, findings = _order_of_numbers([int(text) for text in known], n_classes, columns, name)
     else:
-        order, findings = _order_of_names(by_number(known), n_classes, columns, name)
+        order, findings = _order_of_names(known, n_classes, columns, name)
     place = {spelled(label): k for k, label in enumerate(order)}
     codes = np.array([-1 if gone else place.get(text, -1) for text, gone in zip(texts, missing, strict=True)], np.int64)
-    found = Labels(codes[positions], missing[positions], ((codes < 0) & ~missing)[positions])
+    is_missing_row = np.array(missing, dtype=bool)[positions]
+    found = Labels(codes[positions], is_missing_row, (codes[positions] < 0) & ~is_missing_row)
     if len(order) > n_classes:
-        raise _too_many(order, n_classes, columns, name)
-    if not choices.drop_bad_rows:
-        _refuse_missing(found, name, may_miss)
-        if found.unknown.any():
-            strange = [text for text, code, gone in zip(texts, codes, missing, strict=True) if code < 0 and not gone]
-            raise _unknown(found, known, strange, n_classes, numbers is not None and given is None, name)
+        one = columns is not None and len(columns) == 1
+        told = "one column of outputs tells only two apart" if one else f"there are {n_classes:,} columns of outputs"
+        raise InvalidUpload(
+            "label_too_large",
+            f"{name} has {len(order):,} different labels ({listed(order)}) but {told}. A class may be missing from the "
+            "outputs.",
+            "Choose the columns with one score for each class, or another column of labels.",
+        )
+    if not choices.drop_bad_rows and not may_miss and (n := int(found.missing.sum())):
+        reason = f"{count(n, 'row')} of {len(positions):,} in {name} {verb(n, 'has', 'have')} no label."
+        raise InvalidUpload("labels_missing", reason, "Leave these rows out.", drop_bad_rows=True)
+    if not choices.drop_bad_rows and found.unknown.any():
+        strange = [text for text in known if text not in place]
+        raise _unknown(int(found.unknown.sum()), len(positions), known, strange, n_classes, whole and not given, name)
     usual = list(order) == list(range(n_classes))
     return Step(found, flat.findings + findings, {} if usual and given is None else {"label_values": order})
 
@@ -139,9 +151,8 @@ def different(raw: Array, name: str) -> tuple[Array, npt.NDArray[np.intp]]:
         If they are no labels, or there are more than any model has classes.
     """
     if raw.dtype.kind not in "biufU":
-        raise InvalidUpload(
-            "labels_dtype", f"{name} holds {raw.dtype}, not classes.", "Choose another array or column."
-        )
+        reason = f"{name} holds {raw.dtype}, not classes."
+        raise InvalidUpload("labels_dtype", reason, "Choose another array or column.")
     found = distinct(raw, MAX_CLASSES)
     if found is None:
         raise InvalidUpload(
@@ -153,36 +164,13 @@ def different(raw: Array, name: str) -> tuple[Array, npt.NDArray[np.intp]]:
     return found
 
 
-def _whole_numbers(
-    values: Array,
-    texts: Sequence[str],
-    missing: npt.NDArray[np.bool_],
-    called: set[str],
-    positions: npt.NDArray[np.intp],
-    name: str,
-) -> list[int] | None:
-    """The labels as whole numbers, where all that are not missing are; None where they are names.
-
-    Parameters
-    ----------
-    called : names of classes, which may be fractions.
-    """
-    if values.dtype.kind == "U":
-        present = [text for text, gone in zip(texts, missing, strict=True) if not gone]
-        if (
-            not present
-            or not all(map(NUMBER.fullmatch, present))
-            or (called >= set(present) and not all(map(WHOLE.fullmatch, present)))
-        ):
-            return None
-        odd = np.array([not gone and not WHOLE.fullmatch(text) for text, gone in zip(texts, missing, strict=True)])
-    else:
-        odd = ~missing & (values != np.floor(values)) if values.dtype.kind == "f" else np.zeros(len(values), bool)
-    if odd.any():
-        n = int(odd[positions].sum())
-        raise fractional(f"{name} holds {count(n, 'fraction')}, such as {texts[int(odd.argmax())]}")
-    return [0 if gone else int(float(value)) if isinstance(value, str) else int(value)
-            for value, gone in zip(values.tolist(), missing, strict=True)]  # fmt: skip
+def _are_numbers(values: Array, texts: Sequence[str], missing: Sequence[bool], called: set[str]) -> bool:
+    """Whether labels are numbers rather than names; ``called`` are names of classes, which may be fractions."""
+    if values.dtype.kind != "U":
+        return True
+    present = [text for text, gone in zip(texts, missing, strict=True) if not gone]
+    are_classes = called >= set(present) and not all(map(WHOLE.fullmatch, present))
+    return bool(present) and all(map(NUMBER.fullmatch, present)) and not are_classes
 
 
 def _order_of_numbers(
@@ -210,7 +198,13 @@ def _order_of_numbers(
 def _order_of_names(
     values: Sequence[str], n_classes: int, columns: Sequence[str] | None, name: str
 ) -> tuple[Order, tuple[Finding, ...]]:
-    """The label of each column: by the columns' names where these fit, else in sorted order."""
+    """The label of each column: by the columns' names where these fit, else in sorted order.
+
+    Raises
+    ------
+    InvalidUpload
+        Where columns have other names than the labels, or labels hold numbers in another order than their letters.
+    """
     if columns is not None and len(columns) == n_classes:
         order = same_names(values, columns) or same_beginnings(values, columns)
         if order is not None:
@@ -229,6 +223,13 @@ def _order_of_names(
             "classes, whose columns are not named after them.",
             "Name the label of each column, or save labels as column numbers.",
         )
+    orders = [tuple(values), tuple(sorted(values, key=_with_numbers))]
+    named = columns is not None and len(columns) == n_classes and not all(map(str.isdecimal, columns))
+    if len(values) == n_classes and (named or orders[0] != orders[1]):
+        readings = {listed(order): {"label_values": order} for order in orders}
+        called = f"the columns are called {listed(columns)}" if named and columns else "no column carries one"
+        reason = f"The labels in {name} are names ({listed(values)}), but {called}, so their order is open."
+        raise InvalidUpload("class_order", reason, "Choose the order of the columns.", readings=readings)
     sorted_order = warning(
         "class_order",
         f"The labels in {name} are names, and no column carries one; the columns were taken in sorted order: "
@@ -238,8 +239,15 @@ def _order_of_names(
     return tuple(values), (sorted_order,)
 
 
+def _with_numbers(value: str) -> list[str | int]:
+    """Text and numbers by turns, by which ``digit 2`` comes before ``digit 10``."""
+    return [int(part) if j % 2 else part for j, part in enumerate(re.split(r"([0-9]{1,9})", value))]
+
+
 def same_names(values: Sequence[str], columns: Sequence[str]) -> Order | None:
     """The label that each column is named after; one without rows keeps its name. None if a label fits nowhere."""
+    if set(values) <= set(columns):
+        return tuple(columns)
     by_name = {_plain(value): value for value in values}
     plain = [_plain(column) for column in columns]
     if len(by_name) < len(values) or len(set(plain)) < len(plain) or not set(by_name) <= set(plain):
@@ -249,21 +257,9 @@ def same_names(values: Sequence[str], columns: Sequence[str]) -> Order | None:
 
 def same_beginnings(values: Sequence[str], columns: Sequence[str]) -> Order | None:
     """The label that each column begins with: ``H``, ``D`` and ``A`` belong to ``home``, ``draw`` and ``away``."""
-    if len(columns) > FEW_NAMES:
-        return None
-    begun = [[value for value in values if _plain(column).startswith(_plain(value))] for column in columns]
-    if any(len(found) != 1 for found in begun) or len({found[0] for found in begun}) < len(values):
-        return None
-    return tuple(found[0] for found in begun)
-
-
-def by_number(values: Sequence[str]) -> list[str]:
-    """Labels that differ in the number at their end in its order, ``digit 2`` before ``digit 10``; others as given."""
-    found = [ENDS_IN_NUMBER.fullmatch(value) for value in values]
-    known = [match for match in found if match]
-    if len(known) < len(values) or len({match[1] for match in known}) > 1:
-        return list(values)
-    return sorted(values, key=lambda value: int(ENDS_IN_NUMBER.fullmatch(value)[2]))  # type: ignore[index]
+    begun = [[value for value in values if _plain(column).startswith(_plain(value))] for column in columns[:FEW_NAMES]]
+    unique = len(columns) <= FEW_NAMES and all(len(own) == 1 for own in begun)
+    return tuple(own[0] for own in begun) if unique and len({own[0] for own in begun}) == len(values) else None
 
 
 def is_missing(value: Any, called: Collection[str] = ()) -> bool:
@@ -301,29 +297,10 @@ def fractional(message: str) -> InvalidUpload:
     )
 
 
-def _refuse_missing(found: Labels, name: str, may_miss: bool) -> None:
-    n = int(found.missing.sum())
-    if n and not may_miss:
-        reason = f"{count(n, 'row')} of {len(found.missing):,} in {name} {verb(n, 'has', 'have')} no label."
-        raise InvalidUpload("labels_missing", reason, "Leave these rows out.", drop_bad_rows=True)
-
-
-def _too_many(order: Order, n_classes: int, columns: Sequence[str] | None, name: str) -> InvalidUpload:
-    one = columns is not None and len(columns) == 1
-    told = "one column of outputs tells only two apart" if one else f"there are {n_classes:,} columns of outputs"
-    return InvalidUpload(
-        "label_too_large",
-        f"{name} has {len(order):,} different labels ({listed(order)}) but {told}. A class may be missing from the "
-        "outputs.",
-        "Choose the columns with one score for each class, or another column of labels.",
-    )
-
-
 def _unknown(
-    found: Labels, known: Sequence[str], strange: Sequence[str], n_classes: int, counted: bool, name: str
+    n: int, n_rows: int, known: Sequence[str], strange: Sequence[str], n_classes: int, counted: bool, name: str
 ) -> InvalidUpload:
     """The error for labels that belong to no column, with the fix that is most likely meant."""
-    n, n_rows = int(found.unknown.sum()), len(found.unknown)
     if not counted:
         return InvalidUpload(
             "labels_unmatched",
@@ -339,12 +316,9 @@ def _unknown(
     )
     often = n > OFTEN * n_rows
     if often and len(known) == n_classes:
-        return InvalidUpload(
-            code,
-            f"{said}, but there are as many different labels as columns ({n_classes}).",
-            "Take them in ascending order as the columns.",
-            label_values=tuple(sorted(map(int, known))),
-        )
+        reason = f"{said}, but there are as many different labels as columns ({n_classes})."
+        values = tuple(sorted(map(int, known)))
+        return InvalidUpload(code, reason, "Take them in ascending order as the columns.", label_values=values)
     if often and numbers[0] >= 0:
         reason = f"{said}, but the outputs have {n_classes} columns. The column of a class is probably missing."
         return InvalidUpload(code, reason, "Save one column for each class, or choose other outputs.")

@@ -9,20 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from calib.canonical import KINDS, ROUNDING
 from calib.data.array_names import canonical
 from calib.data.assemble.arrays import Arrays, check_there, read_aside, read_part, read_rows
 from calib.data.assemble.beside import ROW_ROLES
-from calib.data.assemble.kinds import decide_kind
-from calib.data.assemble.scale import decide_scale
+from calib.data.assemble.outputs import decide_form
 from calib.data.findings import InvalidUpload, Notes, Step, count, info, left_out, left_out_as, listed, warning
 from calib.data.guess.arrays import infer_array
 from calib.data.guess.columns import spelled
 from calib.data.guess.names import plain_name
 from calib.data.options import FEATURE_FILES, NOTHING, Choices, names_in
 from calib.data.read.base import Array, Contents
-from calib.data.scales import in_words, one_of
-from calib.numerics import LARGEST, Floats
+from calib.numerics import LARGEST
 
 BESIDE = (*ROW_ROLES, "features")
 
@@ -189,30 +186,20 @@ def refuse_different_scales(first: Arrays, second: Arrays, choices: Choices) -> 
     InvalidUpload
         Also where one of them cannot be read without an answer.
     """
-    parts = (first, choices), (second, replace(choices, outputs=choices.test_outputs))
-    values = [part.outputs[(np.abs(part.outputs) <= LARGEST).all(axis=1)] for part, _ in parts]
-    if not all(map(len, values)):
-        return  # which is said where bad rows are looked for
-    read = [_read_as(each, part.outputs_name, given) for each, (part, given) in zip(values, parts, strict=True)]
-    if read[0] != read[1]:
-        said = [
-            f"{part.outputs_name} holds {what} (from {each.min():.3g} to {each.max():.3g})"
-            for what, (part, _), each in zip(read, parts, values, strict=True)
-        ]
+    said = []
+    for part, given in ((first, choices), (second, replace(choices, outputs=choices.test_outputs))):
+        values = part.outputs[(np.abs(part.outputs) <= LARGEST).all(axis=1)]
+        if not len(values):
+            return  # which is said where bad rows are looked for
+        form = decide_form(values, part.outputs_name, replace(given, scale=None)).value
+        low, high = values.min(), values.max()
+        said.append((form.in_words, f"{part.outputs_name} holds {form.in_words} (from {low:.3g} to {high:.3g})"))
+    if said[0][0] != said[1][0]:
         raise InvalidUpload(
             "scales_differ",
-            f"{said[0]}, but {said[1]}.",
+            f"{said[0][1]}, but {said[1][1]}.",
             "Save both in the same way; if they are, choose what both hold, such as kind=logits.",
         )
-
-
-def _read_as(outputs: Floats, name: str, choices: Choices) -> str:
-    """What outputs are read as by themselves, in words."""
-    scale = decide_scale(outputs, name, choices).value
-    in_unit = bool(outputs.min() >= -ROUNDING and outputs.max() <= 1 + ROUNDING)
-    if scale is not None:
-        return f"{'probabilities' if in_unit and one_of(scale) else in_words(scale)}"
-    return KINDS[decide_kind(outputs, name, choices).value]
 
 
 def homes_of(role: str, files: Mapping[str, Contents]) -> list[Contents]:

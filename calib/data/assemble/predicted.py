@@ -1,26 +1,17 @@
-"""Predicted classes: which answers are correct by them, and whether the outputs agree with them."""
+"""Which answers are correct: as a column says it, or by comparing predicted with true classes."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from calib.canonical import IN_UNIT, Kind
-from calib.data.assemble.labels import decode_labels, different
-from calib.data.findings import InvalidUpload, count, info, listed, row_numbers, warning
+from calib.data.assemble.labels import different
+from calib.data.findings import InvalidUpload, count, listed
 from calib.data.guess.columns import Column, spelled
 from calib.data.guess.direction import event_value
 from calib.data.limits import MAX_DISTINCT
-from calib.data.options import Choices
 from calib.data.read.base import OTHERS, Allowance, Array, book_texts, distinct
 from calib.data.words import ANSWER_RIGHT, ANSWER_WRONG
-from calib.errors import Finding
-from calib.numerics import Floats, Ints
-
-AGREES = 0.99
-"""Share of rows from which on the predicted classes are those of the outputs; ties and rounding make a few differ."""
 
 
 def correct_answers(actual: Array, predicted: Array | None, name: str, chosen: str | None = None) -> Array:
@@ -66,14 +57,14 @@ def correct_value(truth: Column, chosen: str | None) -> str | None:
         return chosen
     if len(truth.values) not in (1, 2):
         return None
-    plain = {value: value.strip().lower() for value in truth.values}
-    right = [value for value, text in plain.items() if text in ANSWER_RIGHT]
-    wrong = [value for value, text in plain.items() if text in ANSWER_WRONG]
+    right, wrong = (
+        [value for value in truth.values if value.strip().lower() in said] for said in (ANSWER_RIGHT, ANSWER_WRONG)
+    )
     if len(right) == 1:
         return right[0]
     if len(wrong) == 1:
         return next((value for value in truth.values if value not in wrong), "correct")
-    return event_value(truth) if len(plain) == 2 else None
+    return event_value(truth) if len(truth.values) == 2 else None
 
 
 def texts_of(cells: Array) -> npt.NDArray[np.str_]:
@@ -85,47 +76,3 @@ def texts_of(cells: Array) -> npt.NDArray[np.str_]:
     names = np.array([spelled(value) for value in found[0].tolist()], dtype=np.str_)
     book_texts(len(found[1]), names.itemsize // 4, "A column as text", Allowance())
     return names[found[1]]
-
-
-def check_predicted(
-    raw: Array, outputs: Floats, kind: Kind, n_classes: int, columns: tuple[str, ...] | None, choices: Choices
-) -> Finding:
-    """Compare predicted classes with the largest output of each row.
-
-    Parameters
-    ----------
-    raw : (n,) predicted classes, written as the labels are.
-    outputs : (n, k) outputs of the kind.
-    """
-    name = choices.predicted or "predicted"
-    try:
-        decoded = decode_labels(raw, n_classes, columns, name, replace(choices, drop_bad_rows=True)).value
-    except InvalidUpload as invalid:
-        return warning("predicted_unread", f"{name} was not compared with the outputs: {invalid.finding.reason}")
-    known = np.flatnonzero(~decoded.bad)
-    if not len(known):
-        return warning(
-            "predicted_unread", f"{name} holds none of the classes, so it was not compared with the outputs."
-        )
-    agrees = is_largest(outputs[known], decoded.codes[known], kind)
-    if agrees.mean() >= AGREES:
-        return info("predicted_agrees", f"{name} is the class with the largest output in {agrees.mean():.1%} of rows.")
-    differ = np.zeros(len(raw), dtype=bool)
-    differ[known[~agrees]] = True
-    reason = (
-        f"{name} is the class with the largest output in {agrees.mean():.1%} of rows only; it differs in "
-        f"{row_numbers(differ)}"
-    )
-    return warning(
-        "predicted_differs",
-        f"{reason}. Another threshold, or columns of another model or in another order, usually cause it.",
-        "Check that these are the outputs that the predictions were made from.",
-    )
-
-
-def is_largest(outputs: Floats, predicted: Ints, kind: Kind) -> npt.NDArray[np.bool_]:
-    """(n,) whether no other class has a larger output than the predicted one."""
-    if outputs.shape[1] == 1:
-        middle = 0.5 if kind in IN_UNIT else 0.0
-        return np.where(predicted == 1, outputs[:, 0] >= middle, outputs[:, 0] <= middle)
-    return outputs[np.arange(len(outputs)), predicted] >= outputs.max(axis=1)

@@ -11,12 +11,10 @@ from calib.canonical import KINDS, ONE_COLUMN
 from calib.data.array_names import outcome_name
 from calib.data.assemble.arrays import Arrays
 from calib.data.assemble.beside import row_fields
-from calib.data.assemble.checks import check_outputs, predicted_classes
+from calib.data.assemble.checks import check_outputs, check_predicted, predicted_classes
 from calib.data.assemble.features import feature_fields, own_features
-from calib.data.assemble.kinds import bad_rows, decide_kind, refuse_empty_rows, refuse_single_column, to_logits
 from calib.data.assemble.labels import decode_labels
-from calib.data.assemble.predicted import check_predicted
-from calib.data.assemble.scale import decide_scale
+from calib.data.assemble.outputs import bad_rows, check_plain, decide_form, refuse_single_column, to_logits
 from calib.data.event import Event
 from calib.data.findings import InvalidUpload, Notes, Step, count, info, row_numbers, shortened, verb, warning
 from calib.data.options import Choices
@@ -43,14 +41,12 @@ def predictions_of_arrays(arrays: Arrays, name: str, notes: Notes) -> Prediction
     is_table, n_classes = arrays.column_names is not None, max(arrays.outputs.shape[1], 2)
     dropped = {"no outputs": bad_rows(arrays.outputs, what, choices, is_table)}
     refuse_single_column(arrays.outputs, arrays.labels, what, choices)
-    scale = notes.take(decide_scale(arrays.outputs, what, choices))
-    if scale is not None:
-        to_plain(arrays.outputs, scale, out=arrays.outputs)
-    if scale == "counts":
-        refuse_empty_rows(arrays.outputs, dropped["no outputs"], what)
+    good = ~dropped["no outputs"]
+    form = notes.take(decide_form(arrays.outputs if good.all() else arrays.outputs[good], what, choices))
+    if form.scale is not None:
+        to_plain(arrays.outputs, form.scale, out=arrays.outputs)
     columns = arrays.column_names or (arrays.class_names if arrays.labels.dtype.kind == "U" else None)
-    read = decode_labels(arrays.labels, n_classes, columns, arrays.labels_name, choices, is_table)
-    labels = notes.take(read)
+    labels = notes.take(decode_labels(arrays.labels, n_classes, columns, arrays.labels_name, choices, is_table))
     dropped |= {"no label": labels.missing, "a label of no column": labels.unknown}
     features = None
     if "features" in arrays.rows:
@@ -58,14 +54,14 @@ def predictions_of_arrays(arrays: Arrays, name: str, notes: Notes) -> Prediction
     keep = notes.take(rows_to_keep(dropped, choices))
     arrays, codes = arrays.with_rows(keep), labels.codes[keep]
     features = features[keep] if features is not None and not keep.all() else features
-    outputs = arrays.outputs
-    kind = notes.take(decide_kind(outputs, what, notes.choices))
+    outputs, kind = arrays.outputs, form.kind
+    check_plain(outputs, kind, what)
     class_names = notes.take(name_classes(arrays, n_classes, notes.choices))
     notes.add(*check_outputs(outputs, kind, codes, class_names, what, notes.choices))
     accuracy = float((codes if kind == "pairs" else predicted_classes(outputs, kind) == codes).mean())
     if "predicted" in arrays.rows and kind != "pairs":
-        columns, predicted = arrays.column_names, arrays.rows["predicted"]
-        notes.add(check_predicted(predicted, outputs, kind, n_classes, columns, notes.choices))
+        predicted = arrays.rows["predicted"]
+        notes.add(check_predicted(predicted, outputs, kind, n_classes, arrays.column_names, notes.choices))
     converted = to_logits(outputs, kind, what, notes.choices)
     logits, floor = notes.take(converted), converted.decided.get("floor")
     said = (
@@ -80,7 +76,7 @@ def predictions_of_arrays(arrays: Arrays, name: str, notes: Notes) -> Prediction
     if n_classes == 2:
         fields["event"] = notes.take(decide_event(class_names, codes, arrays.labels_name, notes.choices))
     return Predictions(
-        logits, codes, class_names, kind, scale=scale, floor=floor, **fields, name=name, findings=notes.findings,
+        logits, codes, class_names, kind, scale=form.scale, floor=floor, **fields, name=name, findings=notes.findings,
         roles=arrays.roles,
     )  # fmt: skip
 
@@ -118,15 +114,14 @@ def name_classes(arrays: Arrays, n_classes: int, choices: Choices) -> Step[tuple
     numbered = values is not None and not isinstance(values[0], str)
     if numbered and columns and len(columns) == n_classes and not all(map(str.isdecimal, columns)):
         values = None  # names of columns say more than the numbers that stand for them
-    candidates: tuple[Any, ...] = (choices.class_names, arrays.class_names, values, columns)
+    given = choices.class_names or arrays.class_names
+    candidates: tuple[Any, ...] = (given, values, columns)
     names = next((each for each in candidates if each and len(each) == n_classes), range(n_classes))
-    given, where = (choices.class_names, "given") if choices.class_names else (arrays.class_names, "in the file")
-    if given and len(given) != n_classes:
-        reason = f"{len(given):,} class names are {where}, but there are {n_classes:,} classes; they were left out."
-        findings.append(warning("class_names", reason, "Give one name for each class."))
     class_names = tuple(map(str, names))
-    n_same = n_classes - len(set(class_names))
-    if n_same:
+    if given and len(given) != n_classes:
+        reason = f"{len(given):,} class names are given, but there are {n_classes:,} classes; they were left out."
+        findings.append(warning("class_names", reason, "Give one name for each class."))
+    if n_same := n_classes - len(set(class_names)):
         reason = f"{count(n_same, 'class name')} of {n_classes:,} repeat another, so no page can tell them apart."
         findings.append(warning("class_names", reason, "Give each class a name of its own."))
     return Step(class_names, tuple(findings), {"class_names": class_names})

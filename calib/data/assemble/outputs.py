@@ -1,0 +1,429 @@
+"""What outputs are and how they are written: rows that cannot be used, kind and scale, and the logits they give.
+
+Ranges, sums of rows and names decide; how well outputs agree with the labels has no say. What they leave open is asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from string import digits
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.canonical import IN_UNIT, KINDS, ONE_COLUMN, Kind, to_canonical, zero_floor
+from calib.data.array_names import words
+from calib.data.findings import InvalidUpload, Step, count, info, row_numbers, verb, warning
+from calib.data.options import Choices, names_in
+from calib.data.read.base import Array
+from calib.data.scales import LOGS, PLAIN, SLACK, Scale, in_words
+from calib.data.words import POINTS
+from calib.errors import Finding
+from calib.numerics import LARGEST, Floats, blocks
+
+Bools = npt.NDArray[np.bool_]
+
+ROUNDING = 1e-6
+"""Probabilities this little below zero or above one come from sums in float32."""
+
+LOOKED_AT = 20_000
+"""Rows of several columns that are looked at for their scale, from the first to the last."""
+
+FEW, FEW_FLAGS = 20, 5
+"""In a single column of fewer rows the range tells little, and 0 and 1 alone may stand there by chance."""
+
+A_SLIP = 0.02
+"""Share of rows up to which values outside [0, 1] are slips among probabilities."""
+
+WHOLES = (100.0, 255.0, 256.0, 1000.0, 10_000.0, 1_000_000.0)
+"""What rows of rounded numbers may sum to: percent, bytes, per mille, basis points and parts per million."""
+
+SAID: dict[Scale, tuple[str, ...]] = {
+    "log2": ("log2", "log2p", "log2prob"),
+    "log10": ("log10", "log10p", "log10prob"),
+    "log": ("logprob", "logprobs", "logproba", "logp", "lnp", "logprobability"),
+    "odds": ("odds",),
+    "percent": ("percent", "percentage", "pct", "perc", "prozent", "pourcent", "pourcentage", "porcentaje"),
+    1000.0: ("permille", "promille", "pormil"),
+    1e4: ("bps", "basispoints"),
+    1e6: ("ppm", "permillion"),
+}
+"""Words in a column's name that tell its scale, the most telling first."""
+
+LOG_ODDS = ("logit", "logits", "margin", "margins", "logodds", "decision", "decisionfunction", "z")
+"""Words in a column's name that say log-odds."""
+
+AS_LOGITS = {"Logits, as they are": {"scale": PLAIN, "kind": "logits"}}
+AS_LOG_ODDS = {"Log-odds, as they are": {"scale": PLAIN, "kind": "binary_log_odds"}}
+
+
+@dataclass(frozen=True)
+class Form:
+    """How outputs are written.
+
+    Attributes
+    ----------
+    kind : what they are, once on the plain scale.
+    scale : None for the plain one.
+    """
+
+    kind: Kind
+    scale: Scale | None = None
+
+    @property
+    def in_words(self) -> str:
+        """What they are read as, for a sentence."""
+        return KINDS[self.kind] if self.scale in (None, 1.0) else in_words(self.scale)
+
+
+def bad_rows(outputs: Floats, name: str, choices: Choices, is_table: bool) -> Bools:
+    """Mark rows that cannot be used: NaN, infinite or huge values, and slips outside [0, 1] among probabilities.
+
+    Minus infinity is a plain zero in log-probabilities.
+
+    Parameters
+    ----------
+    is_table : whether the outputs are cells of a table, where NaN is an empty one and no failed computation.
+
+    Raises
+    ------
+    InvalidUpload
+        With the counts, unless ``drop_bad_rows`` was chosen or only cells of a table are empty.
+    """
+    bad = np.zeros(len(outputs), dtype=bool)
+    low, high = outputs.min(), outputs.max()
+    if low == -np.inf and high <= SLACK and (choices.kind == "log_probabilities" or base_of(looked_at(outputs))):
+        return bad
+    if not (low >= -LARGEST and high <= LARGEST):
+        n_nan = n_infinite = 0
+        for rows in blocks(*outputs.shape):
+            nan, large = np.isnan(outputs[rows]), np.abs(outputs[rows]) > LARGEST
+            n_nan, n_infinite = n_nan + int(nan.sum()), n_infinite + int(large.sum())
+            bad[rows] = (nan | large).any(axis=1)
+        if bad.all():
+            raise InvalidUpload(
+                "all_rows_bad",
+                f"Every one of the {count(len(bad), 'row')} of {name} holds NaN, infinite values or values beyond "
+                f"{LARGEST:g}.",
+                "Look for a diverged training or a division by zero where they were saved.",
+            )
+        if not choices.drop_bad_rows and (n_infinite or not is_table):
+            raise InvalidUpload(
+                "not_finite",
+                f"{name} has bad values in {count(int(bad.sum()), 'row')} of {len(bad):,}: {count(n_nan, 'NaN')} and "
+                f"{count(n_infinite, 'value')} that {verb(n_infinite, 'is', 'are')} infinite or beyond {LARGEST:g}; "
+                "empty cells and overflow in float16 usually cause it.",
+                "Leave these rows out.",
+                drop_bad_rows=True,
+            )
+    slips = slips_among_probabilities(outputs, bad, choices)
+    if slips.any() and not choices.drop_bad_rows:
+        n, row = int(slips.sum()), int(slips.argmax())
+        worst = max(outputs[row].tolist(), key=lambda value: abs(value - 0.5))
+        as_they_are = AS_LOG_ODDS if outputs.shape[1] == 1 and choices.kind is None else {}
+        raise InvalidUpload(
+            "out_of_range",
+            f"{name} holds probabilities, but {count(n, 'row')} of {len(bad):,} {verb(n, 'leaves', 'leave')} [0, 1]: "
+            f"{worst:.6g} in row {row + 1:,}{'' if n == 1 else f' is the first ({row_numbers(slips)})'}.",
+            "Correct the values, or leave these rows out.",
+            readings={"Leave these rows out": {"drop_bad_rows": True}, **as_they_are},
+        )
+    return bad | slips
+
+
+def slips_among_probabilities(outputs: Floats, bad: Bools, choices: Choices) -> Bools:
+    """(n,) rows that leave [0, 1] by at most a half, where nearly all others hold probabilities."""
+    none = np.zeros(len(outputs), dtype=bool)
+    plain = choices.kind is None or choices.kind in IN_UNIT
+    if not plain or choices.scale not in (None, PLAIN) or len(outputs) < FEW:
+        return none
+    low, high = outputs.min(axis=1), outputs.max(axis=1)
+    outside = ((low < -ROUNDING) | (high > 1 + ROUNDING)) & ~bad
+    near = bool(low[outside].min(initial=0) >= -0.5 and high[outside].max(initial=1) <= 1.5)
+    if not outside.any() or not near or outside.mean() > A_SLIP:
+        return none
+    if outputs.shape[1] > 1:
+        total = outputs[~outside & ~bad].sum(axis=1, dtype=np.float64)
+        if (np.abs(total - 1) <= 5 * SLACK).mean() < 1 - A_SLIP:
+            return none
+    return outside
+
+
+def refuse_single_column(outputs: Floats, labels: Array, name: str, choices: Choices) -> None:
+    """Refuse a single column that is not the score of class 1: predicted classes, or the confidence in them."""
+    if outputs.shape[1] > 1 or choices.kind is not None:
+        return
+    column = outputs[np.isfinite(outputs[:, 0]), 0]
+    if len(column) >= FEW_FLAGS and np.isin(column, (0, 1)).all():
+        raise hard_predictions(f"{name} holds 0 and 1 only", "binary_probability")
+    n_labels = len(np.unique(labels[labels >= 0] if labels.dtype.kind in "iuf" else labels))
+    if len(column) and n_labels > 3:
+        raise InvalidUpload(
+            "single_column",
+            f"{name} is a single column, but the labels have {n_labels:,} different values. It may be the predicted "
+            "class or the confidence in it, from which the other classes cannot be told.",
+            "Save one column for each class: logits, or predict_proba.",
+        )
+
+
+def hard_predictions(found: str, kind: Kind) -> InvalidUpload:
+    """The error for predicted classes without any output; ``kind`` is how to read them all the same."""
+    return InvalidUpload(
+        "hard_predictions",
+        f"{found}: predicted classes, which carry no confidence, so that there is no output to calibrate.",
+        "Save the logits, or predict_proba instead of predict.",
+        kind=kind,
+    )
+
+
+def decide_form(outputs: Floats, name: str, choices: Choices) -> Step[Form]:
+    """Kind and scale of outputs: what was chosen, else what the values settle.
+
+    Parameters
+    ----------
+    outputs : (n, k) floats as read, finite but for minus infinity; k is 1 for a single binary column.
+    name : for sentences; that of a single column may tell its scale.
+
+    Raises
+    ------
+    InvalidUpload
+        Where several scales are plausible, with each as a reading to choose; where a kind was chosen that cannot be.
+    """
+    low, high, single = float(outputs.min()), float(outputs.max()), outputs.shape[1] == 1
+    inside, given = low >= -ROUNDING and high <= 1 + ROUNDING, choices.kind
+    if given is not None and (given in ONE_COLUMN) != single:
+        reason = f"{name} has {count(outputs.shape[1], 'column')}, which cannot be {KINDS[given]}."
+        raise InvalidUpload("kind", reason, "Choose another kind.")
+    scale, sure = choices.scale, True
+    if scale is None and not inside and given not in ("logits", "binary_log_odds"):
+        values, column = looked_at(outputs), next(iter(names_in(choices.outputs)), name)
+        scale, sure = of_column(values, column, given in IN_UNIT) if single else (of_rows(values, name), True)
+    are_logs = scale == "log" and not single
+    reach = f"values run from {low:.4g} to {high:.4g}"
+    if scale not in (None, PLAIN) and not are_logs:
+        kind: Kind = "binary_probability" if single else "log_probabilities" if scale in LOGS else "probabilities"
+        back = {} if given in IN_UNIT else {"scale": PLAIN, "kind": "binary_log_odds" if single else "logits"}
+        reason = f"{name} was read as {in_words(scale)}, and converted: {reach}."
+        say, action = (info, "") if sure else (warning, "If that is wrong, read them as they are.")
+        found = () if choices.scale else (say("scale", reason, action, **back),)
+        return Step(Form(given or kind, scale), found, {"scale": scale, "kind": given or kind})
+    if given is not None:
+        return Step(Form(given), decided={"scale": PLAIN})
+    if single:
+        kind = "binary_probability" if inside else "binary_log_odds"
+    else:
+        kind = "probabilities" if inside else "log_probabilities" if are_logs else "logits"
+    findings: tuple[Finding, ...] = ()
+    if kind == "probabilities":
+        if len(outputs) >= FEW_FLAGS and np.isin(outputs, (0, 1)).all() and high == 1:
+            raise hard_predictions(f"Every value of {name} is exactly 0 or 1", "probabilities")
+        findings = check_sums(outputs, name)
+    # One click offers no other kind: probabilities read as logits give numbers that look right.
+    return Step(
+        Form(kind), (*findings, info("kind", f"Read as {KINDS[kind]}: {reach}.")), {"scale": PLAIN, "kind": kind}
+    )
+
+
+def looked_at(outputs: Floats) -> Floats:
+    """The rows that are looked at, without those that hold NaN or plus infinity."""
+    rows = np.unique(np.linspace(0, len(outputs) - 1, LOOKED_AT).astype(np.int64))
+    values = outputs if outputs.shape[1] == 1 or len(rows) == len(outputs) else outputs[rows]
+    return values[~(np.isnan(values) | np.isposinf(values)).any(axis=1)]
+
+
+def of_rows(values: Floats, name: str) -> Scale | None:
+    """The scale of several columns: what every row sums to; None for logits."""
+    low, high, total = float(values.min()), float(values.max()), values.sum(axis=1, dtype=np.float64)
+    if high <= SLACK:
+        return base_of(values)
+    unit, shares = unit_of(values), np.array([])
+    if low >= -ROUNDING * high:
+        whole = min(WHOLES, key=lambda one: abs(one - float(np.median(total))))
+        off = np.abs(total - whole)
+        slack = max(min(unit * values.shape[1] / 2, whole / 4), 5 * SLACK * whole)
+        if off.max() <= slack and np.median(off) <= SLACK * whole + unit * np.sqrt(values.shape[1]):
+            return "percent" if whole == 100 else "counts"
+        if len(values) >= 5 and np.ptp(total) <= 1e-5 * np.median(total):
+            return "counts"
+        with np.errstate(divide="ignore"):
+            shares = 1 / values.astype(np.float64)
+        if np.abs((1 / (1 + shares)).sum(axis=1) - 1).max() <= SLACK:
+            return "odds"
+        shares = shares.sum(axis=1)
+    elif not (unit == 1 and low < -30 and high > 30):
+        return None
+    are_odds = low > 1 and 0.97 <= shares.min() <= shares.max() <= 1.35
+    if unit < 0.1 and not are_odds:
+        return None
+    may_be = (
+        "decimal odds as bookmakers write them, to be saved as 1 / o" if are_odds
+        else "counts or points" if low >= 0
+        else "probabilities in signed bytes, to be saved as (q + 128) / 256"
+    )  # fmt: skip
+    counts = {"Counts or points: divide each row by its sum": {"scale": "counts"}} if low >= 0 and not are_odds else {}
+    raise ask(
+        f"{name} holds numbers from {low:g} to {high:g} whose rows sum to {total.min():.4g} up to {total.max():.4g}: "
+        f"{may_be}; or logits.",
+        {**counts, **AS_LOGITS},
+    )
+
+
+def base_of(values: Floats) -> Scale | None:
+    """The base of logarithms of probabilities, whose powers sum to one in each row; None for logits."""
+    if not values.size or values.shape[1] == 1:
+        return None
+    unit = unit_of(values)
+    for scale, factor in LOGS.items():
+        total = np.exp(values * factor).sum(axis=1, dtype=np.float64)
+        if np.abs(total - 1).max() <= SLACK + (factor * unit / 2 if unit <= 0.01 else 0):
+            return scale
+    return None
+
+
+def of_column(values: Floats, name: str, in_unit: bool) -> tuple[Scale | None, bool]:
+    """The scale of a single column, and whether nothing else is plausible.
+
+    Parameters
+    ----------
+    values : (n,) finite numbers that leave [0, 1].
+    name : of the column, which may tell the scale.
+    in_unit : whether somebody has said that it is a probability.
+    """
+    low, high, told = float(values.min()), float(values.max()), told_by(name)
+    largest = 100.0 if told == "percent" else told if isinstance(told, float) else 0.0
+    odds = told == "odds" and 0 <= low < 1  # decimal odds 1 / p are larger
+    if (told in LOGS and high <= SLACK) or (low >= 0 and high <= largest) or odds:
+        return told, True
+    if (told == "log_odds" or (len(values) < FEW and high <= 10)) and not in_unit:
+        return None, True
+    if low >= 0 and ((in_unit and 10 < high <= 100) or (told not in ("points", "odds") and 50 < high <= 100)):
+        return "percent", in_unit
+    reach, as_is = f"run from {low:.4g} to {high:.4g}", {} if in_unit else AS_LOG_ODDS
+    if high <= SLACK:
+        logarithms = {in_words(scale).capitalize(): {"scale": scale} for scale in LOGS}
+        raise ask(
+            f"{name} is one column of which no value is positive (they {reach}): log-odds of something rare, or "
+            "logarithms of probabilities.",
+            {**as_is, **logarithms},
+        )
+    if -1 <= low < 0 and high <= 1 and not in_unit:
+        raise ask(
+            f"{name} is one column whose values {reach}: log-odds that stay near 0, or probabilities that were moved "
+            "below 0, which have to be saved as they were.",
+            as_is,
+        )
+    if low < 0:
+        return None, True
+    fit = [one for one in (10.0, 100.0, 1000.0, 1e4, 1e6) if high <= one][: 2 if high <= 10 else 1]
+    if unit_of(values) == 1:
+        fit += [high] if high not in fit else []
+    offered = {f"A probability of one is {one:,g}": {"scale": "percent" if one == 100 else one} for one in fit}
+    odds_reading = {"Odds p / (1 - p)": {"scale": "odds"}} if unit_of(values) < 1 or told == "odds" else {}
+    offered = {**odds_reading, **offered} if told == "odds" else {**offered, **odds_reading}
+    raise ask(f"{name} is one column of numbers that {reach}, which are no probabilities yet.", {**offered, **as_is})
+
+
+def unit_of(values: Floats) -> float:
+    """The largest power of ten up to one of which all values are multiples; 0 where there is none."""
+    for unit in (1.0, 0.1, 0.01, 0.001, 0.0001):
+        scaled = values[np.isfinite(values)].astype(np.float64) / unit
+        near = 1e-6 if values.dtype == np.float64 else 1e-6 * max(float(np.abs(scaled).max(initial=1.0)), 1.0)
+        if near < 0.05 and (np.abs(scaled - np.round(scaled)) <= near).all():
+            return unit
+    return 0.0
+
+
+def told_by(name: str) -> Scale | None:
+    """What a column's name says of its scale: one of the scales, ``log_odds`` or ``points``."""
+    if "%" in name or "‰" in name:
+        return "percent" if "%" in name else 1000.0
+    spelled = words(name)
+    pairs = [*spelled, *(a + b for a, b in pairwise(spelled))]
+    pairs += [word.rstrip(digits) for word in spelled if not word.startswith("log")]
+    if any(word in LOG_ODDS for word in pairs):
+        return "log_odds"
+    if found := next((scale for scale, said in SAID.items() if any(word in said for word in pairs)), None):
+        return found
+    return "points" if any(word in POINTS for word in spelled) else None
+
+
+def ask(message: str, readings: dict[str, dict[str, Any]]) -> InvalidUpload:
+    """The error that asks for the scale."""
+    return InvalidUpload("scale", message, "Choose how they are written.", readings=readings)
+
+
+def check_sums(outputs: Floats, name: str) -> tuple[Finding, ...]:
+    """A warning where some rows of values between 0 and 1 do not sum to one; refuse them where most do not."""
+    total = outputs.sum(axis=1, dtype=np.float64)
+    off = np.abs(total - 1)
+    wrong = off > max(SLACK, outputs.shape[1] * float(np.finfo(outputs.dtype).eps))
+    n, n_empty = int(wrong.sum()), int((total <= 0).sum())
+    if n == 0:
+        return ()
+    message = (
+        f"{count(n, 'row')} of {len(off):,} in {name} {verb(n, 'lies', 'lie')} between 0 and 1 but "
+        f"{verb(n, 'does', 'do')} not sum to one (by up to {off.max():.3g}; {row_numbers(wrong, most=3)})"
+    )
+    if n_empty:
+        reason = f"{message}, and {count(n_empty, 'row')} {verb(n_empty, 'sums', 'sum')} to zero, unlike probabilities."
+        raise InvalidUpload("sums", reason, "Read the values as logits.", kind="logits")
+    if n > len(off) / 2 and np.median(off) > 0.05:
+        raise InvalidUpload(
+            "sums",
+            f"{message}. Sigmoid outputs of a multi-label model, or a missing column, usually cause it.",
+            "Divide each row by its sum, or read the values as logits.",
+            kind="probabilities",
+            scale="counts",
+        )
+    reason = f"{message}; printed decimals or a missing column usually cause it. They are kept as they are."
+    return (warning("sums", reason, "Divide each row by its sum.", scale="counts"),)
+
+
+def check_plain(outputs: Floats, kind: Kind, name: str) -> None:
+    """Refuse outputs on the plain scale that cannot be of their kind; NaN comes from a row that was divided by zero."""
+    if kind not in IN_UNIT:
+        return
+    low, high = float(outputs.min()), float(outputs.max())
+    if n := int((~np.isfinite(outputs).all(axis=1)).sum()):
+        raise InvalidUpload(
+            "sums",
+            f"{count(n, 'row')} of {name} {verb(n, 'sums', 'sum')} to zero and cannot be divided by their sum.",
+            "Read the values as logits.",
+            scale=PLAIN,
+            kind="logits",
+        )
+    if low < -ROUNDING or high > 1 + ROUNDING:
+        reason = f"{name} reaches from {low:.3g} to {high:.3g}, so it does not hold probabilities."
+        raise InvalidUpload("kind", reason, "Choose another kind.")
+
+
+def to_logits(outputs: Floats, kind: Kind, name: str, choices: Choices) -> Step[Floats]:
+    """Logits, or log-probabilities, by :func:`calib.canonical.to_canonical`; the option ``floor`` is what zeros became.
+
+    Parameters
+    ----------
+    outputs : (n, k) floats on the plain scale; k is 1 for the binary kinds.
+    """
+    if kind in ("logits", "binary_log_odds"):
+        return Step(to_canonical(outputs, kind))
+    if kind in ONE_COLUMN:
+        outputs, kind = np.concatenate([1 - outputs, outputs], axis=1), "probabilities"
+    are_logs = kind == "log_probabilities"
+    zero = outputs == -np.inf if are_logs else outputs <= 0
+    if not zero.any():
+        return Step(to_canonical(outputs, kind))
+    smallest = float(np.min(outputs, where=~zero, initial=0.0 if are_logs else np.inf))
+    half = zero_floor(float(np.exp(smallest)) if are_logs else smallest, outputs.shape[1])
+    floor = half if choices.floor is None else float(choices.floor)
+    n_negative = 0 if are_logs else int(np.count_nonzero(outputs < 0))
+    below = f" ({n_negative:,} of them a little below zero)" if n_negative else ""
+    said = info(
+        "zeros",
+        f"{count(int(zero.sum()), 'value')} in {count(int(zero.any(axis=1).sum()), 'row')} of {len(outputs):,} of "
+        f"{name} {verb(int(zero.sum()), 'is', 'are')} exactly zero{below}; the logarithm would be infinite, so zeros "
+        f"became {floor:.2g}{', as chosen' if choices.floor else ', half of the smallest other value at most'}.",
+        "Save logits instead of probabilities, or choose another floor.",
+    )
+    return Step(to_canonical(outputs, kind, floor), (said,), {"floor": floor})
