@@ -10,7 +10,7 @@ import pytest
 
 import calib
 from calib.data import inspect
-from calib.data.assemble.beside import when
+from calib.data.assemble.beside import times_of
 
 
 def table(**columns: object) -> pd.DataFrame:
@@ -39,7 +39,7 @@ def table(**columns: object) -> pd.DataFrame:
     ],
 )
 def test_one_spelling_of_numbers_and_dates(value: object, text: str | None) -> None:
-    assert when(value) == text
+    assert times_of(np.array([value])) == (None if text is None else [text])
 
 
 @pytest.mark.parametrize("name", ["week", "Date", "timestamp"])

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -41,8 +41,6 @@ class RowRole:
     convert: Callable[[Array], Step[Any]]
 
 
-# What each role makes of the values as read.
-
 MAX_GROUPS = 1000
 """Subgroups that are told apart; a column with more is an identifier."""
 
@@ -53,11 +51,11 @@ def group_names(groups: Array) -> Step[Texts | None]:
     if found is None:
         reason = f"The groups have more than {MAX_GROUPS:,} different values, which are no groups, so they were left "
         return Step(None, (warning("too_many_groups", f"{reason}out.", "Choose another column as groups."),))
-    names, gone = _names(found[0])
-    names[gone] = "missing"
+    gone = np.array([is_missing(value) for value in found[0].tolist()], dtype=bool)
+    names = np.where(gone, "missing", found[0].astype(np.str_))
     n = int(gone[found[1]].sum())
     said = f"{count(n, 'row')} of {len(groups):,} {verb(n, 'has', 'have')} no group and form the group called missing."
-    return Step(np.array(names, dtype=np.str_)[found[1]], (info("groups_missing", said),) if n else ())
+    return Step(names[found[1]], (info("groups_missing", said),) if n else ())
 
 
 def cluster_names(clusters: Array) -> Step[Texts | None]:
@@ -66,23 +64,15 @@ def cluster_names(clusters: Array) -> Step[Texts | None]:
     if found is None:
         reason = f"There are more than {MAX_DISTINCT:,} clusters, which are not read, so they were left out."
         return Step(None, (warning("too_many_clusters", reason, "Choose another column as the cluster."),))
-    texts, none = _names(found[0])
-    names, gone = texts.astype(np.str_), np.flatnonzero(none[found[1]])
-    book_texts(len(clusters), names.itemsize // 4, "The clusters", Allowance())
-    if not len(gone):
-        return Step(names[found[1]])
-    own = np.array([f"(none, row {k + 1})" for k in gone.tolist()])
+    names = found[0].astype(np.str_)
+    gone = np.flatnonzero(np.array([is_missing(value) for value in found[0].tolist()], dtype=bool)[found[1]])
+    own = np.array([f"(none, row {k + 1})" for k in gone.tolist()], dtype=np.str_)
+    book_texts(len(clusters), max(names.itemsize, own.itemsize) // 4, "The clusters", Allowance())
     each = names.astype(max(names.dtype, own.dtype, key=lambda dtype: dtype.itemsize))[found[1]]
     each[gone] = own
     rows = f"{count(len(gone), 'row')} of {len(clusters):,} {verb(len(gone), 'has', 'have')}"
-    return Step(each, (info("clusters_missing", f"{rows} no cluster; each was taken for a cluster of its own."),))
-
-
-def _names(values: Array) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """Different values as texts, empty for those that say that there is none, and which these are."""
-    gone = np.array([is_missing(value) for value in values.tolist()], dtype=bool)
-    texts = ["" if none else str(value) for value, none in zip(values.tolist(), gone, strict=True)]
-    return np.array(texts, dtype=object), gone
+    said = info("clusters_missing", f"{rows} no cluster; each was taken for a cluster of its own.")
+    return Step(each, (said,) if len(gone) else ())
 
 
 def positive_weights(weights: Array) -> Step[Floats | None]:
@@ -123,57 +113,32 @@ def row_times(times: Array) -> Step[Texts | None]:
     return Step(None, (said,))
 
 
+DATES = ("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%G-W%V-%u")
+"""How dates are written; the last is a week, as its Monday."""
+
+
 def times_of(values: Array) -> list[str] | None:
-    """Times in one spelling; None where they are not all dates or all numbers, or have two readings.
+    """Numbers or dates in one spelling; None where they are not all numbers or all dates of one form, or fit two.
 
     ``3/14/2026`` says by its 14 that the month comes first in the whole column.
     """
-    found = []
-    for spell in (when, _day_first, _month_first):
-        written = [spell(value) for value in values.tolist()]
-        if None not in written:
-            found.append([str(text) for text in written])
-    mixed = bool(found) and len({"-" in text[1:] for text in found[0]}) > 1
-    return found[0] if len(found) == 1 and not mixed else None
-
-
-def when(value: Any) -> str | None:
-    """A number or a date in one spelling; None for what is neither."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return f"{value:.12g}" if math.isfinite(value) else None
-    text = str(value).strip()
-    if found := re.fullmatch(r"(\d{4})-?W(\d\d?)", text):
-        try:
-            return date.fromisocalendar(int(found[1]), int(found[2]), 1).isoformat()
-        except ValueError:
-            return None
-    for pattern, order in ((_YEAR_FIRST, (1, 2, 3)), (_WITH_DOTS, (3, 2, 1))):
-        if found := pattern.fullmatch(text):
-            return _date(found, *order)
-    try:
-        return f"{float(text):.12g}" if math.isfinite(float(text)) else None
-    except ValueError:
+    if values.dtype.kind == "b":
         return None
-
-
-_YEAR_FIRST = re.compile(r"(\d{4})[-/.](\d\d?)[-/.](\d\d?)([T ].*)?")
-_WITH_DOTS = re.compile(r"(\d\d?)\.(\d\d?)\.(\d{4})(\s.*)?")
-_WITH_SLASHES = re.compile(r"(\d\d?)[/-](\d\d?)[/-](\d{4})(\s.*)?")
-
-
-def _day_first(value: Any) -> str | None:
-    found = _WITH_SLASHES.fullmatch(str(value).strip())
-    return None if found is None else _date(found, 3, 2, 1)
-
-
-def _month_first(value: Any) -> str | None:
-    found = _WITH_SLASHES.fullmatch(str(value).strip())
-    return None if found is None else _date(found, 3, 1, 2)
-
-
-def _date(found: re.Match[str], year: int, month: int, day: int) -> str | None:
+    texts = [str(value).strip() for value in values.tolist()]
     try:
-        return date(int(found[year]), int(found[month]), int(found[day])).isoformat()
+        numbers = [float(text) for text in texts]
+        return [f"{number:.12g}" for number in numbers] if all(map(math.isfinite, numbers)) else None
+    except ValueError:
+        days = [re.split(r"[T ]", text, maxsplit=1)[0] for text in texts]
+    days = [re.sub(r"^(\d{4})-?W(\d\d?)$", r"\1-W\2-1", day) for day in days]
+    fit = {tuple(read) for form in DATES if (read := _read_days(days, form)) is not None}
+    return list(fit.pop()) if len(fit) == 1 else None
+
+
+def _read_days(days: list[str], form: str) -> list[str] | None:
+    """Dates of one form as 2026-03-02; None where one is written in another."""
+    try:
+        return [datetime.strptime(day, form).date().isoformat() for day in days]
     except ValueError:
         return None
 
@@ -185,7 +150,7 @@ ROW_ROLES = {
     "clusters": RowRole(("clusters", "cluster", "clusterid"), cluster_names),
     "weights": RowRole(("weights", "sampleweight", "sampleweights"), positive_weights),
     "times": RowRole(("week", "date", "datetime", "timestamp", "yearweek", "calendarweek"), row_times),
-}  # the end of the roles
+}
 
 ROLE_NAMES = frozenset(name for role in ROW_ROLES.values() for name in role.names)
 
@@ -201,31 +166,32 @@ def row_fields(rows: Mapping[str, Array], split_name: str) -> Step[dict[str, Any
     findings: list[Finding] = []
     decided: dict[str, Any] = {}
     if "split" in rows:
-        step: Step[Any] = calibration_rows(rows["split"], split_name)
-        fields["given_split"] = step.value
-        findings += step.findings
-        decided |= {"split": ""} if step.value is None else {}
+        split = calibration_rows(rows["split"])
+        fields["given_split"] = split
+        if split is None:
+            values = np.unique(rows["split"]).tolist()
+            reason = (
+                f"{split_name or 'The split'} holds {count(len(values), 'value')} ({listed(values)}), which do not say "
+                "which rows are for calibration; it was left out."
+            )
+            action = 'Save "calibration" and "test", or true for calibration rows.'
+            findings.append(warning("split_unclear", reason, action))
+            decided["split"] = ""
     for name in (name for name in ROW_ROLES if name in rows):
-        step = ROW_ROLES[name].convert(rows[name].reshape(len(rows[name]), -1)[:, 0])
+        step: Step[Any] = ROW_ROLES[name].convert(rows[name].reshape(len(rows[name]), -1)[:, 0])
         fields[name] = step.value
         findings += step.findings
         decided |= {name: ""} if step.value is None else {}
     return Step(fields, tuple(findings), decided)
 
 
-def calibration_rows(split: Array, name: str) -> Step[npt.NDArray[np.bool_] | None]:
+def calibration_rows(split: Array) -> npt.NDArray[np.bool_] | None:
     """Which rows are for calibration, from booleans, 0 and 1, or words such as val and test; None where it is open."""
     values, positions = np.unique(split, return_inverse=True)
-    if split.ndim == 1 and len(values) == 2:
-        if split.dtype.kind in "bf" or (split.dtype.kind in "iu" and values.tolist() == [0, 1]):
-            return Step(np.asarray(split == values[1]))
-        parts = [PARTS.get(str(value).strip().lower()) for value in values.tolist()]
-        if "test" in parts and parts[0] != parts[1] and None not in parts:
-            return Step(np.asarray([part != "test" for part in parts])[positions.reshape(-1)])
-    said = warning(
-        "split_unclear",
-        f"{name or 'The split'} holds {count(len(values), 'value')} ({listed(values.tolist())}), which do not say "
-        "which rows are for calibration; it was left out.",
-        'Save "calibration" and "test", or true for calibration rows.',
-    )
-    return Step(None, (said,))
+    if split.ndim != 1 or len(values) != 2:
+        return None
+    if split.dtype.kind in "bf" or (split.dtype.kind in "iu" and values.tolist() == [0, 1]):
+        return np.asarray(split == values[1])
+    parts = [PARTS.get(str(value).strip().lower()) for value in values.tolist()]
+    settled = "test" in parts and parts[0] != parts[1] and None not in parts
+    return np.asarray([part != "test" for part in parts])[positions.reshape(-1)] if settled else None

@@ -6,7 +6,7 @@ Floats and bytes stay as they came; where the two sets differ in type, both beco
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -38,6 +38,7 @@ Features = npt.NDArray[Any]
 """(n, d), or images (n, height, width) and (n, height, width, channels): float32, float64, or uint8 as it came."""
 
 Bools = npt.NDArray[np.bool_]
+Hashes = npt.NDArray[np.int64]
 
 CHANNELS = (1, 3)
 
@@ -66,11 +67,20 @@ def as_features(array: Array, name: str) -> Step[Features]:
     InvalidUpload
         Where it holds no numbers.
     """
-    if array.ndim == 0 or not prod(array.shape):
-        raise InvalidUpload(
-            "features", f"{name} has the shape {array.shape}, which holds no feature.", "Save (rows, features)."
-        )
-    array, findings = _shaped(array, name)
+    shape, findings = array.shape, ()
+    if array.ndim == 0 or not prod(shape):
+        raise InvalidUpload("features", f"{name} has the shape {shape}, which holds no feature.", "Save numbers.")
+    last = array.ndim == 3 or (array.ndim == 4 and shape[3] in CHANNELS)
+    if last and min(shape[1:3]) > 1:
+        pass  # images as they are
+    elif array.ndim == 4 and min(shape[2:]) > 1 and shape[1] in CHANNELS:
+        array = np.moveaxis(array, 1, -1)
+        findings = (info("channels_first", f"{name} has the shape {shape}: images, turned to {array.shape}."),)
+    else:
+        array = array.reshape(len(array), -1)
+        if len(shape) > 2:
+            said = f"{name} has the shape {shape}, which are no images: read as rows of {array.shape[1]:,} numbers."
+            findings = (info("features_flattened", said),)
     dtype = np.dtype(np.uint8) if array.dtype in (np.bool_, np.uint8) else float_dtype(array.dtype, name)
     if dtype.itemsize > 1 and dtype != array.dtype:
         Allowance().take(array.size * dtype.itemsize, f"{name} as {dtype}")
@@ -78,32 +88,11 @@ def as_features(array: Array, name: str) -> Step[Features]:
         return Step(np.ascontiguousarray(array, dtype=dtype), findings)
 
 
-def _shaped(array: Array, name: str) -> tuple[Array, tuple[Finding, ...]]:
-    """Images with their channels last, everything else flat; a copy only where channels change their place."""
-    shape = array.shape
-    sizes = shape[1:3]
-    if len(sizes) == 2 and min(sizes) > 1 and (len(shape) == 3 or (len(shape) == 4 and shape[3] in CHANNELS)):
-        return array, ()
-    if len(shape) == 4 and min(shape[2:]) > 1 and shape[1] in CHANNELS:
-        n, depth, height, width = shape
-        turned = (n, height, width, depth)
-        which = "its channel" if depth == 1 else f"its {depth} channels"
-        said = f"{name} has the shape {shape}: each row read as an image with {which} first, and turned to {turned}."
-        return np.moveaxis(array, 1, -1), (info("channels_first", said),)
-    flat = array.reshape(len(array), -1)
-    if len(shape) == 2 or len(shape) == 1:
-        return flat, ()
-    said = f"{name} has the shape {shape}, which are no images: read as rows of {flat.shape[1]:,} numbers."
-    return flat, (info("features_flattened", said),)
-
-
 def bad_feature_rows(features: Features) -> Bools:
     """(n,) rows with NaN, infinite values, or values so large that squared distances overflow."""
     bad = np.zeros(len(features), dtype=bool)
-    if features.dtype == np.uint8:
-        return bad
     flat = features.reshape(len(features), -1)
-    for rows in blocks(*flat.shape):
+    for rows in blocks(*flat.shape) if features.dtype != np.uint8 else ():
         bad[rows] = ~(np.abs(flat[rows]) < LARGEST_FEATURE).all(axis=1)
     return bad
 
@@ -116,32 +105,21 @@ def own_features(raw: Array, choices: Choices) -> Step[tuple[Features | None, Bo
     except InvalidUpload as invalid:
         return Step((None, none_bad), (left_out_as("features", invalid),))
     bad = bad_feature_rows(step.value)
-    if bad.all():
-        said = left_out(
-            "features",
-            "features_not_finite",
-            f"Every one of the {count(len(bad), 'row')} of features holds {BAD_VALUES}.",
-            "Look for an empty column, or a division by zero where they were saved.",
-        )
-        return Step((None, none_bad), (*step.findings, said))
-    if bad.any() and not choices.drop_bad_rows:
+    if bad.all() or (bad.any() and not choices.drop_bad_rows):
         n = int(bad.sum())
         reason = f"{count(n, 'row')} of {len(bad):,} in features {verb(n, 'holds', 'hold')} {BAD_VALUES}."
-        said = left_out("features", "features_not_finite", reason, "Leave these rows out.", drop_bad_rows=True)
+        action, fix = "Leave these rows out.", {"drop_bad_rows": True}
+        if bad.all():
+            action, fix = "Look for an empty column, or a division by zero where they were saved.", {}
+        said = left_out("features", "features_not_finite", reason, action, **fix)
         return Step((None, none_bad), (*step.findings, said))
     return Step((step.value, bad), step.findings)
 
 
-@dataclass(frozen=True)
-class TrainingSet:
-    """Clean features and labels of the rows that a model was trained on."""
-
-    features: Features
-    labels: Ints
-
-
-def read_training_set(raw: Mapping[str, Array], class_names: tuple[str, ...], notes: Notes) -> TrainingSet | None:
-    """The training set, or None where there is none that can be used.
+def read_training_set(
+    raw: Mapping[str, Array], class_names: tuple[str, ...], notes: Notes
+) -> tuple[Features, Ints] | None:
+    """Clean features and labels of the rows that a model was trained on; None where there are none that can be used.
 
     Parameters
     ----------
@@ -160,54 +138,39 @@ def read_training_set(raw: Mapping[str, Array], class_names: tuple[str, ...], no
         action = "Save one label for each row of training features."
         notes.add(left_out("train_features", "train_rows_differ", reason, action))
         return None
+    array = "train_features"
     try:
-        features = notes.take(as_features(given, "train_features"))
-    except InvalidUpload as invalid:
-        notes.add(left_out_as("train_features", invalid))
-        return None
-    try:
+        features = notes.take(as_features(given, array))
+        array = "train_labels"
         decoded = decode_training_labels(labels, class_names, notes.choices)
     except InvalidUpload as invalid:
-        notes.add(left_out_as("train_labels", invalid))
+        notes.add(left_out_as(array, invalid))
         return None
-    return _without_bad_rows(features, labels, decoded, notes)
-
-
-def _without_bad_rows(features: Features, labels: Array, decoded: Labels, notes: Notes) -> TrainingSet | None:
-    """The training set without rows that nothing can be learnt from, which are counted."""
     bad = bad_feature_rows(features)
     gone = bad | decoded.bad
-    if not gone.any():
-        return TrainingSet(features, decoded.codes)
-    strange = listed(np.unique(labels[decoded.bad]).tolist())
-    reason = (
-        f"Of {count(len(bad), 'row')} of the training set {int(bad.sum()):,} hold {BAD_VALUES} and "
-        f"{int(decoded.bad.sum()):,} a label that is no class of the outputs ({strange})"
-    )
-    if gone.all():
-        action = "Save train_labels with the same names or numbers as the labels."
-        notes.add(left_out("train_features", "train_rows_bad", f"{reason}.", action))
-        return None
-    notes.add(warning("train_rows_dropped", f"{reason}; left out.", "Save the training set without such rows."))
-    return TrainingSet(features[~gone], decoded.codes[~gone])
+    if gone.any():
+        strange = listed(np.unique(labels[decoded.bad]).tolist())
+        reason = (
+            f"Of {count(len(bad), 'row')} of the training set {int(bad.sum()):,} hold {BAD_VALUES} and "
+            f"{int(decoded.bad.sum()):,} a label that is no class of the outputs ({strange})"
+        )
+        if gone.all():
+            action = "Save train_labels with the same names or numbers as the labels."
+            notes.add(left_out("train_features", "train_rows_bad", f"{reason}.", action))
+            return None
+        notes.add(warning("train_rows_dropped", f"{reason}; left out.", "Save the training set without such rows."))
+    return features[~gone], decoded.codes[~gone]
 
 
 def decode_training_labels(raw: Array, class_names: Sequence[str], choices: Choices) -> Labels:
-    """Column numbers of training labels: by the labels of the columns, else by their names, else from zero.
-
-    Raises
-    ------
-    InvalidUpload
-        Where they cannot be read.
-    """
+    """Column numbers of training labels: by the labels of the columns, else by their names, else from zero."""
     usual = tuple(range(len(class_names)))
-    found = [
-        decode_labels(
-            raw, len(class_names), None, "train_labels", replace(choices, label_values=order, drop_bad_rows=True)
-        )
+    given = [
+        replace(choices, label_values=order, drop_bad_rows=True)
         for order in (choices.label_values or usual, tuple(class_names), usual)
     ]
-    return min((step.value for step in found), key=lambda labels: int(labels.bad.sum()))
+    found = [decode_labels(raw, len(class_names), None, "train_labels", each).value for each in given]
+    return min(found, key=lambda labels: int(labels.bad.sum()))
 
 
 def feature_fields(
@@ -221,8 +184,7 @@ def feature_fields(
     raw : train_features (m, ...) and train_labels (m,), as far as the upload holds them.
     has_features : whether the upload holds features of the rows, usable or not.
     """
-    train = read_training_set(raw, class_names, notes)
-    standard = bool(notes.choices.standardise)
+    train, standard = read_training_set(raw, class_names, notes), bool(notes.choices.standardise)
     notes.decide(standardise=False)
     if features is None or train is None:
         # What was given and cannot be used has its own finding, and is not to be asked for.
@@ -230,46 +192,48 @@ def feature_fields(
             reason = f"Features: each row is {described(features)}, but there is no training set to compare it with. "
             notes.add(info("features_alone", reason + NO_FEATURE_METHODS, "Add train_features and train_labels."))
         if train is not None and not has_features:
-            reason = f"There is a training set of {count(len(train.labels), 'row')}, but no features of the rows. "
+            reason = f"There is a training set of {count(len(train[1]), 'row')}, but no features of the rows. "
             action = "Add features, one entry per row of the outputs."
             notes.add(info("training_set_alone", reason + NO_FEATURE_METHODS, action))
-        alone = {} if train is None else {"train_features": train.features, "train_labels": train.labels}
+        alone = {} if train is None else {"train_features": train[0], "train_labels": train[1]}
         return {"features": features, **alone}
+    train_features, train_labels = train
+    if features.shape[1:] != train_features.shape[1:]:
+        reason = f"A row of features is {described(features)}, but a row of train_features {described(train_features)}."
+        notes.add(left_out("train_features", "feature_sizes_differ", reason, "Save the same features of both."))
+        return {"features": features}
     try:
-        features, train_features = notes.take(alike(features, train.features))
-        notes.add(*check_training_set(features, train_features, train.labels, class_names, standard))
-        fields = {"features": features, "train_features": train_features, "train_labels": train.labels}
-        if standard:
-            fields |= notes.take(on_one_scale(features, train_features))
+        if standard or features.dtype != train_features.dtype:
+            Allowance().take(4 * (features.size + train_features.size), "The features as float32")
     except InvalidUpload as invalid:
         notes.add(left_out_as("train_features", invalid))
         return {"features": features}
-    own = fields["features"]
+    if features.dtype != train_features.dtype:
+        features, train_features = (array.astype(np.float32, copy=False) for array in (features, train_features))
+    absent = np.flatnonzero(np.bincount(train_labels, minlength=len(class_names)) == 0)
+    if absent.size:
+        reason = (
+            f"{count(absent.size, 'class')} of {len(class_names):,} never {verb(absent.size, 'occurs', 'occur')} among "
+            f"the training labels ({listed(class_names[k] for k in absent)}); no distance to such a class can be "
+            "computed."
+        )
+        notes.add(warning("train_classes_absent", reason, "Save training rows of every class."))
+    notes.add(*check_leak(row_hashes(features), row_hashes(train_features)))
+    fields = {"features": features, "train_features": train_features, "train_labels": train_labels}
+    if standard:
+        mean, scale = mean_and_scale(train_features)
+        own, trained = (standardise(array, mean, scale) for array in (features, train_features))
+        fields |= {"features": own, "train_features": trained, "feature_mean": mean, "feature_scale": scale}
+    else:
+        notes.add(*_different_scales(train_features))
+    notes.decide(standardise=standard)
+    how = ", standardised with mean and deviation of the training set, as new features must be" if standard else ""
     reason = (
-        f"Features: each row is {described(own)} ({own.dtype}, from {rounded(own.min())} to {rounded(own.max())}), "
-        f"with a training set of {count(len(train.labels), 'row')}."
+        f"Features: each row is {described(features)} ({features.dtype}, from {rounded(features.min())} to "
+        f"{rounded(features.max())}), with a training set of {count(len(train_labels), 'row')}{how}."
     )
     notes.add(info("features_understood", reason))
-    notes.decide(standardise=standard)
     return fields
-
-
-def alike(features: Features, train_features: Features) -> Step[tuple[Features, Features]]:
-    """Both with rows of one shape and of one type; images and rows of as many numbers are both read as numbers."""
-    findings: tuple[Finding, ...] = ()
-    if features.shape[1:] != train_features.shape[1:]:
-        if features[0].size != train_features[0].size:
-            raise InvalidUpload(
-                "feature_sizes_differ",
-                f"A row of features is {described(features)}, but a row of train_features {described(train_features)}.",
-                "Save the same features of both.",
-            )
-        features, train_features = (array.reshape(len(array), -1) for array in (features, train_features))
-        findings = (info("features_shaped", f"Features and training set are read as {described(features)} a row."),)
-    if features.dtype != train_features.dtype:
-        Allowance().take(4 * (features.size + train_features.size), "The features as float32")
-        features, train_features = (array.astype(np.float32, copy=False) for array in (features, train_features))
-    return Step((features, train_features), findings)
 
 
 def described(features: Features) -> str:
@@ -277,24 +241,6 @@ def described(features: Features) -> str:
     if features.ndim == 2:
         return f"{features.shape[1]:,} number{'s' * (features.shape[1] != 1)}"
     return f"an image of {' x '.join(map(str, features.shape[1:]))}"
-
-
-def on_one_scale(features: Features, train_features: Features) -> Step[dict[str, Any]]:
-    """Both sets on the scale of the training set, with the mean and scale that did it."""
-    Allowance().take(4 * (features.size + train_features.size), "The standardised features")
-    mean, scale = mean_and_scale(train_features)
-    said = info(
-        "standardised",
-        "Features were standardised with the mean and the standard deviation of the training set, as chosen; new "
-        "features must be standardised with the same.",
-    )
-    fields = {
-        "features": standardise(features, mean, scale),
-        "train_features": standardise(train_features, mean, scale),
-        "feature_mean": mean,
-        "feature_scale": scale,
-    }
-    return Step(fields, (said,))
 
 
 def mean_and_scale(train_features: Features) -> tuple[Floats, Floats]:
@@ -310,57 +256,22 @@ def mean_and_scale(train_features: Features) -> tuple[Floats, Floats]:
     return mean.reshape(shape), scale.reshape(shape)
 
 
-# What is odd of a training set.
-
-
-def check_training_set(
-    features: Features, train_features: Features, train_labels: Ints, class_names: tuple[str, ...], standard: bool
-) -> tuple[Finding, ...]:
-    """Classes without training rows, training rows among the features, and scales that differ.
-
-    Parameters
-    ----------
-    features, train_features : of one type and shape, without bad values.
-    standard : whether they are standardised, so that scales are no matter.
-    """
-    found = [*_absent_classes(train_labels, class_names), *check_leak(row_hashes(features), row_hashes(train_features))]
-    return (*found, *([] if standard else _different_scales(train_features)))
-
-
-def _absent_classes(train_labels: Ints, class_names: tuple[str, ...]) -> Iterable[Finding]:
-    absent = np.flatnonzero(np.bincount(train_labels, minlength=len(class_names)) == 0)
-    if absent.size:
-        yield warning(
-            "train_classes_absent",
-            f"{count(absent.size, 'class')} of {len(class_names):,} never {verb(absent.size, 'occurs', 'occur')} among "
-            f"the training labels ({listed(class_names[k] for k in absent)}); no distance to such a class can be "
-            "computed.",
-            "Save training rows of every class.",
-        )
-
-
 def _different_scales(train_features: Features) -> Iterable[Finding]:
-    """Training features that never vary, and columns of different scales."""
+    """A warning of columns whose scales differ, so that the widest dominate every distance."""
     flat = train_features.reshape(len(train_features), -1)
     ranges = flat.max(axis=0).astype(np.float64) - flat.min(axis=0)
-    if not ranges.any():
-        reason = f"All {count(len(flat), 'row')} of train_features are the same, so all distances to them are equal."
-        yield warning("features_constant", reason, "Check that the right array was saved.")
-        return
-    widest, narrowest = float(ranges.max()), float(ranges[ranges > 0].min())
+    ranges = ranges[ranges > 0]
     # Pixels share one scale though some of them hardly vary, so nothing is said where most are as wide as the widest.
-    most_are_wide = np.mean(ranges[ranges > 0] > 0.9 * widest) > 0.5
-    if train_features.ndim == 2 and widest > RANGES_DIFFER * narrowest and not most_are_wide:
+    if train_features.ndim != 2 or not len(ranges) or np.mean(ranges > 0.9 * ranges.max()) > 0.5:
+        return
+    if ranges.max() > RANGES_DIFFER * ranges.min():
         yield warning(
             "features_scale",
             f"Your features are not normalised: the range of a column of train_features is between "
-            f"{rounded(narrowest)} and {rounded(widest)}, so that the widest dominate every distance.",
+            f"{rounded(ranges.min())} and {rounded(ranges.max())}, so that the widest dominate every distance.",
             "Standardise them with the mean and the standard deviation of the training set.",
             standardise=True,
         )
-
-
-Hashes = npt.NDArray[np.int64]
 
 
 def check_leak(own: Hashes, trained: Hashes) -> tuple[Finding, ...]:

@@ -9,7 +9,6 @@ from calib.data.assemble.beside import ROLE_NAMES
 from calib.data.findings import InvalidUpload, Step, count, info, listed, shortened, verb, warning
 from calib.data.read.base import Allowance, Contents
 from calib.data.read.table import Table, is_number, longest_text, value_type
-from calib.errors import Finding
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,7 +56,8 @@ def joined(first: Contents, second: Contents | None, chosen: str | None) -> Step
         return Step(Joined(first, second.taken(None, without)), (), decided)
     found = pc.index_in(ids, value_set=pc.drop_null(theirs))
     rows = pc.indices_nonzero(pc.and_(pc.is_valid(found), pc.is_valid(ids)))
-    if chosen is None and canonical(names[0]).base in POSITIONS and not _count_the_same(ids, theirs, len(rows)):
+    counts_rows = chosen is None and canonical(names[0]).base in POSITIONS
+    if counts_rows and len(rows) < min(len(ids), len(theirs)):  # they count other rows in the other file
         return Step(Joined(first, second.taken(None, without)), (), {"ids": ""})
     in_order: dict[str, Any] = {"ids": ""} if len(ids) == len(theirs) else {}
     for table, name, own in ((first, names[0], ids), (second, names[1], theirs)):
@@ -72,22 +72,16 @@ def joined(first: Contents, second: Contents | None, chosen: str | None) -> Step
         )
     partners = pc.indices_nonzero(pc.is_valid(theirs)).take(found.take(rows))
     left = [(first.name, len(ids) - len(rows)), (second.name, len(theirs) - len(rows))]
-    found_rows = Joined(first.taken(rows), second.taken(partners, without), rows)
-    return Step(found_rows, (_said(left, names[0], len(rows)),), decided)
-
-
-def _said(left: list[tuple[str, int]], name: str, n: int) -> Finding:
-    """Rows without a partner, by file, or that rows were put in order."""
-    k = sum(rows for _, rows in left)
-    if not k:
-        return info("joined", f"{left[1][0]} has the rows of {left[0][0]} in another order; joined by {name}.")
-    said = " and ".join(f"{count(rows, 'row')} of {file}" for file, rows in left if rows)
-    return warning(
-        "unpaired_rows",
-        f"{said} {verb(k, 'has', 'have')} no partner by {shortened(name)} and {verb(k, 'was', 'were')} left out; "
-        f"{count(n, 'row')} {verb(n, 'has', 'have')} one.",
-        "Check that both files hold the same rows.",
-    )
+    said = info("joined", f"{second.name} has the rows of {first.name} in another order; joined by {names[0]}.")
+    if k := sum(n for _, n in left):
+        without_partner = " and ".join(f"{count(n, 'row')} of {file}" for file, n in left if n)
+        said = warning(
+            "unpaired_rows",
+            f"{without_partner} {verb(k, 'has', 'have')} no partner by {shortened(names[0])} and "
+            f"{verb(k, 'was', 'were')} left out; {count(len(rows), 'row')} {verb(len(rows), 'has', 'have')} one.",
+            "Check that both files hold the same rows.",
+        )
+    return Step(Joined(first.taken(rows), second.taken(partners, without), rows), (said,), decided)
 
 
 def shared_ids(first: Table, second: Table, chosen: str | None) -> tuple[str, str] | None:
@@ -109,14 +103,6 @@ def is_id(name: str) -> bool:
     ):
         return False
     return base in ID_NAMES or (bool(parts) and (parts[-1] in ID_ENDINGS or parts[0] == "id"))
-
-
-def _count_the_same(ids: pa.Array, theirs: pa.Array, n: int) -> bool:
-    """Whether numbers of rows mean the same rows in both files: all of them, or all of the shorter file."""
-    import pyarrow.compute as pc
-
-    unique = all(pc.count_distinct(column).as_py() == len(column) for column in (ids, theirs))
-    return unique and n == min(len(ids), len(theirs))
 
 
 def ids_of(first: Table, name: str, second: Table, other: str) -> tuple[pa.Array, pa.Array]:

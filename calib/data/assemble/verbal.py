@@ -54,15 +54,14 @@ def words_as_numbers(contents: Contents, outputs: Any, choices: Choices) -> Step
     names = names_in(outputs)
     if not contents.tabular or len(names) != 1 or "string" not in contents.info(names[0]).dtype:
         return Step(None)
-    cells = contents.read(names[0])
-    found = distinct(cells, MOST_WORDS + 1)  # one of them may be missing
+    found = distinct(contents.read(names[0]), MOST_WORDS + 1)  # one of them may be missing
     numbers = None if found is None else numbers_of(found[0], choices, choices.kind == "pairs")
     if found is None or numbers is None:
         return Step(None)
     words = [plain_word(word) for word in found[0].tolist()]
-    if any(numbers.get(word, 0.0) is None for word in words):
+    if None in numbers.values():
         raise _ask(names[0], dict(zip(words, np.bincount(found[1]).tolist(), strict=True)), numbers)
-    values = np.array([np.nan if (number := numbers.get(word)) is None else number for word in words])
+    values = np.array([numbers.get(word, np.nan) for word in words], dtype=np.float64)
     said = ", ".join(f"{shortened(word)} = {number:g}" for word, number in numbers.items())
     reason = f"{names[0]} holds confidences in words, read as {said}."
     return Step(values[found[1]], (info("verbal", reason, "Change them with the option verbal."),))
@@ -71,23 +70,20 @@ def words_as_numbers(contents: Contents, outputs: Any, choices: Choices) -> Step
 def words_in_sample(sample: Mapping[str, Array], choices: Choices) -> dict[str, Array]:
     """The sample of a table with columns of such words as numbers, so that they can be told from other text.
 
-    A column is one of them where it was chosen as the confidence of pairs, or half of its words are known.
+    A column is one of them where it was chosen as the confidence of pairs, or half of its words are known; a word
+    without a number counts as one half.
     """
-    chosen = names_in(choices.outputs) if choices.kind == "pairs" else ()
-    return {name: _provisional(cells, choices, chosen == (name,)) for name, cells in sample.items()}
-
-
-def _provisional(cells: Array, choices: Choices, is_chosen: bool) -> Array:
-    """Numbers where the cells are words of confidence, one half for those without a number; else the cells."""
-    found = distinct(cells, MOST_WORDS + 1) if cells.dtype.kind == "U" else None
-    numbers = None if found is None else numbers_of(found[0], choices, is_chosen)
-    if found is None or numbers is None:
-        return cells
-    known = sum(number is not None or word in PROPOSED for word, number in numbers.items())
-    if not is_chosen and 2 * known < len(numbers):
-        return cells
-    told = {word: PROPOSED.get(word, 0.5) if number is None else number for word, number in numbers.items()}
-    return np.array([told.get(plain_word(word), np.nan) for word in found[0].tolist()])[found[1]]
+    chosen, numbered = names_in(choices.outputs) if choices.kind == "pairs" else (), dict(sample)
+    for name, cells in sample.items():
+        found = distinct(cells, MOST_WORDS + 1) if cells.dtype.kind == "U" else None
+        numbers = None if found is None else numbers_of(found[0], choices, chosen == (name,))
+        if found is None or numbers is None:
+            continue
+        told = {word: PROPOSED.get(word) if number is None else number for word, number in numbers.items()}
+        if chosen == (name,) or 2 * list(told.values()).count(None) <= len(told):
+            values = [told.get(plain_word(word), np.nan) for word in found[0].tolist()]
+            numbered[name] = np.array([0.5 if value is None else value for value in values])[found[1]]
+    return numbered
 
 
 def numbers_of(values: Array, choices: Choices, is_confidence: bool) -> dict[str, float | None] | None:
@@ -118,11 +114,9 @@ def read_given(pairs: Sequence[str]) -> dict[str, float]:
         word, _, text = pair.rpartition("=")
         number = number_in(text)
         if not word.strip() or number is None:
-            raise InvalidUpload(
-                "verbal",
-                f"{shortened(pair)!r} does not give a word a probability.",
-                "Write each as word=number with a number from 0 to 1, such as very likely=0.9.",
-            )
+            reason = f"{shortened(pair)!r} does not give a word a probability."
+            action = "Write each as word=number with a number from 0 to 1, such as very likely=0.9."
+            raise InvalidUpload("verbal", reason, action)
         found[plain_word(word)] = number
     return found
 
@@ -134,9 +128,7 @@ def _ask(name: str, rows: Mapping[str, int], numbers: Mapping[str, float | None]
     unknown = [shortened(word) for word, number in proposed.items() if number is None]
     fix: dict[str, Any] = {} if unknown else {"verbal": tuple(f"{word}={p:g}" for word, p in proposed.items())}
     no_proposal = f"; there is no proposal for {', '.join(unknown)}" if unknown else ""
-    answer = (
-        f"Take the proposal, {SOURCE}, or give each word a number of your own" if fix else "Give each word a number"
-    )
+    answer = "Give each word a number" if unknown else f"Take the proposal, {SOURCE}, or give each word its number"
     return InvalidUpload(
         "verbal",
         f"{name} holds confidences in words: {said}. What number a word means has to be said once{no_proposal}.",
