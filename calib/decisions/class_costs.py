@@ -52,7 +52,7 @@ def decide_classes(
     labels : (n,) true classes.
     rule : costs of each action for each true class, of which the first K actions are the classes, and the cost of
         handing a row over, if that may be.
-    weights, clusters, level : as in :func:`calib.decisions.cuts.decide`.
+    weights, clusters, level : as in :func:`calib.metrics.net_benefit`.
 
     Raises
     ------

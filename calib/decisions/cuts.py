@@ -1,155 +1,236 @@
-"""Cuts on a probability: from costs, a threshold, a capacity or a target, and what each does on held-out rows.
+"""A cut on a calibrated probability judged beside today's cut and beside what the raw model does for the same goal.
 
 A row is acted on where its probability of the event is at least the cut. The cut that costs least for a calibrated
 probability follows from the costs alone (Elkan 2001). One that a recall or a precision chose on some rows looks better
-on these than on others: :mod:`calib.decisions.event_decision` judges it on others.
+on these than on others, so that others judge it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from calib.decisions.outcomes import Costs, Outcome, check_threshold, outcome_of
+from calib.data.split import split_rows
+from calib.decisions.outcomes import Change, Costs, Outcome, change, check_threshold, outcome_of
+from calib.decisions.recalibration import RecalibratedCut, recalibrated_cut
 from calib.errors import CalibrationError
+from calib.formatting import plural
 from calib.metrics.bootstrap import Groups, Interval, Resamples, interval_of_draws
-from calib.metrics.confidence import Bools, check_event, check_weights
+from calib.metrics.confidence import Bools, check_event, check_weights, weighted_mean
 from calib.metrics.estimate import check_clusters
 from calib.numerics import Floats, Ints
 
+Basis = Literal["costs", "threshold", "capacity", "recall", "precision"]
+SEARCHED = ("recall", "precision")
+"""Ways to a cut that need labels; it is then chosen on one half of the rows and judged on the other."""
 MAX_CUTS = 2000
 """Different probabilities up to which each is a cut that a resample may choose; above, so many of their quantiles."""
+FEW_EVENTS = 20
+"""Fewer rows with the event than this, or without it, say too little of a cut."""
 
 
-@dataclass(frozen=True, eq=False)
-class Decision:
-    """A cut and what it does on the rows given.
+@dataclass(frozen=True)
+class Goal:
+    """What decides about the cut.
 
     Attributes
     ----------
-    cut : act where the probability is at least this. A cut that follows from costs or was given has no width.
-    basis : "costs", "threshold", "capacity", "recall" or "precision".
-    acts : (n,) whether each row is acted on.
-    tied : rows whose probability equals the cut. By capacity, as many of them as there is room for are drawn at random.
-    outcome : counts, shares and cost on these rows.
+    basis : "costs" for the cut of least expected cost, or what is asked for.
+    value : the threshold, the share of rows that can be acted on, the recall or the precision; not read for costs.
+    costs : of each outcome; they price every cut.
+    today : cut on the uncalibrated probability that is in use, or None.
+
+    Raises
+    ------
+    CalibrationError
+        For another basis, or a value that is no share.
     """
 
+    basis: Basis = "costs"
+    value: float = 0.5
+    costs: Costs = field(default_factory=lambda: Costs(1.0, 1.0))
+    today: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.basis not in get_args(Basis):
+            raise CalibrationError(f"A threshold comes from one of {', '.join(get_args(Basis))}; got {self.basis!r}.")
+        for value in ([] if self.basis == "costs" else [self.value]) + ([] if self.today is None else [self.today]):
+            check_threshold(value)
+
+
+@dataclass(frozen=True, eq=False)
+class EventDecision:
+    """A cut and what it does on rows whose labels did not choose it.
+
+    Attributes
+    ----------
+    goal : what was asked for.
+    cut : act where the calibrated probability is at least this.
+    cut_of_raw : the same of the uncalibrated probability: the same number for costs and a threshold, and its own for a
+        capacity, a recall or a precision; None where none reaches the precision, so that it acts on no row.
+    n_decision, n_judgement : rows whose labels the cut was chosen on, 0 where it needs none, and rows judged on.
+    n_events : rows with the event among those judged on.
+    tied, drawn : by capacity, rows with exactly the probability of the cut, and how many of them are acted on.
+    outcome, raw, today : of the cut, of the cut of the uncalibrated probability, and of today's cut on that.
+    from_raw, from_today : what the cut changes, paired by row.
+    acting_on_all : whether acting on all rows costs less here than acting on none.
+    from_same : what the cut changes against the better of these two, for which no model is needed.
+    recalibrated : where the uncalibrated probability reaches a cut that costs or the visitor gave; None elsewhere.
+    """
+
+    goal: Goal
     cut: Interval
-    basis: str
-    acts: Bools
+    cut_of_raw: Interval | None
+    n_decision: int
+    n_judgement: int
+    n_events: int
     tied: int
+    drawn: int
     outcome: Outcome
+    raw: Outcome
+    today: Outcome | None
+    from_raw: Change
+    from_today: Change | None
+    acting_on_all: bool
+    from_same: Change
+    recalibrated: RecalibratedCut | None
+
+    @property
+    def too_few(self) -> str:
+        """Why these rows say too little, in a sentence; "" where they say enough."""
+        kinds = (("with", self.n_events), ("without", self.n_judgement - self.n_events))
+        for with_or_without, count in kinds:
+            if count < FEW_EVENTS:
+                return (
+                    f"Too few events: only {plural(count, 'row')} {with_or_without} the event. At least {FEW_EVENTS} "
+                    "of each kind are needed before the intervals mean much."
+                )
+        return ""
 
 
-def decide(
-    probs: Any,
-    labels: Any,
-    *,
-    costs: Costs | None = None,
-    threshold: float | None = None,
-    capacity: tuple[float, float] | None = None,
-    recall: float | None = None,
-    precision: float | None = None,
+def event_decision(
+    probs: Any, raw: Any, labels: Any, goal: Goal, weights: Any = None, clusters: Any = None, random_state: int = 0
+) -> EventDecision:
+    """Choose a cut and judge it on held-out rows.
+
+    A cut of least expected cost (Elkan 2001) and a given threshold are the same number for both probabilities. For a
+    capacity, a recall or a precision each probability has the cut that reaches it, so that the raw model is judged by
+    what it is used for. A capacity takes that part of the rows with the highest probabilities, and draws among equal
+    ones. A recall and a precision need labels: the cuts are taken from one half of the rows and judged on the other,
+    whole clusters each, since a cut that was searched on rows looks better on these.
+
+    Parameters
+    ----------
+    probs, raw : (n,) calibrated and uncalibrated probabilities of the event, on rows that no calibrator has seen.
+    labels : (n,) 1 where the event happened, 0 elsewhere.
+    goal : what decides.
+    weights, clusters : (n,) as in :func:`calib.metrics.net_benefit`.
+    random_state : seed of the halves.
+
+    Raises
+    ------
+    CalibrationError
+        If the arrays do not fit together, or no cut reaches the goal.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.uniform(0, 1, 2000)
+    >>> y = rng.random(2000) < p
+    >>> found = event_decision(p, p**2, y, Goal(costs=Costs(false_alarm=1, miss=4)))
+    >>> found.cut.value, found.from_raw.saved.low > 0  # the squares are too low, and miss events
+    (0.2, True)
+    """
+    said, came = check_event(probs, labels)
+    before, _ = check_event(raw, labels)
+    judged: Ints = np.arange(len(said))
+    chosen = judged[:0]
+    if goal.basis in SEARCHED:
+        chosen, judged = split_rows(came.astype(np.int64), 0.5, None, random_state, clusters)
+    weight = check_weights(weights, len(said))
+    cluster = None if clusters is None else check_clusters(clusters, len(said))
+
+    def part(of: Any, at: Any) -> Any:
+        return None if of is None else of[at]
+
+    about = part(weight, judged), part(cluster, judged)
+    tied = drawn = 0
+    if goal.basis == "capacity":
+        cut, cut_of_raw = (cut_for(goal, each, came, weight, cluster) for each in (said, before))
+        acts, acts_of_raw = (highest_rows(each, weight, goal.value, random_state) for each in (said, before))
+        lowest = float(said[acts].min(initial=said.max()))  # rows are taken whole, so that the last may not fit
+        cut = Interval(lowest, min(cut.low, lowest), max(cut.high, lowest))
+        at_cut = said == cut.value
+        tied, drawn = int(at_cut.sum()), int((at_cut & acts).sum())
+    else:
+        rows = came[chosen], part(weight, chosen), part(cluster, chosen)
+        cut, cut_of_raw = cut_for(goal, said[chosen], *rows), _cut_of_raw(goal, before[chosen], *rows)
+        acts = said[judged] >= cut.value
+        acts_of_raw = before[judged] >= (np.inf if cut_of_raw is None else cut_of_raw.value)
+    held_out = came[judged], goal.costs, *about
+    now = None if goal.today is None else before[judged] >= goal.today
+    outcome, of_raw = outcome_of(acts, *held_out), outcome_of(acts_of_raw, *held_out)
+    if goal.basis == "capacity":  # how many are acted on was given
+        outcome, of_raw = (replace(one, acted=Interval(*[one.acted.value] * 3)) for one in (outcome, of_raw))
+    given = goal.basis in ("costs", "threshold")
+    same, acting_on_all = _same_for_all(*held_out)
+    return EventDecision(
+        goal,
+        cut,
+        cut_of_raw,
+        len(chosen),
+        len(judged),
+        int(came[judged].sum()),
+        tied,
+        drawn,
+        outcome,
+        of_raw,
+        None if now is None else outcome_of(now, *held_out),
+        change(acts, acts_of_raw, *held_out),
+        None if now is None else change(acts, now, *held_out),
+        acting_on_all,
+        change(acts, same, *held_out),
+        _recalibrated(before, came, cut.value, *about) if given else None,
+    )
+
+
+def cut_for(
+    goal: Goal,
+    probs: Floats,
+    labels: Bools,
     weights: Any = None,
     clusters: Any = None,
     level: float = 0.95,
     n_resamples: int = 1000,
     random_state: int = 0,
-) -> Decision:
-    """A cut and what it does on rows with labels.
-
-    Give costs, or one of threshold, capacity, recall and precision; with one of these, costs only price the outcome.
-
-    Parameters
-    ----------
-    probs : (n,) probabilities of the event, calibrated where the cut follows from costs.
-    labels : (n,) 1 where the event happened, 0 elsewhere.
-    costs : the cut is then :attr:`calib.decisions.outcomes.Costs.cut`.
-    threshold : the cut itself.
-    capacity : (cases, rows), so many cases that can be acted on of so many rows: the rows with the highest
-        probabilities, rounded down to whole rows; equal probabilities are drawn from. With weights, the share is one of
-        their sum.
-    recall : the highest cut with at least this share of the events acted on.
-    precision : the lowest cut with at least this share of events among the rows acted on.
-    weights, clusters : (n,) as in :func:`calib.metrics.net_benefit`.
-    level : coverage of the intervals. That of a cut from rows is percentiles of bootstrap resamples; those of the
-        outcome hold for the cut as it is.
-    n_resamples : of the bootstrap.
-    random_state : seed of the bootstrap, and of the draw among equal probabilities.
+) -> Interval:
+    """The cut that a goal asks for on some rows; one that rows choose has percentiles of those that resamples choose.
 
     Raises
     ------
     CalibrationError
-        If the arrays do not fit together, not exactly one way to a cut is given, or no cut reaches the target.
-
-    Examples
-    --------
-    >>> found = decide([0.05, 0.2, 0.6, 0.9], [0, 0, 1, 1], costs=Costs(false_alarm=1, miss=4))
-    >>> found.cut.value, found.outcome.true_positives.value, found.outcome.cost.value
-    (0.2, 500.0, 0.25)
+        If no cut reaches the goal.
     """
-    said, came = check_event(probs, labels)
-    weight = check_weights(weights, len(said))
-    if clusters is not None:
-        check_clusters(clusters, len(said))
-    goals = {"threshold": threshold, "capacity": capacity, "recall": recall, "precision": precision}
-    given = [name for name, goal in goals.items() if goal is not None]
-    if len(given) > 1 or (not given and costs is None):
-        raise CalibrationError(
-            "Give one way to a threshold: costs, its value, a capacity, a recall or a precision. Got "
-            f"{', '.join(given) or 'none'}."
-        )
-    basis = given[0] if given else "costs"
-    if basis in ("costs", "threshold"):
-        value = check_threshold(threshold) if threshold is not None else costs.cut if costs is not None else np.nan
-        cut, acts = Interval(value, value, value), said >= value
-    else:
-        share = _share(basis, goals[basis], came)
-        counted = np.ones(len(said)) if weight is None else weight
-        cut = _cut(basis, share, said, came, counted, Resamples(len(said), n_resamples, random_state, clusters), level)
-        acts = said >= cut.value
-        if basis == "capacity":
-            acts = _highest_rows(said, counted, share, random_state)
-            lowest = float(said[acts].min(initial=said.max()))
-            cut = Interval(lowest, min(cut.low, lowest), max(cut.high, lowest))
-    outcome = outcome_of(acts, came, costs, weight, clusters, level)
-    return Decision(cut, basis, acts, int((said == cut.value).sum()), outcome)
-
-
-def _share(basis: str, goal: Any, labels: Bools) -> float:
-    """What is asked for, as a share."""
-    if basis == "capacity":
-        cases, rows = goal
-        goal = cases / rows if rows else np.nan
-    if not 0.0 < goal <= 1.0:
-        raise CalibrationError(
-            "A capacity is (cases, rows) with at least one case and no more cases than rows; a recall or a "
-            f"precision is above 0 and at most 1. The {basis} given is {goal:g}."
-        )
-    if basis == "recall" and not labels.any():
+    if goal.basis in ("costs", "threshold"):
+        return Interval(*[goal.costs.cut if goal.basis == "costs" else goal.value] * 3)
+    if goal.basis == "recall" and not labels.any():
         raise CalibrationError("No row has the event, so that no threshold has a recall; give rows with events.")
-    return float(goal)
-
-
-def _cut(
-    basis: str, share: float, probs: Floats, labels: Bools, weights: Floats, resamples: Resamples, level: float
-) -> Interval:
-    """The cut among the probabilities of these rows, with percentiles of those that resamples choose."""
+    counted = np.ones(len(probs)) if weights is None else weights
     every = np.unique(probs)[::-1]
 
     def sums(cuts: Floats, groups: Groups) -> tuple[Floats, Floats]:
         """Weights of rows with and without events from each falling cut to the one above it, (groups, cuts)."""
         cell = np.searchsorted(-cuts, -probs)
-        return groups.sums_by(cell, len(cuts), weights * labels), groups.sums_by(cell, len(cuts), weights * ~labels)
+        return groups.sums_by(cell, len(cuts), counted * labels), groups.sums_by(cell, len(cuts), counted * ~labels)
 
     events, others = sums(every, Groups(np.zeros(len(probs), dtype=int), 1))
-    chosen = int(_place(basis, share, events, others)[0])
+    chosen = int(_place(goal.basis, goal.value, events, others)[0])
     if chosen < 0:
         highest = float(np.max(np.cumsum(events) / np.cumsum(events + others)))
         raise CalibrationError(
-            f"No threshold has a precision of {share:g} on these rows: the highest is {highest:.4g}. Ask for "
+            f"No threshold has a precision of {goal.value:g} on these rows: the highest is {highest:.4g}. Ask for "
             "less, or choose a threshold from costs."
         )
     cuts = every
@@ -157,9 +238,10 @@ def _cut(
         cuts = every[np.linspace(0, len(every) - 1, MAX_CUTS).round().astype(int)]
 
     def choose(events: Floats, others: Floats) -> Floats:
-        places = _place(basis, share, events, others)
+        places = _place(goal.basis, goal.value, events, others)
         return np.where(places < 0, np.nan, cuts[places])
 
+    resamples = Resamples(len(probs), n_resamples, random_state, clusters)
     return interval_of_draws(float(every[chosen]), resamples.each(choose, *sums(cuts, resamples.groups)), level)
 
 
@@ -174,11 +256,40 @@ def _place(basis: str, share: float, events: Floats, others: Floats) -> Ints:
     return np.where(reached.any(axis=1), first if basis == "recall" else last, -1)
 
 
-def _highest_rows(probs: Floats, weights: Floats, share: float, random_state: int) -> Bools:
+def highest_rows(probs: Floats, weights: Any, share: float, random_state: int) -> Bools:
     """The rows that a capacity takes; the order of the rows could tell their labels, so that ties are drawn."""
+    weights = np.ones(len(probs)) if weights is None else weights
     drawn = np.random.default_rng(random_state).permutation(len(probs))
     order = np.lexsort((drawn, -probs))
     taken = np.cumsum(weights[order]) <= share * weights.sum() * (1.0 + 1e-12)
     acts = np.zeros(len(order), dtype=bool)
     acts[order[taken]] = True
     return acts
+
+
+def _cut_of_raw(goal: Goal, raw: Floats, labels: Bools, weights: Any, clusters: Any) -> Interval | None:
+    """None where no cut reaches the precision."""
+    try:
+        return cut_for(goal, raw, labels, weights, clusters)
+    except CalibrationError:
+        if goal.basis != "precision":
+            raise
+        return None
+
+
+def _same_for_all(labels: Bools, costs: Costs, weights: Any, clusters: Any) -> tuple[Bools, bool]:
+    """The action that costs least if all rows have the same one, (n,), and whether that is to act."""
+    rate = weighted_mean(labels, weights)
+    true_negative, miss, alarm, true_positive = costs.of_kinds
+    acting = (1.0 - rate) * alarm + rate * true_positive < (1.0 - rate) * true_negative + rate * miss
+    return np.full(len(labels), acting), bool(acting)
+
+
+def _recalibrated(raw: Any, labels: Any, cut: float, weights: Any, clusters: Any) -> RecalibratedCut | None:
+    """None where the outcome does not rise with the probability, or has one value alone."""
+    if not 0.0 < cut < 1.0:
+        return None
+    try:
+        return recalibrated_cut(raw, labels, cut, weights, clusters)
+    except CalibrationError:
+        return None

@@ -121,7 +121,7 @@ def outcome_of(
     acts : (n,) whether each row is acted on.
     labels : (n,) 1 where the event happened, 0 elsewhere.
     costs : of each outcome; without them there is no cost.
-    weights, clusters, level : as in :func:`calib.decisions.cuts.decide`.
+    weights, clusters, level : as in :func:`calib.metrics.net_benefit`.
     """
     acted, came = _check_acts(acts, labels)
     table = np.column_stack([np.eye(4), [0, 0, 1, 1]])
@@ -152,7 +152,7 @@ def change(
     Parameters
     ----------
     acts, before : (n,) whether each row is acted on by the new and by the old rule.
-    labels, costs, weights, clusters, level : as in :func:`calib.decisions.cuts.decide`.
+    labels, costs, weights, clusters, level : as in :func:`calib.metrics.net_benefit`.
 
     Examples
     --------

@@ -53,7 +53,7 @@ def recalibrated_cut(
     probs : (n,) raw probabilities of the event.
     labels : (n,) 1 where the event happened, 0 elsewhere.
     threshold : of the calibrated probability, for instance :attr:`calib.decisions.outcomes.Costs.cut`.
-    weights, clusters, level : as in :func:`calib.decisions.cuts.decide`.
+    weights, clusters, level : as in :func:`calib.metrics.net_benefit`.
 
     Raises
     ------

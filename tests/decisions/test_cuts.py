@@ -6,7 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from calib.decisions import Costs, change, decide, outcome_of, recalibrated_cut
+from calib.decisions import Costs, Goal, change, outcome_of, recalibrated_cut
+from calib.decisions.cuts import cut_for, event_decision, highest_rows
 from calib.decisions.recalibration import log_odds, recalibrate
 from calib.errors import CalibrationError
 from calib.metrics import wilson_interval
@@ -70,7 +71,7 @@ def test_cost_and_net_benefit_are_one_number(rows):
     probs, labels = rows
     costs = Costs(false_alarm=0.15, miss=0.85)
     benefit = net_benefit(probs, labels, 0.15).model.at(0)
-    assert decide(probs, labels, costs=costs).outcome.cost.value == pytest.approx(
+    assert outcome_of(probs >= costs.cut, labels, costs).cost.value == pytest.approx(
         0.85 * (labels.mean() - benefit.value), abs=1e-12
     )
 
@@ -86,24 +87,25 @@ def test_targets_are_met_by_the_first_and_the_last_cut(rows):
     cuts = np.unique(probs)
     recalls = np.array([labels[probs >= cut].sum() / labels.sum() for cut in cuts])
     precisions = np.array([labels[probs >= cut].mean() for cut in cuts])
-    assert decide(probs, labels, recall=0.8).cut.value == cuts[recalls >= 0.8].max()
-    assert decide(probs, labels, precision=0.4).cut.value == cuts[precisions >= 0.4].min()
+    assert cut_for(Goal("recall", 0.8), probs, labels).value == cuts[recalls >= 0.8].max()
+    assert cut_for(Goal("precision", 0.4), probs, labels).value == cuts[precisions >= 0.4].min()
     with pytest.raises(CalibrationError, match=r"highest is 0\.5"):
-        decide([0.9, 0.5, 0.1], [0, 1, 0], precision=0.6)
+        cut_for(Goal("precision", 0.6), np.array([0.9, 0.5, 0.1]), np.array([False, True, False]))
+    with pytest.raises(CalibrationError, match="No row has the event"):
+        cut_for(Goal("recall", 0.6), np.array([0.9, 0.5]), np.zeros(2, dtype=bool))
 
 
 def test_a_capacity_takes_the_highest_and_draws_among_ties():
-    probs, labels = np.array([0.5, 0.9, 0.5, 0.5, 0.1, 0.2]), np.array([0, 1, 1, 0, 0, 0])
+    probs, labels = np.array([0.5, 0.9, 0.5, 0.5, 0.1, 0.2]), np.array([0, 1, 1, 0, 0, 0], dtype=bool)
     taken = np.zeros(6)
     for seed in range(60):
-        found = decide(probs, labels, capacity=(50, 100), n_resamples=2, random_state=seed)
-        assert found.acts.sum() == 3 and found.acts[1] and not found.acts[4:].any()
-        taken += found.acts
-    assert found.cut.value == 0.5 and found.tied == 3
+        acts = highest_rows(probs, None, 0.5, seed)
+        assert acts.sum() == 3 and acts[1] and not acts[4:].any()
+        taken += acts
+    assert cut_for(Goal("capacity", 0.5), probs, labels).value == 0.5
     assert (np.abs(taken[[0, 2, 3]] - 40) < 4 * np.sqrt(60 * 2 / 9)).all()
-    assert decide(probs, labels, capacity=(1, 1)).acts.all()
-    weighted = decide(probs, labels, capacity=(1, 2), weights=[1, 3, 1, 1, 1, 1])
-    assert weighted.acts[1] and weighted.acts.sum() == 2 and not weighted.acts[4:].any()
+    weighted = highest_rows(probs, np.array([1, 3, 1, 1, 1, 1]), 0.5, 0)
+    assert weighted[1] and weighted.sum() == 2 and not weighted[4:].any()
 
 
 def test_a_capacity_s_cut_is_a_quantile_with_the_quantile_s_interval():
@@ -111,30 +113,18 @@ def test_a_capacity_s_cut_is_a_quantile_with_the_quantile_s_interval():
     held = 0
     for seed in range(80):
         probs = rng.random(200)
-        cut = decide(probs, probs > 0.5, capacity=(1, 10), n_resamples=200, random_state=seed).cut
+        cut = cut_for(Goal("capacity", 0.1), probs, probs > 0.5, n_resamples=200, random_state=seed)
         held += cut.low <= 0.9 <= cut.high
     assert 68 <= held <= 80
 
 
 def test_many_different_probabilities_are_searched_among_their_quantiles(monkeypatch, rows):
     probs, labels = rows
-    exact = decide(probs, labels, recall=0.8)
+    exact = cut_for(Goal("recall", 0.8), probs, labels)
     monkeypatch.setattr("calib.decisions.cuts.MAX_CUTS", 100)
-    thinned = decide(probs, labels, recall=0.8)
-    assert thinned.cut.value == exact.cut.value
-    np.testing.assert_allclose(thinned.cut[1:], exact.cut[1:], atol=0.02)
-
-
-@pytest.mark.parametrize("way", [{}, {"threshold": 0.2, "recall": 0.5}, {"capacity": (1, 2), "precision": 0.5}])
-def test_one_way_to_a_cut_must_be_given(rows, way):
-    with pytest.raises(CalibrationError, match="Give one way"):
-        decide(*rows, **way)
-
-
-@pytest.mark.parametrize("way", [{"recall": 1.5}, {"precision": 0.0}, {"capacity": (5, 0)}, {"capacity": (5, 3)}])
-def test_targets_out_of_reach_are_refused(rows, way):
-    with pytest.raises(CalibrationError, match=f"The {next(iter(way))} given"):
-        decide(*rows, **way)
+    thinned = cut_for(Goal("recall", 0.8), probs, labels)
+    assert thinned.value == exact.value
+    np.testing.assert_allclose(thinned[1:], exact[1:], atol=0.02)
 
 
 def test_a_change_is_the_difference_of_two_costs(rows, rng):
@@ -217,16 +207,17 @@ def credit(reference_data):
 
 def test_cuts_of_the_credit_data_are_those_computed_elsewhere(credit):
     probs, labels, known = credit
-    plain = decide(probs, labels, costs=COSTS)
-    assert plain.outcome.cost.value == pytest.approx(known["cost_at_t_star_raw"], abs=1e-9)
+    plain = outcome_of(probs >= COSTS.cut, labels, COSTS)
+    assert plain.cost.value == pytest.approx(known["cost_at_t_star_raw"], abs=1e-9)
     raw = recalibrated_cut(probs, labels, COSTS.cut)
     assert raw.cut.value == pytest.approx(known["platt_equivalent_raw_cut"], abs=1e-9)
     np.testing.assert_allclose(raw.cut[1:], known["platt_cut_95"], atol=1e-6)  # theirs has z = 1.96
     cost = outcome_of(probs >= raw.cut.value, labels, COSTS).cost.value
     assert cost == pytest.approx(known["cost_at_platt_cut"], abs=1e-9)
-    room = decide(probs, labels, capacity=(known["capacity"]["k"], len(probs)))
+    room = event_decision(probs, probs, labels, Goal("capacity", known["capacity"]["k"] / len(probs)))
     assert room.cut.value == known["capacity"]["cut"] and room.tied == known["capacity"]["rows_at_the_cut"]
-    assert labels[room.acts].sum() == known["capacity"]["events_caught"]
+    caught = known["capacity"]["events_caught"]
+    assert room.outcome.true_positives.value == pytest.approx(1000 * caught / len(probs))
 
 
 @pytest.mark.parametrize("name", ["credit", "breast", "llm"])

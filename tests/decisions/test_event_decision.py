@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from calib.decisions.event_decision import SEARCHED, Basis, Goal, event_decision
+from calib.decisions.cuts import SEARCHED, Basis, Goal, event_decision
 from calib.decisions.outcomes import Costs, change
 from calib.errors import CalibrationError
 

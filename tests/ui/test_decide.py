@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 import calib
 from calib.data.samples import load_sample
 from calib.decisions import cut_at_rate, estimate_rate
-from calib.decisions.event_decision import SEARCHED, Goal, event_decision
+from calib.decisions.cuts import SEARCHED, Goal, event_decision
 from calib.decisions.outcomes import Change
 from calib.diagnostics.risk_coverage import answerable, risk_coverage, usual_error
 from calib.engine import Engine

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from calib.decisions.event_decision import Basis, EventDecision, Goal, event_decision
+from calib.decisions.cuts import Basis, EventDecision, Goal, event_decision
 from calib.decisions.outcomes import Costs, Outcome
 from calib.decisions.recalibration import RecalibratedCut
 from calib.decisions.rules import EventCut
