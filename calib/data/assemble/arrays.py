@@ -117,19 +117,18 @@ def read_rows(contents: Contents, n_rows: int, chosen: dict[str, Any]) -> Step[d
     found: dict[str, Array] = {}
     findings: list[Finding] = []
     decided: dict[str, Any] = {}
-    for role, name in chosen.items():
-        if not name:
-            continue
+    for role, name in ((role, name) for role, name in chosen.items() if name):
         try:
-            array = _read_role(contents, role, name)
+            if role == "groups" and isinstance(name, tuple):
+                array: Array = crossed([texts_of(contents.read(column).reshape(-1)) for column in name])
+            else:
+                array = contents.read_times(name) if role == "times" else read_any(contents, name)
         except InvalidUpload as invalid:
-            if role == "features":
-                findings.append(left_out_as(role, invalid))
-                continue
-            if role != "times":  # it may have been inferred, and nothing else depends on it
+            if role not in ("features", "times"):  # nothing else depends on times, which may have been inferred
                 raise
-            findings.append(info("times", f"{invalid.finding.message} The column of times was left out."))
-            decided[role] = ""
+            reason = f"{invalid.finding.message} The column of times was left out."
+            findings.append(left_out_as(role, invalid) if role == "features" else info("times", reason))
+            decided |= {} if role == "features" else {role: ""}
             continue
         if array.ndim and len(array) == n_rows and (array.size or role == "features"):
             found[role] = array
@@ -139,12 +138,6 @@ def read_rows(contents: Contents, n_rows: int, chosen: dict[str, Any]) -> Step[d
         findings.append(left_out(role, *said) if role == "features" else warning(*said))
         decided[role] = ""
     return Step(found, tuple(findings), decided)
-
-
-def _read_role(contents: Contents, role: str, name: Any) -> Array:
-    if role == "groups" and isinstance(name, tuple):
-        return crossed([texts_of(contents.read(column).reshape(-1)) for column in name])
-    return contents.read_times(name) if role == "times" else read_any(contents, name)
 
 
 def crossed(columns: Sequence[npt.NDArray[np.str_]]) -> npt.NDArray[np.str_]:
@@ -219,13 +212,28 @@ def rows_by_classes(outputs: Array, n_labels: int, outputs_name: str, labels_nam
     InvalidUpload
         If no orientation fits the labels.
     """
-    outputs, findings = _two_dimensional(outputs, outputs_name)
+    shape, findings = outputs.shape, []
+    if outputs.ndim == 0:
+        reason = f"{outputs_name} is a single value, not one row of scores per example."
+        raise InvalidUpload("shape_0d", reason, "Save the whole array.")
+    if outputs.ndim > 2:
+        outputs = outputs.reshape([n for n in shape if n != 1] or [1])
+        findings.append(info("squeezed", f"{outputs_name} has the shape {shape}; axes of length one were dropped."))
+    if outputs.ndim > 2:
+        raise InvalidUpload(
+            "shape_3d",
+            f"{outputs_name} has the shape {shape}, {len(shape)} axes instead of (rows, classes). The first or last "
+            "axis may count the members of an ensemble, augmented copies, or pixels.",
+            "Average the members' probabilities, or reshape pixels to rows: array.reshape(-1, n_classes).",
+        )
+    outputs = outputs[:, None] if outputs.ndim == 1 else outputs
     if outputs.shape[0] != n_labels == outputs.shape[1]:
         said = (
             f"{outputs_name} has the shape {outputs.shape} and there are {count(n_labels, 'label')}: read as "
             "(classes, rows) and transposed."
         )
-        findings, outputs = (*findings, info("transposed", said)), outputs.T
+        findings.append(info("transposed", said))
+        outputs = outputs.T
     check_rows(len(outputs), n_labels, outputs_name, labels_name)
     if outputs.shape[1] == 0 or outputs.shape[1] > MAX_CLASSES:
         raise InvalidUpload(
@@ -233,29 +241,7 @@ def rows_by_classes(outputs: Array, n_labels: int, outputs_name: str, labels_nam
             f"{outputs_name} has {outputs.shape[1]:,} columns, one for each class; 1 to {MAX_CLASSES:,} are read.",
             "Save the outputs as (rows, classes).",
         )
-    return Step(outputs, findings)
-
-
-def _two_dimensional(outputs: Array, name: str) -> tuple[Array, tuple[Finding, ...]]:
-    """Outputs without axes of length one; a third axis is refused."""
-    shape = outputs.shape
-    if outputs.ndim == 0:
-        reason = f"{name} is a single value, not one row of scores per example."
-        raise InvalidUpload("shape_0d", reason, "Save the whole array.")
-    if outputs.ndim == 1:
-        return outputs[:, None], ()
-    if outputs.ndim == 2:
-        return outputs, ()
-    squeezed = outputs.reshape([n for n in shape if n != 1] or [1])
-    if squeezed.ndim > 2:
-        raise InvalidUpload(
-            "shape_3d",
-            f"{name} has the shape {shape}, {outputs.ndim} axes instead of (rows, classes). The first or last axis "
-            "may count the members of an ensemble, augmented copies, or pixels.",
-            "Average the members' probabilities, or reshape pixels to rows: array.reshape(-1, n_classes).",
-        )
-    said = info("squeezed", f"{name} has the shape {shape}; axes of length one were dropped.")
-    return squeezed[:, None] if squeezed.ndim == 1 else squeezed, (said,)
+    return Step(outputs, tuple(findings))
 
 
 def check_rows(n: int, n_labels: int, outputs_name: str, labels_name: str) -> None:

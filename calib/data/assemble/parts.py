@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +15,7 @@ from calib.data.assemble.outputs import decide_form
 from calib.data.findings import InvalidUpload, Notes, Step, count, info, left_out, left_out_as, listed, warning
 from calib.data.guess.arrays import infer_array
 from calib.data.guess.columns import spelled
-from calib.data.guess.names import plain_name
+from calib.data.guess.names import is_anonymous, plain_name
 from calib.data.options import FEATURE_FILES, NOTHING, Choices, names_in
 from calib.data.read.base import Array, Contents
 from calib.numerics import LARGEST
@@ -91,11 +90,7 @@ def one_after_the_other(first: Arrays, second: Arrays, choices: Choices) -> Step
         if own is not None and theirs is not None and own.shape[1:] == theirs.shape[1:]:
             rows[role] = np.concatenate([own, theirs])
         elif own is not None or theirs is not None:
-            said = (
-                "one_part_only",
-                f"Only one part has {role}, so they were left out.",
-                f"Save {role} for both parts.",
-            )
+            said = "one_part_only", f"Only one part has {role}, so they were left out.", f"Save {role} for both parts."
             findings.append(left_out(role, *said) if role == "features" else warning(*said))
     labels = [each.reshape(-1) if each.size == len(each) else each for each in (first.labels, second.labels)]
     if labels[0].shape[1:] != labels[1].shape[1:] or (labels[0].dtype.kind == "U") != (labels[1].dtype.kind == "U"):
@@ -106,26 +101,13 @@ def one_after_the_other(first: Arrays, second: Arrays, choices: Choices) -> Step
             "Save both in the same way.",
         )
     if np.array_equal(labels[0], labels[1]) and np.array_equal(first.outputs, second.outputs, equal_nan=True):
-        said_twice = (
+        reason = (
             f"{second.outputs_name} has the same outputs and labels as {first.outputs_name} in every one of "
             f"{count(len(second.outputs), 'row')}: what is fitted to these rows is tested on them too."
         )
-        findings.append(warning("same_rows", said_twice, "Give a test part of other rows, or leave it out."))
+        findings.append(warning("same_rows", reason, "Give a test part of other rows, or leave it out."))
     outputs = np.concatenate([first.outputs, second.outputs])
     return Step(replace(first, outputs=outputs, labels=np.concatenate(labels), rows=rows), tuple(findings))
-
-
-MADE_UP = re.compile(r"(column|unnamed)_\d+")
-"""Names that were given to columns without one."""
-
-
-def order_of(names: Sequence[str], others: Sequence[str]) -> list[int] | None:
-    """Where each name stands among others, spelled alike or with other case and separators; None if they differ."""
-    for spell in (str, plain_name):
-        own, places = [spell(name) for name in names], {spell(name): j for j, name in enumerate(others)}
-        if len(set(own)) == len(names) == len(others) and set(own) == set(places):
-            return [places[name] for name in own]
-    return None
 
 
 def matched_by_name(first: Arrays, second: Arrays) -> Step[Arrays]:
@@ -137,45 +119,33 @@ def matched_by_name(first: Arrays, second: Arrays) -> Step[Arrays]:
         If the names differ, or labels are numbers that may count the columns in either order.
     """
     names, others = (_names_of_columns(part) for part in (first, second))
-    if not names or not others or names == others:
+    own, theirs = (list(map(plain_name, each)) for each in (names, others))
+    if not names or not others or own == theirs:
         return Step(second)
-    order = order_of(names, others)
-    if order is None:
+    order = f"{second.outputs_name} has columns for {listed(others)}, in another order than {first.outputs_name} with "
+    order += listed(names)
+    if len(set(own)) < len(own) or sorted(own) != sorted(theirs):
         raise InvalidUpload(
             "columns_differ",
             f"{first.outputs_name} has columns for {listed(names)}, but {second.outputs_name} for {listed(others)}.",
             "Use outputs of one model on both parts, with the same names of columns.",
         )
-    if order == list(range(len(order))):
-        return Step(second)
-    other_order = (
-        f"{second.outputs_name} has columns for {listed(others)}, in another order than {first.outputs_name} with "
-        f"{listed(names)}"
-    )
     for part in (first, second):
-        if not _labels_name(part.labels, names):
+        values = () if part.labels.dtype.kind == "U" else np.unique(part.labels[part.labels == part.labels]).tolist()
+        if part.labels.size > len(part.labels) or not {spelled(value) for value in values} <= {*names}:
             raise InvalidUpload(
                 "columns_differ",
-                f"{other_order}, and the numbers in {part.labels_name} may count them in either order.",
+                f"{order}, and the numbers in {part.labels_name} may count them in either order.",
                 "Save the columns of both parts in one order, or the labels as names.",
             )
-    matched = replace(second, outputs=np.ascontiguousarray(second.outputs[:, order]))
-    return Step(matched, (info("columns_matched", f"{other_order}; they were matched by name."),))
+    outputs = np.ascontiguousarray(second.outputs[:, [theirs.index(name) for name in own]])
+    return Step(replace(second, outputs=outputs), (info("columns_matched", f"{order}; they were matched by name."),))
 
 
 def _names_of_columns(arrays: Arrays) -> tuple[str, ...]:
     """What the columns of several outputs are called; empty where they have no names."""
     names, width = arrays.column_names or arrays.class_names or (), arrays.outputs.shape[1]
-    return () if width == 1 or len(names) != width or all(map(MADE_UP.fullmatch, names)) else names
-
-
-def _labels_name(labels: Array, names: Sequence[str]) -> bool:
-    """Whether labels are names of classes, or numbers that are their names."""
-    if labels.dtype.kind == "U":
-        return True
-    return labels.size == len(labels) and {
-        spelled(value) for value in np.unique(labels[labels == labels]).tolist()
-    } <= {*names}
+    return () if width == 1 or len(names) != width or all(map(is_anonymous, names)) else names
 
 
 def refuse_different_scales(first: Arrays, second: Arrays, choices: Choices) -> None:
@@ -211,12 +181,10 @@ def homes_of(role: str, files: Mapping[str, Contents]) -> list[Contents]:
 
 def left_to_files(files: Mapping[str, Contents], chosen: Choices) -> dict[str, str]:
     """The arrays that are not looked for in the file with the outputs, since files for them were given, as choices."""
-    found = {}
-    for role in FEATURE_FILES:
-        name, homes = getattr(chosen, role), homes_of(role, files)
-        if role in files or (name and any(in_file(home, name) for home in homes)):
-            found[role] = NOTHING
-    return found
+    homes = {role: homes_of(role, files) for role in FEATURE_FILES}
+    named = {role: getattr(chosen, role) for role in FEATURE_FILES}
+    held = [role for role, name in named.items() if name and any(in_file(home, name) for home in homes[role])]
+    return {role: NOTHING for role in FEATURE_FILES if role in files or role in held}
 
 
 def with_features(arrays: Arrays, files: Mapping[str, Contents], chosen: Choices, notes: Notes) -> Arrays:
@@ -249,34 +217,27 @@ def with_features(arrays: Arrays, files: Mapping[str, Contents], chosen: Choices
             continue
         check_there(contents, name)
         if role == "features":
-            notes.decide(features=name)
             rows |= notes.take(read_rows(contents, len(arrays.outputs), {role: name}))
+            notes.decide(features=name)
             continue
         own = notes.choices.features
         if role == "train_features" and "features" in rows and isinstance(own, tuple) and isinstance(name, tuple):
-            common, name = notes.take(same_columns(own, name))
-            rows["features"] = rows["features"][:, common]
-            notes.decide(features=tuple(own[j] for j in common))
+            own, name = notes.take(same_columns(own, name))
+            rows["features"] = rows["features"][:, [notes.choices.features.index(column) for column in own]]
+            notes.decide(features=own)
         notes.decide(**{role: name})
         train |= read_aside(contents, role, name, notes)
     return replace(arrays, rows=rows, train=train)
 
 
-def same_columns(own: tuple[str, ...], training: tuple[str, ...]) -> Step[tuple[list[int], tuple[str, ...]]]:
-    """Features of the rows and of the training set matched by the names of their columns.
-
-    Returns
-    -------
-    The numbers of the own columns that both have, and the training set's columns in the same order. Where no name is
-    in both, all are taken in the order they have.
-    """
+def same_columns(own: tuple[str, ...], training: tuple[str, ...]) -> Step[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """The columns of both that are called alike, in one order; all of both where none are."""
     theirs = {plain_name(name): name for name in training}
-    common = [j for j, name in enumerate(own) if plain_name(name) in theirs]
+    common = tuple(name for name in own if plain_name(name) in theirs)
     if not common:
-        return Step((list(range(len(own))), training))
-    matched = tuple(theirs[plain_name(own[j])] for j in common)
-    others = [name for name in training if name not in matched]
-    others += [name for j, name in enumerate(own) if j not in common]
+        return Step((own, training))
+    matched = tuple(theirs[plain_name(name)] for name in common)
+    others = [name for name in (*training, *own) if name not in (*matched, *common)]
     reason = f"{listed(others)} left out, since features and training set do not both have it."
     said = (warning("features_unmatched", reason, "Save the same columns of both."),) if others else ()
     return Step((common, matched), said)

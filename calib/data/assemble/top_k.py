@@ -69,7 +69,13 @@ def read_top_k(contents: Contents, labels: Contents | None, name: str, notes: No
     codes, unknown = notes.take(_labels(labels or contents, labels is not None, outputs, notes.choices))
     dropped = {**outputs.faults(np.where(unknown, -1, codes)), "a label of no class": unknown}
     keep = notes.take(rows_to_keep(dropped, notes.choices))
-    named = {role: _chosen(contents, role, names, notes.choices) for role, names in BESIDE.items()}
+    for role in BESIDE:
+        check_there(contents, getattr(notes.choices, role))
+    named = {
+        role: first_named(contents.names, names, None, "calibration") if chosen is None else chosen
+        for role, names in BESIDE.items()
+        for chosen in [getattr(notes.choices, role)]
+    }
     rows = notes.take(read_rows(contents, len(keep), named))
     notes.decide(**{role: named[role] for role in rows})
     fields = notes.take(row_fields({role: array[keep] for role, array in rows.items()}, named["split"] or ""))
@@ -87,15 +93,6 @@ BESIDE = {"split": SPLIT} | {role: declared.names for role, declared in ROW_ROLE
 """What is read beside the top k, and what it is called."""
 
 
-def _chosen(contents: Contents, role: str, names: tuple[str, ...], choices: Choices) -> str | None:
-    """The array of a role: chosen, or found by its name."""
-    chosen = getattr(choices, role)
-    if chosen is None:
-        return first_named(contents.names, names, None, "calibration")
-    check_there(contents, chosen)
-    return chosen if isinstance(chosen, str) else None
-
-
 def _outputs(contents: Contents, choices: Choices) -> Step[TopK]:
     """Values, indices and sums as read, in falling order; their rows are not judged yet."""
     check_there(contents, choices.outputs)
@@ -107,11 +104,8 @@ def _outputs(contents: Contents, choices: Choices) -> Step[TopK]:
             f"{contents.name} holds no {'values' if held['values'] is None else 'indices'} of shape (rows, k).",
             "Save the k largest logits of each row as values, and the class of each as indices.",
         )
-    findings = []
     values, indices = (contents.read_matrix(str(held[part])) for part in ("values", "indices"))
-    if values.ndim > 2 and values.shape == indices.shape:
-        reason = f"values have the shape {values.shape}; all but the last axis are rows."
-        findings.append(info("top_k_flattened", reason))
+    if values.ndim > 2 and values.shape == indices.shape:  # of several texts, each of several tokens
         values, indices = (array.reshape(-1, array.shape[-1]) for array in (values, indices))
     fit = values.ndim == 2 and values.shape == indices.shape and 0 < len(values) <= MAX_ROWS and values.size
     if not fit or values.dtype.kind != "f" or indices.dtype.kind not in "iu":
@@ -121,71 +115,49 @@ def _outputs(contents: Contents, choices: Choices) -> Step[TopK]:
             f"floats and integers are needed, both of the shape (rows, k), with at most {MAX_ROWS:,} rows.",
             "Save values as float32 and indices as int32, both as (rows, k).",
         )
-    told = None if held["n_classes"] is None else contents.read(held["n_classes"])
-    n_classes = _n_classes(told, indices, choices)
-    Allowance().take(12 * values.size, "values and indices as float64 and int32")
-    values = values.astype(np.float64, copy=False)
-    given = contents.read(held["rest"]).reshape(-1) if held["rest"] else None
-    rest = _rest(given, values, n_classes.value, contents.name)
-    own = contents.read(held["label_logit"]).reshape(-1) if held["label_logit"] else None
-    # What does not fit into 32 bits is no class; it must not wrap around to one.
-    classes = np.full(indices.shape, -1, dtype=np.int32)
-    np.copyto(classes, indices, where=(indices >= 0) & (indices < n_classes.value), casting="unsafe")
-    try:
-        found = TopK.from_arrays(values, classes, rest.value, n_classes.value, own, check_rows=False)
-    except CalibrationError as error:
-        reason = f"{contents.name}: {error}"
-        raise InvalidUpload("top_k_shape", reason, "Save rest and label_logit as (rows,).") from error
-    decided = {"kind": "topk", "outputs": held["values"], "n_classes": n_classes.value}
-    return Step(found, (*findings, *n_classes.findings, *rest.findings), decided)
-
-
-def _n_classes(told: Array | None, indices: Ints, choices: Choices) -> Step[int]:
-    """The number of classes: chosen, as the file tells, or one more than the largest index."""
-    findings: tuple[Finding, ...] = ()
-    n_classes = choices.n_classes
-    if n_classes is None and told is not None and told.dtype.kind in "iu" and len(np.unique(told)) == 1:
-        n_classes = int(told.reshape(-1)[0])
+    findings: list[Finding] = []
+    told = contents.read(held["n_classes"]).reshape(-1) if held["n_classes"] else np.array([])
+    n_classes = choices.n_classes or (int(told[0]) if told.dtype.kind in "iu" and len(np.unique(told)) == 1 else None)
     if n_classes is None:
         n_classes = int(indices.max()) + 1
-        reason = (
-            f"The file does not say how many classes there are; the largest index is {n_classes - 1:,}, so "
-            f"{n_classes:,} were taken."
-        )
-        findings = (warning("n_classes", reason, "Save n_classes, or choose the number of classes."),)
-    if not indices.shape[1] <= n_classes <= MAX_TOP_K_CLASSES or n_classes < 3:
+        reason = f"The file does not say how many classes there are; by the largest index, {n_classes:,} were taken."
+        findings.append(warning("n_classes", reason, "Save n_classes, or choose the number of classes."))
+    if not max(3, indices.shape[1]) <= n_classes <= MAX_TOP_K_CLASSES:
         raise InvalidUpload(
             "too_many_classes",
             f"{count(n_classes, 'class')} for {indices.shape[1]:,} values in a row; 3 to {MAX_TOP_K_CLASSES:,} classes "
             "are read, and no fewer than values.",
             "Choose the number of classes (n_classes).",
         )
-    return Step(n_classes, findings)
+    Allowance().take(12 * values.size, "values and indices as float64 and int32")
+    values = values.astype(np.float64, copy=False)
+    rest, own = (contents.read(name).reshape(-1) if (name := held[part]) else None for part in ("rest", "label_logit"))
+    if rest is None and n_classes > values.shape[1]:
+        rest = _rest_of(values, contents.name)
+        said = "values are log-probabilities; the other classes have what each row leaves to one."
+        findings.append(info("top_k_rest", said))
+    # What does not fit into 32 bits is no class; it must not wrap around to one.
+    classes = np.full(indices.shape, -1, dtype=np.int32)
+    np.copyto(classes, indices, where=(indices >= 0) & (indices < n_classes), casting="unsafe")
+    try:
+        found = TopK.from_arrays(values, classes, rest, n_classes, own, check_rows=False)
+    except CalibrationError as error:
+        reason = f"{contents.name}: {error}"
+        raise InvalidUpload("top_k_shape", reason, "Save rest and label_logit as (rows,).") from error
+    return Step(found, tuple(findings), {"kind": "topk", "outputs": held["values"], "n_classes": n_classes})
 
 
-def _rest(given: Array | None, values: Floats, n_classes: int, name: str) -> Step[Floats]:
-    """Log-sum of the other classes: as given, none, or what log-probabilities leave to one."""
-    top, low = float(np.nanmax(values)), float(np.nanmin(values))
-    if low >= 0 and top <= 1 and (values.sum(axis=1) <= 1 + LIKE_PROBABILITIES).all():
-        raise InvalidUpload(
-            "top_k_probabilities",
-            f"values lie between {low:.3g} and {top:.3g} with row sums up to 1: these are probabilities.",
-            "Save their logarithms: values, rest (that of what is left to one) and label_logit.",
-        )
-    if n_classes == values.shape[1]:
-        return Step(np.full(len(values), -np.inf))
-    if given is not None:
-        return Step(given)
+def _rest_of(values: Floats, name: str) -> Floats:
+    """Log-sum of the other classes: what log-probabilities leave to one."""
     total = np.exp(logsumexp(values, axis=1))
     if not (total <= 1 + LIKE_PROBABILITIES).all():
         raise InvalidUpload(
             "top_k_rest",
-            f"{name} holds no log-sum of the other {n_classes - values.shape[1]:,} classes, and the exponentials of "
-            f"values sum to up to {np.nanmax(total):.3g}, so these are no log-probabilities.",
+            f"{name} holds no log-sum of the other classes, and the exponentials of values sum to up to "
+            f"{np.nanmax(total):.3g}, so these are no log-probabilities.",
             "Save rest: the logsumexp of all logits of a row that are not among its values.",
         )
-    said = info("top_k_rest", "values are log-probabilities; the other classes have what each row leaves to one.")
-    return Step(np.log(np.maximum(1.0 - total, LEAST_REST)), (said,))
+    return np.log(np.maximum(1.0 - total, LEAST_REST))
 
 
 def _labels(contents: Contents, apart: bool, outputs: TopK, choices: Choices) -> Step[tuple[Ints, Bools]]:
@@ -217,11 +189,10 @@ def _said(outputs: TopK, labels: Ints) -> list[Finding]:
     found = [info("understood", reason)]
     unknown = outside & np.isnan(outputs.label_logit)
     if unknown.any():
-        n = int(unknown.sum())
         reason = (
-            f"In {count(n, 'row')} of {len(labels):,} the label is not among the {outputs.k:,} values and its own "
-            f"logit is not given ({row_numbers(unknown)}). NLL and Brier score then take an equal share of what all "
-            "other classes have."
+            f"In {count(int(unknown.sum()), 'row')} of {len(labels):,} the label is not among the {outputs.k:,} values "
+            f"and its own logit is not given ({row_numbers(unknown)}). NLL and Brier score then take an equal share of "
+            "what all other classes have."
         )
         found.append(warning("label_logit", reason, "Save label_logit, the logit of each row's label."))
     return found

@@ -74,20 +74,16 @@ def read_rows(source: Source, choices: Choices | None = None, isolate: bool = Fa
     with _open_contents(source, choices) as (contents, notes):
         naming = [role.column for role in _infer_roles(contents, notes) if role.role == "id"]
         outputs = notes.choices.outputs
-        columns = check_there(contents, outputs)
+        columns, name = check_there(contents, outputs), display_name(contents, outputs)
         in_words = notes.take(words_as_numbers(contents, outputs, notes.choices))
         values = read_any(contents, outputs) if in_words is None else in_words
-        if values.ndim and len(values) > MAX_ROWS:
-            name = display_name(contents, outputs)
-            raise InvalidUpload(
-                "too_large", f"{name} has {len(values):,} rows; at most {MAX_ROWS:,} are read.", "Save fewer rows."
-            )
         if values.ndim == 0:
-            raise InvalidUpload(
-                "shape_0d", f"{display_name(contents, outputs)} is a single value.", "Save one row per input."
-            )
+            raise InvalidUpload("shape_0d", f"{name} is a single value.", "Save one row per input.")
+        if len(values) > MAX_ROWS:
+            reason = f"{name} has {len(values):,} rows; at most {MAX_ROWS:,} are read."
+            raise InvalidUpload("too_large", reason, "Save fewer rows.")
         values = values.reshape(len(values), -1) if values.ndim == 1 else values
-        found = as_floats(values, display_name(contents, outputs))
+        found = as_floats(values, name)
         ids = {name: names for name in naming if (names := _names_of_rows(contents, name)) is not None}
         return UnlabelledRows(found, ids, columns if contents.tabular else read_class_names(contents) or ())
 
