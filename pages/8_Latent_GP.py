@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from calib.ui.fits import shown_fits
-from calib.ui.latent.view import effects, functions, latent_fits, prepared, probe, show_finding
+from calib.ui.latent.view import effects, functions, latent_fits, prepared, show_finding
 from calib.ui.progress import fit_here
 from calib.ui.shell import open_session, page
 from calib.ui.widgets import choose, folded
@@ -26,8 +26,7 @@ def body() -> None:
     with opening:
         show_finding(chosen)
         functions(chosen)
-    followed = probe(chosen)
-    folded("What does it make of every confidence?", "latent/effects", partial(effects, chosen, followed))
+    folded("What does it make of every confidence?", "latent/effects", partial(effects, chosen))
 
 
 with page("Latent GP"):

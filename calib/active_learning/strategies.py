@@ -11,7 +11,7 @@ import numpy as np
 from calib.active_learning.classifiers import CLASSIFIERS
 from calib.base import Calibrator
 from calib.calibrators.gpcalib import GPCalib
-from calib.diagnostics.latent_effect import under_each_draw
+from calib.diagnostics.latent import under_each_draw
 from calib.errors import CalibrationError
 from calib.numerics import Floats
 from calib.parameters import check_declared, param

@@ -11,7 +11,7 @@ from calib.cli.arguments import Parser, command_parser, load_options, options_fr
 from calib.data import DataError
 from calib.data.options import FORMATS
 from calib.diagnostics import shift, shift_data
-from calib.diagnostics.performance_without_labels import WithoutLabels, sentences, without_labels
+from calib.diagnostics.new_rows import WithoutLabels, sentences, without_labels
 from calib.diagnostics.sequential_tests import SequentialTests, tests_over_time
 from calib.evaluation import SCORES
 from calib.export import runtime
@@ -82,7 +82,7 @@ def score_lines(found: shift.CalibrationShift) -> list[str]:
 
 def expectation_fields(expected: WithoutLabels) -> dict[str, Any]:
     """What JSON holds of rows without labels."""
-    estimates = {"accuracy": expected.accuracy, "auroc": expected.auroc, "rate": expected.rate}
+    estimates = {"accuracy": expected.accuracy, "rate": expected.rate}
     return {
         "labelled": False, "rows": expected.n, "view": expected.view.name, "expected": estimates,
         "n_judged": expected.n_judged, "shift": expected.shift,

@@ -1,4 +1,4 @@
-"""Decisions as pages ask a worker for them: sets and thresholds chosen on half of the test rows, and costs."""
+"""Decisions as pages ask a worker for them: sets, thresholds and costs on test rows, and rows beside a threshold."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from calib.decisions.set_scores import SetScores, judged_sets, sets_change
 from calib.diagnostics.judgement import rows_to_judge
 from calib.evaluation.evaluation import row_arrays
 from calib.metrics.bootstrap import Interval
-from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, softmax
+from calib.metrics.confidence import Bools
+from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, log_odds_of, softmax
 
 Sets = Judged[PredictionSets, SetScores]
 Certified = Judged[Guarantee, AnswerScores | None]
@@ -125,3 +126,70 @@ def _test_of(data: Mapping[str, Any]) -> Predictions:
     test = rows_to_judge(data)
     assert test is not None
     return test
+
+
+CELLS = 44
+"""On about so many the probabilities are counted."""
+LEAST = 1e-5
+"""Probabilities nearer to 0 and 1 are counted there, since their log-odds have no end."""
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdCounts:
+    """Counts in cells of equal width, one of which begins at the threshold, so that each lies on one side of it.
+
+    Attributes
+    ----------
+    edges : (m + 1,) in the units of ``scale``.
+    right, wrong : (m,) rows in which what the probability is about came true, and the others.
+    threshold : a probability.
+    scale : "linear" or "logit".
+    """
+
+    edges: Floats
+    right: Ints
+    wrong: Ints
+    threshold: float
+    scale: str
+
+    @property
+    def place(self) -> float:
+        """The threshold in the units of ``scale``."""
+        return float(_place(self.threshold, self.scale))
+
+    @property
+    def reached(self) -> Bools:
+        """(m,) whether a cell lies at or above the threshold."""
+        return self.edges[:-1] >= self.place - 1e-9
+
+
+def threshold_counts(probs: Floats, outcome: Bools, threshold: float, scale: str = "linear") -> ThresholdCounts:
+    """Count rows on both sides of a threshold.
+
+    Parameters
+    ----------
+    probs, outcome : (n,) probabilities, and whether what they are about came true.
+    threshold : a probability, which need not lie between those of the rows.
+    scale : of the cells, "linear" or "logit".
+
+    Examples
+    --------
+    >>> found = threshold_counts(np.array([0.1, 0.3, 0.5, 0.9]), np.array([False, False, True, True]), 0.5)
+    >>> int(found.right[found.reached].sum()), int(found.wrong[~found.reached].sum())
+    (2, 2)
+    """
+    placed, at = _place(probs, scale), float(_place(threshold, scale))
+    low, high = min(float(placed.min()), at), max(float(placed.max()), at)
+    width = (high - low) / CELLS or 1.0
+    first, last = int(np.floor((low - at) / width)), int(np.floor((high - at) / width)) + 1
+    steps = np.floor((placed - at) / width).astype(int)
+    steps = np.where(probs >= threshold, np.maximum(steps, 0), np.minimum(steps, -1))  # whatever was rounded
+    cell = np.clip(steps - first, 0, last - first - 1)
+    edges = at + width * np.arange(first, last + 1)
+    right, wrong = (np.bincount(cell[rows], minlength=last - first) for rows in (outcome, ~outcome))
+    return ThresholdCounts(edges, right, wrong, threshold, scale)
+
+
+def _place(probability: Floats | float, scale: str) -> Floats:
+    values = np.asarray(probability, dtype=float)
+    return values if scale == "linear" else log_odds_of(values, LEAST)

@@ -1,4 +1,4 @@
-"""A calibrator on new rows, with labels or without: all that is said and drawn of them, computed in one call."""
+"""A calibrator on new rows, with labels or without: all that is said and drawn of them."""
 
 from __future__ import annotations
 
@@ -6,19 +6,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from calib.data.predictions import Predictions
 from calib.diagnostics.judgement import first_curve
-from calib.diagnostics.performance_without_labels import WithoutLabels, without_labels
 from calib.diagnostics.reliability import (
     ConfidenceHistogram,
     ReliabilityCurve,
     confidence_histogram,
 )
-from calib.diagnostics.shift import CalibrationShift, calibration_shift
+from calib.diagnostics.shift import CalibrationShift, calibration_shift, combined
 from calib.diagnostics.shift_data import judge
 from calib.evaluation import Evaluation, score_intervals
+from calib.evaluation.view import TOP_LABEL, View
 from calib.export.runtime import ExportedCalibrator
+from calib.formatting import listed, percent, points, points_between, round_percent
 from calib.metrics.bootstrap import Interval
+from calib.metrics.confidence import Bools
+from calib.metrics.estimate import LOGIT, Estimate, Rows
+from calib.metrics.recalibration import LogisticFit, fit_logistic
+from calib.numerics import Floats, log_odds_of, sigmoid
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,3 +103,138 @@ def check_new_rows(
         return NewRowsCheck(now, calibration_shift(now, raw, before, n_before=n_before), None, here, known)
     accuracy = None if earlier is None else score_intervals(earlier)["accuracy"]
     return NewRowsCheck(now, None, without_labels(now, earlier), here, known, accuracy)
+
+
+FEW_JUDGED = 30
+"""Labelled rows, or rows of the rarer outcome times three, below which no recalibration is fitted to them."""
+CLIP = 1e-6
+"""Probabilities are kept so far from 0 and 1 where their log-odds are taken."""
+
+
+@dataclass(frozen=True)
+class WithoutLabels:
+    """What is to be expected of rows without labels.
+
+    From calibrated confidence the expected accuracy follows (CBPE, as NannyML calls it). This holds while the
+    confidence is calibrated on the new rows: the mix of inputs may change within what was seen. Where the outcomes of
+    the same inputs change, the estimate does not, and is wrong.
+
+    Attributes
+    ----------
+    n : rows.
+    n_judged : labelled rows to which intercept and slope of the confidence were fitted, whose uncertainty is in the
+        intervals; 0 where there are none: the intervals then cover chance in the outcomes of these rows alone.
+    accuracy : expected share of right predictions.
+    rate : expected share of the event; None in the top-label view.
+    shift : mean confidence or risk now minus that of the labelled rows; None where they are not known.
+    view : what a probability is about.
+    """
+
+    n: int
+    n_judged: int
+    accuracy: Interval
+    rate: Interval | None = None
+    shift: Interval | None = None
+    view: View = TOP_LABEL
+
+
+def without_labels(now: Evaluation, before: Evaluation | None = None, level: float = 0.95) -> WithoutLabels:
+    """The performance to be expected on new rows from their calibrated confidence.
+
+    Where labelled rows are known, intercept and slope of the calibrated log-odds are fitted to them first (Cox 1958);
+    their covariance (of whole clusters where there are any) enters the intervals by the delta method, beside the
+    variance of the outcomes of the new rows. Intervals are taken on the log-odds scale.
+
+    Parameters
+    ----------
+    now : the calibrator on the new rows; its labels are not looked at.
+    before : the same calibrator on labelled rows that it was not fitted on.
+    level : of the intervals.
+    """
+    said = _said(now)[0]
+    fit = None if before is None else _recalibrated(before)
+    line = _line(said)
+    chances = said if fit is None else sigmoid(line @ fit.coef)
+    variance = chances * (1.0 - chances)
+
+    def mean(sign: Floats) -> Interval:
+        """Mean chance, or of one minus it where the sign is negative."""
+        of_outcomes = float(variance.sum()) / len(said) ** 2
+        of_fit = np.zeros(1) if fit is None else fit.estimate.influence @ ((sign * variance) @ line / len(said))
+        value = float(np.where(sign > 0, chances, 1.0 - chances).mean())
+        inside = LOGIT if 0.0 < value < 1.0 else None
+        return Estimate(value, np.append(of_fit, np.sqrt(of_outcomes))).interval(level, inside)
+
+    as_said = np.ones(len(said))
+    of_two = now.n_classes == 2 and now.view.name != "pairs"
+    accuracy = mean(np.where(said >= 0.5, 1.0, -1.0) if of_two else as_said)
+    rate = mean(as_said) if now.view.is_event else None
+    shift = None
+    if before is not None:
+        there, here = (Rows.of(len(one), one.clusters).mean_of(one.pair[0]).interval(level) for one in (before, now))
+        shift = combined(here, there)
+    return WithoutLabels(len(now), 0 if before is None or fit is None else len(before), accuracy, rate, shift, now.view)
+
+
+def _said(evaluation: Evaluation) -> tuple[Floats, Bools]:
+    """What outcomes are drawn with and what came: of two classes of the event, else of the predicted class."""
+    if evaluation.n_classes != 2 or evaluation.rest is None:
+        return evaluation.confidence, evaluation.correct
+    column = 1 if evaluation.view.column is None else evaluation.view.column
+    said = np.where(evaluation.predicted == column, evaluation.confidence, evaluation.rest)
+    return said, evaluation.labels == column
+
+
+def _line(said: Floats) -> Floats:
+    return np.column_stack([np.ones(len(said)), log_odds_of(said, CLIP)])
+
+
+def _recalibrated(before: Evaluation) -> LogisticFit | None:
+    """Intercept and slope of the log-odds on labelled rows; None where too few rows tell them."""
+    said, came = _said(before)
+    if 3 * min(came.sum(), (~came).sum()) < FEW_JUDGED or np.ptp(said) < 1e-9:
+        return None
+    fit = fit_logistic(_line(said), came, Rows.with_outcome(came, clusters=before.clusters))
+    return fit if np.isfinite(fit.coef).all() else None
+
+
+ASSUMES = (
+    "This assumes that the {said} is calibrated on these rows: the mix of inputs may have changed, but not how often "
+    "rows with the same inputs have the same outcome. Such a change shows only in labels."
+)
+
+
+def sentences(found: WithoutLabels, title: str, before: Interval | None = None) -> list[str]:
+    """What is expected, what changed, what it assumes and what the intervals cover, a sentence or two each.
+
+    Parameters
+    ----------
+    title : of the calibrator.
+    before : accuracy on the labelled rows, where it is known.
+    """
+    view = found.view
+    parts = [f"an accuracy of **{_percent(found.accuracy)}**"]
+    if found.rate is not None:
+        parts.insert(0, f"an {view.outcome} of **{_percent(found.rate)}**")
+    earlier = "" if before is None else f"; the accuracy on the labelled rows was {_percent(before)}"
+    said = [f"These {found.n:,} rows have no labels. If {title} is still calibrated, expect {listed(parts)}{earlier}."]
+    if found.shift is not None:
+        value, low, high = found.shift
+        way = "**higher**" if low > 0 else "**lower**" if high < 0 else "not significantly different"
+        size = f"{points(value)} points, {points_between(low, high)}"
+        said.append(f"Its {view.mean_said} is {way} on these rows, beside the labelled ones ({size}).")
+    said.append(ASSUMES.format(said=view.said))
+    level = round_percent(0.95)
+    said.append(
+        f"The intervals ({level}) cover chance in the outcomes of these rows and what is not known of the calibration, "
+        f"whose intercept and slope were fitted to {found.n_judged:,} labelled rows."
+        if found.n_judged
+        else f"The intervals ({level}) cover chance in the outcomes of these rows alone: the calibrator's own "
+        "uncertainty is not in them, since there are no labelled rows to judge it on, or too few."
+    )
+    return said
+
+
+def _percent(interval: Interval) -> str:
+    value, low, high = interval
+    return f"{percent(value)} ({100 * low:.1f} to {100 * high:.1f})"

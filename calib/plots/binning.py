@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.diagnostics.log_odds_density import BinnedPairs, LogOddsDensity
+from calib.diagnostics.binning import BinnedPairs, LogOddsDensity
 from calib.formatting import percent
 from calib.numerics import Floats, sigmoid
 from calib.plots.annotations import KeyEntry, carry, draw_line, key_of, write, write_key

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.diagnostics.information_by_bins import InformationByBins
+from calib.diagnostics.binning import InformationByBins
 from calib.plots.annotations import carry, draw_line, label_line_ends
 from calib.plots.axes import log10_ticks
 from calib.plots.binning import SCHEME_NAMES, SCHEME_STYLES

@@ -12,17 +12,15 @@ import plotly.graph_objects as go
 from calib.formatting import plural
 from calib.plots.annotations import carry, draw_bands, draw_line, draw_marks, label_line_ends, reference_style, whiskers
 from calib.plots.axes import on_scale, probability_axis, probability_limits
-from calib.plots.style import DOTTED, GUIDE, NEUTRAL, Limits, Style, one_each, plain, quiet, set_x, set_y, three_digits
+from calib.plots.style import DOTTED, NEUTRAL, Limits, Style, one_each, plain, quiet, set_x, set_y, three_digits
 
 if TYPE_CHECKING:
-    from calib.diagnostics.latent_effect import EffectCurve
+    from calib.diagnostics.latent import EffectCurve
 
 _HEIGHT, _PAD = 400, 0.03
 
 
-def effect_chart(
-    lines: Sequence[tuple[str, EffectCurve, Style]], temperature_style: Style, probe: float | None = None
-) -> go.Figure:
+def effect_chart(lines: Sequence[tuple[str, EffectCurve, Style]], temperature_style: Style) -> go.Figure:
     """Mean confidence after calibration over the mean before, in bins of rows, against the diagonal.
 
     The first fit has filled bands that hold 68 and 95 % of the drawn functions, the others the outline of the wider.
@@ -32,15 +30,13 @@ def effect_chart(
     ----------
     lines : (name, curve, style) of each fit, at least one, over the same rows and bins.
     temperature_style : of temperature scaling.
-    probe : a raw confidence to mark.
     """
     curve = lines[0][1]
     scale = curve.scale
     references = {name: values for name, values in (("temperature", curve.temperature), ("truth", curve.truth))
                   if values is not None}  # fmt: skip
     after = [curve.accuracy, *references.values(), *(one.after for _, one, _ in lines)]
-    probed = [] if probe is None else [probe]
-    x_limits = _limits(np.r_[curve.before, probed], scale)
+    x_limits = _limits(curve.before, scale)
     y_limits = _limits(np.concatenate([curve.before, *after]), scale)
     across, up = (partial(on_scale, scale=scale, limits=limits) for limits in (x_limits, y_limits))
     x_axis, y_axis = _axis(scale, x_limits), _axis(scale, y_limits)
@@ -48,10 +44,6 @@ def effect_chart(
     fig = go.Figure()
     shared = np.linspace(max(x_limits[0], y_limits[0]), min(x_limits[1], y_limits[1]), 50)
     draw_line(fig, across(shared), up(shared), DOTTED, width=1.5)
-    if probe is not None:
-        place = float(across(np.array([probe]))[0])
-        fig.add_shape(type="line", xref="x", yref="paper", x0=place, x1=place, y0=0, y1=1,
-                      line={"color": GUIDE, "width": 1})  # fmt: skip
     x = across(curve.before)
     for later, (_, seen, look) in reversed(list(enumerate(lines))):
         draw_bands(fig, x, [(up(low), up(high)) for low, high in seen.bands], look, filled=not later, ends=ends)

@@ -41,8 +41,7 @@ from calib.plots.style import (
 
 if TYPE_CHECKING:
     from calib.calibrators.bayes_iso import BayesIsoMap
-    from calib.diagnostics.calibration_maps import ClassFrequencies
-    from calib.diagnostics.class_rows import Place, ScoreAxis
+    from calib.diagnostics.calibration_maps import ClassFrequencies, Place, ScoreAxis
     from calib.metrics.bootstrap import Interval
 
 

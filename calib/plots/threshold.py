@@ -14,7 +14,7 @@ from calib.plots.reliability_frame import said_axis
 from calib.plots.style import NEUTRAL, Style, fade, quiet, set_layout, set_x
 
 if TYPE_CHECKING:
-    from calib.diagnostics.threshold_counts import ThresholdCounts
+    from calib.diagnostics.judged_decisions import ThresholdCounts
 
 HEIGHT = 340
 _APART = 0.095

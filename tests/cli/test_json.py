@@ -17,7 +17,7 @@ from calib.cli.text import before_and_after, plain
 from calib.decisions import judged_answers, judged_sets
 from calib.decisions.sample_size import WIDTHS, rows_needed
 from calib.diagnostics import shift, shift_data
-from calib.diagnostics.performance_without_labels import without_labels
+from calib.diagnostics.new_rows import without_labels
 from calib.diagnostics.sequential_tests import batches_of, sequential_tests
 from calib.evaluation import Evaluation, score_intervals
 from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
@@ -195,7 +195,7 @@ def test_check_of_rows_without_labels(folder: Path, answer: Answer) -> None:
     new = shift_data.read_new_rows(exported, folder / "new.npy")
     assert new.data is not None
     expected = without_labels(shift_data.judge(exported, new.data)[1])
-    assert (found["labelled"], found["rows"], found["expected"]["auroc"]) == (False, 50, None)
+    assert (found["labelled"], found["rows"], found["expected"]["rate"]) == (False, 50, None)
     same(found["expected"]["accuracy"], expected.accuracy)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calib.diagnostics.group_panels import MEASURES, group_panels, recalibrated_by_group
+from calib.diagnostics.subgroups import MEASURES, group_panels, recalibrated_by_group
 from calib.errors import CalibrationError
 from calib.metrics import risk_model
 from calib.metrics.estimate import Rows

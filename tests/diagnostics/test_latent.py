@@ -9,8 +9,7 @@ import pytest
 
 from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.temperature import TemperatureScaling
-from calib.diagnostics.latent import Truth, latent_curve
-from calib.diagnostics.latent_effect import changes
+from calib.diagnostics.latent import Truth, changes, latent_curve
 from calib.errors import CalibrationError
 from calib.numerics import softmax
 from tests.diagnostics.test_latent_effect import straight

@@ -7,17 +7,13 @@ from copy import copy
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from calib.calibrators.gpcalib import GPCalib
-from calib.diagnostics.latent import Truth
-from calib.diagnostics.latent_effect import (
+from calib.diagnostics.latent import (
     ConfidenceEffect,
-    _line_weights,
+    Truth,
     confidence_effect,
     effect_curve,
-    effect_near,
 )
 from calib.numerics import softmax
 from tests.conftest import simulate
@@ -119,41 +115,6 @@ def straight(before, slope=0.5, n_draws=8):
         before=before, after=slope * before, draws=before[:, None] * factors, right=np.ones(len(before), bool),
         temperature=None, truth=None, changed=0, every=1,
     )  # fmt: skip
-
-
-@given(st.lists(st.floats(0.85, 0.99), min_size=1, max_size=400), st.floats(0.86, 0.98))
-@settings(max_examples=50)
-def test_near_a_level_a_straight_effect_is_read_off_exactly(before, level):
-    effect = straight(np.array(before))
-    near = effect_near(effect, level)
-    if near is None:
-        assert np.abs(effect.before - level).min() > min(0.05, (1 - level) / 2)
-        return
-    assert near.after == pytest.approx(near.before / 2, rel=1e-6)
-    assert near.sd == pytest.approx(effect.draws.std(axis=1)[0] / effect.before[0] * near.before, rel=1e-6)
-    assert near.count <= 200
-
-
-def test_near_a_level_among_rows_the_answer_is_for_that_level(calibrator, rows):
-    effect = confidence_effect(calibrator, *rows)
-    near = effect_near(effect, 0.9)
-    assert near.before == pytest.approx(0.9)
-    chosen = np.abs(effect.before - 0.9) <= 0.05
-    line = np.polyfit(effect.before[chosen], effect.after[chosen], 1)
-    assert near.count == chosen.sum()
-    assert near.after == pytest.approx(np.polyval(line, 0.9))
-    assert near.after < 0.9  # the simulated model is overconfident
-    assert 0.0 < near.sd < 0.2
-
-
-def test_a_level_without_rows_has_no_answer():
-    effect = straight(np.full(5, 0.25))
-    assert effect_near(effect, 0.9) is None
-    assert effect_near(effect, 0.25).before == 0.25
-
-
-def test_outside_the_rows_nothing_is_extrapolated():
-    np.testing.assert_array_equal(_line_weights(np.array([0.5, 0.6]), 0.7), [0.5, 0.5])
 
 
 @pytest.mark.parametrize("n", [1, 3, 7])

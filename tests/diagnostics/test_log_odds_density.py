@@ -14,9 +14,9 @@ from scipy.stats import gaussian_kde
 
 from calib.calibrators.imax.placement import scheme_edges
 from calib.calibrators.imax.sums import SigmoidSums
-from calib.diagnostics.information_by_bins import information_by_bins
-from calib.diagnostics.log_odds_density import (
+from calib.diagnostics.binning import (
     entropy,
+    information_by_bins,
     information_of_log_odds,
     joint_of_bins,
     label_entropy,

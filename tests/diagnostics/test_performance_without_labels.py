@@ -7,8 +7,7 @@ import csv
 import numpy as np
 import pytest
 
-from calib.diagnostics.performance_without_labels import (
-    expected_auroc,
+from calib.diagnostics.new_rows import (
     sentences,
     without_labels,
 )
@@ -17,7 +16,6 @@ from calib.evaluation.evaluation import evaluate
 from calib.evaluation.view import EVENT
 from calib.formatting import percent, points
 from calib.metrics.bootstrap import Interval
-from calib.metrics.scoring_rules import auroc
 from calib.numerics import sigmoid
 
 
@@ -26,43 +24,23 @@ def events(scores: np.ndarray, came: np.ndarray) -> Evaluation:
     return evaluate(np.column_stack([1 - probs, probs]), came.astype(int)).seen(EVENT)
 
 
-def test_the_expected_auroc_is_the_weighted_share_of_pairs(rng) -> None:
-    scores, chances = rng.random(40).round(1), rng.random(40)
-    pairs = [(i, j) for i in range(40) for j in range(40) if i != j]
-    order = {(i, j): float(scores[i] > scores[j]) + 0.5 * float(scores[i] == scores[j]) for i, j in pairs}
-    weight = {(i, j): chances[i] * (1 - chances[j]) for i, j in pairs}
-    naive = sum(weight[pair] * order[pair] for pair in pairs) / sum(weight.values())
-    value, gradient = expected_auroc(scores, chances)
-    assert value == pytest.approx(naive)
-    for i in range(3):
-        moved = chances.copy()
-        moved[i] += 1e-6
-        assert (expected_auroc(scores, moved)[0] - value) / 1e-6 == pytest.approx(gradient[i], abs=1e-5)
-
-
-def test_with_certain_outcomes_it_is_the_auroc(rng) -> None:
-    scores, came = rng.random(200).round(2), rng.random(200) < 0.3
-    assert expected_auroc(scores, came.astype(float))[0] == pytest.approx(auroc(scores, came))
-
-
 def test_without_labelled_rows_means_of_the_confidence_are_expected(rng) -> None:
     probs = rng.dirichlet(np.ones(4), 300)
     found = without_labels(evaluate(probs, np.zeros(300, int)))
     assert found.accuracy.value == pytest.approx(probs.max(axis=1).mean())
-    assert (found.auroc, found.rate, found.shift, found.n_judged) == (None, None, None, 0)
+    assert (found.rate, found.shift, found.n_judged) == (None, None, 0)
     scores = rng.normal(-1, 1, 300)
     found = without_labels(events(scores, np.zeros(300)))
     probs = sigmoid(scores)
     assert found.rate.value == pytest.approx(probs.mean())
     assert found.accuracy.value == pytest.approx(np.maximum(probs, 1 - probs).mean())
-    assert found.auroc.value == pytest.approx(expected_auroc(scores, probs)[0])
     assert "uncertainty is not in them" in sentences(found, "Platt")[-1]
 
 
 @pytest.mark.parametrize("n_judged", [300, pytest.param(2000, marks=pytest.mark.long)])
 def test_the_intervals_hold_what_comes(n_judged: int) -> None:
     """A calibrator that is off by an intercept and a slope, as one fitted to few rows, on another mix of inputs."""
-    inside = {"accuracy": 0, "auroc": 0, "rate": 0}
+    inside = {"accuracy": 0, "rate": 0}
     runs = 150
     for seed in range(runs):
         generator = np.random.default_rng(seed)
@@ -79,7 +57,6 @@ def test_the_intervals_hold_what_comes(n_judged: int) -> None:
         real = {
             "accuracy": now.correct.mean(),
             "rate": came.mean(),
-            "auroc": expected_auroc(now.pair[0], came.astype(float))[0],
         }
         for key, value in real.items():
             interval = getattr(found, key)
@@ -131,7 +108,6 @@ def test_expected_numbers_on_real_rows(reference_data) -> None:
         rows = list(csv.DictReader(file))
     probs = np.array([float(row["pd"]) for row in rows])
     found = without_labels(events(np.log(probs / (1 - probs)), np.zeros(len(probs))))
-    assert found.auroc.value == pytest.approx(0.8151201642685233, abs=1e-12)
     assert len(probs) * found.rate.value == pytest.approx(248.385553)
     with np.load(reference_data / "wideresnet-16-4-cifar-10.npz") as file:
         predictions, labels = file["predictions"].astype(float), file["ground_truth"].ravel()

@@ -15,12 +15,12 @@ from calib.diagnostics.separation import (
     LEAST,
     Sides,
     explain,
+    listed,
     measured_separation,
     separation_histogram,
     success_rates,
     within_finite,
 )
-from calib.diagnostics.separation_study import listed
 from calib.metrics.bootstrap import wilson_interval
 
 VALUES = st.one_of(st.floats(-3, 3, width=32), st.sampled_from([0.0, 1.0, -1.0, np.inf, -np.inf]))

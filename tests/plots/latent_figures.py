@@ -7,8 +7,7 @@ import dataclasses
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.diagnostics.latent import InducingPoints, LatentCurve
-from calib.diagnostics.latent_effect import EffectCurve
+from calib.diagnostics.latent import EffectCurve, InducingPoints, LatentCurve
 from calib.plots.annotations import overlay_styles
 from calib.plots.latent import latent_function
 from calib.plots.latent_effect import effect_chart
@@ -64,5 +63,5 @@ def latent_figures() -> dict[str, go.Figure]:
         "ln prior": latent_function([("GPcalib", latent_of("probs"), STYLE)], TEMPERATURE),
         "overlay": latent_function(list(zip(names, curves, STYLES, strict=True)), TEMPERATURE),
         "effect": effect_chart(effects["linear"], TEMPERATURE),
-        "effect logit": effect_chart(effects["logit"], TEMPERATURE, probe=0.93),
+        "effect logit": effect_chart(effects["logit"], TEMPERATURE),
     }

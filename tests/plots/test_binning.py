@@ -6,8 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from calib.diagnostics.binning import BinningPicture, binning_picture
-from calib.diagnostics.information_by_bins import information_by_bins
+from calib.diagnostics.binning import BinningPicture, binning_picture, information_by_bins
 from calib.numerics import one_vs_rest_log_odds
 from calib.plots.annotations import figure_data
 from calib.plots.binning import (

@@ -132,11 +132,6 @@ def test_a_curve_laid_over_others_is_the_curve_alone_effect() -> None:
     assert alone.customdata == beside.customdata
 
 
-def test_the_probe_is_marked_where_it_lies() -> None:
-    fig = effect_chart([("GPcalib", effect_of("logit"), STYLES[0])], TEMPERATURE, probe=0.9)
-    assert [shape.x0 for shape in fig.layout.shapes] == pytest.approx([np.log(9)])
-
-
 @pytest.mark.parametrize("n", [1, 2])
 def test_few_bins_show_as_markers(n: int) -> None:
     fig = effect_chart([("GPcalib", effect_of(n=n), STYLES[0])], TEMPERATURE)

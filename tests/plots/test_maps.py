@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import expit, logit
 
 from calib.calibrators.bayes_iso import BayesIso
-from calib.diagnostics.calibration_maps import balanced_edges, class_frequencies, class_pairs, posterior_map
-from calib.diagnostics.class_rows import score_axis
+from calib.diagnostics.calibration_maps import balanced_edges, class_frequencies, class_pairs, posterior_map, score_axis
 from calib.metrics.bootstrap import Interval
 from calib.plots.annotations import figure_data
 from calib.plots.maps import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calib.diagnostics.threshold_counts import threshold_counts
+from calib.diagnostics.judged_decisions import threshold_counts
 from calib.evaluation.view import EVENT
 from calib.plots import alt_text
 from calib.plots.style import Style

@@ -12,21 +12,17 @@ from scipy.special import expit, logit
 
 from calib.calibrators.auto import Judged
 from calib.calibrators.bayes_iso import BayesIso
-from calib.diagnostics.binning import binning_picture
-from calib.diagnostics.calibration_maps import balanced_edges, class_frequencies, class_pairs, posterior_map
-from calib.diagnostics.class_rows import score_axis
-from calib.diagnostics.information_by_bins import information_by_bins
+from calib.diagnostics.binning import binning_picture, information_by_bins
+from calib.diagnostics.calibration_maps import balanced_edges, class_frequencies, class_pairs, posterior_map, score_axis
+from calib.diagnostics.judged_decisions import threshold_counts
 from calib.diagnostics.judgement import gap_curve
-from calib.diagnostics.latent import InducingPoints, LatentCurve
-from calib.diagnostics.latent_effect import EffectCurve
+from calib.diagnostics.latent import EffectCurve, InducingPoints, LatentCurve
 from calib.diagnostics.over_under import over_under_confidence, theorem_one
-from calib.diagnostics.rank_reliability import rank_reliability
 from calib.diagnostics.reliability import binned_consistency, confidence_histogram, corp_curve, reliability_curve
 from calib.diagnostics.risk_coverage import risk_coverage
 from calib.diagnostics.separation import separation_histogram, success_rates
 from calib.diagnostics.sequential_tests import batches_of, sequential_tests
 from calib.diagnostics.subgroups import by_band, by_class
-from calib.diagnostics.threshold_counts import threshold_counts
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, evaluate
 from calib.evaluation.score_definitions import Unit
@@ -54,7 +50,6 @@ from calib.plots.maps import EndRow, MapLine, MapPicture, calibration_maps, end_
 from calib.plots.monitoring import e_value_chart, o_e_chart
 from calib.plots.over_under import band_chart, before_after, per_class_chart, ratio_to_odds
 from calib.plots.overview import Panel, StripRow, difference_strip, gap_reach, reliability_panels
-from calib.plots.ranks import rank_chart, weight_chart
 from calib.plots.reliability import reliability_diagram
 from calib.plots.risk_model import risk_model_diagram
 from calib.plots.style import method_style
@@ -124,7 +119,7 @@ CASES: dict[str, Callable[[], Case]] = {
 def zoo(case: Case, name: str = "GPcalib") -> dict[str, go.Figure]:
     """Every figure of a case; ``name`` is what a class, group, column and method is called."""
     figures: dict[str, go.Figure] = {}
-    for draw in (_reliability, _over_under, _compare, _decide, _maps, _bins, _ranks, _latent, _geometry, _others):
+    for draw in (_reliability, _over_under, _compare, _decide, _maps, _bins, _latent, _geometry, _others):
         figures |= draw(case, name)
     return figures
 
@@ -288,16 +283,6 @@ def _bins(case: Case, name: str) -> dict[str, go.Figure]:
     }
 
 
-def _ranks(case: Case, name: str) -> dict[str, go.Figure]:
-    found = [rank_reliability(softmax(case.logits / t), case.labels) for t in (1, 2)]
-    n_gaps = case.logits.shape[1] - 1
-    weights = [np.linspace(0.2, 1.5, n_gaps), np.full(n_gaps, 0.7)]
-    return {
-        "ranks": rank_chart(list(zip(("raw", name), found, (RAW, GP), strict=True))),
-        "gap weights": weight_chart(list(zip(("raw", name), weights, (RAW, GP), strict=True))),
-    }
-
-
 def _latent(case: Case, name: str) -> dict[str, go.Figure]:
     """Functions that halve every logit, over the range of the case."""
     probs = softmax(case.logits)
@@ -314,7 +299,7 @@ def _latent(case: Case, name: str) -> dict[str, go.Figure]:
     figures = {"latent": latent_function([(name, curve, GP), ("b", curve, RAW)], SCALED)}
     styles = overlay_styles([GP, GP])
     for scale in ("linear", "logit"):
-        figures[f"effect {scale}"] = effect_chart(_effects(case, name, scale, styles), SCALED, probe=0.6)
+        figures[f"effect {scale}"] = effect_chart(_effects(case, name, scale, styles), SCALED)
     return figures
 
 

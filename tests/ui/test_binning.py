@@ -8,9 +8,8 @@ from streamlit.testing.v1 import AppTest
 
 from calib.calibrators.imax import IMaxBinning
 from calib.diagnostics import binning
-from calib.diagnostics.binning import binning_picture
-from calib.diagnostics.log_odds_density import uncertain_span
-from calib.engine import Engine, FitSpec
+from calib.diagnostics.binning import binning_picture, uncertain_span
+from calib.engine import Data, Engine, FitSpec
 from calib.formatting import percent
 from calib.plots.binning import SCHEME_NAMES
 from calib.plots.style import method_style
@@ -91,7 +90,7 @@ def test_a_fitted_binning_is_shown_with_its_own_bins(queue: Engine, with_sample:
     part = with_sample.calibration
     for params in ({"n_bins": 6}, {"n_bins": 5, "share_classes": False}):
         spec = FitSpec("imax", params, data_key=with_sample.split_key)
-        queue.submit(spec, part.logits, part.labels)
+        queue.submit(spec, Data.of(spec.data_key, logits=part.logits, labels=part.labels))
         with_sample.specs[spec.key] = spec
     assert {job.state for job in finished(queue, with_sample.specs)} == {"done"}
     app = unfold(open_page(PAGE, with_sample), "binning/meaning")

@@ -15,8 +15,7 @@ from calib import geometry
 from calib.calibrators.geometric.search import TrainingSet
 from calib.data import Predictions
 from calib.data.samples import load_sample
-from calib.diagnostics.separation import Explanation, Measured, Sides, explain
-from calib.diagnostics.separation_study import WAYS, ExplainedInput
+from calib.diagnostics.separation import WAYS, ExplainedInput, Explanation, Measured, Sides, explain
 from calib.engine import Engine
 from calib.formatting import percent
 from calib.ui.geometry import text as geometry_words

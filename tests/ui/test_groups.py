@@ -8,8 +8,7 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from calib.data.samples import load_sample
-from calib.diagnostics.group_panels import group_panels
-from calib.diagnostics.subgroups import gap_sentence, subgroups
+from calib.diagnostics.subgroups import gap_sentence, group_panels, subgroups
 from calib.evaluation import evaluate
 from calib.formatting import percent
 from calib.numerics import softmax

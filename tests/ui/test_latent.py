@@ -13,15 +13,13 @@ from streamlit.testing.v1 import AppTest
 
 from calib.data import Predictions
 from calib.data.samples import load_sample
-from calib.diagnostics.latent_effect import ConfidenceEffect, EffectStudy, changes, effect_curve
+from calib.diagnostics.latent import ConfidenceEffect, EffectStudy, changes, effect_curve
 from calib.engine import Engine
 from calib.ui.latent.text import (
     against_temperature,
-    becomes,
     collapsed,
     finding,
     least_sure,
-    level,
     temperature_on_rows,
 )
 from calib.ui.session import OpenSession
@@ -54,15 +52,12 @@ def several(queue: Engine) -> OpenSession:
     return fit(queue, sample("simulated-100"), ("temperature", {}), plain, probs)
 
 
-def test_one_fit_says_its_finding_first_and_follows_a_confidence(fits_to_read: OpenSession) -> None:
+def test_one_fit_says_its_finding_first(fits_to_read: OpenSession) -> None:
     app = open_page(PAGE, fits_to_read)
     assert app.markdown[0].value.startswith("**GPcalib ")
     assert "GPcalib is least sure at confidences about" in said(app)
     assert "1 and 2 posterior standard deviations" in said(app)
     assert "Temperature scaling" in app.markdown[0].value
-    probe = [metric for metric in app.metric if metric.label == "0.93 becomes"]
-    assert len(probe) == 1
-    assert "±" in probe[0].value
     assert len(charts(app)) == 1
     app = unfold(app, FOLDED)
     assert len(charts(app)) == 2
@@ -81,20 +76,10 @@ def test_the_fit_it_lacks_is_one_click_away(queue: Engine) -> None:
     assert app.run().markdown[0].value.startswith("**GPcalib ")
 
 
-def test_another_confidence_has_another_answer(fits_to_read: OpenSession) -> None:
-    app = open_page(PAGE, fits_to_read)
-    before = app.metric[0].value
-    app.select_slider[0].set_value(0.995).run()
-    assert app.metric[0].label == "0.995 becomes"
-    assert app.metric[0].value != before
-    assert "test rows nearest to 0.995" in said(app)
-
-
 def test_without_temperature_nothing_is_compared_with_it(queue: Engine) -> None:
     app = open_page(PAGE, fit(queue, sample("digits-cnn"), ("gpcalib", QUICK)))
     assert "Temperature" not in said(app)
     assert '"name":"temperature"' not in alternatives(app).replace(" ", "")
-    assert len(app.metric) == 1
 
 
 @pytest.mark.long
@@ -150,7 +135,6 @@ def test_a_collapsed_fit_says_so_and_gives_no_certainty(queue: Engine) -> None:
     app = open_page(PAGE, fit(queue, sample("odd-digits-adaboost"), ("gpcalib", {})))
     assert "its kernel variance went to 0" in app.markdown[0].value
     assert "uncertainty is unknown" in app.markdown[0].value
-    assert all("±" not in metric.value for metric in app.metric)
 
 
 def effect_of(levels: dict[float, tuple[float, float]], rows: int = 50) -> ConfidenceEffect:
@@ -166,7 +150,7 @@ def effect_of(levels: dict[float, tuple[float, float]], rows: int = 50) -> Confi
 
 
 def study(effect: ConfidenceEffect) -> EffectStudy:
-    return EffectStudy(changes(effect), effect_curve(effect), {}, 0.7, len(effect.before), 0, 1)
+    return EffectStudy(changes(effect), effect_curve(effect), len(effect.before), 0, 1)
 
 
 def said_latent_words(levels: dict[float, tuple[float, float]]) -> str:
@@ -210,23 +194,6 @@ def test_temperature_is_said_to_lie_where_the_figure_beside_the_sentence_has_it(
     assert temperature_on_rows(effect_curve(effect)) == ""
     outside = dataclasses.replace(effect, temperature=np.where(effect.before < 0.9, effect.after - 0.2, effect.after))
     assert "for 50\u00a0% of them" in temperature_on_rows(effect_curve(outside))
-
-
-@pytest.mark.parametrize(
-    ("after", "sd", "text"),
-    [(0.812, 0.021, "0.81 ± 0.02"), (0.8123, 0.0041, "0.812 ± 0.004"), (0.8123, 0.3, "0.81 ± 0.30"),
-     (0.5, 0.0, "0.50000 ± <0.00001"), (0.8123, None, "0.812"),
-     (0.99998, 1e-6, "0.99998 ± <0.00001"), (0.9999999, 1e-9, ">0.99999 ± <0.00001"), (0.99998, None, "0.99998"),
-     (0.9997, None, "0.9997"), (0.9999999, None, ">0.99999"), (1.0, None, ">0.99999"),
-     (0.9999, 1e-4, "0.9999 ± 0.0001")],
-)  # fmt: skip
-def test_as_many_digits_as_the_spread_supports(after, sd, text) -> None:
-    assert becomes(after, sd) == text
-
-
-@pytest.mark.parametrize(("value", "text"), [(0.93, "0.93"), (0.5, "0.50"), (0.995, "0.995"), (0.9999, "0.9999")])
-def test_a_confidence_near_one_is_told_from_one(value, text) -> None:
-    assert level(value) == text
 
 
 def test_a_collapsed_fit_claims_nothing() -> None:

@@ -1,4 +1,4 @@
-"""The tabs Ranks and Auto of Calibration maps: what they say of fits, and how they get one."""
+"""The tab Auto of Calibration maps: what it says of fits, and how it gets one."""
 
 from __future__ import annotations
 
@@ -6,17 +6,14 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from calib.calibrators.auto import Judged, in_words
-from calib.calibrators.order_preserving import OrderPreservingScaling
 from calib.data import Predictions
-from calib.data.samples import load_sample
-from calib.diagnostics.rank_reliability import of_rows
 from calib.engine import Engine
-from calib.formatting import for_terminal, percent
+from calib.formatting import for_terminal
 from calib.plots import alt_text, figure_data
 from calib.plots.forest import member_rows
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
-from tests.ui.conftest import charts, clean, click, fit, open_page, said
+from tests.ui.conftest import charts, clean, fit, open_page, said
 
 PAGE = "pages/7_Calibration_maps.py"
 
@@ -35,30 +32,10 @@ def opened(session: OpenSession, tab: str) -> AppTest:
     return app
 
 
-def test_ranks_open_with_those_of_order_preserving_scaling(queue: Engine) -> None:
-    session = fit(queue, OpenSession.from_data(load_sample("digits-cnn")), "temperature", "order_preserving")
-    app = opened(session, "Ranks")
-    assert len(charts(app)) == 2
-    part = session.calibration
-    fitted = OrderPreservingScaling().fit(part.logits, part.labels)
-    found = of_rows(fitted, data={"logits": session.test.logits, "labels": session.test.labels})
-    assert f"of Order-preserving in {percent(found.observed[0])}" in said(app)
-    assert f"{int(found.off.sum())} with Order-preserving" in said(app)
-
-
-def test_without_such_fits_the_tabs_offer_them(with_sample: OpenSession) -> None:
-    app = opened(with_sample, "Ranks")
-    assert "rank 1 of Uncalibrated" in said(app)
-    assert len(charts(app)) == 1
-    assert clean(click(app, "Fit Order-preserving"))
+def test_without_such_fits_the_tab_offers_one(with_sample: OpenSession) -> None:
     app = opened(with_sample, "Auto")
     assert "no fit of it is finished yet" in said(app)
     assert app.button(key="fit-here/auto")
-
-
-def test_two_classes_have_no_tab_of_ranks() -> None:
-    app = open_page(PAGE, OpenSession.from_data(load_sample("clinic-tumours")))
-    assert [tab.label for tab in app.tabs] == ["Maps", "Auto"]
 
 
 def test_the_figure_of_auto_has_a_row_per_member_with_its_interval() -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.diagnostics.binning import BinningPicture
-from calib.diagnostics.log_odds_density import uncertain_span
+from calib.diagnostics.binning import BinningPicture, uncertain_span
 from calib.formatting import listed, number, percent, plural
 from calib.numerics import sigmoid
 from calib.plots.binning import SCHEME_NAMES

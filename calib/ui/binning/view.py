@@ -11,9 +11,7 @@ import streamlit as st
 
 from calib.calibrators.imax import IMaxBinning
 from calib.data import Predictions
-from calib.diagnostics.binning import BinningPicture, picture_of_rows
-from calib.diagnostics.information_by_bins import information_by_bins
-from calib.diagnostics.log_odds_density import BinnedPairs
+from calib.diagnostics.binning import BinnedPairs, BinningPicture, information_by_bins, picture_of_rows
 from calib.formatting import plural
 from calib.numerics import Floats
 from calib.plots.binning import SCHEME_NAMES, SCHEME_STYLES, Rail, bins_over_densities, representatives

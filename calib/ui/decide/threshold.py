@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from calib.diagnostics.threshold_counts import ThresholdCounts, threshold_counts
+from calib.diagnostics.judged_decisions import ThresholdCounts, threshold_counts
 from calib.evaluation import Evaluation
 from calib.plots.axes import crowded
 from calib.plots.threshold import dragged_to, threshold_chart

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.diagnostics.separation import Measured, RightShare, Sides
-from calib.diagnostics.separation_study import ExplainedInput
+from calib.diagnostics.separation import ExplainedInput, Measured, RightShare, Sides
 from calib.formatting import listed, number, percent, plural
 from calib.metrics.bootstrap import Interval
 from calib.ui.text import literal, percents

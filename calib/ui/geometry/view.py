@@ -10,8 +10,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from calib.calibrators.geometric import MAPS
-from calib.diagnostics.separation import EXACT
-from calib.diagnostics.separation_study import (
+from calib.diagnostics.separation import (
+    EXACT,
     WAYS,
     ExplainedInput,
     SeparationStudy,

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from calib.diagnostics.latent_effect import EffectCurve, EffectStudy, GroupChange
+from calib.diagnostics.latent import EffectCurve, EffectStudy, GroupChange
 from calib.formatting import listed, number, percent
 
 HALF_A_POINT = 0.005
-MOST_DIGITS = 5
-SMALLEST = 10.0**-MOST_DIGITS
 SAME = 0.05
 """Share outside a 95 % band that is expected by chance."""
 
@@ -61,33 +57,8 @@ def collapsed(name: str, scale: float) -> str:
     did = "changes nothing" if scale == 1.0 else f"only divides the logits by {scale:g}"
     return (
         f"**{name} {did} here**: its kernel variance went to 0. It then has no band; its uncertainty is unknown, not "
-        "zero, and the numbers below come without ±."
+        "zero."
     )
-
-
-def becomes(after: float, sd: float | None) -> str:
-    """A probability with its standard deviation, in as many digits as that supports: 0.81 ± 0.02.
-
-    Neither a probability of 1 nor a deviation of 0 is claimed that only rounding makes.
-    """
-    if sd is None:
-        return _below_one(after, 3)
-    if sd < SMALLEST / 2:
-        return f"{_below_one(after, MOST_DIGITS)} ± <{SMALLEST:.{MOST_DIGITS}f}"
-    digits = min(MOST_DIGITS, max(2, -math.floor(math.log10(sd))))
-    return f"{after:.{digits}f} ± {sd:.{digits}f}"
-
-
-def _below_one(probability: float, least_digits: int) -> str:
-    """With more digits where fewer would make it 1."""
-    texts = (f"{probability:.{digits}f}" for digits in range(least_digits, MOST_DIGITS + 1))
-    return next((text for text in texts if float(text) < 1.0), f">{1.0 - SMALLEST:.{MOST_DIGITS}f}")
-
-
-def level(confidence: float) -> str:
-    """A confidence in at least two decimals, and as many as tell it from 1: 0.93, 0.9995."""
-    digits = min(6, max(2, math.ceil(-math.log10(max(1.0 - confidence, 1e-6)) - 1e-9)))
-    return f"{confidence:.{digits}f}"
 
 
 def points(share: float) -> str:

@@ -10,9 +10,8 @@ import streamlit as st
 
 from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.temperature import TemperatureScaling
-from calib.diagnostics.latent import LatentCurve, latent_curve, of_rows
-from calib.diagnostics.latent_effect import EffectNear, EffectStudy, study_effect
-from calib.formatting import escape_markdown, number, percent, plural
+from calib.diagnostics.latent import EffectStudy, LatentCurve, latent_curve, of_rows, study_effect
+from calib.formatting import escape_markdown, number, plural
 from calib.plots.annotations import overlay_styles, short_names
 from calib.plots.axes import crowded
 from calib.plots.latent import latent_function
@@ -23,11 +22,9 @@ from calib.ui import widgets
 from calib.ui.fits import ShownFit, ready, rows_of
 from calib.ui.latent.text import (
     against_temperature,
-    becomes,
     collapsed,
     finding,
     least_sure,
-    level,
     temperature_on_rows,
 )
 from calib.ui.session import OpenSession
@@ -45,7 +42,6 @@ HOW_TO_READ_EFFECT = (
     "same classes, with bands that hold 68 and 95\u00a0% of the functions drawn from the posterior. Grey dots are the "
     "shares of right predictions with 95\u00a0% Wilson intervals: a good calibration passes through them."
 )
-USUAL = 0.93
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,48 +110,11 @@ def functions(fits: list[LatentFit]) -> None:
         st.caption(f"Shaded: 1 and 2 posterior standard deviations (68 and 95\u00a0%). {sure}")
 
 
-def probe(fits: list[LatentFit]) -> float:
-    """Let the visitor follow one confidence of the raw model through the fits; returns it."""
-    effect = fits[0].effect
-    options = list(effect.near)
-    usual = USUAL if options[0] <= USUAL <= options[-1] else effect.middle
-    chosen = begin = min(options, key=lambda step: abs(step - usual))
-    if len(options) > 1:
-        chosen = st.select_slider(
-            "A confidence of the raw model", options, value=begin, format_func=level,
-            key=f"latent/probe/{options[0]}/{options[-1]}", persist_state="session",
-        )  # fmt: skip
-    first = effect.near[chosen]
-    with st.container(horizontal=True, gap="medium"):
-        for fit in fits:
-            near = fit.effect.near[chosen]
-            if near is not None:
-                label = f"{level(near.before)} becomes" + (f" · {fit.name}" if len(fits) > 1 else "")
-                st.metric(label, becomes(near.after, None if fit.gp.collapsed_ else near.sd), width="content")
-        if first is not None and first.temperature is not None:
-            label = f"{level(first.before)} becomes · temperature" if len(fits) > 1 else "temperature scaling gives"
-            st.metric(label, becomes(first.temperature, None), width="content")
-    meaning = "" if all(fit.gp.collapsed_ for fit in fits) else "± is one posterior standard deviation. "
-    st.caption(meaning + _beneath(first, chosen, effect.every))
-    return chosen
-
-
-def _beneath(near: EffectNear | None, chosen: float, every: int) -> str:
-    if near is None:
-        return f"No test row has a confidence near {level(chosen)}."
-    of = "" if every == 1 else f" (of one row in {every})"
-    return (
-        f"{plural(near.count, 'test row')}{of} nearest to {level(chosen)}, of "
-        f"which {percent(near.accuracy)} are right (95\u00a0%: {percent(near.accuracy_low)} to "
-        f"{percent(near.accuracy_high)})."
-    )
-
-
-def effects(fits: list[LatentFit], marked: float) -> None:
+def effects(fits: list[LatentFit]) -> None:
     """All confidences of the test rows, before and after, and what each fit reports."""
     curves = [(fit.name, fit.effect.curve, fit.style) for fit in fits]
-    draw = partial(effect_chart, curves, method_style("temperature"), probe=marked)
-    widgets.show_kept(("effect figure", marked, *_key(fits)), draw, "effect-on-confidence", HOW_TO_READ_EFFECT)
+    draw = partial(effect_chart, curves, method_style("temperature"))
+    widgets.show_kept(("effect figure", *_key(fits)), draw, "effect-on-confidence", HOW_TO_READ_EFFECT)
     if not fits[0].gp.collapsed_ and (said := temperature_on_rows(fits[0].effect.curve)):
         st.caption(said)
     for fit in fits:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.calibrators.bayes_iso import BayesIsoMap
-from calib.diagnostics.calibration_maps import ClassFrequencies, most_by_chance
-from calib.diagnostics.class_rows import JudgedMap
+from calib.diagnostics.calibration_maps import ClassFrequencies, JudgedMap, most_by_chance
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import listed, percent, plural
 from calib.numerics import Floats, sigmoid

@@ -10,8 +10,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from calib.data import Predictions
-from calib.diagnostics.calibration_maps import has_class_map
-from calib.diagnostics.class_rows import END, ClassRows, JudgedMap, Place, class_rows, judged_map
+from calib.diagnostics.calibration_maps import END, ClassRows, JudgedMap, Place, class_rows, has_class_map, judged_map
 from calib.diagnostics.judgement import both_parts
 from calib.engine import Data
 from calib.formatting import class_in_words, plural

@@ -11,8 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 
-from calib.diagnostics.new_rows import NewRowsCheck, check_new_rows
-from calib.diagnostics.performance_without_labels import sentences
+from calib.diagnostics.new_rows import NewRowsCheck, check_new_rows, sentences
 from calib.diagnostics.sequential_tests import SequentialTests, default_size, tests_over_time
 from calib.diagnostics.shift import FEW, SAME_DATA, CalibrationShift, off, verdict
 from calib.diagnostics.shift_data import NewRows

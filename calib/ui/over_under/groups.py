@@ -11,14 +11,19 @@ import streamlit as st
 
 from calib.data import Predictions
 from calib.decisions.group_recalibration import GroupGain
-from calib.diagnostics.group_panels import (
+from calib.diagnostics.subgroups import (
     LEAST_EVENTS,
+    LEAST_ROWS,
     MEASURES,
+    GroupGaps,
     GroupPanels,
+    Subgroups,
+    folded,
+    gap_sentence,
     group_panels,
     recalibrated_by_group,
+    subgroups,
 )
-from calib.diagnostics.subgroups import LEAST_ROWS, GroupGaps, Subgroups, folded, gap_sentence, subgroups
 from calib.engine import Data
 from calib.evaluation.evaluation import row_arrays
 from calib.evaluation.view import View
