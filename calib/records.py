@@ -1,4 +1,6 @@
-"""The one way a record is written down: JSON for structure and text, an npz for arrays, and the type a reader expects.
+"""The one way a record is written down: JSON for structure and text, the arrays, and the type that a reader expects.
+
+The arrays follow as they lie in memory where only this program reads them, and in an npz where others do.
 
 Nothing is unpickled, nothing in the bytes chooses a class or a function, and sizes are checked before memory is taken.
 """
@@ -7,8 +9,10 @@ from __future__ import annotations
 
 import io
 import json
+import re
+import struct
 import zipfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from math import prod
@@ -28,8 +32,19 @@ MAX_DIRECTORY = 2**25
 """Bytes of the directory of the arrays (32 MiB): five for each of 80,000 classes."""
 MAX_DEPTH = 32
 """Lists and dictionaries inside each other; a calibrator has five."""
-ALIGNED = 16
-"""Bytes of which the place of a small array is a multiple, as compiled code may expect of it."""
+HEADER = struct.Struct("<8sQ")
+"""What the bytes of a record begin with: their mark, and the length of the JSON."""
+MARK = b"calib\0\0\2"
+ALIGNED = 64
+"""Bytes of which the place of an array is a multiple, as compiled code may expect of it."""
+MAX_VALUES = 2**22
+"""Values in the JSON (4 million); the names of 100,000 classes are as many, and each may take 64 bytes."""
+MAX_DIMENSIONS = 8
+NUMBERS = frozenset(
+    np.dtype(kind).str for kind in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
+)
+TEXT = re.compile(re.escape(np.dtype("U1").str[:2]) + r"[1-9][0-9]{0,7}")
+MAX_CODE_POINT = 0x10FFFF
 CHUNK = 2**20
 """Bytes of an array that are unpacked at a time."""
 PLAIN = "biufUS"
@@ -155,24 +170,81 @@ def npz_of(arrays: Mapping[str, np.ndarray]) -> bytes:
     return buffer.getvalue()
 
 
-def side_by_side(arrays: Mapping[str, np.ndarray]) -> tuple[bytes, dict[str, Any]]:
-    """Arrays one after the other, and the type, shape and first byte of each: read in a tenth of an npz's time."""
-    content, places = bytearray(), {}
-    for name, array in arrays.items():
-        places[name] = [array.dtype.str, array.shape, len(content)]
-        content += array.tobytes()
-        content += bytes(-len(content) % ALIGNED)
-    return bytes(content), places
+def parts_of(value: Any) -> Iterator[bytes | memoryview]:
+    """A record as bytes, one part after the other: its JSON, then its arrays, each as it lies in memory.
+
+    They are read in a tenth of an npz's time, and without taking memory where they are mapped from a file.
+    """
+    outline, arrays = flatten(value)
+    plain = {name: _plain(array) for name, array in arrays.items()}
+    declared = [[name, array.dtype.str, array.shape] for name, array in plain.items()]
+    # Text of a file may hold lone surrogates, which UTF-8 cannot; escaped, they are ASCII.
+    text = json.dumps([outline, declared]).encode("ascii")
+    yield HEADER.pack(MARK, len(text)) + text + bytes(-(HEADER.size + len(text)) % ALIGNED)
+    for array in plain.values():
+        yield np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+        yield bytes(-array.nbytes % ALIGNED)
 
 
-def arrays_in(content: bytes, places: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Undo :func:`side_by_side`, in no more memory than the bytes take; ValueError or TypeError for others."""
-    arrays, buffer = {}, bytearray(content)
-    for name, (code, shape, start) in places.items():
-        dtype = np.dtype(code)
-        checked(code, dtype.kind in PLAIN and all(type(n) is int and n >= 0 for n in shape))
-        arrays[name] = np.ndarray(shape, dtype, buffer, start)
-    return arrays
+def read(content: Any, expected: Any, reader: type[TypedReader] | None = None) -> Any:
+    """Undo :func:`parts_of`; the arrays are views of the bytes, each of them another part.
+
+    Parameters
+    ----------
+    content : bytes, or anything else that holds bytes, such as a mapped file.
+    expected : a type, as for :func:`unflatten`.
+    reader : another one than its.
+
+    Raises
+    ------
+    BadRecord
+        For anything that was not written for this type.
+    """
+    try:
+        held = content if isinstance(content, np.ndarray) else np.frombuffer(content, np.uint8)
+        mark, length = HEADER.unpack_from(held.data)
+        place = HEADER.size + checked(length, mark == MARK and length <= min(MAX_TEXT, len(held)))
+        text = held[HEADER.size : place].tobytes()
+        checked("So many values", sum(text.count(mark) for mark in b"[{,") < MAX_VALUES)
+        outline, declared = parse(text.decode("ascii"))
+        arrays = {}
+        for name, code, shape in declared:
+            dtype, size = _type(code, shape)
+            place += -place % ALIGNED
+            arrays[name] = _array(held[place : place + size], dtype, shape)
+            place += size
+        check_named_once(outline, arrays)
+        return (reader or TypedReader)(arrays).read(outline, expected)
+    except (CalibrationError, ValueError, TypeError, OverflowError, struct.error) as error:
+        raise BadRecord(f"{type(error).__name__}: {error}") from error
+
+
+def _plain(array: np.ndarray) -> np.ndarray:
+    """The array in this machine's byte order, and texts of no letter with room for one; TypeError for other kinds."""
+    if array.dtype.kind == "U" and not array.dtype.itemsize:
+        return array.astype("U1")
+    native = array.dtype.newbyteorder("=")
+    if (native.kind != "U" and native.str not in NUMBERS) or array.ndim > MAX_DIMENSIONS:
+        raise TypeError(f"An array of {array.dtype} with {array.ndim} dimensions is not written.")
+    return array.astype(native, copy=False)
+
+
+def _type(code: Any, shape: Any) -> tuple[np.dtype[Any], int]:
+    """The type of an array that :func:`_plain` can have given, and its number of bytes."""
+    checked(code, type(code) is str and (code in NUMBERS or TEXT.fullmatch(code)))
+    checked(shape, type(shape) is list and len(shape) <= MAX_DIMENSIONS)
+    checked(shape, all(type(n) is int and n >= 0 for n in shape))
+    dtype = np.dtype(code)
+    return dtype, dtype.itemsize * prod(shape)
+
+
+def _array(content: np.ndarray, dtype: np.dtype[Any], shape: Sequence[int]) -> np.ndarray:
+    """The array of which these are the bytes, without a copy."""
+    if dtype.kind == "b":  # NumPy takes every byte of a boolean for 0 or 1
+        checked(dtype, not content.size or content.max() <= 1)
+    if dtype.kind == "U":  # and every four of a text for a character
+        checked(dtype, not content.size or content.view(np.uint32).max() <= MAX_CODE_POINT)
+    return np.asarray(content.view(dtype).reshape(shape))
 
 
 class _Bounded(io.BytesIO):

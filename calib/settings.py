@@ -64,7 +64,6 @@ DECLARED = (
         8,
     ),
     Setting("CALIB_WAITING", "fits and studies of one visitor that may wait for a worker", 60, whole=True),
-    Setting("CALIB_WAITING_IN_ALL", "fits and studies of all visitors that may wait", 500, whole=True),
     Setting("CALIB_SCHEDULER", "address of a Dask scheduler on whose workers fits run", "", "worker processes here"),
     Setting(
         "CALIB_UPLOAD_MB",

@@ -103,7 +103,7 @@ class Cluster:
         # Not made by multiprocessing, whose spawn runs the page again under Streamlit. -P: modules come from the path
         # alone, not from whatever lies in the current folder.
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "calib.engine.host", str(folder()), str(memory_bytes() / 2e9)],
+            [sys.executable, "-P", "-m", "calib.engine.host", str(folder())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
@@ -134,16 +134,3 @@ class Cluster:
             if hasattr(os, "killpg"):
                 with suppress(ProcessLookupError):  # there is nobody left, as it should be
                     os.killpg(process.pid, signal.SIGKILL)
-
-
-def memory_bytes(root: Path = Path("/")) -> float:
-    """Bytes of memory that this process may use: the machine's, or those that its container is limited to."""
-    try:
-        machine = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, ValueError, OSError):  # Windows
-        machine = 8e9
-    limits = [machine]
-    for name in ("memory.max", "memory/memory.limit_in_bytes"):  # control groups of version 2 and 1
-        with suppress(OSError, ValueError):  # not there, or "max"
-            limits.append(float((root / "sys/fs/cgroup" / name).read_text()))
-    return min(limits)

@@ -10,7 +10,7 @@ import signal
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -95,7 +95,7 @@ class Engine:
         this machine, as what pages wait for always does.
     fit : the task of a :class:`FitSpec`, called as ``fit(method, params, data=..., callback=...)``.
     on_done : called with each job that is done, before anybody sees that it is, so that it can be stored first.
-    most_waiting, most_in_all : tasks that may wait, of one owner and of all.
+    most_waiting : tasks of one owner that may wait.
     max_finished : how many finished fits are kept; the one looked at least recently goes first.
     python_path : folders from which workers import functions, beside the one that holds ``calib``.
     """
@@ -107,13 +107,12 @@ class Engine:
         fit: Callable[..., Any] = fit_calibrator,
         on_done: Callable[[Job], None] | None = None,
         most_waiting: int = 60,
-        most_in_all: int = 500,
         max_finished: int = 256,
         python_path: Sequence[str] = (),
     ):
         topic = f"calib-{uuid4().hex}"
         self._topic, self._fit, self._on_done = topic, fit, on_done
-        self._most_waiting, self._most_in_all, self._max_finished = most_waiting, most_in_all, max_finished
+        self._most_waiting, self._max_finished = most_waiting, max_finished
         self._here = Cluster("", topic, self._report, python_path)
         self._for_fits = Cluster(address, topic, self._report) if address else self._here
         self._tasks: OrderedDict[str, _Task] = OrderedDict()  # those with a job, by its key
@@ -123,28 +122,16 @@ class Engine:
         folder()  # first, so that it is removed when the workers have ended
         atexit.register(self.shutdown)
 
-    def submit(
-        self,
-        spec: FitSpec | TaskSpec,
-        logits: Any,
-        labels: Any,
-        extras: Mapping[str, Any] | None = None,
-        owner: str = "",
-    ) -> str:
+    def submit(self, spec: FitSpec | TaskSpec, data: Data, owner: str = "") -> str:
         """Have a fit done for an owner and return its key; one that waits, runs or is done is not asked for again.
 
-        A failed or cancelled fit starts again. ``extras`` holds the arrays the method ``needs``, or what else a task is
-        given. The arrays are not copied and must not change until the fit is finished.
+        A failed or cancelled fit starts again. The arrays are not copied and must not change until the fit is finished.
 
         Raises
         ------
         QueueFull
-            If too many tasks wait already.
+            If too many tasks of the owner wait already.
         """
-        return self.submit_data(spec, _data(spec, logits, labels, extras), owner)
-
-    def submit_data(self, spec: FitSpec | TaskSpec, data: Data, owner: str = "") -> str:
-        """:meth:`submit` with all that a task is given under one key: arrays, and whatever else can be pickled."""
         with self._lock:
             task = self._tasks.get(spec.key)
             if task is None or task.job is None or task.job.state in ("failed", "cancelled"):
@@ -175,17 +162,17 @@ class Engine:
             for task in [task for task in self._going.values() if task.future is future]:
                 self._cancel(task)
 
-    def snapshot(self, keys: Iterable[str] | None = None, owner: str = "") -> list[Job]:
-        """The jobs of these keys in this order (all if None) as an owner is told of them; unknown keys are left out."""
+    def snapshot(self, keys: Iterable[str] | None = None) -> list[Job]:
+        """The jobs of these keys in this order (all if None); unknown keys are left out."""
         with self._lock:
             wanted = list(self._tasks) if keys is None else [key for key in keys if key in self._tasks]
             for key in wanted if keys is not None else ():
                 self._tasks.move_to_end(key)
-            return [self._now(self._tasks[key], owner) for key in wanted]
+            return [self._now(self._tasks[key]) for key in wanted]
 
     @property
     def cluster(self) -> str:
-        """Address of the scheduler of the cluster on which fits run; nothing where they run on this machine."""
+        """Address of the scheduler on which fits run; empty where they run on this machine."""
         return self._for_fits.address
 
     def cancel(self, key: str) -> None:
@@ -207,32 +194,19 @@ class Engine:
                 self.cancel(key)
             return bool(task.owners)
 
-    def retry(self, key: str, owner: str = "") -> None:
-        """Start a failed or cancelled fit again, on the data it was given; raises as :meth:`submit` does."""
-        with self._lock:
-            task = self._tasks.get(key)
-            if task is not None and task.job is not None:
-                self.submit_data(task.job.spec, task.data, owner)
-
-    def adopt(
-        self, job: Job, logits: Any = (), labels: Any = (), extras: Mapping[str, Any] | None = None, owner: str = ""
-    ) -> None:
-        """Take in a job for an owner as it stood when an earlier process ended, unless one of its key is here.
-
-        One that is not done can be tried again on the arrays given.
-        """
-        with self._lock:
-            if job.key not in self._tasks:
-                data = NO_DATA if job.state == "done" else _data(job.spec, logits, labels, extras)
-                self._tasks[job.key] = _Task("fast", plainly, (), data, set(), job)
-                self._drop_oldest()
-            self._tasks[job.key].owners.add(owner)
-
     def forget(self, key: str, owner: str = "") -> None:
         """Drop a fit and its result, unless others want it; cancels it first if it waits or runs."""
         with self._lock:
             if not self.leave(key, owner):
                 self._tasks.pop(key, None)
+
+    def adopt(self, job: Job, owner: str = "") -> None:
+        """Take in a job as it stood when an earlier process ended, unless one of its key is here."""
+        with self._lock:
+            if job.key not in self._tasks:
+                self._tasks[job.key] = _Task("fast", plainly, (), NO_DATA, set(), job)
+                self._drop_oldest()
+            self._tasks[job.key].owners.add(owner)
 
     def shutdown(self) -> None:
         """End the workers of this machine and leave a cluster as it was; runs by itself when the interpreter exits."""
@@ -242,17 +216,14 @@ class Engine:
             cluster.close()
 
     def _ask(self, spec: FitSpec | TaskSpec, data: Data, owner: str) -> None:
-        waiting = [task for task in self._going.values() if task.job is not None and task.job.state == "queued"]
-        own = sum(owner in task.owners for task in waiting)
+        own = sum(
+            owner in task.owners and task.job is not None and task.job.state == "queued"
+            for task in self._going.values()
+        )
         if own >= self._most_waiting:
             raise QueueFull(
                 f"{own} fits and studies of yours are waiting, and a visitor may have {self._most_waiting}. "
                 "Cancel some, or start the rest when these are done."
-            )
-        if len(waiting) >= self._most_in_all:
-            raise QueueFull(
-                f"{len(waiting)} fits and studies of all visitors are waiting, and this server takes "
-                f"{self._most_in_all}. Try again in some minutes."
             )
         if isinstance(spec, TaskSpec):
             task = _Task(spec.kind, spec.function, spec.arguments, data, {owner})
@@ -287,7 +258,7 @@ class Engine:
             self._settle(task, value, error)
         with self._lock:
             del self._going[task.name]
-            task.sent = None  # or its worker would keep what it gave
+            task.sent, task.data = None, NO_DATA  # or its worker would keep what it gave, and this what it was given
         if error is None:
             task.future.set_result(value)
         else:
@@ -367,7 +338,6 @@ class Engine:
         with self._lock:
             if task.job is not None and task.job.state != "cancelled":
                 task.job = replace(job, **changes)
-                task.data = NO_DATA if changes["state"] == "done" else task.data
             self._drop_oldest()
 
     def _cancel(self, task: _Task) -> None:
@@ -395,35 +365,25 @@ class Engine:
         except Exception as error:  # a connection that is being lost raises whatever its tasks make it raise
             log.warning("a cancelled task could not be stopped (%s)", type(error).__name__)
 
-    def _now(self, task: _Task, owner: str = "") -> Job:
+    def _now(self, task: _Task) -> Job:
         assert task.job is not None
         if task.job.state == "running":
             return replace(task.job, seconds=time.monotonic() - task.started)
-        return replace(task.job, message=self._position(task, owner)) if task.job.state == "queued" else task.job
+        return replace(task.job, message=self._place(task)) if task.job.state == "queued" else task.job
 
-    def _position(self, task: _Task, owner: str) -> str:
-        """What waits before a task, in words."""
+    def _place(self, task: _Task) -> str:
+        """How many wait before a task, in words."""
         waiting = [
             each for each in self._going.values() if each.kind == task.kind and not (each.started or each.cancelled)
         ]
         place = waiting.index(task) if task in waiting else 0
-        first = [each for at, each in enumerate(waiting) if (-each.priority, at) < (-task.priority, place)]
-        own = sum(owner in each.owners for each in first)
-        counts = [f"{own} of your own"] * (own > 0) + [f"{len(first) - own} of others"] * (len(first) > own)
-        if not counts:
-            return "Waiting: next to start."
-        return f"Waiting: {' and '.join(counts)} {'comes' if len(first) == 1 else 'come'} first."
+        first = sum((-each.priority, at) < (-task.priority, place) for at, each in enumerate(waiting))
+        return f"Waiting: {first} to start before it." if first else "Waiting: next to start."
 
     def _drop_oldest(self) -> None:
         finished = [key for key, task in self._tasks.items() if task.job is not None and not task.job.active]
         for key in finished[: max(0, len(finished) - self._max_finished)]:
             del self._tasks[key]
-
-
-def _data(spec: FitSpec | TaskSpec, logits: Any, labels: Any, extras: Mapping[str, Any] | None) -> Data:
-    """The arrays of a task under a key; methods that need the same arrays share one transfer of them."""
-    arrays = {"logits": logits, "labels": labels, **(extras or {})}
-    return Data(f"{spec.data_key} {sorted(arrays)}", arrays)
 
 
 def _tell(client: Any, task: str) -> None:

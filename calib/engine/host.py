@@ -1,4 +1,4 @@
-"""The workers of this machine: ``python -m calib.engine.host FOLDER GIGABYTES``, started by the engine.
+"""The workers of this machine: ``python -m calib.engine.host FOLDER``, started by the engine.
 
 The scheduler and its workers live beside the server, not in it, and end with it: when the server's end of the pipe
 closes, all processes are ended, and the folder of shared arrays is removed where the server was killed.
@@ -19,6 +19,7 @@ from typing import Any
 
 import dask
 from distributed import Nanny, Scheduler, Security, utils
+from distributed.system import MEMORY_LIMIT
 
 from calib.engine.clusters import PLACES
 
@@ -50,7 +51,7 @@ ENVIRONMENT = {
 }
 
 
-async def serve(gigabytes: float) -> None:
+async def serve() -> None:
     """Start all, say where on standard output, and wait until standard input closes or a worker cannot be restarted."""
     said = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # a print, in Python or in C, goes to the log and not into the pipe
@@ -67,7 +68,7 @@ async def serve(gigabytes: float) -> None:
         Nanny(
             scheduler.address,
             nthreads=1,
-            memory_limit=f"{gigabytes}GB",
+            memory_limit=MEMORY_LIMIT // 2,
             resources=dict.fromkeys(kinds, 1),
             env=ENVIRONMENT,
             preload=["calib.engine.worker"],
@@ -96,11 +97,11 @@ async def serve(gigabytes: float) -> None:
 
 def main() -> None:
     """Run until the server is gone."""
-    folder, gigabytes, server = sys.argv[1], float(sys.argv[2]), os.getppid()
+    folder, server = sys.argv[1], os.getppid()
     os.environ.update(ENVIRONMENT)
     try:
         with dask.config.set({**SETTINGS, "temporary-directory": folder}):
-            asyncio.run(serve(gigabytes))
+            asyncio.run(serve())
     finally:
         shutil.rmtree(get_temp_dir(), ignore_errors=True)  # the fork server's, which is killed below
         if os.getppid() != server:  # it was killed, and removes nothing itself

@@ -27,6 +27,11 @@ class Data:
     key: str
     arrays: Mapping[str, Any]
 
+    @classmethod
+    def of(cls, key: str, **arrays: Any) -> Data:
+        """Arrays of one set of rows, whose key stands for their content; methods that need the same share it."""
+        return cls(f"{key} {sorted(arrays)}", arrays)
+
 
 NO_DATA = Data("", {})
 

@@ -56,7 +56,6 @@ class Entry:
     part, seed, most : the split, and the calibration rows to fit on at most.
     fits : fits asked for, on this split and others.
     studies : studies asked for on the split, by kind.
-    failed : state and message of each fit and study that failed or was cancelled, by key.
     decisions : what the files of fits on the split decide, by key of the fit.
     settings : what was chosen on the pages, by widget.
     earlier : links of data that were open before in the same tab; they are deleted together.
@@ -73,7 +72,6 @@ class Entry:
     most: int | None = None
     fits: tuple[FitSpec, ...] = ()
     studies: Mapping[str, Study] = field(default_factory=dict)
-    failed: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     decisions: Mapping[str, Decided] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     earlier: tuple[str, ...] = ()
@@ -110,11 +108,6 @@ def _name(token: str) -> str:
 def plain_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Findings as an entry holds them: without what could be done about the files, which are not stored."""
     return tuple(replace(finding, fix={}, readings={}) for finding in findings)
-
-
-def get_entry(store: Store, link: str) -> Entry | None:
-    """What a link leads to, or None if nothing is stored under it; raises as :meth:`Store.get` does."""
-    return store.get(link, Entry, lambda entry: entry)
 
 
 def put_data(store: Store, data: Predictions) -> None:

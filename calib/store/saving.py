@@ -1,4 +1,4 @@
-"""The store as a server uses it: open sessions are stored in the background, so that no page waits."""
+"""The store as a server uses it: with limits, and in the background, so that no page waits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import logging
 import threading
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -27,26 +26,26 @@ DELETED = "it was deleted in another window"
 SWEEP_SECONDS = 3600.0
 """Between two looks at what is to be deleted, beside the one before a data set is stored."""
 
-_one = threading.Lock()
 
-
-@dataclass(frozen=True)
-class Configuration:
-    """Folder and limits of a store.
+class Keeper(Store):
+    """The store of a server.
 
     Attributes
     ----------
-    root : the folder; made on first use, readable by its owner alone.
+    root : its folder; made on first use, readable by its owner alone.
     max_bytes : most bytes on disk; what was unused for longest goes first.
     max_days : days after the last use at which anything goes.
     """
 
-    root: Path
-    max_bytes: int = 10 * 10**9
-    max_days: float = 30.0
+    def __init__(self, root: Path, max_bytes: int = 10 * 10**9, max_days: float = 30.0):
+        super().__init__(root)
+        self.max_bytes, self.max_days = max_bytes, max_days
+        self._pool = ThreadPoolExecutor(1, "calib-store")
+        self._closed = threading.Event()
+        threading.Thread(target=self._sweep_often, name="calib-sweep", daemon=True).start()
 
     @classmethod
-    def from_settings(cls, variables: Mapping[str, str] | None = None) -> Configuration | None:
+    def from_settings(cls, variables: Mapping[str, str] | None = None) -> Keeper | None:
         """The store of the server's settings, or of these variables; None where it is ``off``.
 
         Raises
@@ -64,21 +63,9 @@ class Configuration:
         days = settings.number("CALIB_WORKSPACE_DAYS", variables)
         return cls(Path(folder).expanduser().resolve(), int(gigabytes * 1e9), days)
 
-
-class Keeper(Store):
-    """The store as a server uses it: with limits, and with a thread that stores in the background."""
-
-    def __init__(self, configuration: Configuration):
-        super().__init__(configuration.root)
-        self.configuration = configuration
-        self._pool = ThreadPoolExecutor(1, "calib-store")
-        self._closed = threading.Event()
-        self._logged = ""
-        threading.Thread(target=self._sweep_often, name="calib-sweep", daemon=True).start()
-
     def save(
         self, name: str, entry: Entry, data: Predictions | None = None, jobs: Iterable[Job] = (), known: str = ""
-    ) -> Future[None]:
+    ) -> Future[str]:
         """Have a link lead to an entry, and store what of it is not stored yet; nobody waits for it.
 
         Parameters
@@ -89,7 +76,7 @@ class Keeper(Store):
 
         Returns
         -------
-        saved : done once all of it is on disk, or with the exception that says why it is not.
+        saved : the stamp of the link once all of it is on disk, or the exception that says why it is not.
         """
         return self._pool.submit(self._save, name, entry, data, list(jobs), known)
 
@@ -109,38 +96,34 @@ class Keeper(Store):
         self._closed.set()
         self._pool.shutdown()
 
-    def _save(self, name: str, entry: Entry, data: Predictions | None, jobs: list[Job], known: str) -> None:
+    def _save(self, name: str, entry: Entry, data: Predictions | None, jobs: list[Job], known: str) -> str:
         """Store the link first: nothing is stored that no link leads to."""
         try:
-            self.put_link(name, entry, entry.keys(), known)
+            stamp = self.put_link(name, entry, entry.keys(), known)
             for job in jobs:
                 if not self.holds(job.key):
                     put_job(self, job)
             if data is not None and not self.holds(data.sha256):
-                self._put_data(data)
+                self._make_room(nbytes_of(data))
+                put_data(self, data)
+            return stamp
         except (Deleted, Changed):
             raise
         except Exception as error:
-            if self._logged != (text := trace(error)):
-                log.error("something could not be stored\n%s", text)
-            self._logged = text
+            log.error("something could not be stored\n%s", trace(error))
             raise
 
-    def _put_data(self, data: Predictions) -> None:
-        size, most = nbytes_of(data), self.configuration.max_bytes
-        free = most - (self._sweep(need=size) if size <= most else 0)
+    def _make_room(self, size: int) -> None:
+        most = self.max_bytes
+        free = most - (self.sweep(most, self.max_days, size) if size <= most else 0)
         if size > free:
             raise ValueError(f"the data take {size / 1e9:.2g} GB, and {free / 1e9:.2g} of {most / 1e9:.2g} GB are free")
-        put_data(self, data)
-
-    def _sweep(self, need: int = 0) -> int:
-        return self.sweep(self.configuration.max_bytes, self.configuration.max_days, need)
 
     def _sweep_often(self) -> None:
         while not self._closed.is_set():
             try:
-                if self.configuration.root.exists():
-                    self._sweep()
+                if self.root.exists():
+                    self.sweep(self.max_bytes, self.max_days)
             except OSError as error:
                 log.error("the store could not be tidied\n%s", trace(error))
             self._closed.wait(SWEEP_SECONDS)
@@ -150,27 +133,24 @@ def in_words(error: BaseException) -> str:
     """Why something is not stored, as part of a sentence and without any path."""
     if isinstance(error, Deleted):
         return DELETED
-    number = error.errno if isinstance(error, OSError) else None
-    if number in (errno.ENOSPC, errno.EDQUOT):
-        return "the server's disk is full"
-    if number in (errno.EROFS, errno.EACCES, errno.EPERM):
-        return "the server's folder cannot be written"
-    if number is not None:
-        return "the server's disk does not answer"
-    return reason(error) or type(error).__name__
-
-
-def keeper() -> Keeper | None:
-    """The keeper of this process; None where the store is off or not configured as it should be."""
-    with _one:
-        return _keeper()
+    match error.errno if isinstance(error, OSError) else None:
+        case None:
+            return reason(error) or type(error).__name__
+        case errno.ENOSPC | errno.EDQUOT:
+            return "the server's disk is full"
+        case errno.EROFS | errno.EACCES | errno.EPERM:
+            return "the server's folder cannot be written"
+        case errno.EBADMSG:
+            return "the server's index is damaged, and whoever runs it has to remove its folder"
+        case _:
+            return "the server's disk does not answer"
 
 
 @cache
-def _keeper() -> Keeper | None:
+def keeper() -> Keeper | None:
+    """The keeper of this process; None where the store is off or not configured as it should be."""
     try:
-        configuration = Configuration.from_settings()
-        return None if configuration is None else Keeper(configuration)
+        return Keeper.from_settings()
     except ValueError as error:
         log.error("nothing is kept on disk: %s", error)
         return None

@@ -71,7 +71,7 @@ def on_request(label: str, key: str, file_name: str, task: FileTask, of: Hashabl
     elif (job := job_of(kind)) is None:
         st.button(label, key=f"{key}/build", on_click=_begin, args=(kind, spec, task), **looks)
     else:
-        st.fragment(_follow, run_every=refresh_interval(0.5) if job.active else None)(kind, task.unit, job.active)
+        st.fragment(_follow, run_every=refresh_interval(0.5) if job.active else None)(kind, spec, task, job.active)
 
 
 def _data_key(session: OpenSession, of: Hashable) -> str:
@@ -83,7 +83,7 @@ def _begin(kind: str, spec: TaskSpec, task: FileTask) -> None:
     session = current_session()
     with fits.refusal_noted():
         data = Data(f"{spec.key} of {spec.title}", task.given())
-        fits.queue().submit_data(spec, data, session.visitor)
+        fits.ask(spec, data)
         session.studies[kind] = spec
 
 
@@ -96,8 +96,8 @@ def _take(session: OpenSession, kind: str, key: str, of: Hashable) -> None:
         del session.studies[kind]
 
 
-def _follow(kind: str, unit: str, was_active: bool) -> None:
+def _follow(kind: str, spec: TaskSpec, task: FileTask, was_active: bool) -> None:
     job = job_of(kind)
     if job is None or (was_active and not job.active):
         st.rerun()  # the file takes the place of this
-    progress(kind, job, unit)
+    progress(kind, job, task.unit, partial(_begin, kind, spec, task))

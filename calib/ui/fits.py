@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, TypeVar
@@ -38,9 +38,9 @@ from calib.numerics import Floats
 from calib.plots.style import Style, method_style
 from calib.registry import METHODS, OFFERED, calibrator, extras_for, is_top_k, title_of
 from calib.settings import limit, text
-from calib.store.arrays import Damaged
 from calib.store.contents import get_job
-from calib.store.saving import keeper
+from calib.store.index import Damaged
+from calib.store.saving import in_words, keeper
 from calib.top_k import fit_top_k
 from calib.ui.ready import asked, awaited
 from calib.ui.session import OpenSession, current_session, find_session, find_visitor, keep
@@ -50,7 +50,7 @@ T = TypeVar("T")
 
 RAW, ALL_ROWS = "raw", "raw on all rows"
 MOST_NAMED = 5
-GONE = "Done before, but its result was removed to make room."
+LOST = "Not finished: it was interrupted or cancelled, or its result was removed to make room."
 REFUSED = "fits/refused"
 """Why something asked for does not wait, in Streamlit's session state until it is shown."""
 
@@ -104,7 +104,6 @@ def queue() -> Engine:
         fit=fit_method_and_judge,
         on_done=None if store is None else store.keep_fit,
         most_waiting=int(limit("CALIB_WAITING")),
-        most_in_all=int(limit("CALIB_WAITING_IN_ALL")),
     )
 
 
@@ -117,20 +116,35 @@ def submit(method: str, params: dict[str, Any]) -> None:
     session = current_session()
     changed = {k: v for k, v in params.items() if getattr(calibrator(method), k) != v}
     unfitted = calibrator(method, **changed)
-    extras = extras_for(unfitted, session.calibration) | arrays_to_judge(session.test, unfitted.needs)
     # Of the top k of very many classes every map is one, as with two classes: titles need not say which.
     label = title_of(unfitted, method, 2 if is_top_k(session.data) else session.calibration.n_classes)
     spec = FitSpec(method, changed, data_key=session.split_key, label=label)
     for key in [key for key, other in session.specs.items() if other.title == spec.title and key != spec.key]:
         cancel(key)
         remove(key)
-    ask(spec, session.calibration.logits, session.calibration.labels, extras)
+    ask(spec)
     session.specs[spec.key] = spec
 
 
-def ask(spec: FitSpec | TaskSpec, logits: Any, labels: Any, extras: dict[str, Any]) -> None:
-    """Queue a fit or a study for this visitor; raises QueueFull where too much waits."""
-    queue().submit(spec, logits, labels, extras, owner=current_session().visitor)
+def ask(spec: FitSpec | TaskSpec, data: Data | None = None) -> None:
+    """Queue a fit or a study for this visitor, on the open data where no others are given.
+
+    Raises
+    ------
+    QueueFull
+        If too much of this visitor's waits.
+    """
+    session = current_session()
+    queue().submit(spec, _data_of(session, spec) if data is None else data, owner=session.visitor)
+
+
+def _data_of(session: OpenSession, spec: FitSpec | TaskSpec) -> Data:
+    if isinstance(spec, FitSpec):
+        part, unfitted = session.calibration, calibrator(spec.method, **spec.params)
+        extras = extras_for(unfitted, part) | arrays_to_judge(session.test, unfitted.needs)
+    else:
+        part, extras = session.data, pool_arrays(session.data)
+    return Data.of(spec.data_key, logits=part.logits, labels=part.labels, **extras)
 
 
 def cancel(key: str) -> None:
@@ -141,9 +155,9 @@ def cancel(key: str) -> None:
 
 
 def retry(key: str) -> None:
-    """Start a failed or cancelled fit again; where too much waits the page says so."""
+    """Start a failed, cancelled or lost fit or study again; where too much waits the page says so."""
     with refusal_noted():
-        queue().retry(key, owner=current_session().visitor)
+        ask(next(spec for spec in current_session().all_specs if spec.key == key))
 
 
 @contextmanager
@@ -155,25 +169,24 @@ def refusal_noted() -> Iterator[None]:
         st.session_state[REFUSED] = str(error)
 
 
-def bring_back(job: Job, session: OpenSession) -> None:
-    """Take in a fit or study that was asked for in an earlier visit, as it stands or stood then."""
-    data, part = session.data, session.calibration
-    if job.state == "done":
-        queue().adopt(job, owner=session.visitor)
-    elif isinstance(job.spec, FitSpec):
-        unfitted = calibrator(job.spec.method, **job.spec.params)
-        arrays = extras_for(unfitted, part) | arrays_to_judge(session.test, unfitted.needs)
-        queue().adopt(job, part.logits, part.labels, arrays, owner=session.visitor)
-    else:
-        queue().adopt(job, data.logits, data.labels, pool_arrays(data), owner=session.visitor)
+def where(specs: Iterable[FitSpec | TaskSpec]) -> list[Job]:
+    """Where each of the visitor's fits or studies stands: in the queue, else as stored, else to be tried again."""
+    asked_for = {spec.key: spec for spec in specs}
+    here = {job.key: job for job in queue().snapshot(asked_for)}
+    return [here[key] if key in here else _as_stored(spec) for key, spec in asked_for.items()]
 
 
-def find_again(spec: FitSpec | TaskSpec, session: OpenSession) -> None:
-    """Take in a fit or study that the queue dropped for those of others; one that is not stored can be tried again."""
-    store = keeper()
-    with suppress(Damaged, OSError, CalibrationError):  # such as a fit that this version cannot do
-        stored = None if store is None else get_job(store, spec)
-        bring_back(stored or Job(spec.key, spec, state="failed", message=GONE), session)
+def _as_stored(spec: FitSpec | TaskSpec) -> Job:
+    store, job, why = keeper(), None, LOST
+    try:
+        job = None if store is None else get_job(store, spec)
+    except Damaged as error:
+        why = str(error)
+    except OSError as error:
+        why = f"What is stored cannot be read now: {in_words(error)}."
+    job = job or Job(spec.key, spec, state="failed", message=why)
+    queue().adopt(job, owner=current_session().visitor)
+    return job
 
 
 def change_split(session: OpenSession, part: float | None, seed: int, most: int | None = None) -> None:
@@ -193,7 +206,7 @@ def stop(session: OpenSession, because: str = "") -> None:
         queue().give_up(computed)
     session.waiting.clear()
     studies = [spec.key for spec in session.studies.values()]
-    running = [job for job in queue().snapshot([*session.specs, *studies], owner=session.visitor) if job.active]
+    running = [job for job in queue().snapshot([*session.specs, *studies]) if job.active]
     for job in running:
         cancel(job.key)
     ended = {job.key for job in running}
@@ -218,12 +231,7 @@ def jobs() -> list[Job]:
     session = find_session()
     if session is None or not session.specs:
         return []
-    found = queue().snapshot(session.specs, owner=session.visitor)
-    if len(found) == len(session.specs):
-        return found
-    for key in session.specs.keys() - {job.key for job in found}:
-        find_again(session.specs[key], session)
-    return queue().snapshot(session.specs, owner=session.visitor)
+    return where(session.specs.values())
 
 
 def running() -> bool:

@@ -61,7 +61,7 @@ def where_data_are_kept() -> None:
             return
         st.write(
             "On this server's disk, and deleted when unused for "
-            f"{store.configuration.max_days:g} days, or sooner when its room is needed. The address of this page is "
+            f"{store.max_days:g} days, or sooner when its room is needed. The address of this page is "
             "your link to them: it brings them back after a refresh or a restart, here or in another browser. Whoever "
             "has the link sees what you see; nobody finds it otherwise."
         )

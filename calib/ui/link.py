@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -15,16 +14,15 @@ import streamlit as st
 from calib.data import DataError, Predictions
 from calib.data.findings import shortened
 from calib.data.samples import load_sample
-from calib.engine import FitSpec, Job
+from calib.engine import FitSpec
 from calib.errors import CalibrationError
 from calib.formatting import listed, plural
 from calib.isolation.logs import trace
-from calib.store.arrays import Damaged
-from calib.store.contents import Entry, get_data, get_entry, link_name, new_link
-from calib.store.index import Changed, Deleted, packed
+from calib.store.contents import Entry, get_data, link_name, new_link
+from calib.store.index import Changed, Damaged, Deleted, stamp_of
 from calib.store.saving import Keeper, in_words, keeper
 from calib.ui import fits
-from calib.ui.restore import bring_back, counted, entry_of, session_of, take_in
+from calib.ui.restore import counted, entry_of, session_of, take_in
 from calib.ui.server.memory import admit
 from calib.ui.session import FROM_THE_TOP, REJECTED, SESSION, VIEWPOINT, OpenSession, find_session
 from calib.ui.text import add_notice
@@ -52,38 +50,28 @@ class Link:
     token : the secret in the address.
     name : under which the server knows it.
     entry : what it leads to.
-    before : what it led to when the page was drawn last.
     known : stamp of what is stored under it, as far as this tab knows.
     handed : what was handed over last to be stored: the stamp of the entry, and the fits that were done.
     saving : done once that is stored, or with the exception that says why it is not.
     since : when it was handed over, by the monotonic clock.
-    trouble_before : why what was handed over before that could not be stored.
+    trouble : why what was handed over is not stored; empty where nothing is known against it.
     mapped : its data set, once that is read from the disk.
     """
 
     token: str
     name: str
     entry: Entry
-    before: Entry | None = None
     known: str = ""
-    handed: tuple[str, frozenset[str]] = ("", frozenset())
-    saving: Future[None] | None = None
+    handed: Any = None
+    saving: Future[str] | None = None
     since: float = 0.0
-    trouble_before: str = ""
+    trouble: str = ""
     mapped: Predictions | None = None
 
     @property
     def saved(self) -> bool:
         """Whether what was handed over last is stored."""
-        return self.saving is not None and self.saving.done() and self.saving.exception() is None
-
-    @property
-    def trouble(self) -> str:
-        """Why what was handed over is not stored, until it is; empty where nothing is known against it."""
-        if self.saving is None or not self.saving.done():
-            return self.trouble_before
-        error = self.saving.exception()
-        return "" if error is None or isinstance(error, Changed) else in_words(error)
+        return self.saving is not None and self.saving.done() and not self.saving.exception() and not self.trouble
 
 
 def links() -> list[Link]:
@@ -92,7 +80,7 @@ def links() -> list[Link]:
     return found
 
 
-def names() -> set[str]:
+def _names() -> set[str]:
     """Of these links, and of those that were open before in this tab."""
     return {name for link in links() for name in (link.name, *link.entry.earlier)}
 
@@ -123,7 +111,7 @@ def arrive() -> None:
             for key in (SESSION, LINKS):
                 st.session_state.pop(key, None)
             add_notice(trouble)
-    elif link is not None and link_name(token) in names() - {link.name}:
+    elif link is not None and link_name(token) in _names() - {link.name}:
         if trouble := _follow(token):
             add_notice(f"What was open before could not be opened again. {trouble}")
         else:
@@ -151,15 +139,13 @@ def _bring_back(token: str) -> str:
     store, name = keeper(), link_name(token)
     if store is None:
         return "This server keeps nothing on disk, so the link leads nowhere. Upload your files again."
-    known = ""
-    if name is not None:
-        with suppress(Deleted):
-            known = store.stamp(name)
-    if name is None or not known or (entry := get_entry(store, name)) is None:
+    found = None if name is None else store.get_link(name, Entry)
+    if name is None or found is None:
         return (
             "Nothing is kept under this link: it was deleted, private mode was chosen, it was not used for "
-            f"{store.configuration.max_days:g} days, or its room was needed. Upload your files again."
+            f"{store.max_days:g} days, or its room was needed. Upload your files again."
         )
+    entry, known = found
     data = load_sample(entry.sample) if entry.sample else get_data(store, entry.data)
     if data is None:
         return (
@@ -172,26 +158,24 @@ def _bring_back(token: str) -> str:
         _leave(before)
     session.viewpoint = entry.settings.get(VIEWPOINT, session.viewpoint)
     st.session_state[SESSION] = session
-    add_notice(_brought_back(session, bring_back(session, entry, store)))
+    add_notice(_brought_back(session))
     for key in SETTINGS:
         if key in entry.settings:
             st.session_state[key] = entry.settings[key]
     others = [link for link in links() if link.name != name]
-    for other in set(entry.earlier) - {link.name for link in others}:
-        with suppress(Damaged, OSError):
-            if (earlier := get_entry(store, other)) is not None:  # opened again, these data get a link of their own
-                others.append(Link(*new_link(), replace(earlier, earlier=(*earlier.earlier, other))))
-    st.session_state[LINKS] = [*others, Link(token, name, entry, known=known, mapped=session.data)]
+    st.session_state[LINKS] = [*others, Link(token, name, entry, known, mapped=session.data)]
     return ""
 
 
-def _brought_back(session: OpenSession, unfinished: list[Any]) -> str:
+def _brought_back(session: OpenSession) -> str:
     too = f" with {listed(counted(session))}" if counted(session) else ""
     sentences = [f"Brought back from your link: {shortened(session.data.name)}{too}."]
-    interrupted = [spec.title for spec in unfinished if isinstance(spec, FitSpec)]
-    if interrupted:
+    specs = {spec.key: spec for spec in (*session.specs.values(), *session.studies.values())}
+    here = [job.key for job in fits.queue().snapshot(specs)]
+    lost = [job.spec for job in fits.where(specs.values()) if job.state == "failed" and job.key not in here]
+    if interrupted := [spec.title for spec in lost if isinstance(spec, FitSpec)]:
         sentences.append(f"Not finished: {listed(interrupted)}; try again on the page Fit.")
-    if cut_short := len(unfinished) - len(interrupted):
+    if cut_short := len(lost) - len(interrupted):
         sentences.append(f"Not finished: {plural(cut_short, 'study', 'studies')}; try again on the page Compare.")
     return " ".join(sentences)
 
@@ -220,10 +204,6 @@ def open_data(opened: OpenSession) -> None:
         opened.visitor = entry.visitor  # or what was done before would be another's, and stay when that is deleted
         opened.split(entry.part, entry.seed, entry.most)
         take_in(opened, entry)
-        try:
-            bring_back(opened, entry, keeper())
-        except OSError as error:
-            add_notice(f"Not all that was done with these data could be read: {in_words(error)}.")
         if back := counted(opened):
             add_notice(f"These data were open before: {listed([*back, 'their split'])} are back.")
 
@@ -246,47 +226,53 @@ def remember() -> None:
 
 
 def _hand_over(session: OpenSession) -> None:
+    """Have what a link is to lead to stored, unless it is, or could not be a moment ago."""
     keys = [spec.key for spec in session.all_specs]
     st.session_state.setdefault(ASKED, set()).update((key, session.visitor) for key in keys)
-    jobs = fits.queue().snapshot(keys)
-    link, store = _noted(session, jobs), keeper()
+    had = None if (known := _link_of(entry_of(session).content)) is None else known.entry
+    link, store = _noted(session), keeper()
     if store is None or private() or (link.saving is not None and not link.saving.done()):
         return
-    stored = ""
-    with suppress(Deleted, OSError):  # saving says why
-        stored = store.stamp(link.name)
-    if stored not in ("", link.known, link.handed[0]):  # another tab has written something else
-        with suppress(Damaged, OSError):
-            if (theirs := get_entry(store, link.name)) is not None:
-                take_in(session, theirs, link.before)
-                _noted(session, jobs)
-    link.known = stored
+    _look_back(store, link, session, had)
     wanted = link.entry.keys()
-    _save(store, link, session, [job for job in jobs if job.state == "done" and job.key in wanted])
-
-
-def _noted(session: OpenSession, jobs: Iterable[Job]) -> Link:
-    """The link of the open data, now the last of the tab, with what it is to lead to."""
-    entry = entry_of(session, jobs)
-    link = _link_of(entry.content) or Link(*new_link(), entry)
-    st.session_state[LINKS] = [*(other for other in links() if other is not link), link]
-    settings = {key: st.session_state[key] for key in SETTINGS if key in st.session_state}
-    link.before = link.entry
-    link.entry = replace(entry, settings=settings, earlier=tuple(sorted(names() - {link.name})))
-    return link
-
-
-def _save(store: Keeper, link: Link, session: OpenSession, done: list[Job]) -> None:
-    """Have a link stored, unless it is, or could not be a moment ago."""
-    data = session.data if link.entry.data else None
-    handed = packed(link.entry).stamp, frozenset(job.key for job in done)
+    done = [job for job in fits.queue().snapshot(keys) if job.state == "done" and job.key in wanted]
+    handed = stamp_of(link.entry), {job.key for job in done}
     seconds = time.monotonic() - link.since
-    if link.saved and (link.known, *handed) == (handed[0], *link.handed) and seconds < USED:
+    data = session.data if link.entry.data else None
+    if link.saved and link.known and handed == link.handed and seconds < USED:
         if data is not None and link.mapped is not data:
             _read_from_disk(store, link, session)
     elif not link.trouble or seconds >= AGAIN:
-        link.handed, link.since, link.trouble_before = handed, time.monotonic(), link.trouble
+        link.handed, link.since = handed, time.monotonic()
         link.saving = store.save(link.name, link.entry, data, done, link.known)
+
+
+def _look_back(store: Keeper, link: Link, session: OpenSession, had: Entry | None) -> None:
+    """Take in how saving ended, and what another tab or server has stored under the link meanwhile."""
+    if link.saving is not None:
+        error = link.saving.exception()
+        link.trouble = "" if error is None or isinstance(error, Changed) else in_words(error)
+        link.known = link.saving.result() if error is None else link.known
+    try:
+        stored = store.stamp(link.name)
+        if stored not in ("", link.known) and (found := store.get_link(link.name, Entry)) is not None:
+            take_in(session, found[0], had)
+            _noted(session)
+        link.known = stored
+    except Deleted as deleted:
+        link.trouble = in_words(deleted)
+    except (Damaged, OSError):
+        pass  # saving says why
+
+
+def _noted(session: OpenSession) -> Link:
+    """The link of the open data, now the last of the tab, with what it is to lead to."""
+    entry = entry_of(session)
+    link = _link_of(entry.content) or Link(*new_link(), entry)
+    st.session_state[LINKS] = [*(other for other in links() if other is not link), link]
+    settings = {key: st.session_state[key] for key in SETTINGS if key in st.session_state}
+    link.entry = replace(entry, settings=settings, earlier=tuple(sorted(_names() - {link.name})))
+    return link
 
 
 def _read_from_disk(store: Keeper, link: Link, session: OpenSession) -> None:
@@ -302,7 +288,7 @@ def delete_links() -> None:
     """Delete from the disk what the links of this tab lead to, all or nothing; the data stay open. Raises OSError."""
     store = keeper()
     if store is not None and links():
-        store.delete(names())
+        store.delete(_names())
     fresh = [Link(*new_link(), replace(link.entry, earlier=())) for link in links()]
     st.session_state[LINKS] = fresh  # what was deleted is never written again under its link
     if PARAMETER in st.query_params:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -10,7 +11,6 @@ import streamlit as st
 from calib.calibrators.backend import device_of
 from calib.engine import Job, QueueFull, TaskSpec
 from calib.errors import CalibrationError
-from calib.evaluation.studies import STUDIES, pool_arrays
 from calib.formatting import escape_markdown, listed, number, plural
 from calib.registry import METHODS, presets
 from calib.ui import fits
@@ -174,7 +174,7 @@ def start(kind: str, function: Callable[..., Any], arguments: tuple[Any, ...], t
     if kind in session.studies and session.studies[kind].key != spec.key:
         stop(kind)
     with fits.refusal_noted():
-        fits.ask(spec, session.data.logits, session.data.labels, pool_arrays(session.data))
+        fits.ask(spec)
         session.studies[kind] = spec
 
 
@@ -194,21 +194,17 @@ def cancel_study(kind: str) -> None:
 
 def job_of(kind: str) -> Job | None:
     """Where the study of this kind stands, if one was asked for."""
-    session = current_session()
-    spec = session.studies.get(kind)
-    if spec is None:
-        return None
-    if kind in STUDIES and not fits.queue().snapshot([spec.key]):
-        fits.find_again(spec, session)
-    return next(iter(fits.queue().snapshot([spec.key], owner=session.visitor)), None)
+    spec = current_session().studies.get(kind)
+    return None if spec is None else fits.where([spec])[0]
 
 
-def progress(kind: str, job: Job, unit: str = "fit") -> None:
+def progress(kind: str, job: Job, unit: str = "fit", again: Callable[[], None] | None = None) -> None:
     """How far a study is, with the button that stops it; or why it has no result, with the one that tries again.
 
     Parameters
     ----------
     unit : of its steps, one of them.
+    again : starts it again, where that is not a study of the open data.
     """
     if job.active:
         left, right = st.columns([6, 1.4], vertical_alignment="center")
@@ -221,8 +217,9 @@ def progress(kind: str, job: Job, unit: str = "fit") -> None:
         st.warning(escape_markdown(job.message))
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(
-                "Try again", key=f"study/{kind}/retry", icon=":material/refresh:", on_click=fits.retry, args=(job.key,)
-            )
+                "Try again", key=f"study/{kind}/retry", icon=":material/refresh:",
+                on_click=again or partial(fits.retry, job.key),
+            )  # fmt: skip
             st.caption(job.spec.title)
 
 

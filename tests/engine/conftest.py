@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from calib.engine import Engine, FitSpec, Job
+from calib.engine import Data, Engine, FitSpec, Job
 from tests.conftest import wait_until
 
 HERE = str(Path(__file__).parent)
@@ -46,7 +46,7 @@ def submit(
     keys = set()
 
     def submit(method: str, owner: str = "", **params: object) -> str:
-        keys.add(key := engine.submit(FitSpec(method, params, request.node.name), *data, owner=owner))
+        keys.add(key := engine.submit(FitSpec(method, params, request.node.name), rows_of(*data), owner))
         return key
 
     yield submit
@@ -63,6 +63,11 @@ def wait(engine: Engine) -> Callable[..., Job]:
         return wait_until(lambda: next((job for job in of.snapshot([key]) if until(job)), None), 60)
 
     return wait
+
+
+def rows_of(logits: np.ndarray, labels: np.ndarray, key: str = "rows") -> Data:
+    """The arrays of a fit."""
+    return Data.of(key, logits=logits, labels=labels)
 
 
 def running(job: Job) -> bool:

@@ -13,7 +13,7 @@ import calib
 from calib.engine import Engine, FitSpec
 from calib.engine.clusters import Cluster
 from tests.conftest import finished, wait_until
-from tests.engine.conftest import running, slow_methods
+from tests.engine.conftest import rows_of, running, slow_methods
 
 cluster_processes = import_module("cluster_processes")
 pytestmark = pytest.mark.long
@@ -58,7 +58,8 @@ def test_data_go_to_the_cluster_once(engine, overconfident, monkeypatch):
     sent = []
     scatter = distributed.Client.scatter
     monkeypatch.setattr(distributed.Client, "scatter", lambda *args, **more: sent.append(1) or scatter(*args, **more))
-    keys = [engine.submit(FitSpec("temperature", {"random_state": n}, "once"), *overconfident) for n in range(4)]
+    rows = rows_of(*overconfident, "once")
+    keys = [engine.submit(FitSpec("temperature", {"random_state": n}, "once"), rows) for n in range(4)]
     assert [job.state for job in finished(engine, keys)] == ["done"] * 4
     assert sent == [1]
 
@@ -74,13 +75,13 @@ def test_one_worker_killed_changes_nothing_but_the_time(submit, wait, tmp_path):
 def test_a_scheduler_that_comes_back_at_its_address_is_found_again(tmp_path, data):
     with cluster_processes.scheduler(tmp_path) as address, cluster_processes.workers(tmp_path, address, 1):
         engine = Engine(address, fit=slow_methods.fit)
-        key = engine.submit(FitSpec("steps", {"n": 300}, "data"), *data)
+        key = engine.submit(FitSpec("steps", {"n": 300}, "data"), rows_of(*data))
         wait_until(lambda: running(engine.snapshot([key])[0]))
     port = int(address.rpartition(":")[2])
     with cluster_processes.scheduler(tmp_path, port) as again, cluster_processes.workers(tmp_path, again, 1):
         (job,) = finished(engine, [key])
         assert job.state == "done" or "cannot be reached" in job.message
-        engine.retry(key)
+        engine.submit(FitSpec("steps", {"n": 300}, "data"), rows_of(*data))
         assert finished(engine, [key])[0].state == "done"
     engine.shutdown()
 
@@ -89,7 +90,7 @@ def test_without_its_scheduler_fits_say_so_in_a_sentence_and_do_not_wait_for_eac
     tried, connect = [], Cluster._connected
     monkeypatch.setattr(Cluster, "_connected", lambda cluster: tried.append(1) or connect(cluster))
     engine = Engine("tcp://127.0.0.1:1")
-    keys = [engine.submit(FitSpec("identity", {}, f"data {number}"), *data) for number in range(6)]
+    keys = [engine.submit(FitSpec("identity", {}, f"data {number}"), rows_of(*data)) for number in range(6)]
     for job in finished(engine, keys):
         assert (job.state, job.message) == (
             "failed",

@@ -22,7 +22,7 @@ import calib
 from calib.engine import Data, Engine, FitSpec, Job, QueueFull, TaskSpec, on_disk
 from calib.engine.shared import LARGE, folder
 from tests.conftest import ROOT, finished, wait_until
-from tests.engine.conftest import HERE, running
+from tests.engine.conftest import HERE, rows_of, running
 
 SLOW_WORKERS = 2
 linux = pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
@@ -85,7 +85,8 @@ def test_the_same_fit_is_not_paid_twice_whoever_asks_for_it(submit, wait, engine
 def test_each_fit_gets_its_own_data(engine, wait, data):
     logits, labels = data[0], (data[0].argmax(1) + data[1] // 2) % 3
     keys = [
-        engine.submit(FitSpec("temperature", {}, f"scaled {scale}"), logits * scale, labels) for scale in (1.0, 2.0)
+        engine.submit(FitSpec("temperature", {}, f"scaled {scale}"), rows_of(logits * scale, labels))
+        for scale in (1.0, 2.0)
     ]
     one, two = (wait(key).calibrator.temperature_ for key in keys)
     assert two == pytest.approx(2 * one, rel=1e-4)
@@ -115,7 +116,7 @@ def test_a_job_is_stored_before_anybody_sees_that_it_is_done(data, monkeypatch):
     seen = []
     engine = Engine(on_done=lambda job: seen.append((job, engine.snapshot([job.key])[0].state)))
     monkeypatch.setattr(engine, "_result", lambda task: "what it gave")
-    key = engine.submit(FitSpec("identity", {}, "data"), *data)
+    key = engine.submit(FitSpec("identity", {}, "data"), rows_of(*data))
     (job,) = finished(engine, [key])
     assert seen == [(job, "queued")] and job.result == "what it gave"
 
@@ -126,7 +127,7 @@ def test_what_cannot_be_stored_is_done_all_the_same(data, monkeypatch, caplog):
 
     engine = Engine(on_done=full)
     monkeypatch.setattr(engine, "_result", lambda task: "what it gave")
-    (job,) = finished(engine, [engine.submit(FitSpec("identity", {}, "data"), *data)])
+    (job,) = finished(engine, [engine.submit(FitSpec("identity", {}, "data"), rows_of(*data))])
     assert (job.state, job.result) == ("done", "what it gave")
     wait_until(lambda: not engine._going)
 
@@ -182,10 +183,8 @@ def test_cancel_right_after_submit(submit, wait, engine, tmp_path):
 def test_what_is_still_being_cancelled_starts_anew_when_it_is_asked_for_again(submit, wait, engine):
     wait(key := submit("steps", n=20, seconds=0.05), running)  # far from its next callback, at which it stops
     engine.cancel(key)
-    engine.retry(key)
+    assert submit("steps", n=20, seconds=0.05) == key
     assert wait(key).state == "done"
-    engine.retry(key)
-    assert engine.snapshot([key])[0].state == "done"
 
 
 def test_what_a_page_gave_up_is_stopped(engine):
@@ -218,15 +217,13 @@ def test_a_fit_that_two_want_ends_only_with_the_last_who_leaves(submit, wait, en
     assert not engine.leave("never heard of", "a")
 
 
-def test_what_is_adopted_is_there_without_a_fit_or_tried_again_on_its_data(engine, wait, data):
+def test_what_is_adopted_is_there_without_a_fit(engine, data):
     result = calib.calibrator("identity").fit(*data)
     done = Job("of an earlier visit", FitSpec("identity", {}, "earlier"), "done", result=result)
-    spec = FitSpec("temperature", {}, "earlier")
     engine.adopt(done, owner="a")
-    engine.adopt(Job(spec.key, spec, "cancelled"), *data, owner="a")
+    engine.adopt(done, owner="b")
     assert engine.snapshot([done.key]) == [done]
-    engine.retry(spec.key, "a")
-    assert wait(spec.key).calibrator.temperature_ == calib.calibrator("temperature").fit(*data).temperature_
+    assert engine.leave(done.key, "a"), "the other wants it too"
 
 
 # Who waits for whom
@@ -239,41 +236,28 @@ def nobody_works(monkeypatch):
 
 
 def ask(engine, owner, n):
-    return engine.submit(FitSpec("steps", {"n": n}, "data"), np.zeros((2, 2)), np.zeros(2), owner=owner)
+    return engine.submit(FitSpec("steps", {"n": n}, "data"), rows_of(np.zeros((2, 2)), np.zeros(2)), owner)
 
 
 @pytest.mark.usefixtures("nobody_works")
 def test_no_more_may_wait_than_there_is_room_for():
-    engine = Engine(most_waiting=2, most_in_all=3)
+    engine = Engine(most_waiting=2)
     keys = [ask(engine, "a", n) for n in range(2)]
     with pytest.raises(QueueFull, match=r"^2 fits and studies of yours are waiting, and a visitor may have 2\. Cancel"):
         ask(engine, "a", 3)
     assert ask(engine, "a", 1) == keys[1], "it waits already"
     ask(engine, "b", 4)
-    with pytest.raises(QueueFull, match=r"^3 fits and studies of all visitors are waiting, and this server takes 3\."):
-        ask(engine, "c", 5)
     assert len(engine.snapshot()) == 3, "what is refused leaves nothing behind"
-    engine.cancel(keys[0])
-    ask(engine, "c", 5)
-    with pytest.raises(QueueFull):
-        engine.retry(keys[0], "a")
 
 
 @pytest.mark.usefixtures("nobody_works")
 def test_owners_take_turns_and_each_is_told_what_comes_before():
     engine = Engine()
     a, b = [ask(engine, "a", n) for n in range(3)], [ask(engine, "b", n) for n in (10, 11)]
-
-    def message(key, owner):
-        return engine.snapshot([key], owner)[0].message
-
-    # The order is a0 b0 a1 b1 a2.
-    assert message(a[0], "a") == "Waiting: next to start."
-    assert message(b[0], "b") == "Waiting: 1 of others comes first."
-    assert message(a[1], "a") == "Waiting: 1 of your own and 1 of others come first."
-    assert message(b[1], "b") == "Waiting: 1 of your own and 2 of others come first."
-    assert message(a[2], "a") == "Waiting: 2 of your own and 2 of others come first."
-    assert message(a[2], "c") == "Waiting: 4 of others come first."
+    said = {job.key: job.message for job in engine.snapshot()}
+    assert said[a[0]] == "Waiting: next to start."
+    in_order = [a[0], b[0], a[1], b[1], a[2]]
+    assert [said[key] for key in in_order[1:]] == [f"Waiting: {n} to start before it." for n in range(1, 5)]
 
 
 @pytest.mark.usefixtures("nobody_works")
@@ -281,14 +265,14 @@ def test_a_cancelled_fit_comes_before_nobody():
     engine = Engine()
     first, second = (ask(engine, "a", n) for n in range(2))
     engine.cancel(first)
-    assert engine.snapshot([second], "a")[0].message == "Waiting: next to start."
+    assert engine.snapshot([second])[0].message == "Waiting: next to start."
 
 
 def test_finished_fits_are_kept_up_to_a_bound(data, monkeypatch):
     engine, keys = Engine(max_finished=2), []
     monkeypatch.setattr(engine, "_result", lambda task: None)
     for seed in range(4):
-        keys.append(engine.submit(FitSpec("identity", {"random_state": seed}, "data"), *data))
+        keys.append(engine.submit(FitSpec("identity", {"random_state": seed}, "data"), rows_of(*data)))
         finished(engine, [keys[-1], keys[0]])  # somebody still looks at the first
     wait_until(lambda: not engine._going)
     assert [job.key for job in engine.snapshot(keys)] == [keys[0], keys[3]]
@@ -368,7 +352,7 @@ def test_a_host_that_is_killed_is_started_again(submit, wait, engine):
 
 def test_a_study_whose_worker_is_lost_starts_again(engine, wait, data, tmp_path):
     file, seen = tmp_path / "runs", []
-    key = engine.submit(TaskSpec(slow_methods.study, (str(file), 60), "a study"), *data)
+    key = engine.submit(TaskSpec(slow_methods.study, (str(file), 60), "a study"), rows_of(*data))
     wait(key, running)
     os.kill(int(lines(file)[0]), signal.SIGKILL)
     job = wait(key, lambda job: seen.append(job) or not job.active)
@@ -377,39 +361,47 @@ def test_a_study_whose_worker_is_lost_starts_again(engine, wait, data, tmp_path)
 
 
 def test_cancel_of_a_study_frees_its_worker(engine, wait, data, tmp_path):
-    key = engine.submit(TaskSpec(slow_methods.study, (str(tmp_path / "long"), 10**6), "cancelled study"), *data)
+    key = engine.submit(
+        TaskSpec(slow_methods.study, (str(tmp_path / "long"), 10**6), "cancelled study"), rows_of(*data)
+    )
     wait(key, running)
     engine.cancel(key)
     assert engine.snapshot([key])[0].state == "cancelled"
-    short = engine.submit(TaskSpec(slow_methods.study, (str(tmp_path / "short"), 2), "short study"), *data)
+    short = engine.submit(TaskSpec(slow_methods.study, (str(tmp_path / "short"), 2), "short study"), rows_of(*data))
     assert wait(short).state == "done"
 
 
 def test_a_study_cancelled_as_it_starts_is_stopped(engine, wait, data, tmp_path):
     """Whenever the cancellation comes, the next study runs: the place of a cancelled one is not kept by it unseen."""
     for moment in range(12):
-        key = engine.submit(TaskSpec(slow_methods.study, (str(tmp_path / "long"), 10**6), f"study {moment}"), *data)
+        key = engine.submit(
+            TaskSpec(slow_methods.study, (str(tmp_path / "long"), 10**6), f"study {moment}"), rows_of(*data)
+        )
         wait_until(lambda: engine._going)
         time.sleep(0.004 * moment)
         engine.cancel(key)
-    short = engine.submit(TaskSpec(slow_methods.study, (str(tmp_path / "short"), 2), "short study"), *data)
+    short = engine.submit(TaskSpec(slow_methods.study, (str(tmp_path / "short"), 2), "short study"), rows_of(*data))
     assert wait(short).state == "done"
 
 
 def test_cancel_of_a_study_that_does_not_listen_frees_its_worker(engine, wait, data, tmp_path):
-    key = engine.submit(TaskSpec(slow_methods.deaf_study, (), "deaf study"), *data)
+    key = engine.submit(TaskSpec(slow_methods.deaf_study, (), "deaf study"), rows_of(*data))
     wait(key, running)
     engine.cancel(key)
-    short = engine.submit(TaskSpec(slow_methods.study, (str(tmp_path / "short"), 2), "after a deaf study"), *data)
+    short = engine.submit(
+        TaskSpec(slow_methods.study, (str(tmp_path / "short"), 2), "after a deaf study"), rows_of(*data)
+    )
     assert wait(short).state == "done"
 
 
 def test_a_task_whose_file_is_gone_when_it_starts_is_sent_its_arrays(engine, wait, array, tmp_path):
     np.save(tmp_path / "stored.npy", array)
     stored = np.load(tmp_path / "stored.npy", mmap_mode="r")
-    busy = engine.submit(TaskSpec(slow_methods.study, (str(tmp_path / "parts"), 40), "busy"), array, array[:, 0] > 0)
+    busy = engine.submit(
+        TaskSpec(slow_methods.study, (str(tmp_path / "parts"), 40), "busy"), rows_of(array, array[:, 0] > 0)
+    )
     wait(busy, running)
-    waits = engine.submit(TaskSpec(slow_methods.total, (), "its file goes"), stored, array[:, 0])
+    waits = engine.submit(TaskSpec(slow_methods.total, (), "its file goes"), rows_of(stored, array[:, 0]))
     wait_until(lambda: all(task.sent is not None for task in engine._going.values()))
     (tmp_path / "stored.npy").unlink()
     job = wait(waits)
@@ -478,11 +470,12 @@ APP = """
     import numpy as np
     sys.path.append({here!r})
     import slow_methods
-    from calib.engine import Engine, FitSpec, on_disk
+    from calib.engine import Data, Engine, FitSpec, on_disk
 
     engine = Engine(fit=slow_methods.fit, python_path=[{here!r}])
     kept = on_disk(np.zeros((1 << 18, 8)))
-    keys = [engine.submit(FitSpec(method, {{}}, "data"), kept, np.zeros(1 << 18)) for method in ("deaf", "locked")]
+    rows = Data.of("rows", logits=kept, labels=np.zeros(1 << 18))
+    keys = [engine.submit(FitSpec(method, {{}}, "data"), rows) for method in ("deaf", "locked")]
     while not all(job.state == "running" for job in engine.snapshot(keys)):
         time.sleep(0.01)
     print(engine._here._process.pid, flush=True)
@@ -521,13 +514,13 @@ def test_nothing_of_the_workers_stays(end, tmp_path):
 
 def test_shutdown_cancels_and_refuses(data, wait):
     engine = Engine(fit=slow_methods.fit, python_path=[HERE])
-    keys = [engine.submit(FitSpec(method, {}, "data"), *data) for method in ("deaf", "steps")]
+    keys = [engine.submit(FitSpec(method, {}, "data"), rows_of(*data)) for method in ("deaf", "steps")]
     wait(keys[0], running, of=engine)
     engine.shutdown()
     finished(engine, keys)
     assert engine.snapshot(keys)[0].state == "cancelled"
     with pytest.raises(RuntimeError, match="shut down"):
-        engine.submit(FitSpec("steps", {"n": 7}, "data"), *data)
+        engine.submit(FitSpec("steps", {"n": 7}, "data"), rows_of(*data))
     engine.shutdown()
 
 

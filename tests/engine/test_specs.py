@@ -11,7 +11,6 @@ import pytest
 from calib.calibrators import backend
 from calib.calibrators.backend import device_of
 from calib.engine import FitSpec, worker
-from calib.engine.clusters import memory_bytes
 from calib.evaluation.studies import repeat_task, size_task
 from calib.export.runtime import ExportedCalibrator
 from tests.conftest import simulate
@@ -129,16 +128,3 @@ def test_studies_report_as_many_steps_as_they_planned(task, arguments):
     )
     assert len({total for _, total in seen}) == 1
     assert seen[-1][0] == seen[-1][1] and seen == sorted(seen)
-
-
-@pytest.mark.parametrize(("name", "text"), [("memory.max", "2000000\n"), ("memory/memory.limit_in_bytes", "2000000\n")])
-def test_a_container_has_the_memory_that_it_is_limited_to(name, text, tmp_path):
-    machine = memory_bytes(tmp_path)
-    assert machine > 1e8
-    limit = tmp_path / "sys/fs/cgroup" / name
-    limit.parent.mkdir(parents=True)
-    limit.write_text(text)
-    assert memory_bytes(tmp_path) == 2_000_000
-    for unlimited in ("max\n", "9223372036854771712\n"):
-        limit.write_text(unlimited)
-        assert memory_bytes(tmp_path) == machine

@@ -18,17 +18,8 @@ from typing_extensions import TypeAliasType
 
 from calib.data import Choices, LoadOptions
 from calib.errors import CalibrationError
-from calib.isolation.codec import (
-    ALIGNED,
-    HEADER,
-    MARK,
-    MAX_VALUES,
-    RequestReader,
-    RequestWriter,
-    read_answer,
-    write_answer,
-)
-from calib.records import MAX_TEXT, BadRecord
+from calib.isolation.codec import RequestReader, RequestWriter, read_answer, write_answer
+from calib.records import ALIGNED, HEADER, MARK, MAX_TEXT, MAX_VALUES, BadRecord
 
 
 def written(value: Any) -> bytes:
@@ -195,7 +186,7 @@ def test_such_an_answer_is_read_where_nothing_is_wrong_with_it():
 @pytest.mark.parametrize("dtype", ["?", "<U1"])
 def test_bytes_that_are_no_truth_value_and_no_character_are_refused(dtype):
     content = bytearray(written(np.zeros(4, dtype)))
-    content[-16:] = b"\xff\xff\xff\x7f" * 4
+    content[-ALIGNED : -ALIGNED + 16] = b"\xff\xff\xff\x7f" * 4
     with pytest.raises(BadRecord):
         read_answer(memoryview(content), np.ndarray)
 

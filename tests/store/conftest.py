@@ -14,7 +14,7 @@ from calib.engine import FitSpec, Job
 from calib.registry import extras_for
 from calib.store.contents import Entry
 from calib.store.index import Store
-from calib.store.saving import Configuration, Keeper
+from calib.store.saving import Keeper
 
 
 def name_of(number: int) -> str:
@@ -50,7 +50,7 @@ def store(tmp_path: Path) -> Store:
 
 @pytest.fixture
 def keeper(tmp_path: Path) -> Iterator[Keeper]:
-    made = Keeper(Configuration(tmp_path))
+    made = Keeper(tmp_path)
     yield made
     made.close()
 

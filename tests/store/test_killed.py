@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from calib.engine import FitSpec
-from calib.store.contents import Entry, get_data, get_entry, get_job
+from calib.store.contents import Entry, get_data, get_job
 from calib.store.index import Store
-from calib.store.saving import Configuration, Keeper, in_words
+from calib.store.saving import Keeper, in_words
 from tests.conftest import ROOT
 from tests.store.writer import fitted, predictions, temperature_of
 
@@ -49,8 +49,8 @@ def check(root: Path, said: list[list[str]]) -> None:
     """Everything that was said to be stored is there, and all that is there is whole."""
     store = Store(root)
     for kind, link, name in said:
-        entry = get_entry(store, link)
-        assert entry is not None and entry.data == name
+        found = store.get_link(link, Entry)
+        assert found is not None and found[0].data == name
         if kind == "data":
             data = get_data(store, name)
             assert data is not None and data.__class__(data.logits, data.labels, data.class_names).identified()
@@ -70,9 +70,9 @@ def test_nothing_announced_is_lost_when_servers_are_killed(
         said = [each for writer in writers for each in killed(writer, chance.random())]
         assert said
         check(tmp_path, said)
-    monkeypatch.setattr("calib.store.arrays.ABANDONED", 0.0)
+    monkeypatch.setattr("calib.store.index.ABANDONED", 0.0)
     Store(tmp_path).sweep(10**9, 30)
-    assert {path.suffix for path in (tmp_path / "arrays").iterdir()} == {".npy"}
+    assert {path.suffix for path in (tmp_path / "records").iterdir()} == {""}
 
 
 def test_two_servers_store_the_same_content_once(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_two_servers_store_the_same_content_once(tmp_path: Path) -> None:
     check(tmp_path, said[0] + said[1])
     assert len(list(tmp_path.glob("index*.sqlite"))) == 1
     held = {name for kind, _, name in said[0] + said[1] if kind == "data"}
-    assert len(list((tmp_path / "arrays").glob("*.npy"))) <= len(held) + 2
+    assert len(list((tmp_path / "records").glob("*"))) <= 2 * len(held) + 4
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_a_disk_filled_to_the_brim_loses_nothing_that_was_announced(
     small_disk: Path,
 ) -> None:
     chance, said = random.Random(0), []
-    keeper = Keeper(Configuration(small_disk / "store"))
+    keeper = Keeper(small_disk / "store")
     for moment in range(30):
         data = predictions(moment)
         job, link = fitted(data), f"{moment:064d}"

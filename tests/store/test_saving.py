@@ -18,9 +18,9 @@ import pytest
 from calib.data import Predictions
 from calib.engine import Job, TaskSpec
 from calib.store import saving as store_saving
-from calib.store.contents import Entry, get_data, get_entry, get_job
-from calib.store.index import Store
-from calib.store.saving import DELETED, Configuration, Keeper, in_words
+from calib.store.contents import Entry, get_data, get_job
+from calib.store.index import Store, stamp_of
+from calib.store.saving import DELETED, Keeper, in_words
 from tests.store.conftest import fit, name_of
 
 LINK = name_of(1)
@@ -54,12 +54,13 @@ def why(saved: Future[None]) -> str:
 def whole(root: Path, link: str, data: Predictions, job: Job, entry: Entry) -> bool:
     """Whether another process finds all of it."""
     store = Store(root)
-    if get_entry(store, link) != entry:
+    found = store.get_link(link, Entry)
+    if found is None or found[1] != stamp_of(entry):
         return False
-    back, found = get_data(store, data.sha256), get_job(store, job.spec)
+    back, fitted = get_data(store, data.sha256), get_job(store, job.spec)
     assert back is None or np.array_equal(back.logits, data.logits)
-    assert found is None or found.calibrator.temperature_ == job.calibrator.temperature_
-    return back is not None and found is not None
+    assert fitted is None or fitted.calibrator.temperature_ == job.calibrator.temperature_
+    return back is not None and fitted is not None
 
 
 def test_what_is_kept_is_stored_and_called_so_afterwards(keeper: Keeper, mine) -> None:
@@ -97,7 +98,7 @@ def test_what_is_no_fit_is_left_alone(keeper: Keeper) -> None:
 
 
 def test_what_is_too_large_is_said_and_deletes_nothing(tmp_path: Path, mine, theirs, clock) -> None:
-    keeper = Keeper(Configuration(tmp_path, max_bytes=2_500_000))
+    keeper = Keeper(tmp_path, max_bytes=2_500_000)
     for link, (data, job, entry) in ((LINK, mine), (name_of(2), theirs)):
         said = why(keeper.save(link, entry, data, [job]))
     assert said.startswith("the data take 0.0018 GB, and 0.000") and said.endswith("of 0.0025 GB are free")
@@ -158,7 +159,7 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
             return checked(call) if name in ("open", "fsync", "replace") else call
 
     connect = sqlite3.connect
-    monkeypatch.setattr("calib.store.arrays.os", Os())
+    monkeypatch.setattr("calib.store.index.os", Os())
     monkeypatch.setattr("calib.store.index.sqlite3.connect", lambda *a, **o: connect(*a, factory=Connection, **o))
     return made
 
@@ -168,7 +169,7 @@ def test_a_disk_that_is_full_from_any_moment_loses_nothing_that_was_announced(
 ) -> None:
     for calls in range(100):
         root = tmp_path / f"{calls}"
-        keeper = Keeper(Configuration(root))
+        keeper = Keeper(root)
         data, job, entry = mine
         assert why(keeper.save(LINK, entry, data, [job])) == ""
         disk.left = calls
@@ -203,7 +204,7 @@ def test_what_cannot_be_deleted_stays_whole_until_it_can(
     assert in_words(raised.value).startswith("the server's") and "secret" not in in_words(raised.value)
     assert whole(keeper.root, LINK, data, job, entry)
     keeper.delete([LINK])
-    assert get_entry(keeper, LINK) is None and not list((keeper.root / "arrays").iterdir())
+    assert keeper.get_link(LINK, Entry) is None and not list((keeper.root / "records").iterdir())
 
 
 def test_what_is_deleted_while_it_is_stored_is_not_there(keeper: Keeper, mine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,14 +218,17 @@ def test_what_is_deleted_while_it_is_stored_is_not_there(keeper: Keeper, mine, m
     monkeypatch.setattr(Store, "put", deleted_meanwhile)
     keeper.save(LINK, entry, data, [job]).result()
     assert why(keeper.save(LINK, entry, data, [job])) == DELETED
-    assert get_entry(keeper, LINK) is None and get_job(keeper, job.spec) is None
-    assert not (keeper.root / "arrays").exists()  # nor was anything written on the way
+    assert keeper.get_link(LINK, Entry) is None and get_job(keeper, job.spec) is None
+    assert not (keeper.root / "records").exists()  # nor was anything written on the way
 
 
 def test_settings_say_where_and_how_much(tmp_path: Path) -> None:
     given = {"CALIB_WORKSPACE": str(tmp_path), "CALIB_WORKSPACE_GB": "2", "CALIB_WORKSPACE_DAYS": "7"}
-    assert Configuration.from_settings(given) == Configuration(tmp_path, 2 * 10**9, 7.0)
-    assert Configuration.from_settings({"CALIB_WORKSPACE": "off"}) is None
-    assert Configuration.from_settings({"XDG_CACHE_HOME": "/x"}).root == Path("/x/calib").resolve()
+    made, usual = Keeper.from_settings(given), Keeper.from_settings({"XDG_CACHE_HOME": str(tmp_path)})
+    assert (made.root, made.max_bytes, made.max_days) == (tmp_path, 2 * 10**9, 7.0)
+    assert usual.root == tmp_path / "calib"
+    for keeper in (made, usual):
+        keeper.close()
+    assert Keeper.from_settings({"CALIB_WORKSPACE": "off"}) is None
     with pytest.raises(ValueError, match="CALIB_WORKSPACE_GB='much'"):
-        Configuration.from_settings({"CALIB_WORKSPACE_GB": "much"})
+        Keeper.from_settings({"CALIB_WORKSPACE_GB": "much"})

@@ -11,7 +11,7 @@ from calib.calibrators.temperature import TemperatureScaling
 from calib.data import Predictions
 from calib.engine import FitSpec, Job
 from calib.store.contents import Entry
-from calib.store.saving import Configuration, Keeper
+from calib.store.saving import Keeper
 
 
 def predictions(seed: int) -> Predictions:
@@ -35,7 +35,7 @@ def fitted(data: Predictions) -> Job:
 
 def main(root: Path, seed: int) -> None:
     """Store one data set with its fit and its link after the other."""
-    keeper = Keeper(Configuration(root))
+    keeper = Keeper(root)
     for number in range(10_000):
         data = predictions(1000 * seed + number)
         job, link = fitted(data), f"{1000 * seed + number:064d}"

@@ -24,7 +24,7 @@ from calib.calibrators.identity import Identity
 from calib.data import Predictions
 from calib.data.samples import load_sample
 from calib.diagnostics.judgement import arrays_to_judge, both_parts
-from calib.engine import Engine, FitSpec
+from calib.engine import Data, Engine, FitSpec
 from calib.registry import calibrator, extras_for, title_of
 from calib.reporting import html_of_fits
 from calib.ui import fits
@@ -71,7 +71,7 @@ def fit(queue: Engine, session: OpenSession, *wanted: str | tuple[str, dict[str,
             method, params, data_key=session.split_key, label=title_of(unfitted, method, session.calibration.n_classes)
         )
         extras = extras_for(unfitted, part) | arrays_to_judge(session.test, unfitted.needs)
-        queue.submit(spec, part.logits, part.labels, extras)
+        queue.submit(spec, Data.of(spec.data_key, logits=part.logits, labels=part.labels, **extras))
         session.specs[spec.key] = spec
     assert {job.state for job in finished(queue, session.specs)} <= {"done"}
     return session

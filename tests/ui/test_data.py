@@ -17,7 +17,6 @@ from calib.data import limits
 from calib.data.samples import SAMPLES
 from calib.formatting import percent
 from calib.settings import SETTINGS
-from calib.store.saving import Configuration
 from calib.ui.data import upload as limits_view
 from calib.ui.data.upload import LARGEST
 from calib.ui.session import SESSION, OpenSession
@@ -218,7 +217,7 @@ def test_labels_of_another_length_are_named_as_the_wrong_file(outputs: dict[str,
 
 
 class Kept:
-    configuration = Configuration(None, 3 * 10**9, 12.0)  # type: ignore[arg-type]
+    max_bytes, max_days = 3 * 10**9, 12.0
 
 
 def shown_limits() -> tuple[str, dict[str, str]]:

@@ -16,7 +16,7 @@ from calib.evaluation.learning_curve import labels_needed
 from calib.evaluation.repeated_splits import summarise_splits
 from calib.evaluation.studies import SIZES, SPLITS, STUDIES
 from calib.formatting import listed
-from calib.ui import fits, restore
+from calib.ui import fits
 from calib.ui.compare import studies
 from calib.ui.compare.studies import N_SPLITS
 from calib.ui.session import SESSION, Carried, OpenSession
@@ -106,8 +106,7 @@ def test_the_same_data_opened_once_more_go_on(
     queue.cancel(job.key)
 
 
-@pytest.mark.parametrize("restarted", [pytest.param(False, marks=pytest.mark.long), True])
-def test_an_upload_opened_again_has_its_fits(server: Server, restarted: bool) -> None:  # noqa: F811
+def test_an_upload_opened_again_has_its_fits(server: Server) -> None:  # noqa: F811
     app = open_page("app.py")
     app.file_uploader(key="upload/main").upload("mine.npz", other_rows()).run()
     app.slider[0].set_value(30).run()
@@ -120,11 +119,6 @@ def test_an_upload_opened_again_has_its_fits(server: Server, restarted: bool) ->
     app.run()
     app.file_uploader(key="upload/main").upload("other.npz", other_rows(2.0)).run()
     assert not opened(app).specs
-    if restarted:
-        server.written()
-        token = app.query_params["w"]
-        server.start()
-        app = follow(token)
     app.file_uploader(key="upload/main").upload("again.npz", other_rows()).run()
     assert not app.exception
     back = opened(app)
@@ -209,12 +203,11 @@ def test_a_study_that_the_server_dropped_for_others_is_not_lost_from_the_page(
     fits.queue().forget(key, owner=fitted.visitor)
     app.run()
     assert not app.exception
-    (job,) = fits.queue().snapshot([key])
     if kept:
-        assert job.state == "done"
+        assert [job.state for job in fits.queue().snapshot([key])] == ["done"]
         assert verdict(summarise_splits(done[SPLITS].result), "NLL", "over 10 splits") in said(app)
     else:
-        assert fits.GONE in said(app) and app.button(f"study/{SPLITS}/retry")
+        assert fits.LOST in said(app) and app.button(f"study/{SPLITS}/retry")
 
 
 @pytest.mark.long
@@ -238,14 +231,14 @@ def test_a_study_that_was_cut_short_says_so_and_can_be_run_again(server: Server,
     assert "Not finished: 1 study; try again on the page Compare." in said(follow(token))
     again = unfold(follow(token, PAGE), "compare/splits")
     assert not again.exception
-    assert restore.INTERRUPTED in said(again)
+    assert fits.LOST in said(again)
     assert spec.title in [caption.value for caption in again.caption]
     again.button("study/splits/retry").click().run()
     assert not again.exception
     job = ended(spec.key)
     assert job.state == "done"
     again.run()
-    assert restore.INTERRUPTED not in said(again)
+    assert fits.LOST not in said(again)
     assert verdict(summarise_splits(job.result), "NLL", "over 10 splits") in said(again)
     server.written()
     server.start()
@@ -261,13 +254,13 @@ def test_a_damaged_study_and_one_that_was_removed_are_told_apart(
     app, done = with_studies(fitted)
     app.run()
     server.written()
-    server.change("UPDATE records SET small = substr(small, 1, 200) WHERE key = ?", done[SPLITS].key)
+    server.spoil(done[SPLITS].key)
     server.change("DELETE FROM records WHERE key = ?", done[SIZES].key)
     server.start()
     again = unfold(follow(app.query_params["w"], PAGE), *FOLDED)
     assert not again.exception
     assert "damaged on disk" in said(again)
-    assert restore.INTERRUPTED in said(again)
+    assert fits.LOST in said(again)
     assert [again.button(f"study/{kind}/retry").label for kind in STUDIES] == ["Try again"] * 2
 
 

@@ -21,7 +21,7 @@ class Queue:
         self.owners: dict[str, set[str]] = {}
         self.given_up: list[Future[object]] = []
 
-    def submit(self, spec: FitSpec, logits: object, labels: object, extras: object, owner: str) -> str:
+    def submit(self, spec: FitSpec, data: object, owner: str) -> str:
         self.state[spec.key], self.specs[spec.key] = "running", spec
         self.owners.setdefault(spec.key, set()).add(owner)
         return spec.key
@@ -35,7 +35,7 @@ class Queue:
     def give_up(self, future: Future[object]) -> None:
         self.given_up.append(future)
 
-    def snapshot(self, keys: object, owner: str) -> list[Job]:
+    def snapshot(self, keys: object) -> list[Job]:
         return [Job(key, self.specs[key], state=self.state[key]) for key in keys if key in self.state]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib.engine import Engine, FitSpec
+from calib.engine import Data, Engine, FitSpec
 from calib.ui import fits
 from calib.ui.session import OpenSession
 from tests.ui.conftest import open_page
@@ -18,7 +18,7 @@ from tests.ui.conftest import open_page
 @pytest.fixture
 def queue(monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     """An engine in which fits wait for ever, in the order asked, and what pages draw is computed."""
-    made = Engine(most_waiting=2, most_in_all=4)
+    made = Engine(most_waiting=2)
     follow = made._follow
 
     def follow_pages(task: Any) -> None:
@@ -31,9 +31,12 @@ def queue(monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     made.shutdown()
 
 
+TINY = Data.of("theirs", logits=np.array([[0.0, 1.0]]), labels=np.zeros(1))
+
+
 def ask_others(queue: Engine, *methods: str) -> None:
     for method in methods:
-        queue.submit(FitSpec(method, {}, "theirs"), np.array([[0.0, 1.0]]), np.zeros(1), owner="somebody else")
+        queue.submit(FitSpec(method, {}, "theirs"), TINY, owner="somebody else")
 
 
 def start(session: OpenSession, *methods: str) -> AppTest:
@@ -52,8 +55,8 @@ def test_a_waiting_fit_says_what_comes_first_and_the_menu_counts_it(queue: Engin
     app = start(with_sample, "platt", "beta")
     assert not app.exception
     assert said(app) == [
-        "Waiting: 1 of others comes first.",
-        "Waiting: 1 of your own and 2 of others come first.",
+        "Waiting: 1 to start before it.",
+        "Waiting: 3 to start before it.",
         "2 waiting · 0%",
     ]
 
@@ -97,12 +100,10 @@ def test_trying_again_when_the_line_is_full_is_refused_in_words(queue: Engine, w
     app = start(with_sample, "platt")
     (key,) = with_sample.specs
     fits.queue().cancel(key)
-    ask_others(queue, "temperature", "isotonic")
-    queue.submit(FitSpec("platt", {}, "others"), np.array([[0.0, 1.0]]), np.zeros(1), owner="a third")
-    queue.submit(FitSpec("beta", {}, "others"), np.array([[0.0, 1.0]]), np.zeros(1), owner="a third")
+    for method in ("beta", "isotonic"):
+        queue.submit(FitSpec(method, {}, "mine"), TINY, owner=with_sample.visitor)
     app.run()
     app.button(f"Try again/{key}").click().run()
     assert not app.exception
-    assert [warning.value for warning in app.warning] == [
-        "4 fits and studies of all visitors are waiting, and this server takes 4. Try again in some minutes."
-    ]
+    (warning,) = app.warning
+    assert warning.value.startswith("2 fits and studies of yours are waiting, and a visitor may have 2.")

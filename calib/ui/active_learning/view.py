@@ -14,7 +14,7 @@ import streamlit as st
 from calib.active_learning import ARMS, MEASURES, pool_from_predictions
 from calib.active_learning.results import LABELS, ArmStudy, study_arms
 from calib.active_learning.simulation import pool_arrays, run_arm
-from calib.engine import Job, QueueFull, TaskSpec
+from calib.engine import Data, Job, QueueFull, TaskSpec
 from calib.errors import CalibrationError
 from calib.formatting import escape_markdown, plural
 from calib.plots.active_learning import ArmLine, learning_curves
@@ -79,9 +79,8 @@ def runs() -> list[Run]:
     specs = {spec.key: spec for spec in asked()}
     if not specs:
         return []
-    jobs = fits.queue().snapshot(specs, owner=current_session().visitor)
     found = []
-    for job in jobs:
+    for job in fits.where(specs.values()):
         _, arm, seed = specs[job.key].arguments
         found.append(Run(arm, seed, job))
     return sorted(found, key=lambda run: (list(ARMS).index(run.arm), run.seed))
@@ -94,10 +93,9 @@ def start(wanted: Wanted, rows: Rows) -> None:
     for kind in [kind for kind in session.studies if kind.startswith(KIND) and kind not in specs]:
         progress.stop(kind)
     try:
-        arrays = pool_arrays(pool_from_predictions(session.data, session.part, session.seed))
-        logits, labels = arrays.pop("logits"), arrays.pop("labels")
+        data = _pool(rows)
         for kind, spec in specs.items():
-            fits.ask(spec, logits, labels, arrays)
+            fits.ask(spec, data)
             session.studies[kind] = spec
     except QueueFull as error:
         st.session_state[fits.REFUSED] = f"{len(asked())} of {len(specs)} simulations were started. {error}"
@@ -112,11 +110,18 @@ def cancel() -> None:
             progress.stop(KIND + run.job.key)
 
 
-def retry() -> None:
+def retry(rows: Rows) -> None:
     """Start those that failed again."""
-    for run in runs():
-        if run.job.state in ("failed", "cancelled"):
-            fits.retry(run.job.key)
+    with fits.refusal_noted():
+        data = _pool(rows)
+        for run in runs():
+            if run.job.state in ("failed", "cancelled"):
+                fits.ask(run.job.spec, data)
+
+
+def _pool(rows: Rows) -> Data:
+    session = current_session()
+    return Data.of(rows.data_key, **pool_arrays(pool_from_predictions(session.data, session.part, session.seed)))
 
 
 def study_of(done: list[Run]) -> ArmStudy:
@@ -164,7 +169,7 @@ def _follow(rows: Rows, was_active: bool) -> None:
         st.rerun()  # the timer, the finding and the button are the whole page's
     if was_active:
         _progress(shown)
-    _failures(shown)
+    _failures(rows, shown)
     done = [run for run in shown if run.job.result is not None]
     if done:
         study = study_of(done)
@@ -190,7 +195,7 @@ def _now(shown: list[Run]) -> str:
     return next((run.job.message for run in shown if run.job.active), "")
 
 
-def _failures(shown: list[Run]) -> None:
+def _failures(rows: Rows, shown: list[Run]) -> None:
     failed = [run for run in shown if run.job.state in ("failed", "cancelled")]
     if not failed:
         return
@@ -198,7 +203,7 @@ def _failures(shown: list[Run]) -> None:
     for run in failed:
         reasons.setdefault(run.job.message, {}).setdefault(run.arm, []).append(run.seed + 1)
     st.warning("\n".join(f"- **{active_words.which(arms)}**: {escape_markdown(why)}" for why, arms in reasons.items()))
-    st.button("Try again", key="active/retry", icon=":material/refresh:", on_click=retry)
+    st.button("Try again", key="active/retry", icon=":material/refresh:", on_click=retry, args=(rows,))
 
 
 def _pictures(study: ArmStudy, keys: tuple[str, ...]) -> None:

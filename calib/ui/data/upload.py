@@ -54,13 +54,12 @@ def show_limits() -> None:
 def _kept() -> str:
     """For how long, in words; empty where this server keeps nothing."""
     store = keeper()
-    return "" if store is None else f"{store.configuration.max_days:g} days after the last use"
+    return "" if store is None else f"{store.max_days:g} days after the last use"
 
 
 def _limits() -> dict[str, str]:
     store = keeper()
     uploads = megabytes(int(limit("CALIB_UPLOADS_GB") * 1e9))
-    waiting, all_waiting = limit("CALIB_WAITING"), limit("CALIB_WAITING_IN_ALL")
     rows = limits.MAX_BYTES // ROW_OF_1000
     return {
         "A file": f"{LARGEST:,} MB",
@@ -71,10 +70,10 @@ def _limits() -> dict[str, str]:
         "Arrays or columns in a file": f"{limits.MAX_ARRAYS:,}",
         "Your data, fits and figures in memory": megabytes(MOST_OF_ONE),
         "Your uploaded files": f"{megabytes(MOST_OF_ONE)}, and {uploads} of all visitors on their way",
-        "Your fits that wait for a worker": f"{waiting:,.0f}, and {all_waiting:,.0f} of all visitors",
+        "Your fits that wait for a worker": f"{limit('CALIB_WAITING'):,.0f}",
         "What is kept on disk": "nothing"
         if store is None
-        else f"{_kept()}, and {megabytes(store.configuration.max_bytes)} of all visitors",
+        else f"{_kept()}, and {megabytes(store.max_bytes)} of all visitors",
     }
 
 
