@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from calib.arrays import logits
     from calib.base import Calibrator
     from calib.calibrators import geometric as geometry
-    from calib.cli.app import open_app
+    from calib.cli.open_app import open_app
     from calib.data import Predictions, load, load_models
     from calib.data.load import from_outputs
     from calib.diagnostics.find_groups import find_groups
@@ -54,7 +54,7 @@ _NAMES = {
     "load": "data",
     "load_models": "data",
     "logits": "arrays",
-    "open_app": "cli.app",
+    "open_app": "cli.open_app",
     "reliability_curve": "diagnostics.reliability",
     "report": "reporting.make",
     "scores": "evaluation.scoring",

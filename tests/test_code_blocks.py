@@ -102,9 +102,8 @@ def run_command(words: list[str], folder: Path) -> None:
     if words[0] == "make":
         assert subprocess.run(["make", "-n", *words[1:]], cwd=ROOT, capture_output=True).returncode == 0, words
     elif words[:2] == ["calib", "app"] or words[:4] == ["python", "-m", "calib", "app"]:
-        with contextlib.redirect_stdout(io.StringIO()), pytest.raises(SystemExit) as ended:
-            main(["app", "--help"])
-        assert ended.value.code == 0
+        with contextlib.redirect_stdout(io.StringIO()):
+            assert main(["app", "--help"]) == 0
     elif words[0] == "unzip":
         shutil.unpack_archive(words[1], words[3], "zip")
     elif words[:3] == ["python", "-m", "calib"]:

@@ -45,7 +45,6 @@ def commands() -> None:
     assert {each["method"] for each in compared["scores"]} == {"identity", "temperature", "gpcalib"}
     assert answer("gate", SAMPLE, "--min-accuracy", 1, status=3)["passed"] is False
     assert answer("plan", SAMPLE)["needed"]
-    assert "complete" in subprocess.run([*CALIB, "completion", "bash"], capture_output=True, text=True).stdout
 
 
 def says(port: int, path: str) -> str:

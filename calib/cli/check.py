@@ -2,53 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from typer import Argument, Option
 
 from calib.cli import text
-from calib.cli.arguments import Parser, command_parser, load_options, options_from, refuse
-from calib.data import DataError
+from calib.cli.arguments import CalibratorFile, Features, Isolate, Json, Labels, Read, choices, refuse
+from calib.data import DataError, LoadOptions
 from calib.data.options import FORMATS
 from calib.diagnostics import shift, shift_data
 from calib.diagnostics.new_rows import WithoutLabels, sentences, without_labels
 from calib.diagnostics.sequential_tests import SequentialTests, tests_over_time
 from calib.evaluation import SCORES
 from calib.export import runtime
+from calib.formatting import plural
 from calib.metrics.bootstrap import Interval
 from calib.registry import METHODS
 
-WHAT = "say whether a saved calibrator is still calibrated on new data, or what to expect without labels"
+BATCH = (
+    "Look after so many rows in the order of the file; else after each week of a column of dates or weeks "
+    "(--read time=NAME), where there is one."
+)
 
 
-def parser() -> Parser:
-    """Of this command's arguments."""
-    parser = command_parser("check", WHAT, answers=True)
-    parser.add_argument("calibrator", type=Path, help=".pkl (only one you trust), .npz or .zip")
-    parser.add_argument("file", type=Path, help=f"new outputs of the same model, with labels where known: {FORMATS}")
-    parser.add_argument("--batch", type=int, metavar="ROWS",
-                        help="look after so many rows in the order of the file; else after each week of a column of "
-                        "dates or weeks (--read time=NAME), where there is one")  # fmt: skip
-    parser.add_argument("--unlabelled", action="store_true", help="leave labels aside, whatever the file holds")
-    load_options(parser, files=("labels", "features"))
-    return parser
-
-
-def run(arguments: Sequence[str]) -> int:
-    """Run the command; returns the exit status."""
-    given = parser().parse_args(arguments)
-    if given.batch is not None and given.batch < 1:
-        refuse(given, f"--batch {given.batch} is no number of rows")
-    exported = runtime.load(given.calibrator)
-    labelled = False if given.unlabelled else None
-    new = shift_data.read_new_rows(exported, given.file, options_from(given), labelled)
+def check(
+    calibrator: CalibratorFile,
+    file: Annotated[Path, Argument(help=f"New outputs of the same model, with labels where known: {FORMATS}.")],
+    batch: Annotated[int | None, Option(metavar="ROWS", help=BATCH)] = None,
+    unlabelled: Annotated[bool, Option("--unlabelled", help="Leave labels aside, whatever the file holds.")] = False,
+    labels: Labels = None,
+    features: Features = None,
+    read: Read = [],  # noqa: B006  # Typer copies it
+    isolate: Isolate = False,
+    json: Json = False,
+) -> int:
+    """Say whether a saved calibrator is still calibrated on new data, or what to expect without labels."""
+    if batch is not None and batch < 1:
+        refuse(f"--batch {batch} is no number of rows")
+    options = LoadOptions(labels=labels, features=features, choices=choices(read), isolate=isolate)
+    exported = runtime.load(calibrator)
+    new = shift_data.read_new_rows(exported, file, options, False if unlabelled else None)
     if new.data is None:
         raise DataError(list(new.inspection.findings))
     if new.noticed:
         text.say(text.findings(new.noticed), apart=True)
     raw, now = shift_data.judge(exported, new.data)
     title = METHODS[exported.method].title
-    answer = text.Answer(given.json)
+    answer = text.Answer(json)
     if not new.labelled:
         expected = without_labels(now)
         said = [text.plain_text(sentence) for sentence in sentences(expected, title)]
@@ -64,8 +65,7 @@ def run(arguments: Sequence[str]) -> int:
         answer.note(note, "note")
     answer.say("\n".join(["", *score_lines(found)]))
     if len(now) >= shift.FEW:
-        times = new.data.times if given.batch is None else None
-        tests = tests_over_time(*now.pair, times, given.batch)
+        tests = tests_over_time(*now.pair, new.data.times if batch is None else None, batch)
         lines = ["", "Looked at after every batch:", text.plain_text(tests.sentence)]
         answer.say("\n".join(lines), sequential=sequential_fields(tests))
     if exported.metadata.get("data_sha256") == new.data.sha256:
@@ -75,9 +75,9 @@ def run(arguments: Sequence[str]) -> int:
 
 def score_lines(found: shift.CalibrationShift) -> list[str]:
     """The scores before and now, one a line."""
-    of = f"; before on {found.n_before:,} test rows" if found.n_before else ""
+    of = f"; before on {plural(found.n_before, 'test row')}" if found.n_before else ""
     scores = [(SCORES[key].seen(found.view).title, score.before, score.now) for key, score in found.scores.items()]
-    return [f"On {found.n:,} new rows{of}, with 95 % intervals:", *text.before_and_after_lines(scores)]
+    return [f"On {plural(found.n, 'new row')}{of}, with 95 % intervals:", *text.before_and_after_lines(scores)]
 
 
 def expectation_fields(expected: WithoutLabels) -> dict[str, Any]:

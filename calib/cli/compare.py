@@ -5,26 +5,28 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Option
 
 from calib.base import Calibrator
 from calib.calibrators.one_vs_rest import SHARING, OneVsRest
 from calib.cli import text
 from calib.cli.arguments import (
-    Parser,
-    Target,
-    data_parser,
+    NAMED,
+    Given,
+    Part,
+    Seed,
     keep_inputs,
-    load_data,
     made_calibrator,
     method_with_parameters,
-    options_from,
+    must_end,
+    on_data,
     refuse,
     split_data,
-    split_options,
+    target,
     warn_of_leak,
 )
 from calib.data import Predictions
@@ -37,48 +39,81 @@ from calib.evaluation.comparison_table import summary
 from calib.evaluation.learning_curve import labels_needed, size_curve
 from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
 from calib.evaluation.scored import said_of_intervals
-from calib.evaluation.view import VIEWPOINTS
+from calib.evaluation.view import Viewpoint
 from calib.evaluation.weighted import said_of_weights, weighted_summary
-from calib.formatting import aligned, fixed, safe_table
+from calib.formatting import aligned, fixed, plural, safe_table
 from calib.registry import is_top_k, presets, said_of_kind, title_of
 from calib.top_k import said_of_labels
 
 if TYPE_CHECKING:
     import pandas as pd
 
+RELEVANT = "Smallest difference of a score that matters, as NLL=0.005; smaller ones are equivalent; may be repeated."
 
-WHAT = "fit several methods and score them on held-out rows"
 
-
-def run(arguments: Sequence[str]) -> int:
-    """Run the command; returns the exit status."""
-    given = parser().parse_args(arguments)
-    keep_inputs(given, "csv", "report")
-    if given.report:
+@on_data
+def compare(
+    given: Given,
+    answer: text.Answer,
+    methods: Annotated[str | None, Option(help="All, fast (default), papers, or names with commas between.")] = None,
+    method: Annotated[list[str], Option(metavar=NAMED, help="One with its parameters; may be repeated.")] = [],  # noqa: B006
+    csv: Annotated[Path | None, Option(parser=target, metavar="FILE", help="File for the whole table.")] = None,
+    report: Annotated[Path | None, Option(parser=target, metavar="FILE", help="report.html to hand over.")] = None,
+    repeats: Annotated[
+        int | None, Option(metavar="R", help="Compare on R random splits of the same sizes too.")
+    ] = None,
+    sizes: Annotated[bool, Option("--sizes", help="Fit on ever more rows too: how many labels are needed?")] = False,
+    view: Annotated[
+        Viewpoint, Option(help="Of two classes, judge P(event) or the confidence in a prediction.")
+    ] = "event",
+    relevant: Annotated[list[str], Option(metavar="SCORE=DIFFERENCE", help=RELEVANT)] = [],  # noqa: B006
+    calibration: Part = None,
+    seed: Seed = 0,
+) -> int:
+    """Fit several methods and score them on held-out rows."""
+    must_end(report, (".html",))
+    keep_inputs(given.paths, csv=csv, report=report)
+    if repeats is not None and repeats < 2:
+        refuse(f"--repeats {repeats} is not a number of splits; give 2 or more")
+    own, matters = [method_with_parameters(each) for each in method], dict(map(_relevant, relevant))
+    if report:
         import calib.reporting  # noqa: F401  # where its packages are missing, that is said before anything is fitted
-    data = load_data(given)
-    methods = _methods(given, data)
-    calibration, test = split_data(data, given)
+    data = given.load()
+    fits = _methods(methods, own, data, seed)
+    learned, test = split_data(data, calibration, seed)
     if test is None:
-        refuse(given, "a comparison needs rows to test on; --calibration all leaves none")
-    with text.progress(text.fits) as show:
-        found = compare_methods(methods, calibration, test, given.view, relevant=dict(given.relevant), callback=show)
-    answer = text.Answer(given.json)
-    _say_comparison(answer, found, len(calibration))
+        refuse("a comparison needs rows to test on; --calibration all leaves none")
+    with text.progress("fits") as show:
+        found = compare_methods(fits, learned, test, view, relevant=matters, callback=show)
+    _say_comparison(answer, found, len(learned))
     answer.note(said_of_weights(test))
     answer.note(said_of_kind(data))
     answer.note(said_of_labels(test))
     answer.note(said_of_intervals(found.evaluations[BASELINE].n_clusters))
-    if data.n_classes > 2 and not is_top_k(data) and any(isinstance(method, OneVsRest) for method in methods.values()):
+    if data.n_classes > 2 and not is_top_k(data) and any(isinstance(each, OneVsRest) for each in fits.values()):
         answer.note(SHARING)
     warn_of_leak(data, answer)
-    if given.csv:
-        safe_table(found.table).to_csv(given.csv, index=False)
-        answer.say(f"All scores, intervals and differences are in {given.csv}.")
-    if given.report:
-        write_report(given, data, (calibration, test), methods, found)
-        answer.say(f"The report is in {given.report}.")
-    study(given, answer, methods, data, calibration, test)
+    if csv:
+        safe_table(found.table).to_csv(csv, index=False)
+        answer.say(f"All scores, intervals and differences are in {csv}.")
+    if report:
+        write_report(report, given, (data, learned, test), fits, found, calibration, seed)
+        answer.say(f"The report is in {report}.")
+    if repeats:
+        with text.progress("fits") as show:
+            table = repeated_splits(
+                fits, data, len(learned), n_repeats=repeats, random_state=seed, view=view, callback=show
+            )
+        splits = summarise_splits(table, relevant=matters)
+        answer.say(f"\nOver {repeats} random splits into {len(learned):,} and {plural(len(test), 'row')}:")
+        answer.say(summary(splits, f"over {repeats} splits"), splits=splits)
+        _write(csv, "splits", table, answer)
+    if sizes:
+        with text.progress("fits") as show:
+            table = size_curve(fits, learned, test, random_state=seed, view=view, callback=show)
+        answer.say(f"\nFitted on ever more of the {plural(len(learned), 'calibration row')}:")
+        answer.say(sizes_table(table), sizes=table)
+        _write(csv, "sizes", table, answer)
     return answer.end()
 
 
@@ -100,128 +135,63 @@ def _say_comparison(answer: text.Answer, found: Comparison, n_calibration: int) 
         answer.say(f"\n{weighted}")
 
 
-def parser() -> Parser:
-    """Of this command's arguments."""
-    parser = data_parser("compare", WHAT)
-    parser.add_argument("--methods", help="all, fast (default), papers, or names with commas between")
-    parser.add_argument("--method", action="append", default=[], type=method_with_parameters,
-                        metavar="NAME[:PARAMETER=VALUE,...]",
-                        help="a method with parameters of its own; may be repeated")  # fmt: skip
-    parser.add_argument("--csv", type=Target(), help="file for the whole table")
-    parser.add_argument("--report", type=Target((".html",)),
-                        help="report.html to hand over: of risks of an event the panel of a risk model, of answers "
-                        "what can be answered, else all methods")  # fmt: skip
-    parser.add_argument("--repeats", type=_repeats, metavar="R",
-                        help="compare on R random splits too, with calibration parts of the same size")  # fmt: skip
-    parser.add_argument("--sizes", action="store_true",
-                        help="fit on ever more calibration rows too, and say how many labels are needed")  # fmt: skip
-    parser.add_argument("--view", choices=VIEWPOINTS, default="event",
-                        help="of two classes, errors of the event's probability (the default) or of the confidence in "
-                        "the predicted class")  # fmt: skip
-    parser.add_argument("--relevant", action="append", default=[], type=_relevant, metavar="SCORE=DIFFERENCE",
-                        help="smallest difference of a score that matters, such as NLL=0.005; smaller ones are called "
-                        "equivalent; may be repeated")  # fmt: skip
-    split_options(parser)
-    return parser
-
-
-def _relevant(text: str) -> tuple[str, float]:
-    key, _, value = text.rpartition("=")
+def _relevant(given: str) -> tuple[str, float]:
+    key, _, value = given.rpartition("=")
     try:
         relevant_differences({key: float(value)})
     except (ValueError, CalibrationError) as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no SCORE=DIFFERENCE: {error}") from None
+        refuse(f"{given!r} is no SCORE=DIFFERENCE: {error}")
     return key, float(value)
 
 
-def _repeats(text: str) -> int:
-    if not text.isdigit() or int(text) < 2:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of splits; give 2 or more")
-    return int(text)
+def _methods(
+    names: str | None, own: list[tuple[str, dict[str, Any]]], data: Predictions, seed: int
+) -> dict[str, Calibrator]:
+    """What is compared: methods at their defaults by name, and those with parameters by their titles.
 
-
-def _methods(given: argparse.Namespace, data: Predictions) -> dict[str, Calibrator]:
-    """What is compared: methods at their defaults by name, and those with parameters by their titles."""
-    methods = {name: made_calibrator(given, name, {}) for name in _names(given, data)}
-    for name, params in given.method:
-        made = made_calibrator(given, name, params)
+    Presets leave out methods whose arrays the data do not hold.
+    """
+    offered = presets(data)
+    chosen = {"fast": offered["Fast"], "papers": offered["Recommended"], "all": offered["All"], "": []}
+    wanted = ("" if own else "fast") if names is None else names
+    listed = chosen[wanted] if wanted in chosen else [name.strip() for name in wanted.split(",")]
+    methods = {name: made_calibrator(name, {}, seed) for name in listed}
+    for name, params in own:
+        made = made_calibrator(name, params, seed)
         # The command's own seed is that of all methods, and no part of a title.
-        methods[title_of(made, name, data.n_classes, given.seed) if params else name] = made
+        methods[title_of(made, name, data.n_classes, seed) if params else name] = made
     return methods
 
 
-def _names(given: argparse.Namespace, data: Predictions) -> list[str]:
-    """Methods asked for by name or by preset; presets leave out those whose arrays the data do not hold."""
-    offered = presets(data)
-    if given.methods is None:
-        return [] if given.method else offered["Fast"]
-    chosen = {"fast": offered["Fast"], "papers": offered["Recommended"], "all": offered["All"]}
-    return chosen.get(given.methods) or [name.strip() for name in given.methods.split(",")]
-
-
 def write_report(
-    given: argparse.Namespace,
-    data: Predictions,
-    parts: tuple[Predictions, Predictions],
+    path: Path,
+    given: Given,
+    rows: tuple[Predictions, Predictions, Predictions],
     methods: Mapping[str, Calibrator],
     found: Comparison,
+    part: Any,
+    seed: int,
 ) -> None:
-    """Write the report of a finished comparison to ``given.report``.
+    """Write the report of a finished comparison.
 
     Parameters
     ----------
-    given : the command's arguments.
-    data, parts : all rows; calibration and test rows.
+    rows : all of them, those for calibration, and those for the test.
     methods : fitted, by their names in ``found``.
+    part, seed : how the rows were split.
     """
     from calib.reporting import Report, Source, html
 
-    options = options_from(given)
-    source = Source(
-        {role: str(path) for role, path in {"source": given.file, **options.files}.items() if path is not None},
-        options.choices,
-        given.file.stem if _is_sample(given.file) else None,
-        part=given.calibration,
-        seed=given.seed,
-    )
-    report = Report.from_comparison(found, data, parts, methods, source=source)
-    given.report.write_text(html(report), encoding="utf-8")
+    files = {"source": given.file, **given.options.files}
+    sample = given.file.stem if _is_sample(given.file) else None
+    named = {role: str(file) for role, file in files.items() if file is not None}
+    source = Source(named, given.options.choices, sample, part=part, seed=seed)
+    report = Report.from_comparison(found, rows[0], rows[1:], methods, source=source)
+    path.write_text(html(report), encoding="utf-8")
 
 
 def _is_sample(path: Path) -> bool:
     return path.resolve().parent.name == FOLDER and path.stem in SAMPLES
-
-
-def study(
-    given: argparse.Namespace,
-    answer: text.Answer,
-    methods: Mapping[str, Calibrator],
-    data: Predictions,
-    calibration: Predictions,
-    test: Predictions,
-) -> None:
-    """Run the studies that were asked for, and say what they found."""
-    if given.repeats:
-        with text.progress(text.fits) as show:
-            table = repeated_splits(
-                methods,
-                data,
-                len(calibration),
-                n_repeats=given.repeats,
-                random_state=given.seed,
-                view=given.view,
-                callback=show,
-            )
-        splits = summarise_splits(table, relevant=dict(given.relevant))
-        answer.say(f"\nOver {given.repeats} random splits into {len(calibration):,} and {len(test):,} rows:")
-        answer.say(summary(splits, f"over {given.repeats} splits"), splits=splits)
-        _write(given.csv, "splits", table, answer)
-    if given.sizes:
-        with text.progress(text.fits) as show:
-            table = size_curve(methods, calibration, test, random_state=given.seed, view=given.view, callback=show)
-        answer.say(f"\nFitted on ever more of the {len(calibration):,} calibration rows:")
-        answer.say(sizes_table(table), sizes=table)
-        _write(given.csv, "sizes", table, answer)
 
 
 def sizes_table(table: pd.DataFrame) -> str:

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from calib.cli import text
-from calib.cli.arguments import Parser, data_parser, options_from
-from calib.data import Inspection, Predictions, inspect
+from calib.cli.arguments import Given, on_data
+from calib.data import Inspection, Predictions
+from calib.data import inspect as inspect_file
 from calib.data.findings import shortened
 from calib.formatting import aligned, one_line
 
-WHAT = "say what a file holds and what is odd about it"
 
-
-def parser() -> Parser:
-    """Of this command's arguments."""
-    return data_parser("inspect", WHAT)
-
-
-def run(arguments: Sequence[str]) -> int:
-    """Run the command; returns the exit status."""
-    given = parser().parse_args(arguments)
-    found = inspect(given.file, options_from(given))
-    answer, data = text.Answer(given.json), found.predictions
+@on_data
+def inspect(given: Given, answer: text.Answer) -> int:
+    """Say what a file holds and what is odd about it."""
+    found = inspect_file(given.file, given.options)
+    data = found.predictions
     answer.say(inspection(found), arrays=found.arrays, read=_read(found), findings=found.findings)
     if data is not None:
         answer.fields |= {"rows": len(data), "classes": data.class_names, "columns": data.roles}

@@ -3,47 +3,49 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from functools import partial
+from typing import Annotated, Any
+
+from typer import Option
 
 from calib.cli import text
-from calib.cli.arguments import Parser, data_parser, load_data, number_between, refuse
+from calib.cli.arguments import Given, on_data, refuse
 from calib.decisions.sample_size import WIDTHS, rows_needed
-from calib.formatting import aligned
-
-WHAT = "say how many labelled rows O:E, slope, AUROC and net benefit need"
-OPTIONS = {target: f"--{target.replace(':', '-').replace(' ', '-').lower()}" for target in WIDTHS}
-"""The option with the width of each interval."""
+from calib.formatting import aligned, plural
 
 
-def parser() -> Parser:
-    """Of this command's arguments."""
-    parser = data_parser("plan", WHAT)
-    for target, width in WIDTHS.items():
-        parser.add_argument(OPTIONS[target], type=partial(number_between, 0.0, math.inf), default=width,
-                            metavar="WIDTH", dest=target,
-                            help=f"wanted width of the 95 %% interval of {target} (default: {width:g})")  # fmt: skip
-    parser.add_argument("--threshold", type=partial(number_between, 0.0, 1.0), metavar="T",
-                        help="probability from which on is acted, for the net benefit of two classes")  # fmt: skip
-    return parser
+def _width(target: str) -> Any:
+    return Option(metavar="WIDTH", help=f"Wanted width of the 95 % interval of {target}.")
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run the command; returns the exit status."""
-    given = parser().parse_args(arguments)
-    data = load_data(given)
-    judged = text.judged_raw(data)
+@on_data
+def plan(
+    given: Given,
+    answer: text.Answer,
+    o_e: Annotated[float, _width("O:E")] = WIDTHS["O:E"],
+    slope: Annotated[float, _width("slope")] = WIDTHS["slope"],
+    auroc: Annotated[float, _width("AUROC")] = WIDTHS["AUROC"],
+    net_benefit: Annotated[float, _width("net benefit")] = WIDTHS["net benefit"],
+    threshold: Annotated[
+        float | None,
+        Option(metavar="T", help="Probability from which on is acted, for the net benefit of two classes."),
+    ] = None,
+) -> int:
+    """Say how many labelled rows O:E, slope, AUROC and net benefit need."""
+    widths = {"O:E": o_e, "slope": slope, "AUROC": auroc, "net benefit": net_benefit}
+    for target, width in widths.items():
+        if not 0.0 < width < math.inf:
+            refuse(f"the width of the interval of {target} must be above 0; got {width}")
+    if threshold is not None and not 0.0 < threshold < 1.0:
+        refuse(f"--threshold lies strictly between 0 and 1; got {threshold:g}")
+    judged = text.judged_raw(given.load())
     said, came = judged.pair
-    widths = {target: getattr(given, target) for target in WIDTHS}
-    if given.threshold is not None and not judged.view.is_event:
+    if threshold is not None and not judged.view.is_event:
         refuse(
-            given,
-            "--threshold is a probability of the event of two classes, and these outputs name no event; leave it out",
+            "--threshold is a probability of the event of two classes, and these outputs name no event; leave it out"
         )
-    needed = rows_needed(said, came, given.threshold, widths, judged.clusters)
+    needed = rows_needed(said, came, threshold, widths, judged.clusters)
     rows = [["interval of", "width", "rows", judged.view.right]]
     rows += [[one.target, f"{one.width:g}", f"{one.rows:,}", f"{one.events:,}"] for one in needed]
-    lines = [f"For rows like these {len(judged):,} ({judged.view.outcome} {came.mean():.1%}):", *aligned(rows)]
-    answer = text.Answer(given.json)
+    lines = [f"From {plural(len(judged), 'row')} ({judged.view.outcome} {came.mean():.1%}):", *aligned(rows)]
     answer.say("\n".join(lines), rows=len(judged), model=text.means(judged), needed=needed)
     return answer.end()

@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from textwrap import wrap
 
-from calib import settings
 from calib.cli import text
-from calib.cli.arguments import Parser, command_parser
-from calib.settings import DECLARED, Setting
-
-WHAT = "show how an app started here would be configured, or what is wrong with it"
+from calib.settings import DECLARED, Setting, environment
 
 
-def parser() -> Parser:
-    """Of this command's arguments."""
-    return command_parser("settings", WHAT)
-
-
-def run(arguments: Sequence[str]) -> int:
-    """Run the command; returns the exit status."""
-    parser().parse_args(arguments)
-    variables = settings.environment()  # every setting is right by now, or the command would not run
+def settings() -> None:
+    """Show how an app started here would be configured, or what is wrong with it."""
+    variables = environment()  # every setting is right by now, or the command would not run
     for declared in DECLARED:
         text.say(f"{declared.name} = {_in_force(declared, variables)}")
         text.say("\n".join(f"    {line}" for line in wrap(declared.meaning.replace("`", ""), 100)))
-    return 0
 
 
 def _in_force(declared: Setting, variables: Mapping[str, str]) -> str:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from typer import Exit
+
 from calib.base import Calibrator
+from calib.cli import UNREAD
 from calib.data import Finding, Predictions
 from calib.data.findings import shortened
 from calib.diagnostics.subgroups import too_extreme
 from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.evaluation.comparison_table import SHOWN
-from calib.formatting import aligned, fixed, for_terminal, one_line, with_interval
+from calib.formatting import aligned, fixed, for_terminal, one_line, plural, with_interval
 from calib.metrics.bootstrap import Interval
 from calib.parameters import written
 from calib.registry import calibrator
@@ -31,7 +33,10 @@ def say(text: str, *, apart: bool = False) -> None:
     ----------
     apart : whether they go to standard error, as all does that is not the answer.
     """
-    print("\n".join(map(one_line, for_terminal(text).split("\n"))), file=sys.stderr if apart else sys.stdout)
+    try:
+        print("\n".join(map(one_line, for_terminal(text).split("\n"))), file=sys.stderr if apart else sys.stdout)
+    except BrokenPipeError:
+        raise Exit(UNREAD) from None  # what reads the output has ended
 
 
 def findings(found: Iterable[Finding]) -> str:
@@ -129,39 +134,26 @@ def plain_text(sentence: str) -> str:
 
 
 @contextmanager
-def progress(line: Callable[..., str]) -> Iterator[Callable[..., None]]:
-    """A function that keeps one line of a terminal up to date, which is gone at the end; silent where nobody watches.
+def progress(what: str) -> Iterator[Callable[..., None]]:
+    """A bar on a terminal, which is gone at the end; silent where nobody watches.
 
     Parameters
     ----------
-    line : what the line says, from what the function is called with.
+    what : what is counted, such as "fits".
+
+    Yields
+    ------
+    ``show(done, total, *more)``, where ``total`` is the most that there may be.
     """
-    watched = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
 
-    def show(*now: Any) -> None:
-        if watched:
-            print(f"\r{line(*now)}\033[K", end="", file=sys.stderr, flush=True)
-
-    try:
-        yield show
-    finally:
-        if watched:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
-
-
-def steps(step: int, total: int, value: float) -> str:
-    """How far one fit is, and its loss."""
-    return f"step {step} of at most {total}: {value:.6g}"
-
-
-def fits(step: int, total: int, value: float) -> str:
-    """How many of several fits are done."""
-    return f"{step} of {total} fits"
-
-
-def rows_done(what: str, done: int, total: int) -> str:
-    """How many rows were read, fitted or written."""
-    return f"{what}: {done:,} of {total:,} rows"
+    console = Console(stderr=True)
+    hidden = not console.is_terminal or console.is_dumb_terminal
+    columns = (BarColumn(), MofNCompleteColumn(), "{task.description}", TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total, *more: bar.update(task, completed=done, total=total)
 
 
 def judged_raw(data: Predictions) -> Evaluation:
@@ -199,7 +191,7 @@ def means(evaluation: Evaluation) -> dict[str, Any]:
 def score_lines(scores: Mapping[str, Mapping[str, list[float]]], n: int) -> str:
     """Scores before and after, one a line."""
     rows = [(SCORES[key].title, values.get("before"), values.get("after")) for key, values in scores.items()]
-    return "\n".join([f"On {n:,} test rows, with 95 % intervals:", *before_and_after_lines(rows)])
+    return "\n".join([f"On {plural(n, 'test row')}, with 95 % intervals:", *before_and_after_lines(rows)])
 
 
 def before_and_after_lines(scores: Iterable[tuple[str, Sequence[float] | None, Sequence[float] | None]]) -> list[str]:

@@ -208,16 +208,13 @@ def test_the_command_says_what_is_wrong(tmp_path, overconfident, folder, capsys,
     logits, labels = overconfident
     saved = calib.export.save(calib.calibrator("temperature").fit(logits, labels), tmp_path / "c.npz")
     source = write(tmp_path / "plain.npy", logits)
-    assert run("apply", saved, source, "--dtype", "float32", "--out", tmp_path / "out.parquet") == 0
+    assert run("apply", saved, source, "--out", tmp_path / "out.parquet") == 0
     assert "Wrote 400 rows" in capsys.readouterr().out
     assert run("apply", saved, folder, "--out", tmp_path / "results") == 0
     assert len([*(tmp_path / "results").iterdir()]) == 3
     capsys.readouterr()
-    with pytest.raises(SystemExit):
-        run("apply", saved, folder, "--out", tmp_path / "out.npy")
+    assert run("apply", saved, folder, "--out", tmp_path / "out.npy") == 2
     assert "the results of a folder are a folder" in capsys.readouterr().err
-    assert run("apply", saved, source, "--dtype", "float32", "--out", tmp_path / "out.csv") == 1
-    assert "--dtype float32 is for what is written in blocks of rows" in capsys.readouterr().err
     np.savez(tmp_path / "plain.npz", logits=logits)
     assert run("apply", saved, tmp_path / "plain.npz", "--out", tmp_path / "o.parquet") == 1
     assert "from .npy or .parquet" in capsys.readouterr().err

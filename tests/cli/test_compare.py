@@ -101,22 +101,6 @@ def test_a_method_that_fails_does_not_keep_the_report_back(folder, monkeypatch):
     assert "Only <3> rows." in read("report.html").text
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ("--report report.txt", "does not end in .html"),
-        ("--method nonsense", "no calibrator 'nonsense'"),
-        ("--method temperature:t=1", "no parameter 't'"),
-        ("--method isotonic:share_classes", "NAME"),
-    ],
-)
-def test_a_wrong_option_is_two(folder, options, said, capsys):
-    with pytest.raises(SystemExit) as ended:
-        run(f"compare outputs.npz {options}")
-    assert ended.value.code == 2
-    assert said in capsys.readouterr().err
-
-
 def test_few_test_rows_give_intervals_without_ends(folder, overconfident):
     logits, labels = overconfident
     np.savez("few.npz", logits=logits[:14], labels=labels[:14])
@@ -160,13 +144,36 @@ def test_both_studies_print_what_the_library_computes(file, tmp_path, capsys):
     assert len(pd.read_csv(tmp_path / "scores-sizes.csv")) == len(curve)
 
 
-def test_without_the_options_nothing_is_studied(file, capsys):
-    assert run_cli_studies("compare", file, "--methods", "temperature") == 0
-    assert "splits" not in capsys.readouterr().out
+def test_compare_prints_a_table_and_a_verdict(file, tmp_path, capsys):
+    csv = tmp_path / "scores.csv"
+    assert run_cli_studies("compare", file, "--methods", "temperature,isotonic", "--csv", csv) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[:3] == ["NLL", "Brier", "score"]
+    assert [line.split()[0] for line in lines[1:4]] == ["Uncalibrated", "Temperature", "Isotonic"]
+    table = pd.read_csv(csv)
+    nll = table[table["score"] == "NLL"].set_index("title")
+    row = nll.loc["Temperature"]
+    assert f"{row['value']:.4f} [{row['low']:.4f}, {row['high']:.4f}]" in lines[2]
+    leader = nll["value"].idxmin()
+    starred = [line.split("  ")[0] for line in lines[1:4] if line.partition("]")[2].startswith(" *")]
+    assert starred == [leader]
+    assert any(line.startswith("Take Temperature") for line in lines)  # the simplest that is not worse
 
 
-@pytest.mark.parametrize("repeats", ["1", "0", "-3", "many"])
-def test_a_number_of_splits_that_is_none_is_refused(file, repeats, capsys):
-    with pytest.raises(SystemExit):
-        run_cli_studies("compare", file, f"--repeats={repeats}")
-    assert "is not a number of splits" in capsys.readouterr().err
+@pytest.mark.parametrize(("margin", "word"), [("0.001", "undecided"), ("9", "equivalent")])
+def test_compare_takes_the_smallest_relevant_difference(file, tmp_path, margin, word):
+    csv = tmp_path / "scores.csv"
+    assert (
+        run_cli_studies("compare", file, "--methods", "temperature", "--csv", csv, "--relevant", f"NLL={margin}") == 0
+    )
+    table = pd.read_csv(csv).set_index(["method", "score"])
+    assert table.loc[("temperature", "NLL"), "verdict"] == word
+    assert table.loc[("temperature", "NLL"), "relevant"] == float(margin)
+
+
+@pytest.mark.long
+def test_compare_presets(file, capsys):
+    assert run_cli_studies("compare", file, "--methods", "fast") == 0
+    out = capsys.readouterr().out
+    for name in calib.registry.presets()["Fast"]:
+        assert calib.METHODS[name].title in out

@@ -9,8 +9,9 @@ import pytest
 
 import calib
 from calib.cli import main
-from calib.cli.gate import FAILED, LIMITS, verdicts
-from calib.evaluation import SCORES, Evaluation, score_intervals
+from calib.cli.gate import FAILED, UNDECIDED
+from calib.evaluation import Evaluation, score_intervals
+from calib.evaluation.limits import judge_limits
 from tests.conftest import simulate
 
 
@@ -42,7 +43,7 @@ def test_one_broken_limit_of_several_fails(file, capsys) -> None:
     assert run(file, "--max-ece", 1, "--min-accuracy", 0.999, "--json") == FAILED
     said = json.loads(capsys.readouterr().out)
     assert said["passed"] is False and said["rows"] == 600
-    assert {score["score"]: score["passed"] for score in said["scores"]} == {"ECE": True, "accuracy": False}
+    assert {score["score"]: score["verdict"] for score in said["scores"]} == {"ECE": "passes", "accuracy": "fails"}
     assert all(low <= score["value"] <= high for score in said["scores"] for low, high in [score["interval"]])
 
 
@@ -62,27 +63,20 @@ def test_a_calibrated_model_seldom_fails_at_a_limit_of_nothing() -> None:
         labels = (rng.random((300, 1)) > probs.cumsum(axis=1)).sum(axis=1).clip(max=2)
         method = calib.calibrator("identity").fit(np.log(probs), labels)
         judged = Evaluation.from_calibrator(method, np.log(probs), labels)
-        failed += not verdicts(judged, {"ECE": 0.0})[0].passed
+        failed += judge_limits(judged, {"ECE": 0.0})[0].word == "fails"
     assert failed <= 4  # 2.5 % of 40; five or more have a probability of .004 at 5 %
 
 
-def test_every_limit_is_of_a_score_and_none_is_asked_for_in_vain(file, capsys) -> None:
-    assert set(LIMITS.values()) <= SCORES.keys()
-    with pytest.raises(SystemExit) as left:
-        run(file)
-    assert left.value.code == 2 and "--max-ece" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("option", "limit"),
-    [("--max-ece", "3"), ("--max-ece", "nan"), ("--max-nll", "inf"), ("--max-nll", "-1"), ("--min-accuracy", "70")],
-)
-def test_a_limit_that_no_score_can_reach_is_the_commands_fault(option, limit, file, capsys) -> None:
-    """3 meant as a percentage would pass every model, and 70 none."""
-    with pytest.raises(SystemExit, match="2"):
-        run(file, option, limit)
-    said = capsys.readouterr().err
-    assert limit in said and "from 0" in said
+@pytest.mark.parametrize("limit", [0.0, 0.999], ids=["too low to keep", "too high to break"])
+@pytest.mark.parametrize(("rows", "why"), [(1, "1 row cannot tell"), (80, "all labels are of one class")])
+def test_rows_that_cannot_say_are_undecided_and_neither_pass_nor_fail(rows, why, limit, tmp_path, capsys) -> None:
+    np.savez(tmp_path / "few.npz", logits=simulate(n=rows, n_classes=3)[0], labels=np.zeros(rows, dtype=int))
+    assert run(tmp_path / "few.npz", "--max-ece", limit) == UNDECIDED
+    printed = capsys.readouterr().out
+    assert printed.startswith(f"On {rows} row{'s' * (rows > 1)}:\n") and f"undecided: {why}" in printed
+    assert run(tmp_path / "few.npz", "--max-ece", limit, "--json") == UNDECIDED
+    said = json.loads(capsys.readouterr().out)
+    assert said["passed"] is None and said["scores"][0]["verdict"] == "undecided" and why in said["scores"][0]["why"]
 
 
 def test_a_limit_of_a_score_that_is_not_there_is_refused() -> None:
@@ -90,4 +84,4 @@ def test_a_limit_of_a_score_that_is_not_there_is_refused() -> None:
     right, classes = np.arange(40) % 3 > 0, np.zeros(40, dtype=int)
     confidence_alone = Evaluation(said, right, classes, np.where(right, 0, 1), 3)
     with pytest.raises(calib.CalibrationError, match="40 rows have no NLL; leave out its limit"):
-        verdicts(confidence_alone, {"NLL": 0.5})
+        judge_limits(confidence_alone, {"NLL": 0.5})

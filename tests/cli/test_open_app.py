@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 
 import calib
-from calib.cli.app import _answers, _free_port, _kept, _running
+from calib.cli import open_app
 from calib.data.load import from_outputs
 from calib.errors import CalibrationError
-from calib.store.contents import get_data, get_entry, link_name, plain_findings
+from calib.store.contents import Entry, get_data, link_name, plain_findings
 from calib.store.index import Store
 from tests.conftest import ROOT, simulate, wait_until
 
@@ -94,9 +94,9 @@ def alive(process: int) -> bool:
 def test_the_link_leads_to_the_data_with_their_name_and_findings(tmp_path):
     data = from_outputs(LOGITS * 300, LABELS, name="<script>alert(1)</script>")
     part = data.take(range(150))
-    token = _kept(part, tmp_path)
+    token = open_app._stored(part, tmp_path)
     store = Store(tmp_path)
-    entry = get_entry(store, link_name(token))
+    entry, _ = store.get_link(link_name(token), Entry)
     kept = get_data(store, entry.data)
     np.testing.assert_array_equal(kept.logits, part.logits)
     np.testing.assert_array_equal(kept.labels, part.labels)
@@ -109,6 +109,7 @@ def test_data_that_cannot_be_used_start_nothing():
         calib.open_app(LOGITS, LABELS[:9])
 
 
+@pytest.mark.long
 def test_a_port_that_is_taken_is_named():
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
@@ -118,32 +119,18 @@ def test_a_port_that_is_taken_is_named():
 
 @pytest.mark.long
 def test_a_server_that_does_not_start_says_why(monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     (tmp_path / "calib.toml").write_text("workspace_gb = 'many'")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(CalibrationError, match="CALIB_WORKSPACE_GB='many'"):
         calib.open_app(LOGITS, LABELS)
-    assert not _running
+    assert not list(tmp_path.glob("calib-*"))
 
 
 def test_without_streamlit_it_says_what_to_install(monkeypatch):
-    monkeypatch.setattr("calib.cli.app.find_spec", lambda name: None)
+    monkeypatch.setattr("calib.cli.open_app.find_spec", lambda name: None)
     with pytest.raises(CalibrationError, match="calib-studio\\[app\\]"):
         calib.open_app(LOGITS, LABELS)
-
-
-@pytest.mark.parametrize("port", ["8501", -1, 70_000, True, 8501.0, float("nan"), [8501]])
-def test_what_is_no_port_is_said(port):
-    with pytest.raises(CalibrationError, match="1 to 65535"):
-        calib.open_app(LOGITS, LABELS, port=port)
-
-
-def test_a_port_whose_last_connection_ended_a_moment_ago_is_free():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        with socket.create_connection(("127.0.0.1", port)) as client:
-            server.accept()[0].close()  # whoever closes first keeps the port waiting
-            assert client.recv(1) == b""
-    assert _free_port(port) == port
 
 
 def test_a_temporary_folder_that_takes_nothing_is_said(monkeypatch, tmp_path):
@@ -168,10 +155,10 @@ def test_one_row_cannot_be_split():
 
 def test_an_interrupt_while_it_starts_leaves_nothing(monkeypatch, tmp_path):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr("calib.cli.app._answers", interrupted)
+    monkeypatch.setattr("calib.cli.open_app.answers", interrupted)
     with pytest.raises(KeyboardInterrupt):
         calib.open_app(LOGITS, LABELS)
-    assert not _running and not list(tmp_path.iterdir())
+    assert not list(tmp_path.iterdir())
 
 
 def interrupted(address):
@@ -185,7 +172,7 @@ def test_a_proxy_is_not_asked_for_this_machine(monkeypatch):
     monkeypatch.setattr("urllib.request._opener", None)  # it keeps the proxies of the first call
     with HTTPServer(("127.0.0.1", 0), Healthy) as server:
         threading.Thread(target=server.handle_request, daemon=True).start()
-        assert _answers(f"http://127.0.0.1:{server.server_port}/_stcore/health")
+        assert open_app.answers(f"http://127.0.0.1:{server.server_port}/_stcore/health")
 
 
 class Healthy(BaseHTTPRequestHandler):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
 from dataclasses import fields
 
 import numpy as np
 import pytest
+from typer import BadParameter
 
 from calib.cli.arguments import parse_choice
 from calib.data import Choices, DataError, Predictions, inspect, load, read_outputs
@@ -100,7 +100,7 @@ def test_values_are_read_by_the_type_of_their_field(given, value):
     ],
 )
 def test_a_value_that_cannot_be_meant_is_refused(given, said):
-    with pytest.raises(argparse.ArgumentTypeError, match=said):
+    with pytest.raises(BadParameter, match=said):
         parse_choice(given)
 
 

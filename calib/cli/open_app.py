@@ -1,0 +1,208 @@
+"""The app from Python, on data at hand."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+import webbrowser
+from html import escape
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Self
+from uuid import uuid4
+
+from calib.data import Predictions
+from calib.data.load import from_outputs
+from calib.errors import CalibrationError, missing_package, reason
+
+STARTING, ENDING = 180.0, 30.0
+"""Seconds that the app may take to answer, and to end; then it is taken for stuck."""
+
+
+def need_streamlit() -> None:
+    """Refuse to go on without it.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If Streamlit is not installed.
+    """
+    if find_spec("streamlit") is None:
+        raise ModuleNotFoundError("No module named 'streamlit'", name="streamlit")
+
+
+class OpenApp:
+    """The app in a process of its own, open on one data set; a context manager, which stops it.
+
+    Attributes
+    ----------
+    url : where the browser finds it. It holds the secret that leads to the data.
+    """
+
+    def __init__(self, url: str, process: subprocess.Popen[bytes], folder: TemporaryDirectory[str]):
+        self.url = url
+        self._process, self._folder = process, folder
+        atexit.register(self.stop)
+
+    @property
+    def running(self) -> bool:
+        """Whether it still serves."""
+        return self._process.poll() is None
+
+    def stop(self) -> None:
+        """End the app and delete its copy of the data, with all that was fitted in it; a second time does nothing."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(ENDING)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._folder.cleanup()
+        atexit.unregister(self.stop)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        return f"<calib app at {self.url}>" if self.running else "<calib app, stopped>"
+
+    def _repr_html_(self) -> str:
+        if not self.running:
+            return "The app was stopped."
+        return f'The app is open at <a href="{escape(self.url)}" target="_blank" rel="noopener">{escape(self.url)}</a>'
+
+
+def open_app(
+    data: Any,
+    labels: Any = None,
+    *,
+    port: int | None = None,
+    browser: bool = False,
+    name: str | None = None,
+    **options: Any,
+) -> OpenApp:
+    """Open the app on data at hand, and print its address.
+
+    It runs in a process of its own that this machine alone can reach, and ends with this Python session. It has a
+    copy of the data in a temporary folder that only you can read; the address holds the secret that leads there.
+
+    Parameters
+    ----------
+    data : (n, n_classes) probabilities or logits, or the (n,) of one class of two, as an array, a DataFrame or a
+        tensor; without ``labels`` a path, a DataFrame that holds the outcome too, a pair of outputs and labels, or
+        :class:`calib.Predictions`.
+    labels : (n,) true classes.
+    port : where it listens; by default one that is free.
+    browser : whether to show it in the browser.
+    name : how its pages call the data.
+    **options : of :func:`calib.load`, such as ``kind="logits"``.
+
+    Returns
+    -------
+    OpenApp
+        With ``url`` and ``stop()``; ``with calib.open_app(data) as app:`` stops it at the end.
+
+    Raises
+    ------
+    DataError
+        If the data cannot be used.
+    CalibrationError
+        If Streamlit is not installed, the temporary folder cannot be used, or the app does not start.
+    """
+    try:
+        need_streamlit()
+    except ModuleNotFoundError as error:
+        raise CalibrationError(missing_package(error)) from error
+    rows = from_outputs(data, labels, name=name, **options)
+    if len(rows.labels) < 2:
+        raise CalibrationError("The app splits the rows into two parts, and there is one row; give at least two.")
+    folder = None
+    try:
+        folder = TemporaryDirectory(prefix="calib-", ignore_cleanup_errors=True)
+        token = _stored(rows, Path(folder.name))
+    except OSError as error:
+        if folder is not None:
+            folder.cleanup()
+        raise CalibrationError(
+            f"The copy of the data for the app cannot be written to the temporary folder ({reason(error)}); name "
+            "another one in the environment variable TMPDIR."
+        ) from error
+    app = _started(port or _free_port(), token, folder)
+    print(f"The app is open at {app.url}")
+    if browser:
+        webbrowser.open(app.url)
+    return app
+
+
+def _stored(rows: Predictions, folder: Path) -> str:
+    """Store a data set as the app does; the token of the link that leads to it."""
+    from calib.store.contents import Entry, new_link, plain_findings, put_data  # no command needs it
+    from calib.store.index import Store
+
+    rows, (token, name) = rows.identified(), new_link()
+    entry = Entry(visitor=uuid4().hex, data=rows.sha256, name=rows.name, findings=plain_findings(rows.findings))
+    store = Store(folder)
+    store.put_link(name, entry, entry.keys())
+    put_data(store, rows)
+    return token
+
+
+def _started(port: int, token: str, folder: TemporaryDirectory[str]) -> OpenApp:
+    """Start the app on a workspace and wait until it answers.
+
+    Raises
+    ------
+    CalibrationError
+        If it ends before, or takes too long.
+    """
+    paths = os.pathsep.join(filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")]))
+    own = {"CALIB_WORKSPACE": folder.name, "PYTHONPATH": paths}
+    command = [sys.executable, "-m", "calib", "app", "--attached", "--no-browser", f"--port={port}",
+               "--server.address=127.0.0.1", "--server.baseUrlPath="]  # fmt: skip
+    log = Path(folder.name) / "log"
+    with open(log, "wb") as written:  # in a group of its own an interrupt of this session does not reach it
+        process = subprocess.Popen(
+            command, env=os.environ | own, stdin=subprocess.PIPE, stdout=written, stderr=written, start_new_session=True
+        )
+    app = OpenApp(f"http://127.0.0.1:{port}/?w={token}", process, folder)
+    end = time.monotonic() + STARTING
+    try:
+        while not answers(f"http://127.0.0.1:{port}/_stcore/health"):
+            if not app.running:
+                said = log.read_text(errors="replace").strip().rpartition("\n")[2]
+                raise CalibrationError(f"The app did not start on port {port} ({said[:200] or 'it said nothing'}).")
+            if time.monotonic() > end:
+                raise CalibrationError(f"The app did not answer on port {port} within {STARTING:.0f} seconds.")
+            time.sleep(0.1)
+    except BaseException:  # an interrupt too
+        app.stop()
+        raise
+    return app
+
+
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+"""Asks this machine itself, also where the environment names a proxy for other addresses."""
+
+
+def answers(address: str) -> bool:
+    """Whether an app answers there."""
+    try:
+        with _DIRECT.open(address, timeout=5) as answer:
+            return bool(answer.read() == b"ok")
+    except OSError:
+        return False
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
