@@ -174,3 +174,11 @@ def paired_differences(ours, theirs, n_resamples=50):
 
     resamples = ours.resamples(n_resamples)
     return scored_on(ours, resamples).differences(scored_on(theirs, resamples))
+
+
+def compare_evaluations(evaluations, baseline="identity", *, titles=None, seconds=None, notes=None, **options):
+    """The table of finished evaluations of the same rows."""
+    from calib.evaluation.compare import claims_of, table_of
+
+    claims = claims_of(evaluations, baseline, **options)
+    return table_of(claims, evaluations, titles=titles, seconds=seconds, notes=notes)

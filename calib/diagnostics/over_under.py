@@ -89,7 +89,7 @@ def over_under_confidence(evaluations: Sequence[Evaluation], level: float = 0.95
 
     Intervals are linearised, those of ratios on the scale of logarithms; the odds have Wilson's. With fewer than ten
     wrong or right predictions, conservative closed forms take their place: Wilson's for means of values in [0, 1],
-    :func:`calib.diagnostics.subgroups.gap_interval`, and quotients of ends for ratios. The intervals are those of
+    :func:`calib.diagnostics.subgroups.gaps_by_group`, and quotients of ends for ratios. The intervals are those of
     :func:`calib.evaluation.score_intervals`.
 
     Raises

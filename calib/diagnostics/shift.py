@@ -18,8 +18,8 @@ from calib.metrics.estimate import Rows
 from calib.parameters import number_fault
 
 SHOWN = ("NLL", "Brier", "accuracy", "ECE", "signed gap")
-CLAIMS = len(SHOWN) + 4
-"""Claims of a verdict: the change of each score, the gap and the ECE now, drift, and the gain over the raw model."""
+CLAIMS = len(SHOWN) + 3
+"""Claims of a verdict: the change of each score, the gap and the ECE now, and the gain over the raw model."""
 N_RESAMPLES = 2000
 LARGEST = 1e6
 """No score is larger; a record may say any number, also one of a thousand digits."""
@@ -57,8 +57,6 @@ class CalibrationShift:
     scores : by key, those of ``SHOWN`` that exist.
     gain : NLL of the calibrator minus that of the raw model on the new data, paired, at the joint level; None for
         methods that give a confidence only.
-    drift : largest distance between the shares of rows below any value, before and now (Kolmogorov and Smirnov),
-        and how often chance alone makes it as large; None without the values of before.
     level : of the intervals; the joint ones hold for all claims together.
     view : what a probability is about.
     """
@@ -69,7 +67,6 @@ class CalibrationShift:
     scores: dict[str, ScoreChange]
     n_before: int | None = None
     gain: Interval | None = None
-    drift: tuple[float, float] | None = None
     level: float = 0.95
     view: View = TOP_LABEL
 
@@ -112,11 +109,10 @@ def calibration_shift(
     scored = scored_on(now, now.resamples(n_resamples, random_state))
     here, here_joint = scored.intervals(level), scored.intervals(wide)
     keys = [key for key in SHOWN if key in here]
-    drift = None
     if isinstance(before, Evaluation):
         earlier = scored_on(before, before.resamples(n_resamples, random_state + 1))
         there, there_joint = earlier.intervals(level), earlier.intervals(wide)
-        n_before, drift = len(before), _drift(before, now)
+        n_before = len(before)
     else:
         factor = NormalDist().inv_cdf(0.5 + wide / 2) / NormalDist().inv_cdf(0.5 + level / 2)
         there = dict(before or {})
@@ -133,7 +129,7 @@ def calibration_shift(
         gain = Rows.of(len(now), now.clusters).mean_of(now.row_nll - raw.row_nll).interval(wide)
     said, outcome = now.pair
     means = float(said.mean()), float(outcome.mean())
-    return CalibrationShift(len(now), *means, scores, n_before, gain, drift, level, now.view)
+    return CalibrationShift(len(now), *means, scores, n_before, gain, level, now.view)
 
 
 def combined(now: Interval, before: Interval) -> Interval:
@@ -162,13 +158,6 @@ def recorded_scores(metadata: Mapping[str, Any]) -> tuple[dict[str, Interval], i
     return recorded, n if type(n) is int and n > 0 else None
 
 
-def _drift(before: Evaluation, now: Evaluation) -> tuple[float, float]:
-    from scipy.stats import ks_2samp
-
-    test = ks_2samp(before.pair[0], now.pair[0], method="asymp")
-    return float(test.statistic), float(test.pvalue)
-
-
 def _wider(interval: Interval, factor: float) -> Interval:
     value, low, high = interval
     return Interval(value, value - factor * (value - low), value + factor * (high - value))
@@ -192,7 +181,7 @@ SAME_DATA = (
 
 
 def verdict(shift: CalibrationShift, subject: str) -> list[str]:
-    """Sentences on calibration now, changes of the scores, the gain over the raw model, and drift of what is said.
+    """Sentences on calibration now, changes of the scores, and the gain over the raw model.
 
     ``subject`` is the calibrator's title.
     """
@@ -200,7 +189,7 @@ def verdict(shift: CalibrationShift, subject: str) -> list[str]:
         return [
             f"{shift.n:,} new rows are too few to say whether {subject} is still calibrated; at least {FEW} are needed."
         ]
-    sentences = [_now(shift, subject), _changed(shift), _gain(shift), _drift_sentence(shift)]
+    sentences = [_now(shift, subject), _changed(shift), _gain(shift)]
     return [sentence for sentence in sentences if sentence]
 
 
@@ -263,18 +252,6 @@ def _gain(shift: CalibrationShift) -> str:
     if gain.value < 0:
         return f"It still helps: its NLL is below the raw model's {size}."
     return f"The raw model is now significantly better: its NLL is lower {size}."
-
-
-def _drift_sentence(shift: CalibrationShift) -> str:
-    if shift.drift is None:
-        return ""
-    distance, chance = shift.drift
-    if chance < (1 - shift.level) / CLAIMS:
-        return (
-            f"The distribution of its {shift.view.said} has changed significantly: the two distribution functions "
-            f"differ by up to {100 * distance:.1f} points (Kolmogorov-Smirnov)."
-        )
-    return f"No significant change of the distribution of its {shift.view.said}."
 
 
 def _change(key: str, change: Interval) -> str:

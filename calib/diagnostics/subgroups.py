@@ -38,9 +38,8 @@ class GroupGaps:
     ----------
     wrong, right : counts of wrong and right predictions.
     confidence : mean confidence.
-    gap, gap_low, gap_high : mean confidence minus accuracy with its interval, see :func:`gap_interval`.
-    over, over_low, over_high : mean confidence of the wrong ones with Wilson's conservative interval.
-    under, under_low, under_high : mean of 1 - confidence of the right ones with the same interval.
+    gap, gap_low, gap_high : mean confidence minus accuracy with its interval, see :func:`gaps_by_group`.
+    over, under : mean confidence of the wrong ones, and of 1 - confidence of the right ones.
     """
 
     wrong: Ints
@@ -50,11 +49,7 @@ class GroupGaps:
     gap_low: Floats
     gap_high: Floats
     over: Floats
-    over_low: Floats
-    over_high: Floats
     under: Floats
-    under_low: Floats
-    under_high: Floats
 
     @property
     def rows(self) -> Ints:
@@ -96,6 +91,10 @@ def gaps_by_group(
 ) -> GroupGaps:
     """Over- and underconfidence within each group of rows.
 
+    The interval of a gap is the wider of two at either end, within [-1, 1]. Wilson's of the accuracy, as in reliability
+    diagrams, does not collapse where all of a few rows are right; the normal one of the row-wise difference knows how
+    the confidences spread.
+
     Parameters
     ----------
     confidence, correct : (n,) arrays, as in ``Evaluation.pair``.
@@ -105,81 +104,43 @@ def gaps_by_group(
     """
     right = np.bincount(group[correct], minlength=n_groups)
     wrong = np.bincount(group[~correct], minlength=n_groups)
-    unit = None if clusters is None else np.unique(clusters, return_inverse=True)[1]
-    confidences = _in_groups(confidence, group, n_groups, unit)
-    gap = _in_groups(confidence - correct, group, n_groups, unit)
-    accuracy = _in_groups(correct.astype(float), group, n_groups, unit)
-    over = _in_groups(confidence[~correct], group[~correct], n_groups, None if unit is None else unit[~correct])
-    under = _in_groups(1.0 - confidence[correct], group[correct], n_groups, None if unit is None else unit[correct])
-    return GroupGaps(
-        wrong, right, confidences.mean,
-        gap.mean, *gap_interval(gap, accuracy, level),
-        over.mean, *over.wilson(level), under.mean, *under.wilson(level),
-    )  # fmt: skip
+    rows, unit = right + wrong, None if clusters is None else np.unique(clusters, return_inverse=True)[1]
+    said = _ratio(np.bincount(group, confidence, n_groups), rows)
+    over = _ratio(np.bincount(group[~correct], confidence[~correct], n_groups), wrong)
+    under = _ratio(np.bincount(group[correct], 1.0 - confidence[correct], n_groups), right)
+    accuracy = _ratio(right, rows)
+    gap = said - accuracy
+    error, _ = _errors(confidence - correct - gap[group], group, n_groups, unit)
+    # As many independent rows as would vary like the clusters; one for each cluster where none varies.
+    of_accuracy, n_units = _errors(correct - accuracy[group], group, n_groups, unit)
+    coin = np.nan_to_num(accuracy * (1.0 - accuracy))
+    varies = (of_accuracy > 0) & (coin > 0)
+    worth = np.clip(coin / np.where(varies, of_accuracy, 1.0) ** 2, 1.0, np.maximum(rows, 1))
+    independent = rows if unit is None else np.where(varies, worth, n_units)
+    low, high = wilson_interval(np.nan_to_num(accuracy) * independent, independent, level)
+    half = NormalDist().inv_cdf(0.5 + level / 2.0) * error
+    ends = np.minimum(said - high, gap - half), np.maximum(said - low, gap + half)
+    return GroupGaps(wrong, right, said, gap, *(np.clip(end, -1.0, 1.0) for end in ends), over, under)
 
 
-@dataclass(frozen=True, eq=False)
-class _Means:
-    """Means in groups of rows: (n_groups,) mean, rows, and standard error; ``independent`` rows vary as much.
-
-    Means over nothing are NaN.
-    """
-
-    mean: Floats
-    rows: Ints
-    error: Floats
-    independent: Floats
-
-    def wilson(self, level: float) -> tuple[Floats, Floats]:
-        """Wilson's interval of means of values in [0, 1], which vary less than shares; NaN where there are no rows."""
-        share = np.clip(np.nan_to_num(self.mean), 0.0, 1.0)
-        ends = wilson_interval(share * self.independent, self.independent, level)
-        low, high = (np.where(self.rows > 0, end, np.nan) for end in ends)
-        return np.minimum(low, self.mean), np.maximum(high, self.mean)
-
-
-def _in_groups(values: Floats, group: Ints, n_groups: int, unit: Ints | None) -> _Means:
-    """Means of (n,) values in each group, with the errors that rows, or whole clusters, give them."""
+def _errors(apart: Floats, group: Ints, n_groups: int, unit: Ints | None) -> tuple[Floats, Ints]:
+    """Standard errors of means in groups, from (n,) deviations of rows or of whole clusters; and how many these are."""
     rows = np.bincount(group, minlength=n_groups)
-    mean = _ratio(np.bincount(group, weights=values, minlength=n_groups), rows)
-    apart = values - mean[group]
     if unit is None:
         squares = np.bincount(group, weights=apart**2, minlength=n_groups)
-        error = np.sqrt(squares / np.maximum(rows * np.maximum(rows - 1, 1), 1))
-        return _Means(mean, rows, error, rows.astype(float))
-    pairs, cell = np.unique(group * (int(unit.max(initial=0)) + 1) + unit, return_inverse=True)
-    of_pair = pairs // (int(unit.max(initial=0)) + 1)
-    squares = np.bincount(of_pair, weights=np.bincount(cell, weights=apart) ** 2, minlength=n_groups)
-    n_units = np.bincount(of_pair, minlength=n_groups)
-    error = np.sqrt(squares * n_units / np.maximum(n_units - 1, 1)) / np.maximum(rows, 1)
-    coin = np.clip(mean * (1.0 - mean), 0.0, None)
-    varies = (error > 0) & (coin > 0)
-    worth = np.clip(coin / np.where(varies, error, 1.0) ** 2, 1.0, np.maximum(rows, 1))
-    return _Means(mean, rows, error, np.where(varies, worth, n_units))
-
-
-def gap_interval(gap: _Means, accuracy: _Means, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Interval of mean confidence minus accuracy: the wider of two at either end.
-
-    Wilson's interval of the accuracy, as in reliability diagrams, does not collapse where all of a few rows are
-    right; the normal interval of the row-wise difference knows how the confidences spread.
-
-    Returns
-    -------
-    (low, high) within [-1, 1]; NaN where there are no rows.
-    """
-    confidence = gap.mean + accuracy.mean
-    low_accuracy, high_accuracy = accuracy.wilson(level)
-    half = NormalDist().inv_cdf(0.5 + level / 2.0) * gap.error
-    low = np.minimum(confidence - high_accuracy, gap.mean - half)
-    high = np.maximum(confidence - low_accuracy, gap.mean + half)
-    return np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0)
+        return np.sqrt(squares / np.maximum(rows * np.maximum(rows - 1, 1), 1)), rows
+    most = int(unit.max(initial=0)) + 1
+    pairs, cell = np.unique(group * most + unit, return_inverse=True)
+    squares = np.bincount(pairs // most, weights=np.bincount(cell, weights=apart) ** 2, minlength=n_groups)
+    n_units = np.bincount(pairs // most, minlength=n_groups)
+    return np.sqrt(squares * n_units / np.maximum(n_units - 1, 1)) / np.maximum(rows, 1), n_units
 
 
 def average_gap(evaluation: Evaluation, level: float = 0.95) -> Interval:
     """The gap of all rows with the interval that every page gives it.
 
-    That of a mean of differences, as among the scores; with fewer than ten wrong or right rows :func:`gap_interval`.
+    That of a mean of differences, as among the scores; with fewer than ten wrong or right rows that of
+    :func:`gaps_by_group`.
     """
     said, outcome = evaluation.pair
     if min(outcome.sum(), (~outcome).sum()) < LEAST_ROWS:
@@ -373,7 +334,7 @@ def subgroups(
 ) -> Subgroups:
     """Judge each group of rows.
 
-    Intervals of the gap are those of :func:`gap_interval` at the level ``1 - (1 - level) / m`` for m judged groups
+    Intervals of the gap are those of :func:`gaps_by_group` at the level ``1 - (1 - level) / m`` for m judged groups
     (Bonferroni), so that on a calibrated model no group at all is called off in at least ``level`` of cases.
 
     Parameters

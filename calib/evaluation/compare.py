@@ -16,7 +16,7 @@ from calib.evaluation.comparison_table import CONFIDENCE_ONLY
 from calib.evaluation.evaluation import Evaluation, check_same_rows
 from calib.evaluation.recommendation import Recommendation, recommend
 from calib.evaluation.score_definitions import SCORES
-from calib.evaluation.scored import N_RESAMPLES, Scored
+from calib.evaluation.scored import N_RESAMPLES
 from calib.evaluation.scores import scored_on
 from calib.evaluation.view import view_of
 from calib.evaluation.weighted import COLUMN, weighted_scores
@@ -38,7 +38,7 @@ class Comparison(Displayed):
 
     Attributes
     ----------
-    table : see :func:`compare_evaluations`.
+    table : see :func:`table_of`.
     evaluations : on the test rows, of the methods that did not fail.
     seconds : (fit, predict) of these.
     notes : why the others failed.
@@ -127,7 +127,7 @@ def compare(
     Returns
     -------
     pandas.DataFrame
-        One row for each method and score; the columns are those of :func:`compare_evaluations`.
+        One row for each method and score; the columns are those of :func:`table_of`.
 
     Raises
     ------
@@ -182,44 +182,29 @@ def compare_methods(
             evaluations[name], seconds[name] = made.evaluation, (made.fit_seconds, made.predict_seconds)
         callback(done, len(methods), nan)
     titles = titles_of(calibrators, calibration.n_classes)
-    resamples = evaluations[BASELINE].resamples(n_resamples, random_state)
-    resampled = {name: scored_on(evaluation, resamples) for name, evaluation in evaluations.items()}
-    claims = Claims(resampled, level=level, relevant=relevant)
+    about: dict[str, Any] = {"level": level, "n_resamples": n_resamples, "random_state": random_state}
+    claims = claims_of(evaluations, **about, relevant=relevant)
     table = table_of(claims, evaluations, titles=titles, seconds=seconds, notes=notes)
     return Comparison(table, evaluations, seconds, notes, recommend(claims, methods, evaluations=evaluations))
 
 
-def compare_evaluations(
+def claims_of(
     evaluations: Mapping[str, Evaluation],
     baseline: str = BASELINE,
     *,
-    titles: Mapping[str, str] | None = None,
     level: float = 0.95,
     n_resamples: int = N_RESAMPLES,
     random_state: int = 0,
-    seconds: Mapping[str, tuple[float, float]] | None = None,
-    notes: Mapping[str, str] | None = None,
-    resampled: Mapping[str, Scored] | None = None,
     relevant: Mapping[str, float] | None = None,
-) -> pd.DataFrame:
-    """Tidy table of finished evaluations of the same test set.
+) -> Claims:
+    """What finished evaluations of the same test set allow to be claimed, the baseline first.
 
     Parameters
     ----------
     evaluations : name -> evaluation.
-    baseline : the method that differences refer to; its rows come first.
-    titles : name -> title, as from :func:`calib.registry.titles_of`; by default that of the registry, or the name.
-    level, n_resamples, random_state : of the bootstrap.
-    seconds : name -> (fit, predict) seconds, where known.
-    notes : name -> why a method has no evaluation; such methods get rows of NaN.
-    resampled : name -> scores of each evaluation on the same resamples, where they are there already; they are made
-        here otherwise, as ``n_resamples`` and ``random_state`` say.
+    baseline : the method that differences refer to.
+    level, n_resamples, random_state : of the intervals, and of the bootstrap.
     relevant : score -> smallest difference that matters, where it is not that of ``calib.evaluation.SCORES``.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row for each method and score, with the columns of :func:`table_of`.
 
     Raises
     ------
@@ -230,12 +215,10 @@ def compare_evaluations(
         raise CalibrationError(f"There is no evaluation of the baseline {baseline!r} among {', '.join(evaluations)}.")
     for evaluation in evaluations.values():
         check_same_rows(evaluation, evaluations[baseline])
-    if resampled is None:
-        resamples = evaluations[baseline].resamples(n_resamples, random_state)
-        resampled = {name: scored_on(evaluation, resamples) for name, evaluation in evaluations.items()}
+    resamples = evaluations[baseline].resamples(n_resamples, random_state)
     order = (baseline, *(name for name in evaluations if name != baseline))
-    claims = Claims({name: resampled[name] for name in order}, level=level, relevant=relevant)
-    return table_of(claims, evaluations, titles=titles, seconds=seconds, notes=notes)
+    scored = {name: scored_on(evaluations[name], resamples) for name in order}
+    return Claims(scored, level=level, relevant=relevant)
 
 
 def table_of(
@@ -246,7 +229,15 @@ def table_of(
     seconds: Mapping[str, tuple[float, float]] | None = None,
     notes: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Tidy table of scored methods, the baseline first; parameters as in :func:`compare_evaluations`.
+    """Tidy table of scored methods, the baseline first.
+
+    Parameters
+    ----------
+    claims : of the methods.
+    evaluations : name -> evaluation.
+    titles : name -> title, as from :func:`calib.registry.titles_of`; by default that of the registry, or the name.
+    seconds : name -> (fit, predict) seconds, where known.
+    notes : name -> why a method has no evaluation; such methods get rows of NaN.
 
     Returns
     -------
@@ -259,8 +250,7 @@ def table_of(
         "" where the score claims nothing); rows_needed, about how many test rows would decide where it is undecided;
         to_best, to_best_low, to_best_high, the difference to the best method of that score with its joint interval,
         and to_best_verdict; relevant, the smallest difference that matters; claims, whether the score claims anything;
-        chance, chance_high, what a calibrated model of the same confidences would have on average and in all but 5 %
-        of samples, of calibration errors; too_few, why the rows cannot rank the method by the score, "" where
+        too_few, why the rows cannot rank the method by the score, "" where
         they can; better ("lower", "higher", "neither"); fit_seconds, predict_seconds; note, why there is no value;
         confidence_only, whether that is because the method gives no probabilities of all classes.
     """
@@ -294,8 +284,6 @@ def table_of(
                     **claim_columns(to_raw, to_best, name == baseline, name == leader),
                     "relevant": claims.relevant[key],
                     "claims": SCORES[key].claims,
-                    "chance": nan if absent else scored[name].chance.get(key, nan),
-                    "chance_high": nan if absent else scored[name].chance_high.get(key, nan),
                     "too_few": claims.too_few.get(key, claims.too_few[""]).get(name, ""),
                     "better": SCORES[key].better,
                     "fit_seconds": fit_seconds,

@@ -205,13 +205,11 @@ def verdict(table: pd.DataFrame, score: str = "NLL", judged: str = "on this test
             "less of it is not better in itself."
         )
     best = (min if better == "lower" else max)(records, key=_value)
-    chance = best.get("chance", float("nan"))
-    expected = "" if chance != chance else f" (a calibrated model of its confidences would have {number(chance)})"
     lead = f"{best['title']} has the {'lowest' if better == 'lower' else 'highest'} {name}, {number(best['value'])}"
     if best.get("too_few"):
         return f"{lead}, but {best['too_few']}: these rows cannot rank methods."
     if not SCORES[score].claims:
-        return f"{lead}{expected}. {name} ranks no methods: chance makes too large differences."
+        return f"{lead}. {name} ranks no methods: chance makes too large differences."
     return f"{lead}. {said}"
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +18,7 @@ from calib.evaluation.scored import N_RESAMPLES, Scored
 from calib.evaluation.scores import scored_on
 from calib.metrics.bootstrap import Interval, Resamples
 from calib.metrics.estimate import Estimate
-from calib.numerics import Floats, Ints
+from calib.numerics import Ints
 from calib.registry import titles_of
 
 if TYPE_CHECKING:
@@ -29,118 +28,37 @@ if TYPE_CHECKING:
 
 
 SIZE_SCORES = ("NLL", "ECE")
+COLUMNS = (
+    *("method", "title", "size", "n_draws", "value", "low", "high", "sd"),
+    *("to_last", "to_last_low", "to_last_high", "score", "note"),
+)
+"""Of the table."""
 
 
-@dataclass(frozen=True, eq=False)
-class Drawn:
-    """One fit of a size curve: its scores on resamples of the test rows, or why there are none."""
+def _band(draws: list[Scored], key: str, level: float, certain: bool, last: list[Scored] | None = None) -> Interval:
+    """Mean of a score over draws with the band of one more draw; or of its difference to the mean of the last size.
 
-    method: str
-    size: int
-    scores: Scored | None
-    note: str
-
-
-def _summary(
-    titles: Mapping[str, str], sizes: Sequence[int], fits: Sequence[Drawn], n: int, level: float
-) -> pd.DataFrame:
-    """The table of :func:`size_curve`, with methods in the order of their titles and ascending sizes."""
-    import pandas as pd
-
-    rows: list[dict[str, Any]] = []
-    for name, title in titles.items():
-        baseline = _Draws(fit for fit in fits if fit.method == name == BASELINE)
-        draws_of = {
-            size: baseline
-            if name == BASELINE
-            else _Draws(fit for fit in fits if (fit.method, fit.size) == (name, size))
-            for size in sizes
-        }
-        for size, draws in draws_of.items():
-            here = {"method": name, "title": title, "size": size, "n_draws": draws.count}
-            certain = name == BASELINE or size == n
-            last = draws_of[sizes[-1]]
-            rows += [here | values | {"note": draws.note} for values in _summaries(draws, last, certain, level)]
-    return pd.DataFrame(rows)
-
-
-class _Draws:
-    """What the draws of one size gave for one method."""
-
-    def __init__(self, fits: Iterable[Drawn]):
-        self.made: list[Scored] = []
-        self.note = ""
-        for fit in fits:
-            if fit.scores is None:
-                self.note = fit.note
-            else:
-                self.made.append(fit.scores)
-
-    @property
-    def count(self) -> int:
-        return len(self.made)
-
-    def values(self, key: str) -> Floats:
-        """(count,) score of each draw; empty where the method does not have it."""
-        return np.array([one.value[key] for one in self.made if key in one.value])
-
-    def of_rows(self, key: str, level: float) -> Interval:
-        """Interval of one draw's score from its test rows, averaged over draws."""
-        return _mean([one.intervals(level)[key] for one in self.made])
-
-    def of_rows_to(self, last: _Draws, key: str, level: float) -> Interval:
-        """The same of one draw's score minus the mean of the largest size's."""
-        baseline = np.mean([one.influence[key] for one in last.made], axis=0)
-        value = float(last.values(key).mean())
-        changes = (
-            Estimate(one.value[key] - value, one.influence[key] - baseline, one.estimate(key).degrees)
-            for one in self.made
-        )
-        return _mean([change.interval(level) for change in changes])
-
-
-def _mean(intervals: list[Interval]) -> Interval:
-    return Interval(*(float(side) for side in np.mean(intervals, axis=0)))
-
-
-def _summaries(draws: _Draws, last: _Draws, certain: bool, level: float) -> list[dict[str, Any]]:
-    nothing = float("nan")
-    found = []
-    for key in SIZE_SCORES:
-        values = draws.values(key)
-        row: dict[str, Any] = dict.fromkeys(
-            ("value", "low", "high", "sd", "to_last", "to_last_low", "to_last_high"), nothing
-        )
-        row["score"] = key
-        if len(values):
-            of_draws = 0.0 if certain else _half_width(values, level)
-            value, low, high = _widened(draws.of_rows(key, level), of_draws)
-            # Neither score can be negative.
-            row |= {"value": value, "low": max(low, 0.0), "high": high}
-            row["sd"] = float(values.std(ddof=1)) if len(values) > 1 else 0.0 if certain else nothing
-            if len(last.values(key)):
-                change = (
-                    Interval(0.0, 0.0, 0.0) if draws is last else _widened(draws.of_rows_to(last, key, level), of_draws)
-                )
-                row |= dict(zip(("to_last", "to_last_low", "to_last_high"), change, strict=True))
-        found.append(row)
-    return found
-
-
-def _widened(of_rows: Interval, of_draws: float) -> Interval:
-    """An interval whose sides have another, independent error added in squares."""
-    value, low, high = of_rows
-    return Interval(value, value - math.hypot(value - low, of_draws), value + math.hypot(high - value, of_draws))
-
-
-def _half_width(values: Floats, level: float) -> float:
-    """Half the width of the t interval of a further draw."""
+    To the mean over draws of the intervals that the test rows give comes, in squares, the t interval that predicts one
+    more draw, which is nothing where the rows are certain.
+    """
     from scipy.stats import t
 
-    n = len(values)
-    if n < 2:
-        return math.inf
-    return float(t.ppf(0.5 + level / 2, n - 1)) * float(values.std(ddof=1)) * math.sqrt(1 + 1 / n)
+    if last is None:
+        of_rows = [one.intervals(level)[key] for one in draws]
+    else:
+        value = np.mean([one.value[key] for one in last])
+        influence = np.mean([one.influence[key] for one in last], axis=0)
+        estimates = (one.estimate(key) for one in draws)
+        of_rows = [
+            Estimate(one.value[key] - value, own.influence - influence, own.degrees).interval(level)
+            for one, own in zip(draws, estimates, strict=True)
+        ]
+    value, low, high = np.mean(of_rows, axis=0).tolist()
+    n, reach = len(draws), 0.0
+    if not certain:
+        spread = float(np.std([one.value[key] for one in draws], ddof=1)) if n > 1 else math.inf
+        reach = float(t.ppf(0.5 + level / 2, max(n - 1, 1))) * spread * math.sqrt(1 + 1 / n)
+    return Interval(value, value - math.hypot(value - low, reach), value + math.hypot(high - value, reach))
 
 
 SMALLEST = 20
@@ -202,6 +120,8 @@ def size_curve(
     CalibrationError
         If a size is not between 2 and the calibration rows, or there are fewer than two draws.
     """
+    import pandas as pd
+
     n = len(calibration)
     tried = sorted(set(sizes or halved_sizes(n)))
     if tried[0] < 2 or tried[-1] > n:
@@ -221,13 +141,36 @@ def size_curve(
     generator = np.random.default_rng(random_state)
     orders = [random_order(n, calibration.clusters, generator) for _ in range(n_draws)]
     resamples = Resamples(len(test), N_RESAMPLES, random_state, test.clusters)
-    drawn = []
+    made: dict[tuple[str, int], list[Scored]] = {(name, size): [] for name in methods for size in tried}
+    notes = dict.fromkeys(made, "")
     for draw, name, size in fits:
-        made = attempt_afresh(methods[name], calibration.take(orders[draw][:size]), test, steps, view)
-        scores = None if made.evaluation is None else scored_on(made.evaluation, resamples)
-        drawn.append(Drawn(name, size, scores, made.note))
+        one = attempt_afresh(methods[name], calibration.take(orders[draw][:size]), test, steps, view)
+        for of in [size] if name != BASELINE else tried:
+            if one.evaluation is None:
+                notes[name, of] = one.note
+            else:
+                made[name, of].append(scored_on(one.evaluation, resamples))
         steps.next()
-    return _summary(titles_of(methods, calibration.n_classes), tried, drawn, n, level)
+    titles, rows = titles_of(methods, calibration.n_classes), []
+    for (name, size), draws in made.items():
+        certain, last = name == BASELINE or size == n, made[name, tried[-1]]
+        here = {"method": name, "title": titles[name], "size": size, "n_draws": len(draws), "note": notes[name, size]}
+        rows += [here | {"score": key} | _summary(draws, last, key, level, certain) for key in SIZE_SCORES]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _summary(draws: list[Scored], last: list[Scored], key: str, level: float, certain: bool) -> dict[str, float]:
+    """Mean, band and standard deviation of a score over draws, and the same of its difference to the last size."""
+    values = [one.value[key] for one in draws if key in one.value]
+    if not values:
+        return {}
+    value, low, high = _band(draws, key, level, certain)
+    sd = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0 if certain else math.nan
+    found = {"value": value, "low": max(low, 0.0), "high": high, "sd": sd}  # neither score can be negative
+    if last:
+        change = Interval(0.0, 0.0, 0.0) if draws is last else _band(draws, key, level, certain, last)
+        found |= dict(zip(("to_last", "to_last_low", "to_last_high"), change, strict=True))
+    return found
 
 
 def random_order(n: int, clusters: npt.NDArray[Any] | None, generator: np.random.Generator) -> Ints:
@@ -244,25 +187,10 @@ def random_order(n: int, clusters: npt.NDArray[Any] | None, generator: np.random
 TOLERANCE = 0.01
 
 
-@dataclass(frozen=True)
-class LabelsNeeded:
-    """The answer for one method and one score.
+class LabelsNeeded(NamedTuple):
+    """The smallest size that is shown to do as well as the largest, None where no smaller one is; and it in words."""
 
-    Attributes
-    ----------
-    method, title : of the method.
-    size : the smallest size from which on the score is within the tolerance of the largest size's; None where the bands
-        show that of no smaller size.
-    largest : the largest size.
-    still_falling : whether the last step to the largest size lowered the score significantly.
-    sentence : the answer in words.
-    """
-
-    method: str
-    title: str
     size: int | None
-    largest: int
-    still_falling: bool
     sentence: str
 
 
@@ -314,7 +242,7 @@ def labels_needed(table: pd.DataFrame, method: str, score: str = "NLL", toleranc
             f" From {int(before['size']):,} to {largest:,} labels the {name} still fell by "
             f"{_number(before['to_last_low'])} to {_number(before['to_last_high'])}, so more may lower it further."
         )
-    return LabelsNeeded(method, title, size, largest, falling, sentence)
+    return LabelsNeeded(size, sentence)
 
 
 def _number(value: float) -> str:

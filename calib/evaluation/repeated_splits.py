@@ -173,7 +173,7 @@ def summarise_splits(
     -------
     pandas.DataFrame
         One row for each method and score, with the columns of :func:`calib.evaluation.compare.table_of` except
-        predict_seconds and chance; ``value`` is the mean over splits, and sd (over splits) and n_splits come in
+        predict_seconds; ``value`` is the mean over splits, and sd (over splits) and n_splits come in
         addition. Joint intervals, and the words that stand on them, hold for all pairs of methods by one score
         (Bonferroni, on the quantiles of the t distribution). ``rows_needed`` is NaN: further splits of the same rows
         would not decide. A method that failed on some splits is compared on the others, and ``note`` says so.

@@ -39,8 +39,6 @@ class Scored:
     n : number of rows.
     n_clusters : number of clusters; None where rows are independent.
     debiased : of the ECE, by key: the value less what noise alone would give.
-    chance, chance_high : key -> what a calibrated model of the same confidences would have on average, and its 95 %
-        quantile; of the ECE and the gap.
     """
 
     value: dict[str, float]
@@ -49,8 +47,6 @@ class Scored:
     n: int
     n_clusters: int | None = None
     debiased: dict[str, float] = field(default_factory=dict)
-    chance: dict[str, float] = field(default_factory=dict)
-    chance_high: dict[str, float] = field(default_factory=dict)
 
     @property
     def n_units(self) -> int:

@@ -15,9 +15,6 @@ from calib.metrics.estimate import Estimate, Rows, degrees_of
 from calib.metrics.risk_measures import placements
 from calib.numerics import Floats, bin_index
 
-N_CALIBRATED = 100
-"""Sets of outcomes drawn for what a calibrated model would have."""
-
 
 def scores(evaluation: Evaluation) -> dict[str, float]:
     """Values of the scores in ``SCORES`` that the evaluation allows, by key.
@@ -44,7 +41,6 @@ def scored_on(evaluation: Evaluation, resamples: Resamples) -> Scored:
     smooth, bins = smooth_scores(evaluation), bins_of_ece(*evaluation.pair)
     error, draws = drawn_ece(*evaluation.pair, resamples)
     per_row = {key: rows for key, (_, rows) in smooth.items()} | {"ECE": ece_influence(*evaluation.pair)}
-    calibrated = calibrated_scores(evaluation, resamples.random_state)
     return Scored(
         _in_order({key: value for key, (value, _) in smooth.items()} | {"ECE": error}),
         {key: sums_of_groups(rows, resamples.groups) for key, rows in per_row.items()},
@@ -52,8 +48,6 @@ def scored_on(evaluation: Evaluation, resamples: Resamples) -> Scored:
         len(evaluation),
         evaluation.n_clusters,
         {"ECE": without_noise(error, bins)},
-        {key: float(drawn.mean()) for key, drawn in calibrated.items()},
-        {key: float(np.quantile(drawn, 0.95)) for key, drawn in calibrated.items()},
     )
 
 
@@ -193,17 +187,3 @@ def score_intervals(
     intervals: 0 % on calibrated data) and 93 to 97 % for the other scores (40 to 100 runs each, calibrated or not).
     """
     return scored_on(evaluation, evaluation.resamples(n_resamples, random_state)).intervals(level)
-
-
-def calibrated_scores(evaluation: Evaluation, random_state: int = 0) -> dict[str, Floats]:
-    """ECE and gap that a calibrated model of the same confidences would have, by key: 100 draws of each.
-
-    The confidences stay and outcomes are drawn at them (Bröcker and Smith 2007), for a bin at once: a binomial number
-    at its mean, since the confidences of a bin are alike.
-    """
-    count, said, _ = bins_of_ece(*evaluation.pair).T
-    share = np.clip(said / np.maximum(count, 1.0), 0.0, 1.0)
-    generator = np.random.default_rng(random_state)
-    right = generator.binomial(count.astype(np.int64), share, size=(N_CALIBRATED, len(count)))
-    bins = np.stack(np.broadcast_arrays(count, said, right), axis=-1).astype(float)
-    return {"ECE": ece_of_bins(bins), "gap": np.abs((right - said).sum(axis=-1)) / len(evaluation)}

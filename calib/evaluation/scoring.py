@@ -15,6 +15,7 @@ from calib.evaluation.scores import score_intervals
 from calib.evaluation.scores import scores as values_of
 from calib.evaluation.view import EVENT
 from calib.metrics.bootstrap import Interval
+from calib.metrics.confidence import check_scored
 from calib.registry import calibrator
 from calib.top_k import fit_top_k
 
@@ -27,7 +28,8 @@ def scores(probs: Any, labels: Any = None, *, ci: bool = True, **options: Any) -
 
     Parameters
     ----------
-    probs, labels : as :func:`calib.from_outputs` takes them, or data that were loaded before.
+    probs, labels : probabilities and labels as :func:`calib.ece` takes them and checks them; with ``options``, or with
+        ``probs`` alone, what :func:`calib.from_outputs` takes, such as data that were loaded before.
     ci : whether to find intervals; without them two columns are NaN. So is a score that the rows do not give, such as
         the AUROC where all are of one class.
     **options : of :func:`calib.from_outputs`, such as ``kind="logits"``.
@@ -40,7 +42,7 @@ def scores(probs: Any, labels: Any = None, *, ci: bool = True, **options: Any) -
 
     Raises
     ------
-    DataError
+    CalibrationError
         If the arrays cannot be used.
 
     Examples
@@ -52,6 +54,8 @@ def scores(probs: Any, labels: Any = None, *, ci: bool = True, **options: Any) -
     """
     import pandas as pd
 
+    if labels is not None and not options:
+        check_scored(probs, labels)
     data = from_outputs(probs, labels, **options)
     raw = fit_top_k(calibrator("identity"), data.logits[:2], data.labels[:2])
     judged = Evaluation.from_predictions(raw, data)

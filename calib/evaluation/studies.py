@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from calib.base import Calibrator, Progress
 from calib.data.event import Event
 from calib.data.predictions import Predictions
-from calib.evaluation.learning_curve import size_curve
+from calib.evaluation.learning_curve import COLUMNS, size_curve
 from calib.evaluation.repeated_splits import repeated_splits
 from calib.registry import calibrator
 
@@ -118,9 +118,6 @@ STUDIES = {
     ),
     SIZES: StudyKind(
         size_task,
-        (
-            *("method", "title", "size", "n_draws", "value", "low", "high", "sd"),
-            *("to_last", "to_last_low", "to_last_high", "score", "note"),
-        ),
+        COLUMNS,
     ),
 }

@@ -34,12 +34,10 @@ class LogisticFit:
     estimate : of the k coefficients of maximum likelihood, whose covariance is the sandwich with ``G / (G - 1)``; NaN
         where they do not exist, because outcomes are separated.
     model_cov : (k, k) inverse Fisher information.
-    log_likelihood : at the maximum, weighted.
     """
 
     estimate: Estimate
     model_cov: Floats
-    log_likelihood: float
 
     @property
     def coef(self) -> Floats:
@@ -85,13 +83,13 @@ def fit_logistic(design: Floats, event: Bools, sample: Rows, offset: Floats | No
             information = (x * (w * risk * (1.0 - risk))[:, None]).T @ x
             model = np.linalg.inv(information)
             found_at = sample.estimate(coef / size, (x * (event - risk)[:, None]) @ model / size)
-            return LogisticFit(found_at, model / np.outer(size, size), best)
+            return LogisticFit(found_at, model / np.outer(size, size))
     return _unknown(k)
 
 
 def _unknown(k: int) -> LogisticFit:
     nothing = Estimate(np.full(k, np.nan), np.full((1, k), np.nan))
-    return LogisticFit(nothing, np.full((k, k), np.nan), float("nan"))
+    return LogisticFit(nothing, np.full((k, k), np.nan))
 
 
 def _log_likelihood(log_odds: Floats, event: Bools, weights: Floats) -> float:
@@ -107,13 +105,10 @@ class Recalibration:
     in_the_large : fit of ``logit P = a + log-odds``, the slope fixed at 1; its coefficient is called calibration in the
         large, and "intercept" by the packages CalibrationCurves and probcal.
     joint : fit of ``logit P = a + b log-odds``; (a, b) are "Intercept" and "Slope" of rms.
-    tests : likelihood-ratio tests (chi-square, degrees of freedom, p): of ``(a, b) = (0, 1)``, of ``a = 0`` with b = 1,
-        and of ``b = 1`` with a free (Miller et al. 1993). They take rows as independent and weights as frequencies.
     """
 
     in_the_large: LogisticFit
     joint: LogisticFit
-    tests: tuple[tuple[float, int, float], ...]
 
 
 def recalibrate_logistic(log_odds: Floats, event: Bools, sample: Rows) -> Recalibration:
@@ -125,19 +120,11 @@ def recalibrate_logistic(log_odds: Floats, event: Bools, sample: Rows) -> Recali
     event : (n,) outcomes.
     sample : how these rows count.
     """
-    from scipy.special import chdtrc
-
     ones = np.ones((len(event), 1))
     large = fit_logistic(ones, event, sample, log_odds)
     flat = np.ptp(log_odds) == 0.0
     joint = fit_logistic(np.column_stack([ones, log_odds]), event, sample) if not flat else _unknown(2)
-    as_given = _log_likelihood(log_odds, event, sample.weights)
-    levels = ((joint, as_given, 2), (large, as_given, 1), (joint, large.log_likelihood, 1))
-    tests = []
-    for fit, below, df in levels:
-        gain = max(2.0 * (fit.log_likelihood - below), 0.0) if np.isfinite(fit.log_likelihood) else float("nan")
-        tests.append((gain, df, float(chdtrc(df, gain))))
-    return Recalibration(large, joint, tuple(tests))
+    return Recalibration(large, joint)
 
 
 @dataclass(frozen=True, eq=False)

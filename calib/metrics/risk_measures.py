@@ -55,12 +55,6 @@ class RiskMeasure:
         return f"{self.title} is {_written(self.interval)}: {self.meaning}."
 
 
-def row_log_loss(risk: Floats, event: Bools, floor: float) -> Floats:
-    """Negative log-likelihood of each row in nats, with risks kept away from 0 and 1 by the floor."""
-    clipped = np.clip(risk, floor, 1.0 - floor)
-    return -np.where(event, np.log(clipped), np.log1p(-clipped))
-
-
 def closed_form(
     risk: Floats, event: Bools, sample: Rows, floor: float, level: float = 0.95
 ) -> tuple[dict[str, Interval], Recalibration]:
@@ -69,6 +63,8 @@ def closed_form(
     Calibration in the large has a sandwich interval: that of the model would hold only with a slope of 1. The slope has
     a Wald interval where rows are independent and of equal weight, which covers better with few events, and a sandwich
     interval elsewhere.
+
+    Neither exists where no risk lies between 0 and 1: what a floor makes of 0 and 1 would say the floor's own number.
 
     Parameters
     ----------
@@ -93,10 +89,15 @@ def closed_form(
         "scaled_brier": scaled_brier(squares, event, sample, level),
         "log_loss": cut(sample.mean_of(losses).interval(level), 0.0, np.inf),
         "oe": observed_to_expected(risk, event, sample, level),
-        "citl": large.estimate[0].interval(level),
-        "slope": slope.with_error(error, level),
+        "citl": large.estimate[0].interval(level) if has_log_odds(risk) else UNKNOWN,
+        "slope": slope.with_error(error, level) if has_log_odds(risk) else UNKNOWN,
     }
     return found, again
+
+
+def has_log_odds(risk: Floats) -> bool:
+    """Whether any risk lies between 0 and 1, ends excluded."""
+    return bool(((risk > 0.0) & (risk < 1.0)).any())
 
 
 def scaled_brier(squares: Floats, event: Bools, sample: Rows, level: float = 0.95) -> Interval:

@@ -27,12 +27,12 @@ from calib.metrics.distances import (
 )
 from calib.metrics.estimate import NORMAL_FROM, Rows
 from calib.metrics.loess import Loess
-from calib.metrics.recalibration import Recalibration, Spline, fit_spline, recalibrate_logistic
+from calib.metrics.recalibration import Recalibration, Spline, fit_spline
 from calib.metrics.risk_measures import (
     RiskMeasure,
     closed_form,
     described,
-    row_log_loss,
+    has_log_odds,
     spiegelhalter,
 )
 from calib.numerics import Floats, Ints, log_odds_of, sigmoid
@@ -46,8 +46,6 @@ LEAST_EVENTS = 20
 """With fewer expected events, or non-events, the panel says that there are too few."""
 LEAST_FLOOR = 1e-6
 """The floor of risks that are written with more than five decimals."""
-OTHER_FLOORS = (1e-12, 1e-6, 0.001, 0.01)
-"""Floors whose effect is told beside the one taken."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,6 @@ class Clipping:
     floor : risks count as at least this and at most one minus this.
     zeros, ones : rows whose risk is exactly 0, and exactly 1.
     others : further rows that the floor moves.
-    elsewhere : (floor, log loss, calibration slope) with other floors; empty where no row is moved.
     sentence : all of this in words.
     """
 
@@ -90,7 +87,6 @@ class Clipping:
     zeros: int
     ones: int
     others: int
-    elsewhere: tuple[tuple[float, float, float], ...]
     sentence: str
 
 
@@ -134,11 +130,9 @@ class RiskModelPanel:
     events, expected : event rate and mean risk times the effective rows; without weights and clusters, their sums.
     measures : in the order in which they are shown; ``panel["oe"]`` is one of them.
     spiegelhalter : test of calibration.
-    recalibration : fits behind calibration in the large and slope, with likelihood-ratio tests.
+    recalibration : fits behind calibration in the large and slope.
     curve : calibration curves and histogram.
     clipping : what became of risks of 0 and 1.
-    cell_error : by how much ICI, E50, E90 and Emax in the cells that are resampled differ from those shown, at most; 0
-        where nothing was put into cells.
     notes : what restricts these numbers, such as too few events; may be empty.
     """
 
@@ -155,7 +149,6 @@ class RiskModelPanel:
     recalibration: Recalibration
     curve: RiskCurve
     clipping: Clipping
-    cell_error: float
     notes: tuple[str, ...]
 
     def __getitem__(self, key: str) -> RiskMeasure:
@@ -246,7 +239,7 @@ def risk_model(
     outcome = np.bincount(index, weights=sample.weights * event) / rows
     smoother = Smoother.suited(distinct, rows, outcome, floor)
     exact = distances(distinct, smoother.through(distinct, rows)(outcome), rows)
-    family, cell_error = _distance_measures(risk, event, sample, exact, smoother, n_resamples, random_state)
+    family = _distance_measures(risk, event, sample, exact, smoother, n_resamples, random_state)
     loess = Loess.from_risks(distinct, rows) if smoother.kind == "loess" else None
     effective = sample.effective_rows(event)
     return RiskModelPanel(
@@ -262,9 +255,8 @@ def risk_model(
         spiegelhalter=_test(*spiegelhalter(risk, event, sample)),
         recalibration=again,
         curve=_curve(risk, event, sample, fit_spline(log_odds_of(risk, floor), event, sample), loess, outcome, floor),
-        clipping=_clipping(risk, event, sample, floor),
-        cell_error=cell_error,
-        notes=_notes(len(risk), rate, mean_risk, sample, effective, clusters is not None),
+        clipping=_clipping(risk, floor),
+        notes=_notes(len(risk), rate, mean_risk, sample, effective, clusters is not None, has_log_odds(risk)),
     )
 
 
@@ -311,14 +303,12 @@ def _distance_measures(
     smoother: Smoother,
     n_resamples: int,
     random_state: int,
-) -> tuple[list[RiskMeasure], float]:
-    """ICI, E50, E90 and Emax, with what a calibrated model would have, and the error of the cells for them."""
+) -> list[RiskMeasure]:
+    """ICI, E50, E90 and Emax, with what a calibrated model would have."""
     cell = narrow_cells(risk)
     w = sample.weights
     rows = np.bincount(cell, weights=w)
     x = np.bincount(cell, weights=w * risk) / rows
-    in_cells = distances(x, smoother.through(x, rows)(np.bincount(cell, weights=w * event) / rows), rows)
-    error = float(np.max(np.abs(np.subtract(in_cells, exact)))) if len(x) < len(np.unique(risk)) else 0.0
     often = round_percent(0.95)
     chance = np.quantile(calibrated_distances(risk, sample, cell, x, smoother, random_state), [0.5, 0.95], axis=0)
     draws = resampled_distances(event, sample, cell, x, smoother, n_resamples, random_state)
@@ -337,7 +327,7 @@ def _distance_measures(
                 (float(median), float(most)),
             )
         )  # fmt: skip
-    return found, error
+    return found
 
 
 def _curve(
@@ -355,28 +345,21 @@ def _curve(
     return RiskCurve(grid, *fitted, beside, len(spline.knots), edges, with_event, without)
 
 
-def _clipping(risk: Floats, event: Bools, sample: Rows, floor: float) -> Clipping:
+def _clipping(risk: Floats, floor: float) -> Clipping:
     zeros, ones = int((risk == 0.0).sum()), int((risk == 1.0).sum())
     moved = int(((risk < floor) | (risk > 1.0 - floor)).sum())
     if not moved:
-        return Clipping(floor, zeros, ones, 0, (), "")
-    elsewhere = []
-    for other in OTHER_FLOORS:
-        if not np.isclose(other, floor):
-            slope = recalibrate_logistic(log_odds_of(risk, other), event, sample).joint.coef[1]
-            elsewhere.append((other, sample.mean(row_log_loss(risk, event, other)), float(slope)))
+        return Clipping(floor, zeros, ones, 0, "")
     further = moved - zeros - ones
     kinds = ((zeros, "exactly 0"), (ones, "exactly 1"), (further, f"nearer to 0 or 1 than {floor:g}"))
     counted = listed([f"{count:,} {'is' if count == 1 else 'are'} {name}" for count, name in kinds if count])
-    others = "; ".join(f"{number(loss)} and {number(slope)} at {at:g}" for at, loss, slope in elsewhere)
-    return Clipping(
-        floor, zeros, ones, further, tuple(elsewhere),
-        f"Of these risks {counted}: in log-odds they count as {floor:g} and {1.0 - floor:g}. With other floors, "
-        f"of log-odds and logarithms, log loss and calibration slope would be {others}.",
-    )  # fmt: skip
+    said = f"Of these risks {counted}: in log-odds they count as {floor:g} and {1.0 - floor:g}."
+    return Clipping(floor, zeros, ones, further, said)
 
 
-def _notes(n: int, rate: float, mean_risk: float, sample: Rows, effective: float, asked: bool) -> tuple[str, ...]:
+def _notes(
+    n: int, rate: float, mean_risk: float, sample: Rows, effective: float, asked: bool, inside: bool
+) -> tuple[str, ...]:
     notes = []
     for noun, share in (("events", mean_risk), ("non-events", 1.0 - mean_risk)):
         if share * effective < LEAST_EVENTS:
@@ -384,6 +367,11 @@ def _notes(n: int, rate: float, mean_risk: float, sample: Rows, effective: float
                 f"Too few {noun}: {number(share * effective)} are expected, and these measures need at least "
                 f"{LEAST_EVENTS}; a calibration curve needs 100 or more."
             )
+    if not inside:
+        notes.append(
+            "Every risk is 0 or 1, which have no log-odds: calibration in the large and slope do not exist. O:E says "
+            "whether there are more events than expected."
+        )
     if rate in (0.0, 1.0):
         notes.append(f"There is no {'non-event' if rate else 'event'}, so several measures do not exist.")
     if sample.kind == "frequency":

@@ -219,9 +219,7 @@ def per_class_chart(
             "<br>o {over:.3r}, u {under:.3r}",
             **{"class": np.array(names, dtype=object)}, gap=gap, gap_low=low, gap_high=high,
             rows=gaps.rows[order], wrong=gaps.wrong[order], confidence=gaps.confidence[order],
-            accuracy=gaps.accuracy[order], over=gaps.over[order], over_low=gaps.over_low[order],
-            over_high=gaps.over_high[order], under=gaps.under[order], under_low=gaps.under_low[order],
-            under_high=gaps.under_high[order],
+            accuracy=gaps.accuracy[order], over=gaps.over[order], under=gaps.under[order],
         )  # fmt: skip
         draw_marks(
             fig, gap, np.arange(len(order)) + DROP + offset, style, name, told, size=7 if offset < 0 else 9,

@@ -23,12 +23,11 @@ from calib.diagnostics.reliability import (
 )
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, evaluate, score_intervals, scores
-from calib.evaluation.compare import compare_evaluations
 from calib.evaluation.view import EVENT
 from calib.metrics.corp import calibrated_outcomes
 from calib.numerics import softmax
 from calib.sklearn import ReliabilityDisplay
-from tests.conftest import simulate
+from tests.conftest import compare_evaluations, simulate
 
 rows = st.lists(
     st.tuples(st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0.0, 1.0)), st.booleans()), min_size=1, max_size=60

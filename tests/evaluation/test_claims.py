@@ -1,7 +1,6 @@
 """Joint intervals, the four words, and the rows that would decide."""
 
 import math
-from dataclasses import replace
 from statistics import NormalDist
 
 import numpy as np
@@ -13,7 +12,7 @@ from calib.evaluation import SCORES, evaluate, scores
 from calib.evaluation.claims import SPENT, Claims, relevant_differences, rows_to_decide, word_of
 from calib.evaluation.score_definitions import Score
 from calib.evaluation.scored import Scored
-from calib.evaluation.scores import bins_of_ece, calibrated_scores, scored_on, without_noise
+from calib.evaluation.scores import bins_of_ece, scored_on, without_noise
 from calib.evaluation.view import EVENT
 from calib.metrics.bootstrap import Interval
 from calib.numerics import sigmoid, softmax
@@ -168,23 +167,6 @@ def test_the_winner_of_many_alike_is_overstated_and_one_is_not():
         assert claims.optimism("NLL", "a") == 0.0
     assert np.mean(bias) == pytest.approx(0.01 * 1.42, rel=0.1)  # of 8 normal values (Harter 1961)
     assert abs(np.mean(corrected)) < 0.4 * np.mean(bias)
-
-
-def test_a_calibrated_model_of_the_same_confidences_by_drawing_each_row():
-    logits, _ = simulate(n=1500, n_classes=3)
-    probs = softmax(3 * logits)
-    generator = np.random.default_rng(0)
-    labels = np.argmax(np.log(probs) + generator.gumbel(size=probs.shape), axis=1)
-    evaluation = evaluate(probs, labels)
-    found = calibrated_scores(evaluation)
-    naive = [scores(replace(evaluation, correct=generator.random(1500) < evaluation.confidence)) for _ in range(100)]
-    for key in ("ECE", "gap"):
-        drawn = np.array([one[key] for one in naive])
-        error = math.hypot(drawn.std(), found[key].std()) / 10
-        assert abs(found[key].mean() - drawn.mean()) < 4 * error, key
-        assert 0.6 < found[key].std() / drawn.std() < 1.6, key
-    kept = scored_on(evaluation, evaluation.resamples(20))
-    assert kept.chance["gap"] == found["gap"].mean() and kept.chance_high["ECE"] == np.quantile(found["ECE"], 0.95)
 
 
 def overconfident_and_calibrated(n, seed):

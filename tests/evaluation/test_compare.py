@@ -11,12 +11,12 @@ from calib.base import Calibrator
 from calib.data.predictions import Predictions
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, evaluate, scores
-from calib.evaluation.compare import compare, compare_evaluations, compare_methods
+from calib.evaluation.compare import compare, compare_methods
 from calib.evaluation.comparison_table import best_methods, verdict
 from calib.evaluation.score_definitions import RANKING
 from calib.formatting import for_terminal
 from calib.numerics import softmax
-from tests.conftest import simulate
+from tests.conftest import compare_evaluations, simulate
 
 
 def simulated(n, seed, scale=2.0):

@@ -52,10 +52,16 @@ def test_of_an_event_it_is_the_error_of_its_probability():
 
 def test_what_does_not_fit_is_refused(outputs):
     probs, labels = outputs
-    with pytest.raises(calib.DataError, match="399 rows"):
-        calib.scores(probs, labels[:-1])
-    with pytest.raises(CalibrationError):
-        calib.ece(100 * probs, labels, ci=True)
+    said, risk = np.where(labels == 0, "yes", "no"), probs[:, 1]
+    # Scores took the last three and made something of them.
+    wrong = [(probs, labels[:-1]), (100 * probs, labels), (risk, said), (probs.T, labels), (2 * probs, labels)]
+    for each in wrong:
+        refused = []
+        for function in (calib.ece, calib.scores):
+            with pytest.raises(CalibrationError) as error:
+                function(*each)
+            refused.append(str(error.value))
+        assert refused[0] == refused[1]
 
 
 def test_help_lists_public_names_alone():

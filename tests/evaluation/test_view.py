@@ -12,7 +12,6 @@ from calib.data.event import Event
 from calib.data.predictions import Predictions
 from calib.evaluation import SCORES, evaluate, scores
 from calib.evaluation.claims import too_few_of_all
-from calib.evaluation.compare import compare_evaluations
 from calib.evaluation.comparison_table import first_scores
 from calib.evaluation.evaluation import check_same_rows
 from calib.evaluation.scores import score_intervals, scored_on
@@ -20,6 +19,7 @@ from calib.evaluation.studies import repeat_task, size_task
 from calib.evaluation.view import EVENT, PAIRS, TOP_LABEL, view_of
 from calib.metrics import ece
 from calib.registry import calibrator
+from tests.conftest import compare_evaluations
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from calib.metrics.distances import distances
 from calib.metrics.estimate import Rows
 from calib.metrics.loess import Loess
 from calib.metrics.recalibration import fit_spline, recalibrate_logistic
-from calib.metrics.risk_measures import row_log_loss
 from calib.numerics import log_odds_of
 
 COLUMNS = {"breast": ("risk", "malignant"), "credit": ("pd", "default"), "llm": ("confidence", "correct")}
@@ -99,9 +98,6 @@ def test_logistic_recalibration(case):
     assert joint.coef[0] == pytest.approx(numbers["intercept"]["estimate"], abs=1e-8)
     assert joint.model_cov[0, 1] == pytest.approx(numbers["cov_intercept_slope"], abs=1e-8)
     np.testing.assert_allclose(np.sqrt(np.diag(joint.estimate.covariance)), robust["intercept_slope_se"], atol=1e-8)
-    for (chi, df, p), test in zip(panel.recalibration.tests, numbers["lr_tests"].values(), strict=True):
-        assert (chi, df) == pytest.approx((test["chisq"], test["df"]), abs=1e-8)
-        assert p == pytest.approx(test["p"], rel=1e-8)
 
 
 def test_spiegelhalter(case):
@@ -195,7 +191,6 @@ def test_other_floors(tables, reference, name, floor):
     risk, event = pair(tables, name)
     numbers = block[floor]
     again = recalibrate_logistic(log_odds_of(risk, float(floor)), event, Rows.with_outcome(event))
-    assert row_log_loss(risk, event, float(floor)).mean() == pytest.approx(numbers["log_loss"], abs=1e-10)
     # The numbers are those of risks just below 1 in another arithmetic: 1 - 1e-12 has four digits fewer.
     tolerance = 1e-4 if floor == "1e-12" else 1e-7
     assert again.joint.coef[1] == pytest.approx(numbers["logistic"]["slope"]["estimate"], abs=tolerance)
@@ -209,8 +204,6 @@ def test_risks_of_exactly_one(tables, reference):
     assert panel["oe"].value == pytest.approx(numbers["oe"]["oe"], abs=1e-9)
     assert panel["brier"].value == pytest.approx(numbers["brier"], abs=1e-10)
     assert (panel.clipping.ones, panel.clipping.zeros) == (numbers["n_at_1"], numbers["n_at_0"])
-    told = {floor: loss for floor, loss, _ in panel.clipping.elsewhere}
-    assert told[0.01] == pytest.approx(numbers["by_clip"]["0.01"]["log_loss"], abs=1e-10)
 
 
 @pytest.mark.long

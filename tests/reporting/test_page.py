@@ -21,7 +21,6 @@ from calib.data.samples import load_sample
 from calib.diagnostics.judgement import first_curve
 from calib.diagnostics.over_under import over_under_confidence
 from calib.evaluation import SCORES, Evaluation
-from calib.evaluation.compare import compare_evaluations
 from calib.evaluation.comparison_table import verdict_paragraphs
 from calib.formatting import NO_BREAK, brief, number, signed
 from calib.plots.style import method_style
@@ -30,6 +29,7 @@ from calib.reporting import Report, ReportedMethod, Source, commands, html, meth
 from calib.reporting.figures import policy, scripts
 from calib.reporting.parts import MAIN
 from calib.reporting.sections import DRAWN, GAINED
+from tests.conftest import compare_evaluations
 from tests.reporting.conftest import HOSTILE, Reading, make_report
 
 FETCHING = {"src", "srcset", "poster", "action", "formaction", "background", "xlink:href", "srcdoc", "style"}

@@ -26,7 +26,7 @@ from calib.data.samples import load_sample
 from calib.engine import Engine
 from calib.evaluation import SCORES, Evaluation
 from calib.evaluation.claims import Claims
-from calib.evaluation.compare import compare_evaluations
+from calib.evaluation.compare import table_of
 from calib.evaluation.recommendation import recommend
 from calib.export.calibrated import Rows, to_csv, to_npz
 from calib.export.predict import _load_pyfunc
@@ -301,7 +301,7 @@ def shown(queue: Engine, with_sample: OpenSession, monkeypatch: pytest.MonkeyPat
     opened(monkeypatch, with_sample)
     fits = shown_fits(with_sample)
     evaluations = {one.title: one.evaluation for one in fits}
-    return compare_evaluations(evaluations, fits[0].title, resampled=resampled(fits)), fits, with_sample, app
+    return table_of(Claims(resampled(fits)), evaluations), fits, with_sample, app
 
 
 @pytest.mark.long

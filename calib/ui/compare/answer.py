@@ -11,7 +11,7 @@ import streamlit as st
 
 from calib.evaluation import SCORES
 from calib.evaluation.claims import Claims
-from calib.evaluation.compare import compare_evaluations
+from calib.evaluation.compare import table_of
 from calib.evaluation.recommendation import Recommendation, recommend
 from calib.formatting import escape_markdown, listed, plural
 from calib.reporting import Report, ReportedMethod, Source, html_of_fits
@@ -129,9 +129,9 @@ def failed() -> None:
 
 def comparison_table(fits: Sequence[ShownFit]) -> pd.DataFrame:
     """The tidy comparison of all shown fits, computed once."""
-    compare = partial(compare_evaluations, baseline=fits[0].title, resampled=resampled(fits))
     evaluations = {fit.title: fit.evaluation for fit in fits}
-    return ready(("comparison", *_named(fits)), f"the scores of {plural(len(fits), 'method')}", compare, evaluations)
+    what = f"the scores of {plural(len(fits), 'method')}"
+    return ready(("comparison", *_named(fits)), what, table_of, claims_of(fits), evaluations)
 
 
 def report_button(session: OpenSession, fits: list[ShownFit], key: str) -> None:

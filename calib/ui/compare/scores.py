@@ -74,7 +74,7 @@ def styled_scores(
 
     Parameters
     ----------
-    table : tidy, as from :func:`calib.evaluation.compare.compare_evaluations` or
+    table : tidy, as from :func:`calib.evaluation.compare.table_of` or
         :func:`calib.evaluation.repeated_splits.summarise_splits`.
     keys : scores to show.
     intervals : whether cells show the interval.
