@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calib.errors import CalibrationError
-from calib.formatting import aligned, fixed, listed, number, round_percent, with_interval
+from calib.formatting import aligned, fixed, listed, number, plural, round_percent, with_interval
 from calib.metrics.bootstrap import Interval, interval_of_draws
 from calib.metrics.confidence import Bools, check_event
 from calib.metrics.distances import (
@@ -167,7 +167,7 @@ class RiskModelPanel:
 
     def __repr__(self) -> str:
         rows = [[f"  {one.title}", with_interval((one.value, one.low, one.high), fixed)] for one in self.measures]
-        head = f"Risk model on {self.n:,} rows: event rate {self.event_rate:.1%}, mean risk {self.mean_risk:.1%}"
+        head = f"Risk model on {plural(self.n, 'row')}: event rate {self.event_rate:.1%}, mean risk {self.mean_risk:.1%}"
         return "\n".join([head, *aligned(rows), *self.notes])
 
     @property

@@ -177,3 +177,11 @@ def test_compare_presets(file, capsys):
     out = capsys.readouterr().out
     for name in calib.registry.presets()["Fast"]:
         assert calib.METHODS[name].title in out
+
+
+def test_a_star_is_explained_where_there_is_one(file, capsys):
+    assert run_cli_studies("compare", file, "--method", "identity") == 0
+    said = capsys.readouterr().out
+    assert "*" not in said and "\nBrackets hold 95 % intervals." in said
+    assert run_cli_studies("compare", file, "--method", "temperature") == 0
+    assert "\n* best value; brackets hold 95 % intervals." in capsys.readouterr().out

@@ -290,6 +290,7 @@ def test_less_than_one_row_is_not_cut():
 def test_a_panel_prints_as_a_table_and_is_indexed_by_name():
     risk = np.linspace(0.01, 0.99, 400)
     panel = risk_model(risk, np.random.default_rng(0).random(400) < risk, n_resamples=0)
+    assert repr(risk_model([0.3], [1])).startswith("Risk model on 1 row: ")
     lines = repr(panel).splitlines()
     assert "400 rows" in lines[0] and len(lines) == 1 + len(panel.measures) + len(panel.notes)
     np.testing.assert_allclose(panel.table.loc["oe"], [panel["oe"].value, panel["oe"].low, panel["oe"].high])
