@@ -9,13 +9,13 @@ ONE_THREAD = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 T
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --python-version 3.11 --no-annotate --custom-compile-command "make lock"
 
-.PHONY: app test test-long test-ranges test-wheel arena docs screenshots lock venv check browser wheel clean
+.PHONY: app test test-long test-ranges test-wheel arena docs screenshots lock venv check hooks browser wheel clean
 
 app: venv ## open the app
 	$(BIN)/python -m calib app --port $(PORT)
 
-test: $(BIN)/.dev browser check ## everything a change must pass
-	$(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not long and not browser"
+test: $(BIN)/.dev browser check ## everything a change must pass; OPTIONS are pytest's, as --cov=calib
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not long and not browser" $(OPTIONS)
 	$(ONE_THREAD) $(BIN)/python -m pytest -q tests/browser -m "not long"
 
 test-long: $(BIN)/.dev browser ## what takes longer: many seeds, large arrays, an old NumPy
@@ -41,6 +41,9 @@ check: $(BIN)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+hooks: $(BIN)/.dev ## ruff before each commit
+	$(BIN)/pre-commit install
 
 # The newest versions that pyproject.toml allows, resolved for the oldest Python; 3.12 and 3.13 take the same.
 lock: $(BIN)/.uv ## requirements.txt and requirements-dev.txt anew; run all tests afterwards

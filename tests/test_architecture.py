@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from dataclasses import fields
 from functools import cache
 from graphlib import TopologicalSorter
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -150,6 +153,17 @@ def test_heavy_libraries_stay_where_they_belong():
         if (library := name.split(".")[0]) in ONLY_IN and part_of(path) not in ONLY_IN[library]
     ]
     assert not strayed, "\n".join(strayed)
+
+
+def test_what_is_imported_is_declared():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    declared = {re.split(r"[\[<>=;!~ ]", name)[0].lower() for names in extras.values() for name in names}
+    distributions = packages_distributions()
+    used = {name.split(".")[0] for path in FILES for _, name in imported(path)} - set(sys.stdlib_module_names)
+    for module in used - {"calib", "numpy", "google"}:
+        names = {name.lower() for name in distributions.get(module, [module])}
+        assert names & declared, f"pyproject.toml declares no package with the module {module}"
+    assert "protobuf" in declared  # of the namespace google
 
 
 def test_pages_do_no_numbers_and_draw_nothing_themselves():

@@ -15,7 +15,7 @@ install() { # name of the environment, Python, extras in brackets, options
     "$uv" venv --quiet --python "$2" "$folder/$1"
     "$uv" pip install --quiet --python "$folder/$1" --only-binary :all: $4 "$wheel$3"
 }
-for python in ${PYTHONS:-3.11 3.12 3.13}; do
+for python in ${PYTHONS:-3.11 3.12 3.13 3.14}; do
     if ! "$uv" python find --quiet --no-python-downloads "$python" >/dev/null; then
         echo "Python $python is not on this machine, so that the wheel was not tried there."
         continue
