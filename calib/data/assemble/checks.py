@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import rankdata
 
 from calib.canonical import IN_UNIT, Kind
 from calib.data.assemble.labels import decode_labels
@@ -84,6 +83,8 @@ def rank_test(outputs: Floats, kind: Kind, labels: Ints) -> tuple[float, float]:
     values, labels = outputs[rows], labels[rows]
     if values.shape[1] == 1:
         values = np.concatenate([-values, values], axis=1)
+    from scipy.stats import rankdata  # reading outputs to predict needs NumPy alone
+
     ranks = np.asarray(rankdata(log_softmax(values) if kind == "logits" else values, axis=0), dtype=np.float64)
     ranks -= ranks.mean(axis=0)
     frequency = np.bincount(labels, minlength=ranks.shape[1]) / len(rows)

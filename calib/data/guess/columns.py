@@ -304,31 +304,22 @@ def _complete_rows(columns: Sequence[Column]) -> Floats | None:
     return matrix if len(matrix) else None
 
 
-def one_to_one(first: Column, second: Column) -> bool:
-    """Whether each value of one column goes with one value of the other."""
-    a, b = first.codes, second.codes
-    pairs = len(np.unique(a * (int(b.max(initial=0)) + 1) + b))
-    return pairs == len(np.unique(a)) == len(np.unique(b))
+LEAST_DECIDED = 20
+"""Rows from which a prediction can be told."""
 
 
-TIES, LEAST_DECIDED = 0.05, 20
-"""Share of rows that may lie on a threshold itself; rows from which a prediction can be told."""
-
-
-def decides(scores: Sequence[Column], column: Column) -> bool:
-    """Whether a column is the class of the largest score, or of one score above a threshold, in every row.
-
-    Then it is the prediction: outcomes differ from it in some row of all but perfect models.
-    """
-    if not 2 <= len(column.values) <= max(2, len(scores)) or len(column.present) < LEAST_DECIDED:
-        return False
-    if len(scores) == 1:
-        return any(separates(scores[0], column, value) for value in column.values)
+def follows(column: Column, scores: Sequence[Column]) -> bool:
+    """Whether a column holds the class of the largest score in every row, as a prediction does and outcomes do not."""
     numbers = [score.numbers for score in scores if score.numbers is not None]
-    if len(numbers) < len(scores):
+    few = len(column.values) < 2 or len(column.present) < LEAST_DECIDED
+    if few or len(scores) < 2 or len(numbers) < len(scores) or not column.names_classes:
         return False
     largest = np.column_stack(numbers).argmax(axis=1)
     return len(np.unique(column.codes * len(scores) + largest)) == len(np.unique(column.codes))
+
+
+TIES = 0.05
+"""Share of rows that may lie on a threshold itself."""
 
 
 def separates(score: Column, predicted: Column, of_value: str) -> bool:

@@ -11,23 +11,19 @@ from calib.data.guess.names import has, known_words, same_word, telling, tokens
 LabelValues = tuple[str, ...] | tuple[int, ...] | None
 """The label of each column, that of which a single one speaks last; None for the usual order, 0 before 1."""
 
-SAYS_YES = frozenset(word for word in w.HAPPENED if len(word) > 1)
-"""Words for what happened; a number or a letter in a name may count the columns."""
-
 
 def tells_correct(outcome: Column, score: Column) -> bool:
     """Whether an outcome says which answers are correct: by its name, or by its two values."""
     if len(outcome.values) > 2 or score.words & (w.FAILS | w.UNSURE) or score.has_both_signs:
         return False
-    plain = [value.strip().lower() for value in outcome.values]
-    if any(value in w.CORRECT for value in plain) and any(value in w.FAILS for value in plain):
-        return True
-    words = set(tokens(outcome.name))
-    if outcome.says == "correct":
-        return True
-    if (words & w.RESPONSES and words & w.WELL) or (has(outcome.name, {"matched"}) and outcome.words & w.TRUTH):
-        return True
-    return bool(outcome.words & w.ACHIEVED and score.words & w.CONFIDENCE)
+    plain, words = {value.strip().lower() for value in outcome.values}, set(tokens(outcome.name))
+    return bool(
+        outcome.says == "correct"
+        or (plain & w.CORRECT and plain & w.FAILS)
+        or (words & w.RESPONSES and words & w.WELL)
+        or (has(outcome.name, {"matched"}) and outcome.words & w.TRUTH)
+        or (outcome.words & w.ACHIEVED and score.words & w.CONFIDENCE)
+    )
 
 
 def orders_of_one(score: Column, outcome: Column, separated: str | None = None) -> Sequence[LabelValues]:
@@ -42,41 +38,20 @@ def orders_of_one(score: Column, outcome: Column, separated: str | None = None) 
         return [ordered(outcome, spoken)]
     likely = event_value(outcome) or outcome.values[1]
     other = next(value for value in outcome.values if value != likely)
-    of_score, of_outcome = _words_of(score), _words_of(outcome)
-    opposite = bool(of_score & w.GOOD) != bool(of_outcome & w.GOOD)
+    opposite = _is_good(score) != _is_good(outcome)
     return [ordered(outcome, last, in_full=True) for last in ((other, likely) if opposite else (likely, other))]
 
 
 def orders_of_two(scores: Sequence[Column], outcome: Column) -> Sequence[LabelValues]:
-    """The two labels in the order of two columns that are not called like them; both orders where names do not say."""
-    event = event_value(outcome)
-    said = [_names_the_event(score, outcome) for score in scores]
-    if said[0] != said[1] and event is not None:
-        happens = said.index(True) if True in said else 1 - said.index(False)
-        other = next(value for value in outcome.values if value != event)
-        return [ordered(outcome, event if happens else other, in_full=happens == 0)]
+    """The two labels in the order of two columns that are not called like them; both orders where that is open."""
     if outcome.numbers is not None and scores[0].name.lower() < scores[1].name.lower():
         return [None]  # encoders number classes in the order of their names
     return [ordered(outcome, last, in_full=True) for last in reversed(outcome.values)]
 
 
-def _names_the_event(score: Column, outcome: Column) -> bool | None:
-    """Whether a column is called after what happened, or after what did not; None where its name says neither."""
-    words, own = set(tokens(score.name)), outcome.about
-    if words & (w.NEGATIONS - own):
-        return False
-    if any(same_word(a, b) for a in own for b in score.about) or words & SAYS_YES:
-        return True
-    is_good = bool(own & w.GOOD)
-    if words & w.GOOD:
-        return is_good
-    return not is_good if words & w.EVENTS else None
-
-
 def spoken_label(score: Column, outcome: Column) -> str | None:
     """The label of which a score is the probability; None where names leave that open."""
-    named = named_value(score, outcome)
-    event = event_value(outcome)
+    named, event = named_value(score, outcome), event_value(outcome)
     if named is not None or event is None:
         return named
     same = speaks_of_the_event(score, outcome)
@@ -99,9 +74,8 @@ def named_value(score: Column, outcome: Column) -> str | None:
         return found[0]
     if not found and not outcome.yes_or_no:  # the B of "bad", the W of "win"
         begun = tuple(word for word in words if word not in w.GENERAL)
-        found = [
-            v for v in outcome.values if v.strip().isalpha() and any(b.startswith(v.strip().lower()) for b in begun)
-        ]
+        short = [value for value in outcome.values if value.strip().isalpha()]
+        found = [value for value in short if any(word.startswith(value.strip().lower()) for word in begun)]
     return found[0] if len(found) == 1 else None
 
 
@@ -132,17 +106,19 @@ def speaks_of_the_event(score: Column, outcome: Column) -> bool | None:
     labels = {word for value in outcome.values for word in tokens(value)}
     if labels <= of_outcome:  # "benign_malignant" is called after both labels, and so after neither
         of_outcome -= labels
-    if of_score & w.UNSURE or _may_be_points(score, labels):
+    ends = labels & w.GOOD and labels & w.BAD
+    if of_score & w.UNSURE or (ends and not of_score & (w.RISK | w.EVENTS)):
         return None
     if of_score & w.NEGATIONS:
         return bool(of_outcome & w.NEGATIONS)
-    if sorted([_ends(of_score), _ends(of_outcome)]) == ["fails", "succeeds"]:
+    ways = [(bool(words & w.FAILS), bool(words & w.SUCCEEDS)) for words in (of_score, of_outcome)]
+    if sorted(ways) == [(False, True), (True, False)]:
         return False
     if any(same_word(a, b) for a in telling(of_score) for b in telling(of_outcome)):
         return True
-    good_score, good_outcome = bool(of_score & w.GOOD), bool(of_outcome & w.GOOD)
+    good_score, good_outcome = _is_good(score), bool(of_outcome & w.GOOD)
     if good_score == good_outcome:
-        return None if _may_be_good(of_score, of_outcome) else True
+        return True
     # One is named after something good, the other after what people fear, or after nothing.
     return True if good_outcome and not of_score & (w.EVENTS | w.RISK | w.CREDIT) else None
 
@@ -152,23 +128,11 @@ def _words_of(column: Column) -> set[str]:
     return {*tokens(column.name), *column.words}
 
 
-def _ends(words: set[str]) -> str:
-    return " and ".join(name for name, own in (("fails", w.FAILS), ("succeeds", w.SUCCEEDS)) if words & own)
-
-
-def _may_be_good(of_score: set[str], of_outcome: set[str]) -> bool:
-    """Whether a word may be short for something good, as "surv" is for survival, beside an event."""
-    short = [word for word in telling(of_score) if len(word) >= 4 and word not in w.KNOWN]
-    return bool(of_outcome & w.EVENTS) and any(good.startswith(word) for word in short for good in w.GOOD)
-
-
-def _may_be_points(score: Column, labels: set[str]) -> bool:
-    """Whether high may be good or bad: points, or a score of nothing, beside labels that are two ends."""
-    words = set(tokens(score.name))
-    if words & w.RISK or words & w.EVENTS:
-        return False
-    ends = bool(labels & w.GOOD and labels & w.BAD) or bool(labels & w.SUCCEEDS and labels & w.FAILS)
-    return ends and words <= w.POINTS | w.CREDIT | w.GENERAL and not (words & w.PROBABILITY and not labels & w.SUCCEEDS)
+def _is_good(column: Column) -> bool:
+    """Whether a name speaks of something good, perhaps in short: "surv" is survival."""
+    words = _words_of(column)
+    short = tuple(word for word in telling(words) if len(word) >= 4 and word not in w.KNOWN)
+    return bool(words & w.GOOD) or any(good.startswith(word) for word in short for good in w.GOOD)
 
 
 def ordered(outcome: Column, last: str, in_full: bool = False) -> LabelValues:

@@ -91,14 +91,8 @@ def telling(words: Iterable[str]) -> set[str]:
 
 def same_word(first: str, second: str) -> bool:
     """Whether two words are about the same thing: equal, one short for the other, or forms of one word."""
-    short, long = sorted((topic(first), topic(second)), key=len)
+    short, long = sorted((first, second), key=len)
     return short == long or (len(short) >= LEAST_STEM and long.startswith(short)) or long[:6] == short[:6] != short
-
-
-def topic(word: str) -> str:
-    """What a compound is about, without a word for outputs at its end: "ausfall" of "ausfallrisiko"."""
-    ends = (word[j:] for j in range(LEAST_STEM, len(word) - 1) if word[j:] in GENERAL)
-    return word.removesuffix(next(ends, ""))
 
 
 def is_anonymous(name: str) -> bool:

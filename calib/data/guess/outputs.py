@@ -144,12 +144,6 @@ class Candidates:
         # Columns that leave room for another class are no part of a family that leaves none.
         yield from (f for names, f in own.items() if f.total is not None or not any(names < other for other in whole))
 
-    def named(self) -> list[Outputs]:
-        """What is called outputs, whatever it holds: the widest family first, then single columns."""
-        families = [family(members, stem) for stem, members in self._patterns]
-        families = sorted((f for f in families if f.is_named), key=lambda f: -len(f.columns))
-        return [*families, *(single(c) for c in self._free if c.words & (w.PROBABILITY | w.SCORE) and not c.says)]
-
     def _alike(self, outcome: Column | None) -> Iterator[Outputs]:
         for stem, members in self._patterns:
             if outcome in members and not outcome.says:
@@ -171,19 +165,15 @@ def _may_be_scores(found: Outputs, values: Sequence[str]) -> bool:
     if found.total is not None:
         return found.is_named or called or not found.stem or found.total in (0, 1, 100)
     has_sums = all(column.in_unit for column in found.columns)  # fractions that sum to nothing are several models'
-    return (found.is_named or called or not found.stem) and (called or not has_sums) and _is_one_scale(found)
+    numbers = [column for column in found.columns if column.numbers is not None]  # what is wrong with others is said
+    on_one_scale = len({column.in_unit and len(column.values) > FEW for column in numbers}) == 1
+    return (found.is_named or called or not found.stem) and (called or not has_sums) and on_one_scale
 
 
 def chosen_elsewhere(chosen: Choices, own: str) -> set[str]:
     """Columns that somebody has chosen for another role."""
     options = {*OPTION_OF_ROLE.values()} - {own}
     return {name for option in options for name in names_in(getattr(chosen, option))}
-
-
-def _is_one_scale(found: Outputs) -> bool:
-    """Logits of one class do not keep to [0, 1] over many rows while those of another leave it."""
-    inside = [column.in_unit and len(column.values) > FEW for column in found.columns]
-    return not any(inside) or all(inside)
 
 
 def by_class(columns: Sequence[Column], values: Sequence[str]) -> Iterator[Outputs]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from calib.data import words as w
 from calib.data.guess.beside import column_roles, left_as, why_left, with_others
-from calib.data.guess.columns import Column, columns_of, decides, one_to_one, separates
+from calib.data.guess.columns import Column, columns_of, follows, separates
 from calib.data.guess.direction import LabelValues, named_value, orders_of_one, orders_of_two, tells_correct
 from calib.data.guess.names import about, class_names, plain_name, same_word, tokens
 from calib.data.guess.outputs import Candidates, Outputs, chosen_elsewhere
@@ -62,7 +62,6 @@ class Reading:
     label_values : labels of the two classes, that of which a single column speaks last.
     rules : the first that hold of the outcome and of the outputs.
     ranks : their places.
-    is_decided : whether the "outcome" is the class of the largest output in every row, as a prediction is.
     """
 
     outcome: Column | None
@@ -72,7 +71,6 @@ class Reading:
     label_values: LabelValues = None
     rules: tuple[Rule, Rule] = (Rule("as chosen", bool), Rule("as chosen", bool))
     ranks: tuple[int, int] = (0, 0)
-    is_decided: bool = False
 
     @property
     def score(self) -> Column:
@@ -100,28 +98,14 @@ class Reading:
         return {"labels": outcome.says, "outputs": outputs.says, "predicted": "the class that the model chose"}
 
     def is_beaten_by(self, other: Reading) -> bool:
-        """Whether another reading is as good in both, and better in one; or its outcome is no prediction."""
+        """Whether another reading is as good in both, and better in one."""
         pairs = list(zip(other.ranks, self.ranks, strict=True))
-        better = any(a < b for a, b in pairs) or (self.is_decided and not other.is_decided)
-        return all(a <= b for a, b in pairs) and better
-
-    def says_the_same(self, other: Reading) -> bool:
-        """Whether another reading gives the same data: the same answers in other words."""
-        if self.pairs != other.pairs or self.label_values != other.label_values:
-            return False
-        if self.pairs and {self.outcome, self.predicted} == {other.outcome, other.predicted}:
-            return self.outputs == other.outputs
-        if self.outcome is not other.outcome and not (
-            self.outcome and other.outcome and one_to_one(self.outcome, other.outcome)
-        ):
-            return False
-        return self.outputs.columns == other.outputs.columns
+        return all(a <= b for a, b in pairs) and other.ranks != self.ranks
 
 
 OUTPUTS = (
     Rule("one column for each class", lambda r: not r.outputs.is_single and _says_scores(r.outputs)),
     Rule("named as a probability", lambda r: _is_named(r.outputs) and _is_probability(r.score)),
-    Rule("fractions named after the outcome", lambda r: r.outcome is not None and _bears_the_name(r)),
     Rule("named as a score", lambda r: _is_named(r.outputs)),
     Rule("fractions", lambda r: r.outputs.is_single and _is_fraction(r.score), False),
     Rule("called like the classes", lambda r: not r.outputs.is_single, False),
@@ -161,16 +145,6 @@ def _is_probability(column: Column) -> bool:
 
 def _is_fraction(column: Column) -> bool:
     return (column.is_fraction or column.is_percent) and column.says not in ("limit", "past", "weight")
-
-
-def _bears_the_name(reading: Reading) -> bool:
-    """``prg_dead`` beside ``dead``, a label of it, or ``saps_mortality`` beside the event ``died``."""
-    score, outcome = reading.score, reading.truth
-    if not reading.outputs.is_single or not _is_fraction(score) or len(score.values) < LEAST_RISKS:
-        return False
-    called = outcome.about | {word for value in outcome.values for word in about(value)}
-    alike = any(len(b) > 2 and same_word(a, b) for a in called for b in score.about)
-    return alike or bool(outcome.words & w.BAD and score.words & w.BAD)
 
 
 def _lists(reading: Reading) -> bool:
@@ -263,12 +237,10 @@ def guess(
     problem = None if labels_elsewhere or chosen.labels or chosen.outputs else problem_of(known, n_rows)
     found = all_readings(known, chosen, labels_elsewhere) if problem is None else []
     best = [reading for reading in found if not any(reading.is_beaten_by(other) for other in found)]
+    best = [r for r in best if r.outcome is None or not follows(r.outcome, r.outputs.columns)] or best
     others = [reading for reading in found if reading not in best]
     is_clear = len(best) == 1 and best[0].is_sure
-    readings = tuple(best if is_clear else [*best, *others][:MOST_READINGS])
-    if not readings and problem is None:
-        readings = tuple(by_names_alone(known, chosen, labels_elsewhere))
-        is_clear = bool(readings)
+    readings = tuple([_with_prediction(best[0], known, chosen)] if is_clear else [*best, *others][:MOST_READINGS])
     if not readings:
         roles = tuple(ColumnRole(name, left_as(column), why_left(column)) for name, column in known.items())
         return Guess(roles, (), False, known, problem)
@@ -277,28 +249,28 @@ def guess(
 
 
 def all_readings(columns: Mapping[str, Column], chosen: Choices, labels_elsewhere: bool) -> list[Reading]:
-    """Every reading that some rules hold for, the most plausible first; those that say the same once."""
+    """Every reading that some rules hold for, the most plausible first."""
     outcomes: Sequence[Column | None] = [None] if labels_elsewhere else possible_outcomes(columns, chosen)
-    found, decided, candidates = [], Decided(columns), Candidates(columns, chosen)
+    found, candidates = [], Candidates(columns, chosen)
     for outcome in outcomes:
         for outputs in candidates.beside(outcome):
-            for reading in _combined(outcome, outputs, columns, chosen, decided):
+            for reading in _combined(outcome, outputs, columns, chosen):
                 of_outcome = None if outcome is None or chosen.labels else _first(OUTCOME, reading)
                 of_outputs = None if chosen.outputs else _first(OUTPUTS, reading)
                 if NO_RULE not in (of_outcome, of_outputs):
                     found.append(_by_rules(reading, of_outcome, of_outputs))
-    found.sort(key=lambda reading: (sum(reading.ranks), reading.ranks, reading.is_decided, _n_shared(reading)))
-    distinct: list[Reading] = []
-    for reading in found:
-        if not any(reading.says_the_same(better) for better in distinct):
-            distinct.append(reading)
-    return distinct
+    distinct: dict[Any, Reading] = {}
+    for reading in sorted(found, key=lambda reading: (sum(reading.ranks), reading.ranks, _like_a_prediction(reading))):
+        # Pairs compare two columns, whichever of them is the outcome.
+        compared = frozenset((reading.outcome, reading.predicted)) if reading.pairs else reading.outcome
+        distinct.setdefault((compared, reading.outputs, reading.pairs, reading.label_values), reading)
+    return list(distinct.values())
 
 
-def _n_shared(reading: Reading) -> int:
-    """Words that the outcome has in common with the outputs: of two columns of classes the other is the prediction."""
-    name = "" if reading.outcome is None or not reading.pairs else reading.outcome.name
-    return len(set(tokens(name)) & set(tokens(reading.outputs.stem)))
+def _like_a_prediction(reading: Reading) -> tuple[int, int]:
+    """Words of the outcome of pairs that the outputs have too, and all: a prediction is called like its confidence."""
+    own = tokens(reading.outcome.name) if reading.outcome is not None and reading.pairs else ()
+    return len(set(own) & set(tokens(reading.outputs.stem))), len(own)
 
 
 NO_RULE = -1
@@ -318,20 +290,6 @@ def _by_rules(reading: Reading, of_outcome: int | None, of_outputs: int | None) 
     return replace(reading, rules=(own[0], own[1]), ranks=(ranks[0], ranks[1]))
 
 
-def by_names_alone(columns: Mapping[str, Column], chosen: Choices, labels_elsewhere: bool) -> Iterator[Reading]:
-    """Columns that are called outputs and outcome whatever they hold: what is wrong with them is said later."""
-    outcomes = [c for c in columns.values() if c.name == chosen.labels or (not chosen.labels and _is_called_outcome(c))]
-    outcomes.sort(key=lambda column: (not column.words & w.TRUTH, column.name))
-    candidates = Candidates(columns, chosen)
-    outputs = candidates.beside(None) if chosen.outputs else candidates.named()
-    if outputs and (outcomes or labels_elsewhere):
-        yield Reading(None if labels_elsewhere else outcomes[0], outputs[0])
-
-
-def _is_called_outcome(column: Column) -> bool:
-    return bool(column.words & (w.TRUTH | w.LABEL)) and not column.words & (w.PROBABILITY | w.SCORE)
-
-
 def possible_outcomes(columns: Mapping[str, Column], chosen: Choices) -> list[Column]:
     """Columns that may be the outcome."""
     if isinstance(chosen.labels, str) and chosen.labels:
@@ -341,35 +299,20 @@ def possible_outcomes(columns: Mapping[str, Column], chosen: Choices) -> list[Co
     spoken = any(column.says == "predicted" for column in free)  # words that were read and words that were there
     fit = [c for c in free if c.names_classes or c.says == "label" or (c.says == "truth" and (spoken or c.is_whole))]
     fit = [c for c in fit if c.says not in ("predicted", "output")]
-    order = ("truth", "correct", "label", "event")
-    return sorted(fit, key=lambda c: (c.says not in order, not c.yes_or_no, len(c.values), c.name))[:MOST_OUTCOMES]
-
-
-class Decided:
-    """The columns that are the class of the largest output in every row, found once for each outputs."""
-
-    def __init__(self, columns: Mapping[str, Column]):
-        self._columns = tuple(columns.values())
-        self._found: dict[tuple[str, ...], frozenset[Column]] = {}
-
-    def by(self, outputs: Outputs) -> frozenset[Column]:
-        """Those of some outputs."""
-        if outputs.names not in self._found:
-            others = [column for column in self._columns if column.names_classes and column not in outputs.columns]
-            self._found[outputs.names] = frozenset(c for c in others if decides(outputs.columns, c))
-        return self._found[outputs.names]
+    named = {"truth": 0, "correct": 1, "label": 2, "event": 2}
+    fit.sort(key=lambda c: (named.get(c.says, 3), not c.yes_or_no, len(c.values), c.name))
+    return fit[:MOST_OUTCOMES]
 
 
 def _combined(
-    outcome: Column | None, outputs: Outputs, columns: Mapping[str, Column], chosen: Choices, decided: Decided
+    outcome: Column | None, outputs: Outputs, columns: Mapping[str, Column], chosen: Choices
 ) -> Iterator[Reading]:
     """The readings of one outcome with one candidate for the outputs."""
     if outcome is None:
         yield Reading(None, outputs)
         return
     scores = outputs.columns
-    predicted = predicted_column(columns, outcome, outputs, chosen, decided)
-    reading = Reading(outcome, outputs, predicted, is_decided=outcome in decided.by(outputs))
+    reading = Reading(outcome, outputs, predicted_column(columns, outcome, outputs, chosen))
     if outputs.is_single:
         yield from _of_one_column(reading, outcome, scores[0], chosen)
         return
@@ -439,9 +382,9 @@ def _of_class(
 
 
 def predicted_column(
-    columns: Mapping[str, Column], outcome: Column, outputs: Outputs, chosen: Choices, decided: Decided
+    columns: Mapping[str, Column], outcome: Column, outputs: Outputs, chosen: Choices
 ) -> Column | None:
-    """The column of predicted classes: chosen; named so, or the class of the largest output, with labels in common."""
+    """The column of predicted classes: chosen, or named so with labels in common, or the only one with these labels."""
     if chosen.predicted:
         return columns[chosen.predicted]
     if chosen.predicted == "":
@@ -450,7 +393,7 @@ def predicted_column(
     labels = set(outcome.values)
     free = [column for column in columns.values() if column.name not in taken and not labels.isdisjoint(column.values)]
     free = [column for column in free if column.numbers is None or column.is_whole]
-    found = [column for column in free if column.says == "predicted" or column in decided.by(outputs)]
+    found = [column for column in free if column.says == "predicted"]
     if not found and outputs.is_single and len(labels) > 2 and outcome.numbers is None:
         found = [c for c in free if are_alike(c, outcome) or (outcome.says == "truth" and labels <= set(c.values))]
         found = found if len(found) == 1 and found[0].says not in ("truth", "past") else []
@@ -459,6 +402,16 @@ def predicted_column(
         found = [c for c in free if set(tokens(c.name)) <= answers and set(c.values) <= labels]
     words = set(tokens(outputs.stem))
     return max(found, key=lambda c: (len(words & set(tokens(c.name))), c.says == "predicted", c.name), default=None)
+
+
+def _with_prediction(reading: Reading, columns: Mapping[str, Column], chosen: Choices) -> Reading:
+    """A clear reading with the column that holds the class of the largest output, where none is named so."""
+    taken = {reading.outcome.name if reading.outcome else None, *chosen_elsewhere(chosen, "predicted")}
+    if reading.outcome is None or reading.predicted is not None or chosen.predicted is not None:
+        return reading
+    scores, labels = reading.outputs.columns, set(reading.outcome.values)
+    free = [c for c in columns.values() if c.name not in taken and c not in scores and labels & set(c.values)]
+    return replace(reading, predicted=next((column for column in free if follows(column, scores)), None))
 
 
 def with_reading(reading: Reading, chosen: Choices) -> Choices:
