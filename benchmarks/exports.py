@@ -31,7 +31,7 @@ from calib.errors import CalibrationError
 from calib.export.predict import load
 from calib.export.provenance import exported
 from calib.export.runtime import ExportedCalibrator
-from calib.export.writer import to_bundle, to_mlflow, to_npz, to_onnx, to_sql, to_torch
+from calib.export.writer import save, to_bytes, to_mlflow, to_onnx, to_sql
 from calib.numerics import Floats, Ints, one_vs_rest_log_odds, softmax
 from calib.registry import METHODS
 
@@ -125,7 +125,7 @@ Predict = Callable[[Floats], Floats]
 
 def of_npz(given: ExportedCalibrator, folder: Path) -> Predict:
     """The npz, by the script of a bundle under this NumPy."""
-    made = load(io.BytesIO(to_npz(given)))
+    made = load(io.BytesIO(to_bytes("npz", given)))
     return lambda outputs: made.calibrate(outputs, given.kind)
 
 
@@ -133,7 +133,7 @@ def of_bundle(python: str) -> Callable[[ExportedCalibrator, Path], Predict]:
     """The bundle, as a command of another interpreter."""
 
     def write(given: ExportedCalibrator, folder: Path) -> Predict:
-        with zipfile.ZipFile(io.BytesIO(to_bundle(given))) as bundle:
+        with zipfile.ZipFile(io.BytesIO(to_bytes("zip", given))) as bundle:
             bundle.extractall(folder)
 
         def predict(outputs: Floats) -> Floats:
@@ -169,7 +169,7 @@ def of_torch(how: str) -> Callable[[ExportedCalibrator, Path], Predict]:
     def write(given: ExportedCalibrator, folder: Path) -> Predict:
         import torch
 
-        place = util.spec_from_file_location("exported_calibrator", to_torch(given, folder))
+        place = util.spec_from_file_location("exported_calibrator", save(given, folder / "calibrator.py"))
         file = util.module_from_spec(place)
         place.loader.exec_module(file)
         module = file.Calibrator()

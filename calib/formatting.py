@@ -49,12 +49,13 @@ class Displayed:
     """
 
     def _repr_html_(self) -> str | None:
-        """HTML for a notebook; None, so that it shows the plain text, where the extra ``report`` is not installed."""
+        """HTML for a notebook; None where the plain text says all, or the extra ``report`` is not installed."""
         try:
             notebook = import_module("calib.reporting.notebook")
         except ModuleNotFoundError:
             return None
-        return str(notebook.html_of(self))
+        shown: str | None = notebook.html_of(self)
+        return shown
 
 
 def number(value: float, digits: int = 3) -> str:

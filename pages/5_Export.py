@@ -30,7 +30,7 @@ def body() -> None:
     folded("Other languages: ONNX, PyTorch, SQL, MLflow", "export/languages", partial(other_languages, made))
     folded("What each file records: data, limits, scores, versions", "export/record", partial(record, made))
     report_button(session, fits, "export/report")
-    calibrate_upload(session, fit)
+    calibrate_upload(session, fit, made)
 
 
 with page("Export"):

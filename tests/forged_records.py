@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import calib
-from calib.export.npz import to_npz
+from calib.export.npz import npz_bytes
 from calib.export.runtime import ExportedCalibrator, from_arrays
 from calib.records import arrays_of
 
@@ -43,7 +43,7 @@ TYPES = ("f4", "f2", ">f8", "i8", "i1", "u8", "?", "c16", "U9", "S9")
 
 def reread(exported: ExportedCalibrator) -> ExportedCalibrator:
     """An exported calibrator from its npz."""
-    return from_arrays(arrays_of(to_npz(exported)))
+    return from_arrays(arrays_of(npz_bytes(exported)))
 
 
 def opened(npz: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -59,7 +59,7 @@ def sealed(record: Any, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 def forged(exported: ExportedCalibrator, rng: np.random.Generator, of: str = "steps") -> dict[str, np.ndarray]:
     """The arrays of a file after one to three random changes, most of them in one part, sealed anew."""
-    record, arrays = opened(to_npz(exported))
+    record, arrays = opened(npz_bytes(exported))
     for _ in range(rng.choice([1, 1, 2, 3])):
         part = rng.random()
         if arrays and part < 0.5:

@@ -39,7 +39,8 @@ def run(path: Path) -> tuple[list[tuple[Any, str]], dict[str, Any]]:
         exec(compile(ast.Module(body, []), path.name, "exec"), names)
         value = eval(compile(ast.Expression(last.value), path.name, "eval"), names) if last is not None else None
         if value is not None:
-            shown.append((value, value._repr_html_() if hasattr(value, "_repr_html_") else escape(repr(value))))
+            html = value._repr_html_() if hasattr(value, "_repr_html_") else None
+            shown.append((value, html or escape(repr(value))))
     return shown, names
 
 

@@ -206,7 +206,8 @@ class OneVsRest(Calibrator):
             parts = [steps, [*rest, {"step": "softmax"}]] if mapped else [[*rest, {"step": "softmax"}]]
             own = [np.isin(np.arange(self.n_classes_), of).astype(float) for of in (mapped, others) if of]
             steps = [{"step": "mix", "weights": own, "parts": parts}]
-        return [*start, {"step": "one_vs_rest", "steps": steps, "normalised": self.normalize}]
+        normalised: list[Step] = [{"step": "normalise"}] if self.normalize else []
+        return [*start, {"step": "one_vs_rest", "steps": steps}, *normalised]
 
     def get_state(self) -> dict[str, Any]:
         maps = [None if each is None else dict(vars(each)) for each in self.maps_]

@@ -12,6 +12,9 @@ from calib.numerics import Floats
 Step = dict[str, Any]
 """The name of a step under ``step``, and what it takes: numbers, arrays, other steps."""
 
+TINY = float(np.finfo(np.float64).tiny)
+"""A row whose one-vs-rest probabilities sum to less becomes the softmax."""
+
 
 def table(edges: Floats, values: Floats) -> Step:
     """``values`` between the ``edges``, one fewer; an edge belongs to the interval that begins with it."""
@@ -39,11 +42,22 @@ def side_by_side(maps: Sequence[list[Step]]) -> list[Step]:
 def _joined(steps: Sequence[Step]) -> Step:
     first = steps[0]
     if first["step"] == "piecewise":
-        joined = {name: np.concatenate([each[name] for each in steps], axis=-1) for name in first if name != "step"}
-        return {"step": "piecewise", "sizes": np.array([len(each["breaks"]) for each in steps]), **joined}
+        fills: list[tuple[str, dict[str, Any]]] = [
+            ("breaks", {"constant_values": np.inf}),
+            ("origins", {"mode": "edge"}),
+            ("coefficients", {"mode": "edge"}),
+        ]
+        return {"step": "piecewise", **{name: _filled([each[name] for each in steps], **how) for name, how in fills}}
     if first["step"] == "mix":
         parts = [side_by_side(part) for part in zip(*(each["parts"] for each in steps), strict=True)]
         weights = [np.array(column) for column in zip(*(each["weights"] for each in steps), strict=True)]
         return {"step": "mix", "weights": weights, "parts": parts}
     numbers = {name: np.array([each[name] for each in steps], float) for name in first if name != "step"}
     return {"step": first["step"], **numbers}
+
+
+def _filled(arrays: Sequence[Floats], **how: Any) -> Floats:
+    """Arrays as one with an axis for them before the last, along which the shorter ones are filled up."""
+    widest = max(array.shape[-1] for array in arrays)
+    wide = [np.pad(a, [(0, 0)] * (a.ndim - 1) + [(0, widest - a.shape[-1])], **how) for a in arrays]
+    return np.stack(wide, axis=-2)

@@ -53,7 +53,7 @@ def apply(
     if file.is_dir() == bool(out.suffix):
         refuse("the results of a folder are a folder, and those of a file a file; give --out another name")
     exported, how, ending = runtime.load(calibrator), choices(read), out.suffix.lower()
-    more = [name for name, wanted in (("decision", decide), ("sets", sets)) if wanted]
+    more = [name for name, wanted in (("actions", decide), ("sets", sets)) if wanted]
     in_blocks = has_blocks(file) and not exported.needs_features and not isolate and not more
     if in_blocks and ending in ("", *ENDINGS):
         with text.progress("rows") as show:
@@ -100,7 +100,7 @@ def _rows_at_once(
             own, chosen = (features, None) if features else (file, how)
             inputs = read_features(own, chosen, isolate, beside_outputs=not features)
     logits = exported.to_logits(outputs, kind)
-    return calibrated.Rows(logits, features=exported.to_features(inputs), pairs=exported.kind == "pairs", ids=ids)
+    return calibrated.Rows(logits, features=exported.to_features(inputs), ids=ids)
 
 
 def _top_k_in(path: Path) -> dict[str, Any]:

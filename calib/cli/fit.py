@@ -131,10 +131,9 @@ def _on_its_scale(given: Given, earlier: ExportedCalibrator) -> Given:
 def _check_outputs(start: Calibrator | ExportedCalibrator, data: Predictions, suffix: str) -> None:
     """Refuse, before the fit, outputs of which no file of the wanted ending can be written."""
     made = start.calibrator if isinstance(start, ExportedCalibrator) else start
+    writer.check_method(suffix[1:], registry_name(made) or "identity")
     if suffix == ".sql":
         check_sql(made, data.kind, data.n_classes, data.scale)
-    elif suffix == ".onnx":
-        writer.check_onnx(registry_name(made) or "identity", data.kind)
 
 
 def _is_large(path: Path) -> bool:

@@ -10,32 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from calib.export.provenance import describe, exported, resume
-    from calib.export.writer import (
-        behind,
-        save,
-        to_bundle,
-        to_mlflow,
-        to_npz,
-        to_onnx,
-        to_pickle,
-        to_sql,
-        to_torch,
-    )
+    from calib.export.writer import save, to_bytes, to_mlflow, to_onnx, to_sql
 
-__all__ = [
-    "behind",
-    "describe",
-    "exported",
-    "resume",
-    "save",
-    "to_bundle",
-    "to_mlflow",
-    "to_npz",
-    "to_onnx",
-    "to_pickle",
-    "to_sql",
-    "to_torch",
-]
+__all__ = ["describe", "exported", "resume", "save", "to_bytes", "to_mlflow", "to_onnx", "to_sql"]
 
 
 def __getattr__(name: str) -> Any:

@@ -11,25 +11,17 @@ from calib.errors import CalibrationError
 from calib.numerics import Floats
 from calib.parameters import unusable
 
-BASE_RATE, DECISION, SETS = "base_rate", "decision", "sets"
-
 _MISSING = {
-    DECISION: (
-        "This calibrator's file holds no decision. Export it with one, such as decision=EventCut(cut=0.2) of "
-        "calib.decisions, or decide on what calibrate(outputs) gives."
-    ),
-    SETS: (
-        "This calibrator's file holds no prediction sets. Fit them on labelled rows that the calibrator has not seen "
-        "(calib.decisions.fit_sets), and export it with sets=."
-    ),
+    "decision": "no decision. Export it with one, such as decision=EventCut(cut=0.2) of calib.decisions",
+    "sets": "no prediction sets. Fit them on other labelled rows (calib.decisions.fit_sets), and export it with sets=",
 }
 
 
-def held(value: Any, what: str) -> Any:
-    """The rule or the sets of a file; where there are none, an error that says what to do."""
-    if value is None:
-        raise CalibrationError(_MISSING[what])
-    return value
+def held(exported: Any, what: str) -> Any:
+    """The "decision" or the "sets" of a file; where there are none, an error that says what to do."""
+    if getattr(exported, what) is None:
+        raise CalibrationError(f"This calibrator's file holds {_MISSING[what]}.")
+    return getattr(exported, what)
 
 
 def check_decisions(
@@ -48,21 +40,17 @@ def check_decisions(
         Naming what does not fit, and what to take instead.
     """
     if base_rate is not None:
-        check_array(BASE_RATE, base_rate, 1, low=0.0, high=1.0)
+        check_array("base_rate", base_rate, 1, low=0.0, high=1.0)
         if len(base_rate) != n_classes or abs(base_rate.sum() - 1) > 1e-9:
-            raise unusable(f"{BASE_RATE} must hold {n_classes} numbers whose sum is one")
+            raise unusable(f"base_rate must hold {n_classes} numbers whose sum is one")
     if decision is not None:
         decision.check_fits(n_classes, kind, gives_probabilities)
     if sets is None:
         return
-    given = {"pairs": "takes answers with one confidence each", "topk": "takes the largest logits of very many"}.get(
-        kind
-    )
-    if given or not gives_probabilities:
-        given = given or "gives a confidence only"
+    if kind in ("pairs", "topk") or not gives_probabilities:
         raise CalibrationError(
-            f"Prediction sets need probabilities of all classes, and this calibrator {given}; take a threshold of the "
-            "confidence (calib.decisions.AnswerAbove)."
+            "Prediction sets need probabilities of all classes, which this calibrator does not give; take a threshold "
+            "of the confidence (calib.decisions.AnswerAbove)."
         )
     if sets.n_classes != n_classes:
         raise CalibrationError(

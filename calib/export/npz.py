@@ -24,7 +24,7 @@ AGREEMENT = 1e-6
 """How far the probabilities of steps may lie from those of the method."""
 
 
-def to_npz(exported: ExportedCalibrator) -> bytes:
+def npz_bytes(exported: ExportedCalibrator) -> bytes:
     """The bytes of the npz; equal content, equal bytes.
 
     Raises
@@ -50,8 +50,18 @@ def to_npz(exported: ExportedCalibrator) -> bytes:
 
 
 def record_of(exported: ExportedCalibrator) -> dict[str, Any]:
-    """All that the npz holds, by name; arrays may stand anywhere in it."""
-    calibrator = exported.calibrator
+    """All that the npz holds, by name; arrays may stand anywhere in it.
+
+    Of the top k of very many classes ``class_names`` are the places of a row's columns, and the names of all classes
+    stand under ``all_classes``.
+    """
+    made, names = exported.calibrator, list(exported.class_names)
+    places = [f"place {k}" for k in range(1, made.n_classes_ + 1)]
+    if made.n_classes_ < exported.n_classes:
+        places[-1] = "others"
+    top_k = exported.kind == "topk"
+    if top_k and exported.decision:
+        raise CalibrationError("A decision on the top k of very many classes is saved in a .pkl alone.")
     return {
         "format": predict.FORMAT,
         "calib": calib.__version__,
@@ -61,17 +71,19 @@ def record_of(exported: ExportedCalibrator) -> dict[str, Any]:
         "kind": exported.kind,
         "scale": exported.scale,
         "floor": exported.floor,
-        "class_names": list(exported.class_names),
-        "columns": list(exported.columns),
-        "n_columns": calibrator.n_classes_,
+        "class_names": places if top_k else names,
+        "all_classes": names if top_k else None,
+        "columns": list(exported.columns) or names,
+        "n_columns": made.n_classes_,
+        "n_outputs": exported.n_outputs,
         "range": _range(exported),
-        "to_plain": plain_steps(exported),
         "to_logits": logit_steps(exported),
-        "steps": checked_steps(calibrator),
-        "rest_shift": getattr(calibrator, "rest_shift_", None),
-        "promises": sorted(calibrator.promises(calibrator.n_classes_)),
-        "notes": calibrator.notes(),
+        "steps": checked_steps(made),
+        "rest_shift": getattr(made, "rest_shift_", None),
+        "promises": sorted(made.promises(made.n_classes_)),
+        "notes": made.notes(),
         "seen": None if exported.seen is None else exported.seen.state(),
+        "in_unit": exported.in_unit,
         "base_rate": exported.base_rate,
         "decision": rule_state(exported.decision),
         "actions": {str(k): each for k, each in exported.action_names.items()} if exported.decision else None,
@@ -95,39 +107,28 @@ def checked_steps(calibrator: Calibrator) -> list[Step]:
     return steps
 
 
-def plain_steps(exported: ExportedCalibrator) -> list[Step]:
-    """From outputs on their scale to what their kind says."""
-    scale = exported.scale
-    if scale is None or scale == PLAIN:
-        return []
-    if scale == "counts":
-        return [{"step": "normalise"}]
-    if scale in LOGS and exported.kind not in ONE_COLUMN:
-        return [{"step": "affine", "scale": LOGS[str(scale)]}]
-    one = one_of(scale)
-    if one is None:
-        raise CalibrationError(
-            f"Outputs that are {in_words(scale)} are converted by calib alone; save a .pkl, or fit on probabilities."
-        )
-    return [{"step": "affine", "scale": 1 / one}]
-
-
 def logit_steps(exported: ExportedCalibrator) -> list[Step]:
-    """From outputs of a kind to canonical logits, as :func:`calib.canonical.to_canonical` has them."""
-    kind, n_columns = exported.kind, exported.calibrator.n_classes_
+    """From outputs as they are written to canonical logits, as :func:`calib.canonical.to_canonical` has them."""
+    kind, made, scale = exported.kind, exported.calibrator, exported.scale
     if kind == "topk":
-        shift = np.zeros(n_columns)
-        shift[-1] = getattr(exported.calibrator, "rest_shift_", 0.0) if n_columns < exported.n_classes else 0.0
-        return [{"step": "affine", "offset": shift}]
+        rest = np.zeros(made.n_classes_)
+        rest[-1] = getattr(made, "rest_shift_", 0.0) if made.n_classes_ < exported.n_classes else 0.0
+        return [{"step": "affine", "offset": rest}]
     if kind == "logits":
         return []
     if kind == "binary_log_odds":
         return [{"step": "matrix", "matrix": np.array([[0.0], [1.0]])}]
+    one: float | None = LOGS[str(scale)] ** -1 if scale in LOGS and kind not in ONE_COLUMN else one_of(scale)
+    if one is None and scale != "counts":
+        raise CalibrationError(
+            f"Outputs that are {in_words(scale or PLAIN)} are converted by calib alone; save a .pkl, or fit on "
+            "probabilities."
+        )
+    plain: Step = {"step": "normalise"} if one is None else {"step": "affine", "scale": 1 / one}
     both: Step = {"step": "matrix", "matrix": np.array([[-1.0], [1.0]]), "offset": np.array([1.0, 0.0])}
     finite: Step = {"step": "finite", "low": float(np.log(exported.floor or DEFAULT_FLOOR))}
-    if kind == "log_probabilities":
-        return [finite]
-    return [*([both] if kind in ONE_COLUMN else []), {"step": "log"}, finite]
+    logs = [] if kind == "log_probabilities" else [{"step": "log"}]
+    return [*([] if one == 1 else [plain]), *([both] if kind in ONE_COLUMN else []), *logs, finite]
 
 
 def _range(exported: ExportedCalibrator) -> list[float]:

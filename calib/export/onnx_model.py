@@ -1,4 +1,4 @@
-"""A fitted calibrator as an ONNX model, alone or behind the model that it calibrates; needs the package onnx.
+"""A fitted calibrator as an ONNX model; needs the package onnx.
 
 :mod:`calib.export.predict` says what each step computes; :data:`WORDS` says the same in the operators of ONNX. All is
 in double precision, and only operators are used that onnxruntime has in double.
@@ -9,20 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
-from onnx import ModelProto, TensorProto, ValueInfoProto, compose, helper, numpy_helper, version_converter
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 import calib
-from calib.calibrators.steps import Step
-from calib.canonical import ONE_COLUMN
+from calib.calibrators.steps import TINY, Step
 from calib.data.scales import PLAIN
-from calib.errors import CalibrationError, reason
-from calib.export.npz import checked_steps, logit_steps, plain_steps
-from calib.export.predict import TINY
+from calib.errors import CalibrationError
+from calib.export.npz import checked_steps, logit_steps
 from calib.export.runtime import ExportedCalibrator
 from calib.numerics import Floats
 from calib.registry import METHODS
@@ -30,11 +26,8 @@ from calib.registry import METHODS
 OPSET, IR_VERSION = 18, 8
 """Version of the operators and of the format, which onnxruntime reads since 1.14 (2023)."""
 
-OLDEST_OPSET = 16
-"""The first in which all operators are there."""
-
 INPUT, PREFIX = "outputs", "calib/"
-"""The model's input, and what begins all other names in it, so that it can be put behind another model."""
+"""The model's input, and what begins all other names in it, so that it can be merged with another model."""
 
 FLOAT_TYPES = {"float64": TensorProto.DOUBLE, "float32": TensorProto.FLOAT, "float16": TensorProto.FLOAT16}
 MOST_BYTES = 2_000_000_000
@@ -44,9 +37,8 @@ MOST_BYTES = 2_000_000_000
 class Graph:
     """A graph under construction. Each operator of ONNX is a method: of names and arrays, it gives a name."""
 
-    def __init__(self, opset: int):
-        self.opset = opset
-        self.nodes: list[onnx.NodeProto] = []
+    def __init__(self) -> None:
+        self.nodes: list[NodeProto] = []
         self.arrays: dict[Any, TensorProto] = {}
         self._count = 0
 
@@ -76,7 +68,7 @@ class Graph:
 
     def row_max(self, x: str) -> str:
         """Largest number of each row, (n, 1)."""
-        return self.ReduceMax(x, [1]) if self.opset >= 18 else self.ReduceMax(x, axes=[1])
+        return self.ReduceMax(x, [1])
 
     def as_long_as(self, body: Callable[[str], tuple[str, str]], flags: str) -> str:
         """What booleans (n, m) become by ``body``, which gives whether to go on and the next booleans."""
@@ -123,24 +115,23 @@ def _softmax(g: Graph, x: str, among: Any = None, kept: Any = None) -> str:
     return g.Gather(g.Concat(held, shares, axis=1), np.argsort(np.append(kept, among)), axis=1)
 
 
-def _piecewise(g: Graph, x: str, breaks: Floats, origins: Floats, coefficients: Floats, sizes: Any = None) -> str:
-    """Binary search in tables of a power of two of numbers for each map, filled up with infinite breaks."""
-    sizes = np.array([len(breaks)] if sizes is None else sizes)
-    n_maps, size = len(sizes), 2 ** int(sizes.max()).bit_length()
+def _piecewise(g: Graph, x: str, breaks: Floats, origins: Floats, coefficients: Floats) -> str:
+    """Binary search in a table of a power of two of numbers for each map, filled up with infinite breaks."""
+    n_breaks = breaks.shape[-1]
+    size = 2 ** n_breaks.bit_length()
 
-    def table(rows: Floats, lengths: Any, by: float) -> Floats:
-        filled = np.full((n_maps, size), by)
-        filled[np.arange(size) < lengths[:, None]] = rows
-        return filled.reshape(-1)
+    def table(rows: Floats, by: float) -> Floats:
+        wide = np.atleast_2d(rows)
+        return np.pad(wide, ((0, 0), (0, size - wide.shape[1])), constant_values=by).reshape(-1)
 
-    limits, step = table(breaks, sizes, np.inf), size // 2
-    at: Any = np.arange(n_maps) * size
+    limits, step = table(breaks, np.inf), size // 2
+    at: Any = np.arange(len(limits) // size) * size
     while step:
         further = g.Add(at, step)
         at = g.Where(g.LessOrEqual(g.Gather(limits, g.Sub(further, 1)), x), further, at)
         step //= 2
-    along = g.Sub(x, g.Gather(table(origins, sizes + 1, 0.0), at))
-    *lower, result = (g.Gather(table(row, sizes + 1, 0.0), at) for row in coefficients)
+    along = g.Sub(x, g.Gather(table(origins, 0.0), at))
+    *lower, result = (g.Gather(table(row, 0.0), at) for row in coefficients)
     for coefficient in reversed(lower):
         result = g.Add(g.Mul(result, along), coefficient)
     return result
@@ -170,12 +161,9 @@ def _log_odds(g: Graph, x: str) -> str:
     return g.ScatterElements(result, top, g.Max(g.Neg(rest), g.row_max(result)), axis=1)
 
 
-def _one_vs_rest(g: Graph, x: str, steps: list[Step], normalised: bool = True) -> str:
+def _one_vs_rest(g: Graph, x: str, steps: list[Step]) -> str:
     probs = run(g, steps, _log_odds(g, x))
-    total = g.row_sum(probs)
-    empty = g.Less(total, TINY)
-    probs = g.Where(empty, g.Softmax(x, axis=1), probs)
-    return g.Div(probs, g.Where(empty, 1.0, total)) if normalised else probs
+    return g.Where(g.Less(g.row_sum(probs), TINY), g.Softmax(x, axis=1), probs)
 
 
 def _top(g: Graph, x: str, steps: list[Step]) -> str:
@@ -254,15 +242,12 @@ WORDS: dict[str, Callable[..., str]] = {
 # -- a model ---------------------------------------------------------------------------------------------------------
 
 
-def to_model(
-    exported: ExportedCalibrator, dtype: str = "float32", opset: int = OPSET, ir_version: int = IR_VERSION
-) -> ModelProto:
-    """The ONNX model of an exported calibrator; :func:`calib.export.writer.to_onnx` says what it takes and gives.
+def to_model(exported: ExportedCalibrator, dtype: str = "float32") -> ModelProto:
+    """The ONNX model of an exported calibrator; :func:`calib.export.to_onnx` says what it takes and gives.
 
     Parameters
     ----------
     dtype : of the outputs that it takes: float32, float64 or float16.
-    opset, ir_version : versions of the operators, from 16 on, and of the format.
 
     Raises
     ------
@@ -271,32 +256,32 @@ def to_model(
     """
     if dtype not in FLOAT_TYPES:
         raise CalibrationError(f"An ONNX model takes {', '.join(FLOAT_TYPES)}; got dtype={dtype!r:.40}.")
-    g, one_column, pairs = Graph(opset), exported.kind in ONE_COLUMN, exported.kind == "pairs"
+    g, one_column, pairs = Graph(), exported.n_outputs == 1, exported.kind == "pairs"
+    n_columns, title = exported.calibrator.n_classes_, METHODS[exported.method].title
     x = g.Cast(INPUT, to=TensorProto.DOUBLE)
     x = g.Reshape(x, [-1, 1]) if one_column else x
-    logits = run(g, [*plain_steps(exported), *logit_steps(exported)], x)
+    logits = run(g, logit_steps(exported), x)
     probs = run(g, checked_steps(exported.calibrator), logits)
     total = g.row_sum(logits)
     probs = g.Add(probs, g.Sub(total, total))  # NaN where a number is not finite
     name = "calibrated_confidence" if pairs else "calibrated_probabilities"
-    g.nodes.append(
-        helper.make_node("Identity", [g.Reshape(g.Gather(probs, [1], axis=1), [-1]) if pairs else probs], [name])
-    )
+    result = g.Reshape(g.Gather(probs, [1], axis=1), [-1]) if pairs else probs
+    g.nodes.append(helper.make_node("Identity", [result], [name]))
     size = sum(len(array.raw_data) for array in g.arrays.values())
     if size > MOST_BYTES:
         raise CalibrationError(
-            f"What this {METHODS[exported.method].title} learned takes {size / 1e9:.1f} GB, and an ONNX file "
-            "holds 2 GB; share the maps of the classes, or save a .npz."
+            f"What this {title} learned takes {size / 1e9:.1f} GB, and an ONNX file holds 2 GB; share the maps of the "
+            "classes, or save a .npz."
         )
-    given = _value(INPUT, FLOAT_TYPES[dtype], None if one_column else ["n", exported.n_classes])
-    result = _value(name, TensorProto.DOUBLE, ["n"] if pairs else ["n", exported.n_classes])
+    given = _value(INPUT, FLOAT_TYPES[dtype], None if one_column else ["n", n_columns])
+    outcome = _value(name, TensorProto.DOUBLE, ["n"] if pairs else ["n", n_columns])
     model = helper.make_model(
-        helper.make_graph(g.nodes, "calib", [given], [result], [*g.arrays.values()]),
-        opset_imports=[helper.make_opsetid("", opset)],
-        ir_version=ir_version,
+        helper.make_graph(g.nodes, "calib", [given], [outcome], [*g.arrays.values()]),
+        opset_imports=[helper.make_opsetid("", OPSET)],
+        ir_version=IR_VERSION,
         producer_name="calib",
         producer_version=calib.__version__,
-        doc_string=f"{METHODS[exported.method].title}: calibrated with calib {calib.__version__}.",
+        doc_string=f"{title}: calibrated with calib {calib.__version__}.",
     )
     helper.set_model_props(model, recorded(exported, dtype))
     return model
@@ -317,58 +302,3 @@ def recorded(exported: ExportedCalibrator, dtype: str) -> dict[str, str]:
         "exported_on": exported.metadata.get("exported_on", ""),
     }
     return {f"calib.{key}": each if isinstance(each, str) else json.dumps(each) for key, each in known.items()}
-
-
-def put_behind(
-    model_path: str | Path, exported: ExportedCalibrator, path: str | Path, output: str | None = None
-) -> Path:
-    """Write one model that runs the user's and then calibrates; see :func:`calib.export.writer.behind`."""
-    name = Path(model_path).name
-    try:
-        model = onnx.load(model_path)
-    except Exception as error:  # of the file, of the format, or of numbers in files beside it
-        raise CalibrationError(
-            f"{name} cannot be read as an ONNX model ({reason(error)[:200]}); check its path, and that the files with "
-            "its numbers lie beside it."
-        ) from error
-    opset = next((each.version for each in model.opset_import if each.domain in ("", "ai.onnx")), OPSET)
-    if any(each.key.startswith("calib.") for each in model.metadata_props):
-        raise CalibrationError(f"{name} holds a calibrator already; give the model without it.")
-    try:
-        if opset < OLDEST_OPSET:
-            model, opset = version_converter.convert_version(model, OLDEST_OPSET), OLDEST_OPSET
-        taken = _output_of(model, exported, output)
-        dtype = next(key for key, value in FLOAT_TYPES.items() if value == taken.type.tensor_type.elem_type)
-        after = to_model(exported, dtype, opset, model.ir_version)
-        onnx.save(compose.merge_models(model, after, io_map=[(taken.name, INPUT)]), path)
-    except CalibrationError:
-        raise
-    except OSError as error:
-        raise CalibrationError(f"{Path(path).name} cannot be written ({reason(error)}); give another path.") from error
-    except Exception as error:  # of the converter and of the merging, which raise several types
-        raise CalibrationError(
-            f"{name} could not be merged with the calibrator ({reason(error)[:200]}); write it with opset {OPSET}."
-        ) from error
-    return Path(path)
-
-
-def _output_of(model: ModelProto, exported: ExportedCalibrator, name: str | None) -> ValueInfoProto:
-    """The output that the calibrator takes: the one named, or the only one that fits."""
-    one_column, n_columns = exported.kind in ONE_COLUMN, 1 if exported.kind in ONE_COLUMN else exported.n_classes
-
-    def fits(value: ValueInfoProto) -> bool:
-        of = value.type.tensor_type
-        sizes = [size.dim_value for size in of.shape.dim]
-        shaped = not sizes or (len(sizes) == 1 and one_column) or (len(sizes) == 2 and sizes[1] in (0, n_columns))
-        return of.elem_type in FLOAT_TYPES.values() and shaped and name in (None, value.name)
-
-    fit = [value for value in model.graph.output if fits(value)]
-    if len(fit) != 1:
-        wanted = "one column" if one_column else f"{n_columns} columns"
-        said = f"the output {name!r} is none" if name is not None else f"{len(fit)} outputs are"
-        raise CalibrationError(
-            f"The calibrator takes a tensor of floats with {wanted}, and {said} of the model's: "
-            f"{', '.join(each.name for each in model.graph.output)}. Name the right one with output=; a classifier of "
-            "scikit-learn is written with zipmap=False."
-        )
-    return fit[0]

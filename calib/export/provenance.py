@@ -16,7 +16,6 @@ import calib
 from calib.base import Calibrator, Progress, silent
 from calib.calibrators.backend import device_of
 from calib.canonical import ONE_COLUMN, class_order
-from calib.data.scales import PLAIN, in_words
 from calib.errors import CalibrationError
 from calib.evaluation.view import view_of
 from calib.export.runtime import ExportedCalibrator
@@ -87,7 +86,18 @@ def resume(earlier: ExportedCalibrator, data: Predictions, *, progress: Progress
     CalibrationError
         If the method cannot go on (GPcalib can), or the data are not outputs of the same kind and classes.
     """
-    _check_same_model(earlier, data)
+    for name in ("kind", "scale", "class_names"):
+        before, now = getattr(earlier, name), getattr(data, name)
+        if before != now and not (name == "class_names" and set(before) != set(now)):  # other names of the same columns
+            raise CalibrationError(
+                f"The calibrator was fitted on outputs with {name}={before!r:.200}, and these have {now!r:.200}; give "
+                "the same outputs as before."
+            )
+    if earlier.floor is not None and data.floor not in (None, earlier.floor):
+        raise CalibrationError(
+            f"Probabilities of 0 became {data.floor:.3g} here and {earlier.floor:.3g} in the calibrator; "
+            f"load the data with floor={earlier.floor!r}."
+        )
     calibrator = copy.deepcopy(earlier.calibrator)
     if not hasattr(calibrator, "partial_fit"):
         raise CalibrationError(
@@ -95,43 +105,17 @@ def resume(earlier: ExportedCalibrator, data: Predictions, *, progress: Progress
             "such as GPcalib. Give the .pkl, or fit on all rows."
         )
     calibrator.partial_fit(*as_places(calibrator, data.logits, data.labels), progress=progress)
-    known = {"seen": None, "base_rate": None, **describe(data), "n_rows": calibrator.get_state()["n_rows_given_"]}
+    known = {**describe(data), "n_rows": calibrator.get_state()["n_rows_given_"], "class_names": earlier.class_names}
+    known["floor"] = data.floor if earlier.floor is None else earlier.floor
     for key, joint in (("data_name", " + "), ("data_sha256", " ")):
         if key in earlier.metadata:
             known[key] = f"{earlier.metadata[key]}{joint}{known[key]}"
-    floor = data.floor if earlier.floor is None else earlier.floor
-    seen = earlier.seen.joined(known["seen"]) if earlier.seen is not None else None
-    rate = None
-    if earlier.seen is not None and earlier.base_rate is not None:
-        share = len(data) / (earlier.seen.rows + len(data))
-        rate = (1.0 - share) * earlier.base_rate + share * known["base_rate"]
-    changed = {"floor": floor, "class_names": earlier.class_names, "seen": seen, "base_rate": rate}
-    return exported(calibrator, {**known, **changed})
+    share, before = len(data) / known["n_rows"], earlier.base_rate
+    known["base_rate"] = None if before is None else (1.0 - share) * before + share * known["base_rate"]
+    return exported(calibrator, known)
 
 
-def _check_same_model(earlier: ExportedCalibrator, data: Predictions) -> None:
-    if data.kind != earlier.kind:
-        raise CalibrationError(
-            f"The calibrator takes {earlier.kind}, but these data hold {data.kind}; give the same outputs as before."
-        )
-    if data.scale != earlier.scale:
-        written, before = (in_words(scale or PLAIN) for scale in (data.scale, earlier.scale))
-        raise CalibrationError(
-            f"These outputs are {written}, and those of the calibrator were {before}; give the same outputs as before."
-        )
-    if earlier.floor is not None and data.floor not in (None, earlier.floor):
-        raise CalibrationError(
-            f"Probabilities of 0 became {data.floor:.3g} here and {earlier.floor:.3g} in the calibrator; "
-            f"load the data with floor={earlier.floor!r}."
-        )
-    if data.class_names != earlier.class_names and set(data.class_names) == set(earlier.class_names):
-        raise CalibrationError(
-            "The classes are those of the calibrator in another order; bring the columns into its order: "
-            f"{', '.join(earlier.class_names[:10])}{', ...' if len(earlier.class_names) > 10 else ''}."
-        )
-
-
-def describe(data: Predictions, seen: Seen | None = None) -> dict[str, Any]:
+def describe(data: Predictions) -> dict[str, Any]:
     """What an export should record about a data set: input kind, scale and floor, class names, name and content hash.
 
     Also what the outputs look like, which new ones are compared with (not of the top k of very many classes); with two
@@ -140,23 +124,19 @@ def describe(data: Predictions, seen: Seen | None = None) -> dict[str, Any]:
     Parameters
     ----------
     data : whatever a calibrator was fitted and tested on.
-    seen : what the outputs look like, where that is known already.
     """
-    event = data.event
-    return {
-        **{key: value for key in _OF_FEATURES if (value := getattr(data, key, None)) is not None},
+    event, known = data.event, {key: getattr(data, key, None) for key in _OF_FEATURES}
+    if len(data) and not is_top_k(data):
+        known["seen"] = Seen.from_logits(data.logits, data.kind, data.scale)
+        known["base_rate"] = np.bincount(data.labels, minlength=data.n_classes) / len(data)
+    if event is not None:
+        known |= {"event": event.name, "event_class": data.class_names[event.column]}
+    return {key: value for key, value in known.items() if value is not None} | {
         "kind": data.kind,
         "floor": data.floor,
         "scale": data.scale,
         "class_names": data.class_names,
         "columns": _columns(data),
-        **({} if is_top_k(data) else {"seen": seen or Seen.from_logits(data.logits, data.kind, data.scale)}),
-        **(
-            {"base_rate": np.bincount(data.labels, minlength=data.n_classes) / len(data)}
-            if len(data) and not is_top_k(data)
-            else {}
-        ),
-        **({} if event is None else {"event": event.name, "event_class": data.class_names[event.column]}),
         "view": view_of(data).name,
         "data_name": data.name,
         "data_sha256": data.sha256,

@@ -31,8 +31,8 @@ from calib.decisions.conformal import PredictionSets
 from calib.decisions.rules import HAND_OVER, HANDED_OVER, AnswerAbove, AnyRule, rule_from_state
 from calib.errors import CalibrationError
 from calib.export import predict
-from calib.export.decisions import DECISION, SETS, check_decisions, held
-from calib.export.seen import Seen, check_alike
+from calib.export.decisions import check_decisions, held
+from calib.export.seen import AmbiguousOutputs, Seen, in_unit
 from calib.numerics import Floats, Ints
 from calib.parameters import number_fault, shown
 from calib.records import LARGEST, arrays_of, without_arrays
@@ -77,10 +77,8 @@ class StepsCalibrator(Calibrator):
         return self.steps_
 
     def _predict(self, logits: Floats) -> Floats:
-        try:
-            return predict.probabilities(self.steps_, logits)
-        except predict.Refused as error:
-            raise CalibrationError(str(error)) from error
+        with damage_in_words():
+            return predict.probabilities(self.steps_, logits, self.promises_)
 
 
 @dataclass(eq=False)
@@ -135,10 +133,10 @@ class ExportedCalibrator:
         self.metadata = without_arrays(self.metadata)
         if not isinstance(self.metadata, dict):
             raise CalibrationError(f"What is recorded of a calibrator has names; got {shown(self.metadata)}.")
-        n_columns = self.calibrator.n_classes_
+        n_columns, top_k = self.calibrator.n_classes_, self.kind == "topk"
         self.columns = tuple(map(str, self.columns))
         self.class_names = tuple(map(str, self.class_names)) or tuple(map(str, range(n_columns)))
-        if not _are_named(n_columns, self.class_names, self.kind):
+        if len(self.class_names) < n_columns or (len(self.class_names) > n_columns and not top_k):
             raise CalibrationError(f"{len(self.class_names)} class names were given for {n_columns} classes.")
         if self.kind in ONE_COLUMN and self.n_classes != 2:
             raise CalibrationError(
@@ -168,6 +166,11 @@ class ExportedCalibrator:
         return len(self.class_names) if self.kind == "topk" else self.calibrator.n_classes_
 
     @property
+    def n_outputs(self) -> int:
+        """Numbers that the model writes for each row."""
+        return 1 if self.kind in ONE_COLUMN else self.calibrator.n_classes_
+
+    @property
     def needs_features(self) -> bool:
         """Whether it predicts from the inputs of the rows, beside a model's outputs."""
         return "features" in self.calibrator.needs
@@ -177,7 +180,12 @@ class ExportedCalibrator:
 
         ``kind`` is that of :meth:`to_logits`. For the top k of very many classes call :meth:`predict_top_k`.
         """
-        self._check_gives_probabilities()
+        if not self.calibrator.gives_probabilities:
+            given = "outputs, features" if self.needs_features else "outputs"
+            raise CalibrationError(
+                f"{type(self.calibrator).__name__} gives a confidence in the predicted class only, not probabilities "
+                f"of all classes; call confidence({given})."
+            )
         return self.calibrator.predict_proba(self.to_logits(outputs, kind))
 
     def confidence(self, outputs: Any, features: Any = None, kind: Kind | None = None) -> Floats:
@@ -186,7 +194,7 @@ class ExportedCalibrator:
         Of pairs, the confidences that answers are correct become calibrated ones. ``features`` are the (n, ...) inputs
         as they were uploaded, for methods that need them; ``kind`` is that of :meth:`to_logits`.
         """
-        return self._confidence(self.to_logits(outputs, kind), self.to_features(features))
+        return cast(Floats, self.answer(self.to_logits(outputs, kind), self.to_features(features), ())["confidence"])
 
     def predict_top_k(self, outputs: Any) -> TopKProbs:
         """Calibrated probabilities of the top k of very many classes, and that of all others together.
@@ -210,25 +218,17 @@ class ExportedCalibrator:
         CalibrationError
             If the file holds no decision.
         """
-        held(self.decision, DECISION)
-        return self.decide_logits(self.to_logits(outputs, kind), self.to_features(features))
+        held(self, "decision")
+        logits = self.to_logits(outputs, kind)
+        return cast(Ints, self.answer(logits, self.to_features(features), ("actions",))["actions"])
 
     @property
     def action_names(self) -> dict[int, str]:
         """What each action of :meth:`decide` is called, by its number."""
-        rule: AnyRule = held(self.decision, DECISION)
+        rule: AnyRule = held(self, "decision")
         hands_over = isinstance(rule, AnswerAbove) or getattr(rule, "hand_over", None) is not None
         named = {1: "answer"} if self.kind == "pairs" else dict(enumerate(rule.names(self.class_names)))
         return named | ({HAND_OVER: HANDED_OVER} if hands_over else {})
-
-    def decide_logits(self, logits: Floats, features: Any = None) -> Ints:
-        """:meth:`decide` for canonical logits and features of :meth:`to_features`."""
-        rule: AnyRule = held(self.decision, DECISION)
-        if isinstance(rule, AnswerAbove):
-            pairs = self.kind == "pairs"  # the answer is what was predicted, so that its class is "correct"
-            predicted = np.ones(len(logits), dtype=np.int64) if pairs else self._predicted(logits)
-            return rule.decide(self._confidence(logits, features), predicted)
-        return rule.decide(self.calibrator.predict_proba(logits))
 
     def prediction_sets(self, outputs: Any, kind: Kind | None = None) -> npt.NDArray[np.bool_]:
         """Which classes are in the set of each row, shape (n, n_classes), for a model's outputs as they were uploaded.
@@ -241,22 +241,45 @@ class ExportedCalibrator:
         CalibrationError
             If the file holds no prediction sets.
         """
-        held(self.sets, SETS)
-        return self.sets_of_logits(self.to_logits(outputs, kind))
+        return cast(PredictionSets, held(self, "sets")).predict(self.calibrate(outputs, kind))
 
-    def sets_of_logits(self, logits: Floats) -> npt.NDArray[np.bool_]:
-        """:meth:`prediction_sets` for canonical logits; see :meth:`to_logits`."""
-        return held(self.sets, SETS).predict(self.calibrator.predict_proba(logits))
+    def answer(self, logits: Any, features: Any = None, more: Sequence[str] = ()) -> dict[str, Any]:
+        """What the calibrator says of rows, by name.
 
-    def _predicted(self, logits: Any) -> Ints:
-        return self.predict_top_k(logits).predicted if self.kind == "topk" else self.calibrator.predict(logits)
+        Parameters
+        ----------
+        logits, features : as :meth:`to_logits` and :meth:`to_features` give them.
+        more : ``actions`` and ``sets``, where these are wanted too.
 
-    def _confidence(self, logits: Any, features: Any) -> Floats:
-        if self.kind == "pairs":
-            return self.calibrator.predict_proba(logits)[:, 1]
+        Returns
+        -------
+        dict
+            ``probabilities`` (n, n_classes) where the calibrator gives them, and ``predicted`` and ``confidence`` (n,);
+            of pairs ``confidence`` alone; of the top k of very many classes also ``indices`` (n, k) and ``rest`` (n,).
+        """
+        made, said = self.calibrator, dict[str, Any]()
         if self.kind == "topk":
-            return self.predict_top_k(logits).confidence
-        return self.calibrator.predict_confidence(logits, features)
+            top = self.predict_top_k(logits)
+            said = {"probabilities": top.values, "indices": top.indices, "rest": top.rest}
+            said |= {"predicted": top.predicted, "confidence": top.confidence}
+        elif self.kind == "pairs":
+            said["confidence"] = made.predict_proba(logits)[:, 1]
+        else:
+            said["predicted"] = made.predict(logits)
+            if made.gives_probabilities:
+                said = {"probabilities": made.predict_proba(logits), **said}
+                said["confidence"] = said["probabilities"].max(axis=1)
+            else:
+                said["confidence"] = made.predict_confidence(logits, features)
+        if "actions" in more:
+            rule: AnyRule = held(self, "decision")
+            if isinstance(rule, AnswerAbove):  # of pairs the answer is what was predicted
+                said["actions"] = rule.decide(said["confidence"], said.get("predicted", np.ones(len(logits), np.int64)))
+            else:
+                said["actions"] = rule.decide(said["probabilities"])
+        if "sets" in more:
+            said["sets"] = held(self, "sets").predict(said["probabilities"])
+        return said
 
     def to_features(self, features: Any) -> Any:
         """Features as the calibrator learned from them, for features as they were uploaded.
@@ -285,7 +308,7 @@ class ExportedCalibrator:
         Raises
         ------
         AmbiguousOutputs
-            If they look like another kind; see :func:`calib.export.seen.check_alike`.
+            If they lie in [0, 1] and those before did not, as probabilities in the place of logits do.
         CalibrationError
             If the outputs cannot be of that kind: a wrong shape, NaN, or values outside its range.
         """
@@ -302,8 +325,24 @@ class ExportedCalibrator:
             )
         check_values(outputs, self.kind)
         if kind is None:
-            check_alike(written, outputs, self.kind, self.seen)
+            self._check_alike(written)
         return logits
+
+    @property
+    def in_unit(self) -> float:
+        """Share of rows that had all values in [0, 1]; where it is not known, none of logits, and all of others."""
+        return self.seen.in_unit if self.seen is not None else float(self.kind != "logits")
+
+    def _check_alike(self, outputs: Any) -> None:
+        rows = np.asarray(outputs).reshape(len(outputs), -1)
+        share = in_unit(rows) if rows.size >= 10 else 0.0
+        if share > self.in_unit + 0.5:
+            raise AmbiguousOutputs(
+                f"The calibrator takes {KINDS[self.kind]}, but {share:.0%} of these {len(rows):,} rows lie in [0, 1], "
+                f"like probabilities, and {self.in_unit:.0%} of those that it was fitted on. If they are "
+                f'{KINDS[self.kind]} all the same, call calibrate(outputs, kind="{self.kind}"), or give --kind '
+                f"{self.kind} to the command."
+            )
 
     def in_class_order(self, outputs: Any, columns: Sequence[str] | None = None) -> Any:
         """Outputs (n, n_classes) of a table in the order of the classes, by the names of its columns.
@@ -324,14 +363,6 @@ class ExportedCalibrator:
             raise CalibrationError(
                 f"The calibrator takes {KINDS[self.kind]}, and these were said to be {said}; give the same outputs as "
                 "those it was fitted on, or fit one on these."
-            )
-
-    def _check_gives_probabilities(self) -> None:
-        if not self.calibrator.gives_probabilities:
-            given = "outputs, features" if self.needs_features else "outputs"
-            raise CalibrationError(
-                f"{type(self.calibrator).__name__} gives a confidence in the predicted class only, not probabilities "
-                f"of all classes; call confidence({given})."
             )
 
     def _top_k(self, outputs: Any) -> TopK:
@@ -397,7 +428,7 @@ def from_arrays(arrays: dict[str, npt.NDArray[Any]]) -> ExportedCalibrator:
         If they were changed or damaged, or do not belong together.
     """
     with damage_in_words():
-        record = predict.from_arrays(dict(arrays)).record
+        record = predict.Calibrator(dict(arrays)).record
         fitted = StepsCalibrator().read(record)
         fitted.check_state()
         if fitted.method_ not in METHODS:
@@ -406,7 +437,7 @@ def from_arrays(arrays: dict[str, npt.NDArray[Any]]) -> ExportedCalibrator:
             fitted,
             record["kind"],
             record["floor"],
-            tuple(record["class_names"]),
+            tuple(record["all_classes"] or record["class_names"]),
             record["metadata"],
             scale=record["scale"],
             columns=tuple(record["columns"]),
@@ -426,18 +457,8 @@ def damage_in_words() -> Iterator[None]:
         raise
     except predict.Refused as error:
         raise CalibrationError(str(error)) from error
-    except MemoryError as error:
-        raise CalibrationError(
-            "The calibrator's file unpacks to more memory than a calibrator takes; it was probably changed, so export "
-            "the calibrator again."
-        ) from error
     except Exception as error:  # zipfile, NumPy, pickle and the steps raise many types on what was not written here
         raise CalibrationError(
             f"The calibrator's file does not hold what it should ({type(error).__name__}); it was damaged or changed, "
             "so export the calibrator again."
         ) from error
-
-
-def _are_named(n_columns: int, names: Sequence[Any], kind: Any) -> bool:
-    """Whether there is a name for each column; rows of the top k of very many classes have fewer columns."""
-    return len(names) >= n_columns if kind == "topk" else len(names) == n_columns

@@ -8,6 +8,7 @@ needs a guard, because PostgreSQL raises an error where it overflows or underflo
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,7 +19,7 @@ import calib
 from calib.base import MINDS_OFFSETS, Calibrator
 from calib.calibrators.steps import Step
 from calib.canonical import KINDS, ROUNDING, Kind
-from calib.data.scales import PLAIN, Scale, in_words
+from calib.data.scales import PLAIN, Scale
 from calib.errors import CalibrationError
 from calib.export import predict
 from calib.export.npz import checked_steps, logit_steps
@@ -51,23 +52,15 @@ LONGEST = 1_000_000
 WIDE = 100
 """Characters of a line in a file."""
 
+WHOLE_WORDS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+
 BRANCHES = 8
 """Of each CASE in a tree of steps: SQLite's parser goes about twenty levels deep."""
 
-_RESERVED = """
-add all alter analyse analyze and anti any array as asc asof asymmetric at authorization autoincrement between binary
-both by case cast check collate collation column commit concurrently constraint create cross current_catalog
-current_date current_role current_schema current_time current_timestamp current_user default deferrable delete desc
-describe distinct do drop else end escape except exists false fetch for foreign freeze from full glob grant group
-having ilike in index initially inner insert intersect into is isnull join lambda lateral leading left like limit
-localtime localtimestamp natural not nothing notnull null offset on only or order outer overlaps pivot pivot_longer
-pivot_wider placing positional primary qualify raise references returning right select semi session_user set show
-similar some summarize symmetric system_user table tablesample then to trailing transaction true union unique unpack
-unpivot update user using values variadic verbose when where window with
-"""
-KEYWORDS = frozenset(_RESERVED.split())
-"""Words that DuckDB 1, PostgreSQL or SQLite 3 do not take for a column unless they are quoted: some are errors, and
-TRUE, NULL and CURRENT_DATE are values."""
+NAME = re.compile(
+    r'([A-Za-z_]\w*|"([^"\0\ud800-\udfff]|"")+")(\.([A-Za-z_]\w*|"([^"\0\ud800-\udfff]|"")+"))*', re.ASCII
+)
+"""A column as SQL writes it: a word or a text in quotes, in which each quote is doubled; a table may stand before."""
 
 SCORE = "\0"
 """Stands for the score until the text is done."""
@@ -76,31 +69,32 @@ Columns = list[str]
 """An expression for each column, in parentheses where it is more than a name, a number or a function."""
 
 
-def script(given: ExportedCalibrator, column: str) -> str:
-    """The expression as a file: behind lines that say what it is, with lines of at most :data:`WIDE` characters."""
+def script(given: ExportedCalibrator) -> str:
+    """The expression of a column ``score`` as a file: behind lines that say what it is, with lines of at most
+    :data:`WIDE` characters."""
     known, kind = given.metadata, ONE_COLUMN.get(given.kind, given.kind)
     said = [
         f"{METHODS[given.method].title}, exported by calib {calib.__version__}",
         f"data: {known.get('data_name', 'not recorded')}; exported on {known.get('exported_on', 'an unknown day')}",
-        f"column {column}: {KINDS[kind]}",
+        f"column score: {KINDS[kind]}",
         f"result: probability of {given.class_names[-1]}",
     ]
     lines = [f"-- {one_line(' '.join(each.split()))}" for each in said]
-    score = _quoted_score(column)
-    for line in _written(given).split("\n"):
+    for line in expression(given, "score").split("\n"):
         indent = " " * (len(line) - len(line.lstrip()))
-        lines.append(indent)
-        for word in line.split():
-            word = word.replace(SCORE, score)
-            if lines[-1].strip() and len(lines[-1]) + len(word) >= WIDE:
-                lines.append(f"{indent}  ")
-            lines[-1] += f" {word}" if lines[-1].strip() else word
-    return "\n".join(lines)
+        lines += textwrap.wrap(
+            line.strip(), WIDE, initial_indent=indent, subsequent_indent=f"{indent}  ", **WHOLE_WORDS
+        )
+    return "\n".join(lines) + "\n"
 
 
 def expression(given: ExportedCalibrator, column: str) -> str:
     """What :func:`calib.export.to_sql` gives, which says what is refused."""
-    return _written(given).replace(SCORE, _quoted_score(column))
+    if not isinstance(column, str) or not NAME.fullmatch(column):
+        raise CalibrationError(
+            f'{shown(column)} is no name of a column in SQL; write score, loans.score, or "default risk" in quotes.'
+        )
+    return _written(given).replace(SCORE, f"CAST({column} AS DOUBLE PRECISION)")
 
 
 def _written(given: ExportedCalibrator) -> str:
@@ -141,15 +135,11 @@ def check_sql(calibrator: Calibrator, kind: Kind, n_classes: int, scale: Scale |
     calibrator : fitted or not.
     kind, n_classes, scale : of the outputs.
     """
-    if n_classes != 2 or kind not in ONE_COLUMN:
+    if n_classes != 2 or kind not in ONE_COLUMN or scale not in (None, PLAIN):
         raise CalibrationError(
-            f"An SQL expression maps one score of two classes, and this calibrator has {n_classes:,} classes; "
-            "export a PyTorch module or a bundle."
-        )
-    if scale not in (None, PLAIN):
-        raise CalibrationError(
-            f"The calibrator takes outputs that are {in_words(scale or PLAIN)}, and an SQL expression takes "
-            "probabilities or log-odds; fit on these."
+            f"An SQL expression maps a probability or log-odds of two classes, and this calibrator takes {KINDS[kind]} "
+            f"of {n_classes:,} classes{'' if scale in (None, PLAIN) else f' as {scale}'}; export a PyTorch module or "
+            "a bundle."
         )
     if MINDS_OFFSETS in calibrator.promises(2) and kind == "logits":
         title = METHODS[registry_name(calibrator) or "identity"].title
@@ -157,23 +147,6 @@ def check_sql(calibrator: Calibrator, kind: Kind, n_classes: int, scale: Scale |
             f"{title} is a function of both logits, not of their difference; fit it on log-odds, of "
             "which the other class's logit is 0."
         )
-
-
-def _quoted_score(column: str) -> str:
-    return f"CAST({_quoted(column)} AS DOUBLE PRECISION)"
-
-
-def _quoted(column: str) -> str:
-    if not isinstance(column, str) or "\0" in column or re.search("[\ud800-\udfff]", column):
-        raise CalibrationError(f"The name of the column must be text that a database can hold; got {shown(column)}.")
-    parts = column.split(".") if re.fullmatch(r"\w+(\.\w+)*", column) else [column]
-    if not all(parts):
-        raise CalibrationError("The column needs a name.")
-    plain = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-    return ".".join(
-        part if plain.fullmatch(part) and part.lower() not in KEYWORDS else '"' + part.replace('"', '""') + '"'
-        for part in parts
-    )
 
 
 def _refused(title: str, why: str) -> CalibrationError:
@@ -284,9 +257,7 @@ def _top(title: str, x: Columns, at: Floats, steps: list[Step]) -> Columns:
     return [f"(CASE WHEN {gap} {sign} 0 THEN {confidence} WHEN {gap} = 0 THEN 5e-1 ELSE {other} END)" for sign in "<>"]
 
 
-def _piecewise(
-    title: str, x: Columns, at: Floats, breaks: Floats, origins: Floats, coefficients: Floats, sizes: Any = None
-) -> Columns:
+def _piecewise(title: str, x: Columns, at: Floats, breaks: Floats, origins: Floats, coefficients: Floats) -> Columns:
     made = []
     for text, values in zip(x, at.T, strict=True):
         known = (breaks > values.min()) & (breaks <= values.max())

@@ -15,11 +15,9 @@ from typing import Any
 import numpy as np
 
 import calib
-from calib.calibrators.steps import Step
-from calib.canonical import KINDS, ONE_COLUMN
-from calib.errors import CalibrationError
-from calib.export.npz import checked_steps, logit_steps, plain_steps
-from calib.export.predict import TINY
+from calib.calibrators.steps import TINY, Step
+from calib.canonical import KINDS
+from calib.export.npz import checked_steps, logit_steps
 from calib.export.runtime import ExportedCalibrator
 from calib.numerics import Floats
 from calib.registry import METHODS
@@ -234,18 +232,11 @@ def _softmax(to: Lines, among: Any = None, kept: Any = None) -> None:
     to.set(f"torch.cat([held, shares], 1)[:, {to.held('order', np.argsort(np.append(kept, among)))}]")
 
 
-def _piecewise(to: Lines, breaks: Floats, origins: Floats, coefficients: Floats, sizes: Any = None) -> None:
-    sizes = np.array([len(breaks)] if sizes is None else sizes)
-
-    def table(rows: Floats, lengths: Any, by: float) -> Floats:
-        filled = np.full((len(sizes), lengths.max()), by)
-        filled[np.arange(lengths.max()) < lengths[:, None]] = rows
-        return filled
-
+def _piecewise(to: Lines, breaks: Floats, origins: Floats, coefficients: Floats) -> None:
     given = {
-        "breaks": table(breaks, sizes, np.inf),
-        "origins": table(origins, sizes + 1, 0.0),
-        "coefficients": np.stack([table(row, sizes + 1, 0.0).reshape(-1) for row in coefficients]),
+        "breaks": np.atleast_2d(breaks),
+        "origins": np.atleast_2d(origins),
+        "coefficients": coefficients.reshape(len(coefficients), -1),
     }
     to.set(f"piecewise(x, {', '.join(to.held(name, array) for name, array in given.items())})")
 
@@ -260,13 +251,11 @@ def _mix(to: Lines, weights: Sequence[Any], parts: Sequence[list[Step]]) -> None
     to.set(total)
 
 
-def _one_vs_rest(to: Lines, steps: list[Step], normalised: bool = True) -> None:
+def _one_vs_rest(to: Lines, steps: list[Step]) -> None:
     given = to.kept()
     to.set("log_odds(x)")
     to.run(steps)
-    to.set(f"torch.where(x.sum(1, keepdim=True) < {float(TINY)!r}, torch.softmax({given}, 1), x)")
-    if normalised:
-        to.set("x / x.sum(1, keepdim=True)")
+    to.set(f"torch.where(x.sum(1, keepdim=True) < {TINY!r}, torch.softmax({given}, 1), x)")
 
 
 def _top(to: Lines, steps: list[Step]) -> None:
@@ -302,26 +291,15 @@ WORDS: dict[str, str | Callable[..., None]] = {
 
 
 def torch_source(exported: ExportedCalibrator) -> str:
-    """The text of the file that :func:`calib.export.to_torch` writes.
-
-    Raises
-    ------
-    CalibrationError
-        For a method without steps, and outputs that only calib converts.
-    """
-    if exported.kind == "topk":
-        raise CalibrationError(
-            "The calibrator takes the largest logits of very many classes, which no other language is written for; "
-            "export a bundle."
-        )
-    known, kind, n_columns = exported.metadata, exported.kind, 1 if exported.kind in ONE_COLUMN else exported.n_classes
+    """The text of a ``.py``, as :func:`calib.export.save` writes it."""
+    known, kind, n_columns = exported.metadata, exported.kind, exported.n_outputs
     to = Lines()
     if n_columns == 1:
         to.lines += ["if x.dim() == 1:", "    x = x[:, None]"]
     to.lines += [f"if x.dim() != 2 or x.shape[1] != {n_columns}:"]
     to.lines += [f'    raise ValueError("The calibrator takes outputs of shape (n, {n_columns}).")']
     to.set('torch.all(x < float("inf"), 1, keepdim=True)' if kind == "log_probabilities" else _FINITE, "usable")
-    to.run([*plain_steps(exported), *logit_steps(exported), *checked_steps(exported.calibrator)])
+    to.run([*logit_steps(exported), *checked_steps(exported.calibrator)])
     shown = ", ".join(exported.class_names[:20]) + (", ..." if exported.n_classes > 20 else ".")
     about = f"Data: {known.get('data_name', 'not recorded')}; exported on {known.get('exported_on', 'an unknown day')}."
     body = "\n".join([*to.buffers, *to.lines])
@@ -335,7 +313,7 @@ def torch_source(exported: ExportedCalibrator) -> str:
         about="\n".join(textwrap.wrap(_plain(f"{about} Classes: {shown}"), WIDE, break_on_hyphens=False)),
         imports="import base64\nimport zlib\n\n" if "numbers(" in body else "",
         parts="".join(parts),
-        n_classes=exported.n_classes,
+        n_classes=exported.calibrator.n_classes_,
         n_columns=n_columns,
         outputs=KINDS[kind],
         buffers="".join(f"        {line}\n" for line in to.buffers),

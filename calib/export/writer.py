@@ -1,4 +1,4 @@
-"""Write a fitted calibrator to a file that works elsewhere with NumPy alone."""
+"""Write a fitted calibrator to a file or a folder that works elsewhere."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from calib.base import Calibrator
-from calib.canonical import Kind
 from calib.errors import CalibrationError, missing_package
-from calib.export.npz import to_npz as _npz
+from calib.export.bundle import bundle_bytes, mlflow_files, zipped
+from calib.export.npz import npz_bytes
 from calib.export.provenance import exported
 from calib.export.runtime import ExportedCalibrator
 from calib.records import LARGEST
@@ -30,9 +30,11 @@ def save(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metada
 
     ``.npz``: arrays and text, no code; calib reads it, and so does the script of a bundle with NumPy alone.
     ``.zip``: a bundle of the npz, that script and a model card. ``.pkl``: a pickle of the fitted object that needs
-    calib, and which every method has. ``.onnx``: an ONNX model (:func:`to_onnx`). ``.py``: the source of a PyTorch
-    module (:func:`to_torch`). ``.sql``: an expression of the column ``score`` (:func:`to_sql`). None of these three is
-    read back.
+    calib, and which every method has. ``.onnx``: an ONNX model (:func:`to_onnx`). ``.py``: the source of a
+    :class:`torch.nn.Module` that needs torch alone: ``Calibrator()(outputs)`` are the probabilities, in float64, of
+    outputs of any floating dtype; rows with NaN or infinite values become NaN. Gradients flow where the map is smooth,
+    and ``torch.export`` and ``torch.jit.script`` take the module. ``.sql``: an expression of the column ``score``
+    (:func:`to_sql`). None of the last three is read back.
 
     Parameters
     ----------
@@ -42,6 +44,15 @@ def save(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metada
         and ``feature_scale`` as in :class:`~calib.export.runtime.ExportedCalibrator` (see :func:`describe`),
         ``decision`` and ``sets`` that were fitted with this calibrator, what :func:`describe` says of the data, and
         ``metadata``, a dictionary of whatever else is to be recorded and shown in the model card.
+
+    Examples
+    --------
+    >>> import tempfile, calib
+    >>> logits, labels = [[2.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 3.0]], [0, 1, 1, 1]
+    >>> fitted = calib.calibrator("temperature").fit(logits, labels)
+    >>> path = save(fitted, tempfile.mkdtemp() + "/calibrator.py")
+    >>> path.name, "torch.softmax" in path.read_text()
+    ('calibrator.py', True)
     """
     path = Path(path)
     suffix = path.suffix.lower()
@@ -49,34 +60,23 @@ def save(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metada
         raise CalibrationError(
             f"A calibrator is saved as {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}; got {path.name!r}."
         )
-    content = written(cast(Ending, suffix[1:]), data={"exported": exported(calibrator, metadata)})
+    content = to_bytes(cast(Ending, suffix[1:]), calibrator, metadata)
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
 
 
-def to_pickle(calibrator: Calibrator | ExportedCalibrator, metadata: Mapping[str, Any] | None = None) -> bytes:
-    """Bytes of a pickle that ``pickle.load`` turns into an :class:`~calib.export.runtime.ExportedCalibrator`."""
-    given = exported(calibrator, metadata)
+def to_bytes(
+    ending: Ending, calibrator: Calibrator | ExportedCalibrator, metadata: Mapping[str, Any] | None = None
+) -> bytes | str:
+    """What :func:`save` writes to a file of this ending; of "py" and "sql" as text."""
+    return written(ending, data={"exported": exported(calibrator, metadata)})
+
+
+def written(ending: Ending, *, data: Mapping[str, Any]) -> bytes | str:
+    """The same of an ``exported`` calibrator, as a worker writes it."""
+    given: ExportedCalibrator = data["exported"]
     given.calibrator.check_state()
-    content = pickle.dumps(given, protocol=4)
-    if len(content) > LARGEST:
-        raise CalibrationError(
-            f"The calibrator carries {len(content) / 1e9:.1f} GB, and an export holds up to {LARGEST / 1e9:.1f} GB; "
-            "fit it with a smaller training set, or with a reduction of it."
-        )
-    return content
-
-
-def to_npz(calibrator: Calibrator | ExportedCalibrator, metadata: Mapping[str, Any] | None = None) -> bytes:
-    """Bytes of the ``.npz``; see :mod:`calib.export.npz`."""
-    return _npz(exported(calibrator, metadata))
-
-
-def to_bundle(calibrator: Calibrator | ExportedCalibrator, metadata: Mapping[str, Any] | None = None) -> bytes:
-    """Bytes of a zip that works unpacked, with Python and NumPy alone; see :mod:`calib.export.bundle`."""
-    from calib.export.bundle import bundle_bytes
-
-    return bundle_bytes(exported(calibrator, metadata))
+    return _WRITERS[ending](given)
 
 
 def to_onnx(
@@ -101,112 +101,24 @@ def to_onnx(
     ------
     CalibrationError
         If the method or the kind of outputs has no ONNX form, or the package onnx is not installed.
-
-    Examples
-    --------
-    >>> import tempfile, calib
-    >>> logits, labels = [[2.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 3.0]], [0, 1, 1, 1]
-    >>> fitted = calib.calibrator("temperature").fit(logits, labels)
-    >>> to_onnx(fitted, tempfile.mkdtemp() + "/calibrator.onnx").name
-    'calibrator.onnx'
     """
-    content, path = _onnx(exported(calibrator, metadata), dtype), Path(path)
-    path.write_bytes(content)
+    path = Path(path)
+    path.write_bytes(_onnx(exported(calibrator, metadata), dtype))
     return path
 
 
-def behind(
-    model: str | Path,
-    calibrator: Calibrator | ExportedCalibrator,
-    path: str | Path,
-    *,
-    output: str | None = None,
-    **metadata: Any,
-) -> Path:
-    """Write one ONNX model that runs an ONNX model and calibrates what it gives; returns the path.
-
-    The merged model has the inputs of the first, its other outputs, and that of :func:`to_onnx`. The output that is
-    calibrated may be float16, float32 or float64; it becomes float64 first.
-
-    Parameters
-    ----------
-    model : the ONNX file whose outputs were calibrated.
-    calibrator : fitted calibrator.
-    path : where to write.
-    output : name of the model's output that the calibrator takes; the one that fits, unless given.
-    **metadata : as in :func:`save`; without ``kind`` the outputs are logits.
-
-    Raises
-    ------
-    CalibrationError
-        As :func:`to_onnx`, and if no output fits, several do, or the two cannot be merged.
-    """
-    given = exported(calibrator, metadata)
-    check_onnx(given.method, given.kind)
-    from calib.export.onnx_model import put_behind
-
-    return put_behind(model, given, path, output)
-
-
-def check_onnx(method: str, kind: Kind = "logits") -> None:
-    """Raise :class:`CalibrationError` where a method cannot be written as ONNX, or the package onnx is absent."""
-    if kind == "topk":
-        raise CalibrationError(
-            "A calibrator of the top k of very many classes cannot be written as ONNX, because it takes three arrays; "
-            "save a .zip, which runs with NumPy."
-        )
-    if "features" in METHODS[method].needs:
-        raise CalibrationError(
-            f"{METHODS[method].title} cannot be written as ONNX, because it predicts from the inputs of the rows; save "
-            "a .pkl."
-        )
+def check_onnx() -> None:
+    """Raise :class:`CalibrationError` where the package onnx is not installed."""
     if find_spec("onnx") is None:
         raise CalibrationError(missing_package(ModuleNotFoundError("No module named 'onnx'", name="onnx")))
 
 
-def written(ending: Ending, *, data: Mapping[str, Any], callback: Any = None) -> bytes | str:
-    """One of the files above by its ending, as a worker writes it; ``data`` holds the ``exported`` calibrator."""
-    given: ExportedCalibrator = data["exported"]
-    given.calibrator.check_state()
-    return _WRITERS[ending](given)
-
-
-def _onnx(given: ExportedCalibrator, dtype: str = "float32") -> bytes:
-    check_onnx(given.method, given.kind)
-    from calib.export.onnx_model import to_model
-
-    model: bytes = to_model(given, dtype).SerializeToString(deterministic=True)
-    return model
-
-
-def _torch(given: ExportedCalibrator) -> str:
-    from calib.export.torch_module import torch_source
-
-    return torch_source(given)
-
-
-def _sql(given: ExportedCalibrator) -> str:
-    from calib.export.sql import script
-
-    return f"{script(given, 'score')}\n"
-
-
-def _mlflow(given: ExportedCalibrator) -> bytes:
-    from calib.export.bundle import mlflow_files, zipped
-
-    return zipped(mlflow_files(given))
-
-
-_WRITERS: dict[str, Callable[[ExportedCalibrator], bytes | str]] = {
-    "zip": to_bundle,
-    "npz": to_npz,
-    "pkl": to_pickle,
-    "onnx": _onnx,
-    "onnx64": partial(_onnx, dtype="float64"),
-    "py": _torch,
-    "sql": _sql,
-    "mlflow": _mlflow,
-}
+def check_method(ending: str, method: str) -> None:
+    """Raise :class:`CalibrationError` where a method has no file of this ending, which is known before a fit."""
+    if ending == "onnx":
+        check_onnx()
+    if ending != "pkl" and METHODS[method].needs:
+        raise CalibrationError(f"{METHODS[method].title} predicts from the inputs of the rows too; save a .pkl.")
 
 
 def to_mlflow(calibrator: Calibrator | ExportedCalibrator, folder: str | Path, **metadata: Any) -> Path:
@@ -235,8 +147,6 @@ def to_mlflow(calibrator: Calibrator | ExportedCalibrator, folder: str | Path, *
     >>> (folder / "MLmodel").exists()
     True
     """
-    from calib.export.bundle import mlflow_files
-
     files, folder = mlflow_files(exported(calibrator, metadata)), Path(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise CalibrationError(f"{folder.name} holds something already; an MLflow model is written to a new folder.")
@@ -244,43 +154,6 @@ def to_mlflow(calibrator: Calibrator | ExportedCalibrator, folder: str | Path, *
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(content)
     return folder
-
-
-def to_torch(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metadata: Any) -> Path:
-    """Write a fitted calibrator as the source of a PyTorch module that needs torch alone; returns the path.
-
-    The file defines ``Calibrator``, a :class:`torch.nn.Module` whose buffers are float64:
-    ``Calibrator()(outputs)`` are the calibrated probabilities, float64 of shape (n, n_classes), of outputs as they were
-    uploaded, of any floating dtype. Rows with NaN or infinite values become NaN. Gradients flow to the outputs where
-    the map is smooth; steps have none. ``torch.export`` and ``torch.jit.script`` take the module.
-
-    Parameters
-    ----------
-    calibrator : fitted calibrator.
-    path : a file that ends in ``.py``, or a folder, in which it is called ``calibrator.py``.
-    **metadata : as in :func:`calib.export.save`; without ``kind`` the outputs are logits.
-
-    Raises
-    ------
-    CalibrationError
-        For a method without steps, and outputs of the top k of very many classes.
-
-    Examples
-    --------
-    >>> import tempfile, calib
-    >>> logits, labels = [[2.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 3.0]], [0, 1, 1, 1]
-    >>> fitted = calib.calibrator("temperature").fit(logits, labels)
-    >>> path = to_torch(fitted, tempfile.mkdtemp())
-    >>> path.name, "torch.softmax" in path.read_text()
-    ('calibrator.py', True)
-    """
-    path = Path(path)
-    if path.suffix != ".py":
-        if path.suffix and not path.is_dir():
-            raise CalibrationError(f"A PyTorch module is saved as .py or in a folder; got {path.name!r}.")
-        path.mkdir(parents=True, exist_ok=True)
-        path /= "calibrator.py"
-    return save(calibrator, path, **metadata)
 
 
 def to_sql(calibrator: Calibrator | ExportedCalibrator, column: str = "score", **metadata: Any) -> str:
@@ -294,7 +167,7 @@ def to_sql(calibrator: Calibrator | ExportedCalibrator, column: str = "score", *
     Parameters
     ----------
     calibrator : fitted calibrator of two classes.
-    column : name of the column, which may be qualified by a table; keywords and names that are not plain are quoted. It
+    column : name of the column as SQL writes it: ``score``, ``loans.score``, ``"default risk"``. It
         holds log-odds of the second class for the kinds ``binary_log_odds``, ``logits`` and ``log_probabilities`` (of
         two logits their difference), its probability for ``binary_probability`` and ``probabilities``, and the
         confidence in an answer for ``pairs``.
@@ -303,7 +176,7 @@ def to_sql(calibrator: Calibrator | ExportedCalibrator, column: str = "score", *
     Raises
     ------
     CalibrationError
-        For more than two classes, a method that is no map of one score, and a name that no database takes.
+        For more than two classes, a method that is no map of one score, and what is no name.
 
     Examples
     --------
@@ -316,3 +189,45 @@ def to_sql(calibrator: Calibrator | ExportedCalibrator, column: str = "score", *
     from calib.export.sql import expression
 
     return expression(exported(calibrator, metadata), column)
+
+
+def _pickle(given: ExportedCalibrator) -> bytes:
+    content = pickle.dumps(given, protocol=4)
+    if len(content) > LARGEST:
+        raise CalibrationError(
+            f"The calibrator carries {len(content) / 1e9:.1f} GB, and an export holds up to {LARGEST / 1e9:.1f} GB; "
+            "fit it with a smaller training set, or with a reduction of it."
+        )
+    return content
+
+
+def _onnx(given: ExportedCalibrator, dtype: str = "float32") -> bytes:
+    check_onnx()
+    from calib.export.onnx_model import to_model
+
+    model: bytes = to_model(given, dtype).SerializeToString(deterministic=True)
+    return model
+
+
+def _torch(given: ExportedCalibrator) -> str:
+    from calib.export.torch_module import torch_source
+
+    return torch_source(given)
+
+
+def _sql(given: ExportedCalibrator) -> str:
+    from calib.export.sql import script
+
+    return script(given)
+
+
+_WRITERS: dict[str, Callable[[ExportedCalibrator], bytes | str]] = {
+    "zip": bundle_bytes,
+    "npz": npz_bytes,
+    "pkl": _pickle,
+    "onnx": _onnx,
+    "onnx64": partial(_onnx, dtype="float64"),
+    "py": _torch,
+    "sql": _sql,
+    "mlflow": lambda given: zipped(mlflow_files(given)),
+}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
@@ -209,12 +208,6 @@ class Report(Displayed):
         return [raw, *([chosen] if chosen is not raw else others[:1])]
 
 
-def names_in_words(names: Sequence[str], most: int = MOST_NAMES) -> str:
-    """The first of many names, and how many more there are."""
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
-
-
 def _facts(data: Predictions, parts: tuple[Predictions, Predictions], view: View, source: Source) -> dict[str, str]:
     calibration, test = parts
     facts = {
@@ -236,14 +229,8 @@ def _facts(data: Predictions, parts: tuple[Predictions, Predictions], view: View
     if source.files and source.sample is None:
         facts["files"] = ", ".join(f"{name} ({role})" for role, name in source.files.items())
     facts |= {f"decided by hand: {name}": str(value) for name, value in source.choices.given().items()}
-    facts["classes"] = names_in_words(data.class_names)
-    if data.groups is not None:
-        counts = Counter(data.groups.tolist()).most_common()
-        facts["groups"] = names_in_words([f"{name} ({count:,})" for name, count in counts])
-    for use, part in (("calibration", calibration), ("test", test)):
-        if part.times is not None and len(part.times):
-            times = sorted(map(str, np.unique(part.times)), key=_in_time)
-            facts[f"times of the {use} rows"] = f"from {times[0]} to {times[-1]}"
+    names = data.class_names[:MOST_NAMES]
+    facts["classes"] = ", ".join(names) + (", ..." if data.n_classes > len(names) else "")
     return facts
 
 
@@ -262,13 +249,6 @@ def _split(data: Predictions, n_calibration: int, source: Source) -> str:
     part = 0.5 if source.part is None else source.part
     share = f"{percent(part, 0)} of the rows" if isinstance(part, float) else plural(part, "row")
     return f"{share} for calibration, drawn stratified by class with seed {source.seed}"
-
-
-def _in_time(time: str) -> tuple[float, str]:
-    try:
-        return float(time), ""
-    except ValueError:
-        return 0.0, time
 
 
 def commands(report: Report) -> list[str]:

@@ -167,7 +167,7 @@ def test_neither_report_nor_model_card_leads_elsewhere(watch: Watch, server: str
 def test_a_record_and_new_rows_lead_nowhere(watch: Watch, server: str, tmp_path: Path) -> None:
     logits, labels = simulate(400)
     said = {"class_names": NAMES, "data_name": FILE, "exported_on": "www.e.vil", "event": NAMES[0]}
-    arrays = writer.to_npz(calib.calibrator("temperature").fit(logits, labels), said)
+    arrays = writer.to_bytes("npz", calib.calibrator("temperature").fit(logits, labels), said)
     (tmp_path / "calibrator.npz").write_bytes(arrays)
     page = watch.page
     page.goto(f"{server}/Monitoring")

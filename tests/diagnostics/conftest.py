@@ -61,4 +61,4 @@ def made() -> Made:
     data = Predictions(*simulate(n=1200), NAMES, sha256="of the data")
     fitted = calib.calibrator("temperature").fit(data.logits, data.labels)
     exported = provenance.exported(fitted, provenance.describe(data))
-    return Made(fitted, data, exported, writer.to_npz(exported))
+    return Made(fitted, data, exported, writer.to_bytes("npz", exported))

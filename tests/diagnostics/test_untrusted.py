@@ -49,7 +49,7 @@ class Bomb:
 def test_files_come_from_a_process_of_their_own(method: str) -> None:
     logits, labels = simulate(n=300)
     fitted = calib.calibrator(method).fit(logits, labels)
-    npz = writer.to_npz(fitted, {"class_names": list("abcd"), "base_rate": np.full(4, 0.25)})
+    npz = writer.to_bytes("npz", fitted, {"class_names": list("abcd"), "base_rate": np.full(4, 0.25)})
     found = read_uploaded(("a.npz", io.BytesIO(npz)), isolate=True)
     np.testing.assert_allclose(found.calibrator.predict_proba(logits), fitted.predict_proba(logits))
 
@@ -58,7 +58,7 @@ def test_files_come_from_a_process_of_their_own(method: str) -> None:
 def test_an_export_comes_back_and_predicts_the_same(name: str) -> None:
     logits, labels = simulate(n=300)
     fitted = calib.calibrator(name).fit(logits, labels)
-    for content in (writer.to_npz(fitted), writer.to_bundle(fitted)):
+    for content in (writer.to_bytes("npz", fitted), writer.to_bytes("zip", fitted)):
         found = read_uploaded(("any name", io.BytesIO(content)))
         np.testing.assert_allclose(
             found.calibrator.predict_proba(logits), fitted.predict_proba(logits), rtol=0, atol=1e-12
@@ -94,7 +94,7 @@ def test_a_member_that_is_no_array_and_one_that_nothing_names(made) -> None:
 
 
 def test_no_array_is_named_twice() -> None:
-    record, arrays = opened(writer.to_npz(calib.calibrator("isotonic").fit(*simulate(n=300))))
+    record, arrays = opened(writer.to_bytes("npz", calib.calibrator("isotonic").fit(*simulate(n=300))))
     record["steps"] = record["steps"] * 2
     refused(npz_of(sealed(record, arrays)))
 
@@ -108,7 +108,7 @@ def test_classes_of_which_no_data_are_read(made, monkeypatch: pytest.MonkeyPatch
 def test_arrays_of_types_that_no_export_has(dtype: str) -> None:
     if np.dtype(dtype).itemsize == 8:
         pytest.skip("long doubles are doubles here")
-    record, arrays = opened(writer.to_npz(calib.calibrator("vector").fit(*simulate(n=300))))
+    record, arrays = opened(writer.to_bytes("npz", calib.calibrator("vector").fit(*simulate(n=300))))
     first = next(iter(arrays))
     assert "which no export does" in refused(npz_of(sealed(record, arrays | {first: np.ones(4, dtype)})))
 

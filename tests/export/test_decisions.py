@@ -127,7 +127,7 @@ def test_what_does_not_fit_the_calibrator_is_refused(fitted, binary, sets):
     for given in ({"decision": EventCut(cut=0.5)}, {"decision": CostMatrix(costs=np.eye(2))}):
         with pytest.raises(CalibrationError, match="one confidence each"):
             ExportedCalibrator(platt, kind="pairs", **given)
-    with pytest.raises(CalibrationError, match="one confidence each"):
+    with pytest.raises(CalibrationError, match="probabilities of all classes"):
         ExportedCalibrator(platt, kind="pairs", sets=PredictionSets(alpha=0.1, quantiles=np.ones(2)))
 
 
@@ -150,12 +150,12 @@ def test_forged_rules_and_sets_are_refused_or_work(fitted, binary, sets, overcon
             continue
         here = logits[:, : made.n_classes]
         if made.decision is not None:
-            actions = made.decide_logits(here)
+            actions = made.answer(here, more=("actions",))["actions"]
             assert actions.shape == (400,) and actions.min() >= HAND_OVER
             assert set(actions.tolist()) <= set(made.action_names)
             assert made.decision.said(made.class_names)
         if made.sets is not None:
-            assert made.sets_of_logits(here).shape == here.shape
+            assert made.answer(here, more=("sets",))["sets"].shape == here.shape
         assert model_card(made)
     assert 60 < refused < 240
 
@@ -170,9 +170,9 @@ def test_the_card_says_what_is_decided(fitted, binary, sets):
     rate = np.array([0.93, 0.07])
     rule = EventCut(cut=0.125, actions=("grant", "refuse"), chosen="costs 7 to 1.")
     card = model_card(ExportedCalibrator(binary, decision=rule, base_rate=rate, class_names=("repaid", "default")))
-    for text in ("refuse where the probability of default is at least 0.125", "costs 7 to 1.", "default 0.07"):
+    for text in ("refuse where the probability of default is at least 0.125", "costs 7 to 1.", "0.93, 0.07"):
         assert text in card
-    assert "## Decisions" not in model_card(ExportedCalibrator(fitted))
+    assert "| actions" not in model_card(ExportedCalibrator(fitted))
 
 
 def test_a_column_beside_classes_of_its_name_gets_another(fitted, overconfident, tmp_path):
@@ -181,7 +181,7 @@ def test_a_column_beside_classes_of_its_name_gets_another(fitted, overconfident,
     sets = conformal_sets(probs, probs.argmax(axis=1), 0.1)
     made = ExportedCalibrator(fitted, class_names=names, decision=AnswerAbove(threshold=0.5), sets=sets)
     ids = {"id": [f"case {k}" for k in range(9)]}
-    write_predictions(tmp_path / "p.csv", made, Rows(logits, ids=ids), more=("decision", "sets"))
+    write_predictions(tmp_path / "p.csv", made, Rows(logits, ids=ids), more=("actions", "sets"))
     with (tmp_path / "p.csv").open(newline="", encoding="utf-8") as file:
         head, *rows = csv.reader(file)
     assert head == ["id", *(f"p_{name}" for name in names), "predicted", "action", "set"]
@@ -190,5 +190,5 @@ def test_a_column_beside_classes_of_its_name_gets_another(fitted, overconfident,
     np.testing.assert_allclose(np.array([table[f"p_{name}"] for name in names], dtype=float).T, probs)
     assert list(table["predicted"]) == [names[k] for k in probs.argmax(axis=1)]
     rows = Rows(logits, labels=probs.argmax(axis=1), ids={"label": ids["id"]})
-    read = pd.read_csv(io.StringIO(to_csv(data={"calibrator": fitted, "rows": rows, "names": names})))
+    read = pd.read_csv(io.StringIO(to_csv(data={"exported": made, "rows": rows})))
     assert read["label"].tolist() == ids["id"] and read["label_"].tolist() == probs.argmax(axis=1).tolist()

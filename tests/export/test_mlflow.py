@@ -13,7 +13,7 @@ import pytest
 import calib
 from benchmarks.exports import simulated
 from calib.errors import CalibrationError
-from calib.export.predict import Refused, _load_pyfunc
+from calib.export.predict import Refused, load
 from calib.export.runtime import ExportedCalibrator
 from calib.export.writer import to_mlflow
 
@@ -42,30 +42,27 @@ assert not {{"calib", "scipy", "pandas", "sklearn"}} & set(sys.modules)
     np.testing.assert_allclose(np.load(tmp_path / "probs.npy"), fitted.predict_proba(rows), atol=1e-12)
 
 
-def test_tables_are_taken_by_the_names_of_classes_or_in_their_order(fitted, tmp_path):
-    model = _load_pyfunc(str(to_mlflow(fitted, tmp_path / "model", class_names=["a", "b", "c"]) / "data"))
+def test_tables_are_taken_by_the_names_of_columns(fitted, tmp_path):
+    model = load(to_mlflow(fitted, tmp_path / "model", class_names=["a", "b", "c"]) / "data/calibrator.npz")
     rows = simulated(20, 3, seed=2)[0]
     expected = fitted.predict_proba(rows)
-    np.testing.assert_allclose(model.predict(pd.DataFrame(rows[:, [2, 0, 1]], columns=["c", "a", "b"])), expected)
-    np.testing.assert_allclose(model.predict(pd.DataFrame(rows[:, [2, 0, 1]], columns=["p_c", "p_a", "p_b"])), expected)
-    np.testing.assert_allclose(model.predict(rows.tolist()), expected)
+    np.testing.assert_allclose(model.calibrate(pd.DataFrame(rows[:, [2, 0, 1]], columns=["c", "a", "b"])), expected)
+    np.testing.assert_allclose(model.calibrate(rows.tolist()), expected)
     with pytest.raises(Refused, match="object"):
-        model.predict(pd.DataFrame({"a": ["x"], "b": ["y"], "c": ["z"]}))
+        model.calibrate(pd.DataFrame({"a": ["x"], "b": ["y"], "c": ["z"]}))
 
 
 def test_pairs_give_one_confidence(tmp_path):
     given = ExportedCalibrator(calib.calibrator("beta").fit(*simulated(200, 2)), "pairs")
-    model = _load_pyfunc(str(to_mlflow(given, tmp_path / "model") / "data"))
+    model = load(to_mlflow(given, tmp_path / "model") / "data/calibrator.npz")
     said = np.array([0.1, 0.5, 0.9])
-    np.testing.assert_allclose(model.predict(said), given.confidence(said))
+    np.testing.assert_allclose(model.calibrate(said), given.confidence(said))
 
 
-def test_full_folders_and_calibrators_that_take_more_are_refused(fitted, tmp_path):
+def test_full_folders_are_refused(fitted, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(CalibrationError, match="new folder"):
         to_mlflow(fitted, tmp_path)
-    with pytest.raises(CalibrationError, match="pickle"):
-        to_mlflow(ExportedCalibrator(calib.calibrator("temperature").fit(*simulated(50, 3)), "topk"), tmp_path / "new")
 
 
 def test_mlflow_loads_it_and_predicts_the_same(fitted, tmp_path):
@@ -73,12 +70,3 @@ def test_mlflow_loads_it_and_predicts_the_same(fitted, tmp_path):
     model = pyfunc.load_model(str(to_mlflow(fitted, tmp_path / "model")))
     rows = simulated(20, 3, seed=2)[0]
     np.testing.assert_allclose(model.predict(rows), fitted.predict_proba(rows), atol=1e-12)
-
-
-def test_two_models_and_a_bundle_live_in_one_process(fitted, tmp_path):
-    rows, other = simulated(20, 3, seed=2)[0], calib.calibrator("isotonic").fit(*simulated(200, 3))
-    models = [
-        _load_pyfunc(str(to_mlflow(made, tmp_path / made.__class__.__name__) / "data")) for made in (fitted, other)
-    ]
-    for model, made in zip(models, (fitted, other), strict=True):
-        np.testing.assert_allclose(model.predict(rows), made.predict_proba(rows), atol=1e-12)

@@ -11,14 +11,14 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from onnx import TensorProto, helper, numpy_helper, shape_inference
+from onnx import helper, numpy_helper, shape_inference
 
 import calib
 from benchmarks.exports import FORMS, compared_rows, simulated
 from calib.cli import main
 from calib.data import Predictions
 from calib.errors import CalibrationError
-from calib.export import behind, onnx_model, predict, save, to_onnx, writer
+from calib.export import onnx_model, predict, save, to_onnx, writer
 from calib.export.onnx_model import to_model
 from calib.export.provenance import exported
 from calib.export.runtime import ExportedCalibrator
@@ -111,16 +111,6 @@ def test_no_tensor_has_more_than_two_dimensions():
         assert max(len(each.type.tensor_type.shape.dim) for each in known) == 2
 
 
-def test_older_and_newer_versions_of_the_operators_give_the_same():
-    rows = simulated(5, 4)[0]
-    for name in ("isotonic", "gpcalib"):
-        given = fitted(name, (), 4)
-        for opset in (16, 17, 18, 21):
-            made = to_model(given, "float64", opset)
-            np.testing.assert_allclose(run(made, rows), given.calibrate(rows, "logits"), atol=1e-9)
-            assert made.opset_import[0].version == opset
-
-
 def test_rows_that_calib_refuses_give_nan_and_leave_the_others_alone():
     for name in ("isotonic", "gpcalib", "order_preserving", "temperature", "platt"):
         given = fitted(name, (), 4)
@@ -192,81 +182,19 @@ def test_a_file_says_what_it_holds(tmp_path):
         "class_names": ("a", "b", "é", "d"), "kind": "probabilities", "exported_on": "day"})})  # fmt: skip
 
 
-# -- behind the model ------------------------------------------------------------------------------------
-
-
-def users(path: Path, opset: int = 17, **more: Any) -> tuple[Path, Floats]:
-    """A linear classifier in float32 with a label and logits, and inputs for it."""
-    generator = np.random.default_rng(3)
-    weights, inputs = generator.normal(size=(5, 4)).astype(np.float32), generator.normal(size=(30, 5))
-    nodes = [
-        helper.make_node("MatMul", ["x", "w"], ["logits"]),
-        helper.make_node("ArgMax", ["logits"], ["label"], axis=1, keepdims=0),
-        helper.make_node("Softmax", ["logits"], ["probabilities"], axis=1),
-    ]
-    ends = [
-        ("label", TensorProto.INT64, ["n"]),
-        *((name, TensorProto.FLOAT, ["n", 4]) for name in more.get("outputs", ("logits",))),
-    ]
-    graph = helper.make_graph(
-        nodes,
-        "linear",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 5])],
-        [helper.make_tensor_value_info(*each) for each in ends],
-        [numpy_helper.from_array(weights, "w")],
-    )
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
-    onnx.save(made, path)
-    return path, inputs.astype(np.float32)
-
-
-@pytest.mark.parametrize("opset", [13, 17, 21])
-@pytest.mark.parametrize("name", ["isotonic", "gpcalib", "temperature"])
-def test_one_model_runs_and_calibrates(name, opset, tmp_path):
-    path, inputs = users(tmp_path / "user.onnx", opset)
-    given = fitted(name, (), 4)
-    both = behind(path, given, tmp_path / "both.onnx")
-    onnx.checker.check_model(onnx.load(both), full_check=True)
-    logits = run(path, inputs, "x")
-    np.testing.assert_allclose(run(both, inputs, "x"), given.calibrate(logits.astype(float), "logits"), atol=1e-9)
-    assert [each.name for each in onnx.load(both).graph.output] == ["label", "calibrated_probabilities"]
-    with pytest.raises(CalibrationError, match=r"both\.onnx holds a calibrator already"):
-        behind(both, given, tmp_path / "thrice.onnx")
-
-
-def test_an_output_is_named_where_several_fit(tmp_path):
-    path, inputs = users(tmp_path / "user.onnx", outputs=("logits", "probabilities"))
-    made = calib.calibrator("beta").fit(*simulated(300, 4))
-    with pytest.raises(CalibrationError, match="2 outputs are of the model's: label, logits, probabilities"):
-        behind(path, made, tmp_path / "both.onnx", kind="probabilities")
-    both = behind(path, made, tmp_path / "both.onnx", output="probabilities", kind="probabilities")
-    given = exported(made, {"kind": "probabilities"})
-    probs = run(path, inputs, "x").astype(float)
-    np.testing.assert_allclose(run(both, inputs, "x"), given.calibrate(probs, "probabilities"), atol=1e-9)
-    with pytest.raises(CalibrationError, match="'label' is none"):
-        behind(path, made, tmp_path / "both.onnx", output="label")
-    with pytest.raises(CalibrationError, match="5 columns, and 0 outputs"):
-        behind(path, fitted("temperature", (), 5), tmp_path / "both.onnx")
-
-
-def test_files_that_cannot_be_read_or_written_are_said(tmp_path):
-    path, _ = users(tmp_path / "user.onnx")
-    made = fitted("temperature", (), 4)
-    (tmp_path / "text.onnx").write_bytes(b"hello world")
-    for unreadable in (tmp_path / "missing.onnx", tmp_path):
-        with pytest.raises(CalibrationError, match="cannot be read"):
-            behind(unreadable, made, tmp_path / "both.onnx")
-    with pytest.raises(CalibrationError, match=r"text\.onnx cannot be read as an ONNX model"):
-        behind(tmp_path / "text.onnx", made, tmp_path / "both.onnx")
-    with pytest.raises(CalibrationError, match="cannot be written"):
-        behind(path, made, tmp_path / "away" / "both.onnx")
-    with pytest.raises(CalibrationError, match="got NoneType"):
-        behind(path, None, tmp_path / "both.onnx")
-    apart = tmp_path / "apart.onnx"
-    onnx.save(onnx.load(path), apart, save_as_external_data=True, size_threshold=0, location="apart.bin")
-    (tmp_path / "apart.bin").unlink()
-    with pytest.raises(CalibrationError, match="lie beside it"):
-        behind(apart, made, tmp_path / "both.onnx")
+def test_onnx_merges_it_with_the_model_that_was_calibrated():
+    weights, inputs = (np.random.default_rng(3).normal(size=size).astype(np.float32) for size in ((5, 4), (30, 5)))
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["logits"])]
+    ends = [helper.make_tensor_value_info(*each, ["n", k]) for each, k in ((("x", 1), 5), (("logits", 1), 4))]
+    graph = helper.make_graph(nodes, "linear", ends[:1], ends[1:], [numpy_helper.from_array(weights, "w")])
+    opset = onnx_model.OPSET
+    users = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=onnx_model.IR_VERSION)
+    for name in ("isotonic", "gpcalib"):
+        given = fitted(name, (), 4)
+        both = onnx.compose.merge_models(users, to_model(given), io_map=[("logits", "outputs")])
+        onnx.checker.check_model(both, full_check=True)
+        logits = run(users, inputs, "x")
+        np.testing.assert_allclose(run(both, inputs, "x"), given.calibrate(logits.astype(float), "logits"), atol=1e-9)
 
 
 # -- what is refused --------------------------------------------------------------------------------------
@@ -276,11 +204,9 @@ def test_what_has_no_form_is_refused_in_a_sentence(tmp_path, monkeypatch):
     logits, labels = simulate(n=60)
     given = {"features": logits, "train_features": logits, "train_labels": labels}
     geometric = calib.calibrator("geometric").fit(logits, labels, **given)
-    with pytest.raises(CalibrationError, match="Geometric cannot be written as ONNX, because it predicts from the inp"):
+    with pytest.raises(CalibrationError, match=r"\.pkl"):
         to_onnx(geometric, tmp_path / "a.onnx")
     made = calib.calibrator("temperature").fit(logits, labels)
-    with pytest.raises(CalibrationError, match="top k of very many classes cannot be written as ONNX"):
-        to_onnx(made, tmp_path / "a.onnx", kind="topk")
     with pytest.raises(CalibrationError, match="odds"):
         to_onnx(made, tmp_path / "a.onnx", kind="probabilities", scale="odds")
     monkeypatch.setattr(onnx_model, "MOST_BYTES", 1)
@@ -301,6 +227,6 @@ def test_the_command_writes_one(tmp_path, capsys):
     said = run(tmp_path / "c.onnx", data.logits.astype(np.float32))
     np.testing.assert_allclose(said.sum(axis=1), 1, atol=1e-12)
     assert main([*fit, "geometric"]) == 1
-    assert "cannot be written as ONNX" in capsys.readouterr().err
+    assert "predicts from the inputs of the rows" in capsys.readouterr().err
     assert main([*fit, "beta", "--sets", "0.1"]) == 2
     assert ".onnx holds probabilities alone" in capsys.readouterr().err

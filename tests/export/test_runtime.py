@@ -182,7 +182,7 @@ def test_calibrate_takes_outputs_as_they_were_uploaded(fitted, binary, overconfi
 def test_probabilities_in_the_place_of_logits_are_noticed(fitted, overconfident):
     logits, _ = overconfident
     probs = softmax(logits)
-    with pytest.raises(CalibrationError, match="before the softmax"):
+    with pytest.raises(CalibrationError, match="like probabilities"):
         ExportedCalibrator(fitted).calibrate(probs)
 
 
@@ -277,7 +277,7 @@ def test_what_cannot_have_been_learned_is_not_written(overconfident, tmp_path, s
 
 @pytest.mark.parametrize("change", [lambda p: b"", lambda p: p[:-30], lambda p: p[::-1], lambda p: b"cno_such\nA\n."])
 def test_damaged_pickles_are_refused_in_a_sentence(change, overconfident, tmp_path):
-    pickled = calib.export.to_pickle(calib.calibrator("isotonic").fit(*overconfident))
+    pickled = calib.export.to_bytes("pkl", calib.calibrator("isotonic").fit(*overconfident))
     (tmp_path / "c.pkl").write_bytes(change(pickled))
     with pytest.raises(CalibrationError, match="export the calibrator again"):
         runtime.load(tmp_path / "c.pkl")

@@ -118,27 +118,20 @@ def test_a_thousand_steps_are_a_shallow_tree(run):
     assert deepest <= 7
 
 
-def test_columns_are_quoted_where_they_must_be(run):
+@pytest.mark.parametrize("column", ["risk", "one.risk", '"select"', 'one."a ""b""; DROP TABLE scores; --"'])
+def test_a_column_is_written_as_sql_writes_it(run, column):
     fitted = calib.calibrator("platt").fit(*simulated(100, 2))
-    assert "CAST(s.risk AS" in to_sql(fitted, "s.risk")
-    odd = 'a "b"; DROP TABLE scores; --'
-    expression = to_sql(fitted, odd)
-    rows = run(f'SELECT {expression} FROM (SELECT 0.5 AS "a ""b""; DROP TABLE scores; --") AS one', np.zeros(1))
+    name = column.removeprefix("one.")
+    rows = run(f"SELECT {to_sql(fitted, column)} FROM (SELECT 0.5 AS {name}) AS one", np.zeros(1))
     assert rows[0][0] == pytest.approx(fitted.predict_proba([[0.0, 0.5]])[0, 1], abs=1e-12)
 
 
-@pytest.mark.parametrize("word", ["order", "Select", "null", "current_date", "user", "end", "values", "qualify"])
-def test_a_keyword_is_a_column(run, word):
+@pytest.mark.parametrize(
+    "column", [None, 3, b"score", "", "a b", "a;b", "a--", "1)", 'a"b', '"a"b"', '"a\0b"', '"\ud800"', "a.", "score "]
+)
+def test_what_is_no_name_is_refused(column):
     fitted = calib.calibrator("platt").fit(*simulated(100, 2))
-    for column in (word, f"one.{word}"):
-        rows = run(f'SELECT {to_sql(fitted, column)} FROM (SELECT 0.5 AS "{word}") AS one', np.zeros(1))
-        assert rows[0][0] == pytest.approx(fitted.predict_proba([[0.0, 0.5]])[0, 1], abs=1e-12)
-
-
-@pytest.mark.parametrize("column", [None, 3, b"score", "a\0b", "\ud800"])
-def test_what_no_database_takes_for_a_name_is_refused(column):
-    fitted = calib.calibrator("platt").fit(*simulated(100, 2))
-    with pytest.raises(CalibrationError, match=r"name of the column.*got"):
+    with pytest.raises(CalibrationError, match="no name of a column in SQL"):
         to_sql(fitted, column)
 
 
@@ -150,8 +143,6 @@ def test_what_is_no_map_of_one_score_is_refused(tmp_path):
     two = calib.calibrator("temperature").fit(*simulated(100, 2))
     with pytest.raises(CalibrationError, match="percent"):
         to_sql(two, kind="binary_probability", scale="percent")
-    with pytest.raises(CalibrationError, match="name"):
-        to_sql(two, "")
     written = save(two, tmp_path / "map.sql", class_names=["a", "b\n; DROP TABLE x"]).read_text()
     head = [line for line in written.splitlines() if line.startswith("--")]
     assert "Temperature" in head[0] and head[-1] == "-- result: probability of b ; DROP TABLE x"

@@ -12,10 +12,9 @@ import pytest
 
 import calib
 from benchmarks.exports import fits, near_steps, simulated
-from calib.errors import CalibrationError
 from calib.export.provenance import exported
 from calib.export.torch_module import torch_source
-from calib.export.writer import save, to_torch
+from calib.export.writer import save
 from calib.registry import METHODS
 
 
@@ -41,14 +40,6 @@ def test_the_source_imports_torch_and_the_standard_library_alone(fitted):
         assert not [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)]
     assert "zlib" not in names, "one number needs no packed array"
     assert len(source.splitlines()) < 40
-
-
-def test_files_folders_and_save_write_the_same(tmp_path, fitted):
-    made = to_torch(fitted, tmp_path / "module")
-    assert made == tmp_path / "module" / "calibrator.py"
-    assert save(fitted, tmp_path / "other.py").read_bytes() == made.read_bytes()
-    with pytest.raises(CalibrationError, match=r"\.py"):
-        to_torch(fitted, tmp_path / "model.pt")
 
 
 def test_hostile_class_names_stay_text(fitted):
@@ -92,7 +83,7 @@ def test_modules_pass_torch_export_for_any_number_of_rows(method):
 def test_modules_are_scripted(method, tmp_path):
     torch = pytest.importorskip("torch", reason="torch is not installed")
     _, _, given, rows = next(fits(3, [method], n=200))
-    place = spec_from_file_location("exported_calibrator", to_torch(given, tmp_path))
+    place = spec_from_file_location("exported_calibrator", save(given, tmp_path / "calibrator.py"))
     file = module_from_spec(place)
     place.loader.exec_module(file)
     outputs = torch.tensor(rows[:500])

@@ -11,6 +11,7 @@ import pytest
 
 from calib.engine import Engine
 from calib.export.calibrated import Rows, to_csv, to_npz
+from calib.export.runtime import ExportedCalibrator
 from calib.registry import calibrator
 from calib.ui.session import OpenSession
 from tests.test_pairs import pairs
@@ -50,8 +51,8 @@ def test_compare_draws_clusters_and_shows_both_numbers(answers: OpenSession) -> 
 def test_a_download_holds_one_confidence_for_each_answer() -> None:
     data = pairs(20)
     fitted = calibrator("platt").fit(data.logits, data.labels)
-    rows = Rows(data.logits, data.labels, weights=np.arange(20.0), pairs=True)
-    given = {"calibrator": fitted, "rows": rows, "names": data.class_names}
+    rows = Rows(data.logits, data.labels, weights=np.arange(20.0))
+    given = {"exported": ExportedCalibrator(fitted, "pairs"), "rows": rows}
     table = pd.read_csv(io.StringIO(to_csv(data=given)))
     assert list(table) == ["row", "confidence", "label", "weight"]
     np.testing.assert_allclose(table["confidence"], fitted.predict_proba(data.logits)[:, 1])

@@ -14,6 +14,7 @@ from calib.data.samples import load_sample
 from calib.engine import Engine
 from calib.evaluation import Evaluation
 from calib.export.calibrated import Rows, to_csv, to_npz
+from calib.export.runtime import ExportedCalibrator
 from calib.plots.style import method_style
 from calib.registry import calibrator, extras_for, presets
 from calib.ui.fits import ShownFit
@@ -153,11 +154,10 @@ def test_downloads_hold_the_predicted_class_and_its_confidence(with_sample: Open
     evaluation = Evaluation.from_calibrator(made, test.logits, test.labels, test.features)
     it = ShownFit("k", "geometric", "Geometric", method_style("geometric"), made, evaluation, 0, 0)
     rows = Rows(test.logits, test.labels, test.features)
-    with np.load(io.BytesIO(to_npz(data={"calibrator": it.calibrator, "rows": rows}))) as arrays:
+    given = {"exported": ExportedCalibrator(it.calibrator, class_names=test.class_names), "rows": rows}
+    with np.load(io.BytesIO(to_npz(data=given))) as arrays:
         assert set(arrays.files) == {"predicted", "confidence", "labels"}
         np.testing.assert_array_equal(arrays["confidence"], evaluation.confidence)
-    table = pd.read_csv(
-        io.StringIO(to_csv(data={"calibrator": it.calibrator, "rows": rows, "names": test.class_names}))
-    )
+    table = pd.read_csv(io.StringIO(to_csv(data=given)))
     assert list(table) == ["row", "predicted", "confidence", "label"]
     assert table["predicted"][0] == test.class_names[test.logits[0].argmax()]

@@ -128,7 +128,7 @@ def test_outputs_to_which_a_calibrator_is_applied(with_fits: OpenSession, reques
 def test_a_calibrator_and_new_rows(request):
     logits, labels = arrays()
     fitted = calib.calibrator("temperature").fit(logits, labels)
-    bundle, rows = writer.to_bundle(fitted, {}), npz(logits=logits, labels=labels)
+    bundle, rows = writer.to_bytes("zip", fitted, {}), npz(logits=logits, labels=labels)
     request.getfixturevalue("no_parser")
     app = upload_to_monitoring(open_page("pages/11_Monitoring.py"), bundle, rows)
     assert not app.exception

@@ -155,7 +155,7 @@ def record() -> list[tuple[str, bytes, str]]:
     """An exported calibrator whose record was written by somebody else."""
     logits, labels = simulate()
     said = {"class_names": NAMES, "data_name": FILE, "exported_on": "$d$ www.e.vil", "event": NAMES[0]}
-    arrays = writer.to_npz(calib.calibrator("temperature").fit(logits, labels), said)
+    arrays = writer.to_bytes("npz", calib.calibrator("temperature").fit(logits, labels), said)
     return [("calibrator.npz", arrays, "application/octet-stream")]
 
 

@@ -42,7 +42,7 @@ def exported() -> list[tuple[str, bytes]]:
     logits, labels = simulate(n=800)
     fitted = calib.calibrator("temperature").fit(logits, labels)
     scores = {"NLL": {"before": [1.2, 1.1, 1.3], "after": [0.9, 0.8, 1.0]}}
-    return [("calibrator.npz", writer.to_npz(fitted, {"class_names": NAMES, "scores": scores, "n_test": 500}))]
+    return [("calibrator.npz", writer.to_bytes("npz", fitted, {"class_names": NAMES, "scores": scores, "n_test": 500}))]
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def test_new_rows_count_among_what_the_visitor_holds(exported, rows, monkeypatch
 def test_an_uploaded_calibrator_counts_beside_the_new_rows(rows, monkeypatch: pytest.MonkeyPatch) -> None:
     fitted = calib.calibrator("temperature").fit(*simulate(n=800))
     long = {"long": ["x" * 1000, [[[[["y"] * 100_000]]]]]}
-    content = writer.to_npz(fitted, {"class_names": NAMES, "metadata": long})
+    content = writer.to_bytes("npz", fitted, {"class_names": NAMES, "metadata": long})
     monkeypatch.setattr(memory, "MOST_OF_ONE", 500_000)
     with_calibrator = give(open_page(PAGE), [("calibrator.npz", content)])
     assert "you would hold" in with_calibrator.error[0].value
@@ -169,7 +169,7 @@ def test_the_data_it_was_fitted_on_are_no_new_rows() -> None:
     content = npz(logits=logits, labels=labels)
     data = calib.load(("mine.npz", io.BytesIO(content)))
     fitted = calib.calibrator("temperature").fit(data.logits, data.labels)
-    app = give(open_page(PAGE), [("a.npz", writer.to_npz(fitted, provenance.describe(data)))])
+    app = give(open_page(PAGE), [("a.npz", writer.to_bytes("npz", fitted, provenance.describe(data)))])
     app = give_rows(app, "mine.npz", content)
     assert clean(app)
     assert "These are the data that the calibrator was fitted on" in said(app)

@@ -66,8 +66,7 @@ def nothing_over_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Calibrator, "predict_proba", few_predicted)
     for name in ("from_calibrator", "from_predictions", "resamples"):
         monkeypatch.setattr(Evaluation, name, refuse)
-    for name in ("to_pickle", "to_bundle", "to_npz"):
-        monkeypatch.setattr(writer, name, refuse)
+    monkeypatch.setattr(writer, "written", refuse)
 
 
 @pytest.fixture
@@ -129,7 +128,7 @@ def test_new_rows_are_judged_elsewhere_without_open_data_too(
     queue: Engine, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     logits, labels = simulate(N, 3)
-    arrays = writer.to_npz(calibrator("temperature").fit(logits, labels), {"class_names": ("a", "b", "c")})
+    arrays = writer.to_bytes("npz", calibrator("temperature").fit(logits, labels), {"class_names": ("a", "b", "c")})
     request.getfixturevalue("nothing_over_rows")
     app = open_page("pages/11_Monitoring.py")
     app.file_uploader(key="monitoring/files").upload("calibrator.npz", arrays).run()

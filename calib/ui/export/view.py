@@ -18,21 +18,19 @@ from calib.data.options import FORMATS
 from calib.data.split import split_rows
 from calib.decisions.conformal import PredictionSets
 from calib.decisions.rules import AnyRule
-from calib.engine import Data
 from calib.errors import CalibrationError
 from calib.export import npz, provenance, writer
-from calib.export.bundle import check_mlflow
 from calib.export.calibrated import Rows, to_csv, to_npz
 from calib.export.model_card import model_card
 from calib.export.runtime import ExportedCalibrator
-from calib.export.seen import AmbiguousOutputs, seen_of_parts
+from calib.export.seen import AmbiguousOutputs
 from calib.export.sql import check_sql
 from calib.formatting import escape_markdown, plural
 from calib.numerics import Ints
 from calib.registry import is_pairs, is_top_k
 from calib.ui.building import FileTask, at_once, on_request
 from calib.ui.data.view import show_finding
-from calib.ui.fits import RAW, ShownFit, intervals_of, ready
+from calib.ui.fits import RAW, ShownFit, intervals_of
 from calib.ui.server.memory import nbytes
 from calib.ui.server.uploads import StoredUpload, uploader
 from calib.ui.session import EXPORTED, Carried, OpenSession, current_session, keep
@@ -162,7 +160,7 @@ def files(made: Packed, advised: bool = True) -> None:
     if "train_features" in exported.calibrator.needs:
         st.caption("The pickle holds the training rows too.")
     shell, python, pickle = st.tabs(["Bundle in a shell", "Bundle in Python", "Pickle"])
-    file = "new.csv" if exported.columns else "outputs.npz" if exported.kind == "topk" else "outputs.npy"
+    file = "new.csv" if exported.columns else "outputs.npy"
     shell.code(SHELL.format(file=file), language="bash", wrap_lines=True)
     python.code(PYTHON.format(call=made.call()), language="python", wrap_lines=True)
     pickle.code(PICKLE.format(call=made.call(of_object=True)), language="python", wrap_lines=True)
@@ -188,13 +186,13 @@ def other_languages(made: Packed) -> None:
     given = made.exported
     of_outputs = given.calibrator, given.kind, given.n_classes, given.scale
     steps = partial(npz.checked_steps, given.calibrator)
-    onnx: list[Callable[[], Any]] = [steps, partial(writer.check_onnx, given.method, given.kind)]
+    onnx: list[Callable[[], Any]] = [steps, writer.check_onnx]
     with st.container(horizontal=True):
         made.offer("ONNX model", "onnx", "hub", onnx)
         made.offer("ONNX model of float64", "onnx64", "hub", onnx, "calibrator-float64.onnx")
     _code(made.offer("PyTorch module", "py", "code", [steps]), "python")
     _code(made.offer("SQL expression", "sql", "code", [partial(check_sql, *of_outputs)]), "sql")
-    made.offer("MLflow model", "mlflow", "folder_zip", [steps, partial(check_mlflow, given)], "calibrator-mlflow.zip")
+    made.offer("MLflow model", "mlflow", "folder_zip", [steps], "calibrator-mlflow.zip")
 
 
 def _code(content: bytes | str, language: str) -> None:
@@ -226,15 +224,10 @@ def metadata_of(session: OpenSession, fit: ShownFit, raw: ShownFit) -> dict[str,
 
 def described(session: OpenSession) -> dict[str, Any]:
     """What an export records of the open data; computed once."""
-    data = session.data
-    if is_top_k(data):
-        return provenance.describe(data)
-    outputs = Data(f"{session.split_key} outputs", {"first": session.calibration.logits, "second": session.test.logits})
-    seen = ready(("seen",), "what the outputs look like", seen_of_parts, data.kind, data.scale, data=outputs)
-    return provenance.describe(data, seen)
+    return keep(("described", session.split_key), lambda: provenance.describe(session.data))
 
 
-def calibrate_upload(session: OpenSession, fit: ShownFit) -> None:
+def calibrate_upload(session: OpenSession, fit: ShownFit, made: Packed) -> None:
     """What the fit says of the test rows, of all rows, or of any upload with the same classes."""
     pairs = is_pairs(session.data)
     whole = fit.calibrator.gives_probabilities and not pairs
@@ -247,7 +240,7 @@ def calibrate_upload(session: OpenSession, fit: ShownFit) -> None:
     if chosen in parts:
         part = parts[chosen]
         ids = {"row": _row_numbers(session, chosen == "all rows")}
-        rows, of = Rows(part.logits, part.labels, part.features, part.weights, pairs, ids), (fit.key, chosen)
+        rows, of = Rows(part.logits, part.labels, part.features, part.weights, ids), (fit.key, chosen)
     else:
         asks = "with features, " if "features" in fit.calibrator.needs else ""
         outputs = f"Outputs of the same model ({KINDS[session.data.kind]}, {asks}without labels or with)"
@@ -255,8 +248,7 @@ def calibrate_upload(session: OpenSession, fit: ShownFit) -> None:
         if uploaded is None:
             return
         rows, of = uploaded
-    names = session.data.class_names
-    given = {"calibrator": fit.calibrator, "rows": rows, "names": names}
+    given = {"exported": made.exported, "rows": rows}
     few, icon = rows.logits.size <= FEW_CELLS, ":material/download:"
     with st.container(horizontal=few):
         for form, build in (("npz", to_npz), ("csv", to_csv))[: 1 if top_k else 2]:
@@ -311,9 +303,9 @@ def _read(exported: ExportedCalibrator, file: StoredUpload, kind: Kind | None, w
     """Rows of a file; ``words`` says which number each word of a confidence means, as it did for the open data."""
     read = read_rows((file.filename, file), words, isolate=APART)
     outputs = exported.in_class_order(read.outputs, read.columns)
-    logits, pairs = exported.to_logits(outputs, kind), exported.kind == "pairs"
+    logits = exported.to_logits(outputs, kind)
     if not exported.needs_features:
-        return Rows(logits, ids=read.ids, pairs=pairs)
+        return Rows(logits, ids=read.ids)
     features = read_features((file.filename, file), isolate=APART)
     return Rows(logits, features=exported.to_features(features), ids=read.ids)
 
