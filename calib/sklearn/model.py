@@ -11,7 +11,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedGroupKFold, check_cv
 from sklearn.utils import _safe_indexing, check_random_state, get_tags, indexable
+from sklearn.utils._metadata_requests import _routing_enabled
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, check_is_fitted, column_or_1d
 
 from calib.arrays import check_of_rows
@@ -37,8 +40,9 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     The calibrator is fitted on out-of-fold outputs: each row's output comes from a clone of the estimator that was
     fitted on the other folds (Platt 1999, section 2.1; scikit-learn's ``CalibratedClassifierCV(ensemble=False)``). The
-    estimator is then fitted on all rows. One that is fitted already comes in as ``sklearn.frozen.FrozenEstimator``,
-    and all rows calibrate; they must be others than it was trained on.
+    estimator is then fitted on all rows. With ``ensemble=True`` each clone keeps a calibrator of its own, fitted on its
+    test fold, and probabilities are the mean of theirs. An estimator that is fitted already comes in as
+    ``sklearn.frozen.FrozenEstimator``, and all rows calibrate; they must be others than it was trained on.
 
     What is calibrated are log-probabilities or probabilities where the estimator has them, and otherwise the scores of
     ``decision_function``, taken as logits: one column for two classes, one for each of more
@@ -48,16 +52,20 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ----------
     estimator : classifier or pipeline.
     method : name in ``calib.METHODS``; all but those that need features (``geometric``).
-    cv : number of folds, which are stratified; or a splitter or an iterable of splits, as in scikit-learn. A splitter
-        must put each row into exactly one test fold. Not used with a frozen estimator.
-    parameters : of the method, by name; None for its defaults.
+    cv : number of folds, which are stratified; or a splitter or an iterable of splits, as in scikit-learn. Rows that
+        are in no test fold, as the first of ``TimeSeriesSplit``, do not calibrate; those in several do so several
+        times. Not used with a frozen estimator.
+    parameters : of the method, by name; None for its defaults. A search sets one as ``parameters__n_bins``.
     random_state : seed of the method's fit; None for the method's own, 0.
+    ensemble : whether each fold's clone and calibrator are kept and their probabilities averaged.
+    n_jobs : folds that are fitted at a time, as scikit-learn has it.
 
     Attributes
     ----------
     classes_ : (n_classes,) labels in the order of the columns.
-    estimator_ : the fitted estimator.
+    estimator_ : the fitted estimator; not there for an ensemble, as the next two.
     calibrator_ : the fitted :class:`calib.base.Calibrator`.
+    calibrated_ : of an ensemble, one fitted model for each fold, with these three attributes.
     outputs_ : what an export of ``calibrator_`` must know of the estimator's outputs:
         ``calib.export.save(model.calibrator_, path, **model.outputs_)``. Its ``kind`` is what ``estimator_`` gives,
         ``floor`` the probability that stands for exact zeros, None if there were none.
@@ -82,12 +90,34 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         cv: Any = 5,
         parameters: Mapping[str, Any] | None = None,
         random_state: Any = None,
+        ensemble: bool = False,
+        n_jobs: int | None = None,
     ):
         self.estimator = estimator
         self.method = method
         self.cv = cv
         self.parameters = parameters
         self.random_state = random_state
+        self.ensemble = ensemble
+        self.n_jobs = n_jobs
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name; those of the method are ``parameters__NAME``."""
+        own = {name: value for name, value in params.items() if name.startswith("parameters__")}
+        super().set_params(**{name: value for name, value in params.items() if name not in own})
+        if own:
+            self.parameters = {
+                **(self.parameters or {}),
+                **{name.removeprefix("parameters__"): value for name, value in own.items()},
+            }
+        return self
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Which metadata of ``fit`` go to the estimator's fit and to the splitter, where routing is enabled."""
+        fitted = MethodMapping().add(caller="fit", callee="fit")
+        router = MetadataRouter(owner=self).add_self_request(self).add(estimator=self.estimator, method_mapping=fitted)
+        splitter = self.cv if hasattr(self.cv, "split") else None
+        return router.add(splitter=splitter, method_mapping=MethodMapping().add(caller="fit", callee="split"))
 
     def fit(self, X: Any, y: Any, groups: Any = None, **fit_params: Any) -> Self:
         """Fit the estimator and its calibrator.
@@ -108,43 +138,82 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             than two classes, and for folds that leave a class without rows to train on.
         """
         made = self._calibrator()
+        for name in ("calibrated_", "calibrator_", "estimator_", "outputs_"):  # of an earlier fit
+            vars(self).pop(name, None)
         y = column_or_1d(y, warn=True)
         check_labels_known(y, "y")
         check_classification_targets(y)
         X, y, groups = indexable(X, y, groups)
         fit_params = {name: value for name, value in fit_params.items() if value is not None}
         extras = self._of_rows(made, groups, fit_params.get("sample_weight"), len(y))
+        if _routing_enabled():
+            fit_params = dict(process_routing(self, "fit", **fit_params).estimator.fit)
         if isinstance(self.estimator, FrozenEstimator):
-            estimator = self.estimator
-            check_is_fitted(estimator)
-            kind, outputs = _outputs(estimator, X)
-        else:
-            kind, outputs = self._out_of_fold(X, y, groups, fit_params)
-            estimator = clone(self.estimator).fit(X, y, **fit_params)
+            check_is_fitted(self.estimator)
+            return self._finish(made, self.estimator, _outputs(self.estimator, X), y, extras)
+        splits = self._splits(X, y, groups, fit_params.get("sample_weight"))
+        folds = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fit_fold)(self.estimator, X, y, train, test, fit_params) for train, test in splits
+        )
+        if self.ensemble:
+            self.calibrated_ = [
+                clone(self)._finish(
+                    self._calibrator(), estimator, outputs, y[test], {name: of[test] for name, of in extras.items()}
+                )
+                for (estimator, outputs), (_, test) in zip(folds, splits, strict=True)
+            ]
+            self.classes_ = self.calibrated_[0].classes_
+            return self
+        tests = np.concatenate([test for _, test in splits])
+        order = np.argsort(tests, kind="stable")
+        tests, kind = tests[order], folds[0][1][0]
+        outputs = np.concatenate([values for _, (_, values) in folds])[order]
+        estimator = clone(self.estimator).fit(X, y, **fit_params)
+        extras = {name: of[tests] for name, of in extras.items()}
+        return self._finish(made, estimator, (kind, outputs), y[tests], extras)
+
+    def _finish(
+        self,
+        made: Calibrator,
+        estimator: Any,
+        outputs: tuple[Kind, Floats],
+        y: npt.NDArray[Any],
+        extras: Mapping[str, Any],
+    ) -> Self:
+        """Fit the calibrator of a fitted estimator to the kind and the values of outputs, and the labels."""
+        kind, values = outputs
         self.classes_ = np.asarray(estimator.classes_)
         self.estimator_ = estimator
         self.outputs_: dict[str, Any] = {
             "kind": kind,
-            "floor": _floor(outputs, kind),
+            "floor": _floor(values, kind),
             "class_names": tuple(map(str, self.classes_)),
         }
-        self.calibrator_ = made.fit(self._logits(outputs), class_indices(y, self.classes_), **extras)
+        self.calibrator_ = made.fit(self._logits(values), class_indices(y, self.classes_), **extras)
         return self
+
+    @property
+    def _one(self) -> Any:
+        """The fitted estimator, of an ensemble the first."""
+        return self.calibrated_[0].estimator_ if hasattr(self, "calibrated_") else self.estimator_
 
     @property
     def n_features_in_(self) -> int:
         """Number of columns of X, where the estimator knows it."""
-        return int(self.estimator_.n_features_in_)
+        return int(self._one.n_features_in_)
 
     @property
     def feature_names_in_(self) -> npt.NDArray[Any]:
         """Names of the columns of X, where the estimator knows them."""
-        return np.asarray(self.estimator_.feature_names_in_)
+        return np.asarray(self._one.feature_names_in_)
 
     def predict_proba(self, X: Any) -> Floats:
         """Calibrated probabilities, (n, n_classes), of the classes in the order of ``classes_``."""
-        logits = self._logits_of(X)
-        return self.calibrator_.predict_proba(logits)
+        check_is_fitted(self)
+        if hasattr(self, "calibrated_"):
+            probs: Floats = np.mean([one.predict_proba(X) for one in self.calibrated_], axis=0)
+            return probs
+        return self.calibrator_.predict_proba(self._logits(_outputs(self.estimator_, X)[1]))
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Natural logarithms of the calibrated probabilities, (n, n_classes); -inf for a probability of 0."""
@@ -159,6 +228,9 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         most = self.predict_proba(X).argmax(axis=1)
         return self.classes_[most]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "classes_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -214,7 +286,12 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             folds = StratifiedGroupKFold(int(folds))
         splits = list(check_cv(folds, y, classifier=True).split(X, y, groups))
         held = np.ones(len(y), bool) if weights is None else np.asarray(weights) > 0
-        for number, (train, _) in enumerate(splits, 1):
+        for number, (train, test) in enumerate(splits, 1):
+            if self.ensemble and held[test].sum() < 2:
+                raise CalibrationError(
+                    f"The test part of fold {number} of {len(splits)} holds {held[test].sum()} rows with a "
+                    "sample_weight above 0, and its calibrator needs two; use other folds, or ensemble=False."
+                )
             if len(absent := np.setdiff1d(y[held], y[train][held[train]])):
                 raise CalibrationError(
                     f"The training part of fold {number} of {len(splits)} holds no row of class "
@@ -222,30 +299,6 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                     "calibrate a FrozenEstimator on other rows."
                 )
         return splits
-
-    def _out_of_fold(self, X: Any, y: Any, groups: Any, fit_params: dict[str, Any]) -> tuple[Kind, Floats]:
-        """The kind and the values of each row's outputs, from a clone that was fitted on the other folds.
-
-        ``cross_val_predict`` would number the labels, which an estimator with ``class_weight`` by label refuses.
-        """
-        outputs, tests = [], []
-        for train, test in self._splits(X, y, groups, fit_params.get("sample_weight")):
-            of_train = _check_method_params(X, fit_params, indices=train)
-            fold = clone(self.estimator).fit(_safe_indexing(X, train), y[train], **of_train)
-            kind, of_test = _outputs(fold, _safe_indexing(X, test))
-            outputs.append(of_test)
-            tests.append(test)
-        order = np.argsort(np.concatenate(tests))
-        if not np.array_equal(np.concatenate(tests)[order], np.arange(len(y))):
-            raise CalibrationError(
-                f"The test folds of cv hold {sum(map(len, tests)):,} rows and not each of the {len(y):,} once; choose "
-                "a splitter whose test folds are a partition, such as StratifiedKFold."
-            )
-        return kind, np.concatenate(outputs)[order]
-
-    def _logits_of(self, X: Any) -> Floats:
-        check_is_fitted(self)
-        return self._logits(_outputs(self.estimator_, X)[1])
 
     def _logits(self, outputs: Floats) -> Floats:
         """Canonical logits (n, n_classes) of the estimator's outputs."""
@@ -258,6 +311,18 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 "each class (decision_function_shape='ovr' of an SVC)."
             )
         return logits
+
+
+def _fit_fold(
+    estimator: Any, X: Any, y: Any, train: Any, test: Any, fit_params: dict[str, Any]
+) -> tuple[Any, tuple[Kind, Floats]]:
+    """A clone that was fitted on the training rows, and its outputs of the test rows.
+
+    ``cross_val_predict`` would number the labels, which an estimator with ``class_weight`` by label refuses.
+    """
+    of_train = _check_method_params(X, fit_params, indices=train)
+    fold = clone(estimator).fit(_safe_indexing(X, train), y[train], **of_train)
+    return fold, _outputs(fold, _safe_indexing(X, test))
 
 
 def _outputs(estimator: Any, X: Any) -> tuple[Kind, Floats]:

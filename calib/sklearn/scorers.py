@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.metadata_routing import MetadataRequest
 
 from calib.errors import CalibrationError
 from calib.metrics import brier, classwise_ece, ece, nll
@@ -60,6 +61,7 @@ class Scorer:
     score : a function of (n, n_classes) probabilities and (n,) labels in 0..n_classes-1, less of which is better: any
         of :mod:`calib.metrics` that is so.
     options : its keyword arguments.
+    weighted : whether searches are to give it ``sample_weight``; see :meth:`set_score_request`.
 
     Examples
     --------
@@ -75,10 +77,23 @@ class Scorer:
 
     score: Callable[..., float]
     options: Mapping[str, Any] = field(default_factory=dict)
+    weighted: bool | str | None = None
 
-    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Minus the score of a fitted classifier on these rows."""
-        return -self.score(estimator.predict_proba(X), class_indices(y, estimator.classes_), **self.options)
+        weighted = {} if sample_weight is None else {"weights": sample_weight}
+        return -self.score(estimator.predict_proba(X), class_indices(y, estimator.classes_), **self.options, **weighted)
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """What the scorer asks for, where scikit-learn's metadata routing is enabled."""
+        request = MetadataRequest(owner=self)
+        if self.weighted is not None:
+            request.score.add_request(param="sample_weight", alias=self.weighted)
+        return request
+
+    def set_score_request(self, *, sample_weight: bool | str | None) -> Scorer:
+        """A scorer that asks for weights of rows, as scikit-learn's metadata routing has it."""
+        return replace(self, weighted=sample_weight)
 
 
 ece_scorer = Scorer(ece)
