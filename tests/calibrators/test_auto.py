@@ -14,11 +14,9 @@ from calib.calibrators._folds import deal, row_units
 from calib.calibrators._model_weights import N_DRAWS, pseudo_bma_weights, stacking_weights
 from calib.calibrators.auto import ALONE, PSEUDO_BMA, SMALLEST_WEIGHT, STACKING, candidates
 from calib.errors import CalibrationError
-from calib.export.runtime import ExportedCalibrator
 from calib.records import flatten, unflatten
-from calib.registry import METHODS, extras_for
+from calib.registry import METHODS
 from tests.conftest import simulate
-from tests.forged_records import reread
 
 CHEAP = ["temperature", "beta", "platt"]
 
@@ -31,10 +29,6 @@ def cheap(monkeypatch):
 
 def likelihoods(n=60, m=4, seed=0, spread=1.0):
     return -np.random.default_rng(seed).gamma(1.0, spread, size=(n, m))
-
-
-def objective(weights, log_likelihoods, importance):
-    return np.average(np.log(np.exp(log_likelihoods) @ weights), weights=importance)
 
 
 # -- the weights -------------------------------------------------------------------------------------------
@@ -52,25 +46,6 @@ def test_stacking_weights_meet_the_conditions_of_the_optimum(n, m, seed, spread)
     gradient = np.average(lifted / (lifted @ weights)[:, None], axis=0, weights=importance)
     assert gradient.max() < 1 + 1e-6
     np.testing.assert_allclose(gradient[weights > 1e-3], 1, atol=1e-4)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_stacking_weights_are_as_good_as_a_search_over_the_simplex(seed):
-    values = likelihoods(n=25, m=3, seed=seed)
-    importance = np.random.default_rng(seed).random(25)
-    steps = np.linspace(0, 1, 201)
-    grid = [(a, b, 1 - a - b) for a in steps for b in steps if a + b <= 1]
-    best = max(grid, key=lambda weights: objective(weights, values, importance))
-    found = stacking_weights(values, importance)
-    assert objective(found, values, importance) >= objective(best, values, importance)
-    np.testing.assert_allclose(found, best, atol=0.02)
-
-
-def test_integer_weights_of_rows_are_repetitions():
-    values, times = likelihoods(n=30), np.arange(30) % 3
-    np.testing.assert_allclose(
-        stacking_weights(values, times.astype(float)), stacking_weights(np.repeat(values, times, axis=0)), atol=1e-6
-    )
 
 
 def naive_pseudo_bma(values, random_state):
@@ -91,14 +66,6 @@ def naive_pseudo_bma(values, random_state):
 def test_pseudo_bma_weights_against_a_naive_sum():
     values = likelihoods(n=12, m=3, spread=0.3)
     np.testing.assert_allclose(pseudo_bma_weights(values, random_state=5), naive_pseudo_bma(values, 5), atol=1e-12)
-
-
-def test_pseudo_bma_decides_nothing_within_the_sampling_error_and_all_beyond_it():
-    generator = np.random.default_rng(0)
-    even = generator.normal(size=(400, 1)) + 0.5 * generator.normal(size=(400, 2))
-    even -= even.mean(axis=0)
-    np.testing.assert_allclose(pseudo_bma_weights(even), 0.5, atol=0.03)
-    assert pseudo_bma_weights(even + np.array([0.0, 0.2]))[1] > 0.999
 
 
 # -- the members -------------------------------------------------------------------------------------------
@@ -125,15 +92,6 @@ def test_all_that_keep_the_accuracy_make_a_mean_that_does(n_classes):
     assert all({KEEPS_ACCURACY, KEEPS_RANKING} <= METHODS[name].cls().promises(n_classes) for name in kept)
     assert {KEEPS_ACCURACY, KEEPS_RANKING} <= calib.calibrator("auto", keep_accuracy=True).promises(n_classes)
     assert KEEPS_ACCURACY not in calib.calibrator("auto").promises(n_classes)
-
-
-def test_predictions_stay_exactly_with_keep_accuracy():
-    logits, labels = simulate(150, 5)
-    fitted = calib.calibrator("auto", keep_accuracy=True).fit(logits, labels)
-    assert len(fitted.members_) > 1
-    random = np.random.default_rng(1).normal(size=(20_000, 5)) * np.geomspace(0.01, 30, 20_000)[:, None]
-    random[::7] = random[::7].round()
-    np.testing.assert_array_equal(fitted.predict(random), random.argmax(axis=1))
 
 
 # -- the fit -----------------------------------------------------------------------------------------------
@@ -190,16 +148,6 @@ def test_members_that_are_one_map_count_once(monkeypatch, n, seed):
         "Temperature, Ensemble temperature and Order-preserving give the same probabilities, and count as Temperature "
         "alone."
     )
-
-
-@pytest.mark.parametrize("n", [90, 1100])
-def test_the_order_of_the_rows_changes_nothing(n):
-    logits, labels = simulate(n, 3)
-    order = np.random.default_rng(1).permutation(n)
-    fitted = calib.calibrator("auto").fit(logits, labels)
-    shuffled = calib.calibrator("auto").fit(logits[order], labels[order])
-    assert fitted.rule_ == (STACKING if n > 1000 else PSEUDO_BMA)
-    np.testing.assert_allclose(shuffled.predict_proba(logits), fitted.predict_proba(logits), atol=1e-5)
 
 
 def test_weights_reach_the_fits_of_the_members():
@@ -259,16 +207,6 @@ def test_few_clusters_or_small_weights_count_as_few_rows(cheap, monkeypatch):
         assert calib.calibrator("auto").fit(logits, labels, **extras).rule_ == rule
 
 
-def test_data_sets_give_what_their_owner_confirmed():
-    class Data:
-        clusters, confirmed_weights = np.arange(5), None
-
-    assert list(extras_for(calib.calibrator("auto"), Data)) == ["clusters"]
-    Data.confirmed_weights = np.ones(5)
-    assert set(extras_for(calib.calibrator("auto"), Data)) == {"clusters", "weights"}
-    assert extras_for(calib.calibrator("identity"), Data) == {}
-
-
 def test_a_member_that_fails_is_left_out_and_named(cheap, monkeypatch):
     def fail(self, *arguments, **extras):
         raise CalibrationError("There is not enough of anything.")
@@ -282,52 +220,7 @@ def test_a_member_that_fails_is_left_out_and_named(cheap, monkeypatch):
         calib.calibrator("auto").fit(*simulate(60, 3))
 
 
-def test_a_few_rows_get_the_simplest_member():
-    logits, labels = simulate(19, 3)
-    fitted = calib.calibrator("auto").fit(logits, labels)
-    assert fitted.parts() == {"temperature": 1.0}
-    assert fitted.judged == []
-    temperature = calib.calibrator("temperature").fit(logits, labels)
-    np.testing.assert_array_equal(fitted.predict_proba(logits), temperature.predict_proba(logits))
-    assert "19 rows" in fitted.notes()[0]
-
-
-def test_every_member_is_fitted_on_each_fold_and_once_more_at_most(cheap):
-    """Three fits on two thirds of the rows and one on all, which is three fits where time grows with rows."""
-    rows: dict[str, list[int]] = {name: [] for name in CHEAP}
-    logits, labels = simulate(90, 3)
-    originals = {name: METHODS[name].cls.fit for name in CHEAP}
-    running: list[str] = []  # members fit others within, such as the temperature in each fold of vector scaling
-    with pytest.MonkeyPatch.context() as patch:
-        for name in CHEAP:
-
-            def counted(self, logits, labels, *, _name=name, **more):
-                if not running:
-                    rows[_name].append(len(labels))
-                running.append(_name)
-                fitted = originals[_name](self, logits, labels, **more)
-                running.pop()
-                return fitted
-
-            patch.setattr(METHODS[name].cls, "fit", counted)
-        steps = []
-        calib.calibrator("auto").fit(logits, labels, progress=lambda step, total, value: steps.append((step, total)))
-    for counts in rows.values():
-        assert sum(counts) <= 3 * 90
-        assert sorted(counts)[:3] == [60, 60, 60]
-    assert steps == sorted(steps)
-    assert {total for _, total in steps} == {12}
-
-
 # -- what is learned ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("n_classes", [2, 4])
-def test_the_exported_mean_is_the_same(cheap, n_classes):
-    logits, labels = simulate(60, n_classes)
-    fitted = calib.calibrator("auto").fit(logits, labels)
-    again = reread(ExportedCalibrator(fitted)).calibrator
-    np.testing.assert_allclose(again.predict_proba(logits), fitted.predict_proba(logits), rtol=0, atol=1e-12)
 
 
 def test_members_that_no_fit_can_have_are_refused(cheap):
@@ -354,14 +247,6 @@ def test_members_that_no_fit_can_have_are_refused(cheap):
     ]:  # fmt: skip
         with pytest.raises(CalibrationError):
             changed(**wrong)
-
-
-def test_a_fit_takes_the_place_of_the_one_before(cheap):
-    first, second = simulate(60, 3), simulate(80, 3, seed=1)
-    fitted = calib.calibrator("auto").fit(*first)
-    fitted.predict_proba(first[0])
-    fresh = calib.calibrator("auto").fit(*second)
-    np.testing.assert_array_equal(fitted.fit(*second).predict_proba(first[0]), fresh.predict_proba(first[0]))
 
 
 def test_weights_may_be_as_large_as_floats_are():

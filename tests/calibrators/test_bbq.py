@@ -90,57 +90,6 @@ def test_scores_of_exactly_zero_and_one_are_in_the_outer_bins():
     assert one == pytest.approx(0.9, abs=0.02)  # drawn towards 1
 
 
-def test_scores_of_zero_and_one_beyond_the_calibration_set_join_the_outer_bins():
-    log_odds, labels = binary()
-    ends = np.array([log_odds.min(), log_odds.max()])
-    np.testing.assert_array_equal(
-        fitted_map(log_odds, labels, np.array([-1e3, 1e3])), fitted_map(log_odds, labels, ends)
-    )
-
-
-def test_pure_labels_never_make_it_sure():
-    log_odds = np.linspace(-40, 40, 200)
-    probs = fitted_map(log_odds, (log_odds > 0).astype(int), log_odds)
-    assert probs.min() >= 1 / 202
-    assert probs.max() <= 201 / 202
-    assert probs[0] < 0.02 < 0.98 < probs[-1]
-
-
-def test_a_single_score_gives_the_share_of_positives():
-    probs = fitted_map(np.full(50, 1.5), np.repeat([0, 1], [40, 10]), np.array([-3.0, 1.5, 3.0]))
-    assert (probs == probs[0]).all()
-    assert 0.2 < probs[0] < 0.45  # drawn towards what the model says, .82
-
-
-@pytest.mark.parametrize("share_classes", [True, False])
-def test_a_class_absent_from_calibration_keeps_rows_summing_to_one(share_classes):
-    generator = np.random.default_rng(0)
-    logits = 2 * generator.normal(size=(200, 4))
-    labels = generator.integers(0, 3, size=200)  # never class 3
-    calibrator = BayesianBinning(share_classes=share_classes).fit(logits, labels)
-    test = np.concatenate([logits, 1e3 * np.eye(4), np.zeros((1, 4))])
-    probs = calibrator.predict_proba(test)
-    np.testing.assert_allclose(probs.sum(axis=1), 1, atol=1e-12)
-    assert probs.min() >= 0
-    assert probs[:200, 3].min() > 0
-    assert calibrator.unmapped_classes_ == (0 if share_classes else 1)
-
-
-def test_it_undoes_a_known_distortion():
-    generator = np.random.default_rng(1)
-    true = generator.normal(size=20_000) * 2
-    labels = (generator.random(20_000) < expit(true)).astype(int)
-    probs = fitted_map(3 * true, labels, 3 * true)
-    assert np.mean(np.abs(probs - expit(true))) < 0.02 < np.mean(np.abs(expit(3 * true) - expit(true)))
-
-
-def test_it_promises_no_ranking():
-    for n_classes in (2, 4):
-        promised = BayesianBinning().promises(n_classes)
-        assert not promised & {calib.base.KEEPS_RANKING, calib.base.KEEPS_ACCURACY}
-        assert calib.base.ROWS_SUM_TO_ONE in promised
-
-
 # -- measured by others --------------------------------------------------------------------------------
 
 

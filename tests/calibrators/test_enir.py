@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression, lsq_linear
-from scipy.special import expit
 
 import calib
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING
 from calib.calibrators.enir import NearIsotonicEnsemble, NearIsotonicPath, near_isotonic_path
-from tests.calibrators.conftest import as_logits, binary, learned
+from tests.calibrators.conftest import binary, learned
 
 
 def fitted_map(log_odds: np.ndarray, labels: np.ndarray, test: np.ndarray, **params: bool) -> np.ndarray:
@@ -72,29 +71,6 @@ def test_a_true_fall_is_kept_where_isotonic_calibration_is_flat():
     assert not NearIsotonicEnsemble().promises(4) & {KEEPS_ACCURACY, KEEPS_RANKING}
 
 
-def test_labels_in_perfect_order_have_one_model_and_stay_off_the_ends():
-    log_odds = np.linspace(-5, 5, 100)
-    fitted = NearIsotonicEnsemble().fit(as_logits(log_odds), (log_odds > 0).astype(int))
-    np.testing.assert_array_equal(np.unique(fitted.maps_[0].values), [1 / 102, 101 / 102])
-    probs = fitted.predict_proba(as_logits(log_odds))[:, 1]
-    assert (probs.min(), probs.max()) == pytest.approx((1 / 102, 101 / 102))
-
-
-def test_many_pairs():
-    log_odds, labels = binary(20_000, digits=9)
-    probs = fitted_map(log_odds, labels, log_odds)
-    assert np.abs(probs - expit(0.6 * log_odds - 0.4)).mean() < 0.02
-
-
-def test_a_million_pairs_of_few_scores():
-    log_odds, labels = binary(1_000_000, spread=2.0)
-    probs = fitted_map(log_odds, labels, np.linspace(-9, 9, 301))
-    assert probs.min() >= 1 / 1_000_002
-    assert probs.max() <= 1 - 1 / 1_000_002
-    values = np.linspace(-2, 2, 41)
-    np.testing.assert_allclose(fitted_map(log_odds, labels, values), expit(0.6 * values - 0.4), atol=0.01)
-
-
 def naive(values: np.ndarray, weights: np.ndarray, penalty: float) -> np.ndarray:
     """The dual: every fall between neighbours has a multiplier in [0, penalty], and the residuals are their sums."""
     falls = np.diag(np.ones(len(values)))[:-1] - np.eye(len(values))[1:]
@@ -125,16 +101,6 @@ def test_every_penalty_has_its_minimiser(kind, seed):
 
 
 @pytest.mark.parametrize("kind", ["labels", "frequencies", "numbers"])
-def test_the_path_ends_with_the_isotonic_fit(kind):
-    values, weights = problem(kind, 7, 300)
-    path = near_isotonic_path(values, weights)
-    isotonic = isotonic_regression(values, weights=weights).x
-    np.testing.assert_allclose(solution(path, len(values), np.inf), isotonic, atol=1e-12)
-    starts, steps = path.blocks(len(path.penalties) - 1)
-    np.testing.assert_allclose(steps, isotonic[starts])
-
-
-@pytest.mark.parametrize("kind", ["labels", "frequencies", "numbers"])
 def test_blocks_are_the_distinct_values_and_only_merge(kind):
     values, weights = problem(kind, 3, 60)
     path = near_isotonic_path(values, weights)
@@ -147,14 +113,6 @@ def test_blocks_are_the_distinct_values_and_only_merge(kind):
         assert len(steps) == len(starts)
         assert before is None or set(starts) < before
         before = set(starts)
-
-
-def test_values_that_rise_are_left_as_they_are():
-    values = np.array([0.1, 0.1, 0.4, 0.9])
-    path = near_isotonic_path(values, np.ones(4))
-    assert len(path.penalties) == 1
-    np.testing.assert_array_equal(path.blocks(0)[0], [0, 2, 3])
-    np.testing.assert_array_equal(solution(path, len(values), 5.0), values)
 
 
 def test_one_fall_in_closed_form():

@@ -9,7 +9,6 @@ import calib
 from calib.base import silent
 from calib.calibrators import _folds
 from calib.calibrators._folds import FEWEST, FOLDS, PenalisedScaling, deal, row_units, standard_error
-from calib.errors import FitCancelled
 from calib.numerics import softmax
 from tests.conftest import simulate
 
@@ -64,11 +63,6 @@ def test_clusters_stay_whole():
     folds = fold_of_rows(simulate(300, 3)[0], clusters.astype(str))
     assert all(len(set(folds[clusters == c])) == 1 for c in range(40))
     assert set(folds) == set(range(FOLDS))
-
-
-def test_clusters_of_one_row_are_rows():
-    logits, _ = simulate(50, 3)
-    np.testing.assert_array_equal(fold_of_rows(logits, np.arange(50)), fold_of_rows(logits))
 
 
 def test_the_standard_error_is_that_of_a_mean_and_of_cluster_means():
@@ -165,14 +159,6 @@ def test_of_very_many_outputs_some_rows_choose(monkeypatch):
     drawn.clear()
     chosen([2.0], logits, labels, fitted_to=drawn, clusters=clusters)
     assert {len(rows) % 3 for rows in drawn} == {0}
-
-
-def test_progress_can_cancel():
-    def cancel(*step):
-        raise FitCancelled
-
-    with pytest.raises(FitCancelled):
-        chosen([1.0], *simulate(30, 3), progress=cancel)
 
 
 @pytest.mark.parametrize("name", ["order_preserving", "dirichlet", "vector"])

@@ -17,12 +17,10 @@ from sklearn.linear_model import LogisticRegression
 
 import calib
 from calib.calibrators.beta import BetaCalibration
-from calib.calibrators.logistic import PRIOR_SD, fit_logistic, separable
-from calib.calibrators.platt import PlattMap, PlattScaling
+from calib.calibrators.logistic import fit_logistic, separable
+from calib.calibrators.platt import PlattScaling
 from calib.calibrators.scaling_binning import ScalingBinning
-from calib.numerics import one_vs_rest_log_odds
 from tests.calibrators.conftest import as_logits, binary, learned
-from tests.conftest import simulate
 
 
 def cross_entropy(targets, probs):
@@ -30,15 +28,6 @@ def cross_entropy(targets, probs):
 
 
 # -- regression ----------------------------------------------------------------------------------------
-
-
-def test_regression_is_scikit_learns():
-    log_odds, positives = binary(500, digits=9)
-    features = np.stack([log_odds, np.sin(log_odds)])
-    slopes, intercept = fit_logistic(features, positives.astype(float))
-    reference = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(features.T, positives)
-    np.testing.assert_allclose(slopes, reference.coef_[0], rtol=1e-4)
-    assert intercept == pytest.approx(reference.intercept_[0], rel=1e-4)
 
 
 def test_regression_on_soft_targets_is_at_the_minimum():
@@ -60,18 +49,6 @@ def test_regression_with_weights_is_scikit_learns():
     assert intercept == pytest.approx(reference.intercept_[0], rel=1e-6)
 
 
-def test_regression_recovers_a_known_line():
-    log_odds, positives = binary(200_000, digits=9)
-    (slope,), intercept = fit_logistic(log_odds[None], positives.astype(float))
-    assert slope == pytest.approx(0.6, abs=0.01)
-    assert intercept == pytest.approx(-0.4, abs=0.02)
-
-
-def test_regression_without_features_is_the_mean():
-    _, intercept = fit_logistic(np.empty((0, 4)), np.array([1.0, 0.0, 0.0, 0.0]))
-    assert expit(intercept) == pytest.approx(0.25)
-
-
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_regression_does_not_care_for_the_scale(scale):
     log_odds, positives = binary(500, digits=9)
@@ -81,21 +58,7 @@ def test_regression_does_not_care_for_the_scale(scale):
     assert same_intercept == pytest.approx(intercept - 7 * plain[0], rel=1e-8)
 
 
-def test_separable_data_end_finite():
-    x = np.linspace(-1, 1, 20)
-    slopes, intercept = fit_logistic(x[None], (x > 0).astype(float))
-    assert 10 < slopes[0] * x.std() < 10 * PRIOR_SD
-    assert intercept == pytest.approx(0, abs=1e-6)
-
-
 # -- Platt ---------------------------------------------------------------------------------------------
-
-
-def test_platt_on_the_log_odds():
-    log_odds, positives = binary(500, digits=9)
-    reference = LogisticRegression(C=np.inf, tol=1e-10).fit(log_odds[:, None], positives)
-    probs = PlattScaling().fit(as_logits(log_odds), positives).predict_proba(as_logits(log_odds))
-    np.testing.assert_allclose(probs, reference.predict_proba(log_odds[:, None]), atol=1e-5)
 
 
 def test_platt_on_the_score():
@@ -104,14 +67,6 @@ def test_platt_on_the_score():
     reference = LogisticRegression(C=np.inf, tol=1e-10).fit(score, positives)
     fitted = PlattScaling(input="score").fit(as_logits(log_odds), positives)
     np.testing.assert_allclose(fitted.predict_proba(as_logits(log_odds)), reference.predict_proba(score), atol=1e-5)
-
-
-def test_platts_correction_minimises_the_loss_on_soft_targets():
-    log_odds, positives = binary(40, digits=9)
-    targets = np.where(positives, 1 - 1 / (positives.sum() + 2), 1 / ((1 - positives).sum() + 2))
-    solution = minimize(lambda w: cross_entropy(targets, expit(w[0] * log_odds + w[1])), [1.0, 0.0], tol=1e-10)
-    fitted = PlattMap.fit(log_odds, positives == 1, platt_correction=True)
-    np.testing.assert_allclose([fitted.slope, fitted.intercept], solution.x, rtol=1e-3)
 
 
 @pytest.mark.filterwarnings("ignore:Since FrozenEstimator")
@@ -160,13 +115,6 @@ def test_separable_means_that_no_negative_is_above_a_positive():
         ([0, 1, 2, 3], [1, 1, 1, 1], False),
     ):
         assert separable(np.array(scores, float), np.array(positives, bool)) == expected
-
-
-def test_of_class_wise_maps_the_note_counts_the_separable_ones():
-    logits, labels = simulate(200, 4)
-    logits[:, 2] = np.where(labels == 2, 30.0, -30.0)
-    fitted = PlattScaling(share_classes=False).fit(logits, labels)
-    assert "for 1 of 4 maps" in fitted.notes()[-1]
 
 
 @pytest.mark.parametrize("name", ["platt", "beta"])
@@ -249,22 +197,6 @@ def test_bins_one_by_one(n_bins):
     np.testing.assert_allclose(probs, naive(log_odds, labels, test, n_bins), atol=1e-5)
 
 
-def test_one_bin_says_the_frequency():
-    """A logistic curve's mean is the mean of the labels it was fitted to."""
-    log_odds, labels = binary_scaling_binning()
-    probs = ScalingBinning(n_bins=1).fit(as_logits(log_odds), labels).predict_proba(as_logits(log_odds))
-    np.testing.assert_allclose(probs[:, 1], labels.mean(), atol=1e-6)
-
-
-def test_a_bin_for_each_row_is_platts_curve():
-    log_odds, labels = binary_scaling_binning()
-    ours, curve = (
-        calibrator.fit(as_logits(log_odds), labels).predict_proba(as_logits(log_odds))
-        for calibrator in (ScalingBinning(n_bins=len(labels)), PlattScaling())
-    )
-    np.testing.assert_allclose(ours, curve, atol=1e-12)
-
-
 @given(st.integers(0, 1000), st.integers(1, 30), st.integers(0, 2))
 def test_bins_hold_something_and_their_values_rise(seed, n_bins, decimals):
     log_odds, labels = binary_scaling_binning(60, seed)
@@ -274,26 +206,3 @@ def test_bins_hold_something_and_their_values_rise(seed, n_bins, decimals):
     assert len(count) == len(found.values) == len(found.edges) + 1 <= n_bins
     assert count.min() > 0
     assert (np.diff(found.values) >= 0).all()
-
-
-def test_classes_that_share_a_map_have_bins_for_each_of_them():
-    logits, labels = simulate(300, 5)
-    (found,) = ScalingBinning(n_bins=10).fit(logits, labels).maps_
-    log_odds = one_vs_rest_log_odds(logits).ravel()
-    count = np.bincount(np.searchsorted(found.edges, log_odds, side="right"))
-    np.testing.assert_array_equal(count, 300 / 10)
-    own = ScalingBinning(n_bins=10, share_classes=False).fit(logits, labels).maps_
-    assert [len(found.values) for found in own] == [10] * 5
-
-
-def test_scores_that_point_the_wrong_way_give_one_value():
-    log_odds, labels = binary_scaling_binning()
-    probs = ScalingBinning().fit(as_logits(-log_odds), labels).predict_proba(as_logits(log_odds))[:, 1]
-    np.testing.assert_allclose(probs, labels.mean(), atol=1e-6)
-
-
-def test_too_few_bins_for_classes_of_their_own_are_pointed_out():
-    logits, labels = simulate(300, 5)
-    assert "at least 5 bins" in ScalingBinning(n_bins=4, share_classes=False).fit(logits, labels).notes()[-1]
-    for enough in (ScalingBinning(n_bins=5, share_classes=False), ScalingBinning(n_bins=4)):
-        assert not any("at least" in note for note in enough.fit(logits, labels).notes())

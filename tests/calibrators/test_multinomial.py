@@ -150,18 +150,6 @@ def test_twelve_rows_are_the_authors_exact_numbers():
     assert loss(away) == pytest.approx(0.651825095141, rel=1e-9)
 
 
-@each
-def test_what_softmax_cannot_see_has_no_weight_at_the_minimum(name):
-    """Adding a number to all scores changes nothing, so that the penalty alone decides about it."""
-    logits, labels = simulate(200, 5)
-    fitted = fitted_to(name, logits, labels)
-    assert fitted.bias_.sum() == pytest.approx(0, abs=1e-6)
-    assert np.abs(fitted.bias_).max() > 0.01
-    if fitted.change_.ndim == 2:
-        _, _, of_matrix, _ = start_and_penalty(name, logits, labels)
-        np.testing.assert_allclose((of_matrix * fitted.change_).sum(axis=0), 0, atol=1e-6)
-
-
 @pytest.mark.parametrize("diagonal", [0.3, 1.0])
 def test_the_gradient_is_the_derivative_of_the_loss(diagonal, monkeypatch):
     monkeypatch.setattr(_multinomial, "MEMORY_ENTRIES", 7 * 4)  # 7 rows a block, the last one of 2
@@ -211,15 +199,6 @@ def test_an_absent_class_keeps_what_temperature_scaling_gives(name):
     assert any("1 of 4 classes has no calibration rows" in note for note in fitted.notes())
 
 
-@each
-def test_with_one_class_alone_temperature_scaling_is_left(name):
-    logits, _ = simulate(30, 3)
-    labels = np.ones(30, dtype=int)
-    fitted = fitted_to(name, logits, labels)
-    np.testing.assert_allclose(fitted.predict_proba(logits), start_of(name, logits, labels), atol=1e-12)
-    assert any("2 of 3 classes have no calibration rows" in note for note in fitted.notes())
-
-
 # -- strength ------------------------------------------------------------------------------------------
 
 
@@ -248,14 +227,6 @@ def test_folds_choose_what_refits_by_hand_do():
     np.testing.assert_allclose(np.float64(said.groups()), [gain.mean(), gain.std(ddof=1) / 20], atol=2e-4)
 
 
-def test_folds_leave_a_calibrated_model_to_temperature_scaling():
-    logits, labels = simulate(300, 4, scale=1.5, seed=2)
-    fitted = DirichletCalibration().fit(logits, labels)
-    expected = TemperatureScaling().fit(logits, labels).predict_proba(logits)
-    np.testing.assert_allclose(fitted.predict_proba(logits), expected, rtol=1e-12)
-    assert "Temperature scaling is kept" in fitted.notes()[0]
-
-
 # -- limits and sentences ------------------------------------------------------------------------------
 
 
@@ -271,16 +242,6 @@ def test_a_matrix_that_would_take_too_long_or_too_much_memory_is_refused(cls, mo
         cls().fit(logits, labels)
     cls().fit(logits[:10], labels[:10])
     StructuredScaling().fit(logits, labels)
-
-
-@each
-def test_what_a_person_should_know_is_said(name, monkeypatch):
-    logits, labels, _ = bent(300)
-    assert fitted_to(name, logits, labels).notes() == []
-    sure = fitted_to(name, logits, logits.argmax(axis=1)).notes()
-    assert any("at its bound" in note for note in sure)
-    monkeypatch.setattr("calib.calibrators.minimisation.MAX_STEPS", 1)
-    assert "before it had converged" in fitted_to(name, logits, labels).notes()[0]
 
 
 # -- other people's numbers ----------------------------------------------------------------------------

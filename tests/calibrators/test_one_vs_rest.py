@@ -10,11 +10,9 @@ import numpy as np
 import pytest
 
 import calib
-from calib.base import KEEPS_ACCURACY, KEEPS_RANKING
 from calib.calibrators.isotonic import IsotonicMap
-from calib.calibrators.one_vs_rest import OneVsRest, platt_targets
+from calib.calibrators.one_vs_rest import OneVsRest
 from calib.calibrators.top_class import filled_in_proportion
-from calib.data.samples import load_sample
 from calib.errors import CalibrationError
 from calib.numerics import argmax_with_ties, one_vs_rest_log_odds, sigmoid, softmax
 from tests.conftest import simulate
@@ -78,12 +76,6 @@ def test_shared_maps_see_all_pairs_of_all_classes():
     assert sorted(zip(found.log_odds, found.positives, strict=True)) == expected
 
 
-@pytest.mark.parametrize(("n_classes", "shared", "kept"), [(2, True, False), (3, True, True), (3, False, False)])
-def test_one_increasing_map_of_three_classes_keeps_their_order(n_classes, shared, kept):
-    promised = Recording(share_classes=shared).promises(n_classes)
-    assert {KEEPS_ACCURACY, KEEPS_RANKING} & promised == ({KEEPS_ACCURACY, KEEPS_RANKING} if kept else set())
-
-
 def test_class_wise_maps_see_their_class_against_the_rest():
     logits, labels = data()
     calibrator = Recording(share_classes=False).fit(logits, labels)
@@ -105,10 +97,6 @@ def test_two_classes_have_one_map_and_its_complement(share_classes):
     np.testing.assert_array_equal(found.positives, labels == 1)
     share = (labels == 1).mean()
     np.testing.assert_allclose(calibrator.predict_proba(logits), np.tile([1 - share, share], (60, 1)))
-
-
-def test_platt_targets():
-    assert platt_targets(3, 1) == (1 / 3, 0.8)
 
 
 def test_normalising_divides_by_the_row_sum():
@@ -145,28 +133,6 @@ def test_a_class_absent_from_class_wise_maps_keeps_what_temperature_gives_it():
     assert Recording().fit(logits[kept], labels[kept]).notes() == []
 
 
-def test_a_class_absent_where_no_temperature_is_best_keeps_its_raw_probability():
-    logits, _ = data()
-    logits[:, 1] -= 20
-    calibrator = Recording(share_classes=False, normalize=False).fit(logits, logits.argmax(axis=1))
-    assert calibrator.temperature_ == 1
-    np.testing.assert_allclose(calibrator.predict_proba(logits)[:, 1], softmax(logits)[:, 1])
-
-
-def test_one_class_only_of_two_says_so():
-    logits, _ = data(2)
-    calibrator = Recording().fit(logits, np.zeros(60, dtype=int))
-    np.testing.assert_allclose(calibrator.predict_proba(logits)[:, 1], sigmoid(logits[:, 1] - logits[:, 0]))
-    assert "rows of both classes" in calibrator.notes()[0]
-
-
-def test_variants_are_told_apart():
-    shared = calib.calibrator("isotonic")
-    assert (shared.variant(3), shared.variant(2)) == ("shared map", "")
-    changed = calib.calibrator("platt", share_classes=False, input="score", random_state=3)
-    assert changed.variant(3) == "class-wise, input=score"
-
-
 @pytest.mark.parametrize("name", ["platt", "beta", "isotonic"])
 def test_shared_maps_help_on_cifar_100(reference_data: Path, name):
     """Split of the reference runs; class-wise maps of another library reach an NLL of 1.25 here, raw .9507."""
@@ -182,16 +148,6 @@ def test_shared_maps_help_on_cifar_100(reference_data: Path, name):
     assert -np.log(raw).mean() == pytest.approx(0.9507, abs=1e-4)
     assert -np.log(true).mean() < 0.9507
     assert (calibrator.predict(logits[test]) == labels[test]).mean() == pytest.approx(0.75556, abs=1e-5)
-
-
-@pytest.mark.parametrize("name", ["platt", "beta", "isotonic"])
-def test_shared_maps_help_on_a_hundred_classes(name: str):
-    sample = load_sample("simulated-100")
-    calibrator = calib.calibrator(name).fit(sample.logits[:1000], sample.labels[:1000])
-    logits, labels = sample.logits[1000:], sample.labels[1000:]
-    true, raw = (probs[np.arange(1500), labels] for probs in (calibrator.predict_proba(logits), softmax(logits)))
-    assert true.min() > 0  # so that the loss is finite without clipping
-    assert -np.log(true).mean() < -np.log(raw).mean()
 
 
 # -- the predicted class alone -------------------------------------------------------------------------
@@ -275,37 +231,6 @@ def test_centred_isotonic_of_many_classes_is_that_of_the_scaled_logits():
 
 # -- weights -------------------------------------------------------------------------------------------
 
-WEIGHTED = ("platt", "beta", "quadratic", "isotonic", "histogram", "spline")
-
-
-@pytest.mark.parametrize("params", [{}, {"share_classes": False}, {"classes": "top"}], ids=str)
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("name", WEIGHTED)
-def test_whole_number_weights_are_repeated_rows(name, n_classes, params):
-    logits, labels = data(n_classes, 200)
-    weights = np.arange(200) % 4  # some of them zero
-    weighted = calib.calibrator(name, **params).fit(logits, labels, weights=weights)
-    repeated = calib.calibrator(name, **params).fit(np.repeat(logits, weights, 0), np.repeat(labels, weights))
-    np.testing.assert_allclose(weighted.predict_proba(logits), repeated.predict_proba(logits), atol=1e-6)
-
-
-@pytest.mark.parametrize(("name", "param"), [("platt", "platt_correction"), ("isotonic", "platt_correction"),
-                                             ("isotonic", "centred")])  # fmt: skip
-def test_options_count_weights_too(name, param):
-    logits, labels = data(3, 100)
-    weights = 1 + np.arange(100) % 3
-    weighted = calib.calibrator(name, **{param: True}).fit(logits, labels, weights=weights)
-    repeated = calib.calibrator(name, **{param: True}).fit(np.repeat(logits, weights, 0), np.repeat(labels, weights))
-    np.testing.assert_allclose(weighted.predict_proba(logits), repeated.predict_proba(logits), atol=1e-6)
-
-
-@pytest.mark.parametrize("name", WEIGHTED)
-def test_the_order_of_rows_changes_nothing(name):
-    logits, labels = data(3, 200)
-    order = np.random.default_rng(0).permutation(200)
-    first, again = (calib.calibrator(name).fit(logits[at], labels[at]) for at in (np.arange(200), order))
-    np.testing.assert_allclose(first.predict_proba(logits), again.predict_proba(logits), atol=1e-9)
-
 
 def test_maps_are_given_the_weights_of_their_pairs():
     logits, labels = data()
@@ -317,21 +242,6 @@ def test_maps_are_given_the_weights_of_their_pairs():
     assert Recording().fit(logits, labels).maps_[0].weights is None
 
 
-def test_a_class_all_of_whose_rows_weigh_nothing_has_no_map():
-    logits, labels = data()
-    fitted = Recording(share_classes=False).fit(logits, labels, weights=labels != 1)
-    assert [each is None for each in fitted.maps_] == [False, True, False]
-
-
-def test_weights_that_sum_to_one_leave_the_margin_of_rows_and_are_pointed_out():
-    logits, labels = data()
-    fitted = calib.calibrator("isotonic").fit(logits, labels, weights=np.full(60, 1 / 60))
-    plain = calib.calibrator("isotonic").fit(logits, labels)
-    np.testing.assert_allclose(fitted.predict_proba(logits), plain.predict_proba(logits), atol=1e-12)
-    assert "sum to 1.00 and" in fitted.notes()[0]
-    assert plain.notes() == []
-
-
 def test_methods_whose_maps_cannot_weigh_rows_name_those_that_can():
     logits, labels = data()
     assert "weights" not in Step.takes
@@ -340,18 +250,6 @@ def test_methods_whose_maps_cannot_weigh_rows_name_those_that_can():
 
 
 # -- what is stored ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", WEIGHTED)
-def test_maps_are_stored_as_dictionaries_of_their_fields(name):
-    logits, labels = data()
-    kept = labels != 1
-    fitted = calib.calibrator(name, share_classes=False).fit(logits[kept], labels[kept])
-    state = fitted.get_state()
-    assert state["maps_"][1] is None
-    assert all(state["maps_"][0][field] is value for field, value in vars(fitted.maps_[0]).items())
-    again = calib.calibrator(name, share_classes=False).set_state(state)
-    np.testing.assert_array_equal(again.predict_proba(logits), fitted.predict_proba(logits))
 
 
 @pytest.mark.parametrize(

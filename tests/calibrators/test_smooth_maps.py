@@ -83,21 +83,6 @@ def test_quadratic_never_falls_inside_or_beyond_the_data(seed, n):
     assert (np.diff(learned(QuadraticScaling(), log_odds, labels, test)) >= 0).all()
 
 
-def test_quadratic_goes_on_as_a_line_beyond_the_data():
-    log_odds, labels = curved(500)
-    low, high = log_odds.min(), log_odds.max()
-    test = np.array([low - 2, low - 1, low, high, high + 1, high + 2])
-    probs = learned(QuadraticScaling(), log_odds, labels, test)
-    score = np.log(probs) - np.log1p(-probs)
-    assert score[1] - score[0] == pytest.approx(score[2] - score[1])
-    assert score[4] - score[3] == pytest.approx(score[5] - score[4])
-
-
-def test_equal_scores_get_the_base_rate_from_a_parabola():
-    labels = np.array([0, 1, 0, 0, 1])
-    np.testing.assert_allclose(learned(QuadraticScaling(), np.full(5, 2.0), labels, np.array([2.0])), 0.4)
-
-
 def test_quadratic_takes_the_largest_logits_without_a_warning():
     log_odds, labels = binary(100, digits=9)
     with warnings.catch_warnings():
@@ -206,12 +191,6 @@ def test_a_few_scores_that_stand_for_zeros_do_not_make_a_spline_stiff():
     assert np.abs(learned(SplineCalibration(), log_odds, labels, test) - expit(bent(test))).max() < 0.15
 
 
-def test_labels_against_the_scores_give_the_base_rate():
-    log_odds, labels = binary(300, slope=-1.0)
-    fitted = SplineCalibration().fit(as_logits(log_odds), labels)
-    np.testing.assert_allclose(fitted.predict_proba(as_logits(log_odds))[:, 1], labels.mean(), atol=1e-3)
-
-
 def test_few_rows_get_a_line_and_it_is_said():
     log_odds, labels = binary(9)
     fitted = SplineCalibration().fit(as_logits(log_odds), labels)
@@ -226,13 +205,6 @@ def test_pooled_scores_give_the_same_spline(monkeypatch):
     monkeypatch.setattr(splines, "MOST_POOLS", 300)
     pooled = learned(SplineCalibration(), log_odds, labels, np.linspace(-6, 6, 101))
     np.testing.assert_allclose(pooled, exact, atol=0.01)  # folds may choose the next penalty
-
-
-def test_the_order_of_rows_does_not_change_the_penalty():
-    log_odds, labels = curved(600)
-    order = np.random.default_rng(3).permutation(600)
-    probs = learned(SplineCalibration(), log_odds, labels, log_odds)
-    np.testing.assert_allclose(learned(SplineCalibration(), log_odds[order], labels[order], log_odds), probs, atol=1e-9)
 
 
 def test_pairs_of_a_row_and_rows_of_a_cluster_stay_in_one_fold(monkeypatch):

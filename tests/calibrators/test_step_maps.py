@@ -16,20 +16,6 @@ from calib.numerics import edges_at_or_below
 from tests.calibrators.conftest import as_logits, binary, learned
 
 
-def naive_isotonic(scores, labels):
-    """The min-max formula: max over starts of min over ends of the mean label between (Barlow et al., 1972)."""
-    values = np.unique(scores)
-    total = np.array([labels[scores == v].sum() for v in values])
-    count = np.array([(scores == v).sum() for v in values])
-
-    def at(i):
-        return max(
-            min(total[s : e + 1].sum() / count[s : e + 1].sum() for e in range(i, len(values))) for s in range(i + 1)
-        )
-
-    return values, np.array([at(i) for i in range(len(values))])
-
-
 @pytest.mark.parametrize("digits", [1, 9])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_tally_counts_the_pairs_of_each_score(weighted, digits):
@@ -43,27 +29,6 @@ def test_a_tally_counts_the_pairs_of_each_score(weighted, digits):
 
 
 # -- isotonic ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_isotonic_is_the_min_max_formula(seed):
-    log_odds, labels = binary(60, seed)
-    values, expected = naive_isotonic(log_odds, labels)
-    probs = learned(IsotonicCalibration(), log_odds, labels, values)
-    np.testing.assert_allclose(probs, np.clip(expected, 1 / 62, 61 / 62), atol=1e-12)
-
-
-def test_isotonic_between_and_beyond_the_scores_is_scikit_learns():
-    log_odds, labels = binary()
-    test = np.linspace(-20, 20, 999)
-    regression = IsotonicRegression(out_of_bounds="clip").fit(log_odds, labels)
-    expected = regression.predict(test)
-    probs = learned(IsotonicCalibration(), log_odds, labels, test)
-    # Steps of exactly 0 and 1 are moved off these, and with them the lines that lead there.
-    unmoved = regression.X_thresholds_[(regression.y_thresholds_ > 0) & (regression.y_thresholds_ < 1)]
-    inside = (test >= unmoved.min()) & (test <= unmoved.max())
-    np.testing.assert_allclose(probs[inside], expected[inside], atol=1e-12)
-    assert inside.sum() > 50
 
 
 @pytest.mark.parametrize("digits", [0, 2, 9])
@@ -102,29 +67,6 @@ def test_edges_in_cells_are_counted_as_by_a_binary_search(seed, n_edges, kind):
     np.testing.assert_array_equal(edges_at_or_below(values[:, :3], edges), expected[:, :3])
 
 
-@pytest.mark.parametrize("rises", [True, False])
-def test_interpolation_is_numpys_within_the_two_values_of_each_segment(rises):
-    generator = np.random.default_rng(0)
-    knots, values = np.sort(generator.normal(size=300)), generator.random(300)
-    values = np.sort(values) if rises else values
-    points = np.concatenate([generator.normal(size=100_000) * 1.5, knots, np.nextafter(knots, -9), [-9, 9]])
-    said = interpolate(points, knots, values)
-    np.testing.assert_allclose(said, np.interp(points, knots, values), atol=1e-12)
-    np.testing.assert_array_equal(interpolate(knots, knots, values), values)
-    if rises:
-        assert (np.diff(said[np.argsort(points, kind="stable")]) >= 0).all()
-    np.testing.assert_array_equal(interpolate(points[:5], knots[:1], values[:1]), np.full(5, values[0]))
-
-
-def test_isotonic_never_is_sure():
-    log_odds = np.linspace(-5, 5, 100)
-    probs = (
-        IsotonicCalibration().fit(as_logits(log_odds), (log_odds > 0).astype(int)).predict_proba(as_logits(log_odds))
-    )
-    assert probs.min() == pytest.approx(1 / 102)
-    assert probs.max() == pytest.approx(101 / 102)
-
-
 def test_isotonic_with_platts_correction_moves_every_step_alike():
     """Least squares commutes with a linear change of the targets."""
     log_odds, labels = binary()
@@ -161,27 +103,6 @@ def test_centred_isotonic_rises_and_keeps_the_mean_label_of_each_step(seed, n, d
         assert scores.min() <= knot <= scores.max()
 
 
-def test_centred_isotonic_loses_less_with_few_rows():
-    """Mean excess log loss over the truth on simulated rows, both with Platt's targets."""
-    test = 3 * np.random.default_rng(99).normal(size=2000)
-    truth = expit(0.6 * test - 0.4)
-    excess = np.zeros(2)
-    for seed in range(20):
-        log_odds, labels = binary(100, seed, digits=9)
-        for place, centred in enumerate((False, True)):
-            probs = learned(IsotonicCalibration(centred=centred, platt_correction=True), log_odds, labels, test)
-            excess[place] -= (truth * np.log(probs) + (1 - truth) * np.log1p(-probs)).mean() / 20
-    excess += (truth * np.log(truth) + (1 - truth) * np.log1p(-truth)).mean()
-    assert excess[1] < 0.8 * excess[0]
-
-
-def test_pooled_loss_is_not_worse_than_the_raw_models():
-    """The squared error of an isotonic fit is the least of all monotone maps, the identity among them."""
-    log_odds, labels = binary()
-    probs = learned(IsotonicCalibration(), log_odds, labels, log_odds)
-    assert np.mean((probs - labels) ** 2) < np.mean((expit(log_odds) - labels) ** 2)
-
-
 SORTED = st.lists(st.floats(-5, 5), min_size=1, max_size=8, unique=True).map(sorted).map(np.array)
 
 
@@ -195,11 +116,6 @@ def test_interpolation_is_numpys_and_monotone_to_the_last_bit(knots, data):
     assert (np.diff(result) >= 0).all()
     if len(knots) == 1 or np.diff(knots).min() > 1e-6:
         np.testing.assert_allclose(result, np.interp(points, knots, values), atol=1e-8)
-
-
-def test_interpolation_reaches_the_last_value_exactly():
-    knots, values = np.array([0.0, 1.0]), np.array([0.37258501259978277, 0.99999])
-    np.testing.assert_array_equal(interpolate(knots, knots, values), values)
 
 
 # -- histogram -----------------------------------------------------------------------------------------

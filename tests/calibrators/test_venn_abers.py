@@ -10,13 +10,11 @@ from scipy.optimize import isotonic_regression
 from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
 
-import calib
 from calib.calibrators import venn_abers
 from calib.calibrators.isotonic import Tally
 from calib.calibrators.temperature import TemperatureScaling
 from calib.calibrators.venn_abers import VennAbers, as_event
 from calib.errors import CalibrationError
-from calib.numerics import softmax
 from tests.calibrators.conftest import as_logits, binary, learned
 from tests.conftest import simulate
 
@@ -139,12 +137,3 @@ def test_rows_of_one_class_have_no_pair():
     fitted = VennAbers().fit(as_logits(np.arange(5.0)), np.zeros(5, dtype=int))
     with pytest.raises(CalibrationError, match="rows of both"):
         fitted.predict_pair(as_logits(np.arange(2.0)))
-
-
-def test_an_absent_class_keeps_what_temperature_gives_it():
-    logits, labels = simulate(200, 4)
-    kept = labels != 2
-    fitted = VennAbers(share_classes=False, normalize=False).fit(logits[kept], labels[kept])
-    expected = softmax(logits / calib.calibrator("temperature").fit(logits[kept], labels[kept]).temperature_)
-    np.testing.assert_allclose(fitted.predict_proba(logits)[:, 2], expected[:, 2], rtol=1e-6)
-    assert "one temperature" in fitted.notes()[0]

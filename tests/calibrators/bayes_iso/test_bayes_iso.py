@@ -9,7 +9,6 @@ import pytest
 from scipy.special import logit
 
 import calib
-from calib.base import GIVES_UNCERTAINTY, KEEPS_RANKING
 from calib.calibrators.bayes_iso import BayesIso, sampled
 from calib.calibrators.bayes_iso.importance_sampling import pav_bounds, sample_posterior
 from calib.calibrators.isotonic import Tally
@@ -39,23 +38,6 @@ def test_maps_rise_and_are_never_sure(scheme, n):
         assert (np.diff(probs) >= 0).all()
         assert probs.min() >= 1 / (n + 2)
         assert probs.max() <= 1 - 1 / (n + 2)
-
-
-@every_scheme
-def test_equal_scores_give_the_share_of_positives(scheme):
-    labels = np.repeat([0, 1], [30, 90])
-    probs = fitted_map(np.full(120, 1.5), labels, np.array([-9.0, 1.5, 9.0]), scheme=scheme)
-    np.testing.assert_allclose(probs, 91 / 122, atol=0.01)
-
-
-@every_scheme
-def test_the_same_seed_the_same_map_and_another_a_similar_one(scheme):
-    log_odds, labels = binary(150, digits=9, spread=2.0)
-    settings = {"scheme": scheme, "n_maps": 2000}
-    one, again, other = (fitted_map(log_odds, labels, log_odds, **settings, random_state=s) for s in (1, 1, 2))
-    np.testing.assert_array_equal(one, again)
-    assert np.abs(one - other).mean() < 0.05
-    assert (one == other).all() == (scheme == "knots")
 
 
 @pytest.mark.parametrize("n", [60, 200, 1000])
@@ -105,24 +87,6 @@ def test_the_papers_task(n, repeats, scheme, most):
     assert (ours < isotonic).all()
 
 
-def test_scores_in_the_wrong_order_make_a_flat_map():
-    log_odds, labels = binary(20_000, digits=9, spread=2.0)
-    probs = fitted_map(-4 * log_odds, labels, np.linspace(-9, 9, 50))
-    np.testing.assert_allclose(probs, labels.mean(), atol=0.03)
-
-
-def test_sampled_maps_say_what_they_are_worth_and_knots_need_not():
-    log_odds, labels = binary(300, digits=9, spread=2.0)
-    assert not BayesIso().fit(as_logits(log_odds), labels).notes()
-    plain = BayesIso(scheme="plain", n_maps=500).fit(as_logits(log_odds), labels)
-    effective = plain.maps_[0].effective_maps
-    assert plain.notes()[-1].endswith(f"were sampled; their effective sample size is {effective:,.0f}.")
-    made = BayesIso(share_classes=False, scheme="plain", n_maps=500)
-    made.fit(np.random.default_rng(0).normal(size=(50, 3)), np.arange(50) % 2)
-    assert [note for note in made.notes() if "for each class" in note and note.endswith("at least.")]
-    assert [note for note in made.notes() if "1 of 3 classes hold none" in note]
-
-
 def test_the_band_the_drawn_maps_and_what_they_are_worth_are_of_the_weighted_maps():
     log_odds, labels = binary(120, digits=9, spread=2.0)
     tally, shown = Tally.of(log_odds, labels > 0), np.array([0, 30, 119])
@@ -135,34 +99,6 @@ def test_the_band_the_drawn_maps_and_what_they_are_worth_are_of_the_weighted_map
     assert all((np.abs(maps[:, shown] - drawn).max(axis=1) < 1e-12).any() for drawn in found["samples"])
     assert found["effective_maps"] == pytest.approx(1 / np.sum(weights**2))
     assert found["dominated"] == (weights.max() > 0.5)
-
-
-def test_a_map_that_dominates_is_flagged():
-    """Thousands of scores and a hundred maps: one of them is far more likely than the others."""
-    log_odds, labels = binary(3000, digits=9, spread=2.0)
-    flagged = 0
-    for seed in range(4):
-        few = BayesIso(scheme="plain", n_maps=100, random_state=seed).fit(as_logits(log_odds), labels)
-        assert few.maps_[0].dominated == ("outweighs all others" in few.notes()[0])
-        flagged += few.maps_[0].dominated
-    assert flagged
-
-
-def test_promises():
-    assert GIVES_UNCERTAINTY in BayesIso().promises(2)
-    assert KEEPS_RANKING in BayesIso().promises(5)
-
-
-def test_the_state_is_small_even_for_many_classes():
-    generator = np.random.default_rng(0)
-    logits = generator.normal(size=(100, 8)) * 2
-    labels = np.argmax(logits + generator.gumbel(size=logits.shape), axis=1)
-    made = BayesIso(share_classes=False, scheme="plain", n_maps=200).fit(
-        np.repeat(logits, 20, 0), np.repeat(labels, 20)
-    )
-    states = made.get_state()["maps_"]
-    size = sum(value.nbytes for state in states for value in state.values() if isinstance(value, np.ndarray))
-    assert size < 8 * 60_000
 
 
 @pytest.mark.long

@@ -137,17 +137,6 @@ def test_the_codes_windows_one_by_one(n):
 
 
 @pytest.mark.parametrize("kind", BOUNDS)
-def test_ties_that_hold_one_outcome_change_little(kind):
-    """Equal scores of equal labels say the same as neighbouring ones, but for where their windows begin."""
-    labels = np.repeat(labelled(100), 4)
-    tied = Tally.of(np.repeat(np.arange(100), 4), labels > 0)
-    untied = [bound[::4] for bound in BOUNDS[kind](ungrouped(labels))]
-    for bound, other in zip(BOUNDS[kind](tied), untied, strict=True):
-        assert np.abs(bound - other)[1:-1].max() < 0.25
-        assert np.abs(bound - other).mean() < 0.05
-
-
-@pytest.mark.parametrize("kind", BOUNDS)
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)).filter(any), min_size=1, max_size=30))
 def test_bounds_rise_and_hold_the_isotonic_fit_between_them(kind, counts):
     negatives, positives = np.array(counts, dtype=float).T

@@ -21,11 +21,8 @@ from calib.calibrators import geometric as module
 from calib.calibrators.geometric import Geometric, exact_separation, fast_separation
 from calib.data.samples import load_sample
 from calib.diagnostics import shift_data
-from calib.errors import CalibrationError, FitCancelled
-from calib.evaluation import Evaluation, scores
+from calib.errors import CalibrationError
 from calib.export import provenance, runtime, writer
-from calib.export.model_card import model_card
-from calib.metrics import ece
 from tests.conftest import ROOT
 
 VARIANTS = [
@@ -104,24 +101,6 @@ def test_the_sigmoid_map_is_a_logistic_regression(small, signal):
     np.testing.assert_allclose(made.predict_confidence(logits, extras["features"]), expected, atol=1e-5)
 
 
-def test_combined_ranks_right_above_wrong_better_than_either_signal_alone(small):
-    extras, logits, labels = small
-    right = logits.argmax(axis=1) == labels
-
-    def ranking(confidence):
-        """Probability that a right row has the higher confidence."""
-        return np.mean(confidence[right][:, None] > confidence[~right]) + 0.5 * np.mean(
-            confidence[right][:, None] == confidence[~right]
-        )
-
-    alone = ranking(
-        Geometric(map="sigmoid").fit(logits, labels, **extras).predict_confidence(logits, extras["features"])
-    )
-    model = ranking(calib.calibrator("identity").fit(logits, labels).predict_confidence(logits))
-    both = Geometric(map="sigmoid", signal="combined").fit(logits, labels, **extras)
-    assert ranking(both.predict_confidence(logits, extras["features"])) > max(alone, model)
-
-
 def test_values_beyond_the_calibration_rows_are_clipped(rng):
     # One training row of each class at -10 and 10: the separation of x from the second class is x itself.
     x = rng.uniform(-1, 1, size=(200, 1))
@@ -161,56 +140,7 @@ def test_a_training_set_of_one_class_is_refused(small, params):
         Geometric(**params).fit(logits, labels, features=extras["features"], **one)
 
 
-def test_few_finite_separations_are_said_first(small):
-    """Two training rows of four classes: where another class is predicted, each input counts as the same."""
-    extras, logits, labels = small
-    logits = np.c_[logits, logits[:, :1]]
-    few = {"train_features": extras["train_features"][:2], "train_labels": np.array([1, 2])}
-    logits[:, 3] += 2
-    made = Geometric().fit(logits, labels, features=extras["features"], **few)
-    finite = int(np.isin(logits.argmax(axis=1), [1, 2]).sum())
-    assert 0 < finite < 200
-    assert made.notes()[0].startswith(f"{400 - finite} of 400 calibration rows have no finite separation")
-    assert "finite separation" not in " ".join(Geometric().fit(logits[:, :3], labels, **extras).notes())
-
-
-def test_exactly_zero_has_its_bound_as_exactly_one_has(rng):
-    """All predictions on the far side are wrong: the map says 0 there, of so many rows and no more."""
-    x = np.r_[rng.uniform(-3, -1, 40), rng.uniform(1, 3, 60)][:, None]
-    logits, labels = np.tile([0.0, 2.0], (100, 1)), (x[:, 0] > 0).astype(int)
-    train = {"train_features": np.array([[-10.0], [10.0]]), "train_labels": np.array([0, 1])}
-    said = Geometric().fit(logits, labels, features=x, **train).notes()
-    assert any(f"exactly 0 where none of 40 calibration rows was right; up to {100 * binom_upper(40):.2g}\xa0%" in note
-               for note in said)  # fmt: skip
-    assert any(f"exactly 1 where none of 60 calibration rows was wrong; up to {100 * binom_upper(60):.2g}\xa0%" in note
-               for note in said)  # fmt: skip
-    assert any("2 training rows of 1 number, which" in note for note in said)
-
-
-@pytest.mark.parametrize("params", [{}, {"map": "sigmoid"}, {"map": "sigmoid", "signal": "combined"}])
-def test_only_right_rows_leave_nothing_to_learn(small, params):
-    extras, logits, _ = small
-    made = Geometric(**params).fit(logits, logits.argmax(axis=1), **extras)
-    confidence = made.predict_confidence(logits, extras["features"])
-    assert np.ptp(confidence) == 0
-    assert confidence[0] == pytest.approx(1.0 if not params else 401 / 402)
-
-
 # -- digits --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("params", [{}, {"exact": True}])
-def test_digits_are_calibrated_better_than_by_the_model(digits, params):
-    calibration, test = digits
-    evaluation = Evaluation.from_calibrator(fitted(calibration, **params), test.logits, test.labels, test.features)
-    raw = Evaluation.from_calibrator(
-        calib.calibrator("identity").fit(test.logits, test.labels), test.logits, test.labels
-    )
-    found = scores(evaluation)
-    assert found["ECE"] == pytest.approx(ece(evaluation.confidence, evaluation.correct, n_bins=15))
-    assert found["ECE"] < scores(raw)["ECE"] / 2
-    assert found["accuracy"] == scores(raw)["accuracy"]
-    assert not {"NLL", "Brier"} & set(found)
 
 
 def binom_upper(n: int) -> float:
@@ -244,22 +174,6 @@ def test_notes_count_safe_and_dangerous_rows(digits):
     assert len(fitted(calibration, map="sigmoid").notes()) == 2
 
 
-def test_a_reduction_is_named_with_what_it_came_from(digits):
-    calibration, _ = digits
-    note = fitted(calibration, reduction="mean_pool").notes()[1]
-    assert "250 training rows of 16 numbers (reduced from 250 training rows of 64 numbers by mean pooling)" in note
-    rows, size = fitted(calibration, reduction="kmeans", factor=3).carried_
-    assert rows < 250 / 6
-    assert size == 64
-
-
-def test_images_and_flat_rows_are_the_same_inputs(digits):
-    calibration, test = digits
-    made = fitted(calibration)
-    flat = made.predict_confidence(test.logits, test.features.reshape(len(test), -1))
-    np.testing.assert_array_equal(made.predict_confidence(test.logits, test.features), flat)
-
-
 @pytest.mark.parametrize("params", VARIANTS)
 def test_blocks_do_not_change_the_prediction(digits, params, monkeypatch):
     calibration, test = digits
@@ -267,23 +181,6 @@ def test_blocks_do_not_change_the_prediction(digits, params, monkeypatch):
     whole = made.predict_confidence(test.logits, test.features)
     monkeypatch.setattr(module, "_MOST_ROWS", 100)
     np.testing.assert_allclose(made.predict_confidence(test.logits, test.features), whole, atol=1e-5)
-
-
-def test_a_fit_reports_and_can_be_cancelled(small, monkeypatch):
-    extras, logits, labels = small
-    monkeypatch.setattr(module, "_MOST_ROWS", 100)
-    seen = []
-    Geometric().fit(logits, labels, progress=lambda *now: seen.append(now[:2]), **extras)
-    assert seen == [(100, 400), (200, 400), (300, 400), (400, 400)]
-
-    def stop(step, total, value):
-        if step == 200:
-            raise FitCancelled
-
-    made = Geometric()
-    with pytest.raises(FitCancelled):
-        made.fit(logits, labels, progress=stop, **extras)
-    assert not made.fitted
 
 
 # -- export --------------------------------------------------------------------------------------------
@@ -326,20 +223,6 @@ def test_only_the_pickle_is_there(digits, tmp_path, ending):
         writer.save(fitted(digits[0]), tmp_path / f"c.{ending}", **provenance.describe(digits[0]))
 
 
-def test_the_card_says_what_goes_in_and_what_comes_out(digits):
-    made = provenance.exported(fitted(digits[0]), provenance.describe(digits[0]))
-    card = model_card(made)
-    for text in (
-        "confidence = calibrator.confidence(outputs, features)",
-        "keeps accuracy",
-        "the inputs of the rows",
-        "confidence in the predicted class",
-        "250 training rows of 64 numbers",
-    ):
-        assert text in card
-    assert "calibrate(outputs)" not in card
-
-
 def test_standardised_features_are_standardised_by_the_export(digits, tmp_path):
     calibration, test = digits
     mean, scale = calibration.train_features.mean(axis=0), calibration.train_features.std(axis=0) + 1
@@ -356,7 +239,7 @@ def test_standardised_features_are_standardised_by_the_export(digits, tmp_path):
     )
     described = {**provenance.describe(calibration), "feature_mean": mean, "feature_scale": scale}
     expected = made.predict_confidence(test.logits, scaled(test.features))
-    again = pickle.loads(writer.to_pickle(made, described))
+    again = pickle.loads(writer.to_bytes("pkl", made, described))
     np.testing.assert_allclose(again.confidence(test.logits, test.features), expected, rtol=0, atol=1e-6)
     with pytest.raises(CalibrationError, match=r"expected \(n, 8, 8\) numbers"):
         again.confidence(test.logits, test.features[:, :4])
@@ -367,21 +250,10 @@ def test_standardised_features_are_standardised_by_the_export(digits, tmp_path):
 def test_an_export_that_could_not_be_read_again_is_refused(digits, monkeypatch):
     monkeypatch.setattr("calib.export.writer.LARGEST", 10_000)
     with pytest.raises(CalibrationError, match=r"carries 0\.0 GB.*smaller training set"):
-        writer.to_pickle(fitted(digits[0]))
+        writer.to_bytes("pkl", fitted(digits[0]))
 
 
 # -- what is refused -----------------------------------------------------------------------------------
-
-
-def test_probabilities_are_refused_in_one_sentence(small):
-    extras, logits, labels = small
-    made = Geometric().fit(logits, labels, **extras)
-    with pytest.raises(CalibrationError, match=r"a confidence in the predicted class only.*features=features"):
-        made.predict_proba(logits)
-    exported = provenance.exported(made)
-    with pytest.raises(CalibrationError, match=r"a confidence in .* only.* call confidence\(outputs, features\)"):
-        exported.calibrate(logits)
-    np.testing.assert_array_equal(made.predict(logits), logits.argmax(axis=1))
 
 
 @pytest.mark.parametrize(

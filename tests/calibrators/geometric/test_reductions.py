@@ -14,7 +14,6 @@ from calib.calibrators.geometric.reductions import (
     REDUCTIONS,
     Reduced,
     grey,
-    mean_pool,
     reduce_training,
     shrink_bilinear,
 )
@@ -48,11 +47,6 @@ def test_bilinear_interpolates_at_the_centres_of_the_coarse_grid(height, width, 
     grid = np.meshgrid(*centres, indexing="ij")
     expected = [map_coordinates(image, grid, order=1) for image in images]
     np.testing.assert_allclose(shrink_bilinear(images, factor), expected, atol=1e-12)
-
-
-def test_halving_bilinearly_is_mean_pooling(rng):
-    images = rng.normal(size=(4, 6, 8))
-    np.testing.assert_allclose(shrink_bilinear(images, 2), mean_pool(images, 2), atol=1e-12)
 
 
 def test_grey_keeps_grey_and_weighs_green_most(rng):
@@ -100,14 +94,6 @@ def test_a_state_makes_the_same_again(rng, name):
     assert again.state().keys() == state.keys()
     np.testing.assert_array_equal(again.train_features, reduced.train_features)
     np.testing.assert_array_equal(again.transform(features), reduced.transform(features))
-
-
-@pytest.mark.parametrize("name", REDUCTIONS)
-def test_the_seed_decides_and_inputs_are_left_alone(rng, name):
-    features, labels = images_of(rng)
-    features.flags.writeable = labels.flags.writeable = False
-    first, second = (reduce_training(name, 2, features, labels, 7) for _ in range(2))
-    np.testing.assert_array_equal(first.train_features, second.train_features)
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)

@@ -41,61 +41,6 @@ def predict(calibrator: GPCalib, way: str, logits: np.ndarray) -> np.ndarray:
         calibrator.prediction = before
 
 
-@pytest.mark.parametrize(
-    "params",
-    [
-        {},
-        {"inputs": "probs"},
-        pytest.param({"covariance": "full"}, marks=pytest.mark.long),
-        pytest.param({"variational": "full"}, marks=pytest.mark.long),
-        pytest.param({"monotone": True}, marks=pytest.mark.long),
-    ],
-    ids=lambda p: "-".join(p) or "default",
-)
-def test_held_out_log_loss_nears_that_of_the_truth(params):
-    """Labels come from softmax(logits / 2): that is the best any calibrator can do.
-
-    A function of probabilities cannot be that one; it still has to take three quarters of the way.
-    """
-    logits, labels = simulate(5000, 4, seed=1)
-    best, raw = nll(softmax(logits / 2), labels), nll(softmax(logits), labels)
-    calibrator = fitted(**params)
-    assert calibrator.converged_
-    left = (nll(calibrator.predict_proba(logits), labels) - best) / (raw - best)
-    assert left < (0.25 if calibrator.inputs == "probs" else 0.05)
-
-
-def test_classes_absent_from_the_calibration_set_keep_a_probability():
-    logits, labels = simulate(300, 5)
-    rows = labels != 2
-    probs = GPCalib().fit(logits[rows], labels[rows]).predict_proba(logits)
-    assert probs[:, 2].mean() > 0.05
-
-
-HARD = {
-    "two rows": simulate(2, 3),
-    "one class": (simulate(150, 4)[0], np.zeros(150, int)),
-    "similarities": (1e-2 * simulate(150, 4)[0], simulate(150, 4)[1]),
-    "three values": (np.random.default_rng(0).choice([-1e3, 0.0, 1e3], (60, 4)), np.arange(60) % 4),
-    "binary, one column zero": (simulate(150, 2)[0] * [0.0, 1.0], simulate(150, 2)[1]),
-}
-
-
-@pytest.mark.parametrize("inputs", ["logits", pytest.param("probs", marks=pytest.mark.long)])
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] * (name != "two rows")) for name in HARD])
-def test_hard_calibration_sets_give_sane_probabilities(name, inputs):
-    logits, labels = HARD[name]
-    calibrator = GPCalib(inputs=inputs, max_iter=100).fit(logits, labels)
-    extreme = np.random.default_rng(1).choice([-1e3, 0.0, 1e3], size=(20, logits.shape[1]))
-    for way in WAYS:
-        for test in (logits, extreme):
-            probs = predict(calibrator, way, test)
-            assert np.isfinite(probs).all()
-            assert (probs >= 0).all()
-            assert np.allclose(probs.sum(axis=1), 1.0)
-    assert nll(calibrator.predict_proba(logits), labels) <= nll(softmax(logits), labels) + 0.01
-
-
 def test_prediction_needs_numpy_alone():
     code = "import sys, calib.calibrators.gpcalib; print(sorted({m.split('.')[0] for m in sys.modules}))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout
@@ -250,22 +195,3 @@ def test_what_no_fit_can_have_learned_is_refused(name):
     for state in (learned | {name: FORGED[name](learned)}, {key: learned[key] for key in learned if key != name}):
         with pytest.raises(CalibrationError, match="it was damaged or changed"):
             GPCalib().set_state(state)
-
-
-@pytest.mark.long
-def test_every_option_does_something():
-    logits, _ = sample(50, 4, seed=1)
-    answers: dict[bytes, Any] = {}
-    for fit in FITS:
-        probs = _fitted(*fit).set_params(prediction="draws").predict_proba(logits)
-        assert probs.tobytes() not in answers, f"{fit} predicts as {answers.get(probs.tobytes())}"
-        answers[probs.tobytes()] = fit
-
-
-def test_the_ways_agree_where_the_posterior_is_narrow():
-    logits, labels = sample(1500, 4, seed=2)
-    calibrator = GPCalib(max_iter=40, n_draws=512).fit(logits, labels)
-    test, _ = sample(300, 4, seed=3)
-    answers = {way: calibrator.set_params(prediction=way).predict_proba(test) for way in WAYS}
-    for way, probs in answers.items():
-        assert np.abs(probs - answers["mean"]).max() < 0.03, way

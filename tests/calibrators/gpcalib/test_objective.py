@@ -93,16 +93,6 @@ def test_a_kernel_that_is_none_gives_no_number_and_no_error():
 
 
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
-def test_absurd_shifts_give_a_finite_value(covariance):
-    logits, labels = simulate(60, 5, scale=3.0)
-    posterior = naive.some_posterior(logits.min(), logits.max(), full=False)
-    objective = objective_of(posterior, logits, labels, "logits", covariance, "diagonal")
-    value, gradient = objective(objective.parametrisation.vector(replace(posterior, q_mean=1e4 * np.ones(6))))
-    assert np.isfinite(value)
-    assert np.isfinite(gradient).all()
-
-
-@pytest.mark.parametrize("covariance", ["diagonal", "full"])
 def test_no_wild_function_has_a_likelihood_above_one(covariance):
     """What is log-likelihood and its second-order term cannot be positive, however interpolation errs."""
     generator = np.random.default_rng(0)
@@ -147,13 +137,6 @@ def test_inputs_outside_take_the_value_at_the_nearer_end(order, rng):
     grid = Grid(-1.0, 1.0, 9, order)
     values = rng.normal(size=9)
     assert np.allclose(grid.interpolate(values, np.array([-1e3, -1.1, 1.1, 1e3])), values[[0, 0, -1, -1]])
-
-
-@ORDERS
-def test_each_row_may_have_its_own_function(order, rng):
-    grid, values, inputs = Grid(0.0, 1.0, 12, order), rng.normal(size=(5, 12)), rng.uniform(size=(5, 7))
-    each = [grid.interpolate(v, t) for v, t in zip(values, inputs, strict=True)]
-    assert np.allclose(grid.interpolate(values, inputs), each)
 
 
 @ORDERS
@@ -245,15 +228,6 @@ def test_only_badly_scaled_logits_are_scaled(factor, n):
 def test_the_scale_of_separable_data_is_finite():
     logits, _ = simulate(300, 5)
     assert 0.01 < logit_scale(logits, logits.argmax(axis=1)) <= 1.0
-
-
-def test_the_covariance_has_a_derivative_where_its_variance_is_zero():
-    """As a fit can try on the way: the matrix is the variance times a correlation, whatever the variance."""
-    points, derivative = np.array([0.0, 0.4, 1.0]), np.diag([1.0, 2.0, 3.0]) + 0.5
-    posteriors = (Posterior(variance, 0.7, 0.1, points, points, points) for variance in (0.0, 2.0))
-    of = [Gram(posterior, points).pulled_back(derivative)[0] for posterior in posteriors]
-    expected = (derivative * np.exp(-0.5 * ((points[:, None] - points) / 0.7) ** 2)).sum()
-    np.testing.assert_allclose(of, expected, rtol=1e-12)
 
 
 @every_kind

@@ -18,7 +18,7 @@ import calib
 from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.gpcalib.interpolation import chebyshev_points
 from calib.calibrators.gpcalib.statistics import N_POINTS, QuadraticLikelihood
-from calib.errors import CalibrationError, FitCancelled
+from calib.errors import CalibrationError
 from calib.metrics import nll
 from calib.numerics import softmax
 from calib.records import flatten
@@ -72,14 +72,6 @@ def test_parts_end_where_one_fit_to_all_rows_does(made):
     assert np.abs(centred_shift(calibrator, points) - centred_shift(whole, points)).max() < 0.15
 
 
-@pytest.mark.long
-def test_the_order_of_the_parts_matters_little():
-    logits, _ = simulate(2000, N_CLASSES, scale=1.8, seed=1)
-    difference = np.abs(forwards().predict_proba(logits) - backwards().predict_proba(logits))
-    assert difference.max() < 0.02
-    assert difference.mean() < 0.002
-
-
 def test_all_rows_are_counted_and_the_parts_are_noted():
     calibrator = forwards()
     assert (calibrator.n_rows_, calibrator.n_rows_given_, calibrator.n_parts_) == (900, 900, 3)
@@ -89,73 +81,11 @@ def test_all_rows_are_counted_and_the_parts_are_noted():
     assert calibrator.objective_trace_[-1] == calibrator.objective_
 
 
-@pytest.mark.long
-def test_small_parts_are_not_lost():
-    """40 rows teach nothing here, and the kernel variance goes to 0; five times 40 do."""
-    logits, labels = simulate(200, 3, scale=1.5, seed=5)
-    first = GPCalib().fit(logits[:40], labels[:40])
-    assert first.collapsed_
-    calibrator = first
-    for start in range(40, 200, 40):
-        calibrator.partial_fit(logits[start : start + 40], labels[start : start + 40])
-    whole = GPCalib().fit(logits, labels)
-    assert not calibrator.collapsed_
-    test, truth = simulate(5000, 3, scale=1.5, seed=1)
-    assert nll(calibrator.predict_proba(test), truth) == pytest.approx(nll(whole.predict_proba(test), truth), abs=0.005)
-
-
-@pytest.mark.long
-def test_new_rows_may_lie_outside_the_old_range():
-    """The same miscalibration over three times the range."""
-    generator = np.random.default_rng(2)
-    wide = 3.0 * LOGITS[300:600]
-    labels = np.argmax(wide / 1.8 + generator.gumbel(size=wide.shape), axis=1)
-    calibrator = GPCalib().fit(LOGITS[:300], LABELS[:300])
-    before = calibrator.quadratic_likelihood_["low"], calibrator.quadratic_likelihood_["high"]
-    calibrator.partial_fit(wide, labels)
-    whole = GPCalib().fit(np.concatenate([LOGITS[:300], wide]), np.concatenate([LABELS[:300], labels]))
-    assert calibrator.quadratic_likelihood_["low"] < before[0] < before[1] < calibrator.quadratic_likelihood_["high"]
-    assert calibrator.objective_ == pytest.approx(whole.objective_, abs=1.0)
-    losses = [nll(made.predict_proba(LOGITS[600:]), LABELS[600:]) for made in (calibrator, whole)]
-    assert losses[0] == pytest.approx(losses[1], abs=0.005)
-
-
-@pytest.mark.parametrize("inputs", ["logits", pytest.param("probs", marks=pytest.mark.long)])
-def test_a_single_row_hardly_moves_the_fit(inputs):
-    calibrator = GPCalib(inputs=inputs).fit(LOGITS[:300], LABELS[:300])
-    before = calibrator.predict_proba(LOGITS[300:])
-    calibrator.partial_fit(LOGITS[300:301], LABELS[300:301])
-    assert len(calibrator.inducing_inputs_) == 10
-    assert np.abs(calibrator.predict_proba(LOGITS[300:]) - before).max() < 0.03
-
-
 def test_the_first_part_is_a_fit():
     logits, labels = simulate(150, 3)
     fitted, partly = GPCalib(max_iter=5).fit(logits, labels), GPCalib(max_iter=5).partial_fit(logits, labels)
     for name, value in flatten(fitted.get_state())[1].items():
         assert np.array_equal(value, flatten(partly.get_state())[1][name]), name
-
-
-@pytest.mark.long
-def test_a_new_fit_starts_over():
-    logits, labels = simulate(150, 3)
-    calibrator = GPCalib(max_iter=20).fit(logits, labels)
-    once = flatten(calibrator.get_state())
-    calibrator.partial_fit(logits, labels).fit(logits, labels)
-    again = flatten(calibrator.get_state())
-    assert once[0] == again[0]
-    assert all(np.array_equal(once[1][name], again[1][name]) for name in once[1])
-
-
-def test_cancelling_leaves_the_fit_as_it_was():
-    def cancel(step, total, value):
-        raise FitCancelled
-
-    calibrator = GPCalib(max_iter=3).fit(LOGITS[:100], LABELS[:100])
-    before = calibrator.get_state()
-    with pytest.raises(FitCancelled):
-        calibrator.partial_fit(LOGITS[300:400], LABELS[300:400], progress=cancel)
-    unchanged(calibrator, before)
 
 
 def test_a_failure_on_the_way_leaves_the_fit_as_it_was(monkeypatch):
@@ -199,20 +129,6 @@ def test_an_exported_calibrator_can_go_on(tmp_path):
         each.partial_fit(LOGITS[100:200], LABELS[100:200])
     assert np.array_equal(loaded.predict_proba(LOGITS), calibrator.predict_proba(LOGITS))
     assert loaded.notes() == calibrator.notes()
-
-
-@pytest.mark.parametrize(
-    "params",
-    [{"covariance": "full", "variational": "full"}, {"inputs": "probs", "monotone": True}],
-    ids=lambda p: "-".join(p),
-)
-@pytest.mark.long
-def test_every_configuration_can_go_on(params):
-    calibrator = in_parts(PARTS[:2], **params)
-    whole = GPCalib(**params).fit(LOGITS[:600], LABELS[:600])
-    assert calibrator.objective_ == pytest.approx(whole.objective_, abs=1.5)
-    losses = [nll(made.predict_proba(LOGITS[600:]), LABELS[600:]) for made in (calibrator, whole)]
-    assert losses[0] == pytest.approx(losses[1], abs=0.01)
 
 
 @pytest.mark.parametrize("name", ["cifar-10", "cifar-100"])

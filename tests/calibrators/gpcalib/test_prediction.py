@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calib.calibrators.gpcalib.interpolation import Grid
-from calib.calibrators.gpcalib.posterior import STEEP, Posterior, draw_shifts, monotone_shifts, tabulate
+from calib.calibrators.gpcalib.posterior import STEEP, Posterior, draw_shifts, tabulate
 from calib.calibrators.gpcalib.prediction import (
     add_white_noise,
     predict,
@@ -134,13 +134,6 @@ def test_white_noise_keeps_the_ranking(variance, seed):
     assert (np.argsort(add_white_noise(probs, variance), axis=1) == np.argsort(probs, axis=1)).all()
 
 
-def test_no_row_depends_on_the_others(logits, posterior):
-    made = table(posterior, logits)
-    for way in WAYS:
-        alone = np.concatenate([by(way, row[None], made) for row in logits])
-        assert np.abs(by(way, logits, made) - alone).max() < 1e-12, way
-
-
 def test_draws_have_the_posterior_moments(posterior):
     inputs = np.linspace(-10.0, 10.0, 30)
     draws = draw_shifts(posterior, inputs, 4096, 0)
@@ -148,30 +141,6 @@ def test_draws_have_the_posterior_moments(posterior):
     assert np.abs(np.cov(draws.T) - posterior.covariance(inputs)).max() < 0.05
     assert np.array_equal(draws, draw_shifts(posterior, inputs, 4096, 0))
     assert not np.array_equal(draws, draw_shifts(posterior, inputs, 4096, 1))
-
-
-def test_far_from_the_data_the_mean_returns_to_the_prior(logits, posterior):
-    made = table(posterior, logits)
-    differences = np.diff(made.shift[[0, -1]])
-    assert made.grid.low < logits.min() - 6 * posterior.lengthscale
-    assert abs(differences[0]) < 1e-6
-
-
-def test_large_logits_give_finite_rows(posterior, logits, rng):
-    made = table(posterior, logits)
-    extreme = rng.choice([-1e3, 0.0, 1e3], size=(40, 8))
-    for way in WAYS:
-        probs = by(way, extreme, made)
-        assert np.isfinite(probs).all()
-        assert np.allclose(probs.sum(axis=1), 1.0)
-
-
-def test_a_rising_function_is_left_as_it_is():
-    grid = Grid(-8.0, 8.0, 200, 1)
-    shift = 0.5 * np.sin(grid.nodes)
-    assert np.allclose(monotone_shifts(shift, grid, "logits"), shift, atol=1e-12)
-    falling = -3.0 * grid.nodes
-    assert np.abs(monotone_shifts(falling, grid, "logits") - falling).max() > 1.0
 
 
 def test_the_cubic_through_exponentials_is_positive_up_to_the_steepest_shifts():

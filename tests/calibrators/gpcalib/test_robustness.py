@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tracemalloc
 
 import numpy as np
@@ -12,10 +10,9 @@ import pytest
 from calib.calibrators.gpcalib import GPCalib, training
 from calib.calibrators.temperature import TemperatureScaling
 from calib.canonical import to_canonical, zero_floor
-from calib.errors import CalibrationError
 from calib.metrics import nll
 from calib.numerics import log_softmax, softmax
-from tests.conftest import ROOT, simulate
+from tests.conftest import simulate
 
 WAYS = ("mean", "delta", "draws", "mc")
 
@@ -77,20 +74,6 @@ def network(seed: int) -> tuple[np.ndarray, np.ndarray]:
     return np.column_stack([logits, np.full(2400, logits.min() - np.log(2.0))]), labels
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("seed", [0, 1])
-def test_zeros_beside_probabilities_that_span_forty_orders(seed):
-    """Here the kernel variance goes to hundreds: neither draws nor the closed form may then be worse than the mean."""
-    logits, labels = network(seed)
-    calibrator = GPCalib(max_iter=400).fit(logits[:400], labels[:400])
-    temperature = TemperatureScaling().fit(logits[:400], labels[:400]).predict_proba(logits[400:])
-    answers = check(calibrator, logits[400:])
-    at = nll(answers["mean"], labels[400:])
-    assert at < nll(temperature, labels[400:]) - 0.05
-    assert nll(answers["draws"], labels[400:]) < at + 0.02
-    assert nll(answers["delta"], labels[400:]) < at + 0.02
-
-
 # -- little to learn from, and nothing -----------------------------------------------------------------
 
 
@@ -112,27 +95,6 @@ def test_thirty_rows(n_classes, inputs):
         assert not any("(N = 30)" in note for note in calibrator.notes())
 
 
-@pytest.mark.long
-def test_one_row_per_class():
-    n_classes = 12
-    logits = 2.0 * np.random.default_rng(0).normal(size=(n_classes, n_classes))
-    calibrator = GPCalib(max_iter=200).fit(logits, np.arange(n_classes))
-    answers = check(calibrator, logits)
-    assert nll(answers["draws"], np.arange(n_classes)) <= nll(softmax(logits), np.arange(n_classes)) + 0.01
-    check(calibrator, extremes(n_classes))
-
-
-@pytest.mark.parametrize("inputs", ["logits", pytest.param("probs", marks=pytest.mark.long)])
-def test_constant_logits_stay_a_guess(inputs):
-    logits, labels = np.full((40, 3), 2.0), np.arange(40) % 3
-    calibrator = GPCalib(inputs=inputs, max_iter=100).fit(logits, labels)
-    for probs in check(calibrator, logits).values():
-        np.testing.assert_allclose(probs, 1 / 3, atol=0.02 if calibrator.n_draws < 1000 else 1e-9)
-    np.testing.assert_allclose(calibrator.predict_proba(logits), 1 / 3, atol=1e-9)
-    check(calibrator, extremes(3))
-    assert calibrator.notes()  # of which one says that the kernel variance went to 0, or that it did not converge
-
-
 def test_separable_data_make_it_surer_and_temperature_scaling_far_too_sure():
     """All right: the likelihood asks for infinite steepness, and temperature scaling goes to its bound, 148."""
     logits = simulate(200, 4)[0]
@@ -147,48 +109,6 @@ def test_separable_data_make_it_surer_and_temperature_scaling_far_too_sure():
     assert np.median(cost / second) < 148 / 4
     assert any("divided by 0.0" in note for note in calibrator.notes())
     check(calibrator, extremes(4))
-
-
-@pytest.mark.long
-def test_always_wrong_data_end_near_a_guess_and_are_said_so():
-    logits = simulate(200, 4)[0]
-    labels = logits.argmin(axis=1)
-    calibrator = GPCalib(max_iter=300).fit(logits, labels)
-    answers = check(calibrator, logits)
-    assert nll(answers["draws"], labels) < np.log(4) + 0.05 < nll(softmax(logits), labels) - 4
-    assert calibrator.notes()
-
-
-@pytest.mark.long
-def test_two_classes_as_log_odds_and_as_probabilities():
-    generator = np.random.default_rng(0)
-    log_odds = 3.0 * generator.normal(size=3000)
-    labels = (generator.random(3000) < 1 / (1 + np.exp(-log_odds / 2))).astype(int)
-    best = nll(softmax(np.column_stack([0 * log_odds, log_odds / 2]))[500:], labels[500:])
-    for logits in (
-        np.column_stack([np.zeros(3000), log_odds]),
-        to_canonical(1 / (1 + np.exp(-log_odds)), "binary_probability"),
-    ):
-        calibrator = GPCalib().fit(logits[:500], labels[:500])
-        assert nll(check(calibrator, logits[500:])["draws"], labels[500:]) < best + 0.02
-        check(calibrator, extremes(2))
-
-
-@pytest.mark.long
-def test_a_thousand_classes_most_of_them_absent():
-    """200 rows of 1000 classes: at least 800 have no row, and the shared function calibrates them all the same."""
-    generator = np.random.default_rng(0)
-    latent = 2.5 * generator.normal(size=(1200, 1000))
-    labels = np.argmax(latent + generator.gumbel(size=latent.shape), axis=1)
-    logits = 1.5 * latent
-    calibrator = GPCalib(max_iter=60, n_draws=32).fit(logits[:200], labels[:200])
-    fresh, fresh_labels = logits[200:], labels[200:]
-    absent = ~np.isin(fresh_labels, labels[:200])
-    assert absent.sum() > 700
-    raw = softmax(fresh)
-    for way, probs in check(calibrator, fresh).items():
-        assert nll(probs[absent], fresh_labels[absent]) < nll(raw[absent], fresh_labels[absent]) - 0.3, way
-    check(calibrator, extremes(1000))
 
 
 # -- what is said about a fit --------------------------------------------------------------------------
@@ -234,20 +154,6 @@ def test_the_unit_of_the_logits_is_found_and_said(unit, inputs):
     assert nll(answers["draws"][:100], labels) < nll(softmax(logits / 2), labels) + 0.02
 
 
-def test_logits_that_are_no_numbers_are_refused_in_a_sentence():
-    logits, labels = simulate(50, 3)
-    logits[3, 1] = -np.inf
-    with pytest.raises(CalibrationError, match="1 of 50 rows of logits hold NaN or infinite"):
-        GPCalib().fit(logits, labels)
-
-
-@pytest.mark.long
-def test_25_000_rows_all_count():
-    calibrator = GPCalib(max_iter=1).fit(*simulate(25_000, 4))
-    assert calibrator.n_rows_ == calibrator.n_rows_given_ == 25_000
-    assert not any("chosen at random" in note for note in calibrator.notes())
-
-
 def test_rows_beyond_the_most_are_left_out_and_said_so(monkeypatch):
     monkeypatch.setattr("calib.calibrators.gpcalib.training.MOST_ROWS", 100)
     calibrator = GPCalib(max_iter=1).fit(*simulate(150, 4))
@@ -270,21 +176,3 @@ def test_prediction_needs_no_more_memory_for_more_rows(way):
         tracemalloc.stop()
     assert beyond[1] < 1.1 * beyond[0]
     assert beyond[0] < 50e6
-
-
-@pytest.mark.long
-def test_memory_stays_small_at_a_thousand_classes():
-    """6000 x 1000 logits are 48 MB; fitting and predicting need less than ten times that on top."""
-    code = """
-import resource, numpy as np
-import calib.calibrators.gpcalib.training
-from calib.calibrators.gpcalib import GPCalib, training
-generator = np.random.default_rng(0)
-logits = generator.normal(size=(6_000, 1000)) * 3
-labels = np.argmax(logits / 2 + generator.gumbel(size=logits.shape), axis=1)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-GPCalib(max_iter=3).fit(logits, labels).predict_proba(logits[:2000])
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
-"""
-    grown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout
-    assert int(grown) < 480_000  # kB

@@ -52,15 +52,6 @@ def test_an_objective_that_overflows_ends_the_fit_where_it_still_was_a_number(mo
     np.testing.assert_allclose(result.trace, stopped.trace)
 
 
-@pytest.mark.long
-def test_too_many_rows_are_subsampled_with_the_seed(monkeypatch):
-    monkeypatch.setattr("calib.calibrators.gpcalib.training.MOST_ROWS", 100)
-    logits, labels = simulate(400, 4)
-    results = [fit(logits, labels, max_iter=1, random_state=seed) for seed in (0, 0, 1)]
-    assert [r.n_rows for r in results] == [100, 100, 100]
-    assert results[0].trace[0] == results[1].trace[0] != results[2].trace[0]
-
-
 def test_where_tensorflow_is_not_installed_a_fit_runs_on_the_cpu_and_says_so():
     """On a machine with a GPU, asked for it or not."""
     code = """

@@ -86,12 +86,6 @@ def test_shared_ordered_bins_keep_every_prediction(seed, n_classes, scheme, norm
     np.testing.assert_array_equal(fitted.predict(test), np.argmax(test, axis=1))
 
 
-def test_without_order_nothing_of_the_sort_is_promised():
-    for options in ({}, {"monotone": True, "share_classes": False}):
-        assert not IMaxBinning(**options).promises(4) & {KEEPS_ACCURACY, KEEPS_RANKING}
-    assert KEEPS_ACCURACY not in IMaxBinning(monotone=True).promises(2)
-
-
 def test_bins_of_a_file_are_in_order_where_that_was_promised():
     for monotone in (False, True):
         fitted = IMaxBinning(monotone=monotone, n_bins=3).fit(*simulate(300))
@@ -113,26 +107,6 @@ def test_ordered_representatives_are_scikit_learns_isotonic_ones(overconfident):
     np.testing.assert_allclose(ordered.values, expected, rtol=1e-10)
 
 
-def test_two_classes_have_one_map_on_the_log_odds_of_class_1():
-    logits, labels = simulate(300, 2)
-    fitted = IMaxBinning(n_bins=6, representatives="platt").fit(logits, labels)
-    assert len(fitted.maps_) == 1
-    index = bins_of((logits[:, 1:] - logits[:, :1]), fitted.maps_[0].edges)[:, 0]
-    platt = calib.calibrator("platt").fit(logits, labels).predict_proba(logits)[:, 1]
-    probs = fitted.predict_proba(logits)
-    for m in range(6):
-        np.testing.assert_allclose(probs[index == m, 1], platt[index == m].mean(), rtol=1e-12)
-    np.testing.assert_allclose(probs.sum(axis=1), 1)
-
-
-def test_a_source_says_what_it_noticed(overconfident):
-    logits, _ = overconfident
-    perfect = np.argmax(logits, axis=1)
-    fitted = IMaxBinning(representatives="temperature").fit(logits, perfect)
-    assert any("temperature" in note for note in fitted.notes())
-    assert not any("temperature" in note for note in IMaxBinning().fit(logits, perfect).notes())
-
-
 def test_rows_sum_to_one_unless_the_papers_form_is_asked_for_which_is_noted_once(overconfident):
     for options, times in (
         ({}, 0),
@@ -144,48 +118,6 @@ def test_rows_sum_to_one_unless_the_papers_form_is_asked_for_which_is_noted_once
         sums = fitted.predict_proba(overconfident[0]).sum(axis=1)
         assert np.allclose(sums, 1) == (times == 0) == (ROWS_SUM_TO_ONE in fitted.promises(4))
     assert not IMaxBinning().fit(*simulate(50, 2)).notes()
-
-
-def test_class_wise_bins_with_few_rows_are_noticed(overconfident):
-    logits, labels = overconfident  # 100 rows a class
-    few = [
-        any("too few for frequencies" in note for note in IMaxBinning(**options).fit(logits, labels).notes())
-        for options in (
-            {"share_classes": False, "n_bins": 150},
-            {"share_classes": False, "n_bins": 150, "representatives": "raw"},
-            {"share_classes": False},
-            {"n_bins": 150},
-        )
-    ]
-    assert few == [True, False, False, False]
-
-
-def test_progress_of_source_and_bins_is_reported_and_a_fit_can_be_cancelled(overconfident):
-    logits, labels = overconfident
-    steps = []
-    fitted = IMaxBinning(representatives="temperature", share_classes=False)
-    fitted.fit(logits, labels, progress=lambda step, total, value: steps.append(total))
-    assert steps.count(4) == 4
-    assert len(steps) > 4
-
-    def cancel(step, total, value):
-        raise calib.FitCancelled
-
-    again = IMaxBinning()
-    with pytest.raises(calib.FitCancelled):
-        again.fit(logits, labels, progress=cancel)
-    assert not again.fitted
-
-
-def test_the_scaled_model_sees_through_a_distorted_classifier():
-    logits, labels = simulate(4000, 4, scale=1.0)
-    distorted = logits * 6.0  # sigmoid(log-odds) is far off now
-    plain, scaled = (IMaxBinning(n_bins=6, scaled_model=on).fit(distorted, labels) for on in (False, True))
-    honest = IMaxBinning(n_bins=6).fit(logits, labels)
-    test, _ = simulate(2000, 4, scale=1.0, seed=1)
-    truth = honest.predict_proba(test)
-    errors = [np.abs(fitted.predict_proba(test * 6.0) - truth).mean() for fitted in (plain, scaled)]
-    assert errors[1] < 0.5 * errors[0]
 
 
 @pytest.mark.parametrize(("slope", "intercept"), [(1.0, 0.0), (0.4, -1.0), (2.0, 1.5)])
@@ -261,12 +193,12 @@ def test_our_own_starts_end_no_lower_than_the_authors_edges(reference, outputs, 
             assert ours >= 0.04408
 
 
-@pytest.mark.parametrize("net", ["c100_wrn", "c10_wrn"])
-@pytest.mark.parametrize("name", SCORED)
+@pytest.mark.parametrize(
+    ("net", "name"),
+    [*[("c100_wrn", name) for name in SCORED], *[("c10_wrn", name) for name in SCORED if "I-Max" in name]],
+)
 def test_with_the_authors_edges_all_scores_are_theirs(reference, outputs, net, name):
-    stored = reference["scores"][net].get(name)
-    if stored is None:
-        pytest.skip("not measured")
+    stored = reference["scores"][net][name]
     key, n, options = SCORED[name]
     logits, labels = outputs[net]
     fitted = IMaxBinning(normalize=False, **options).fit(logits[:n], labels[:n])
@@ -297,13 +229,3 @@ def test_with_the_authors_edges_all_scores_are_theirs(reference, outputs, net, n
         stored = dict(zip(reference["scores"]["columns"][:8], stored[:8], strict=True))
     for score, value in stored.items():
         assert scores[score] == pytest.approx(value, abs=1e-3), score
-
-
-@pytest.mark.parametrize("scheme", ["imax", "equal_mass", "equal_width"])
-def test_ordered_bins_keep_the_accuracy_of_real_outputs_exactly(outputs, scheme):
-    logits, labels = outputs["c100_wrn"]
-    fitted = IMaxBinning(scheme=scheme, monotone=True).fit(logits[:1000], labels[:1000])
-    test, labels = logits[-5000:], labels[-5000:]
-    np.testing.assert_array_equal(fitted.predict(test), np.argmax(test, axis=1))
-    accuracy = metrics.accuracy(fitted.predict_proba(test), labels, ranking=test)
-    assert accuracy == np.mean(np.argmax(test, axis=1) == labels)
