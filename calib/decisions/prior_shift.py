@@ -7,7 +7,6 @@ Latinne and Decaestecker 2002).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +22,6 @@ from calib.numerics import Floats, Ints, log_odds_of, sigmoid
 
 FEW_LABELS = 20.0
 """The likelihood is called flat where it tells less of a rate than so many rows with labels."""
-Refit = Callable[[Floats, Ints, Floats], Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +135,6 @@ def estimate_rate(
     labels: Any,
     new_probs: Any,
     *,
-    refit: Refit | None = None,
     clusters: Any = None,
     new_clusters: Any = None,
     level: float = 0.95,
@@ -146,7 +143,8 @@ def estimate_rate(
 ) -> NewRate:
     """Rate of an event among rows without labels, with an interval that holds what the calibrator does not know.
 
-    The probabilities are calibrated on the rows with labels; the new rate is :func:`likeliest_rate` of the new rows.
+    The probabilities are calibrated on the rows with labels, by a slope and an intercept of the log-odds (Platt); the
+    new rate is :func:`likeliest_rate` of the new rows.
     For the interval both are drawn again with replacement, and the calibrator is fitted again to each resample. How
     often such intervals held the true rate in simulations, and how often those of the new rows' likelihood alone did,
     is in docs/benchmarks.md.
@@ -155,8 +153,6 @@ def estimate_rate(
     ----------
     probs, labels : of the calibration rows, (n,) probabilities of the event and 1 where it happened.
     new_probs : (m,) raw probabilities of the new rows, by the same model.
-    refit : gives calibrated probabilities of new rows, from (probs, labels, new_probs), fitted to the first two. None
-        fits a slope and an intercept to the log-odds (Platt).
     clusters, new_clusters : (n,) and (m,) what rows that belong together share; they are drawn together.
     level : coverage of the interval.
     n_resamples, random_state : of the bootstrap.
@@ -182,22 +178,19 @@ def estimate_rate(
         raise CalibrationError(
             "The rate takes calibration rows with the event and rows without; these are of one kind."
         )
-    if refit is None:
-        floor = default_floor(np.concatenate([said, new]))
-        said, new, refit = np.clip(said, floor, 1.0 - floor), np.clip(new, floor, 1.0 - floor), _platt
+    floor = default_floor(np.concatenate([said, new]))
+    score, new_score = log_odds_of(said, floor), log_odds_of(new, floor)
 
     def ratios_of(rows: Any) -> Floats:
-        calibrated = np.asarray(refit(said[rows], came[rows].astype(int), new), dtype=float)
-        if calibrated.shape != new.shape:
-            raise CalibrationError(f"`refit` must give probabilities of shape {new.shape}; it gave {calibrated.shape}.")
-        return _ratios(calibrated, float(came[rows].mean()))
+        intercept, slope = recalibrate(score[rows], came[rows])
+        return _ratios(sigmoid(intercept + slope * new_score), float(came[rows].mean()))
 
     ratios = ratios_of(slice(None))
     value = _likeliest(ratios, np.ones(len(new)))
     generator, draws = np.random.default_rng(random_state), []
-    resample, drawn = (_Draws(n, units, generator) for n, units in ((len(said), clusters), (len(new), new_clusters)))
+    units, new_units = _units(len(said), clusters), _units(len(new), new_clusters)
     for _ in range(n_resamples):
-        rows, new_counts = np.repeat(np.arange(len(said)), resample.counts()), drawn.counts()
+        rows, new_counts = np.repeat(np.arange(len(said)), _counts(units, generator)), _counts(new_units, generator)
         if 0 < came[rows].sum() < len(rows):  # with few events some resamples have none, and tell nothing
             draws.append(_likeliest(ratios_of(rows), new_counts))
     rate = interval_of_draws(value, np.array(draws), level, 0.0, 1.0)
@@ -215,22 +208,15 @@ def _check_rates(rates: Any, probs: Floats) -> Floats:
     return found
 
 
-class _Draws:
-    """How often resamples hold each row, whole clusters together."""
-
-    def __init__(self, n: int, clusters: Any, generator: np.random.Generator):
-        self._unit, self._n_units, clustered = drawn_units(n, None if clusters is None else check_clusters(clusters, n))
-        self._n_drawn, self._generator = self._n_units - clustered, generator
-
-    def counts(self) -> Ints:
-        """(n,) of one resample."""
-        drawn = self._generator.integers(self._n_units, size=self._n_drawn)
-        return np.bincount(drawn, minlength=self._n_units)[self._unit]
+def _units(n: int, clusters: Any) -> tuple[Ints, int, bool]:
+    return drawn_units(n, None if clusters is None else check_clusters(clusters, n))
 
 
-def _platt(probs: Floats, labels: Ints, new: Floats) -> Floats:
-    intercept, slope = recalibrate(log_odds_of(probs), labels == 1)
-    return sigmoid(intercept + slope * log_odds_of(new))
+def _counts(units: tuple[Ints, int, bool], generator: np.random.Generator) -> Ints:
+    """How often a resample holds each row, (n,), whole clusters together."""
+    unit, n_units, clustered = units
+    drawn = generator.integers(n_units, size=n_units - clustered)
+    return np.bincount(drawn, minlength=n_units)[unit]
 
 
 def _ratios(probs: Floats, old: float) -> Floats:
