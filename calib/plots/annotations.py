@@ -168,8 +168,8 @@ def explain_open(fig: go.Figure, beyond: Bools, rates: Floats) -> None:
     if beyond.any():
         why = "none or all of its rows" if np.isin(rates[beyond], (0, 1)).all() else "beyond the axis"
         write(
-            fig, f"open: {why} ({beyond.sum()} of {plural(len(beyond), 'bin')})", 1, 1, size=11,
-            xref="x domain", xanchor="right", yref="y domain", yanchor="bottom",
+            fig, f"open: {why} ({beyond.sum()} of {plural(len(beyond), 'bin')})", 0, 1, size=11,
+            xref="x domain", xanchor="left", yref="y domain", yanchor="bottom",
         )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, TypeVar
 
+import numpy as np
 import streamlit as st
 
 from calib.base import Calibrator
@@ -31,7 +32,7 @@ from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
 from calib.evaluation.scored import Scored
 from calib.evaluation.studies import pool_arrays
-from calib.formatting import listed
+from calib.formatting import listed, percent, with_interval
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools
 from calib.numerics import Floats
@@ -44,7 +45,7 @@ from calib.store.saving import in_words, keeper
 from calib.top_k import fit_top_k
 from calib.ui.ready import asked, awaited
 from calib.ui.session import OpenSession, current_session, find_session, find_visitor, keep
-from calib.ui.text import add_notice
+from calib.ui.text import add_notice, literal
 
 T = TypeVar("T")
 
@@ -346,6 +347,30 @@ def ready(key: Hashable, what: str, function: Callable[..., T], *arguments: Any,
 def gap_and_extremes_of(evaluation: Evaluation, rows: str = "test rows") -> tuple[Interval, str]:
     """The raw model's average gap, and whether its risks are too extreme or too moderate; "" where neither shows."""
     return ready(("gap and extremes", rows), f"the average gap of the {rows}", gap_and_extremes, evaluation)
+
+
+def tells_nothing(raw: ShownFit) -> str:
+    """A sentence where the outputs are not shown to tell rows with different outcomes apart; "" elsewhere."""
+    evaluation, intervals = raw.evaluation, intervals_of(raw)
+    if evaluation.view.is_event and (auroc := intervals.get("AUROC")) is not None:
+        name, found = literal(evaluation.view.event_name), f"AUROC {with_interval(auroc)}, where chance gives 0.5"
+        if auroc.high < 0.5:
+            return (
+                f"The risks rank cases the wrong way round: {found}. Check the labels, or take the other class as the "
+                "event."
+            )
+        if auroc.low <= 0.5:
+            return (
+                f"The risks are not shown to tell cases of {name} from others: {found}. Calibration cannot mend that."
+            )
+    if evaluation.view.name == "top-label" and (accuracy := intervals.get("accuracy")) is not None:
+        usual = float(np.bincount(evaluation.labels).max() / len(evaluation))
+        if accuracy.low <= usual:
+            return (
+                f"The accuracy of {percent(accuracy.value)} is not shown to be higher than that of always naming the "
+                f"most frequent class, {percent(usual)}."
+            )
+    return ""
 
 
 def pair_of_class(fit: ShownFit, target: int) -> tuple[Floats, Bools]:

@@ -45,7 +45,7 @@ def test_it_opens_with_what_can_be_answered(sample_to_read: OpenSession) -> None
     assert len(charts(app)) == 1
     told = facts(app)
     right, confident = test.logits.argmax(axis=1) == test.labels, softmax(test.logits).max(axis=1) >= found.threshold
-    assert told["Answered"] == f"{1000 * confident.mean():,.0f} of 1,000"
+    assert told["Answered, of 1,000"] == f"{1000 * confident.mean():,.0f}"
     assert told["Error among answers"] == percent((~right[confident]).mean())
     assert told["Error if all are answered"] == percent((~right).mean())
 
@@ -123,7 +123,7 @@ def test_an_event_opens_with_its_figure_and_four_numbers_by_hand(loans: OpenSess
     assert app.number_input(key="decide/typed").value == pytest.approx(14.29)
     risk, event = softmax(loans.test.logits)[:, 1], loans.test.labels == 1
     acts, told = risk >= 1 / 7, facts(app)
-    assert told["Acted on"] == f"{1000 * acts.mean():,.0f} of 1,000"
+    assert told["Acted on, of 1,000"] == f"{1000 * acts.mean():,.0f}"
     assert told["Events found"] == percent(acts[event].mean(), 0)
     saved = 1000 * (6 * (acts & event).mean() - (acts & ~event).mean())  # against acting on no case
     assert told["Saved against acting on none"].replace("−", "-") == f"{saved:,.0f}"
@@ -176,7 +176,7 @@ def test_every_way_to_a_cut_is_judged(loans: OpenSession, basis: str) -> None:
     rows = "judged on" if basis in SEARCHED else f"Judged on {len(loans.test):,}"
     assert rows in said(app)
     if basis == "capacity":
-        assert facts(app)["Acted on"] == "200 of 1,000"
+        assert facts(app)["Acted on, of 1,000"] == "200"
 
 
 def test_the_predicted_class_has_no_cut(loans: OpenSession) -> None:

@@ -142,3 +142,28 @@ def test_pages_without_words_of_an_event_say_so(risk):
     app.session_state[VIEWPOINT] = "top-label"
     app.switch_page("pages/9_IMax_binning.py").run()
     assert "Shown for both classes" not in said(app)
+
+
+@pytest.mark.parametrize(("sign", "says"), [(0, "not shown to tell cases of"), (-1, "rank cases the wrong way round")])
+def test_outputs_that_tell_nothing_are_said_to(queue, sign, says):
+    rng = np.random.default_rng(1)
+    score = rng.normal(0.0, 1.5, 800)
+    labels = (rng.random(800) < 1 / (1 + np.exp(-sign * score))).astype(np.int64)
+    logits = np.stack([np.zeros(800), score], axis=1)
+    data = Predictions(logits, labels, ("stays", "leaves"), event=Event(1, "leaves", "as chosen"), sha256=f"no {sign}")
+    for path in ("app.py", "pages/2_Compare.py"):
+        app = open_page(path, OpenSession.from_data(data))
+        assert clean(app)
+        assert says in " ".join(warning.value for warning in app.warning)
+
+
+def test_a_threshold_below_every_risk_is_acting_on_all(queue):
+    rng = np.random.default_rng(2)
+    logits = np.stack([np.zeros(400), rng.normal(0.0, 0.1, 400)], axis=1)
+    data = Predictions(
+        logits, rng.integers(0, 2, 400), ("stays", "leaves"), event=Event(1, "leaves", "as chosen"), sha256="all"
+    )
+    app = open_page("pages/4_Decide.py", OpenSession.from_data(data))
+    assert clean(app)
+    assert "That is acting on all: the threshold lies below every risk" in said(app)
+    assert facts(app)["Acted on, of 1,000"] == "1,000"

@@ -17,9 +17,8 @@ def finding(picture: BinningPicture) -> str:
     best, *others = sorted(schemes, key=lambda bins: -bins.label_information)
     most = picture.information
     rest = listed([f"{SCHEME_NAMES[bins.scheme]} {_of(bins.label_information, most)}" for bins in others])
-    name = SCHEME_NAMES[best.scheme]
     kept = (
-        f"**{name[0].upper()}{name[1:]} keeps {_of(best.label_information, most)} of the mutual information "
+        f"**{_capital(SCHEME_NAMES[best.scheme])} keeps {_of(best.label_information, most)} of the mutual information "
         f"of log-odds and label** ({number(best.label_information)} of {number(most)} nats) in "
         f"{plural(len(best.count), 'bin')}; {rest}."
     )
@@ -45,7 +44,8 @@ def edges_where_uncertain(picture: BinningPicture) -> str:
              if schemes[name].label_information < schemes["imax"].label_information]  # fmt: skip
     if not worse:
         return said
-    return f"{said} More edges there, as of {listed(worse)}, keep less where the other bins are wide."
+    have, keep = ("has", "keeps") if len(worse) == 1 else ("have", "keep")
+    return f"{said} {_capital(listed(worse))} {have} more edges there and still {keep} less."
 
 
 def whose(picture: BinningPicture, class_name: str | None) -> str:
@@ -59,6 +59,10 @@ def whose(picture: BinningPicture, class_name: str | None) -> str:
         f"{plural(picture.n_pairs, 'pair')} {of}, from {plural(picture.n_rows, 'calibration row')}; {positives:,} "
         f"({percent(positives / picture.n_pairs, 2)}) have y = 1, which means that the class is the label."
     )
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def _of(part: float, whole: float) -> str:

@@ -38,7 +38,7 @@ from calib.plots.style import Limits, text_color
 from calib.top_k import said_of_labels
 from calib.ui import widgets
 from calib.ui.compare.answer import CLOSER, answer_with_export, choose_one, claims_of, failed, taken
-from calib.ui.fits import ShownFit, gap_and_extremes_of, ready
+from calib.ui.fits import ShownFit, gap_and_extremes_of, ready, tells_nothing
 from calib.ui.over_under.groups import in_groups
 from calib.ui.reliability.state import show_only
 from calib.ui.reliability.text import bins_in_words
@@ -59,6 +59,8 @@ SIGNS = {"better": "#009E73", "worse": "#D55E00"}
 def overview(session: OpenSession, fits: list[ShownFit]) -> None:
     """The answer, the tiles, the two diagrams and the strip; of the raw model alone its diagram."""
     raw = fits[0]
+    if trouble := tells_nothing(raw):
+        st.warning(trouble, icon=":material/warning:")
     if len(fits) == 1:
         st.markdown(confidence_sentence(raw.evaluation, "The raw model", *gap_and_extremes_of(raw.evaluation)))
         in_groups(session.test, raw)

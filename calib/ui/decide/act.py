@@ -133,6 +133,9 @@ def _saving(found: EventDecision) -> str:
         return (
             f"Against today's threshold of {percent(today)} on the uncalibrated risk {worth(found.from_today.saved)}."
         )
+    if not found.from_same.changed.value:
+        side = "below" if found.acting_on_all else "above"
+        return f"That is acting on {_same(found)}: the threshold lies {side} every risk, and the model decides nothing."
     return f"Against acting on {_same(found)} {worth(found.from_same.saved)}."
 
 
@@ -146,7 +149,7 @@ def facts(found: EventDecision) -> list[tuple[str, str, str]]:
     against, title = (found.from_today, "today's threshold") if found.from_today else (change, "the raw model")
     ends = "" if acted.low == acted.high else f"{acted.low:,.0f} to {acted.high:,.0f}; "
     return [
-        ("Acted on", f"{acted.value:,.0f} of 1,000", f"{ends}{outcome.true_positives.value:,.0f} with the event"),
+        ("Acted on, of 1,000", f"{acted.value:,.0f}", f"{ends}{outcome.true_positives.value:,.0f} with the event"),
         ("Events found", percent(outcome.recall.value, 0), percents(outcome.recall, 0)),
         (f"Saved against acting on {_same(found)}", *_alarms(found.from_same.saved)),
         (f"Saved against {title}", *_alarms(against.saved)),

@@ -147,12 +147,12 @@ def facts(fit: ShownFit, found: AnswerScores) -> list[tuple[str, str, str]]:
     over = found.n - found.n_answered
     every = Interval(*(1.0 - accuracy[place] for place in (0, 2, 1))) if accuracy is not None else None
     return [
-        ("Answered", f"{1000 * found.coverage.value:,.0f} of 1,000", percents(found.coverage)),
+        ("Answered, of 1,000", f"{1000 * found.coverage.value:,.0f}", percents(found.coverage)),
         ("Error among answers", percent(found.error.value), percents(found.error)),
         ("Error if all are answered", percent(wrong_in_all / found.n), "" if every is None else percents(every)),
         (
-            "Handed over",
-            f"{1000 * over / found.n:,.0f} of 1,000",
+            "Handed over, of 1,000",
+            f"{1000 * over / found.n:,.0f}",
             f"{wrong_in_all - found.n_wrong:,} of {over:,} wrong",
         ),
     ]
