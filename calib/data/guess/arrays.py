@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 from calib.data.array_names import (
@@ -49,7 +50,11 @@ def infer_arrays(contents: Contents, choices: Choices, separate_labels: bool) ->
     if labels is None and not separate_labels:
         labels = first_named(contents.names, LABELS, part) or labels_by_shape(contents, str(outputs))
         if labels is None:
-            raise no_labels(contents)
+            raise InvalidUpload(
+                "no_labels",
+                f"{contents.name} holds {describe(contents)}; none looks like labels, the true class of each row.",
+                "Name the array with the labels, or add a second file that holds them.",
+            )
     test_outputs, test_labels = choices.test_outputs, choices.test_labels
     if test_outputs is None and test_part is not NO_TEST:
         test_outputs = first_named(contents.names, OUTPUTS, test_part)
@@ -58,21 +63,16 @@ def infer_arrays(contents: Contents, choices: Choices, separate_labels: bool) ->
             test_outputs = test_labels = None
     # Where there is one part only, features of its rows may still be called x_test beside x_train.
     others: tuple[Part, ...] = ("test", "calibration") if test_part is NO_TEST else ()
-    return replace(
-        choices,
-        outputs=outputs,
-        labels=labels,
-        test_outputs=test_outputs,
-        test_labels=test_labels,
-        split=_or(choices.split, first_named(contents.names, SPLIT, None, "calibration")),
-        features=_or(choices.features, first_named(contents.names, FEATURES, part, None, *others)),
-        train_features=_or(choices.train_features, first_named(contents.names, FEATURES, "train")),
-        train_labels=_or(choices.train_labels, first_named(contents.names, LABELS, "train")),
-        **{
-            name: _or(getattr(choices, name), first_named(contents.names, role.names, part, None))
-            for name, role in ROW_ROLES.items()
-        },
-    )
+    inferred = {
+        "split": first_named(contents.names, SPLIT, None, "calibration"),
+        "features": first_named(contents.names, FEATURES, part, None, *others),
+        "train_features": first_named(contents.names, FEATURES, "train"),
+        "train_labels": first_named(contents.names, LABELS, "train"),
+        **{name: first_named(contents.names, role.names, part, None) for name, role in ROW_ROLES.items()},
+    }
+    inferred = {name: value for name, value in inferred.items() if getattr(choices, name) is None}
+    found: dict[str, Any] = {"outputs": outputs, "labels": labels}
+    return replace(choices, **found, test_outputs=test_outputs, test_labels=test_labels, **inferred)
 
 
 NO_TEST: Part = "train"
@@ -86,19 +86,19 @@ def parts_of(contents: Contents) -> tuple[Part | None, Part | None]:
     """
     names = [canonical(name) for name in contents.names]
     with_outputs = {name.part for name in names if name.base in OUTPUTS} - {"train"}
-    if {"calibration", "test"} <= with_outputs:
-        return "calibration", "test"
-    if {None, "test"} <= with_outputs:
-        return None, "test"
-    if {None, "calibration"} <= with_outputs:
-        return "calibration", None
-    return next(iter(with_outputs), None), NO_TEST
+    usual: tuple[tuple[Part | None, Part | None], ...] = (
+        ("calibration", "test"),
+        (None, "test"),
+        ("calibration", None),
+    )
+    both = next((parts for parts in usual if set(parts) <= with_outputs), None)
+    return both or (next(iter(with_outputs), None), NO_TEST)
 
 
 def outputs_by_shape(contents: Contents, labels: object) -> str | None:
     """The widest two-dimensional array of floats; else of any numbers; else a single column of floats."""
-    free = [a for a in contents.arrays if is_free(a) and a.name != labels and canonical(a.name).base not in LABELS]
-    floats = [array for array in free if "float" in array.dtype or "<f" in array.dtype or ">f" in array.dtype]
+    free = [a for a in contents.arrays if is_free(a) and a.name != labels and not is_label(a.name)]
+    floats = [array for array in free if "float" in array.dtype or array.dtype[:2] in ("<f", ">f")]
     for candidates in (
         [array for array in floats if array_width(array) > 1],
         [array for array in free if array_width(array) > 1 and array.dtype.startswith(NUMBERS)],
@@ -115,10 +115,9 @@ def labels_by_shape(contents: Contents, outputs: str) -> str | None:
     shape = contents.info(outputs).shape
     free = [a for a in contents.arrays if is_free(a) and a.name != outputs and 0 < len(a.shape) <= 2]
     fits = [a for a in free if a.shape[0] in shape[:2] and (array_width(a) == 1 or a.shape == shape)]
-    if not fits and len(free) == 1:
-        fits = [a for a in free if array_width(a) == 1]
-    integers = [a for a in fits if "int" in a.dtype]
-    return (integers or fits)[0].name if fits else None
+    fits = fits or [a for a in free if len(free) == 1 and array_width(a) == 1]
+    fits.sort(key=lambda array: "int" not in array.dtype)
+    return fits[0].name if fits else None
 
 
 def is_free(array: ArrayInfo) -> bool:
@@ -127,30 +126,19 @@ def is_free(array: ArrayInfo) -> bool:
     return part != "train" and base not in (*CLASS_NAMES, *ROLE_NAMES, *FEATURES, *SPLIT)
 
 
+def is_label(name: str) -> bool:
+    """Whether an array or a column is called like labels."""
+    return canonical(name).base in LABELS
+
+
 def array_width(array: ArrayInfo) -> int:
     """Values per row."""
-    width = 1
-    for n in array.shape[1:]:
-        width *= n
-    return width
+    return prod(array.shape[1:])
 
 
 def describe(contents: Contents) -> str:
     """The list of arrays for a sentence."""
     return listed(f"{a.name} {a.shape}" for a in contents.arrays)
-
-
-def no_labels(contents: Contents) -> InvalidUpload:
-    """The error for a file without labels."""
-    return InvalidUpload(
-        "no_labels",
-        f"{contents.name} holds {describe(contents)}; none looks like labels, the true class of each row.",
-        "Name the array with the labels, or add a second file that holds them.",
-    )
-
-
-def _or(choice: Any, inferred: Any) -> Any:
-    return inferred if choice is None else choice
 
 
 def infer_array(contents: Contents, role: str, own: Contents | None) -> Columns | None:
@@ -186,11 +174,6 @@ def infer_array(contents: Contents, role: str, own: Contents | None) -> Columns 
             "Name the array with the features.",
         )
     return found
-
-
-def is_label(name: str) -> bool:
-    """Whether an array or a column is called like labels."""
-    return canonical(name).base in LABELS
 
 
 def infer_label(labels: Contents) -> str:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from calib.data import words as w
 from calib.data.array_names import PARTS, SPLIT, feature_names, first_named
 from calib.data.assemble.beside import ROW_ROLES, times_of
 from calib.data.guess.columns import FEW, Column
 from calib.data.guess.names import tokens
-from calib.data.options import OPTION_OF_ROLE, Choices, Columns, names_in
+from calib.data.options import OPTION_OF_ROLE, Choices, names_in
 from calib.data.roles import ColumnRole, Role
 
 LEAST_CLUSTERS = 6
@@ -36,28 +36,13 @@ def is_time(column: Column) -> bool:
     return column.is_date and (column.cells.dtype.kind == "M" or times_of(column.present) is not None)
 
 
-def is_cluster(column: Column) -> bool:
-    """It is named after something with several rows, and its values repeat."""
-    return column.says == "cluster" and _repeats(column, 0.9)
-
-
 def is_coded(column: Column) -> bool:
     """It holds codes that repeat, or repeated numbers named as the id of something."""
     words = tokens(column.name)
     is_id = len(words) > 1 and words[-1] in w.ID and (words[-1] == "id" or column.low > 1)
-    is_id = is_id and column.is_whole and not column.is_counter and not is_group(column)
+    is_id = is_id and column.is_whole and not column.is_counter and column.says != "group"
     codes = column.numbers is None and all(map(CODE.fullmatch, column.values))
     return column.says in ("", "id", "cluster") and _repeats(column, 0.6) and (codes or is_id)
-
-
-def is_weight(column: Column) -> bool:
-    """It is named as a weight and holds numbers from 0 upwards."""
-    return column.says == "weight" and len(column.values) > 1
-
-
-def is_group(column: Column) -> bool:
-    """It is named after a group and has few values."""
-    return column.says == "group"
 
 
 def is_few(column: Column) -> bool:
@@ -68,13 +53,10 @@ def is_few(column: Column) -> bool:
 
 
 def is_feature(column: Column) -> bool:
-    """It holds complete numbers and its name says nothing else."""
+    """It holds complete numbers that vary, and its name says nothing else."""
     complete = column.numbers is not None and len(column.present) == len(column.cells)
-    return complete and column.says in ("", "past") and not column.is_anonymous and _varies(column)
-
-
-def _varies(column: Column) -> bool:
-    return len(column.values) > 1 and not column.is_counter
+    says_nothing = column.says in ("", "past") and not column.is_anonymous and not column.is_counter
+    return complete and says_nothing and len(column.values) > 1
 
 
 def _repeats(column: Column, share: float) -> bool:
@@ -82,8 +64,7 @@ def _repeats(column: Column, share: float) -> bool:
     return LEAST_CLUSTERS <= n <= share * rows and (column.numbers is None or column.is_whole)
 
 
-@dataclass(frozen=True)
-class Beside:
+class Beside(NamedTuple):
     """What a column is that is neither outcome nor output: the option that names it, the reason, and when it holds."""
 
     option: str
@@ -94,10 +75,10 @@ class Beside:
 BESIDE = (
     Beside("split", "its two values are calibration and test", is_split),
     Beside("times", "dates", is_time),
-    Beside("clusters", "named after something with several rows", is_cluster),
+    Beside("clusters", "named after something with several rows", lambda c: c.says == "cluster" and _repeats(c, 0.9)),
     Beside("clusters", "codes that repeat", is_coded),
-    Beside("weights", "named as a weight", is_weight),
-    Beside("groups", "named after a group", is_group),
+    Beside("weights", "named as a weight", lambda column: column.says == "weight" and len(column.values) > 1),
+    Beside("groups", "named after a group", lambda column: column.says == "group"),
     Beside("groups", "text of few values", is_few),
 )
 """In the order in which they are looked for; of several columns that fit the one with the fewest values is taken."""
@@ -121,14 +102,10 @@ def with_others(columns: Mapping[str, Column], chosen: Choices) -> Choices:
         free = {name: column for name, column in free.items() if name not in names_in(found)}
         chosen = replace(chosen, **{option: found})
     if chosen.features is None:
-        chosen = replace(chosen, features=_features(list(free.values())))
+        numbers = [name for name, column in free.items() if column.numbers is not None and not column.is_date]
+        features = feature_names(numbers) or tuple(name for name, column in free.items() if is_feature(column))
+        chosen = replace(chosen, features=features)
     return chosen
-
-
-def _features(columns: Sequence[Column]) -> Columns:
-    """Columns called like features in the order of their numbers, else numbers whose names say nothing else."""
-    numbers = [column.name for column in columns if column.numbers is not None and not column.is_date]
-    return feature_names(numbers) or tuple(column.name for column in columns if is_feature(column))
 
 
 def columns_in(chosen: Choices) -> set[str]:
@@ -181,16 +158,17 @@ def why_left(column: Column) -> str:
         return f"the same in every row: {column.values[0]}" if column.values else "empty"
     if column.is_date:
         return "dates"
-    if column.says in ("output", "predicted"):
-        return f"named like predictions, and not used; {column.seen}"
-    if column.says in ("truth", "label", "event", "correct"):
-        return f"named like an outcome, and not used; {column.seen}"
     if column.is_counter:
         return "it counts the rows"
-    if column.all_different and (column.numbers is None or column.is_whole):
-        return "nearly every row has a value of its own"
     missing = len(column.cells) - len(column.present)
-    if column.numbers is not None and missing:
+    told = {
+        **dict.fromkeys(("output", "predicted"), "named like predictions, and not used"),
+        **dict.fromkeys(("truth", "label", "event", "correct"), "named like an outcome, and not used"),
+        "cluster": "it may hold rows together",
+        "group": "another column gives the groups",
+    }
+    if column.says not in told and column.all_different and (column.numbers is None or column.is_whole):
+        return "nearly every row has a value of its own"
+    if column.says not in told and column.numbers is not None and missing:
         return f"{missing:,} of {len(column.cells):,} values are missing"
-    meaning = {"cluster": "it may hold rows together", "group": "another column gives the groups"}.get(column.says)
-    return f"{meaning or ('text' if column.numbers is None else 'no role')}; {column.seen}"
+    return f"{told.get(column.says) or ('text' if column.numbers is None else 'no role')}; {column.seen}"

@@ -12,7 +12,7 @@ from calib.data.array_names import FEATURES, LABELS, canonical, feature_names
 from calib.data.findings import InvalidUpload
 from calib.data.guess.arrays import array_width, describe
 from calib.data.options import NOTHING, Choices, Source
-from calib.data.read.base import Allowance, ArrayInfo, Contents
+from calib.data.read.base import Allowance
 from calib.data.read.files import open_source
 
 SOURCE = "source"
@@ -47,34 +47,17 @@ def look_at(files: tuple[Source, ...]) -> tuple[Looked, ...]:
             try:
                 contents = open_source(file, Allowance(), Choices(), stack)
             except InvalidUpload:
-                name = str(file[0]) if isinstance(file, tuple) else ""
-                found.append(Looked(name, None, ""))
-            else:
-                says, features = describe(contents), _has_features(contents)
-                found.append(Looked(contents.name, _is_labels(contents), says, _may_be_labels(contents), features))
+                found.append(Looked(str(file[0]) if isinstance(file, tuple) else "", None, ""))
+                continue
+            widths = [array_width(array) for array in contents.arrays]
+            floats = [any(kind in array.dtype for kind in ("float", "double", "<f")) for array in contents.arrays]
+            alone = len(widths) <= 2 and set(widths) == {1}  # labels, perhaps beside ids
+            is_labels = alone and not any(floats) and all(array.shape for array in contents.arrays)
+            one_hot = len(widths) == 1 and widths[0] > 1 and not floats[0]
+            names = contents.names
+            features = bool(feature_names(names)) or any(canonical(name).base in FEATURES for name in names)
+            found.append(Looked(contents.name, is_labels, describe(contents), alone or one_hot, features))
     return tuple(found)
-
-
-def _is_labels(contents: Contents) -> bool:
-    """Whether a file holds labels alone: one array of one value a row, perhaps beside ids, none of which are floats."""
-    values = [array for array in contents.arrays if array_width(array) == 1 and len(array.shape) > 0]
-    return 0 < len(values) == len(contents.arrays) <= 2 and not any(map(_is_float, values))
-
-
-def _may_be_labels(contents: Contents) -> bool:
-    """Whether a file may hold labels as floats, perhaps beside ids, or as one-hot rows of whole numbers."""
-    if len(contents.arrays) == 1 and array_width(contents.arrays[0]) > 1:
-        return not _is_float(contents.arrays[0])
-    return len(contents.arrays) <= 2 and all(array_width(array) == 1 for array in contents.arrays)
-
-
-def _is_float(array: ArrayInfo) -> bool:
-    return any(kind in array.dtype for kind in ("float", "double", "<f"))
-
-
-def _has_features(contents: Contents) -> bool:
-    """Whether an array or column is called like features."""
-    return bool(feature_names(contents.names)) or any(canonical(name).base in FEATURES for name in contents.names)
 
 
 def roles_of_files(looked: Sequence[Looked], n_read: int = 0) -> tuple[str, ...]:

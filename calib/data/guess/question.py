@@ -51,7 +51,7 @@ def infer_columns(contents: Contents, choices: Choices, separate_labels: bool) -
         raise nothing_to_read(contents, found, choices, separate_labels)
     if not found.is_clear:
         raise ask(contents, found)
-    of_models = [role.column for role in found.roles if role.role == "group" and has(role.column, MODEL)]
+    models = [role.column for role in found.roles if role.role == "group" and has(role.column, MODEL)]
     pooled = [
         warning(
             "several_models",
@@ -59,50 +59,47 @@ def infer_columns(contents: Contents, choices: Choices, separate_labels: bool) -
             "together, with the model as the group.",
             "Read each model by itself with calib.load_models, or under several models on the page.",
         )
-        for name in of_models[:1]
+        for name in models[:1]
     ]
     return Step(found.roles, tuple(pooled), found.choices(choices).given())
 
 
 def nothing_to_read(contents: Contents, found: Guess, choices: Choices, separate_labels: bool) -> InvalidUpload:
     """The error for a table without outputs or without an outcome: what was found, and what is missing."""
-    columns = found.columns
+    if found.problem is not None:
+        return InvalidUpload(found.problem.code, f"{contents.name} holds {found.problem.reason}.", found.problem.action)
+    columns, name = found.columns, contents.name
     outcomes = [] if separate_labels else possible_outcomes(columns, choices)
     named = [column for column in outcomes if column.words & OUTCOMES or choices.labels]
     outcomes = named or (outcomes if len(outcomes) == 1 else [])
     outputs = [o for o in Candidates(columns, choices).beside(None) if not o.is_single or o.columns[0].says == "output"]
     predicted = [column.name for column in columns.values() if column.says == "predicted"]
-    if found.problem is not None:
-        return InvalidUpload(found.problem.code, f"{contents.name} holds {found.problem.reason}.", found.problem.action)
-    has = f"{contents.name} has the columns {listed(contents.names)}"
+    has = f"{name} has the columns {listed(contents.names)}"
     if outputs and not outcomes and not separate_labels:
-        return InvalidUpload(
-            "no_labels",
-            f"{has}; {listed(outputs[0].names)} may be outputs, but none looks like labels, the true class of a row.",
-            "Name the column with the outcome, or add a second file that holds it.",
+        reason = (
+            f"{has}; {listed(outputs[0].names)} may be outputs, but none looks like labels, the true class of a row."
         )
+        action = "Name the column with the outcome, or add a second file that holds it."
+        return InvalidUpload("no_labels", reason, action)
     if predicted and outcomes:
-        return InvalidUpload(
-            "hard_predictions",
+        reason = (
             f"{has}; {shortened(outcomes[0].name)} is the outcome and {listed(predicted)} the predicted class, which "
-            "carries no confidence.",
-            "Save predict_proba beside predict: one column for each class, or that of the event.",
+            "carries no confidence."
         )
-    several = [column for column in outcomes if len(column.values) > 2]
-    if outputs and several == outcomes and outcomes:
-        return InvalidUpload(
-            "one_score",
-            f"{shortened(several[0].name)} of {contents.name} has {len(several[0].values):,} different values "
-            f"({listed(several[0].values)}), but {shortened(outputs[0].names[0])} is one score, which tells only two "
-            "apart.",
-            "Delete rows that are no cases, such as a line of totals, or choose another column as the outcome.",
+        action = "Save predict_proba beside predict: one column for each class, or that of the event."
+        return InvalidUpload("hard_predictions", reason, action)
+    if outputs and outcomes and all(len(column.values) > 2 for column in outcomes):
+        several = outcomes[0]
+        reason = (
+            f"{shortened(several.name)} of {name} has {len(several.values):,} different values "
+            f"({listed(several.values)}), but {shortened(outputs[0].names[0])} is one score, which tells two apart."
         )
+        action = "Delete rows that are no cases, such as a line of totals, or choose another column as the outcome."
+        return InvalidUpload("one_score", reason, action)
     known = f"; {shortened(outcomes[0].name)} may be the outcome" if outcomes else ""
-    return InvalidUpload(
-        "no_outputs",
-        f"{has}{known}; none holds the score of a class or the probability of the event.",
-        "Save one column of logits or probabilities for each class, called p_0, p_1, ..., or that of the event.",
-    )
+    reason = f"{has}{known}; none holds the score of a class or the probability of the event."
+    action = "Save one column of logits or probabilities for each class, called p_0, p_1, ..., or that of the event."
+    return InvalidUpload("no_outputs", reason, action)
 
 
 def ask(contents: Contents, found: Guess) -> InvalidUpload:
@@ -177,31 +174,25 @@ def measured(
     reading: Reading, outcome: Column, scores: Floats, keep: npt.NDArray[np.bool_], roles: dict[str, Any], rows: int
 ) -> TableReading:
     """The sentence of a reading with its numbers."""
-    truth = np.array([spelled(cell) for cell in outcome.cells[keep].tolist()])
+    truth, n = np.array([spelled(cell) for cell in outcome.cells[keep].tolist()]), scores.shape[1]
+    stem = shortened(reading.outputs.stem)
     if reading.pairs:
-        correct = correct_of(reading, truth, keep)
-        rate = float(correct.mean())
-        mean = f"mean {scores.mean():.1%}, " if in_unit(scores) else ""
         answer = f", {shortened(reading.predicted.name)} against {shortened(outcome.name)}" if reading.predicted else ""
-        sentence = f"confidence in an answer ({shortened(reading.outputs.stem)}{answer}): {mean}correct {rate:.1%}"
+        right: Any = correct_value(outcome, None)
+        if reading.predicted is not None:
+            right = np.array([spelled(cell) for cell in reading.predicted.cells[keep].tolist()])
+        rate = float((truth == right).mean())
+        sentence = f"confidence in an answer ({stem}{answer}): {mean_of(scores)}correct {rate:.1%}"
         return TableReading(roles, sentence, rows, rate)
-    if scores.shape[1] == 1:
-        event = (
-            spelled(reading.label_values[-1]) if reading.label_values else event_value(outcome) or outcome.values[-1]
-        )
-        never = len(outcome.values) == 1 and outcome.values[0].strip().lower() in DID_NOT
-        happened = truth == (event.lower() if outcome.cells.dtype.kind == "b" else event)
-        happened &= not never
-        rate = float(happened.mean())
-        named = shortened(outcome.name) if never else event_name(event, outcome)
-        what = f"P({named}) in {shortened(reading.outputs.stem)}"
-        mean = f"mean {scores.mean():.1%}, " if in_unit(scores) else ""
-        return TableReading(roles, f"{what}: {mean}happened {rate:.1%}", rows, rate)
-    n = scores.shape[1]
-    shown = listed(reading.outputs.names, 3)
-    if reading.label_values:
-        shown += f" for {listed(reading.label_values, 3)}"
-    return TableReading(roles, f"{n:,} classes of {shortened(outcome.name)}, one column each ({shown})", rows)
+    if n > 1:
+        shown = listed(reading.outputs.names, 3)
+        shown += f" for {listed(reading.label_values, 3)}" if reading.label_values else ""
+        return TableReading(roles, f"{n:,} classes of {shortened(outcome.name)}, one column each ({shown})", rows)
+    event = spelled(reading.label_values[-1]) if reading.label_values else event_value(outcome) or outcome.values[-1]
+    never = len(outcome.values) == 1 and outcome.values[0].strip().lower() in DID_NOT
+    rate = 0.0 if never else float((truth == (event.lower() if outcome.cells.dtype.kind == "b" else event)).mean())
+    named = shortened(outcome.name) if never else event_name(event, outcome)
+    return TableReading(roles, f"P({named}) in {stem}: {mean_of(scores)}happened {rate:.1%}", rows, rate)
 
 
 def event_name(event: str, outcome: Column) -> str:
@@ -213,14 +204,7 @@ def event_name(event: str, outcome: Column) -> str:
     )
 
 
-def correct_of(reading: Reading, truth: npt.NDArray[np.str_], keep: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """(n,) whether each answer was right."""
-    if reading.predicted is not None:
-        return np.array([spelled(cell) for cell in reading.predicted.cells[keep].tolist()]) == truth
-    assert reading.outcome is not None
-    return truth == correct_value(reading.outcome, None)
-
-
-def in_unit(scores: Floats) -> bool:
-    """Whether all scores may be probabilities."""
-    return bool(scores.min() >= -1e-6 and scores.max() <= 1 + 1e-6)
+def mean_of(scores: Floats) -> str:
+    """The mean of probabilities for a sentence; nothing where scores are none."""
+    inside = scores.min() >= -1e-6 and scores.max() <= 1 + 1e-6
+    return f"mean {scores.mean():.1%}, " if inside else ""
