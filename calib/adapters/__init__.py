@@ -1,0 +1,1 @@
+"""Scores of calibration in tools that evaluate models already: torchmetrics and MLflow, which calib does not need."""
