@@ -40,7 +40,7 @@ def body() -> None:
         explain(chosen, options)
     if session.view.is_event:
         offer_panel(session, fits, begin)
-    bin_rows(session.test, chosen, curves, selected)
+    bin_rows(session, chosen, curves, selected)
     if len(fits) == 1:
         need_fit(what="Only the raw model is here. Fit calibrators to see them beside it.")
 

@@ -48,6 +48,7 @@ def reliability_diagram(
     view: View = TOP_LABEL,
     line: CorpCurve | None = None,
     square: bool = True,
+    marked: tuple[float, float] | None = None,
 ) -> go.Figure:
     """Accuracy against confidence, in bins with Wilson intervals or as a line, over a histogram of the confidences.
 
@@ -68,6 +69,7 @@ def reliability_diagram(
     line : of the same rows, drawn in place of the bins: isotonic accuracy (CORP), level where rows
         are pooled and rising between.
     square : whether both axes have one unit; else the diagram takes all the width.
+    marked : mean confidence and accuracy of rows that were chosen elsewhere, which get a ring.
     """
     limits = limits or common_limits([curve] if line is None else [curve, line], scale, view)
     place = partial(on_scale, scale=scale, limits=limits)
@@ -87,6 +89,10 @@ def reliability_diagram(
         _draw_bins(fig, curve, style, place, limits, view, words)
     else:
         _draw_steps(fig, line, style, place, words)
+    if marked is not None:
+        x, y = place(np.array(marked[:1])), place(np.array(marked[1:]))
+        told = carry(f"the rows chosen<br>mean {words[0]} {{x:.3r}}<br>{words[1]} {{y:.3r}}", x=x, y=y)
+        draw_marks(fig, x, y, Style(style.color, "circle-open"), "the rows chosen", told, size=22, cliponaxis=False)
     alt = _described(curve, line, f" of {title}" if title else "", view)
     frame_diagram(fig, curve, style, scale, limits, histogram, height, alt=alt, title=title, view=view, square=square)
     return fig

@@ -14,6 +14,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from calib.apply import fewer_rows
 from calib.data import Choices, Inspection, Predictions
+from calib.data.split import split_rows
 from calib.decisions.conformal import PredictionSets
 from calib.decisions.rules import AnyRule
 from calib.diagnostics.judgement import Judgement
@@ -21,6 +22,7 @@ from calib.engine import FitSpec, TaskSpec, on_disk
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
 from calib.evaluation.view import View, Viewpoint, view_of
+from calib.numerics import Ints
 from calib.top_k import TopK
 from calib.ui.server.memory import MOST_OF_ONE, nbytes
 
@@ -183,6 +185,12 @@ class OpenSession(Visitor):
         """Fits asked for on the split left last, which are shown again there; none once some are asked for here."""
         others = [specs for key, specs in self.specs_of_splits.items() if key != self.split_key and specs]
         return list(others[-1].values()) if others and not self.specs else []
+
+    @property
+    def test_numbers(self) -> Ints:
+        """Numbers of the test rows in the data, from 1."""
+        data = self.data
+        return split_rows(data.labels, self.part, data.given_split, self.seed, data.clusters)[1] + 1
 
     @property
     def view(self) -> View:

@@ -261,14 +261,23 @@ def offer(label: str, content: str | bytes, file_name: str, key: str, **looks: A
     st.download_button(label, data=content, file_name=file_name, key=key, on_click="ignore", **looks)
 
 
-def show_selectable(fig: go.Figure, key: str, how_to_read: str) -> list[int]:
-    """Draw a figure whose points can be clicked; the bins chosen in it, if it was the one clicked last."""
+def show_selectable(fig: go.Figure, key: str, how_to_read: str) -> None:
+    """Draw a figure whose points can be clicked; see :func:`clicked_in`."""
 
     def remember() -> None:
         st.session_state[LAST_CLICKED] = key
 
-    event = show(fig, key, how_to_read, on_select=remember)
-    return selected_bins(event) if st.session_state.get(LAST_CLICKED) == key else []
+    show(fig, key, how_to_read, on_select=remember)
+
+
+def clicked_in(key: str) -> list[int]:
+    """The bins chosen in a figure, if it was the one clicked last; known before it is drawn."""
+    return selected_bins(st.session_state.get(key)) if st.session_state.get(LAST_CLICKED) == key else []
+
+
+def clear_clicked() -> None:
+    """Choose nothing any more."""
+    st.session_state.pop(LAST_CLICKED, None)
 
 
 def show_kept(key: Hashable, draw: Callable[[], go.Figure], name: str, how_to_read: str) -> None:

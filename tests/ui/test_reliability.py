@@ -124,7 +124,11 @@ def test_the_rows_of_a_bin_are_listed_when_asked_for(sample_to_read: OpenSession
     assert clean(app)
     rows, test = app.dataframe[0].value, sample_to_read.test
     right = test.logits.argmax(axis=1) == test.labels
-    assert rows["correct"].tolist() == right[rows["test row"]].tolist()
+    places = np.searchsorted(sample_to_read.test_numbers, rows["row"])
+    assert rows["correct"].tolist() == right[places].tolist()
+    data = sample_to_read.data
+    assert (data.labels[sample_to_read.test_numbers - 1] == test.labels).all()
+    assert any(button.label == "These rows as CSV" for button in app.get("download_button"))
 
 
 @pytest.fixture(scope="module")

@@ -157,7 +157,7 @@ def binned(fit: ShownFit, options: Options) -> Binned:
         ("curve", fit.key, options.binning, options.n_bins, options.target),
         f"the curve of {fit.title}",
         partial(binned_curve, n_bins=options.n_bins, binning=options.binning, clusters=fit.evaluation.clusters),
-        *_pair(fit, options.target),
+        *pair_of(fit, options.target),
     )
 
 
@@ -169,14 +169,14 @@ def line(fit: ShownFit, options: Options) -> CorpCurve | None:
 def corp(fit: ShownFit, options: Options) -> CorpCurve:
     """The curve of isotonic regression."""
     key = ("corp", fit.key, options.target)
-    return ready(key, f"the CORP curve of {fit.title}", corp_curve, *_pair(fit, options.target))
+    return ready(key, f"the CORP curve of {fit.title}", corp_curve, *pair_of(fit, options.target))
 
 
 def band(fit: ShownFit, options: Options) -> ConsistencyBand | None:
     """Consistency band of the chosen curve: where it lies for a calibrated model; None where it is not asked for."""
     if not options.band:
         return None
-    confidence, _ = _pair(fit, options.target)
+    confidence, _ = pair_of(fit, options.target)
     key, what = ("band", fit.key, options.shape, options.target), f"the consistency band of {fit.title}"
     if options.shape == "CORP":
         return ready(key, what, corp_consistency, confidence)
@@ -193,7 +193,7 @@ def histogram(fit: ShownFit, options: Options) -> ConfidenceHistogram | None:
     return ready(key, f"the histogram of {fit.title}", compute, *fit.evaluation.pair)
 
 
-def _pair(fit: ShownFit, target: int | None) -> tuple[Floats, Bools]:
+def pair_of(fit: ShownFit, target: int | None) -> tuple[Floats, Bools]:
     """What is said and what it should match: the top label's, or one class's probability and occurrence."""
     if target is None:
         return fit.evaluation.pair

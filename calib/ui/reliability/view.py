@@ -9,7 +9,6 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from calib.data import Predictions
 from calib.diagnostics.reliability import ReliabilityCurve
 from calib.evaluation.scored import said_of_intervals
 from calib.formatting import escape_markdown, number, percent, plural, with_interval
@@ -47,34 +46,61 @@ _CURVE = (
 
 
 def diagrams(chosen: list[ShownFit], curves: list[ReliabilityCurve], options: Options) -> Bin | None:
-    """Draw the diagrams, two in a row; return the bin that was clicked last, if any."""
+    """Draw the diagrams, two in a row; return the bin that was clicked last, if any.
+
+    A ring shows where the rows of that bin lie by the other methods.
+    """
     view = chosen[0].evaluation.view
     lines = [line for fit in chosen if (line := reliability_curves.line(fit, options)) is not None]
     limits = common_limits(lines or curves, options.scale, view)
-    selected = None
     methods = list(zip(chosen, curves, strict=True))
+    selected = _clicked(methods, options)
     for first in range(0, len(methods), 2):
         places = st.columns(2, gap="medium")
         for place, (fit, curve) in zip(places, methods[first : first + 2], strict=False):
             with place:
                 widgets.method_title(fit.title, fit.style)
                 st.markdown(scores(fit, chosen[0], options))
+                marked = _marked(fit, selected, options)
                 fig = keep(
-                    ("diagram", fit.key, fit.style, options, limits), partial(_diagram, fit, curve, options, limits)
+                    ("diagram", fit.key, fit.style, options, limits, marked),
+                    partial(_diagram, fit, curve, options, limits, marked),
                 )
-                key = f"reliability-{fit.title}"
                 if options.shape != "Bins":
-                    widgets.show(fig, f"{key}-{options.shape}", how_to_read(options, view))
-                elif bins := widgets.show_selectable(fig, key, how_to_read(options, view)):
-                    selected = (fit, curve, bins[-1])
+                    widgets.show(fig, f"{_key(fit)}-{options.shape}", how_to_read(options, view))
+                else:
+                    widgets.show_selectable(fig, _key(fit), how_to_read(options, view))
     return selected
 
 
-def _diagram(fit: ShownFit, curve: ReliabilityCurve, options: Options, limits: Limits) -> go.Figure:
+def _key(fit: ShownFit) -> str:
+    return f"reliability-{fit.title}"
+
+
+def _clicked(methods: list[tuple[ShownFit, ReliabilityCurve]], options: Options) -> Bin | None:
+    for fit, curve in methods if options.shape == "Bins" else ():
+        bins = widgets.clicked_in(_key(fit))
+        if bins and bins[-1] < len(curve.count):
+            return fit, curve, bins[-1]
+    return None
+
+
+def _marked(fit: ShownFit, selected: Bin | None, options: Options) -> tuple[float, float] | None:
+    """What a method says of the rows of another one's bin on average, and what came true."""
+    if selected is None or selected[0] is fit:
+        return None
+    _, curve, which = selected
+    said, outcome = (part[curve.bin_of_row == which] for part in reliability_curves.pair_of(fit, options.target))
+    return float(said.mean()), float(outcome.mean())
+
+
+def _diagram(
+    fit: ShownFit, curve: ReliabilityCurve, options: Options, limits: Limits, marked: tuple[float, float] | None
+) -> go.Figure:
     histogram, band = reliability_curves.histogram(fit, options), reliability_curves.band(fit, options)
     return reliability_diagram(
         curve, fit.style, options.scale, limits=limits, histogram=histogram, height=DIAGRAM_PIXELS, band=band,
-        view=fit.evaluation.view, line=reliability_curves.line(fit, options),
+        view=fit.evaluation.view, line=reliability_curves.line(fit, options), marked=marked,
     )  # fmt: skip
 
 
@@ -85,10 +111,13 @@ def explain(chosen: list[ShownFit], options: Options) -> None:
     st.caption(" ".join(filter(None, (axes_note(options, crowded(raw), view), note(options, view), intervals))))
 
 
-def bin_rows(test: Predictions, chosen: list[ShownFit], curves: list[ReliabilityCurve], selected: Bin | None) -> None:
+def bin_rows(
+    session: OpenSession, chosen: list[ShownFit], curves: list[ReliabilityCurve], selected: Bin | None
+) -> None:
     """List the rows of the bin that was clicked, or of one that is chosen in a folded part."""
     if selected is not None:
-        _list_rows(test, *selected)
+        _list_rows(session, *selected)
+        st.button("Clear the choice", key="reliability/clear", icon=":material/close:", on_click=widgets.clear_clicked)
         return
 
     def choose_one() -> None:
@@ -103,33 +132,38 @@ def bin_rows(test: Predictions, chosen: list[ShownFit], curves: list[Reliability
             format_func=lambda b: f"{view.said} about {number(float(curve.confidence[b]))}, {curve.count[b]:,} rows",
         )  # fmt: skip
         if which is not None:
-            _list_rows(test, fit, curve, which)
+            _list_rows(session, fit, curve, which)
 
     widgets.folded("Which rows are in a bin?", "reliability/rows", choose_one)
 
 
-def _list_rows(test: Predictions, fit: ShownFit, curve: ReliabilityCurve, which: int) -> None:
-    view, (said, outcome) = fit.evaluation.view, fit.evaluation.pair
+def _list_rows(session: OpenSession, fit: ShownFit, curve: ReliabilityCurve, which: int) -> None:
+    test, view, (said, outcome) = session.test, fit.evaluation.view, fit.evaluation.pair
     rows = np.flatnonzero(curve.bin_of_row == which)
     names = np.array(test.class_names)
     st.caption(
         f"{fit.title}: {plural(len(rows), 'row')}, {view.mean_said} {percent(curve.confidence[which])}, {view.outcome} "
         f"{percent(curve.accuracy[which])} (95\u00a0%: {percent(curve.low[which])} to {percent(curve.high[which])}). "
-        + ("The first 1,000 are shown." if len(rows) > 1000 else "")
+        "Rings show where they lie by the other methods."
     )
-    rows = rows[:1000]
-    draw_table(
-        pd.DataFrame(
-            {
-                "test row": rows,
-                "label": names[test.labels[rows]],
-                "predicted": names[fit.evaluation.predicted[rows]],
-                view.said: said[rows],
-                view.outcome_of_row: outcome[rows],
-            }
-        ),
-        height=300,
+    columns = {role.column: role.role for role in test.roles}
+    held = {"cluster": test.clusters, "group": test.groups, "time": test.times}
+    table = pd.DataFrame(
+        {
+            "row": session.test_numbers[rows],
+            "label": names[test.labels[rows]],
+            "predicted": names[fit.evaluation.predicted[rows]],
+            view.said: said[rows],
+            view.outcome_of_row: outcome[rows],
+            **{
+                next((name for name, of in columns.items() if of == role), role): values[rows]
+                for role, values in held.items()
+                if values is not None
+            },
+        }
     )
+    draw_table(table, height=300)
+    widgets.csv("These rows as CSV", "reliability/rows/csv", "rows.csv", lambda: table, of=(fit, curve, which))
 
 
 def offer_panel(session: OpenSession, fits: list[ShownFit], begin: ShownFit) -> None:
