@@ -13,7 +13,7 @@ Measured over 1,000 seeds each, normal logits of which the label's is raised by 
 | 1,000, 8 % events | 2 | AUROC .76 | 0 % | .3 % | 100 % |
 
 With a higher accuracy no genuine outputs were accused. Two swapped columns were found in 94 % of sets of 1,000 rows of
-10 classes with an accuracy of .34, in all with .67, and in none of 500 rows of 100 classes. Long tests repeat it.
+10 classes with an accuracy of .34, in all with .67, and in none of 500 rows of 100 classes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import pytest
 from scipy.stats import mannwhitneyu, permutation_test
 
 from calib.data import Choices, load
-from calib.data.assemble.checks import CHANCE, check_agreement, rank_test
+from calib.data.assemble.checks import check_agreement, rank_test
 from tests.data.conftest import the
 
 SIZES = [
@@ -65,13 +65,6 @@ def rates(n, n_classes, strength, seeds):
 def test_shuffled_labels_are_said_and_weak_models_are_not_accused(n, n_classes, strength, most):
     missed, accused = rates(n, n_classes, strength, 20)
     assert missed <= 1 / 20 and accused <= max(most, 1 / 20)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("n", "n_classes", "strength", "most"), SIZES)
-def test_the_rates_over_a_thousand_seeds(n, n_classes, strength, most):
-    missed, accused = rates(n, n_classes, strength, 1000)
-    assert missed <= 5 * CHANCE and accused <= most
 
 
 def test_the_rank_sum_is_that_of_scipy():

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from calib.data import Choices, DataError, inspect, load, read_outputs
+from calib.data import Choices, inspect, load
 from tests.data.conftest import cases, the
 
 M = 40
@@ -43,12 +41,6 @@ def in_csv(make, arrays):
     return {**files, "train_labels": make.csv(pd.DataFrame({"y": CLASSES}), "y.csv")}
 
 
-def in_csv_without_names(make, arrays):
-    options = {"header": False}
-    files = {role: make.csv(table(arrays[role]), f"{role}.csv", **options) for role in ROLES[:2]}
-    return {**files, "train_labels": make.file("y.txt", "\n".join(map(str, CLASSES)))}
-
-
 def in_csv_with_own_names(make, arrays):
     names = ["age", "height", "weight", "pulse", "income"]
     trained = pd.DataFrame(arrays["train_features"], columns=names).assign(id=np.arange(M), target=CLASSES)
@@ -73,20 +65,11 @@ def in_two_npz(make, arrays):
     }
 
 
-def in_unnamed_npz(make, arrays):
-    return {role: make.npz(f"{role}.npz", arr_0=arrays[role]) for role in ROLES}
-
-
 def in_one_npz(make, arrays):
     return {"features": make.npz("all.npz", **arrays)}
 
 
-def in_one_hdf5(make, arrays):
-    return {"features": make.h5("all.h5", x=arrays["features"], train__x=arrays["train_features"], train__y=CLASSES)}
-
-
-FORMS = [in_npy, in_csv, in_csv_without_names, in_csv_with_own_names, in_parquet_with_labels, in_two_npz]
-FORMS += [in_unnamed_npz, in_one_npz, in_one_hdf5]
+FORMS = [in_npy, in_csv, in_csv_with_own_names, in_parquet_with_labels, in_two_npz, in_one_npz]
 
 
 @pytest.mark.parametrize("form", FORMS, ids=[form.__name__ for form in FORMS])
@@ -167,18 +150,3 @@ def test_files_that_do_not_fit_are_said_with_numbers(make, arrays, role, build, 
 def test_a_missing_file_is_a_sentence(make):
     data = load(make.both(), features=make.folder / "nowhere.npy")
     assert any("nowhere.npy cannot be opened" in f.message for f in data.findings)
-
-
-@pytest.mark.parametrize(
-    "content", [b"", b"<html>", b"version https://git-lfs.github.com/spec/v1\n", b"\x80\x04K\x01."]
-)
-def test_what_is_no_outputs_is_said_in_a_finding(content: bytes) -> None:
-    with pytest.raises(DataError) as raised:
-        read_outputs(("outputs.npy", content))
-    assert raised.value.findings[0].level == "error"
-
-
-def test_a_single_number_is_no_outputs(tmp_path: Path) -> None:
-    np.save(tmp_path / "p.npy", np.float64(0.5))
-    with pytest.raises(DataError):
-        read_outputs(tmp_path / "p.npy")

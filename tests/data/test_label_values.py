@@ -41,3 +41,28 @@ def test_rows_of_fractions_are_soft_labels_if_they_sum_to_one(row, code):
     with pytest.raises(InvalidUpload) as refused:
         decode_labels(np.array([row, row[::-1]]), 2, None, "y", Choices())
     assert refused.value.finding.code == code
+
+
+@pytest.mark.parametrize(
+    ("columns", "values", "orders"),
+    [
+        (
+            None,
+            ["digit 1", "digit 10", "digit 2"],
+            [("digit 1", "digit 10", "digit 2"), ("digit 1", "digit 2", "digit 10")],
+        ),
+        (["low", "mid", "high"], ["A", "B", "C"], [("A", "B", "C")]),
+    ],
+)
+def test_names_whose_order_is_open_are_asked_about(columns, values, orders):
+    with pytest.raises(InvalidUpload) as refused:
+        decode_labels(np.array(values), 3, columns, "y", Choices())
+    finding = refused.value.finding
+    assert finding.code == "class_order"
+    assert [changes["label_values"] for changes in finding.readings.values()] == orders
+
+
+@pytest.mark.parametrize("columns", [["home", "draw", "away"], ["H", "D", "A"], ["h", "d", "a"]])
+def test_columns_are_named_after_labels_or_begin_with_them(columns):
+    step = decode_labels(np.array(["A", "D", "H"]), 3, columns, "y", Choices())
+    assert step.decided["label_values"] == ("H", "D", "A") and step.value.codes.tolist() == [2, 1, 0]

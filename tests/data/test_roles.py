@@ -40,15 +40,6 @@ def probability(data, column=1):
 # What is clear.
 
 
-def test_an_id_and_a_number_are_no_outputs():
-    data = load(table(customer_id=IDS, age=AGE, amount=AMOUNT, score=RISK, label=HAPPENED))
-    assert (data.kind, data.n_classes) == ("binary_probability", 2)
-    np.testing.assert_allclose(probability(data), RISK)
-    found = roles(data)
-    assert (found["customer_id"], found["score"], found["label"]) == ("id", "outputs", "outcome")
-    assert all(role.reason for role in data.roles)
-
-
 @pytest.mark.parametrize(
     "columns",
     [
@@ -66,24 +57,6 @@ def test_features_and_outcome_alone_are_refused(columns):
 def test_predicted_classes_alone_are_refused():
     error = inspect(table(id=IDS, y_true=LABELS, predicted_label=PREDICTED)).findings[0]
     assert error.code == "hard_predictions" and "predicted_label" in error.message
-
-
-def test_the_confidence_in_the_predicted_class_makes_pairs():
-    data = load(table(predicted=PREDICTED, confidence=CONFIDENCE, label=LABELS))
-    assert data.kind == "pairs"
-    np.testing.assert_allclose(data.confidence, CONFIDENCE)
-    np.testing.assert_array_equal(data.correct, PREDICTED == LABELS)
-
-
-@pytest.mark.parametrize("written", [("wrong", "correct"), (0, 1), ("False", "True"), ("no", "yes"), ("nein", "ja")])
-def test_confidence_and_correctness_make_pairs(written):
-    correct = (PREDICTED == LABELS).astype(int)
-    data = load(
-        table(question=[f"q{j % 80}" for j in range(N)], confidence=CONFIDENCE, correct=np.array(written)[correct])
-    )
-    assert data.kind == "pairs" and data.class_names == ("wrong", "correct")
-    np.testing.assert_array_equal(data.correct, correct == 1)
-    assert len(set(data.clusters)) == 80
 
 
 def test_columns_are_in_the_order_of_the_numbers_in_their_names():
@@ -110,37 +83,6 @@ def test_columns_are_in_the_order_of_the_numbers_in_their_names():
 )
 def test_what_only_a_guess_would_settle_is_asked(columns):
     assert len(inspect(table(**columns)).readings) > 0
-
-
-# What words of a name count.
-
-
-# Of which class one column speaks.
-
-
-@pytest.mark.parametrize(
-    ("name", "written", "role"),
-    [
-        ("nurse", "N{:02d}", "cluster"),
-        ("inspector_id", "{:d}", "cluster"),
-        ("colour", "{:d}", "features"),
-        ("segment", "S{:d}", "group"),
-        ("site_id", "S{:02d}", "cluster"),
-        ("unit_nr", "{:d}", "cluster"),
-    ],
-)
-def test_repeated_codes_without_another_role_are_clusters(name, written, role):
-    codes = [written.format(7 + j * j % 23) for j in range(N)]
-    assert roles(load(table(**{name: codes}, p_fall=RISK, fall=HAPPENED)))[name] == role
-
-
-def test_a_bad_model_is_read_as_a_good_one():
-    """Agreement with the outcome chooses neither the column nor the direction."""
-    for risk in (RISK, 1 - RISK):
-        data = load(table(risk=risk, noise=AMOUNT, default=HAPPENED))
-        np.testing.assert_allclose(probability(data), risk, atol=1e-9)
-    two = {"score_a": RISK, "score_b": RNG.random(N), "default": HAPPENED}
-    assert len(inspect(table(**two)).readings) == 2
 
 
 # Asking.

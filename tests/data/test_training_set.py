@@ -49,18 +49,6 @@ def test_a_training_set_is_read_and_said(whole, features, trained):
     assert not [f for f in data.findings if f.level == "warning"]
 
 
-def test_images_are_kept_as_such_in_hdf5(make, rng):
-    images = rng.integers(0, 256, (300, 8, 6, 3), dtype=np.uint8)
-    path = make.h5(
-        logits=make.logits, labels=make.labels, images=images, train__images=images[:M] ^ 1, train__labels=CLASSES
-    )
-    data = load(path)
-    assert data.features.dtype == np.uint8
-    np.testing.assert_array_equal(data.features, images)
-    assert data.train_features.shape == (M, 8, 6, 3)
-    assert "an image of 8 x 6 x 3" in the(data, "features_understood").message
-
-
 def test_a_column_less_and_the_training_set_is_left_out(whole, features, trained):
     data = load(whole(train_features=trained[:, :5]))
     finding = the(data, "feature_sizes_differ")
@@ -172,14 +160,6 @@ def test_training_rows_among_the_features_are_counted(whole, features, trained):
     data = load(whole())
     finding = the(data, "training_rows")
     assert "7 rows of 300 in features are also among the 40 rows of train_features" in finding.message
-
-
-def test_training_rows_are_found_across_types(whole, features, trained):
-    """Saved as float64 for the rows and as float32 for training, as it happens."""
-    trained = trained.astype(np.float32)
-    trained[3] = features[9]
-    data = load(whole(train_features=trained))
-    assert "1 row of 300 in features is also among" in the(data, "training_rows").message
 
 
 def test_few_discrete_columns_repeat_by_chance(whole, rng):
