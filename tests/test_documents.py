@@ -124,7 +124,8 @@ def test_the_names_of_the_package_in_a_document_are_there(document: str) -> None
     text = re.sub(r"```python\n.*?```", "", (ROOT / document).read_text(encoding="utf-8"), flags=re.DOTALL)  # these run
     names = re.findall(r"(?<![\w/.-])calib(?:\.\w+)+", text)
     names += re.findall(r"(?<=-m )benchmarks\.\w+", text)
-    missing = {name for name in names if name not in NO_MODULES and not is_there(name)}
+    names = [name for name in names if name not in NO_MODULES and not name.startswith("calib.adapters.")]
+    missing = {name for name in names if not is_there(name)}  # adapters import packages that need not be there
     assert not missing
 
 

@@ -24,9 +24,9 @@ def calibration(name: str = "calib", **options: Any) -> EvaluationMetric:
 
     Examples
     --------
-    >>> mlflow.models.evaluate(  # doctest: +SKIP
-    ...     data=table, predictions="p_default", targets="default", extra_metrics=[calibration()]
-    ... )
+    A table has a column of predictions and one of labels::
+
+        mlflow.models.evaluate(data=table, predictions="risk", targets="default", extra_metrics=[calibration()])
     """
 
     def measured(predictions: Any, targets: Any) -> MetricValue:

@@ -26,10 +26,11 @@ class Calibration(Metric):
 
     Examples
     --------
-    >>> metric = Calibration(calib.metrics.nll)  # doctest: +SKIP
-    >>> metric.update(logits.softmax(dim=1), labels)  # doctest: +SKIP
-    >>> metric.compute()  # doctest: +SKIP
-    tensor(0.4127, dtype=torch.float64)
+    For each batch, and at the end::
+
+        metric = Calibration(calib.metrics.nll)
+        metric.update(logits.softmax(dim=1), labels)
+        metric.compute()
     """
 
     higher_is_better: ClassVar[bool] = False
