@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calib
-from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, NEEDS_CLASSES, POSITIVE, ROWS_SUM_TO_ONE
+from calib.base import NEEDS_CLASSES, POSITIVE, ROWS_SUM_TO_ONE
 from calib.calibrators import auto
 from calib.calibrators._folds import deal, row_units
 from calib.calibrators._model_weights import N_DRAWS, pseudo_bma_weights, stacking_weights
@@ -84,14 +84,6 @@ def test_members_are_declared_and_fit_for_a_mean():
     weighted = candidates(3, weighted=True)
     assert {"temperature", "platt", "beta"} <= set(weighted)
     assert all("weights" in METHODS[name].cls.takes for name in weighted)
-
-
-@pytest.mark.parametrize("n_classes", [2, 5])
-def test_all_that_keep_the_accuracy_make_a_mean_that_does(n_classes):
-    kept = candidates(n_classes, keep_accuracy=True)
-    assert all({KEEPS_ACCURACY, KEEPS_RANKING} <= METHODS[name].cls().promises(n_classes) for name in kept)
-    assert {KEEPS_ACCURACY, KEEPS_RANKING} <= calib.calibrator("auto", keep_accuracy=True).promises(n_classes)
-    assert KEEPS_ACCURACY not in calib.calibrator("auto").promises(n_classes)
 
 
 # -- the fit -----------------------------------------------------------------------------------------------

@@ -48,15 +48,6 @@ def test_rows_that_differ_are_units_of_their_own_unless_rounding_made_the_differ
     np.testing.assert_array_equal(row_units(np.ones((7, 3))), 0)
 
 
-def test_other_names_of_the_clusters_give_the_same_folds():
-    rng = np.random.default_rng(0)
-    logits, _ = simulate(90, 3)
-    clusters, names, order = rng.integers(0, 30, size=90), rng.permutation(30), rng.permutation(90)
-    folds = fold_of_rows(logits, clusters)
-    np.testing.assert_array_equal(fold_of_rows(logits, names[clusters]), folds)
-    np.testing.assert_array_equal(fold_of_rows(logits[order], clusters[order]), folds[order])
-
-
 def test_clusters_stay_whole():
     rng = np.random.default_rng(0)
     clusters = rng.integers(0, 40, size=300)

@@ -14,7 +14,7 @@ import calib
 from calib.base import Calibrator
 from calib.calibrators import _multinomial
 from calib.calibrators._folds import FOLDS, deal, row_units
-from calib.calibrators._multinomial import AffineScaling, MatrixProblem
+from calib.calibrators._multinomial import AffineScaling
 from calib.calibrators.dirichlet import PENALTIES, DirichletCalibration
 from calib.calibrators.structured_matrix import StructuredMatrixScaling
 from calib.calibrators.structured_vector import StructuredScaling
@@ -148,39 +148,6 @@ def test_twelve_rows_are_the_authors_exact_numbers():
     loss, _ = stated_loss("structured_matrix", TOY, TOY_LABELS)
     away = np.array([0.1, -0.2, 0.05, 0.3, 0, -0.1, 0.02, 0.07, -0.03, 0.1, 0.2, -0.3])
     assert loss(away) == pytest.approx(0.651825095141, rel=1e-9)
-
-
-@pytest.mark.parametrize("diagonal", [0.3, 1.0])
-def test_the_gradient_is_the_derivative_of_the_loss(diagonal, monkeypatch):
-    monkeypatch.setattr(_multinomial, "MEMORY_ENTRIES", 7 * 4)  # 7 rows a block, the last one of 2
-    logits, labels = simulate(30, 4)
-    problem = MatrixProblem(logits, logits / 3, labels, off_diagonal=2.0, diagonal=2 * diagonal, bias=0.5)
-    weights = np.random.default_rng(1).normal(size=(4, 5))
-    _, gradient = problem.value(weights, 0.1)
-    numeric = approx_fprime(weights.ravel(), lambda values: problem.value(values.reshape(4, 5), 0.1)[0])
-    np.testing.assert_allclose(gradient.ravel(), numeric, atol=2e-6)
-    # A fit that goes on from a stronger penalty ends where one from the start does.
-    problem.minimum(10.0)
-    weights, _, converged = problem.minimum(0.01)
-    again = MatrixProblem(logits, logits / 3, labels, off_diagonal=2.0, diagonal=2 * diagonal, bias=0.5)
-    np.testing.assert_allclose(weights, again.minimum(0.01)[0], atol=1e-5)
-    assert converged
-
-
-@each
-def test_a_strong_penalty_leaves_temperature_scaling(name):
-    logits, labels = simulate(200, 4)
-    probs = fitted_to(name, logits, labels, 1e6).predict_proba(logits)
-    np.testing.assert_allclose(probs, start_of(name, logits, labels), atol=1e-4)
-
-
-def test_a_matrix_learns_what_a_vector_cannot():
-    logits, labels, _ = bent(30_000)
-    unseen, _, truth = bent(2000, seed=1)
-    vector, *matrices = (
-        np.abs(fitted_to(name, logits, labels).predict_proba(unseen) - truth).mean() for name in METHODS
-    )
-    assert max(matrices) < 0.006 < 0.02 < vector
 
 
 # -- classes without rows ------------------------------------------------------------------------------

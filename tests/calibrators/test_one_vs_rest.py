@@ -200,13 +200,6 @@ def test_the_map_of_the_top_class_learns_from_its_confidence_and_whether_it_is_r
     assert not calibrator.has_class_map(0)
 
 
-def test_predictions_that_are_all_right_leave_the_confidence_as_it_is():
-    logits, _ = data()
-    calibrator = Recording(classes="top").fit(logits, logits.argmax(axis=1))
-    np.testing.assert_allclose(calibrator.predict_proba(logits), softmax(logits))
-    assert "all right or all wrong" in calibrator.notes()[0]
-
-
 @pytest.mark.parametrize("name", ["platt", "isotonic", "histogram", "venn_abers"])
 def test_a_method_on_the_top_class_of_two_is_its_map_of_the_confidence(name):
     """Of two classes the confidence is a binary score as any other, and never is below one half."""

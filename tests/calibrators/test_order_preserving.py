@@ -11,7 +11,6 @@ from scipy.special import log_softmax, softmax
 
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING
 from calib.calibrators.order_preserving import GapProblem, OrderPreservingScaling, sorted_gaps
-from calib.calibrators.temperature import TemperatureScaling
 from tests.calibrators.test_multinomial import DATA, TOY, TOY_LABELS, outputs
 from tests.conftest import REFERENCE, simulate
 
@@ -66,20 +65,6 @@ def test_the_gradient_is_the_derivative_of_the_loss():
     value, gradient = problem.value(weights, 0.3)
     assert value == pytest.approx(stated_loss(logits, labels, 0.3, 1.7)(weights), rel=1e-12)
     np.testing.assert_allclose(gradient, approx_fprime(weights, lambda w: problem.value(w, 0.3)[0]), atol=1e-6)
-
-
-def test_weights_that_rank_decides_are_found_and_beat_temperature_scaling():
-    rng = np.random.default_rng(0)
-    logits, weights = 2 * rng.normal(size=(4000, 4)), np.array([0.3, 1.5, 0.8])
-    scores = np.array([by_definition(row, weights) for row in logits])
-    labels = np.argmax(scores + rng.gumbel(size=scores.shape), axis=1)
-    fitted = OrderPreservingScaling().fit(logits, labels)
-    assert fitted.penalty_ > 0
-    np.testing.assert_allclose(fitted.weights_ / fitted.temperature_, weights, rtol=0.25)
-    truth = softmax(scores, axis=1)
-    scaled = TemperatureScaling().fit(logits, labels).predict_proba(logits)
-    error = [np.abs(probs - truth).mean() for probs in (fitted.predict_proba(logits), scaled)]
-    assert error[0] < 0.4 * error[1]
 
 
 def test_order_and_ties_are_kept_exactly():

@@ -34,15 +34,32 @@ def members_that_weigh(monkeypatch):
     monkeypatch.setattr(auto, "candidates", lambda *arguments: ["temperature", "platt", "structured_vector"])
 
 
-@pytest.mark.parametrize("name", TAKE_WEIGHTS)
+MAPS = ("platt", "beta", "quadratic", "isotonic", "histogram", "spline")
+OPTIONS: list[tuple[str, dict[str, object]]] = [
+    *[(name, {}) for name in TAKE_WEIGHTS],
+    *[(name, params) for name in MAPS for params in ({"share_classes": False}, {"classes": "top"})],
+    ("platt", {"platt_correction": True}),
+    ("isotonic", {"platt_correction": True}),
+    ("isotonic", {"centred": True}),
+]
+
+
+@pytest.mark.parametrize(("name", "params"), OPTIONS)
 @pytest.mark.parametrize("n_classes", [2, 4])
-@pytest.mark.parametrize("most", [2, 12])
-def test_whole_weights_are_repeated_rows(name, n_classes, most, members_that_weigh):
+def test_whole_weights_are_repeated_rows(name, params, n_classes, members_that_weigh):
     logits, labels = drawn(300, n_classes)
-    times = np.random.default_rng(1).integers(0, most + 1, 300)
-    counted = calib.calibrator(name).fit(logits, labels, weights=times)
-    repeated = calib.calibrator(name).fit(np.repeat(logits, times, axis=0), np.repeat(labels, times))
+    times = np.random.default_rng(1).integers(0, 12, 300)
+    counted = calib.calibrator(name, **params).fit(logits, labels, weights=times)
+    repeated = calib.calibrator(name, **params).fit(np.repeat(logits, times, axis=0), np.repeat(labels, times))
     np.testing.assert_allclose(counted.predict_proba(logits), repeated.predict_proba(logits), atol=2e-6)
+
+
+@pytest.mark.parametrize("name", [*TAKE_WEIGHTS, "structured_matrix", "dirichlet", "order_preserving"])
+def test_the_order_of_rows_changes_nothing(name):
+    logits, labels = drawn(300, 4)
+    order = np.random.default_rng(0).permutation(300)
+    first, again = (calib.calibrator(name).fit(logits[rows], labels[rows]) for rows in (slice(None), order))
+    np.testing.assert_allclose(again.predict_proba(logits), first.predict_proba(logits), atol=1e-5)
 
 
 @pytest.mark.parametrize("name", sorted({*TAKE_WEIGHTS} - {*MEANS}))

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import calib
 from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.gpcalib.interpolation import chebyshev_points
 from calib.calibrators.gpcalib.statistics import N_POINTS, QuadraticLikelihood
@@ -116,19 +115,6 @@ def test_what_cannot_be_gone_on_from_is_refused():
         calibrator.partial_fit(softmax(LOGITS[:50]), LABELS[:50])
     with pytest.raises(CalibrationError, match="inputs='probs' was set after the fit"):
         calibrator.set_params(inputs="probs").partial_fit(LOGITS[:50], LABELS[:50])
-
-
-def test_an_exported_calibrator_can_go_on(tmp_path):
-    calibrator = GPCalib(max_iter=10).fit(LOGITS[:100], LABELS[:100])
-    outline, arrays = flatten(calibrator.get_state())
-    loaded = calib.runtime.load(calib.export.save(calibrator, tmp_path / "c.pkl")).calibrator
-    again = flatten(loaded.get_state())
-    assert again[0] == outline
-    assert all(np.array_equal(again[1][name], values) for name, values in arrays.items())
-    for each in (calibrator, loaded):
-        each.partial_fit(LOGITS[100:200], LABELS[100:200])
-    assert np.array_equal(loaded.predict_proba(LOGITS), calibrator.predict_proba(LOGITS))
-    assert loaded.notes() == calibrator.notes()
 
 
 @pytest.mark.parametrize("name", ["cifar-10", "cifar-100"])

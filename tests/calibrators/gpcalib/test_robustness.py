@@ -77,24 +77,6 @@ def network(seed: int) -> tuple[np.ndarray, np.ndarray]:
 # -- little to learn from, and nothing -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n_classes", [pytest.param(2, marks=pytest.mark.long), 10])
-@pytest.mark.parametrize("inputs", ["logits", pytest.param("probs", marks=pytest.mark.long)])
-def test_thirty_rows(n_classes, inputs):
-    """It may not help, but it may not hurt much either: 0.02 nats on 4000 fresh rows of a calibrated model."""
-    logits, labels = simulate(30, n_classes, scale=1.0, seed=5)
-    fresh, fresh_labels = simulate(4000, n_classes, scale=1.0, seed=6)
-    calibrator = GPCalib(inputs=inputs).fit(logits, labels)
-    assert calibrator.n_iter_ < 500  # it does not wander about for want of anything to find
-    raw = nll(softmax(fresh), fresh_labels)
-    for way, probs in check(calibrator, fresh).items():
-        assert nll(probs, fresh_labels) < raw + 0.02, way
-    check(calibrator, extremes(n_classes))
-    if np.abs(calibrator.predict_proba(logits) - softmax(logits)).max() < 1e-3:
-        assert "(N = 30)" in calibrator.notes()[0]
-    else:
-        assert not any("(N = 30)" in note for note in calibrator.notes())
-
-
 def test_separable_data_make_it_surer_and_temperature_scaling_far_too_sure():
     """All right: the likelihood asks for infinite steepness, and temperature scaling goes to its bound, 148."""
     logits = simulate(200, 4)[0]
@@ -112,18 +94,6 @@ def test_separable_data_make_it_surer_and_temperature_scaling_far_too_sure():
 
 
 # -- what is said about a fit --------------------------------------------------------------------------
-
-
-def test_an_optimiser_stopped_early_is_reported_in_words():
-    calibrator = GPCalib(max_iter=1).fit(*simulate(200, 3))
-    assert not calibrator.converged_
-    assert calibrator.n_iter_ == 1
-    (note,) = [note for note in calibrator.notes() if "did not converge" in note]
-    assert "(stopped at the limit of 1 iteration)" in note
-    assert note.endswith("Raise max_iter.")
-    logits, labels = simulate(2000, 3, seed=1)
-    assert nll(calibrator.predict_proba(logits), labels) < nll(softmax(logits), labels)
-    check(calibrator, extremes(3))
 
 
 def test_a_line_search_that_fails_is_reported_in_words(monkeypatch):
