@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
-from calib.plots import alt_text, figure_data
+from calib.plots import alt_text
 from calib.plots.active_learning import ArmLine, learning_curves
 from calib.plots.style import Style
 from tests.plots.conftest import traces, words
@@ -60,53 +59,6 @@ def test_one_shuffle_has_no_band_and_says_no_interval() -> None:
     assert not [trace for trace in fig.data if trace.fill]
     (line,) = [trace for trace in traces(fig, "plain arm") if trace.mode == "lines"]
     assert " to " not in line.hovertemplate
-
-
-def test_every_round_is_in_sight_however_wide_a_band_is() -> None:
-    plain = arm()
-    wide = replace(plain, low=plain.mean - 9, high=plain.mean + 9)
-    fig = learning_curves([wide], "Error")
-    low, high = fig.layout.yaxis.range
-    values = np.concatenate([values for _, values in plain.shuffles])
-    assert low < values.min() and values.max() < high < 1
-    left, right = fig.layout.xaxis.range
-    assert left < 20 and right > 200
-
-
-def test_a_single_round_and_nothing_at_all_are_drawn() -> None:
-    only = np.array([20.0]), np.array([0.3])
-    point = replace(arm(), labels=only[0], mean=only[1], low=only[1], high=only[1], shuffles=(only,))
-    fig = learning_curves([point], "Error")
-    assert fig.layout.xaxis.range[0] < 20 < fig.layout.xaxis.range[1]
-    nothing = np.empty(0)
-    empty = replace(arm(), labels=nothing, mean=nothing, low=nothing, high=nothing, shuffles=())
-    assert not learning_curves([empty], "Error").data
-    assert not learning_curves([], "Error").data
-
-
-@pytest.mark.parametrize("n_shuffles", [1, 20])
-def test_the_data_to_take_are_the_rounds_and_the_line(n_shuffles: int) -> None:
-    one = arm(n_shuffles=n_shuffles)
-    table = figure_data(learning_curves([one], "Error"))
-    rounds = table[table["trace"] == "plain arm, rounds"]
-    assert len(rounds) == n_shuffles * len(one.labels)
-    assert set(rounds["shuffle"]) == set(range(1, n_shuffles + 1))
-    line = table[table["trace"] == "plain arm"]
-    np.testing.assert_allclose(line["value"], one.mean, rtol=1e-5)
-
-
-def test_few_labels_have_whole_ticks() -> None:
-    few = np.array([40.0, 41.0, 42.0]), np.array([0.3, 0.2, 0.1])
-    short = replace(arm(), labels=few[0], mean=few[1], low=few[1], high=few[1], shuffles=(few,))
-    assert learning_curves([short], "Error").layout.xaxis.dtick == 1
-    assert learning_curves([arm()], "Error").layout.xaxis.dtick is None
-
-
-def test_what_is_always_zero_is_drawn_on_the_floor_and_not_among_negative_shares() -> None:
-    zero = np.array([20.0, 40.0]), np.zeros(2)
-    flat = replace(arm(), labels=zero[0], mean=zero[1], low=zero[1], high=zero[1], shuffles=(zero,))
-    low, high = learning_curves([flat], "Error").layout.yaxis.range
-    assert -0.01 < low <= 0 < high
 
 
 def test_a_measure_without_a_value_says_so() -> None:

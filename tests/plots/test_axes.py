@@ -12,20 +12,18 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import expit, logit
 
-from calib.plots.annotations import overlay_styles, short_names, spread
+from calib.plots.annotations import short_names, spread
 from calib.plots.axes import (
     LEAST,
-    crowded,
     from_scale,
     log_axis,
     logit_ticks,
     on_scale,
-    probability_axis,
     probability_limits,
     regrid,
     span,
 )
-from calib.plots.style import contrast, method_style, set_layout, set_x, set_y
+from calib.plots.style import set_layout, set_x, set_y
 
 
 def naive_regrid(edges: np.ndarray, counts: np.ndarray, grid: np.ndarray) -> np.ndarray:
@@ -75,14 +73,6 @@ def test_the_linear_axis_of_a_rare_event_ends_where_its_probabilities_do(values:
     assert probability_limits(values, "linear") == (0, 1)
 
 
-@pytest.mark.parametrize(
-    ("value", "ends"),
-    [(0.5, (0.2, 0.8)), (0.95, (0.9, 0.98)), (0.034, (0.02, 0.05)), (0.0, (0.1, 0.9)), (0.7, (0.5, 0.8))],
-)
-def test_ends_of_log_odds_are_round_numbers(value: float, ends: tuple[float, float]) -> None:
-    assert probability_limits(np.array([value]), "logit") == pytest.approx(ends)
-
-
 @given(st.floats(-14, 13), st.floats(0.5, 28))
 def test_ticks_of_log_odds_do_not_touch_in_a_narrow_window(low: float, length: float) -> None:
     axis = logit_ticks(low, low + length)
@@ -91,32 +81,11 @@ def test_ticks_of_log_odds_do_not_touch_in_a_narrow_window(low: float, length: f
     np.testing.assert_allclose(expit(places), [float(text) for text in axis["ticktext"]], rtol=1e-5)
 
 
-def test_crowded_probabilities_lie_near_0_or_1() -> None:
-    assert crowded([0.01, 0.95, 0.5]) and not crowded([0.01, 0.5, 0.5])
-    assert crowded([0.01, 0.5], [3, 1]) and not crowded([0.01, 0.5], [1, 3])
-
-
 @given(st.lists(st.floats(-1e6, 1e6), max_size=9), st.lists(st.floats(-1e6, 1e6), max_size=9))
 def test_a_span_holds_every_value_and_has_a_length(first: list[float], second: list[float]) -> None:
     low, high = span(first, np.array(second), [np.nan, np.inf])
     assert low < high
     assert all(low < value < high for value in [*first, *second])
-
-
-@pytest.mark.parametrize(
-    ("limits", "ticks"),
-    [
-        ((0.2, 0.9995), "0.1 0.5 0.9 0.99 0.999"),
-        ((0.01, 0.99), "0.01 0.1 0.5 0.9 0.99"),
-        ((1e-6, 1e-4), "0.000001 0.00001 0.0001"),
-    ],
-)
-def test_logit_axis_shows_the_ticks_between_its_ends(limits: tuple[float, float], ticks: str) -> None:
-    axis = probability_axis("logit", limits, 0.1)
-    assert axis["ticktext"] == ticks.split()
-    np.testing.assert_allclose(expit(axis["tickvals"]), [float(tick) for tick in ticks.split()])
-    low, high = logit(limits)
-    np.testing.assert_allclose(axis["range"], [low - 0.1 * (high - low), high + 0.1 * (high - low)])
 
 
 def figure():
@@ -159,11 +128,6 @@ def test_axes_are_as_plotly_updates_them():
     assert mine.layout.xaxis.title.text == "x"
 
 
-def test_an_unknown_property_is_refused():
-    with pytest.raises(ValueError, match="nonsense"):
-        set_x(figure(), nonsense=1)
-
-
 @given(st.floats(-4, 3), st.floats(0.4, 7))
 def test_there_are_some_ticks_but_not_many_and_all_are_on_the_axis(low, span):
     axis = log_axis(low, low + span)
@@ -172,19 +136,6 @@ def test_there_are_some_ticks_but_not_many_and_all_are_on_the_axis(low, span):
     assert np.all((10**low <= ticks * (1 + 1e-12)) & (ticks <= 10 ** (low + span) * (1 + 1e-12)))
     assert np.all(np.diff(ticks) > 0)
     np.testing.assert_allclose([float(text) for text in axis["ticktext"]], ticks)
-
-
-def test_round_numbers_at_each_span():
-    assert log_axis(-3.1, 0.0)["ticktext"] == ["0.001", "0.003", "0.01", "0.03", "0.1", "0.3", "1"]
-    assert log_axis(-4.1, -0.5)["ticktext"] == ["0.0001", "0.001", "0.01", "0.1"]
-    assert log_axis(-1.0, -0.2)["ticktext"] == ["0.1", "0.2", "0.3", "0.5"]
-
-
-def test_logarithms_that_are_drawn_as_they_are_keep_their_names():
-    typed, drawn = log_axis(-2, 0), log_axis(-2, 0, typed=False)
-    assert typed["ticktext"] == drawn["ticktext"]
-    assert (typed["type"], drawn["type"]) == ("log", "linear")
-    assert drawn["tickvals"] == pytest.approx(np.log10(typed["tickvals"]))
 
 
 places = st.lists(st.floats(0, 1, allow_nan=False), min_size=1, max_size=12)
@@ -197,47 +148,6 @@ def test_labels_keep_their_distance_order_and_room(wanted: list[float]) -> None:
     assert np.all(np.diff(placed[order]) >= 0.05 - 1e-9)
     assert placed.min() >= -1e-9
     assert placed.max() <= 1 + 1e-9
-
-
-@given(places)
-def test_more_labels_than_room_share_it(wanted: list[float]) -> None:
-    placed = np.sort(spread(wanted, 0.5, 0.0, 1.0))
-    expected = min(0.5, 1.0 / max(1, len(wanted) - 1))
-    assert np.all(np.diff(placed) >= expected - 1e-9)
-
-
-def test_labels_far_apart_do_not_move() -> None:
-    np.testing.assert_allclose(spread([0.9, 0.1, 0.5], 0.05, 0, 1), [0.9, 0.1, 0.5])
-
-
-def test_two_labels_in_one_place_move_equally() -> None:
-    np.testing.assert_allclose(spread([0.5, 0.5], 0.1, 0, 1), [0.45, 0.55])
-
-
-def test_fits_in_one_picture_differ_in_dash_and_read_on_both_backgrounds() -> None:
-    styles = overlay_styles([method_style("gpcalib", index) for index in range(4)])
-    assert styles[0] == method_style("gpcalib")
-    assert len({style.dash for style in styles}) == 4
-    assert "dash" not in {style.dash for style in styles}  # temperature scaling's
-    assert len({style.color for style in styles}) == 3
-    for style in styles:
-        assert contrast(style.color, "#ffffff") >= 3.0
-        assert contrast(style.color, "#0e1117") >= 3.0
-
-
-@pytest.mark.parametrize(
-    ("variants", "short"),
-    [
-        (["", "inputs=probs"], ["GPcalib", "inputs=probs"]),
-        (["inputs=probs, monotone=True"], ["inputs=probs +1"]),
-        (["inputs=probs, monotone=True", "inputs=probs, seed 3"], ["monotone=True", "seed 3"]),
-        (["max_iter=9", "inputs=probs, max_iter=9"], ["GPcalib", "inputs=probs"]),
-        (["", "seed 3, max_iter=9", "seed 3, max_iter=8"], ["GPcalib", "seed 3 +1", "seed 3 +1 #2"]),
-        (["interpolation_order=3, n_draws=2"], ["interpolatio… +1"]),
-    ],
-)
-def test_short_names(variants, short) -> None:
-    assert short_names("GPcalib", variants) == short
 
 
 @given(st.lists(st.text(max_size=30), max_size=8))

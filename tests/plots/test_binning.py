@@ -7,7 +7,6 @@ import plotly.graph_objects as go
 import pytest
 
 from calib.diagnostics.binning import BinningPicture, binning_picture, information_by_bins
-from calib.numerics import one_vs_rest_log_odds
 from calib.plots.annotations import figure_data
 from calib.plots.binning import (
     LABEL_COLORS,
@@ -15,13 +14,10 @@ from calib.plots.binning import (
     SCHEME_STYLES,
     Rail,
     bins_over_densities,
-    key_of,
     representatives,
-    span_of,
-    write_key,
 )
 from calib.plots.information_by_bins import information_chart
-from calib.plots.style import alt_text, method_style, quiet
+from calib.plots.style import method_style
 from tests.conftest import simulate
 
 UNSAFE = "R&D <b>"
@@ -56,27 +52,8 @@ def figures(picture, rails) -> dict[str, go.Figure]:
     }
 
 
-NAMES = ("bins", "steps", "logit steps", "numbers")
-
-
 def traces_of(fig: go.Figure) -> dict[str, go.BaseTraceType]:
     return {trace.name: trace for trace in fig.data if trace.customdata is not None}
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_each_figure_has_words_data_and_is_small(figures, name) -> None:
-    fig = figures[name]
-    assert alt_text(fig).endswith(".")
-    assert "nan" not in alt_text(fig)
-    assert len(figure_data(fig)) > 0
-    assert len(fig.to_json()) < 150_000
-
-
-def test_the_axis_holds_every_edge_and_nearly_all_pairs(data, picture, rails) -> None:
-    low, high = span_of(picture.density, [bins.edges for _, bins, _ in rails])
-    assert all(low < edge < high for _, bins, _ in rails for edge in bins.edges)
-    log_odds = one_vs_rest_log_odds(data[0])
-    assert ((log_odds >= low) & (log_odds <= high)).mean() > 0.99
 
 
 def test_rails_have_their_edges_and_their_pairs(figures, rails) -> None:
@@ -102,14 +79,6 @@ def test_the_fuller_a_bin_the_stronger_its_colour_and_its_share_is_written_in_it
     written = [float(text.split()[0]) for text in bar.text]
     np.testing.assert_allclose(written, 100 * bins.mass, atol=0.51)
     assert sum(written) == pytest.approx(100, abs=5)
-
-
-def test_names_of_rails_keep_apart(figures, rails) -> None:
-    fig = figures["bins"]
-    rows = sorted(a.y for a in fig.layout.annotations if a.yref == "y2" and a.xanchor == "left")
-    share = fig.layout.yaxis2.domain[1] - fig.layout.yaxis2.domain[0]
-    pixels = share * (fig.layout.height - fig.layout.margin.t - fig.layout.margin.b) / len(rails)
-    assert np.diff(rows).min() * pixels > 30
 
 
 def test_a_density_has_an_area_of_one(figures) -> None:
@@ -141,27 +110,6 @@ def test_what_bins_keep_lies_over_their_number_beneath_what_there_is(figures, pi
     for name in SCHEME_NAMES.values():
         np.testing.assert_allclose(marks[name].x, np.log10([2, 4, 8]))
         assert np.all(np.array(marks[name].y) <= picture.information + 1e-12)
-
-
-def test_a_key_breaks_into_lines_and_the_figure_grows() -> None:
-    heights = []
-    for n in (2, 12):
-        fig = quiet(go.Figure(), 300, alt="A figure.")
-        write_key(fig, key_of([(f"name {i}", "#000000") for i in range(n)]))
-        heights.append(fig.layout.height)
-        (text,) = [annotation.text for annotation in fig.layout.annotations]
-        assert all(f"name {i}" in text for i in range(n))
-        plot = fig.layout.height - fig.layout.margin.t - fig.layout.margin.b
-        assert plot == pytest.approx(300 - 82)
-    assert heights[0] == 300 < heights[1]
-
-
-@pytest.mark.parametrize("labels", [np.arange(10) % 3, np.zeros(10, int)])
-def test_few_rows_and_equal_logits(labels) -> None:
-    small = binning_picture(np.zeros((10, 3)), labels, n_bins=5)
-    rails = [(SCHEME_NAMES[name], small.schemes[name], SCHEME_STYLES[name]) for name in SCHEME_NAMES]
-    bins_over_densities(small.density, rails)
-    representatives(small.density, rails, "logit")
 
 
 def test_what_stands_together_differs_in_colour() -> None:

@@ -8,14 +8,14 @@ import pytest
 
 from calib.diagnostics.judgement import gap_curve
 from calib.diagnostics.reliability import confidence_histogram
-from calib.diagnostics.risk_coverage import answerable, risk_coverage
+from calib.diagnostics.risk_coverage import risk_coverage
 from calib.evaluation.score_definitions import Unit
 from calib.formatting import brief
 from calib.metrics.bootstrap import Interval
 from calib.plots import alt_text, figure_data
 from calib.plots.compare import size_curves
 from calib.plots.confidences import confidence_drift
-from calib.plots.decisions import MAX_POINTS, risk_diagram
+from calib.plots.decisions import risk_diagram
 from calib.plots.overview import (
     ACROSS_PANELS,
     ROW_PIXELS,
@@ -24,7 +24,6 @@ from calib.plots.overview import (
     difference_strip,
     gap_reach,
     reliability_panels,
-    signed_text,
 )
 from calib.plots.style import method_style, text_color
 from calib.registry import METHODS
@@ -58,20 +57,6 @@ def test_size_curves_show_what_can_be_compared_and_carry_the_rest():
     assert "Vector 9.00 to 0.300" in alt_text(fig)
 
 
-def test_size_curves_that_differ_little_have_a_linear_axis():
-    table = sizes_table()
-    fig = size_curves(table[table["method"] != "vector"], "NLL")
-    low, high = fig.layout.yaxis.range
-    assert 0.2 < low < 0.3 and 0.5 < high < 0.6
-
-
-def test_size_curves_of_one_size():
-    one = sizes_table()[sizes_table()["size"] == 400]
-    fig = size_curves(one, "NLL")
-    assert list(fig.layout.xaxis.ticktext) == ["400"]
-    assert fig.layout.xaxis.range[0] < np.log10(400) < fig.layout.xaxis.range[1]
-
-
 RAW, TEMPERATURE = method_style("identity"), method_style("temperature")
 
 
@@ -99,15 +84,6 @@ def test_the_lines_are_the_curves_and_end_at_all_inputs() -> None:
     assert {"coverage", "error", "threshold", "low", "high"} <= set(table.columns)
 
 
-def test_symbols_stand_where_the_accepted_error_is_last_met() -> None:
-    curve = risk_coverage(*pair(500))
-    fig = risk_diagram([("raw", curve, RAW)], 0.1)
-    (mark,) = [trace for trace in fig.data if trace.mode == "markers"]
-    assert mark.x[0] == answerable(curve, 0.1).coverage.value
-    none = risk_coverage(np.array([0.9, 0.8]), np.array([False, False]))
-    assert not [t for t in risk_diagram([("raw", none, RAW)], 0.1).data if t.mode == "markers"]
-
-
 def test_the_best_order_is_drawn_of_the_method_with_the_band() -> None:
     curve = risk_coverage(*pair(400))
     fig = risk_diagram([("raw", curve, RAW)], 0.02)
@@ -119,12 +95,6 @@ def test_the_best_order_is_drawn_of_the_method_with_the_band() -> None:
     assert max(band.y) <= 1
     top = fig.layout.yaxis.range[1]
     assert top >= curve.risk[-1]
-
-
-def test_a_million_rows_are_a_few_hundred_points() -> None:
-    fig = risk_diagram([("raw", risk_coverage(*pair(1_000_000)), RAW)], 0.02)
-    assert max(len(trace.x) for trace in fig.data if trace.name == "raw") <= MAX_POINTS
-    assert line(fig, "raw").x[-1] == 1.0
 
 
 def test_drift_mirrors_before_below_now() -> None:
@@ -181,16 +151,6 @@ def test_a_strip_shows_difference_interval_number_and_word_of_each_row():
     assert len(alt_text(fig)) < 400
 
 
-def test_texts_of_a_strip_lie_beside_its_plot():
-    fig = difference_strip([strip_row("structured_vector", -0.01), REFERENCE], "NLL", NATS, 0.001)
-    left, right = fig.layout.xaxis.domain
-    assert 0.25 < left < right < 0.75
-    names, numbers, words, _ = fig.data[-5:-1]
-    assert {texts.xaxis for texts in (names, numbers, words)} == {"x2"}
-    assert (set(names.x), set(names.textposition.split())) == ({0}, {"middle", "right"})
-    assert set(numbers.x) == set(words.x) and right < min(words.x) < 1
-
-
 def test_a_method_far_worse_does_not_squeeze_the_others_and_a_better_one_is_always_on_the_axis():
     rows = [
         strip_row("gpcalib", -0.02),
@@ -210,32 +170,6 @@ def test_a_method_far_worse_does_not_squeeze_the_others_and_a_better_one_is_alwa
     fig = difference_strip(rows, "NLL", NATS, 0.001)
     assert fig.layout.xaxis.range[0] < -3
     assert not any(trace.marker.symbol.endswith("-open") for trace in fig.data[:4])
-
-
-def test_a_share_is_told_in_points_and_what_is_unknown_by_its_word():
-    unknown = Interval(float("nan"), float("nan"), float("nan"))
-    geometric = StripRow("Geometric", method_style("geometric"), float("nan"), unknown, "confidence only")
-    fig = difference_strip(
-        [strip_row("gpcalib", -0.021, 0.02), REFERENCE, geometric], "ECE", Unit("points", 100.0), 0.001
-    )
-    assert fig.data[0].x[1] == pytest.approx(-2.1)
-    assert "−2.10" in fig.data[-4].text[0]
-    assert [texts.text[2] for texts in fig.data[-4:-2]] == ["", ""]
-    assert "confidence only" in fig.data[-2].text[2] and fig.data[-2].x[2] == 1  # where no number stands before it
-    assert np.isnan(np.array(fig.data[2].x, float)).all()
-
-
-def test_intervals_without_ends_are_drawn_from_end_to_end():
-    rows = [StripRow("T", method_style("temperature"), 0.7, Interval(-0.1, -np.inf, np.inf), "undecided"), REFERENCE]
-    fig = difference_strip(rows, "NLL", NATS, 0.0)
-    low, high = fig.layout.xaxis.range
-    assert np.isfinite([low, high]).all()
-    assert low <= min(fig.data[0].x) < max(fig.data[0].x) <= high
-
-
-@pytest.mark.parametrize(("value", "text"), [(-0.00004, "0.000"), (0.0, "0.000"), (-0.5, "−0.500"), (0.25, "+0.250")])
-def test_differences_have_a_sign_unless_they_are_zero(value, text):
-    assert signed_text(value, 3) == text
 
 
 @pytest.mark.parametrize("n", [1, 3, 8])

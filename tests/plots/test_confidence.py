@@ -60,12 +60,6 @@ def test_over_and_under_are_where_they_were_given_with_intervals_and_changes(met
     assert "&lt;i&gt;" in texts and "<i>" not in texts
 
 
-def test_the_way_of_each_row_goes_from_the_raw_model_to_the_method(methods) -> None:
-    fig = before_after(methods, "over")
-    (way,) = [trace for trace in fig.data if trace.mode == "lines" and len(trace.x) == 2]
-    assert list(way.x) == [methods[0][1].over.value, methods[1][1].over.value]
-
-
 def test_the_ratio_is_drawn_beside_its_odds(methods) -> None:
     fig = ratio_to_odds(methods)
     dots = dots_of(fig)
@@ -96,11 +90,6 @@ def test_what_does_not_exist_is_said_in_its_row(pair, note) -> None:
         assert all(np.isfinite(np.array(trace.x, dtype=float)).all() for trace in fig.data)
 
 
-def test_no_methods_are_no_error() -> None:
-    for fig in (before_after([], "over"), ratio_to_odds([]), theorem_chain([])):
-        assert len(figure_data(fig)) == 0
-
-
 @pytest.mark.parametrize("scale", ["linear", "logit"])
 def test_densities_mirror_right_and_wrong(scale, rng) -> None:
     confidence = rng.random(500)
@@ -115,12 +104,6 @@ def test_densities_mirror_right_and_wrong(scale, rng) -> None:
     assert table["low"].between(0, 1).all()
 
 
-@pytest.mark.parametrize("correct", [np.ones(5, bool), np.zeros(5, bool)])
-def test_densities_of_all_right_or_all_wrong(correct) -> None:
-    fig = confidence_densities(confidence_histogram(np.full(5, 0.9), correct), STYLE)
-    assert all(np.isfinite(trace.y).all() for trace in fig.data)
-
-
 def test_the_chain_of_theorem_one_never_steps_left(rng) -> None:
     chains = []
     for name in ("identity", "temperature", "gpcalib"):
@@ -133,27 +116,6 @@ def test_the_chain_of_theorem_one_never_steps_left(rng) -> None:
         low, high = 10 ** np.array(fig.layout.xaxis.range)
         assert low < trace.x[0]
         assert trace.x[-1] < high
-
-
-def test_a_perfect_method_has_a_chain_at_the_left_end() -> None:
-    perfect = theorem_one(np.ones(5), np.ones(5, bool))
-    fig = theorem_chain([("perfect", perfect, STYLE)])
-    assert np.all(fig.data[0].x > 0)
-    assert figure_data(fig)["value"].tolist() == [0, 0, 0, 0]
-
-
-def test_marks_that_touch_share_a_label() -> None:
-    one_bin = theorem_one(np.array([0.9, 0.7, 0.8]), np.array([True, False, False]), n_bins=1)
-    texts = words(theorem_chain([("one bin", one_bin, STYLE)]))
-    assert "1 2 ∞" in texts
-
-
-@pytest.mark.parametrize(("power", "side"), [(0.2, "overconfident"), (5.0, "underconfident")])
-def test_the_chain_says_which_side_the_gap_leans_to(rng, power, side) -> None:
-    confidence = rng.random(500)
-    chain = theorem_one(confidence**power, rng.random(500) < confidence)
-    texts = words(theorem_chain([("a", chain, STYLE)]))
-    assert any(text.endswith(f", {side}") for text in texts)
 
 
 def test_the_bars_of_a_method_add_up_to_its_gap_and_empty_bands_are_left_out(rng) -> None:
@@ -184,19 +146,3 @@ def test_classes_are_drawn_in_the_order_given_with_intervals() -> None:
     np.testing.assert_allclose(table["gap"], [0.2, -0.1])
     assert (table["gap low"] < table["gap"]).all() and (table["gap"] < table["gap high"]).all()
     assert {"cat", "&lt;dog&gt;"} <= set(words(fig))
-
-
-def test_the_raw_model_is_drawn_above_the_method() -> None:
-    before, after = groups_of([(6, 4), (9, 1)], 0.9), groups_of([(6, 4), (9, 1)], 0.6)
-    fig = per_class_chart(
-        ["a", "b"], np.array([1, 0]), [("raw", before, method_style("identity")), ("fit", after, STYLE)]
-    )
-    raw, fit = (dots_of(fig)[name] for name in ("raw", "fit"))
-    assert list(raw.x) == pytest.approx([0.0, 0.3]) and list(fit.x) == pytest.approx([-0.3, 0.0])
-    assert np.all(np.array(raw.y) < np.array(fit.y))
-
-
-def test_no_class_is_no_error() -> None:
-    gaps = groups_of([(0, 0), (1, 0)])
-    fig = per_class_chart(["a", "b"], np.array([], int), [("raw", gaps, STYLE)])
-    assert alt_text(fig) == "No class has enough rows."

@@ -1,4 +1,4 @@
-"""What holds for every figure on every data set: axes contain what is drawn, and names from outside stay text."""
+"""What holds for every figure on every data set: axes contain what is drawn, words tell it, names stay text."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
+from calib.plots.annotations import figure_data
+from calib.plots.style import PAGES, alt_text, contrast
 from tests.plots.zoo import CASES, zoo
 
 TOLERANCE = 1e-6
@@ -23,6 +25,13 @@ def drawn() -> dict[str, dict[str, go.Figure]]:
 
 def axis_of(fig: go.Figure, letter: str, reference: str | None) -> go.layout.XAxis:
     return fig.layout[f"{letter}axis{(reference or letter)[1:]}"]
+
+
+def axes_of(fig: go.Figure) -> list[go.layout.XAxis]:
+    return [fig.layout[key] for key in fig.layout if re.fullmatch(r"[xy]axis\d*", key)]
+
+
+every_case = pytest.mark.parametrize("case", CASES)
 
 
 def numbers(values: object) -> np.ndarray:
@@ -84,24 +93,23 @@ def outside(fig: go.Figure) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("case", CASES)
+@every_case
 def test_axes_contain_all_that_is_drawn(drawn, case) -> None:
     found = {name: lines for name, fig in drawn[case].items() if (lines := outside(fig))}
     assert not found, json.dumps(found, indent=1)
 
 
-@pytest.mark.parametrize("case", CASES)
+@every_case
 def test_axes_have_a_length_and_a_text_for_each_tick(drawn, case) -> None:
     for name, fig in drawn[case].items():
-        for key in [key for key in fig.layout if re.fullmatch(r"[xy]axis\d*", key)]:
-            axis = fig.layout[key]
+        for axis in axes_of(fig):
             if axis.range is not None:
-                assert np.isfinite(axis.range).all() and axis.range[0] != axis.range[1], (name, key)
+                assert np.isfinite(axis.range).all() and axis.range[0] != axis.range[1], (name, axis.plotly_name)
             if axis.ticktext is not None:
-                assert len(axis.tickvals) == len(axis.ticktext) > 0, (name, key)
+                assert len(axis.tickvals) == len(axis.ticktext) > 0, (name, axis.plotly_name)
 
 
-@pytest.mark.parametrize("case", CASES)
+@every_case
 def test_bars_of_counts_stand_on_an_axis_of_counts(drawn, case) -> None:
     for name, fig in drawn[case].items():
         for trace in fig.data:
@@ -125,6 +133,64 @@ def test_a_rare_event_has_its_bins_apart(drawn) -> None:
     assert np.ptp(dots.x) > 0.6 * np.ptp(fig.layout.xaxis.range)
 
 
+@every_case
+def test_the_text_alternative_says_a_finding_in_one_line(drawn, case) -> None:
+    for name, fig in drawn[case].items():
+        alt = alt_text(fig)
+        assert 20 < len(alt) < 400 and "\n" not in alt, (name, alt)
+        assert re.search(r"\d|none wrong", alt) and not re.search(r"\bnan\b", alt), (name, alt)
+
+
+@every_case
+def test_the_data_of_each_trace_can_be_taken_as_a_table(drawn, case) -> None:
+    for name, fig in drawn[case].items():
+        table = figure_data(fig)
+        carried = [trace for trace in fig.data if "columns" in (trace.meta or {})]
+        assert len(table) == sum(len(trace.customdata) for trace in carried), name
+        assert len(table) > 0 or "none wrong" in alt_text(fig), name
+        # Plain lists: typed arrays would come back from a selection as dictionaries.
+        rows = [trace.get("customdata") for trace in json.loads(fig.to_json())["data"]]
+        assert all(isinstance(row, list) for block in rows if block is not None for row in block), name
+
+
+@every_case
+def test_a_figure_is_small(drawn, case) -> None:
+    for name, fig in drawn[case].items():
+        assert len(fig.to_json()) < 150_000, name
+        assert all(len(trace.x) <= 2_000 for trace in fig.data), name
+
+
+@every_case
+def test_each_axis_says_what_it_shows(drawn, case) -> None:
+    for name, fig in drawn[case].items():
+        for axis in axes_of(fig):
+            shown = axis.visible is not False and axis.showticklabels is not False
+            by_names = any(re.search("[a-z]", text) for text in axis.ticktext or ())
+            assert not shown or by_names or axis.title.text or name == "panels", (name, axis.plotly_name)
+
+
+@every_case
+def test_marks_can_be_seen_on_both_pages_and_ink_is_left_to_the_theme(drawn, case) -> None:
+    for name, fig in drawn[case].items():
+        for trace in fig.data:
+            shown = [trace.error_y.color, trace.error_x.color]
+            if trace.type == "bar":
+                shown.append(trace.marker.line.color if trace.marker.line.width else trace.marker.color)
+            elif "markers" in (trace.mode or "") and trace.marker.opacity != 0:
+                shown.append(trace.marker.color)
+            for color in shown:
+                # Single rounds of active learning are faint beside their mean.
+                if isinstance(color, str) and not color.endswith(",0)") and not (trace.name or "").endswith("rounds"):
+                    assert color.startswith("#"), (name, trace.name)
+                    assert min(contrast(color, pages[0]) for pages in PAGES.values()) >= 3.0, (name, trace.name)
+        layout = fig.layout
+        assert layout.font.color is None and layout.title.font.color is None, name
+        assert layout.paper_bgcolor == layout.plot_bgcolor == "rgba(0,0,0,0)", name
+        assert all(axis.color is None and axis.tickfont.color is None for axis in axes_of(fig)), name
+        # The template is plotly's own, or Streamlit's where that was imported; the theme replaces it anyway.
+        assert "#000" not in go.Figure(fig).update_layout(template=None).to_json(engine="json"), name
+
+
 HOSTILE = "$x^$ <b>y</b> %{z} {value}"
 LONG = "a class whose name does not fit " * 4
 
@@ -135,10 +201,9 @@ def texts(fig: go.Figure) -> Iterator[str]:
     yield layout.title.text or ""
     for note in layout.annotations:
         yield note.text or ""
-    for key in layout:
-        if re.fullmatch(r"[xy]axis\d*", key):
-            yield layout[key].title.text or ""
-            yield from layout[key].ticktext or ()
+    for axis in axes_of(fig):
+        yield axis.title.text or ""
+        yield from axis.ticktext or ()
     for trace in fig.data:
         yield trace.hovertemplate or ""
         yield from (part for part in np.atleast_1d(np.array(trace.text if trace.text is not None else "")).tolist())
@@ -155,7 +220,7 @@ def test_a_hostile_name_is_text_everywhere(case) -> None:
 @pytest.mark.parametrize("case", ["two risks", "useless"])
 def test_a_long_name_is_shortened_in_the_picture_and_whole_where_a_pointer_is(case) -> None:
     for name, fig in zoo(CASES[case](), LONG).items():
-        axes = [fig.layout[key] for key in fig.layout if re.fullmatch(r"[xy]axis\d*", key)]
+        axes = axes_of(fig)
         shown = [fig.layout.title.text or "", *(note.text or "" for note in fig.layout.annotations)]
         shown += [axis.title.text or "" for axis in axes] + [text for axis in axes for text in axis.ticktext or ()]
         written = [trace for trace in fig.data if trace.type == "scatter" and "text" in (trace.mode or "")]

@@ -34,14 +34,6 @@ def test_success_rates_stand_at_their_separation_between_both_maps_over_the_rows
     assert sum(point[2] for point in right.customdata) == right_rows.sum()
 
 
-def test_without_dangerous_rows_nothing_is_shaded() -> None:
-    given = np.array([1.0, 2.0]), np.array([True, True])
-    rates, histogram = success_rates(*given, 2), separation_histogram(*given)
-    fig = success_curve(rates, histogram, np.linspace(0.5, 2, 5), [("sigmoid", STYLE, np.ones(5))], "s")
-    assert "← dangerous" not in words(fig)
-    assert not fig.layout.shapes
-
-
 def test_every_image_lies_in_its_place(rng):
     images = rng.random((5, 3, 4))
     picture = image_grid(images, columns=2)
@@ -64,13 +56,6 @@ def test_colours_stay_and_grey_is_grey(rng):
     np.testing.assert_array_equal(picture[:4, :, :3], colours[0])
     grey = image_grid(rng.random((1, 4, 4, 1)), columns=1)
     assert (grey[..., 0] == grey[..., 1]).all() and (grey[..., 1] == grey[..., 2]).all()
-
-
-def test_small_images_grow_by_whole_pixels(rng):
-    images = rng.random((4, 3, 3))
-    plain, grown = image_grid(images, columns=2), image_grid(images, columns=2, pixel=3)
-    np.testing.assert_array_equal(grown[::3, ::3], plain)
-    np.testing.assert_array_equal(grown[2::3, 2::3], plain)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])

@@ -7,11 +7,47 @@ import dataclasses
 import numpy as np
 import pytest
 
-from calib.plots.annotations import figure_data
+from calib.diagnostics.latent import EffectCurve, InducingPoints, LatentCurve
+from calib.plots.annotations import figure_data, overlay_styles
 from calib.plots.latent import latent_function
 from calib.plots.latent_effect import effect_chart
-from calib.plots.style import alt_text
-from tests.plots.latent_figures import STYLE, STYLES, TEMPERATURE, effect_of, latent_of, without
+from calib.plots.style import alt_text, method_style
+
+TEMPERATURE = method_style("temperature")
+STYLES = overlay_styles([method_style("gpcalib", index) for index in range(3)])
+STYLE = STYLES[0]
+
+
+def latent_of(space: str = "logits", n_points: int = 140, slope: float = 0.5) -> LatentCurve:
+    """A latent function that halves every logit; its data are log-probabilities (or probabilities)."""
+    inputs = np.linspace(-12, 0, n_points) if space == "logits" else np.linspace(0.001, 1, n_points)
+    prior = inputs if space == "logits" else np.log(inputs)
+    places = np.linspace(inputs[0], inputs[-1], 5)
+    centre = np.interp(places, inputs, slope * prior)
+    points = InducingPoints(places, centre, tuple((centre - 0.3 * w, centre + 0.3 * w) for w in (2, 1)), 1)
+    return LatentCurve(
+        inputs=inputs, mean=slope * prior, sd=np.full(n_points, 0.3), prior=prior,
+        prior_name="identity" if space == "logits" else "ln prior", temperature=prior / 3, temperature_outside=0.0,
+        truth=0.4 * prior, inducing=points, density_edges=np.linspace(inputs[0], inputs[-1], 31),
+        density_label=np.arange(30.0), density_other=np.arange(30.0)[::-1], every=1, space=space,
+    )  # fmt: skip
+
+
+def effect_of(scale: str = "linear", slope: float = 0.8, n: int = 12) -> EffectCurve:
+    """Confidences from 0.4 to 0.99 become ``slope`` of themselves."""
+    before = np.linspace(0.4, 0.99, n)
+    after = slope * before
+    return EffectCurve(
+        before=before, after=after, sd=np.full(n, 0.01),
+        bands=tuple((after - width, after + width) for width in (0.02, 0.01)),
+        accuracy=after, accuracy_low=after - 0.05, accuracy_high=np.minimum(after + 0.05, 1.0),
+        count=np.arange(10, 10 + n), temperature=0.9 * before, truth=0.7 * before, scale=scale,
+    )  # fmt: skip
+
+
+def without(thing, *names: str):
+    """The same without these references."""
+    return dataclasses.replace(thing, **dict.fromkeys(names))
 
 
 def draw(curve=None, **options):
@@ -39,36 +75,6 @@ def test_curves_and_bands_are_those_given() -> None:
     np.testing.assert_allclose(narrow.y[50:], (curve.mean + curve.sd)[::-1])
 
 
-def test_only_the_first_fit_has_filled_bands_and_whiskers() -> None:
-    fig = overlaid(latent_of(), latent_of(slope=0.6))
-    filled = [trace for trace in fig.data if trace.type == "scatter" and trace.fill == "toself"]
-    assert len(filled) == 2
-    assert {trace.fillcolor.rpartition(",")[0] for trace in filled} == {"rgba(213,94,0"}
-    traces = named(fig)
-    assert traces["inducing points of one"].error_y.array is not None
-    assert traces["inducing points of two"].error_y.array is None
-
-
-def test_every_curve_is_in_the_picture() -> None:
-    fig = overlaid(latent_of(), latent_of(slope=3.0))
-    low, high = fig.layout.yaxis.range
-    assert low < 3 * -12
-    assert high > 0
-
-
-def test_references_keep_their_dashes_and_colours() -> None:
-    traces = named(draw())
-    assert traces["identity"].line.dash == "dot"
-    assert (traces["temperature"].line.dash, traces["temperature"].line.color) == ("dash", TEMPERATURE.color)
-    assert traces["GPcalib"].line.color == STYLE.color
-
-
-def test_without_temperature_and_truth_only_the_prior_is_beside() -> None:
-    assert set(named(draw(without(latent_of("probs"), "temperature", "truth")))) == {
-        "ln prior", "GPcalib", "inducing points of GPcalib", "true class", "other classes",
-    }  # fmt: skip
-
-
 def test_inducing_points_have_whiskers_at_one_and_two_standard_deviations() -> None:
     curve = latent_of()
     fig = draw(curve)
@@ -78,16 +84,6 @@ def test_inducing_points_have_whiskers_at_one_and_two_standard_deviations() -> N
     wide = next(trace for trace in fig.data if trace.name is None and trace.error_y.array is not None)
     np.testing.assert_allclose(wide.error_y.array, 0.6)
     assert "diamond" in points.marker.symbol
-
-
-def test_labels_do_not_cover_each_other() -> None:
-    curve = dataclasses.replace(latent_of(), mean=latent_of().prior, temperature=latent_of().prior, truth=None)
-    fig = draw(curve, height=480)
-    low, high = fig.layout.yaxis.range
-    heights = sorted(note.y for note in fig.layout.annotations if note.yref == "y")
-    pixels = np.diff(heights) / (high - low) * 0.73 * (480 - 82)
-    assert len(heights) == 3
-    assert pixels.min() >= 16 - 1e-6
 
 
 def test_the_data_beneath_have_an_axis_of_their_own_for_each_group() -> None:
@@ -117,28 +113,3 @@ def test_every_line_is_drawn_where_its_numbers_lie(scale: str) -> None:
         placed = values if scale == "linear" else np.log(values) - np.log1p(-values)
         np.testing.assert_allclose(traces[name].y, placed)
         np.testing.assert_allclose([row[1] for row in traces[name].customdata], values, rtol=1e-5)
-
-
-def test_without_temperature_and_truth_the_fit_stands_alone() -> None:
-    curve = without(effect_of(), "temperature", "truth")
-    assert set(named(effect_chart([("GPcalib", curve, STYLES[0])], TEMPERATURE))) == {"GPcalib", "right"}
-
-
-def test_a_curve_laid_over_others_is_the_curve_alone_effect() -> None:
-    second = ("two", effect_of(slope=0.9), STYLES[1])
-    alone = named(effect_chart([second], TEMPERATURE))["two"]
-    beside = named(effect_chart([("one", effect_of(), STYLES[0]), second], TEMPERATURE))["two"]
-    np.testing.assert_array_equal(alone.y, beside.y)
-    assert alone.customdata == beside.customdata
-
-
-@pytest.mark.parametrize("n", [1, 2])
-def test_few_bins_show_as_markers(n: int) -> None:
-    fig = effect_chart([("GPcalib", effect_of(n=n), STYLES[0])], TEMPERATURE)
-    assert "markers" in named(fig)["GPcalib"].mode
-    assert "1 bin of" in alt_text(fig) if n == 1 else "2 bins of" in alt_text(fig)
-
-
-def test_the_numbers_go_home() -> None:
-    table = figure_data(effect_chart([("GPcalib", effect_of(), STYLES[0])], TEMPERATURE))
-    assert {"before", "after", "sd", "low", "high", "accuracy", "rows"} <= set(table.columns)

@@ -18,7 +18,6 @@ from calib.plots.maps import (
     MapPicture,
     calibration_maps,
     end_rows,
-    probability_text,
 )
 from calib.plots.style import alt_text, method_style
 from tests.conftest import simulate
@@ -106,11 +105,6 @@ def test_the_posterior_is_drawn_as_asked(picture, binary) -> None:
     assert np.isnan(pieces[:, -1]).all()
 
 
-def test_the_histogram_holds_every_row(picture) -> None:
-    table = figure_data(calibration_maps(picture, []))
-    assert table["count"].sum() == 300
-
-
 @given(st.lists(st.integers(-3, 3), min_size=1, max_size=50), st.sampled_from(["rank", "log_odds", "probability"]))
 def test_places_never_decrease_and_lie_on_the_axis(pairs, kind) -> None:
     log_odds = np.array(pairs, dtype=float)
@@ -122,23 +116,6 @@ def test_places_never_decrease_and_lie_on_the_axis(pairs, kind) -> None:
     assert (own <= axis.limits[1]).all()
     if kind == "rank":
         np.testing.assert_allclose(own, ranks_of(log_odds, log_odds))
-
-
-def test_ranks_of_many_rows_are_interpolated_closely(rng) -> None:
-    pairs = rng.normal(size=100_000)
-    axis = score_axis("rank", pairs)
-    assert len(axis.scores) <= 2000
-    np.testing.assert_allclose(axis.place(GRID), ranks_of(GRID, pairs), atol=0.001)
-    assert axis.limits == (0, 1)
-
-
-@pytest.mark.parametrize(
-    ("prob", "text"),
-    [(0.0, "0"), (1e-155, "< 0.0001"), (0.0132, "0.0132"), (0.5, "0.500"), (0.99973, "1 − 0.00027"),
-     (1 - 1e-9, "> 1 − 0.0001"), (1.0, "1.00")],
-)  # fmt: skip
-def test_probabilities_near_the_ends_are_readable(prob, text) -> None:
-    assert probability_text(prob) == text
 
 
 def test_ends_show_what_is_said_over_what_is() -> None:

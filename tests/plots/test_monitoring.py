@@ -36,11 +36,3 @@ def test_the_ratio_stands_between_the_ends_of_its_band(found) -> None:
     assert (numbers["O:E"] <= numbers["high"]).all()
     assert numbers["rows"].iloc[-1] == 4000
     assert f"after {len(found)} batches" in alt_text(fig)
-
-
-def test_one_batch_can_be_drawn() -> None:
-    generator = np.random.default_rng(0)
-    probs = generator.random(50)
-    one = sequential_tests(probs, generator.random(50) < probs, *batches_of(50, size=50))
-    for chart in (e_value_chart, o_e_chart):
-        assert "after 1 batch:" in alt_text(chart(one, STYLE))

@@ -71,10 +71,3 @@ def test_separated_outcomes_have_no_spline_and_the_figure_says_so():
     fig = risk_model_diagram(risk_model(risk, risk > 0.5, n_resamples=0).curve, STYLE)
     assert "no spline" in alt_text(fig) and "nan" not in alt_text(fig)
     assert not any("knots" in note.text for note in fig.layout.annotations)
-
-
-def test_models_side_by_side_have_limits_that_hold_the_risks_of_both(rare, usual):
-    limits = risk_limits([rare, usual], "logit")
-    assert limits[0] <= min(rare.risk[0], usual.risk[0]) and limits[1] >= max(rare.risk[-1], usual.risk[-1])
-    drawn = [risk_model_diagram(curve, STYLE, "logit", limits=limits) for curve in (rare, usual)]
-    assert drawn[0].layout.xaxis.range == drawn[1].layout.xaxis.range
