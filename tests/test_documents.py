@@ -8,7 +8,6 @@ import inspect
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -17,11 +16,8 @@ from fnmatch import fnmatch
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from itertools import chain
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-import numpy as np
-import onnx
 import pytest
 import yaml
 from latex2mathml.converter import convert
@@ -29,77 +25,18 @@ from packaging.requirements import Requirement
 from streamlit import config
 from streamlit.web.server.starlette.starlette_routes import ROUTE_HEALTH
 
-from calib.export import runtime
 from calib.isolation.client import LIBRARIES
-from calib.metrics import nll
-from calib.numerics import softmax
 from calib.registry import METHODS
 from calib.settings import DECLARED, SETTINGS, Setting
 from calib.ui.menu import MENU
 from documentation import docstrings, methods
 from documentation.pictures import picture
-from tests.conftest import ROOT, simulate, write_model
+from tests.conftest import ROOT
 
 DOCUMENTS = [
     *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "sample_data/README.md"),
     *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")),
 ]
-
-
-def python_blocks(document: str) -> list[str]:
-    return re.findall(r"```python\n(.*?)```", (ROOT / document).read_text(encoding="utf-8"), re.DOTALL)
-
-
-def test_the_contribution_guide_teaches_a_calibrator_that_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = ModuleType("taught")
-    monkeypatch.setitem(sys.modules, "taught", module)  # dataclasses look their module up
-    exec(compile(python_blocks("CONTRIBUTING.md")[0], "CONTRIBUTING.md", "exec"), module.__dict__)
-    logits, labels = simulate(n=4000, n_classes=3, scale=1.0)
-    biased = logits + np.array([1.0, 0.0, -1.0])
-    steps: list[int] = []
-    taught = module.BiasCorrection().fit(biased, labels, progress=lambda step, total, value: steps.append(step))
-    assert nll(taught.predict_proba(biased), labels) < nll(softmax(biased), labels) - 0.1
-    assert steps == list(range(1, 51))
-
-
-def test_the_readme_library_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copy(ROOT / "sample_data" / "digits-cnn.npz", tmp_path / "outputs.npz")
-    monkeypatch.chdir(tmp_path)
-    (example,), (use, translated, merged, decided, priced, compared, grouped, monitored, searched, noted, *_) = (
-        python_blocks("README.md"),
-        python_blocks("docs/library.md"),
-    )
-    names: dict[str, object] = {}
-    exec(compile(example, "README.md", "exec"), names)
-    data, calibrator = names["data"], names["calibrator"]
-    used: dict[str, object] = {"outputs": data.logits}
-    exec(compile(use, "docs/library.md", "exec"), used)
-    np.testing.assert_allclose(used["probs"], calibrator.predict_proba(data.logits), rtol=0, atol=1e-12)
-    exec(compile(translated, "docs/library.md", "exec"), dict(names))
-    assert "class Calibrator(torch.nn.Module)" in (tmp_path / "calibrator.py").read_text(encoding="utf-8")
-    write_model(tmp_path / "model.onnx", 10)
-    exec(compile(merged, "docs/library.md", "exec"), dict(names))
-    assert onnx.load("calibrated.onnx").graph.output[0].name == "calibrated_probabilities"
-    apart = dict(names)
-    exec(compile(decided, "docs/library.md", "exec"), apart)
-    assert apart["inside"].shape == (len(apart["actions"]), 10)
-    costs: dict[str, object] = {}
-    exec(compile(priced, "docs/library.md", "exec"), costs)
-    assert costs["cut"].low > 0.1 and costs["rate"].low < 0.05 < costs["rate"].high
-    exec(compile(compared, "docs/library.md", "exec"), names)
-    answer = names["found"].recommendation
-    assert answer.method in ("identity", "temperature", "gpcalib") and answer.relevant == 0.002
-    exec(compile(grouped, "docs/library.md", "exec"), apart)
-    assert [group.name for group in apart["found"].groups] == ["topic = chemistry", "topic = sport"]
-    assert f"```text\n{apart['found']}\n```" in (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
-    exec(compile(monitored, "docs/library.md", "exec"), names)
-    assert len(names["found"].log_e) == len(names["found"])
-    within: dict[str, object] = {}
-    exec(compile(searched, "docs/library.md", "exec"), within)
-    assert within["search"].best_params_["method"] == runtime.load(tmp_path / "calibrator.npz").method
-    exec(compile(noted, "docs/library.md", "exec"), within)
-    made = within["made"]
-    assert within["display"].curve.n == len(within["arrays"]) == made.n_calibration + made.n_test == 300
 
 
 def anchors(path: Path) -> set[str]:

@@ -204,11 +204,6 @@ def test_the_table_holds_every_status_and_no_other():
     assert {int(status) for status in TABLE} == {status for status, _ in STATUS} | {UNREAD}
 
 
-def test_a_wrong_setting_is_two(monkeypatch, capsys):
-    monkeypatch.setenv("CALIB_ROWS", "many")
-    assert run("settings") == 2 and "CALIB_ROWS" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
