@@ -84,19 +84,6 @@ def test_the_lines_are_the_curves_and_end_at_all_inputs() -> None:
     assert {"coverage", "error", "threshold", "low", "high"} <= set(table.columns)
 
 
-def test_the_best_order_is_drawn_of_the_method_with_the_band() -> None:
-    curve = risk_coverage(*pair(400))
-    fig = risk_diagram([("raw", curve, RAW)], 0.02)
-    best = line(fig, "best possible order")
-    assert best.y[-1] == pytest.approx(curve.risk[-1])
-    assert min(best.y) == 0
-    band = next(trace for trace in fig.data if trace.fill == "toself")
-    assert len(band.x) == len(band.y)
-    assert max(band.y) <= 1
-    top = fig.layout.yaxis.range[1]
-    assert top >= curve.risk[-1]
-
-
 def test_drift_mirrors_before_below_now() -> None:
     before, now = pair(400)[0], np.clip(pair(300, 1)[0] + 0.1, 0, 0.999)
     right = [np.ones(len(part), dtype=bool) for part in (before, now)]

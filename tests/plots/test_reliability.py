@@ -35,29 +35,23 @@ def curve(overconfident):
     return reliability_curve(softmax(logits), labels, n_bins=10, binning="equal_mass")
 
 
-def test_dots_lie_at_the_bins_means_with_their_intervals(curve) -> None:
-    trace = bins_trace(reliability_diagram(curve, STYLE))
-    np.testing.assert_array_equal(trace.x, curve.confidence)
-    np.testing.assert_array_equal(trace.y, curve.accuracy)
-    np.testing.assert_allclose(trace.y + trace.error_y.array, curve.high)
-    np.testing.assert_allclose(trace.y - trace.error_y.arrayminus, curve.low)
-
-
-def test_the_logit_scale_moves_dots_and_whiskers_alike(curve) -> None:
-    limits = (0.01, 0.999)
-    trace = bins_trace(reliability_diagram(curve, STYLE, "logit", limits=limits))
-    np.testing.assert_allclose(trace.x, logit(np.clip(curve.confidence, *limits)))
-    np.testing.assert_allclose(trace.y + trace.error_y.array, logit(np.clip(curve.high, *limits)))
-
-
 @pytest.mark.parametrize("scale", ["linear", "logit"])
-def test_a_selected_dot_names_its_bin_and_hover_gives_natural_units(curve, scale) -> None:
-    fig = reliability_diagram(curve, STYLE, scale)
-    assert [row[0] for row in bins_trace(fig).customdata] == list(range(len(curve.count)))
+def test_dots_lie_at_the_bins_means_with_their_intervals_and_numbers(curve, scale) -> None:
+    limits = (0.0, 1.0) if scale == "linear" else (0.01, 0.999)
+    fig = reliability_diagram(curve, STYLE, scale, limits=limits)
+    trace, place = bins_trace(fig), np.array if scale == "linear" else logit
+    np.testing.assert_allclose(trace.x, place(np.clip(curve.confidence, *limits)))
+    np.testing.assert_allclose(trace.y, place(np.clip(curve.accuracy, *limits)))
+    np.testing.assert_allclose(trace.y + trace.error_y.array, place(np.clip(curve.high, *limits)))
+    np.testing.assert_allclose(trace.y - trace.error_y.arrayminus, place(np.clip(curve.low, *limits)))
+    # A selected dot names its bin, and what can be taken are the numbers before they were placed.
+    assert [row[0] for row in trace.customdata] == list(range(len(curve.count)))
     table = figure_data(fig).query("trace == 'bins'")
     np.testing.assert_array_equal(table["count"], curve.count)
     for column, values in (("mean confidence", curve.confidence), ("accuracy", curve.accuracy), ("low", curve.low)):
         np.testing.assert_allclose(table[column], values, rtol=1e-5)
+    assert fig.layout.xaxis.range == fig.layout.yaxis.range
+    assert fig.layout.yaxis.scaleanchor == "x"
 
 
 def test_accuracies_of_zero_and_one_stay_on_the_picture_and_are_marked() -> None:
@@ -91,18 +85,6 @@ def test_degenerate_data_are_drawn(confidence, correct, scale) -> None:
     assert rows.sum() == pytest.approx(len(confidence), rel=1e-4)
     line, band = corp_curve(confidence, correct), corp_consistency(confidence)
     assert np.isfinite(named(reliability_diagram(curve, STYLE, scale, line=line, band=band), "isotonic").y).all()
-
-
-def test_the_histogram_has_an_axis_of_counts(curve, overconfident) -> None:
-    logits, labels = overconfident
-    histogram = confidence_histogram(softmax(logits), labels, n_bins=40)
-    axis = reliability_diagram(curve, STYLE, histogram=histogram).layout.yaxis2
-    assert axis.title.text == "rows"
-    tallest = histogram.count.max()
-    (zero, shown), (_, place) = axis.ticktext, axis.tickvals
-    count = int(shown.replace(",", ""))
-    assert zero == "0" and tallest / 2.5 < count <= tallest
-    assert place == pytest.approx(count / tallest)
 
 
 def test_mean_confidence_is_dashed_and_accuracy_solid(curve) -> None:
