@@ -84,9 +84,7 @@ class Part:
                     f"{name} holds {found}, which cannot be read in blocks of rows.",
                     "Save one .npy array, a Parquet table, or a folder of Parquet tables.",
                 )
-            size = file.seek(0, 2)
-            file.seek(0)
-            contents = contents_of(found, name, file, size, Allowance(), notes.choices)
+            contents = contents_of(found, name, file, Allowance(), notes.choices)
             if contents.tabular:
                 if infer:
                     notes.take(infer_columns(contents, notes.choices, separate_labels))

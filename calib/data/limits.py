@@ -1,10 +1,8 @@
-"""How large an upload may be, as configured; every reader asks here before it allocates."""
+"""How large an upload may be, as configured."""
 
 from __future__ import annotations
 
-from math import prod
-
-from calib.data.findings import InvalidUpload, shortened
+from calib.data.findings import InvalidUpload
 from calib.settings import limit
 
 MAX_UPLOAD = int(limit("CALIB_UPLOAD_MB") * 2**20)
@@ -50,25 +48,14 @@ MAX_SHEET_CELLS = 3_000_000
 """Cells of one sheet of an .xlsx file; each costs some five microseconds."""
 
 
-def nbytes_of(shape: tuple[int, ...], itemsize: int, what: str) -> int:
-    """Bytes of an array as a file declares it; Python integers, so that no product overflows.
-
-    An item size of zero would let a header ask for any number of rows for nothing.
-    """
-    nbytes = prod(shape) * itemsize
-    if itemsize <= 0 or any(n < 0 for n in shape) or nbytes >= 2**63:
-        declared = shortened(str(shape))
-        raise InvalidUpload("dtype", f"{what} declares items of {itemsize} bytes and the shape {declared}.", RESAVE)
-    return nbytes
+RESAVE = "Save the outputs and labels again with numpy.savez(file, logits=..., labels=...)."
 
 
-def check_count(n: int, what: str, name: str) -> None:
+def check_count(n: int, name: str) -> None:
     """Refuse a file with more arrays or columns than :data:`MAX_ARRAYS`."""
     if n > MAX_ARRAYS:
-        raise InvalidUpload("too_large", f"{name} holds {n:,} {what}; at most {MAX_ARRAYS:,} are read.", RESAVE)
-
-
-RESAVE = "Save the outputs and labels again with numpy.savez(file, logits=..., labels=...)."
+        reason = f"{name} holds {n:,} arrays or columns; at most {MAX_ARRAYS:,} are read."
+        raise InvalidUpload("too_large", reason, RESAVE)
 
 
 def megabytes(nbytes: int) -> str:

@@ -180,7 +180,6 @@ LONG = [f"1234567890123456{i:04d}" for i in range(240)]
     [
         ("more digits than a number holds", LONG, LONG),
         ("zeros in both", [f"{i:06d}" for i in range(240)], [f"{i:06d}" for i in range(240)]),
-        ("zeros that tell ids apart", [*map(str, range(200)), *(f"0{i}" for i in range(40))], None),
         ("powers", [f"{i}e5" for i in range(240)], None),
     ],
 )

@@ -122,7 +122,7 @@ def read_rows(contents: Contents, n_rows: int, chosen: dict[str, Any]) -> Step[d
             if role == "groups" and isinstance(name, tuple):
                 array: Array = crossed([texts_of(contents.read(column).reshape(-1)) for column in name])
             else:
-                array = contents.read_times(name) if role == "times" else read_any(contents, name)
+                array = read_any(contents, name)
         except InvalidUpload as invalid:
             if role not in ("features", "times"):  # nothing else depends on times, which may have been inferred
                 raise

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from calib.data.array_names import FEATURES, HARD, LABELS, OUTPUTS, SPLIT, canonical, numbered_column, words
 from calib.data.assemble.beside import ROLE_NAMES
 from calib.data.findings import InvalidUpload, Step, count, info, listed, shortened, verb, warning
-from calib.data.read.base import Allowance, Contents
-from calib.data.read.table import Table, is_number, longest_text, value_type
+from calib.data.read.base import Contents
+from calib.data.read.table import Table, cells_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -109,9 +109,9 @@ def ids_of(first: Table, name: str, second: Table, other: str) -> tuple[pa.Array
     """The ids of two tables as text, as the files write them; without zeros before them where one has none."""
     import pyarrow.compute as pc
 
-    columns = [table.written.get(own, table.column(own)) for table, own in ((first, name), (second, other))]
+    columns = [first.column(name), second.column(other)]
     ids, theirs = (as_text(column) for column in columns)
-    if any(is_number(value_type(column.type)) for column in columns):
+    if any(cells_of(column.type) == "number" for column in columns):
         ids, theirs = (pc.replace_substring_regex(each, r"^0+(\d)", r"\1") for each in (ids, theirs))
     return ids, theirs
 
@@ -122,7 +122,6 @@ def as_text(column: pa.ChunkedArray) -> pa.Array:
     import pyarrow.compute as pc
 
     if pa.types.is_dictionary(column.type):
-        Allowance().take(longest_text(column) * len(column), "The ids")
         column = column.cast(column.type.value_type)
     if pa.types.is_floating(column.type):
         whole = pc.equal(pc.round(column), column)

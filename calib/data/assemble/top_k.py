@@ -104,7 +104,7 @@ def _outputs(contents: Contents, choices: Choices) -> Step[TopK]:
             f"{contents.name} holds no {'values' if held['values'] is None else 'indices'} of shape (rows, k).",
             "Save the k largest logits of each row as values, and the class of each as indices.",
         )
-    values, indices = (contents.read_matrix(str(held[part])) for part in ("values", "indices"))
+    values, indices = (contents.read(str(held[part])) for part in ("values", "indices"))
     if values.ndim > 2 and values.shape == indices.shape:  # of several texts, each of several tokens
         values, indices = (array.reshape(-1, array.shape[-1]) for array in (values, indices))
     fit = values.ndim == 2 and values.shape == indices.shape and 0 < len(values) <= MAX_ROWS and values.size

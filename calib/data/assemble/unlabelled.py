@@ -125,7 +125,7 @@ def read_features(
 
 def _names_of_rows(contents: Contents, name: str) -> npt.NDArray[np.str_] | None:
     """A column as text; None where its values are too long to be names."""
-    cells = [spelled(value) for value in contents.read_ids(name).reshape(-1).tolist()]
+    cells = [spelled(value) for value in contents.read(name).reshape(-1).tolist()]
     longest = max(map(len, cells), default=0)
     if longest > LONGEST_NAME:
         return None

@@ -7,7 +7,8 @@ with the :class:`~calib.data.read.base.Allowance` before memory is taken.
 - ``files``: recognises a file by its first bytes and opens it with one of the following.
 - ``arrays``: npz, npy, HDF5, and arrays in memory, as :class:`~calib.data.read.arrays.Arrays`.
 - ``table``: :class:`~calib.data.read.table.Table`, columns of numbers and text. It is made by ``columnar`` from
-  Parquet, Arrow and data frames, by ``text`` from csv, by ``excel`` from a sheet, and by ``records`` from JSON.
+  Parquet, Arrow and data frames, by ``text`` from csv, by ``excel`` from a sheet, and by ``records`` from JSON, where
+  ``harness`` knows the samples of lm-evaluation-harness.
 - ``dialect``, ``numerals`` and ``nested`` say how a text table is written: its signs and lines, its numbers, and cells
   that hold several values.
 - ``base``: what all of them share.

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.data.findings import InvalidUpload
-from calib.data.limits import MAX_BYTES, MAX_LETTERS, MAX_ROWS, MAX_TEXTS, megabytes
+from calib.data.findings import InvalidUpload, shortened
+from calib.data.limits import MAX_BYTES, MAX_LETTERS, MAX_ROWS, MAX_TEXTS, check_count, megabytes
 from calib.errors import Finding, missing_package, reason
 from calib.numerics import blocks
 
@@ -26,13 +26,7 @@ class Allowance:
         self.left = self.size
 
     def take(self, nbytes: int, what: str) -> None:
-        """Book ``nbytes`` for ``what``.
-
-        Raises
-        ------
-        InvalidUpload
-            If they are not left; nothing has been allocated then.
-        """
+        """Book ``nbytes`` for ``what``; InvalidUpload if they are not left."""
         if nbytes > self.left:
             spent = "" if self.left == self.size else f", of which {megabytes(self.size - self.left)} are taken"
             raise InvalidUpload(
@@ -70,6 +64,7 @@ class Contents:
     tabular = False
 
     def __init__(self, name: str, arrays: tuple[ArrayInfo, ...], allowance: Allowance):
+        check_count(len(arrays), name)
         self.name = name
         self.arrays = arrays
         self.names = [array.name for array in arrays]
@@ -87,20 +82,24 @@ class Contents:
         return self._infos[name]
 
     def read(self, name: str) -> Array:
-        """One array; raises InvalidUpload if it cannot be read safely."""
+        """One array.
+
+        Raises
+        ------
+        InvalidUpload
+            If it cannot be read safely, or is larger than may be read.
+        """
+        what = self.name if len(self.arrays) == 1 else f"{shortened(name)} in {self.name}"
+        with reading(what):
+            array = self._read(name, what)
+        if array.dtype.kind == "U":
+            book_texts(array.size, array.itemsize // 4, what, self.allowance)
+        else:
+            self.allowance.take(array.nbytes, what)
+        return array
+
+    def _read(self, name: str, what: str) -> Array:
         raise NotImplementedError
-
-    def read_matrix(self, name: str) -> Array:
-        """One array of rows with several numbers each; in a table a column of lists."""
-        return self.read(name)
-
-    def read_ids(self, name: str) -> Array:
-        """One array that names the rows, as the file writes it."""
-        return self.read(name)
-
-    def read_times(self, name: str) -> Array:
-        """One array as :meth:`read` gives it, with dates as text."""
-        return self.read(name)
 
     def sample(self) -> dict[str, Array]:
         """A bounded number of rows of every column of a table; nothing for files of arrays."""
@@ -122,17 +121,18 @@ def reading(what: str) -> Iterator[None]:
         yield
     except (InvalidUpload, ModuleNotFoundError):
         raise
+    except MemoryError as error:
+        reason_ = f"There is not enough memory to read {what}."
+        raise InvalidUpload("too_large", reason_, "Save fewer rows.") from error
     except Exception as error:
-        raise unreadable(what, error) from error
+        raise damaged(what, reason(error)[:160] or type(error).__name__) from error
 
 
-def unreadable(what: str, error: Exception) -> InvalidUpload:
+def damaged(what: str, why: str) -> InvalidUpload:
     """The error for a file that a library cannot read, with the library's reason."""
-    if isinstance(error, MemoryError):
-        return InvalidUpload("too_large", f"There is not enough memory to read {what}.", "Save fewer rows.")
     return InvalidUpload(
         "damaged",
-        f"{what} cannot be read ({reason(error)[:160] or type(error).__name__}). It is probably cut off or damaged.",
+        f"{what} cannot be read ({why}). It is probably cut off or damaged.",
         "Copy or download the file again, or save it anew.",
     )
 
@@ -150,13 +150,7 @@ OTHERS = "Choose another array or column, or save short names."
 
 
 def book_texts(n: int, letters: int, what: str, allowance: Allowance) -> None:
-    """Book an array of ``n`` texts, each of which takes four bytes for each of the ``letters`` of the longest.
-
-    Raises
-    ------
-    InvalidUpload
-        If there are too many, or they are too long; nothing has been allocated then.
-    """
+    """Book an array of ``n`` texts, each of which takes four bytes for each of the ``letters`` of the longest."""
     Allowance(MAX_TEXTS).take(4 * letters * n, what)
     if letters > MAX_LETTERS or n > MAX_ROWS:
         raise InvalidUpload(
@@ -167,22 +161,12 @@ def book_texts(n: int, letters: int, what: str, allowance: Allowance) -> None:
     allowance.take(4 * letters * n, what)
 
 
-def text_array(values: list[str], what: str, allowance: Allowance) -> Array:
-    """Strings as an array."""
-    longest = max(map(len, values), default=0)
-    book_texts(len(values), longest, what, allowance)
-    return np.array(values, dtype=f"<U{max(longest, 1)}")
-
-
 AT_ONCE = 2**15
 """Texts that are Python objects at the same time."""
 
 
 def distinct(values: Array, most: int) -> tuple[Array, npt.NDArray[np.intp]] | None:
-    """The different values in order, and which of them each item is; None where more than ``most`` differ.
-
-    Texts are taken in blocks, so that no more than these are sorted.
-    """
+    """The different values in order, and which of them each item is; None where more than ``most`` differ."""
     values = values.reshape(-1)
     if values.dtype.kind != "U":
         found = np.unique(values)
@@ -190,10 +174,8 @@ def distinct(values: Array, most: int) -> tuple[Array, npt.NDArray[np.intp]] | N
     numbers: dict[str, int] = {}
     places = np.empty(len(values), dtype=np.intp)
     for rows in blocks(len(values), entries=AT_ONCE):
-        here, positions = np.unique(values[rows], return_inverse=True)
-        own = np.array([numbers.setdefault(text, len(numbers)) for text in here.tolist()], dtype=np.intp)
+        places[rows] = [numbers.setdefault(text, len(numbers)) for text in values[rows].tolist()]
         if len(numbers) > most:
             return None
-        places[rows] = own[positions.reshape(-1)]
     found, order = np.unique(np.array([*numbers], dtype=values.dtype), return_inverse=True)
     return found, order.reshape(-1)[places]

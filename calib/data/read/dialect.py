@@ -22,12 +22,14 @@ from calib.errors import Finding
 DELIMITERS = ("\t", ";", "|", ",", " ")
 """In the order they are tried: a comma may also be a decimal comma, a blank may also stand in a name."""
 
-COMMENTS = ("#", "%", "//")
-SEPARATOR = re.compile(r'"?sep=(.)"?', re.I)
-"""The line by which Excel is told the delimiter."""
+COMMENTS = ("#", "%", "//", "sep=", '"sep=')
+"""Beginnings of lines above a table that say nothing of its columns; by the last two Excel is told the delimiter."""
 
 RULE = re.compile(r"(?=.*--)[\s|+:=,;-]+")
 """A line between header and rows, as Markdown and database shells draw it."""
+
+CODE = re.compile(r"\s*(0\d+|\d{16,})\s*")
+"""Digits that name something, such as 007: as a number they would be written in another way."""
 
 SAMPLE = 2**20
 SAMPLE_LINES = 100
@@ -45,6 +47,7 @@ class Dialect:
     header : whether a line holds the names of the columns; ``names`` are those, or made up.
     skipped : lines before the first row, the header among them.
     above : the lines above the table that say nothing of its columns.
+    codes : names of columns whose digits are text.
     """
 
     delimiter: str
@@ -54,6 +57,7 @@ class Dialect:
     names: list[str]
     skipped: int
     above: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
 
     def findings(self, file: str) -> list[Finding]:
         """What is to be said of the lines above the table."""
@@ -87,27 +91,27 @@ def infer_dialect(content: bytes, encoding: str, choices: Choices, file: str) ->
         raise InvalidUpload(
             "no_rows", f"{file} holds no whole line of text.", "Save one row per line, with a delimiter between cells."
         )
-    told = SEPARATOR.fullmatch(numbered[0][1].strip())
-    delimiter = choices.delimiter or (told[1] if told else infer_delimiter([text for _, text in numbered], file))
+    delimiter = choices.delimiter or infer_delimiter([text for _, text in numbered], file)
     if len(delimiter) != 1 or delimiter in '"\r\n':
         raise InvalidUpload("delimiter", f"The delimiter {delimiter!r} is not one character.", "Choose one, such as ;")
-    lines = [Line(number, text, cells_of(text, delimiter)) for number, text in numbered]
-    n_above = lines_above(lines, bool(told))
+    lines = [Line(number, text, cells_of([text], delimiter)[0]) for number, text in numbered]
+    n_above = lines_above(lines)
     above, lines = lines[:n_above], lines[n_above:]
     lines = [line for j, line in enumerate(lines) if j != 1 or not RULE.fullmatch(line.text)]
-    cells = [cell for line in lines[1:] or lines for cell in line.cells]
-    decimal, certain = choose_decimal(cells, delimiter, choices.decimal)
     rows = [line.cells for line in lines]
-    named = infer_header(rows)
-    header = named if choices.header is None else choices.header
+    decimal, certain = choose_decimal([cell for row in rows[1:] or rows for cell in row], delimiter, choices.decimal)
+    header = infer_header(rows) if choices.header is None else choices.header
     names = column_names(rows, header)
     skipped = lines[1].number if header and len(lines) > 1 else lines[0].number + header
-    return Dialect(delimiter, decimal, certain, header, names, skipped, tuple(line.text for line in above))
+    codes = {names[j] for row in rows[header:] for j, cell in enumerate(row[: len(names)]) if CODE.fullmatch(cell)}
+    texts_above = tuple(line.text for line in above)
+    return Dialect(delimiter, decimal, certain, header, names, skipped, texts_above, tuple(sorted(codes)))
 
 
-def cells_of(text: str, delimiter: str) -> list[str]:
-    """The cells of one line."""
-    return next(csv.reader([text], delimiter=delimiter), [""])
+def cells_of(lines: list[str], delimiter: str) -> list[list[str]]:
+    """The cells of each line; a line of many columns is one long cell by any other delimiter."""
+    csv.field_size_limit(max(csv.field_size_limit(), SAMPLE))
+    return list(csv.reader(lines, delimiter=delimiter))
 
 
 # Encodings.
@@ -188,7 +192,7 @@ def infer_delimiter(lines: list[str], file: str) -> str:
     lines = [line for line in lines if not line.lstrip().startswith(COMMENTS)] or lines
     found = []
     for delimiter in DELIMITERS:
-        widths = [len(row) for row in csv.reader(lines, delimiter=delimiter)]
+        widths = list(map(len, cells_of(lines, delimiter)))
         usual = mode(widths)
         if usual > 1 and widths.count(usual) > len(widths) / 2:
             found.append((not usual - 1 <= widths[0] <= usual, delimiter))
@@ -207,82 +211,68 @@ def choose_decimal(cells: list[str], delimiter: str, chosen: str | None) -> tupl
 
     Beside semicolons a comma is the decimal sign; commas inside quotes separate thousands.
     """
-    if chosen is not None:
-        if chosen not in (".", ","):
-            raise InvalidUpload(
-                "decimal", f"The decimal sign {chosen!r} is neither a point nor a comma.", "Choose one of them."
-            )
-        return ("," if chosen == "," else "."), True
+    if chosen not in (None, ".", ","):
+        reason = f"The decimal sign {chosen!r} is neither a point nor a comma."
+        raise InvalidUpload("decimal", reason, "Choose one of them.")
     sign, unclear = decimal_sign(cells)
-    if sign is not None:
-        return sign, True
-    return ("," if unclear and delimiter != "," else "."), False
-
-
-def is_listed(cell: str) -> bool:
-    """Whether a cell holds several values, such as ``[0.1, 0.9]``."""
-    return isinstance(parsed(cell), (list, dict))
+    found: Sign | None = sign if chosen is None else "," if chosen == "," else "."
+    return found or ("," if unclear and delimiter != "," else "."), found is not None
 
 
 # Lines.
 
 
-def lines_above(lines: list[Line], told: bool) -> int:
+def is_value(cell: str) -> bool:
+    """Whether a cell holds a number, or several values such as ``[0.1, 0.9]``."""
+    return bool(cell.strip()) and (is_number(cell) or isinstance(parsed(cell), (list, dict)))
+
+
+def lines_above(lines: list[Line]) -> int:
     """How many lines stand above the table.
 
     Comments, lines with at most half as many filled cells as the rows have, and lines with gaps right above a header
     without any, as merged cells leave them.
     """
     width = mode(len(line.cells) for line in lines)
-    n = int(told)
-    for line in lines[n : min(MAX_ABOVE, len(lines) - 1)]:
-        comment = line.text.lstrip().startswith(COMMENTS) and not is_row(line, width)
-        if not comment and 2 * line.filled > width:
-            break
-        n += 1
-    commented = any(line.text.lstrip().startswith(COMMENTS) for line in lines[:n])
-    shorter = any(len(line.cells) != width for line in lines[:n])
-    if n and not (commented or told or shorter or infer_header([line.cells for line in lines[n:]])):
+
+    def is_comment(line: Line) -> bool:
+        is_row = len(line.cells) == width > 1 and any(map(is_value, line.cells))
+        return line.text.lstrip().startswith(COMMENTS) and not is_row
+
+    candidates = lines[: min(MAX_ABOVE, len(lines) - 1)]
+    n = next(
+        (n for n, line in enumerate(candidates) if not is_comment(line) and 2 * line.filled > width), len(candidates)
+    )
+    alike = all(len(line.cells) == width and not is_comment(line) for line in lines[:n])
+    if n and alike and not infer_header([line.cells for line in lines[n:]]):
         n = 0  # a first row whose cells are mostly empty is a row, unless a header stands below it
-    merged = len(lines) > n + 2 and lines[n].filled < lines[n + 1].filled == width
-    return n + 1 if merged and is_header(lines[n + 1].cells, lines[n + 2].cells) else n
-
-
-def is_header(first: list[str], below: list[str]) -> bool:
-    """Whether a line is all text and the next one holds numbers."""
-    return not any(map(is_number, first)) and any(cell.strip() and is_number(cell) for cell in below)
-
-
-def is_row(line: Line, width: int) -> bool:
-    """Whether a line that begins like a comment is a row of the table: as many cells, some of them numbers."""
-    return len(line.cells) == width > 1 and any(cell.strip() and is_number(cell) for cell in line.cells)
+    if len(lines) > n + 2 and lines[n].filled < lines[n + 1].filled == width:
+        merged = not any(map(is_value, lines[n + 1].cells)) and any(map(is_value, lines[n + 2].cells))
+        return n + merged
+    return n
 
 
 def infer_header(rows: list[list[str]]) -> bool:
-    """Whether the first line names the columns: text above numbers, or 0, 1, 2, ... as pandas writes it."""
-    first, rest = rows[0], rows[1:]
+    """Whether the first line names the columns.
+
+    It is text above numbers, or 0, 1, 2, ... as pandas writes it; above text it holds the name of a label, or it stands
+    above columns that repeat few values, of which it holds none.
+    """
+    first, rest = [cell.strip() for cell in rows[0]], rows[1:]
     if not rest:
         return not any(map(is_number, first))
-    for j, cell in enumerate(first):
-        below = [row[j] for row in rest if j < len(row)]
-        numeric = sum(is_number(value) or is_listed(value) for value in below)
-        if (
-            (not cell.strip() or not (is_number(cell) or is_listed(cell)))
-            and numeric > len(below) / 2
-            and any(v.strip() for v in below)
-        ):
-            return True
-    if len(first) > 2 and [cell.strip() for cell in first] == [str(j) for j in range(len(first))]:
-        return any(row != first for row in rest)
-    return any(canonical(cell).base in LABELS for cell in first) or names_repeated_text(first, rest)
-
-
-def names_repeated_text(first: list[str], rest: list[list[str]]) -> bool:
-    """Whether the first line is above columns of text that repeat few values, of which it holds none."""
     below = [[row[j].strip() for row in rest if j < len(row)] for j in range(len(first))]
-    distinct = all(cell.strip() for cell in first) and len(set(first)) == len(first)
+    for name, cells in zip(first, below, strict=True):
+        values = sum(not cell or is_value(cell) for cell in cells)
+        if not is_value(name) and any(cells) and 2 * values > len(cells):
+            return True
+    if len(first) > 2 and first == [str(j) for j in range(len(first))]:
+        return any(row != rows[0] for row in rest)
+    if any(canonical(name).base in LABELS for name in first):
+        return True
     few = all(2 * len(set(cells)) <= len(cells) for cells in below)
-    return distinct and few and not any(cell.strip() in cells for cell, cells in zip(first, below, strict=True))
+    new = not any(name in cells for name, cells in zip(first, below, strict=True))
+    return few and new and all(first) and len(set(first)) == len(first)
 
 
 def column_names(rows: list[list[str]], header: bool) -> list[str]:

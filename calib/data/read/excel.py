@@ -11,17 +11,15 @@ from datetime import date, datetime, time
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from calib.data.findings import InvalidUpload, count, info, listed, shortened, verb, warning
-from calib.data.limits import MAX_SHEET_CELLS, MAX_TEXT, megabytes
+from calib.data.findings import InvalidUpload, count, info, listed, shortened
+from calib.data.limits import MAX_SHEET_CELLS
 from calib.data.options import Choices
-from calib.data.read.arrays import open_zip
 from calib.data.read.base import Allowance, reading
 from calib.data.read.numerals import is_number
 from calib.data.read.table import Table
 from calib.data.read.text import open_text
 
 if TYPE_CHECKING:
-    from openpyxl import Workbook
     from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 
 HEAD = 50
@@ -29,40 +27,25 @@ HEAD = 50
 
 MOST_SHEETS = 12
 LAST_ROW = 2**20
-ERRORS = ("#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#GETTING_DATA", "#SPILL!", "#CALC!")
 Row = tuple[Any, ...]
 
 
 def open_spreadsheet(name: str, file: BinaryIO, allowance: Allowance, choices: Choices) -> Table:
     """The table of one sheet: the one that was chosen, or the only one that holds a table."""
+    import openpyxl
+
     with reading(name), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about styles and extensions
-        with open_zip(file) as archive:
-            size = sum(member.file_size for member in archive.infolist())
-        if size > 4 * MAX_TEXT:
-            raise InvalidUpload(
-                "too_large", f"{name} unpacks to {megabytes(size)}.", "Save the table as csv or Parquet."
-            )
-        sheet = chosen_sheet(workbook(file).worksheets, name, choices.sheet)
-        rows, what = rows_of(sheet), f"Sheet {shortened(sheet.title)} of {name}"
-        content, n_errors = lines_of(rows, what)
+        # With the saved values of formulas.
+        workbook = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
+        sheet = chosen_sheet(workbook.worksheets, name, choices.sheet)
+        content = lines_of(filled_rows(sheet), f"Sheet {shortened(sheet.title)} of {name}")
     contents = open_text(name, content, allowance, replace(choices, delimiter=",", encoding="utf-8"))
     contents.format_choices = {"header": contents.format_choices["header"], "sheet": sheet.title}
     if choices.sheet not in (None, sheet.title):  # it may be that of another file
         reason = f"{name} has no sheet {shortened(choices.sheet)!r}; its only table was read."
         contents.findings.append(info("sheet", reason))
-    if n_errors:
-        text = f"{count(n_errors, 'cell')} of {name} {verb(n_errors, 'holds', 'hold')} an error such as #DIV/0!; "
-        contents.findings.append(warning("cell_errors", f"{text}read as empty.", "Correct the formulas."))
     return contents
-
-
-def workbook(file: BinaryIO) -> Workbook:
-    """The workbook, with the saved values of formulas."""
-    import openpyxl
-
-    file.seek(0)
-    return openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
 
 
 def chosen_sheet(sheets: list[ReadOnlyWorksheet], name: str, chosen: str | None) -> ReadOnlyWorksheet:
@@ -76,8 +59,8 @@ def chosen_sheet(sheets: list[ReadOnlyWorksheet], name: str, chosen: str | None)
     by_title = {sheet.title: sheet for sheet in sheets}
     if chosen in by_title:
         return by_title[chosen]
-    shown = [sheet for sheet in sheets if sheet.sheet_state == "visible"]
-    tables = [sheet for sheet in shown if has_table(sheet)] or [sheet for sheet in sheets if has_table(sheet)]
+    found = [sheet for sheet in sheets if has_table(sheet)]
+    tables = [sheet for sheet in found if sheet.sheet_state == "visible"] or found
     if len(tables) == 1:
         return tables[0]
     if not tables:
@@ -88,8 +71,7 @@ def chosen_sheet(sheets: list[ReadOnlyWorksheet], name: str, chosen: str | None)
         )
     readings = {}
     for sheet in tables[:MOST_SHEETS]:
-        first = next((row for row in islice(rows_of(sheet), HEAD) if any(cell is not None for cell in row)), ())
-        cells = [cell for cell in first if cell is not None]
+        cells = [cell for cell in next(filled_rows(sheet)) if cell is not None]
         readings[f"Sheet {shortened(sheet.title)!r}, which begins with {listed(cells)}"] = {"sheet": sheet.title}
     raise InvalidUpload(
         "several_sheets",
@@ -101,50 +83,40 @@ def chosen_sheet(sheets: list[ReadOnlyWorksheet], name: str, chosen: str | None)
 
 def has_table(sheet: ReadOnlyWorksheet) -> bool:
     """Whether a row below the first one holds a number."""
-    filled = (row for row in islice(rows_of(sheet), HEAD) if any(cell is not None for cell in row))
-    cells = (str(cell) for row in islice(filled, 1, None) for cell in row if cell is not None)
-    return any(cell.strip() and is_number(cell) for cell in cells)
+    cells = (str(cell).strip() for row in islice(filled_rows(sheet, HEAD), 1, None) for cell in row if cell is not None)
+    return any(cell and is_number(cell) for cell in cells)
 
 
-def rows_of(sheet: ReadOnlyWorksheet) -> Iterator[Row]:
-    """The values of each row; rows that the file leaves out are empty."""
+def filled_rows(sheet: ReadOnlyWorksheet, most: int = LAST_ROW) -> Iterator[Row]:
+    """The values of each row that holds any, from among the first rows."""
     sheet.reset_dimensions()  # what the file says of its size is not to be believed
-    return islice(sheet.iter_rows(values_only=True), LAST_ROW)
+    rows = islice(sheet.iter_rows(values_only=True), most)
+    return (row for row in rows if any(cell is not None and cell != "" for cell in row))
 
 
-def lines_of(rows: Iterator[Row], what: str) -> tuple[bytes, int]:
-    """The filled rows as csv, and how many cells hold an error."""
+def lines_of(rows: Iterator[Row], what: str) -> bytes:
+    """The rows as csv, without empty columns around them."""
     filled: list[Row] = []
-    n_cells = n_errors = 0
-    first, last = MAX_SHEET_CELLS, 0
+    n_cells = last = 0
+    first = MAX_SHEET_CELLS
     for row in rows:
         places = [j for j, cell in enumerate(row) if cell is not None and cell != ""]
-        if not places:
-            continue
         first, last = min(first, places[0]), max(last, places[-1] + 1)
-        n_errors += sum(cell in ERRORS for cell in row if isinstance(cell, str))
         n_cells += len(row)
         if n_cells > MAX_SHEET_CELLS:
-            raise InvalidUpload(
-                "too_large", f"{what} has more than {MAX_SHEET_CELLS:,} cells.", "Save the table as csv or Parquet."
-            )
+            reason = f"{what} has more than {MAX_SHEET_CELLS:,} cells."
+            raise InvalidUpload("too_large", reason, "Save the table as csv or Parquet, or fewer rows.")
         filled.append(row[: places[-1] + 1])
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for row in filled:
         writer.writerow([*map(written, row[first:]), *[""] * (last - max(first, len(row)))])
-        if out.tell() > MAX_TEXT:
-            raise InvalidUpload(
-                "too_large",
-                f"{what} has more than {megabytes(MAX_TEXT)} as text.",
-                "Save it as Parquet, or fewer rows.",
-            )
-    return out.getvalue().encode("utf-8", "replace"), n_errors
+    return out.getvalue().encode("utf-8", "replace")
 
 
 def written(cell: Any) -> str:
     """A cell as a text table holds it."""
-    if cell is None or (isinstance(cell, str) and cell in ERRORS):
+    if cell is None:
         return ""
     if isinstance(cell, bool):
         return "true" if cell else "false"

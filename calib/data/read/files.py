@@ -9,15 +9,16 @@ import codecs
 import gzip
 import io
 import json
+import zipfile
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path, PurePath
-from typing import Any, BinaryIO, Literal, cast
+from typing import IO, Any, BinaryIO, Literal
 
 from calib.data.findings import InvalidUpload, shortened
 from calib.data.limits import MAX_TEXT, MAX_UPLOAD, megabytes
 from calib.data.options import Choices, Source
-from calib.data.read.arrays import SIGNATURE, open_arrays, open_hdf5, open_npy, open_npz, open_zip
+from calib.data.read.arrays import open_arrays, open_hdf5, open_npy, open_npz
 from calib.data.read.base import Allowance, Contents, reading
 from calib.data.read.columnar import is_pandas, open_arrow, open_frame, open_parquet
 from calib.data.read.dialect import as_text, infer_encoding, marked_encoding
@@ -27,24 +28,38 @@ from calib.data.read.text import open_text
 from calib.errors import reason
 from calib.formatting import one_line
 
-Format = Literal["npz", "npy", "hdf5", "parquet", "arrow", "xlsx", "json", "gzipped json", "text", "gzipped text"]
+Format = Literal["npz", "npy", "hdf5", "parquet", "arrow", "xlsx", "json", "text", "gzip"]
 
 HEAD = 4096
+"""Bytes by which a file is recognised."""
+
+SIGNATURES: dict[bytes, Format] = {
+    b"\x1f\x8b": "gzip",
+    b"\x93NUMPY": "npy",
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"\xff\xff\xff\xff": "arrow",
+    b"\x89HDF\r\n\x1a\n": "hdf5",
+}
+"""What a file of each format begins with; zip archives are told apart by what is in them."""
+
 PICKLE_ENDINGS = {".pkl", ".pickle", ".joblib", ".pt", ".pth", ".ckpt"}
+PICKLES = (
+    *(b"\x80" + bytes([version]) for version in (2, 3, 4, 5)),
+    b"\x78\x01",
+    b"\x78\x5e",
+    b"\x78\x9c",
+    b"\x78\xda",
+)
+"""What binary pickles begin with; by the last four those of joblib, which packs them with zlib."""
+
 SAVE_CSV = "Save it as csv, npz or Parquet."
 OTHERS = {
     b"MATLAB 5.0": "a MATLAB file",
-    b"FEA1": "a Feather file of version 1",
-    b"%PDF": "a PDF document",
     b"\xd0\xcf\x11\xe0": "an Excel file of before 2007 or with a password",
-    b"\x89PNG": "a picture",
-    b"\xff\xd8\xff": "a picture",
-    b"7z\xbc\xaf": "a 7-zip archive",
-    b"Rar!": "a rar archive",
-    b"BZh": "packed with bzip2",
-    b"\xfd7zXZ": "packed with xz",
-    b"(\xb5/\xfd": "packed with zstd",
+    b"%PDF": "a PDF document",
     b"<?xml": "an XML document",
+    **dict.fromkeys((b"7z\xbc\xaf", b"Rar!", b"BZh", b"\xfd7zXZ", b"(\xb5/\xfd"), "a packed archive"),
 }
 
 
@@ -52,67 +67,66 @@ def sniff(name: str, file: BinaryIO) -> Format:
     """The format of a file, from its content; InvalidUpload with what to do where it is none that is read."""
     file.seek(0)
     head = file.read(HEAD)
+    file.seek(0)
     if not head:
         raise InvalidUpload("empty", f"{name} is empty (0 bytes).", "Check that saving it ended, and upload it again.")
-    if head.startswith(b"\x1f\x8b"):
-        return sniff_gzip(name, file)
-    refuse_texts(name, head)
     if head.startswith(b"PK"):
         return sniff_zip(name, file)
-    if head.startswith(b"\x93NUMPY"):
-        return "npy"
-    if head.startswith(b"PAR1"):
-        return "parquet"
-    if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
-        return "arrow"
-    if head.startswith(SIGNATURE):
-        return "hdf5"
-    refuse_pickles(name, head)
-    refuse_others(name, head)
-    return "json" if is_json(head) else "text"
+    found = next((form for signature, form in SIGNATURES.items() if head.startswith(signature)), None)
+    if found is None:
+        refuse(name, head)
+        # The first character opens an object or a list, in any encoding that text may have.
+        start = head.decode(marked_encoding(head), "replace").removeprefix("\ufeff").lstrip()
+        found = "json" if start.startswith(("{", "[")) else "text"
+    return found
 
 
-def is_json(head: bytes) -> bool:
-    """Whether the first character opens an object or a list, in any encoding that text may have."""
-    start = head.decode(marked_encoding(head), "replace").removeprefix("\ufeff").lstrip()
-    return start.startswith(("{", "["))
+def sniff_zip(name: str, file: BinaryIO) -> Format:
+    """Recognise an npz and an .xlsx; PyTorch's files are zip archives too."""
+    with reading(name), zipfile.ZipFile(file) as archive:
+        members = archive.namelist()
+    file.seek(0)
+    if any(member.endswith(".npy") for member in members):
+        return "npz"
+    if any(member.endswith(".pkl") for member in members):
+        raise pickled(name)
+    if any(member.lower() == "xl/workbook.xml" for member in members):
+        return "xlsx"
+    raise InvalidUpload(
+        "zip",
+        f"{name} is a zip archive of {len(members):,} files, and none is a NumPy array.",
+        "Unpack it and upload the file with the outputs, or save numpy.savez(file, logits=..., labels=...).",
+    )
 
 
-def refuse_texts(name: str, head: bytes) -> None:
-    """Refuse a pointer to the file, the page it could have been fetched from, and tables of Weka."""
-    if head.startswith(b"version https://git-lfs"):
+def refuse(name: str, head: bytes) -> None:
+    """Refuse what is known but not read, and bytes that are no text."""
+    start = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    if start.startswith(b"version https://git-lfs"):
         size = next((int(w) for w in head.split() if w.isdigit()), 0)
         raise InvalidUpload(
             "lfs_pointer",
             f"{name} is a git-lfs pointer of {len(head):,} bytes, not the data themselves ({size:,} bytes).",
             "Run git lfs pull in the repository, then upload the file again.",
         )
-    start = head.removeprefix(codecs.BOM_UTF8).lstrip().lower()
-    if start.startswith((b"<!doctype html", b"<html")):
+    if start.lower().startswith((b"<!doctype html", b"<html")):
         raise InvalidUpload(
             "html",
             f"{name} is a web page (HTML), not data; a download link that needs a login usually causes it.",
             "Open the link in a browser, download the raw file and upload that.",
         )
-    if any(line.startswith(b"@relation") for line in map(bytes.strip, start.splitlines())):
-        raise InvalidUpload(
-            "unknown_format",
-            f"{name} is an ARFF file of Weka, which is not read.",
-            "Save it as csv, in Weka's Explorer by Save and the type csv.",
-        )
-
-
-def refuse_pickles(name: str, head: bytes, inner: str = "") -> None:
-    """Refuse pickles, which run code when they are opened; joblib packs them with zlib.
-
-    Parameters
-    ----------
-    inner : name without the ending of a packer, if there is one.
-    """
-    packed = head[:2] in (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
-    binary = head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")
-    if packed or binary or PurePath(inner or name).suffix.lower() in PICKLE_ENDINGS:
+    if head.startswith(PICKLES) or PurePath(name.removesuffix(".gz")).suffix.lower() in PICKLE_ENDINGS:
         raise pickled(name)
+    if any(line.strip().lower().startswith(b"@relation") for line in head.splitlines()):
+        action = "Save it as csv, in Weka's Explorer by Save and the type csv."
+        raise InvalidUpload("unknown_format", f"{name} is an ARFF file of Weka, which is not read.", action)
+    if kind := next((kind for signature, kind in OTHERS.items() if start.startswith(signature)), ""):
+        raise InvalidUpload("unknown_format", f"{name} is {kind}, which is not read.", SAVE_CSV)
+    wide = marked_encoding(head).startswith("utf-16")
+    control = sum(head.count(byte) for byte in range(1, 9))
+    if (0 in head and not wide) or control > len(head) // 20:
+        no_text = f"{name} is neither npz, npy, HDF5, Parquet nor Arrow, and its bytes are no text."
+        raise InvalidUpload("unknown_format", no_text, SAVE_CSV)
 
 
 def pickled(name: str) -> InvalidUpload:
@@ -127,63 +141,49 @@ def pickled(name: str) -> InvalidUpload:
     )
 
 
-def refuse_others(name: str, head: bytes) -> None:
-    """Refuse formats that are known but not read, and bytes that are no text."""
-    start = head.removeprefix(codecs.BOM_UTF8).lstrip()
-    for signature, kind in OTHERS.items():
-        if start.startswith(signature):
-            raise InvalidUpload("unknown_format", f"{name} is {kind}, which is not read.", SAVE_CSV)
-    wide = marked_encoding(head).startswith("utf-16")
-    control = sum(head.count(byte) for byte in range(1, 9))
-    if (0 in head and not wide) or control > len(head) // 20:
-        raise InvalidUpload(
-            "unknown_format",
-            f"{name} is neither npz, npy, HDF5, Parquet nor Arrow, and its bytes are no text.",
-            SAVE_CSV,
-        )
-
-
-def sniff_zip(name: str, file: BinaryIO) -> Format:
-    """Recognise an npz and an .xlsx; PyTorch's files are zip archives too."""
-    file.seek(0)
-    with reading(name), open_zip(file) as archive:
-        members = archive.namelist()
-    if any(member.endswith(".npy") for member in members):
-        return "npz"
-    if any(member.endswith(".pkl") for member in members):
-        raise pickled(name)
-    if any(member.lower() == "xl/workbook.xml" for member in members):
-        return "xlsx"
-    if any(member in ("xl/workbook.bin", "content.xml") for member in members):
-        raise InvalidUpload("zip", f"{name} is a spreadsheet, but not .xlsx.", "Save it as .xlsx or csv.")
-    raise InvalidUpload(
-        "zip",
-        f"{name} is a zip archive of {len(members):,} files, and none is a NumPy array.",
-        "Unpack it and upload the file with the outputs, or save numpy.savez(file, logits=..., labels=...).",
-    )
-
-
-def sniff_gzip(name: str, file: BinaryIO) -> Format:
-    """Look at the first bytes inside; only text tables and JSON are read from gzip."""
-    file.seek(0)
-    with reading(name):
-        head = gzip.GzipFile(fileobj=file).read(HEAD)
-    inner = PurePath(name).stem
-    if not head:
-        raise InvalidUpload("empty", f"{name} unpacks to 0 bytes.", "Check that saving it ended, and upload it again.")
-    refuse_texts(inner, head)
-    if head.startswith((b"PK", b"\x93NUMPY", b"\x89HDF", b"PAR1", b"\x1f\x8b")):
-        raise InvalidUpload(
-            "zip", f"{name} is packed with gzip around a format that packs itself.", "Unpack it with gunzip first."
-        )
-    refuse_pickles(name, head, inner)
-    refuse_others(inner, head)
-    return "gzipped json" if is_json(head) else "gzipped text"
+def contents_of(found: Format, name: str, file: BinaryIO, allowance: Allowance, choices: Choices) -> Contents:
+    """The reader of one format; each loads pyarrow, h5py or openpyxl only where it needs it."""
+    drop = bool(choices.drop_bad_rows)
+    if found == "npz":
+        return open_npz(name, file, allowance)
+    if found == "npy":
+        return open_npy(name, file, allowance)
+    if found == "hdf5":
+        return open_hdf5(name, file, allowance)
+    if found == "parquet":
+        return open_parquet(name, file, allowance, drop)
+    if found == "arrow":
+        return open_arrow(name, file, allowance, drop)
+    if found == "xlsx":
+        return open_spreadsheet(name, file, allowance, choices)
+    if found == "gzip":
+        inner = io.BytesIO(text_in(name, gzip.GzipFile(fileobj=file)))
+        return contents_of(sniff(name, inner), name, inner, allowance, choices)
+    content = text_in(name, file)
+    if found == "json":
+        return open_json(name, as_text(content, infer_encoding(content), name), allowance, choices)
+    return open_text(name, content, allowance, choices)
 
 
 CHUNK = 2**24
-LONGEST_NAME = 120
-"""Characters of a file's name in a sentence; an upload may have any name."""
+
+
+def text_in(name: str, file: IO[bytes]) -> bytes:
+    """The bytes of a text, unpacked, if they are not more than :data:`MAX_TEXT`."""
+    content = bytearray()
+    with reading(name):
+        while chunk := file.read(CHUNK):
+            content += chunk
+            if len(content) > MAX_TEXT:
+                raise InvalidUpload(
+                    "too_large",
+                    f"The text of {name} has more than {megabytes(MAX_TEXT)}.",
+                    "Save it as npz or Parquet with float32 columns, or fewer rows: 20,000 are plenty to calibrate.",
+                )
+    return bytes(content)
+
+
+# Where the bytes come from.
 
 
 def in_memory(source: Any) -> bool:
@@ -199,23 +199,14 @@ def open_source(source: Source, allowance: Allowance, choices: Choices, stack: E
     ----------
     stack : closes what is opened here; a file that was handed in stays open.
     """
-    contents: Contents
     if isinstance(source, Mapping):
-        contents = open_arrays(source, allowance)
-    elif in_memory(source) and isinstance(source, list):
-        contents = open_records(source, allowance, choices)
-    elif in_memory(source):
-        contents = open_frame(source, allowance, bool(choices.drop_bad_rows))
-    else:
-        name, file = open_file(source, stack)
-        size = file.seek(0, io.SEEK_END)
-        check_upload(size, name)
-        contents = contents_of(sniff(name, file), name, file, size, allowance, choices)
-    return contents
-
-
-def check_upload(size: int, name: str) -> None:
-    """Refuse a file that is larger than :data:`MAX_UPLOAD`."""
+        return open_arrays(source, allowance)
+    if in_memory(source):
+        if isinstance(source, list):
+            return open_records(source, allowance, choices)
+        return open_frame(source, allowance, bool(choices.drop_bad_rows))
+    name, file = open_file(source, stack)
+    size = file.seek(0, io.SEEK_END)
     if size > MAX_UPLOAD:
         raise InvalidUpload(
             "too_large",
@@ -223,6 +214,7 @@ def check_upload(size: int, name: str) -> None:
             f"{name} has {size / 2**20:,.0f} MB; at most {MAX_UPLOAD / 2**20:,.0f} MB are read.",
             "Save float32 instead of float64, or fewer rows: 20,000 are plenty to calibrate.",
         )
+    return contents_of(sniff(name, file), name, file, allowance, choices)
 
 
 def open_file(source: Source, stack: ExitStack) -> tuple[str, BinaryIO]:
@@ -230,34 +222,31 @@ def open_file(source: Source, stack: ExitStack) -> tuple[str, BinaryIO]:
     if isinstance(source, tuple) and len(source) == 2 and isinstance(source[0], (str, Path)):
         name, content = source
         return shown_name(name), io.BytesIO(content) if isinstance(content, (bytes, bytearray, memoryview)) else content
-    if not isinstance(source, (str, Path)) and hasattr(source, "__array__"):
-        raise InvalidUpload(
-            "source",
-            f"A single array was given ({shortened(type(source).__name__)}), and outputs need labels beside them.",
-            "Give both by name, as {'outputs': outputs, 'labels': labels}.",
-        )
     if not isinstance(source, (str, Path)):
+        kind = shortened(type(source).__name__)
         raise InvalidUpload(
             "source",
-            f"A {shortened(type(source).__name__)} is neither a file nor a table that is read.",
-            "Give a path, (name, bytes), arrays by name, a DataFrame, an Arrow table or a list of dictionaries.",
+            f"A {kind} is neither a file nor a table that is read; a single array needs labels beside it.",
+            "Give a path, (name, bytes), a DataFrame or an Arrow table, or arrays as {'outputs': ..., 'labels': ...}.",
         )
-    path = Path(source)
+    name = shown_name(source)
     try:
-        file = stack.enter_context(path.open("rb"))
+        file = Path(source).open("rb")  # noqa: SIM115
     except (OSError, ValueError) as error:  # a ValueError: no system takes a path with such characters
         raise InvalidUpload(
             "missing",
-            f"{shown_name(path)} cannot be opened ({reason(error)}).",
+            f"{name} cannot be opened ({reason(error)}).",
             "Check the path; to name an array inside a file, give its name as the outputs or the labels.",
         ) from error
+    stack.enter_context(file)
     if not file.seekable():
-        raise InvalidUpload(
-            "missing",
-            f"{shown_name(path)} is a pipe, and a file is read in more than one pass.",
-            "Write what it gives to a file first, and name that.",
-        )
-    return shown_name(path), file
+        piped = f"{name} is a pipe, and a file is read in more than one pass."
+        raise InvalidUpload("missing", piped, "Write what it gives to a file first, and name that.")
+    return name, file
+
+
+LONGEST_NAME = 120
+"""Characters of a file's name in a sentence; an upload may have any name."""
 
 
 def shown_name(path: str | Path) -> str:
@@ -265,41 +254,3 @@ def shown_name(path: str | Path) -> str:
     name = one_line(Path(path).name) or "The file"
     ending = PurePath(name).suffix[-12:]
     return name if len(name) <= LONGEST_NAME else shortened(name, LONGEST_NAME - len(ending)) + ending
-
-
-def contents_of(found: str, name: str, file: BinaryIO, size: int, allowance: Allowance, choices: Choices) -> Contents:
-    """The reader of one format; each loads pyarrow, h5py or openpyxl only where it needs it."""
-    file.seek(0)
-    drop = bool(choices.drop_bad_rows)
-    if found == "npz":
-        return open_npz(name, file, allowance)
-    if found == "npy":
-        return open_npy(name, file, size, allowance)
-    if found == "hdf5":
-        return open_hdf5(name, file, allowance)
-    if found == "parquet":
-        return open_parquet(name, file, allowance, drop)
-    if found == "arrow":
-        return open_arrow(name, file, allowance, drop)
-    if found == "xlsx":
-        return open_spreadsheet(name, file, allowance, choices)
-    content = content_of(name, file, found.startswith("gzipped"))
-    if found.endswith("json"):
-        return open_json(name, as_text(content, infer_encoding(content), name), allowance, choices)
-    return open_text(name, content, allowance, choices)
-
-
-def content_of(name: str, file: BinaryIO, gzipped: bool) -> bytes:
-    """The bytes of a text, unpacked, if they are not more than :data:`MAX_TEXT`."""
-    source = cast(BinaryIO, gzip.GzipFile(fileobj=file)) if gzipped else file
-    content = bytearray()
-    with reading(name):
-        while chunk := source.read(CHUNK):
-            content += chunk
-            if len(content) > MAX_TEXT:
-                raise InvalidUpload(
-                    "too_large",
-                    f"The text of {name} has more than {megabytes(MAX_TEXT)}.",
-                    "Save it as npz or Parquet with float32 columns, or fewer rows: 20,000 are plenty to calibrate.",
-                )
-    return bytes(content)

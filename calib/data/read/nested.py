@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from calib.data.array_names import OUTPUTS, canonical
-from calib.data.findings import InvalidUpload, shortened
+from calib.data.findings import shortened
 from calib.data.guess.names import is_prediction
-from calib.data.limits import MAX_CLASSES, MAX_TEXT, check_count, megabytes
-from calib.data.read.table import is_number, is_text
+from calib.data.limits import MAX_CLASSES, check_count
+from calib.data.read.table import cells_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,8 +27,8 @@ VALUES = ("score", "prob", "probability", "confidence", "value")
 LONGEST_KEY = 1000
 """Characters of a key; the rest of a longer one would stand in the name of each of its columns."""
 
-AT_ONCE = 2**12
-"""Rows that are Python objects at a time."""
+HEAD = 4096
+"""Rows of which one shows what the cells of a column hold."""
 
 Row = dict[str, Any]
 
@@ -44,17 +44,17 @@ def flat(row: Mapping[str, Any], left_out: dict[str, None]) -> Row:
     for key, value in paired(row).items():
         if len(key) > LONGEST_KEY:
             left_out[shortened(key)] = None
-        elif not isinstance(value, (list, tuple, dict)):
-            found[key] = value
-        else:
+        elif isinstance(value, (list, tuple, dict)):
             _add_items(found, key, value, left_out, 2)
+        else:
+            found[key] = value
     return found
 
 
 def _add_items(found: Row, key: str, value: Any, left_out: dict[str, None], depth: int) -> None:
-    if is_scored(value):
+    if is_scored(value):  # by label, sorted: programs sort them by score
         key = key if canonical(key).base in OUTPUTS else "score"
-        value = by_label(value)
+        value = dict(sorted((str(item.pop(LABEL)), *item.values()) for item in map(dict, value)))
     items = paired(value).items() if isinstance(value, dict) else enumerate(value)
     for name, item in items:
         own = f"{key}_{str(name)[:LONGEST_KEY]}"
@@ -75,104 +75,56 @@ def _is_labelled(value: Any) -> bool:
     return isinstance(value, dict) and len(value) == 2 and LABEL in value and not set(value).isdisjoint(VALUES)
 
 
-def by_label(value: list[dict[str, Any]]) -> Row:
-    """The numbers of ``[{"label": "cat", "score": 0.1}, ...]`` by their labels, which are sorted: scores sort them."""
-    named = {str(item[LABEL]): next(item[key] for key in item if key != LABEL) for item in value}
-    return {name: named[name] for name in sorted(named)}
-
-
 def paired(row: Mapping[str, Any]) -> Row:
     """A row whose list of numbers beside a list of as many names became numbers by name.
 
     ``{"labels": ["dog", "cat"], "scores": [0.9, 0.1]}`` becomes ``{"scores": {"cat": 0.1, "dog": 0.9}}``: such lists
     are often sorted by their numbers, so that their places name no class.
     """
+    found = dict(row)
     lists = {key: value for key, value in row.items() if isinstance(value, list) and len(value) > 1}
-    names = [key for key, value in lists.items() if all(isinstance(v, str) for v in value)]
-    if len(names) != 1 or len(set(lists[names[0]])) < len(lists[names[0]]):
-        return dict(row)
-    labels = lists[names[0]]
-    numbers = [
-        key
-        for key, value in lists.items()
-        if len(value) == len(labels) and all(isinstance(v, (int, float)) for v in value) and is_prediction(key)
-    ]
-    named = {key: dict(sorted(zip(labels, lists[key], strict=True))) for key in numbers}
-    return {key: named.get(key, value) for key, value in row.items() if not numbers or key != names[0]}
+    for key, numbers in lists.items():
+        if not all(isinstance(number, (int, float)) for number in numbers) or not is_prediction(key):
+            continue
+        names = [other for other, value in lists.items() if len(value) == len(numbers) and are_names(value)]
+        if len(names) == 1 and len(set(row[names[0]])) == len(numbers):
+            found[key] = dict(sorted(zip(row[names[0]], numbers, strict=True)))
+            found.pop(names[0], None)
+    return found
+
+
+def are_names(value: Any) -> bool:
+    """Whether a value is a list of texts."""
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
 def table_of(rows: Iterable[Row], file: str) -> pa.Table | None:
-    """Flat rows as a table; what some rows lack is missing there. None where there is no value at all.
+    """Flat rows as a table; what some rows lack is missing there. None where there is no value at all."""
+    import pyarrow as pa
 
-    Raises
-    ------
-    InvalidUpload
-        If there are more columns or cells than are read.
-    """
-    names: dict[str, None] = {}
-    parts, block = [], []
+    columns: dict[str, list[Any]] = {}
+    n_rows = 0
     for n_rows, row in enumerate(rows, 1):
-        block.append(row)
-        names |= dict.fromkeys(row)
-        check_count(len(names), "columns", file)
-        if len(names) * n_rows > MAX_TEXT // 8:
-            raise InvalidUpload(
-                "too_large",
-                f"{file} has more than {MAX_TEXT // 8:,} cells ({megabytes(MAX_TEXT)}).",
-                "Save it as npz or Parquet, or fewer rows: 20,000 are plenty to calibrate.",
-            )
-        if len(block) == AT_ONCE:
-            parts.append(_block(block))
-            block = []
-    if block:
-        parts.append(_block(block))
-    return united(parts) if names else None
+        for name, value in row.items():
+            cells = columns.setdefault(name, [])
+            cells += [None] * (n_rows - 1 - len(cells))
+            cells.append(value)
+        check_count(len(columns), file)
+    for cells in columns.values():
+        cells += [None] * (n_rows - len(cells))
+    return pa.table({name: typed(cells) for name, cells in columns.items()}) if columns else None
 
 
-def _block(rows: Sequence[Row]) -> tuple[int, dict[str, pa.Array]]:
-    names = dict.fromkeys(key for row in rows for key in row)
-    return len(rows), {name: typed([row.get(name) for row in rows]) for name in names}
-
-
-def typed(values: Sequence[Any]) -> pa.Array:
-    """Values as an Arrow array of the narrowest type: booleans, whole numbers, numbers or text."""
+def typed(values: list[Any]) -> pa.Array:
+    """Values as an Arrow array: booleans, numbers or texts, and text where they are of several kinds."""
     import pyarrow as pa
 
-    kinds = set(map(type, values)) - {type(None)}
-    if kinds <= {bool}:
-        return pa.array(values, pa.bool_()) if kinds else pa.nulls(len(values))
     try:
-        if kinds <= {int}:
-            return pa.array(values, pa.int64())
-        if kinds <= {int, float}:
-            return pa.array([None if value is None else float(value) for value in values], pa.float64())
-    except (OverflowError, pa.ArrowInvalid):
-        pass
-    return pa.array([None if value is None else _spelled(value) for value in values], pa.string())
-
-
-def _spelled(value: Any) -> str:
-    """A value as text; a half of a character that JSON wrote as two becomes a question mark."""
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    return text.encode("utf-8", "replace").decode()
-
-
-def united(parts: list[tuple[int, dict[str, pa.Array]]]) -> pa.Table:
-    """Blocks of one table: a column that some do not have is missing there, and is text where not all are numbers."""
-    import pyarrow as pa
-
-    kinds: dict[str, Any] = {}
-    for _, columns in parts:
-        for name, column in columns.items():
-            old, new = kinds.get(name, pa.null()), column.type
-            if pa.types.is_null(old) or old == new:
-                kinds[name] = new
-            elif not pa.types.is_null(new):
-                kinds[name] = pa.float64() if {old, new} == {pa.int64(), pa.float64()} else pa.string()
-    return pa.table({
-        name: pa.chunked_array([own[name].cast(kind) if name in own else pa.nulls(n, kind) for n, own in parts], kind)
-        for name, kind in kinds.items()
-    })  # fmt: skip
+        return pa.array(values)
+    except (OverflowError, UnicodeError, pa.ArrowException):
+        texts = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
+        # A half of a character that JSON wrote as two becomes a question mark.
+        return pa.array([None if text is None else text.encode("utf-8", "replace").decode() for text in texts])
 
 
 # In cells of text.
@@ -206,76 +158,48 @@ def with_columns(table: pa.Table, file: str) -> pa.Table:
     """A table in which text that holds such values, and is called outputs, became a column for each class."""
     import pyarrow as pa
 
+    texts = [name for name in table.column_names if cells_of(table.field(name).type) == "text"]
+    firsts = {name: parsed(next(filter(None, table.column(name).slice(0, HEAD).to_pylist()), "")) for name in texts}
+    beside = [name for name, first in firsts.items() if are_names(first)]
     columns: dict[str, pa.ChunkedArray] = {}
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        split = None
-        if is_text(column.type) and table.num_rows and is_prediction(name):
-            split = in_cells(name, column, names_beside(table, column), file)
-        columns |= split if split and set(split).isdisjoint(table.column_names) else {name: column}
+    for name in table.column_names:
+        found = None
+        if is_row(firsts.get(name)) and is_prediction(name):
+            found = in_cells(table.select([name, *beside]), name, file)
+        own = {name: table.column(name)}
+        if found is not None and set(found.column_names).isdisjoint(table.column_names):
+            own = dict(zip(found.column_names, found.columns, strict=True))
+        columns |= own
     return table if list(columns) == table.column_names else pa.table(columns)
 
 
-def cells_of(column: pa.ChunkedArray) -> Iterator[str | None]:
-    """The cells of a column, of which few are Python objects at a time."""
-    return (cell for start in range(0, len(column), AT_ONCE) for cell in column.slice(start, AT_ONCE).to_pylist())
-
-
-def names_beside(table: pa.Table, column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """The one column of text whose cells are lists of as many names as this one holds numbers; None without one."""
-    numbers = parsed(column[0].as_py() or "")
-    texts = [other for other in table.columns if is_text(other.type) and isinstance(numbers, list)]
-    found = [other for other in texts if len(_names_in(other[0].as_py())) == len(numbers)]
-    return found[0] if len(found) == 1 else None
-
-
-def _names_in(cell: str | None) -> list[str]:
-    found = parsed(cell or "")
-    return found if isinstance(found, list) and all(isinstance(name, str) for name in found) else []
-
-
-def in_cells(
-    name: str, column: pa.ChunkedArray, names: pa.ChunkedArray | None, file: str
-) -> dict[str, pa.ChunkedArray] | None:
+def in_cells(table: pa.Table, name: str, file: str) -> pa.Table | None:
     """The columns that the cells of a column hold; None where one of them holds nothing of that kind.
 
     Parameters
     ----------
-    names : lists of names in whose order the numbers of each row stand.
+    table : the column, and lists of names in whose order the numbers of each row may stand.
     """
-    if not is_row(parsed(next((cell for cell in column.slice(0, AT_ONCE).to_pylist() if cell), ""))):
-        return None
     widths = set()
 
-    def rows() -> Iterable[Row]:
-        for cell, own in zip(cells_of(column), cells_of(column if names is None else names), strict=True):
-            if not cell:
+    def rows() -> Iterator[Row]:
+        for values in zip(*table.to_pydict().values(), strict=True):
+            row = {key: parsed(cell) for key, cell in zip(table.column_names, values, strict=True) if cell}
+            if name not in row:
                 yield {}
                 continue
-            value, labels = parsed(cell), [] if names is None else _names_in(own)
-            if not is_row(value) or (names is not None and len(set(labels)) != len(value)):
-                raise _NoRowError
-            widths.add(len(value))
-            yield flat({name: dict(zip(labels, value, strict=True)) if labels else value}, {})
+            widths.add(len(row[name]) if is_row(row[name]) else 0)
+            yield flat(row, {}) if len(widths) == 1 else {}
 
-    try:
-        found = table_of(rows(), file)
-    except _NoRowError:
-        return None
-    if found is None or not all(map(is_number, found.schema.types)) or len(widths) > 1:
-        return None
-    by_name = names is not None and found.num_columns > max(widths)  # the labels differ from row to row
-    if by_name or not 2 <= found.num_columns <= MAX_CLASSES:
-        return None
-    return dict(zip(found.column_names, found.columns, strict=True))
-
-
-class _NoRowError(Exception):
-    """A cell that holds no row of outputs."""
+    found = table_of(rows(), file)
+    if found is None or widths != {found.num_columns} or not 2 <= found.num_columns <= MAX_CLASSES:
+        return None  # the labels differ from row to row, or some cells hold something else
+    return found if all(cells_of(kind) == "number" for kind in found.schema.types) else None
 
 
 def is_row(value: Any) -> bool:
     """Whether a value is several numbers, by place or by name."""
     if is_scored(value):
         return True
-    cells = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
-    return len(cells) > 1 and all(isinstance(cell, (int, float)) and not isinstance(cell, bool) for cell in cells)
+    items = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    return len(items) > 1 and all(isinstance(item, (int, float)) and not isinstance(item, bool) for item in items)

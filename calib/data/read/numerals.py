@@ -22,7 +22,7 @@ BLANKS = " '’\u00a0\u2009\u202f"
 HEAD = 200
 """Rows of a column of text that show whether it may hold numbers at all."""
 
-UNITS = {"%": 100.0, "‰": 1000.0, "ppm": 1e6}
+UNITS = {"%": 100.0, "‰": 1000.0}
 """What a number before each of these is divided by."""
 
 EMPTY = r"^(?i:-|–|n/?a|#n/a|nan|null|none|\\N)?$"
@@ -30,7 +30,7 @@ EMPTY = r"^(?i:-|–|n/?a|#n/a|nan|null|none|\\N)?$"
 
 def _number(decimal: str, thousands: str) -> str:
     whole = rf"(?:\d+|[1-9]\d{{0,2}}(?:[{thousands}{BLANKS}]\d{{3}})+)"
-    return rf"^[-+−]?\s?(?:{whole}(?:\{decimal}\d*)?|\{decimal}\d+)(?:[eE][-+]?\d+)?\s?(?:%|‰|ppm)?$"
+    return rf"^[-+−]?\s?(?:{whole}(?:\{decimal}\d*)?|\{decimal}\d+)(?:[eE][-+]?\d+)?\s?[%‰]?$"
 
 
 NUMBER: dict[Sign, str] = {".": _number(".", ","), ",": _number(",", ".")}
@@ -49,12 +49,11 @@ def decimal_sign(cells: list[str]) -> tuple[Sign | None, bool]:
     Numbers with neither sign say nothing; where all that say something have two readings, the sign is None.
     """
     cells = [cell.strip() for cell in cells if "," in cell or "." in cell]
-    by_sign = {sign: [bool(re.match(pattern, cell)) for cell in cells] for sign, pattern in NUMBER.items()}
-    both = list(zip(by_sign["."], by_sign[","], strict=True))
-    points, commas = both.count((True, False)), both.count((False, True))
+    readings = [(bool(re.match(NUMBER["."], cell)), bool(re.match(NUMBER[","], cell))) for cell in cells]
+    points, commas = readings.count((True, False)), readings.count((False, True))
     if points or commas:
         return ("," if commas >= points else "."), False
-    return None, any("," in cell and pair == (True, True) for cell, pair in zip(cells, both, strict=True))
+    return None, any("," in cell and pair == (True, True) for cell, pair in zip(cells, readings, strict=True))
 
 
 class Numbers(NamedTuple):
@@ -82,69 +81,60 @@ def written_numbers(column: pa.ChunkedArray, decimal: Sign) -> Numbers | None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    def matches(pattern: str) -> int:
+        return pc.sum(pc.match_substring_regex(column, pattern)).as_py() or 0
+
     if not all(is_number(str(cell)) for cell in column.slice(0, HEAD).to_pylist() if cell is not None):
         return None
     column = pc.utf8_trim_whitespace(column)
     column = pc.if_else(pc.match_substring_regex(column, EMPTY), pa.scalar(None, column.type), column)
     filled = len(column) - column.null_count
-    fits = [sign for sign, pattern in NUMBER.items() if filled and _matches(column, pattern) == filled]
-    units = {unit: n for unit in UNITS if (n := _matches(column, f"{unit}$"))}
+    fits = [sign for sign, pattern in NUMBER.items() if filled and matches(pattern) == filled]
+    units = {unit: n for unit in UNITS if (n := matches(f"{unit}$"))}
     if not fits or (units and [*units.values()] != [filled]):
         return None
-    sign = fits[0] if len(fits) == 1 else decimal
     signed = pc.index(pc.match_substring_regex(column, "[.,]"), True).as_py() if len(fits) == 2 else -1
-    thousands = "." if sign == "," else ","
-    plain = pc.replace_substring_regex(column, rf"[%‰\s{BLANKS}]|ppm|\{thousands}", "")
-    plain = pc.replace_substring(pc.replace_substring(plain, ",", "."), "−", "-")
-    is_whole = _matches(plain, r"^[-+]?\d{1,17}$") == filled and not units
-    values = pc.cast(plain, pa.int64() if is_whole and not _matches(plain, r"^\+") else pa.float64())
+    example = "" if signed < 0 else column[signed].as_py()
+    thousands = "." if (fits[0] if len(fits) == 1 else decimal) == "," else ","
+    column = pc.replace_substring_regex(column, rf"[%‰\s+{BLANKS}]|\{thousands}", "")
+    column = pc.replace_substring(pc.replace_substring(column, ",", "."), "−", "-")
+    values = pc.cast(column, pa.int64() if matches(r"^-?\d{1,17}$") == filled and not units else pa.float64())
     unit = next(iter(units), "")
-    values = pc.divide(values, UNITS[unit]) if unit else values
-    return Numbers(values, unit, "" if signed < 0 else column[signed].as_py())
+    return Numbers(pc.divide(values, UNITS[unit]) if unit else values, unit, example)
 
 
-def _matches(column: pa.ChunkedArray, pattern: str) -> int:
-    import pyarrow.compute as pc
-
-    return pc.sum(pc.match_substring_regex(column, pattern)).as_py() or 0
-
-
-def read_written(table: pa.Table, decimal: Sign, file: str, certain: bool = True) -> tuple[pa.Table, list[Finding]]:
+def read_written(
+    table: pa.Table, decimal: Sign, file: str, certain: bool = True, but: tuple[str, ...] = ()
+) -> tuple[pa.Table, list[Finding]]:
     """A text table whose columns of written numbers are numbers, and what is to be said of them.
 
     Parameters
     ----------
     decimal : the decimal sign where a column does not decide.
     certain : whether it was chosen, or other cells of the table have it; then nothing is left open.
+    but : columns that stay text.
     """
     import pyarrow as pa
 
     findings: list[Finding] = []
-    by_unit: dict[str, list[str]] = {unit: [] for unit in UNITS}
+    by_unit: dict[str, list[str]] = {}
     for j, name in enumerate(table.column_names):
-        is_text = pa.types.is_string(table.schema.field(j).type) and table.num_rows
+        is_text = pa.types.is_string(table.schema.field(j).type) and table.num_rows and name not in but
         found = written_numbers(table.column(j), decimal) if is_text else None
         if found is None:
             continue
         table = table.set_column(j, name, found.column)
         if found.unit:
-            by_unit[found.unit].append(name)
+            by_unit.setdefault(found.unit, []).append(name)
         if found.example and not certain:
-            findings.append(two_readings(name, found.example, decimal, file))
+            other = "." if decimal == "," else ","
+            text = (
+                f"{shortened(name)} of {file} holds numbers like {shortened(found.example)}, and no other cell says "
+                f"whether its sign separates thousands; read with the decimal sign {decimal!r}."
+            )
+            action = f"Read it with the decimal sign {other!r} if that is meant."
+            findings.append(warning("decimal_unclear", text, action, decimal=other))
     for unit, names in by_unit.items():
-        if names:
-            text = f"{listed(names)} of {file} {verb(len(names), 'has', 'have')} the unit {unit}"
-            findings.append(info("percent_signs", f"{text}: divided by {UNITS[unit]:,.0f}."))
+        text = f"{listed(names)} of {file} {verb(len(names), 'has', 'have')} the unit {unit}"
+        findings.append(info("percent_signs", f"{text}: divided by {UNITS[unit]:,.0f}."))
     return table, findings
-
-
-def two_readings(name: str, example: str, decimal: Sign, file: str) -> Finding:
-    """Warn of numbers that have two readings, with the fix that takes the other one."""
-    other = "." if decimal == "," else ","
-    return warning(
-        "decimal_unclear",
-        f"{shortened(name)} of {file} holds numbers like {shortened(example)}, and no other cell says whether its sign "
-        f"separates thousands; read with the decimal sign {decimal!r}.",
-        f"Read it with the decimal sign {other!r} if that is meant.",
-        decimal=other,
-    )

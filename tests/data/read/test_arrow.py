@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from calib.data import inspect
-from tests.data.conftest import cases, parquet_bytes, simulated, the
+from tests.data.conftest import cases, parquet_bytes, simulated
 
 LOGITS, LABELS = simulated(n=240, n_classes=3)
 NAMES = np.array(["cat", "dog", "emu"])
@@ -57,17 +57,6 @@ def test_tables_are_read(table, compression, stream):
     assert found.predictions is not None, found.findings
     np.testing.assert_allclose(found.predictions.logits, LOGITS, rtol=1e-6)
     np.testing.assert_array_equal(found.predictions.labels, LABELS)
-
-
-def test_feather_of_version_1_is_refused():
-    assert "version 1" in the(read(b"FEA1" + bytes(600)), "unknown_format").message
-
-
-def test_a_table_that_unpacks_to_more_than_is_allowed_is_refused():
-    million = pa.array(np.zeros(9_000_000))
-    content = written(pa.table({f"logit_{k}": million for k in range(8)}), "zstd")
-    assert len(content) < 10**6
-    assert "576 MB" in the(read(content), "too_large").message
 
 
 @cases(

@@ -92,7 +92,7 @@ def test_roles_are_chosen_by_name():
         ("no rows", FRAME[:0], "no_rows"),
         ("no columns", pd.DataFrame(index=range(3)), "no_outputs"),
         ("an empty list", [], "no_rows"),
-        ("complex numbers", pd.DataFrame({"z": np.zeros(3, complex)}), "dtype"),
+        ("complex numbers", pd.DataFrame({"z": np.zeros(3, complex)}), "no_outputs"),
     ],
 )
 def test_what_cannot_be_read_is_refused_in_words(source, code):

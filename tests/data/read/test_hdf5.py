@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from calib.data import inspect
-from calib.data.read.arrays import SIGNATURE
+
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 
 def hdf5(fill=lambda file: None, **options):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -17,7 +16,7 @@ import pytest
 from scipy.special import softmax
 
 from calib.data import Choices, Inspection, inspect
-from calib.data.read import files, nested
+from calib.data.read import files
 from tests.data.conftest import cases, simulated, the
 
 LOGITS, LABELS = simulated(n=240, n_classes=3)
@@ -74,16 +73,7 @@ def test_utf16_and_gzip_are_read():
     check_read(read(gzip.compress(lines(BY_NAME).encode()), "outputs.jsonl.gz"), NAMES)
 
 
-def test_rows_are_taken_together_whatever_is_read_at_once(monkeypatch):
-    monkeypatch.setattr(nested, "AT_ONCE", 11)
-    check_read(read(json.dumps(BY_NUMBER, indent=1)))
-    labels = json.dumps(LABELS.tolist()).encode()  # numbers may be cut in two
-    found = inspect(("p.json", json.dumps(PROBS.tolist()).encode()), labels=("y.json", labels))
-    check_read(found)
-
-
-def test_rows_without_outputs_may_come_first_or_last(monkeypatch):
-    monkeypatch.setattr(nested, "AT_ONCE", 50)
+def test_rows_without_outputs_may_come_first_or_last():
     none = [{"row": -1, "probs": None, "label": 0}] * 60
     found = read(lines([*none, *BY_NUMBER, *none]), drop_bad_rows=True)
     check_read(found)
@@ -215,16 +205,17 @@ def test_nested_values_and_long_keys_are_left_out():
     assert "messages" in the(found, "nested").message
 
 
-@pytest.mark.parametrize("where", [files, nested], ids=["text", "cells"])
-def test_sizes_are_bounded(monkeypatch, where):
-    monkeypatch.setattr(where, "MAX_TEXT", 3000)
+def test_sizes_are_bounded(monkeypatch):
+    monkeypatch.setattr(files, "MAX_TEXT", 3000)
     assert the(read(lines(BY_NUMBER)), "too_large").action
 
 
-def test_keys_that_change_in_every_row_take_no_memory():
-    text = lines({f"k{i}": 1.0} for i in range(9_000)).encode()
-    tracemalloc.start()
-    inspect(("outputs.jsonl", text))
-    most = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert most < 3e8
+def test_the_rows_inside_other_objects_are_read():
+    check_read(read(json.dumps({"data": {"rows": BY_NAME}})), NAMES)
+    check_read(read(json.dumps({"meta": {"seed": 3}, "data": {"rows": BY_NAME}})), NAMES)
+    check_read(read(json.dumps({"data": {"logits": LOGITS.tolist(), "labels": LABELS.tolist()}})))
+
+
+def test_several_lists_of_rows_are_not_mixed():
+    found = read(json.dumps({"train": BY_NAME[:100], "test": BY_NAME[100:]}))
+    assert "train (100), test (140)" in the(found, "several_tables").message

@@ -168,8 +168,18 @@ def test_what_is_no_number_stays_text():
     assert found.predictions is None
 
 
-def test_a_cell_that_is_too_long_is_refused_in_words():
-    assert the(read("p_0,label\n" + "x" * 200_000 + ",1\n"), "damaged").action
+def test_a_header_of_many_letters_is_a_header():
+    names = [f"{'long ' * 40}{j}" for j in range(700)]
+    rows = "".join(f"{p[0]:.6f},{p[1]:.6f},{p[2]:.6f},{k}{',1' * 700}\n" for p, k in zip(PROBS, LABELS, strict=True))
+    assert len(",".join(names)) > 131_072, "what csv reads as one cell, and every other delimiter leaves it one"
+    check_read(read(f"{','.join((*NAMES, *names))}\n{rows}"))
+    found = read(f"{'x' * 200_000},p_0,label\n" + "0.5,0.5,1\n0.1,0.9,0\n" * 60)
+    assert "damaged" not in [finding.code for finding in found.findings]
+
+
+def test_percent_signs_in_some_cells_are_named_as_the_cause():
+    found = read(scores(["12.5 %", "0.25"] * 60, ","), outputs="score")
+    assert "60 cells have a percent sign and the others have none" in the(found, "text_in_cells").message
 
 
 def naive(cell: str, decimal: str) -> bool:

@@ -1,0 +1,98 @@
+"""Samples of lm-evaluation-harness, which logs them with ``--log_samples``; they are known by their keys.
+
+A line holds ``doc``, ``target``, ``resps`` and ``filtered_resps``; each response to a multiple-choice question is a
+pair: the log-likelihood, and whether greedy decoding gives that choice. Newer versions log both as text.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from calib.data.findings import InvalidUpload, count, info, warning
+from calib.data.read.base import damaged
+from calib.errors import Finding
+
+RESPONSES = ("filtered_resps", "resps")
+MOST_CHOICES = 1000
+
+
+def is_harness_sample(row: Any) -> bool:
+    """Whether an object has the keys of a logged sample."""
+    known = isinstance(row, dict) and "target" in row and ("doc" in row or "doc_id" in row)
+    return known and any(key in row for key in RESPONSES)
+
+
+def harness_rows(samples: Iterable[Any], file: str) -> tuple[list[dict[str, Any]], list[Finding]]:
+    """Number, right choice and log-likelihoods of each question with as many choices as the first, and what to say.
+
+    Raises
+    ------
+    InvalidUpload
+        If the responses are no log-likelihoods of two choices or more.
+    """
+    rows: list[dict[str, Any]] = []
+    widths: Counter[int] = Counter()
+    first: Any = None
+    for n, sample in enumerate(samples):
+        if not is_harness_sample(sample):
+            raise damaged(file, "an entry is no sample of lm-evaluation-harness")
+        own = sample.get("filter")
+        first = own if n == 0 else first
+        if own != first:  # the same answers once more
+            continue
+        values, names = log_likelihoods(sample), choice_names(sample.get("doc"))
+        if 1 < len(names) < len(values):  # followed by those without the question, for the mutual information
+            values = values[: len(names)]
+        if not 2 <= len(values) <= MOST_CHOICES:
+            raise InvalidUpload(
+                "no_outputs",
+                f"{file} holds samples of lm-evaluation-harness without log-likelihoods of several choices.",
+                "Log the samples of a multiple-choice task; generated text has no probabilities.",
+            )
+        widths[len(values)] += 1
+        if len(widths) == 1 or len(values) == next(iter(widths)):
+            label = right_choice(sample["target"], names, len(values))
+            logits = {f"logit_{j}": value for j, value in enumerate(values)}
+            rows.append({"id": sample.get("doc_id"), "label": label, **logits})
+    width = next(iter(widths))
+    text = (
+        f"{file} holds samples of lm-evaluation-harness: the log-likelihoods of {width} choices are read as logits, so "
+        "that probabilities are a softmax over the choices of a question."
+    )
+    findings = [info("softmax_over_choices", text)]
+    if others := widths.total() - widths[width]:
+        text = f"{count(others, 'question')} of {file} with another number of choices than {width} left out."
+        findings.append(warning("other_choices", text, "Calibrate each number of choices by itself."))
+    return rows, findings
+
+
+def log_likelihoods(sample: dict[str, Any]) -> list[float]:
+    """The log-likelihood of each choice; empty where the responses are none."""
+    for key in RESPONSES:
+        responses = sample.get(key) or []
+        pairs = [r[0] if isinstance(r, list) and len(r) == 1 else r for r in responses]
+        if pairs and all(
+            isinstance(pair, list) and len(pair) == 2 and str(pair[1]) in ("True", "False") for pair in pairs
+        ):
+            try:
+                return [float(pair[0]) for pair in pairs]
+            except (TypeError, ValueError, OverflowError):
+                return []
+    return []
+
+
+def choice_names(doc: Any) -> list[str]:
+    """What a question calls its choices, where it lists them."""
+    choices = doc.get("choices", doc.get("options")) if isinstance(doc, dict) else None
+    if isinstance(choices, dict):
+        choices = choices.get("text", choices.get("label"))
+    return [str(choice).strip() for choice in choices] if isinstance(choices, list) else []
+
+
+def right_choice(target: Any, names: list[str], n: int) -> int | None:
+    """The number of the right choice, from its number, its letter or its text; None where it is none of them."""
+    text = str(target).strip()
+    numbered = {str(j): j for j in range(n)} | {chr(ord("A") + j): j for j in range(min(n, 26))}
+    return numbered[text] if text in numbered else names.index(text) if text in names[:n] else None
