@@ -80,7 +80,7 @@ def test_a_scheduler_that_comes_back_at_its_address_is_found_again(tmp_path, dat
     port = int(address.rpartition(":")[2])
     with cluster_processes.scheduler(tmp_path, port) as again, cluster_processes.workers(tmp_path, again, 1):
         (job,) = finished(engine, [key])
-        assert job.state == "done" or "cannot be reached" in job.message
+        assert job.state == "done" or "cannot be reached" in job.message or "has no workers" in job.message
         engine.submit(FitSpec("steps", {"n": 300}, "data"), rows_of(*data))
         assert finished(engine, [key])[0].state == "done"
     engine.shutdown()
