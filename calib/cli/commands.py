@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -30,7 +30,7 @@ COMMANDS = {
 }
 
 
-def commands(framed: bool = True) -> typer.main.Command:
+def commands(framed: bool = True) -> Any:
     """The application, whose help is framed and coloured by rich on a terminal and plain text elsewhere."""
     whole = typer.Typer(rich_markup_mode="rich" if framed else None)
     whole.callback()(_calib)
