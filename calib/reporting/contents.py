@@ -229,6 +229,10 @@ def _facts(data: Predictions, parts: tuple[Predictions, Predictions], view: View
     if source.files and source.sample is None:
         facts["files"] = ", ".join(f"{name} ({role})" for role, name in source.files.items())
     facts |= {f"decided by hand: {name}": str(value) for name, value in source.choices.given().items()}
+    for use, part in (("calibration", calibration), ("test", test)):
+        if part.times is not None and len(part.times):
+            times = sorted(map(str, np.unique(part.times)), key=lambda time: (len(time), time))
+            facts[f"times of the {use} rows"] = f"from {times[0]} to {times[-1]}"
     names = data.class_names[:MOST_NAMES]
     facts["classes"] = ", ".join(names) + (", ..." if data.n_classes > len(names) else "")
     return facts
