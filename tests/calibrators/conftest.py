@@ -1,6 +1,8 @@
-"""Scores of two classes whose distortion is known, for methods that learn a map of one score; and a pretended GPU."""
+"""Scores whose distortion is known, real outputs of networks, and a pretended GPU."""
 
 from __future__ import annotations
+
+from functools import cache
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from scipy.special import expit
 
 from calib.base import Calibrator
 from calib.calibrators import backend
+from tests.conftest import REFERENCE
 
 
 def binary(
@@ -26,6 +29,18 @@ def as_logits(log_odds: np.ndarray) -> np.ndarray:
 def learned(calibrator: Calibrator, log_odds: np.ndarray, labels: np.ndarray, test: np.ndarray) -> np.ndarray:
     """Probabilities of class 1 after a fit."""
     return calibrator.fit(as_logits(log_odds), labels).predict_proba(as_logits(test))[:, 1]
+
+
+NETWORKS = ("lenet-5-cifar-10", "wideresnet-16-4-cifar-10", "wideresnet-16-4-cifar-100")
+
+
+@cache
+def network(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Logits and labels of 10,000 test images, in the order in which the references took them."""
+    with np.load(REFERENCE / "data" / f"{name}.npz") as file:
+        probs, labels = file["predictions"].astype(float), file["ground_truth"].astype(int).ravel()
+    order = np.random.RandomState(0).permutation(len(labels))
+    return np.log(np.maximum(probs, np.finfo(float).tiny))[order], labels[order]
 
 
 @pytest.fixture

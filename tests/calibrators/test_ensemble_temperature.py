@@ -12,6 +12,7 @@ from scipy.special import softmax
 from calib.calibrators.ensemble_temperature import EnsembleTemperatureScaling, uniform_weight
 from calib.calibrators.temperature import TemperatureScaling
 from calib.metrics import nll
+from tests.conftest import simulate
 
 
 def ensemble(logits, temperature, weight):
@@ -52,6 +53,13 @@ def test_the_fit_is_the_least_loss_that_a_plain_minimiser_finds(truth):
     probs = fitted.predict_proba(logits)
     np.testing.assert_allclose(probs, ensemble(logits, fitted.temperature_, fitted.weight_), rtol=1e-12)
     assert nll(probs, labels) == pytest.approx(naive_minimum(logits, labels), abs=2e-6)
+
+
+@given(st.integers(0, 1000), st.integers(2, 6), st.floats(0.2, 5))
+def test_never_worse_than_temperature_scaling_on_the_calibration_set(seed, n_classes, scale):
+    logits, labels = simulate(40, n_classes, scale, seed)
+    ours, plain = (cls().fit(logits, labels) for cls in (EnsembleTemperatureScaling, TemperatureScaling))
+    assert nll(ours.predict_proba(logits), labels) <= nll(plain.predict_proba(logits), labels) + 1e-12
 
 
 @given(st.integers(0, 10_000), st.integers(1, 60), st.integers(2, 5), st.floats(0, 12))

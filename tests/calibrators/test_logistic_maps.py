@@ -30,16 +30,6 @@ def cross_entropy(targets, probs):
 # -- regression ----------------------------------------------------------------------------------------
 
 
-def test_regression_on_soft_targets_is_at_the_minimum():
-    log_odds, positives = binary(500, digits=9)
-    targets = np.where(positives, 0.9, 0.2)
-    slopes, intercept = fit_logistic(log_odds[None], targets)
-    solution = minimize(
-        lambda w: cross_entropy(targets, expit(w[0] * log_odds + w[1])), [1.0, 0.0], method="Nelder-Mead", tol=1e-10
-    )
-    np.testing.assert_allclose([slopes[0], intercept], solution.x, rtol=1e-4)
-
-
 def test_regression_with_weights_is_scikit_learns():
     log_odds, positives = binary(500, digits=9)
     weights = np.random.default_rng(0).uniform(0.5, 3, 500)

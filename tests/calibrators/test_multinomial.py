@@ -20,6 +20,7 @@ from calib.calibrators.structured_matrix import StructuredMatrixScaling
 from calib.calibrators.structured_vector import StructuredScaling
 from calib.calibrators.temperature import TemperatureScaling
 from calib.errors import CalibrationError
+from tests.calibrators.conftest import NETWORKS, network
 from tests.conftest import REFERENCE, simulate
 
 # Twelve rows of three classes, and what probmetrics 1.3.0's objectives have as their minima in float64.
@@ -214,21 +215,10 @@ def test_a_matrix_that_would_take_too_long_or_too_much_memory_is_refused(cls, mo
 # -- other people's numbers ----------------------------------------------------------------------------
 
 
-def outputs(reference_data, name):
-    """Logits and labels in the order of the reference files."""
-    with np.load(reference_data / f"{name}.npz") as file:
-        logits, labels = np.log(file["predictions"].astype(float)), file["ground_truth"].astype(int)
-    order = np.random.RandomState(0).permutation(len(labels))
-    return logits[order], labels[order]
-
-
-DATA = ("wideresnet-16-4-cifar-10", "lenet-5-cifar-10", "wideresnet-16-4-cifar-100")
-
-
-@pytest.mark.parametrize("name", DATA)
-def test_structured_scaling_has_the_authors_exact_numbers(reference_data, name):
+@pytest.mark.parametrize("name", NETWORKS)
+def test_structured_scaling_has_the_authors_exact_numbers(name):
     expected = json.loads((REFERENCE / "numbers" / "methods_logistic.json").read_text())["multiclass"][name]
-    logits, labels = outputs(reference_data, name)
+    logits, labels = network(name)
     for n in (300, 1000, 3000):
         if n == 300 and "100" in name:
             continue  # five classes have no rows there, and keep more than the authors' code leaves them
@@ -239,11 +229,11 @@ def test_structured_scaling_has_the_authors_exact_numbers(reference_data, name):
             np.testing.assert_allclose(probs[:3, :5], of_them["first_rows"], atol=1e-6)
 
 
-@pytest.mark.parametrize("name", DATA)
-def test_dirichlet_calibration_has_the_exact_numbers(reference_data, name):
+@pytest.mark.parametrize("name", NETWORKS)
+def test_dirichlet_calibration_has_the_exact_numbers(name):
     """NLLs clip probabilities at 1e-12. The file's own tolerance is 1e-6 in the objective and 1e-4 in the NLL."""
     expected = json.loads((REFERENCE / "numbers" / "methods_maps.json").read_text())["multiclass"][name]
-    logits, labels = outputs(reference_data, name)
+    logits, labels = network(name)
     for n in (1000, 3000):
         for key, of_them in expected[str(n)].items():
             kind, _, penalty = key.rpartition("_c")

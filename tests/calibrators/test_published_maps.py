@@ -16,10 +16,10 @@ from calib.calibrators.isotonic import IsotonicCalibration
 from calib.calibrators.one_vs_rest import platt_targets
 from calib.calibrators.quadratic import QuadraticScaling
 from calib.calibrators.venn_abers import VennAbers
+from tests.calibrators.conftest import NETWORKS, network
 from tests.conftest import REFERENCE
 
-NETWORKS = ("lenet-5-cifar-10", "wideresnet-16-4-cifar-10", "wideresnet-16-4-cifar-100")
-CELLS = [(network, n) for network in NETWORKS for n in (300, 1000, 3000)]
+CELLS = [(name, n) for name in NETWORKS for n in (300, 1000, 3000)]
 
 
 @cache
@@ -27,14 +27,10 @@ def stored(name: str) -> Any:
     return json.loads((REFERENCE / "numbers" / f"{name}.json").read_text())
 
 
-@cache
-def split(network: str, n: int) -> tuple[np.ndarray, ...]:
-    """Logits and labels of the calibration rows, and of the test rows, in the order of the references."""
-    with np.load(REFERENCE / "data" / f"{network}.npz") as file:
-        probs, labels = file["predictions"].astype(float), file["ground_truth"].astype(int).ravel()
-    order = np.random.RandomState(0).permutation(len(labels))
-    logits = np.log(np.maximum(probs, np.finfo(float).tiny))
-    return logits[order[:n]], labels[order[:n]], logits[order[n:]], labels[order[n:]]
+def split(name: str, n: int) -> tuple[np.ndarray, ...]:
+    """Logits and labels of the first n rows, and of all others."""
+    logits, labels = network(name)
+    return logits[:n], labels[:n], logits[n:], labels[n:]
 
 
 @cache
@@ -127,30 +123,30 @@ def test_the_spline_loses_less_than_the_published_ones(data):
 # -- many classes --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("network", "n"), CELLS)
-def test_venn_abers_shared_after_temperature(network, n):
-    expected = stored("methods_maps")["multiclass"][network][str(n)]["venn_abers_pooled_after_TS"]
-    parts = split(network, n)
+@pytest.mark.parametrize(("name", "n"), CELLS)
+def test_venn_abers_shared_after_temperature(name, n):
+    expected = stored("methods_maps")["multiclass"][name][str(n)]["venn_abers_pooled_after_TS"]
+    parts = split(name, n)
     probs = predicted(VennAbers(), parts)
     # 300,000 pairs are more than a table holds, and neighbours are merged.
     assert nll(probs, parts[3]) == pytest.approx(expected["nll"], abs=1e-4 if n * probs.shape[1] > 262_144 else 1e-7)
     np.testing.assert_allclose(probs[:3, :5], expected["first3x5"], atol=1e-3 if n * probs.shape[1] > 262_144 else 1e-7)
 
 
-@pytest.mark.parametrize(("network", "n"), [(network, n) for network, n in CELLS if (network, n) != (NETWORKS[2], 300)])
-def test_venn_abers_of_each_class_against_the_rest(network, n):
-    expected = stored("methods_maps")["multiclass"][network][str(n)]["venn_abers_one_vs_rest"]
-    parts = split(network, n)
+@pytest.mark.parametrize(("name", "n"), [(name, n) for name, n in CELLS if (name, n) != (NETWORKS[2], 300)])
+def test_venn_abers_of_each_class_against_the_rest(name, n):
+    expected = stored("methods_maps")["multiclass"][name][str(n)]["venn_abers_one_vs_rest"]
+    parts = split(name, n)
     probs = predicted(VennAbers(share_classes=False, after_temperature=False), parts)
     # Of the sure network many probabilities are 1 in float32, and tied there; their log-odds are not.
-    assert nll(probs, parts[3]) == pytest.approx(expected["nll"], abs=2e-4 if network == NETWORKS[1] else 1e-6)
+    assert nll(probs, parts[3]) == pytest.approx(expected["nll"], abs=2e-4 if name == NETWORKS[1] else 1e-6)
 
 
-@pytest.mark.parametrize(("network", "n"), CELLS)
-def test_the_confidence_of_venn_abers_on_the_top_class(network, n):
+@pytest.mark.parametrize(("name", "n"), CELLS)
+def test_the_confidence_of_venn_abers_on_the_top_class(name, n):
     """The package fills nothing, so that scores of the confidence alone are comparable."""
-    expected = stored("methods_maps")["multiclass"][network][str(n)]["venn_abers_top1_TvA"]
-    logits, labels, test, truth = split(network, n)
+    expected = stored("methods_maps")["multiclass"][name][str(n)]["venn_abers_top1_TvA"]
+    logits, labels, test, truth = split(name, n)
     made = VennAbers(classes="top", after_temperature=False).fit(logits, labels)
     probs, right = made.predict_proba(test), test.argmax(axis=1) == truth
     np.testing.assert_array_equal(made.predict(test), test.argmax(axis=1))
@@ -162,10 +158,10 @@ def test_the_confidence_of_venn_abers_on_the_top_class(network, n):
     assert nll(probs, truth) < expected["nll"] + 0.001
 
 
-@pytest.mark.parametrize(("network", "n"), CELLS)
-def test_new_maps_do_not_lose_to_the_raw_model_and_centring_helps(network, n):
-    parts = split(network, n)
-    raw = stored("methods_maps")["multiclass"][network][str(n)]["uncalibrated"]["nll"]
+@pytest.mark.parametrize(("name", "n"), CELLS)
+def test_new_maps_do_not_lose_to_the_raw_model_and_centring_helps(name, n):
+    parts = split(name, n)
+    raw = stored("methods_maps")["multiclass"][name][str(n)]["uncalibrated"]["nll"]
     published = nll(predicted(calib.calibrator("isotonic"), parts), parts[3])
     centred = nll(predicted(calib.calibrator("isotonic", centred=True), parts), parts[3])
     assert centred < published < raw

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import betaln, expit, logit
+from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 
 from calib.calibrators.histogram import HistogramBinning
 from calib.calibrators.isotonic import IsotonicCalibration, IsotonicMap, Tally, interpolate
-from calib.calibrators.step_maps import N_BINS, STRENGTHS, even_cuts, shares_below
+from calib.calibrators.step_maps import even_cuts, shares_below
 from calib.numerics import edges_at_or_below
 from tests.calibrators.conftest import as_logits, binary, learned
 
@@ -129,40 +129,6 @@ def test_cuts_give_each_part_like_shares_of_both_outcomes():
     shares = positives / labels.sum() + (counts - positives) / (4000 - labels.sum())
     np.testing.assert_allclose(shares, 2 / 8, atol=2 / 1000)
     np.testing.assert_array_equal(even_cuts(np.array([0.0, 0.6]), 8), [1])  # ties swallow parts
-
-
-def naive_histogram(log_odds, labels, weights, n_bins, strength):
-    """Log evidence and values of one histogram, bin by bin."""
-    order = np.argsort(log_odds)
-    scores, labels, weights = log_odds[order], labels[order], weights[order]
-    positives, negatives = weights @ labels, weights @ (1 - labels)
-    bins = np.zeros(len(scores), dtype=int)
-    for i, score in enumerate(scores):
-        below = scores < score
-        share = (weights[below] @ labels[below] / positives + weights[below] @ (1 - labels[below]) / negatives) / 2
-        bins[i] = int(np.floor(share * n_bins + 1e-9))
-    evidence, values = 0.0, {}
-    for number in np.unique(bins):
-        inside = bins == number
-        n, hits = weights[inside].sum(), weights[inside] @ labels[inside]
-        mean = weights[inside] @ expit(scores[inside]) / n
-        alpha, beta = strength * mean, strength * (1 - mean)
-        evidence += betaln(alpha + hits, beta + n - hits) - betaln(alpha, beta)
-        values[number] = (alpha + hits) / (strength + n)
-    return evidence, dict(zip(scores, (values[number] for number in bins), strict=True))
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_the_histogram_with_the_greatest_evidence_bin_by_bin(weighted):
-    log_odds, labels = binary(150)
-    weights = np.random.default_rng(0).uniform(0.5, 3, 150) if weighted else np.ones(150)
-    tried = [naive_histogram(log_odds, labels, weights, n, strength) for n in N_BINS for strength in STRENGTHS]
-    expected = max(tried, key=lambda each: each[0])[1]
-    fitted = HistogramBinning().fit(as_logits(log_odds), labels, weights=weights if weighted else None)
-    probs = fitted.predict_proba(as_logits(log_odds))[:, 1]
-    margin = 1 / (weights.sum() + 2)
-    values = np.clip([expected[score] for score in log_odds], margin, 1 - margin)
-    np.testing.assert_allclose(probs, values, atol=1e-9)
 
 
 def test_a_bin_ends_midway_between_the_probabilities_on_either_side():

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
 from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
@@ -35,23 +33,6 @@ def test_the_pair_is_that_of_two_refitted_isotonic_regressions(n, digits, seed):
     np.testing.assert_allclose(pair, expected, atol=1e-12)
     p0, p1 = np.array(expected)
     np.testing.assert_allclose(fitted.predict_proba(as_logits(test))[:, 1], p1 / (1 - p0 + p1), atol=1e-12)
-
-
-@given(st.integers(0, 10_000), st.integers(2, 25), st.booleans())
-def test_every_entry_of_the_table_is_the_max_of_min_formula(seed, n, event):
-    generator = np.random.default_rng(seed)
-    tally = Tally.of(generator.integers(0, 12, n).astype(float), generator.integers(0, 2, n) > 0)
-    count, events = np.append(0, np.cumsum(tally.counts)), np.append(0, np.cumsum(tally.positives))
-    m = len(tally.scores)
-
-    def value(k: int) -> float:
-        between = [
-            min((events[j] - events[i] + event) / (count[j] - count[i] + 1) for j in range(k, m + 1))
-            for i in range(k + 1)
-        ]
-        return max(between)
-
-    np.testing.assert_allclose(as_event(tally, event), [value(k) for k in range(m + 1)], atol=1e-12)
 
 
 def test_rounding_does_not_part_a_score_from_the_calibration_score_that_it_equals():

@@ -2,21 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
 from scipy.integrate import dblquad
-
-
-def sampled_map(lower: list[float], upper: list[float], rng: np.random.Generator) -> list[float]:
-    """One map of the prior within bounds, by recursion (section 4.2 and 4.3)."""
-
-    def fill(first: int, stop: int, low: float, high: float) -> list[float]:
-        if first == stop:
-            return []
-        rank = int(rng.integers(first, stop))
-        value = rng.uniform(max(low, lower[rank]), min(high, upper[rank]))
-        return [*fill(first, rank, low, value), value, *fill(rank + 1, stop, value, high)]
-
-    return fill(0, len(lower), 0.0, 1.0)
 
 
 def posterior_mean_of_two(positives: tuple[int, int], negatives: tuple[int, int]) -> tuple[float, float]:

@@ -18,7 +18,7 @@ from calib.calibrators.bayes_iso.importance_sampling import (
     sample_posterior,
 )
 from calib.calibrators.isotonic import Tally
-from tests.calibrators.bayes_iso.naive import posterior_mean_of_two, sampled_map
+from tests.calibrators.bayes_iso.naive import posterior_mean_of_two
 
 
 def groups_of(positives: list[float], negatives: list[float]) -> Tally:
@@ -45,13 +45,6 @@ def test_a_value_rounded_to_0_or_1_is_unlikely_and_no_error():
     assert scores[:2].max() < -600 < scores[2]
 
 
-@pytest.mark.parametrize(("positives", "negatives"), [(0, 3), (2, 2), (40, 10)])
-def test_one_score_gives_laplaces_rule(positives, negatives):
-    groups = groups_of([positives], [negatives])
-    maps, weights = sample_posterior(groups, unbounded(groups), 100_000, np.random.default_rng(0))
-    assert weights @ maps == pytest.approx((positives + 1) / (positives + negatives + 2), abs=0.005)
-
-
 @pytest.mark.parametrize(("positives", "negatives"), [((1, 0), (0, 1)), ((2, 5), (6, 1))])
 def test_two_scores_as_by_integration(positives, negatives):
     groups = groups_of(list(positives), list(negatives))
@@ -72,17 +65,6 @@ def test_means_in_closed_form(m, means):
     """Of two ranks, either is first: E c_1 = (1/2 + 1/4) / 2; of three, by the same recursion."""
     maps = sample_maps(200_000, (np.zeros(m), np.ones(m)), np.random.default_rng(0))
     np.testing.assert_allclose(maps.mean(axis=0), means, atol=5 * 0.3 / np.sqrt(200_000))
-
-
-def test_many_ranks_as_the_recursion_has_them(rng):
-    lower = np.linspace(0, 0.5, 30) ** 2
-    upper = np.minimum(lower + np.linspace(0.2, 0.7, 30), 1)
-    naive = np.array([sampled_map(list(lower), list(upper), rng) for _ in range(4000)])
-    maps = sample_maps(40_000, (lower, upper), rng)
-    error = np.sqrt(naive.var(axis=0) / 4000)
-    assert (np.abs(maps.mean(axis=0) - naive.mean(axis=0)) < 5 * error).all()
-    np.testing.assert_allclose(maps.std(axis=0), naive.std(axis=0), rtol=0.08)
-    np.testing.assert_allclose(np.corrcoef(maps.T), np.corrcoef(naive.T), atol=0.09)
 
 
 @given(st.integers(1, 60), st.integers(1, 20), st.integers(0, 2**32))

@@ -101,6 +101,14 @@ def test_one_training_row_or_input_far_away_changes_nothing(rng, dtype):
     assert_same(exact_separation(*arguments), naive_of(naive.exact, case), relative=1e-9)
 
 
+@given(cases())
+def test_exact_is_no_smaller_and_has_the_same_sign(case):
+    arguments = case.train, case.labels, case.features, case.predicted
+    fast, exact = fast_separation(*arguments), exact_separation(*arguments)
+    assert (np.abs(fast) <= np.abs(exact)).all()
+    np.testing.assert_array_equal(fast > 0, exact > 0)
+
+
 @given(cases(coincide=False))
 def test_exact_is_within_the_bound_of_proposition_3(case):
     assume(len(np.unique(case.train, axis=0)) == len(case.train))

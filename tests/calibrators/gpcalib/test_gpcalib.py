@@ -21,6 +21,7 @@ from calib.errors import CalibrationError
 from calib.metrics import nll
 from calib.numerics import softmax
 from calib.records import flatten, unflatten
+from tests.calibrators.conftest import network
 from tests.conftest import REFERENCE, ROOT, simulate
 from tests.test_contract import check_probs, hard_rows, sample
 
@@ -55,9 +56,7 @@ def test_prediction_needs_numpy_alone():
 @cache
 def reference_run(name: str) -> tuple[GPCalib, np.ndarray, np.ndarray]:
     """Fitted on the first 1000 rows of the reference's permutation, with the other 9000 to test on."""
-    stored = np.load(REFERENCE / "data" / f"wideresnet-16-4-{name}.npz")
-    order = np.random.RandomState(0).permutation(10_000)
-    logits, labels = np.log(stored["predictions"].astype(float))[order], stored["ground_truth"][order]
+    logits, labels = network(f"wideresnet-16-4-{name}")
     return GPCalib().fit(logits[:1000], labels[:1000]), logits[1000:], labels[1000:]
 
 

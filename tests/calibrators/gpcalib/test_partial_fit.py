@@ -21,6 +21,7 @@ from calib.errors import CalibrationError
 from calib.metrics import nll
 from calib.numerics import softmax
 from calib.records import flatten
+from tests.calibrators.conftest import network
 from tests.calibrators.gpcalib import naive
 from tests.calibrators.gpcalib.test_objective import objective_of
 from tests.conftest import REFERENCE, simulate
@@ -80,6 +81,21 @@ def test_all_rows_are_counted_and_the_parts_are_noted():
     assert calibrator.objective_trace_[-1] == calibrator.objective_
 
 
+@pytest.mark.long
+def test_small_parts_are_not_lost():
+    """40 rows teach nothing here, and the kernel variance goes to 0; five times 40 do."""
+    logits, labels = simulate(200, 3, scale=1.5, seed=5)
+    first = GPCalib().fit(logits[:40], labels[:40])
+    assert first.collapsed_
+    calibrator = first
+    for start in range(40, 200, 40):
+        calibrator.partial_fit(logits[start : start + 40], labels[start : start + 40])
+    whole = GPCalib().fit(logits, labels)
+    assert not calibrator.collapsed_
+    test, truth = simulate(5000, 3, scale=1.5, seed=1)
+    assert nll(calibrator.predict_proba(test), truth) == pytest.approx(nll(whole.predict_proba(test), truth), abs=0.005)
+
+
 def test_the_first_part_is_a_fit():
     logits, labels = simulate(150, 3)
     fitted, partly = GPCalib(max_iter=5).fit(logits, labels), GPCalib(max_iter=5).partial_fit(logits, labels)
@@ -119,9 +135,7 @@ def test_what_cannot_be_gone_on_from_is_refused():
 
 @pytest.mark.parametrize("name", ["cifar-10", "cifar-100"])
 def test_real_outputs_in_five_parts_end_near_the_authors_fit(name):
-    stored = np.load(REFERENCE / "data" / f"wideresnet-16-4-{name}.npz")
-    order = np.random.RandomState(0).permutation(10_000)
-    logits, labels = np.log(stored["predictions"].astype(float))[order], stored["ground_truth"][order]
+    logits, labels = network(f"wideresnet-16-4-{name}")
     calibrator = GPCalib()
     for start in range(0, 1000, 200):
         calibrator.partial_fit(logits[start : start + 200], labels[start : start + 200])

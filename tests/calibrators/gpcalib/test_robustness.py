@@ -74,7 +74,18 @@ def network(seed: int) -> tuple[np.ndarray, np.ndarray]:
     return np.column_stack([logits, np.full(2400, logits.min() - np.log(2.0))]), labels
 
 
-# -- little to learn from, and nothing -----------------------------------------------------------------
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [0, 1])
+def test_zeros_beside_probabilities_that_span_forty_orders(seed):
+    """Here the kernel variance goes to hundreds: neither draws nor the closed form may then be worse than the mean."""
+    logits, labels = network(seed)
+    calibrator = GPCalib(max_iter=400).fit(logits[:400], labels[:400])
+    temperature = TemperatureScaling().fit(logits[:400], labels[:400]).predict_proba(logits[400:])
+    answers = check(calibrator, logits[400:])
+    at = nll(answers["mean"], labels[400:])
+    assert at < nll(temperature, labels[400:]) - 0.05
+    assert nll(answers["draws"], labels[400:]) < at + 0.02
+    assert nll(answers["delta"], labels[400:]) < at + 0.02
 
 
 def test_separable_data_make_it_surer_and_temperature_scaling_far_too_sure():

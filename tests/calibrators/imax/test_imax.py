@@ -20,6 +20,7 @@ from calib.calibrators.imax.sums import SigmoidSums
 from calib.errors import CalibrationError
 from calib.evaluation.evaluation import evaluate
 from calib.numerics import one_vs_rest_log_odds
+from tests.calibrators.conftest import network
 from tests.conftest import simulate
 
 
@@ -150,20 +151,12 @@ def reference(reference_data):
     return json.loads((reference_data.parent / "numbers" / "imax.json").read_text())
 
 
-@pytest.fixture(scope="module")
-def outputs(reference_data):
-    """Network -> logits and labels in the order of the reference: calibration rows first, test rows last."""
-    order = np.random.RandomState(0).permutation(10000)
-    found = {}
-    for name, file in (("c100_wrn", "wideresnet-16-4-cifar-100"), ("c10_wrn", "wideresnet-16-4-cifar-10")):
-        with np.load(reference_data / f"{file}.npz") as stored:
-            found[name] = np.log(stored["predictions"].astype(float))[order], stored["ground_truth"].ravel()[order]
-    return found
+OUTPUTS = {"c100_wrn": "wideresnet-16-4-cifar-100", "c10_wrn": "wideresnet-16-4-cifar-10"}
 
 
 @pytest.mark.parametrize(("net", "n"), RUNS)
-def test_the_authors_edges_are_a_fixed_point_and_give_their_representatives(reference, outputs, net, n):
-    logits, labels = outputs[net][0][:n], outputs[net][1][:n]
+def test_the_authors_edges_are_a_fixed_point_and_give_their_representatives(reference, net, n):
+    logits, labels = (each[:n] for each in network(OUTPUTS[net]))
     stored = reference[f"{net}|imax_sCW_{n}_sample_based"]
     edges = np.array(stored["edges"])
     sums = SigmoidSums.from_log_odds(one_vs_rest_log_odds(logits))
@@ -180,8 +173,8 @@ def test_the_authors_edges_are_a_fixed_point_and_give_their_representatives(refe
 
 
 @pytest.mark.parametrize(("net", "n"), RUNS)
-def test_our_own_starts_end_no_lower_than_the_authors_edges(reference, outputs, net, n):
-    sums = SigmoidSums.from_log_odds(one_vs_rest_log_odds(outputs[net][0][:n]))
+def test_our_own_starts_end_no_lower_than_the_authors_edges(reference, net, n):
+    sums = SigmoidSums.from_log_odds(one_vs_rest_log_odds(network(OUTPUTS[net])[0][:n]))
     edges = np.array(reference[f"{net}|imax_sCW_{n}_sample_based"]["edges"])
     cuts = sums.positions(edges)
     theirs = information_bound(*sums.between(cuts), centres_of(sums, cuts))
@@ -197,10 +190,10 @@ def test_our_own_starts_end_no_lower_than_the_authors_edges(reference, outputs, 
     ("net", "name"),
     [*[("c100_wrn", name) for name in SCORED], *[("c10_wrn", name) for name in SCORED if "I-Max" in name]],
 )
-def test_with_the_authors_edges_all_scores_are_theirs(reference, outputs, net, name):
+def test_with_the_authors_edges_all_scores_are_theirs(reference, net, name):
     stored = reference["scores"][net][name]
     key, n, options = SCORED[name]
-    logits, labels = outputs[net]
+    logits, labels = network(OUTPUTS[net])
     fitted = IMaxBinning(normalize=False, **options).fit(logits[:n], labels[:n])
     bins = reference[f"{net}|{key}_sCW_{n}_sample_based"]
     edges = np.array(bins["edges"])

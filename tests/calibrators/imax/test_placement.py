@@ -176,6 +176,20 @@ def test_half_steps_are_the_papers_formulas(rng):
     assert bound == pytest.approx(naive.bound(log_odds, edges, shifted), abs=1e-12)
 
 
+@given(log_odds_sets, edge_lists, st.randoms(use_true_random=False))
+def test_neither_half_step_lowers_the_bound(log_odds, edges, random):
+    sums = SigmoidSums.from_log_odds(log_odds)
+    edges, cuts = fill_empty_bins(sums, edges, len(edges) + 1)
+    some = np.array([random.uniform(-40, 40) for _ in range(len(edges) + 1)])
+    before = information_bound(*sums.between(cuts), some)
+    centres = centres_of(sums, cuts)
+    between = information_bound(*sums.between(cuts), centres)
+    assert between >= before - 1e-12 * (1 + abs(before))
+    cuts = sums.positions(edges_between(centres))  # bins may be empty now: the same centres still bound
+    after = information_bound(*sums.between(cuts), centres)
+    assert after >= between - 1e-12
+
+
 @given(st.lists(st.floats(-700.0, 700.0), min_size=2, max_size=10, unique=True))
 def test_edges_lie_between_their_centres(centres):
     centres = np.array(sorted(centres))
