@@ -173,7 +173,7 @@ def test_scores_are_numbers_that_sort(with_fits: OpenSession) -> None:
     assert not app.exception and not app.error
     table = app.dataframe[0].value
     scores = [column for column in table.columns if column != "method"]
-    assert len(scores) == 5
+    assert len(scores) == 4
     assert all(pd.api.types.is_float_dtype(table[column]) for column in scores)
     row = table.set_index("method").loc[METHODS["temperature"].title]
     fitted = calibrator("temperature").fit(with_fits.calibration.logits, with_fits.calibration.labels)
@@ -183,7 +183,7 @@ def test_scores_are_numbers_that_sort(with_fits: OpenSession) -> None:
     columns = app.button_group(key="compare/columns")
     columns.set_value([*columns.value, "sharpness", "gap", "top-5 accuracy"]).run()
     shown = [column for frame in app.dataframe for column in frame.value.columns if column != "method"]
-    assert len(app.dataframe) == 2 and len(shown) == 9  # what does not fit beside the others stands below
+    assert len(app.dataframe) == 2 and len(shown) == 7  # what does not fit beside the others stands below
 
 
 def test_a_fit_that_failed_is_named_with_its_reason(
