@@ -167,7 +167,8 @@ class RiskModelPanel:
 
     def __repr__(self) -> str:
         rows = [[f"  {one.title}", with_interval((one.value, one.low, one.high), fixed)] for one in self.measures]
-        head = f"Risk model on {plural(self.n, 'row')}: event rate {self.event_rate:.1%}, mean risk {self.mean_risk:.1%}"
+        rates = f"event rate {self.event_rate:.1%}, mean risk {self.mean_risk:.1%}"
+        head = f"Risk model on {plural(self.n, 'row')}: {rates}"
         return "\n".join([head, *aligned(rows), *self.notes])
 
     @property
