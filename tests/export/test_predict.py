@@ -22,6 +22,7 @@ from calib.export.predict import Refused, inert, load, main
 from calib.numerics import sigmoid, softmax
 from calib.top_k import TopK, fit_top_k, predict_top_k
 from tests.conftest import ROOT, simulate
+from tests.forged_records import forged
 
 NAMES = ("cat", "=dog", "a;b", "$x^$")
 COSTS = CostMatrix(costs=np.array([[0.0, 1, 1, 5], [1, 0, 1, 5], [1, 1, 0, 5], [2, 2, 2, 0]]), hand_over=0.6)
@@ -285,3 +286,19 @@ def test_what_was_changed_is_refused(fitted):
         except Refused:
             refused += 1
     assert refused > 200
+
+
+def test_forged_files_are_refused_or_give_probabilities(fitted, overconfident, rng):
+    """1,000 damaged and 1,000 forged ones were tried; here are some."""
+    exported, refused = provenance.exported(fitted, {"decision": COSTS}), 0
+    for part in 40 * ["steps", "to_logits", "decision", "metadata"]:
+        file = io.BytesIO()
+        np.savez(file, **forged(exported, rng, part))
+        file.seek(0)
+        try:
+            probs = load(file).calibrate(overconfident[0], kind="logits")
+        except Refused:
+            refused += 1
+            continue
+        assert ((probs >= 0) & (probs <= 1 + 1e-9)).all()
+    assert 40 < refused < 160
