@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,7 +24,6 @@ from calib.canonical import (
     standardise,
     to_canonical,
 )
-from calib.data.read.arrays import open_zip, read_member
 from calib.data.scales import Scale, check_rescaled, is_scale, to_plain
 from calib.decisions.conformal import PredictionSets
 from calib.decisions.rules import HAND_OVER, HANDED_OVER, AnswerAbove, AnyRule, rule_from_state
@@ -35,7 +33,7 @@ from calib.export.decisions import check_decisions, held
 from calib.export.seen import AmbiguousOutputs, Seen, in_unit
 from calib.numerics import Floats, Ints
 from calib.parameters import number_fault, shown
-from calib.records import LARGEST, arrays_of, without_arrays
+from calib.records import COMPRESSIONS, LARGEST, arrays_of, open_npz, without_arrays
 from calib.registry import METHODS, registry_name
 from calib.top_k import TopK, TopKProbs, predict_top_k
 
@@ -411,12 +409,16 @@ def load(path: str | Path) -> ExportedCalibrator:
 
 def npz_in(content: bytes) -> bytes:
     """The npz itself, or that in a bundle, whose other members are left alone."""
-    with open_zip(io.BytesIO(content)) as archive:
+    with open_npz(content) as archive:
         if NPZ not in archive.namelist():
             return content
-        if archive.getinfo(NPZ).file_size > LARGEST:
+        member = archive.getinfo(NPZ)
+        if member.file_size > LARGEST:
             raise CalibrationError(f"{NPZ} in the bundle unpacks to more than 1 GB, which no calibrator does.")
-        return read_member(archive, archive.getinfo(NPZ))
+        if member.compress_type not in COMPRESSIONS:
+            raise ValueError(f"{NPZ} in the bundle has the compression {member.compress_type}.")
+        with archive.open(member) as stream:
+            return stream.read(member.file_size)  # not what lies beyond, which `ZipFile.read` would unpack
 
 
 def from_arrays(arrays: dict[str, npt.NDArray[Any]]) -> ExportedCalibrator:

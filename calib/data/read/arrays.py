@@ -82,22 +82,6 @@ def open_npz(name: str, file: BinaryIO, allowance: Allowance) -> Arrays:
     return Arrays(name, [listed(member) for member in members], allowance)
 
 
-def open_zip(file: IO[bytes]) -> zipfile.ZipFile:
-    """An archive; raises what ``zipfile`` raises."""
-    return zipfile.ZipFile(file)
-
-
-def read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
-    """All that the directory says a member holds; its size is for the caller to judge before.
-
-    ``ZipFile.read`` would unpack a gigabyte before it cuts it to a directory's ten bytes.
-    """
-    if member.compress_type not in COMPRESSIONS:
-        raise ValueError(f"compression {member.compress_type}, which NumPy does not write")
-    with archive.open(member) as stream:
-        return stream.read(member.file_size)
-
-
 def npy_header(file: IO[bytes], what: str, size: int) -> tuple[tuple[int, ...], np.dtype[Any]]:
     """Shape and type of a .npy array as its header declares them, which is never evaluated as code.
 
