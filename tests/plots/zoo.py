@@ -50,7 +50,7 @@ from calib.plots.maps import EndRow, MapLine, MapPicture, calibration_maps, end_
 from calib.plots.monitoring import e_value_chart, o_e_chart
 from calib.plots.over_under import band_chart, before_after, per_class_chart, ratio_to_odds
 from calib.plots.overview import Panel, StripRow, difference_strip, gap_reach, reliability_panels
-from calib.plots.reliability import reliability_diagram
+from calib.plots.reliability import before_and_after, reliability_diagram
 from calib.plots.risk_model import risk_model_diagram
 from calib.plots.style import method_style
 from calib.plots.theorem import theorem_chain
@@ -154,6 +154,8 @@ def _reliability(case: Case, name: str) -> dict[str, go.Figure]:
     both = [confidence_histogram(s, outcome, scale="logit") for s in (said, said**1.3)]
     figures["drift"] = confidence_drift(*both, GP, view=view)
     figures["panels"] = _panels(said, outcome, name)
+    means, rates = np.stack([curve.confidence, curve.accuracy], axis=1), np.stack([curve.accuracy] * 2, axis=1)
+    figures["before and after"] = before_and_after(means, rates, GP)
     if case.binary:
         figures["risk model"] = risk_model_diagram(risk_model(said, outcome, n_resamples=0).curve, GP, title=name)
     return figures
