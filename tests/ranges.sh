@@ -1,6 +1,6 @@
 #!/bin/sh
-# The library's tests on the lowest versions that pyproject.toml allows, with Python 3.11, and on the newest, with 3.13.
-# OLD and NEW are paths of these two, where they are not found by themselves. Warnings are no errors here: old packages
+# The library's tests on the lowest versions that pyproject.toml allows, with Python 3.11, and on the newest, with 3.13
+# or else the newest Python that runs here. OLD and NEW name others. Warnings are no errors here: old packages
 # warn of what newer ones mended, and the other way round.
 set -eu
 check() { # resolution, Python
@@ -12,5 +12,13 @@ check() { # resolution, Python
         tests/calibrators tests/data tests/metrics tests/test_contract.py tests/export/test_writer.py tests/export/test_runtime.py \
         tests/test_sklearn.py
 }
-check lowest-direct "${OLD:-3.11}"
-check highest "${NEW:-3.13}"
+newest() {
+    for python in python3.13 python3.12 python3.11; do
+        if "$python" -c "" 2>/dev/null; then
+            command -v "$python"
+            return
+        fi
+    done
+}
+check lowest-direct "${OLD:-.venv/bin/python}"
+check highest "${NEW:-$(newest)}"
