@@ -206,7 +206,9 @@ def texts(column: pa.ChunkedArray) -> Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    return np.array(pc.fill_null(column.cast(pa.large_string()), "").to_pylist(), dtype=np.str_)
+    # Only the different texts become Python objects, however many rows repeat them.
+    found = pc.fill_null(column.cast(pa.large_string()), "").combine_chunks().dictionary_encode()
+    return np.array(found.dictionary.to_pylist(), dtype=np.str_)[found.indices.to_numpy()]
 
 
 def matrix(column: pa.ChunkedArray, what: str) -> Array:
