@@ -11,8 +11,7 @@ from calib.base import NEEDS_CLASSES
 from calib.calibrators.geometric import fast_separation
 from calib.data import Predictions
 from calib.data.samples import SAMPLES, load_sample, true_map
-from calib.diagnostics.calibration_maps import class_map, venn_abers_pair
-from calib.diagnostics.calibration_maps import class_rows
+from calib.diagnostics.calibration_maps import class_map, class_rows, venn_abers_pair
 from calib.diagnostics.judgement import TEST
 from calib.numerics import Floats, sigmoid, softmax
 from calib.plots.annotations import carry, whiskers

@@ -34,7 +34,7 @@ def calibration(name: str = "calib", **options: Any) -> EvaluationMetric:
         probs, labels = np.array([*predictions]), np.asarray(targets)
         found = calib.scores(probs, labels, **options)
         ends = {"value": "", "low": "_low", "high": "_high"}
-        scores = {f"{key}{ends[end]}": float(value) for key, row in found.iterrows() for end, value in row.items()}
+        scores = {f"{key}{ends[str(end)]}": float(value) for key, row in found.iterrows() for end, value in row.items()}
         return MetricValue(aggregate_results={key: value for key, value in scores.items() if np.isfinite(value)})
 
     return make_metric(eval_fn=measured, greater_is_better=False, name=name)

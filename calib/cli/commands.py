@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -17,7 +18,7 @@ from calib.cli.inspect import inspect
 from calib.cli.plan import plan
 from calib.cli.settings import settings
 
-COMMANDS = {
+COMMANDS: dict[str, Callable[..., Any]] = {
     "app": app,
     "inspect": inspect,
     "fit": fit,

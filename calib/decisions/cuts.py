@@ -157,6 +157,7 @@ def event_decision(
 
     about = part(weight, judged), part(cluster, judged)
     tied = drawn = 0
+    cut_of_raw: Interval | None
     if goal.basis == "capacity":
         cut, cut_of_raw = (cut_for(goal, each, came, weight, cluster) for each in (said, before))
         acts, acts_of_raw = (highest_rows(each, weight, goal.value, random_state) for each in (said, before))

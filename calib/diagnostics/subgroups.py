@@ -119,8 +119,9 @@ def gaps_by_group(
     independent = rows if unit is None else np.where(varies, worth, n_units)
     low, high = wilson_interval(np.nan_to_num(accuracy) * independent, independent, level)
     half = NormalDist().inv_cdf(0.5 + level / 2.0) * error
-    ends = np.minimum(said - high, gap - half), np.maximum(said - low, gap + half)
-    return GroupGaps(wrong, right, said, gap, *(np.clip(end, -1.0, 1.0) for end in ends), over, under)
+    lowest = np.clip(np.minimum(said - high, gap - half), -1.0, 1.0)
+    highest = np.clip(np.maximum(said - low, gap + half), -1.0, 1.0)
+    return GroupGaps(wrong, right, said, gap, lowest, highest, over, under)
 
 
 def _errors(apart: Floats, group: Ints, n_groups: int, unit: Ints | None) -> tuple[Floats, Ints]:

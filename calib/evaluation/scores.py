@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -22,8 +24,8 @@ def scores(evaluation: Evaluation) -> dict[str, float]:
     NLL, Brier score and top-5 accuracy are absent where the method gives a confidence only, top-5 accuracy also up to 5
     classes. Overconfidence is NaN where nothing is wrong, underconfidence where nothing is right.
     """
-    values = {key: value for key, (value, _) in smooth_scores(evaluation).items()}
-    return _in_order(values | {"ECE": ece_of_bins(bins_of_ece(*evaluation.pair))})
+    values: dict[str, float] = {key: value for key, (value, _) in smooth_scores(evaluation).items()}
+    return _in_order(values | {"ECE": float(ece_of_bins(bins_of_ece(*evaluation.pair)))})
 
 
 def scored_on(evaluation: Evaluation, resamples: Resamples) -> Scored:
@@ -62,7 +64,7 @@ def smooth_scores(evaluation: Evaluation) -> dict[str, tuple[float, Floats]]:
     """
     said, outcome = evaluation.pair
     n, gap = len(evaluation), float(said.mean() - outcome.mean())
-    rows: dict[str, npt.NDArray[np.generic] | None] = {key: of_rows(evaluation) for key, of_rows in MEANS.items()}
+    rows: dict[str, npt.NDArray[Any] | None] = {key: of_rows(evaluation) for key, of_rows in MEANS.items()}
     rows |= {"accuracy": evaluation.correct, "signed gap": said - outcome, "sharpness": (said - said.mean()) ** 2}
     found = {key: _mean_among(values, np.ones(n, dtype=bool)) for key, values in rows.items() if values is not None}
     found["gap"] = abs(gap), np.sign(gap) * found["signed gap"][1]
@@ -96,7 +98,7 @@ def sums_of_groups(per_row: Floats, groups: Groups) -> Floats:
     return groups.sums(per_row) * np.sqrt(groups.n_groups / max(groups.n_groups - 1, 1))
 
 
-def _mean_among(values: npt.NDArray[np.generic], chosen: Bools) -> tuple[float, Floats]:
+def _mean_among(values: npt.NDArray[Any], chosen: Bools) -> tuple[float, Floats]:
     """Mean over the chosen rows, a ratio of two sums, and what each row adds to it."""
     count = int(chosen.sum())
     if not count:

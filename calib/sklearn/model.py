@@ -139,7 +139,8 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         made = self._calibrator()
         for name in ("calibrated_", "calibrator_", "estimator_", "outputs_"):  # of an earlier fit
-            vars(self).pop(name, None)
+            if hasattr(self, name):
+                delattr(self, name)
         y = column_or_1d(y, warn=True)
         check_labels_known(y, "y")
         check_classification_targets(y)

@@ -14,7 +14,7 @@ import streamlit as st
 from calib.data import DataError, Predictions
 from calib.data.findings import shortened
 from calib.data.samples import load_sample
-from calib.engine import FitSpec
+from calib.engine import FitSpec, TaskSpec
 from calib.errors import CalibrationError
 from calib.formatting import listed, plural
 from calib.isolation.logs import trace
@@ -170,7 +170,8 @@ def _bring_back(token: str) -> str:
 def _brought_back(session: OpenSession) -> str:
     too = f" with {listed(counted(session))}" if counted(session) else ""
     sentences = [f"Brought back from your link: {shortened(session.data.name)}{too}."]
-    specs = {spec.key: spec for spec in (*session.specs.values(), *session.studies.values())}
+    asked: list[FitSpec | TaskSpec] = [*session.specs.values(), *session.studies.values()]
+    specs = {spec.key: spec for spec in asked}
     here = [job.key for job in fits.queue().snapshot(specs)]
     lost = [job.spec for job in fits.where(specs.values()) if job.state == "failed" and job.key not in here]
     if interrupted := [spec.title for spec in lost if isinstance(spec, FitSpec)]:

@@ -67,7 +67,8 @@ def as_features(array: Array, name: str) -> Step[Features]:
     InvalidUpload
         Where it holds no numbers.
     """
-    shape, findings = array.shape, ()
+    shape = array.shape
+    findings: tuple[Finding, ...] = ()
     if array.ndim == 0 or not prod(shape):
         raise InvalidUpload("features", f"{name} has the shape {shape}, which holds no feature.", "Save numbers.")
     last = array.ndim == 3 or (array.ndim == 4 and shape[3] in CHANNELS)

@@ -319,7 +319,9 @@ def of_column(values: Floats, name: str, in_unit: bool) -> tuple[Scale | None, b
     fit = [one for one in (10.0, 100.0, 1000.0, 1e4, 1e6) if high <= one][: 2 if high <= 10 else 1]
     if unit_of(values) == 1:
         fit += [high] if high not in fit else []
-    offered = {f"A probability of one is {one:,g}": {"scale": "percent" if one == 100 else one} for one in fit}
+    offered: dict[str, Any] = {
+        f"A probability of one is {one:,g}": {"scale": "percent" if one == 100 else one} for one in fit
+    }
     odds_reading = {"Odds p / (1 - p)": {"scale": "odds"}} if unit_of(values) < 1 or told == "odds" else {}
     offered = {**odds_reading, **offered} if told == "odds" else {**offered, **odds_reading}
     raise ask(f"{name} is one column of numbers that {reach}, which are no probabilities yet.", {**offered, **as_is})

@@ -222,8 +222,10 @@ def with_features(arrays: Arrays, files: Mapping[str, Contents], chosen: Choices
             continue
         own = notes.choices.features
         if role == "train_features" and "features" in rows and isinstance(own, tuple) and isinstance(name, tuple):
+            before = list(own)
             own, name = notes.take(same_columns(own, name))
-            rows["features"] = rows["features"][:, [notes.choices.features.index(column) for column in own]]
+            places: Any = [before.index(column) for column in own]
+            rows["features"] = rows["features"][:, places]
             notes.decide(features=own)
         notes.decide(**{role: name})
         train |= read_aside(contents, role, name, notes)

@@ -63,7 +63,7 @@ def infer_arrays(contents: Contents, choices: Choices, separate_labels: bool) ->
             test_outputs = test_labels = None
     # Where there is one part only, features of its rows may still be called x_test beside x_train.
     others: tuple[Part, ...] = ("test", "calibration") if test_part is NO_TEST else ()
-    inferred = {
+    inferred: dict[str, Any] = {
         "split": first_named(contents.names, SPLIT, None, "calibration"),
         "features": first_named(contents.names, FEATURES, part, None, *others),
         "train_features": first_named(contents.names, FEATURES, "train"),

@@ -168,7 +168,7 @@ def contents_of(found: Format, name: str, file: BinaryIO, allowance: Allowance, 
 CHUNK = 2**24
 
 
-def text_in(name: str, file: IO[bytes]) -> bytes:
+def text_in(name: str, file: IO[bytes] | gzip.GzipFile) -> bytes:
     """The bytes of a text, unpacked, if they are not more than :data:`MAX_TEXT`."""
     content = bytearray()
     with reading(name):
