@@ -211,9 +211,12 @@ def test_no_bin_stays_empty_and_their_number_is_reached(log_odds, edges, n_bins)
         assert len(filled) == n_bins - 1
 
 
-def test_an_empty_bin_is_placed_where_it_helps_most():
-    log_odds = np.concatenate([np.linspace(-20, -15, 50), [-1.0, 2.0]])
-    sums = SigmoidSums.from_log_odds(log_odds)
-    edges, _ = fill_empty_bins(sums, np.array([-10.0, 10.0]), 3)  # nothing lies above 10
-    assert edges[0] == -10.0
-    assert -1.0 < edges[1] < 2.0
+@pytest.mark.parametrize("kept", [[-12.0, -6.0, 0.0], [3.0, 4.0], [-11.0, -8.0, -2.0, -1.0]])
+def test_an_empty_bin_is_placed_where_it_helps_most(kept):
+    """A bin is split at its centre, whichever split leaves the most information."""
+    log_odds = some_log_odds(200)
+    tried = [np.sort(np.append(kept, centre)) for centre in naive.centres(log_odds, kept)]
+    best = max(tried, key=lambda edges: naive.model_information(log_odds, edges))
+    # Nothing lies above 100.
+    edges, _ = fill_empty_bins(SigmoidSums.from_log_odds(log_odds), np.append(kept, 100.0), len(kept) + 2)
+    np.testing.assert_allclose(edges, best, rtol=1e-9)
