@@ -23,8 +23,9 @@ CHANCE = 0.001
 FEW = 20
 """Fewer rows than these say nothing about agreement."""
 
-RANKED = 2_000_000
-"""Outputs that are ranked at most; of more rows, some from the first to the last are taken."""
+RANKED_FIRST, RANKED = 100_000, 2_000_000
+"""Outputs that are ranked first, and where these do not agree with the labels; of more rows, some from the first to the
+last are taken."""
 
 FEW_ROWS, FEW_PER_CLASS = 200, 10
 """Below the first the interval of a calibration error is about as wide as the error."""
@@ -66,7 +67,7 @@ def predicted_classes(outputs: Floats, kind: Kind) -> Ints:
     return outputs.argmax(axis=1)
 
 
-def rank_test(outputs: Floats, kind: Kind, labels: Ints) -> tuple[float, float]:
+def rank_test(outputs: Floats, kind: Kind, labels: Ints, most: int = RANKED) -> tuple[float, float]:
     """Probability that labels in random order have outputs that rank so high, and so low; both one-sided.
 
     The statistic is the sum over rows of the rank, within its column, of the output of the label; logits become
@@ -77,9 +78,10 @@ def rank_test(outputs: Floats, kind: Kind, labels: Ints) -> tuple[float, float]:
     Parameters
     ----------
     labels : (n,) integers in [0, n_classes).
+    most : outputs that are ranked.
     """
-    n = min(len(labels), max(FEW, RANKED // outputs.shape[1]))
-    rows = np.unique(np.linspace(0, len(labels) - 1, n).astype(np.int64))
+    n = min(len(labels), max(FEW, most // outputs.shape[1]))
+    rows = np.linspace(0, len(labels) - 1, n).astype(np.int64)
     values, labels = outputs[rows], labels[rows]
     if values.shape[1] == 1:
         values = np.concatenate([-values, values], axis=1)
@@ -110,7 +112,9 @@ def check_agreement(outputs: Floats, kind: Kind, labels: Ints, choices: Choices)
     counts = np.bincount(labels, minlength=n_classes)
     if len(labels) < FEW or np.count_nonzero(counts) == 1:
         return
-    high, low = rank_test(outputs, kind, labels)
+    high, low = rank_test(outputs, kind, labels, RANKED_FIRST)
+    if high > CHANCE:
+        high, low = rank_test(outputs, kind, labels)
     if kind == "pairs" and high > CHANCE:
         means = [float(outputs[labels == k].mean()) for k in (1, 0)]
         yield warning(

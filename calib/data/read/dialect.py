@@ -187,7 +187,8 @@ def as_text(content: bytes, encoding: str, file: str) -> str:
 def infer_delimiter(lines: list[str], file: str) -> str:
     """The first candidate that splits most lines into the same number of cells, at least two.
 
-    One that splits the first line so too goes before others: a semicolon may also stand between numbers in a cell.
+    One that splits the first line so too goes before others: a semicolon may also stand between numbers in a cell, or
+    in the text of every row.
     """
     lines = [line for line in lines if not line.lstrip().startswith(COMMENTS)] or lines
     found = []
@@ -195,7 +196,7 @@ def infer_delimiter(lines: list[str], file: str) -> str:
         widths = list(map(len, cells_of(lines, delimiter)))
         usual = mode(widths)
         if usual > 1 and widths.count(usual) > len(widths) / 2:
-            found.append((not usual - 1 <= widths[0] <= usual, delimiter))
+            found.append((not max(2, usual - 1) <= widths[0] <= usual, delimiter))
     aligned = len(lines) > 1 and sum("  " in line.strip() for line in lines) > len(lines) / 2
     if aligned and (not found or found[0][1] == " "):
         raise InvalidUpload(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import re
 
 import numpy as np
 import pytest
 
-from calib.data import Choices, Inspection, inspect
+from calib.data import Choices, Inspection, inspect, load
 from calib.data.read.numerals import NUMBER
 from tests.data.conftest import cases, simulated, the
 
@@ -197,3 +198,9 @@ def test_patterns_agree_with_a_naive_reading():
         cell = "".join(generator.choice(list("0123456789.,"), size=generator.integers(1, 10)))
         for sign, pattern in NUMBER.items():
             assert bool(re.match(pattern, cell)) == naive(cell, sign), (cell, sign)
+
+
+def test_a_semicolon_in_the_text_of_every_row_does_not_split_them():
+    rows = "".join(f'{i},{i % 10 / 10},{i % 2},"said; then {i}"\n' for i in range(60))
+    data = load(("notes.csv", io.BytesIO(("id,risk,outcome,note\n" + rows).encode())))
+    assert len(data) == 60 and {role.column for role in data.roles} == {"id", "risk", "outcome", "note"}
