@@ -1,4 +1,4 @@
-"""The tab Auto of Calibration maps: what it says of fits, and how it gets one."""
+"""The tabs Ranks and Auto of Calibration maps: what they say of fits, and how Auto gets one."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from calib.calibrators.auto import Judged, in_words
+from calib.calibrators.identity import Identity
 from calib.data import Predictions
+from calib.data.samples import load_sample
+from calib.diagnostics.reliability import ranks_of_rows
 from calib.engine import Engine
-from calib.formatting import for_terminal
+from calib.formatting import for_terminal, percent
 from calib.plots import alt_text, figure_data
 from calib.plots.forest import member_rows
 from calib.ui.session import OpenSession
@@ -30,6 +33,21 @@ def opened(session: OpenSession, tab: str) -> AppTest:
     app.session_state["maps/tab"] = tab
     assert clean(app.run())
     return app
+
+
+def test_ranks_are_those_of_the_test_rows(with_sample: OpenSession) -> None:
+    app = opened(with_sample, "Ranks")
+    found = ranks_of_rows(
+        Identity().fit(with_sample.test.logits, with_sample.test.labels),
+        data={"logits": with_sample.test.logits, "labels": with_sample.test.labels},
+    )
+    assert f"rank 1 of Uncalibrated in {percent(found.observed[0])}" in said(app)
+    assert len(charts(app)) == 1
+
+
+def test_two_classes_have_no_tab_of_ranks() -> None:
+    app = open_page(PAGE, OpenSession.from_data(load_sample("clinic-tumours")))
+    assert [tab.label for tab in app.tabs] == ["Maps", "Auto"]
 
 
 def test_without_such_fits_the_tab_offers_one(with_sample: OpenSession) -> None:
