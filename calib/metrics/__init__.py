@@ -18,12 +18,14 @@ from calib.metrics.confidence import (
     underconfidence,
 )
 from calib.metrics.corp import Decomposition, corp
+from calib.metrics.cumulative import CumulativeTest, cumulative_test
 from calib.metrics.net_benefit import NetBenefit, NetBenefitDifference, net_benefit, net_benefit_difference
 from calib.metrics.risk_model import RiskMeasure, RiskModelPanel, risk_model
 from calib.metrics.scoring_rules import accuracy, auroc, average_precision, brier, nll, top_k_accuracy
 
 __all__ = [
     "BINNINGS",
+    "CumulativeTest",
     "Decomposition",
     "Interval",
     "NetBenefit",
@@ -38,6 +40,7 @@ __all__ = [
     "classwise_ece",
     "confidence_gap",
     "corp",
+    "cumulative_test",
     "ece",
     "effective_sample_size",
     "interval_of_draws",

@@ -22,7 +22,7 @@ from calib.diagnostics.reliability import (
     default_bins,
 )
 from calib.formatting import listed
-from calib.metrics import BINNINGS
+from calib.metrics import BINNINGS, CumulativeTest, cumulative_test
 from calib.metrics.confidence import Bools
 from calib.numerics import Floats
 from calib.plots.axes import Scale
@@ -159,6 +159,12 @@ def binned(fit: ShownFit, options: Options) -> Binned:
         partial(binned_curve, n_bins=options.n_bins, binning=options.binning, clusters=fit.evaluation.clusters),
         *pair_of(fit, options.target),
     )
+
+
+def cumulative(fit: ShownFit, options: Options) -> CumulativeTest:
+    """The test without bins."""
+    key, what = ("cumulative", fit.key, options.target), f"the cumulative test of {fit.title}"
+    return ready(key, what, cumulative_test, *pair_of(fit, options.target))
 
 
 def line(fit: ShownFit, options: Options) -> CorpCurve | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from calib.evaluation.comparison_table import NEGLIGIBLE
@@ -71,7 +72,8 @@ def note(options: Options, view: View) -> str:
     of = of if options.target is None else "this class's probability"
     return (
         f"The ECE is that of {of} in 15 bins of equal width, on every page; the figures have {options.n_bins} "
-        f"{binning_name(options.binning)} bins."
+        f"{binning_name(options.binning)} bins. Kuiper's test has none: p is how often the cumulated differences "
+        "of a calibrated model spread as far."
     )
 
 
@@ -107,6 +109,9 @@ def scores(fit: ShownFit, first: ShownFit, options: Options) -> str:
         nll, first_nll = float(fit.evaluation.row_nll.mean()), float(first.evaluation.row_nll.mean())
         said.append(f"NLL **{brief(nll)}**")
         changes.append(_change("NLL", nll - first_nll))
+    p = reliability_curves.cumulative(fit, options).kuiper_p
+    if not math.isnan(p):
+        said.append(f"Kuiper's test p {'< 0.001' if p < 0.001 else f'= {p:.2g}'}")
     beneath = "Changes are against this one." if fit.key == first.key else f"{', '.join(changes)}."
     return f"{' · '.join(said)}  \n{beneath}"
 

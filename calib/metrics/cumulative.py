@@ -1,0 +1,92 @@
+"""Calibration tested without bins: the sums of what came true minus what was said, in the order of what was said."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calib.metrics.confidence import target_pair
+
+_TERMS = 100
+"""Of a series whose terms fall like exp(-k²)."""
+_SURE = 0.4
+"""Below this distance a calibrated model lies with a probability of less than 1e-6."""
+
+
+@dataclass(frozen=True)
+class CumulativeTest:
+    """How far the cumulated differences go, and how often those of a calibrated model go as far.
+
+    Attributes
+    ----------
+    kolmogorov, kuiper : largest absolute value, and range, of the cumulated differences over the number of rows, as
+        probabilities. They are called ECCE-MAD and ECCE-R too.
+    kolmogorov_p, kuiper_p : share of samples of a calibrated model in which each is at least as large, for many
+        independent rows; NaN where all that is said is 0 or 1.
+    n : rows.
+    """
+
+    kolmogorov: float
+    kuiper: float
+    kolmogorov_p: float
+    kuiper_p: float
+    n: int
+
+
+def cumulative_test(probs: Any, labels: Any, target: int | None = None) -> CumulativeTest:
+    """Test of calibration by cumulated differences, with no bins to choose.
+
+    The differences y - p are cumulated in the order of p. Of a calibrated model they are a random walk, which in units
+    of the root of sum p (1 - p) is close to a Brownian motion: its largest absolute value and its range are those of
+    Kolmogorov and Smirnov and of Kuiper (Arrieta-Ibarra et al., 2022, "Metrics of calibration for probabilistic
+    predictions", JMLR 23; the distribution of the range is Feller's, 1951).
+
+    Parameters
+    ----------
+    probs : (n, n_classes) probabilities with (n,) integer ``labels``, or (n,) with (n,) booleans, whether each came
+        true.
+    target : a class, whose probability is tested; None for the confidence in the predicted class.
+
+    Raises
+    ------
+    CalibrationError
+        If the arrays do not fit together, or are no probabilities.
+
+    Examples
+    --------
+    >>> generator = np.random.default_rng(0)
+    >>> risk = generator.random(2000)
+    >>> happened = generator.random(2000) < risk
+    >>> cumulative_test(risk, happened).kuiper_p > 0.05, cumulative_test(risk**2, happened).kuiper_p < 1e-6
+    (True, True)
+    """
+    said, came = target_pair(probs, labels, target)
+    order = np.argsort(said, kind="stable")
+    walk = np.cumsum((came - said)[order])
+    last = np.flatnonzero(np.diff(said[order], append=np.inf))  # rows that say the same have no order
+    walk = np.concatenate([[0.0], walk[last]])
+    unit, n = math.sqrt(float((said * (1.0 - said)).sum())), len(said)
+    farthest, span = float(np.abs(walk).max()), float(np.ptp(walk))
+    ps = (brownian_beyond(farthest / unit), brownian_range_beyond(span / unit)) if unit > 0 else (math.nan, math.nan)
+    return CumulativeTest(farthest / n, span / n, *ps, n)
+
+
+def brownian_beyond(distance: float) -> float:
+    """Probability that the largest absolute value of a Brownian motion on [0, 1] exceeds a distance."""
+    if distance < _SURE:
+        return 1.0
+    odd = 2 * np.arange(_TERMS) + 1
+    inside = (4 / np.pi) * np.sum((-1.0) ** np.arange(_TERMS) / odd * np.exp(-((odd * np.pi / distance) ** 2) / 8))
+    return float(np.clip(1.0 - inside, 0.0, 1.0))
+
+
+def brownian_range_beyond(distance: float) -> float:
+    """Probability that the range of a Brownian motion on [0, 1] exceeds a distance (Feller, 1951)."""
+    if distance < _SURE:
+        return 1.0
+    half = (np.arange(1, _TERMS + 1) - 0.5) * np.pi
+    inside = np.sum((8 / distance**2 + 2 / half**2) * np.exp(-2 * (half / distance) ** 2))
+    return float(np.clip(1.0 - inside, 0.0, 1.0))
