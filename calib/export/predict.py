@@ -246,8 +246,7 @@ def read_outputs(record, path):
 
 def as_columns(record, said):
     """What a calibrator says of rows as the columns of a table, by name."""
-    names = record["class_names"]
-    table: dict = {}
+    names, table = record["class_names"], dict[str, object]()
     for name, array in said.items():
         if name == "probabilities":
             table |= {f"p_{each}": column for each, column in zip(names, array.T, strict=True)}

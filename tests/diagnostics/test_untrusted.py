@@ -90,7 +90,7 @@ def test_a_member_that_is_no_array_and_one_that_nothing_names(made) -> None:
         archive.writestr("more.txt", "hello")
     refused(packed.getvalue())
     record, arrays = opened(made.npz)
-    assert "1 arrays that it does not name" in refused(npz_of(sealed(record, arrays | {"more": np.zeros(3)})))
+    assert "holds arrays it does not name" in refused(npz_of(sealed(record, arrays | {"more": np.zeros(3)})))
 
 
 def test_no_array_is_named_twice() -> None:
@@ -150,7 +150,6 @@ CHANGES = {
     "a step that gives NaN": {"steps": [{"step": "affine", "scale": float("nan")}, {"step": "softmax"}]},
     "no probabilities": {"steps": [{"step": "affine", "offset": 5.0}]},
     "sums of two": {"steps": [{"step": "softmax"}, {"step": "affine", "scale": 0.5}]},
-    "a class count that is text": {"n_columns": "4"},
     "a class count that is huge": {"n_columns": 10**12},
     "a class count of a thousand digits": {"n_columns": 10**1000},
     "a negative class count": {"n_columns": -4},

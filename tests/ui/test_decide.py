@@ -289,7 +289,7 @@ def test_costs_of_classes_are_those_of_counting_and_are_exported(session: OpenSe
     app.button(key="decide/carry/class costs").click().run()
     assert clean(app)
     (packed,) = [value for name, value in session.kept.items() if "packed" in str(name)]
-    np.testing.assert_array_equal(packed.exported.decide_logits(session.test.logits), actions)
+    np.testing.assert_array_equal(packed.exported.answer(session.test.logits, more=("actions",))["actions"], actions)
 
 
 def test_costs_that_look_swapped_are_pointed_out_and_empty_cells_named(sample_to_read: OpenSession) -> None:

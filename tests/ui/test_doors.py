@@ -117,7 +117,7 @@ def test_the_data_page(name, request):
 
 def test_outputs_to_which_a_calibrator_is_applied(with_fits: OpenSession, request):
     app = open_page("pages/5_Export.py", with_fits)
-    content = npz(logits=np.zeros((7, with_fits.data.n_classes)))
+    content = npz(logits=5.0 * np.eye(7, with_fits.data.n_classes))
     request.getfixturevalue("no_parser")
     app.segmented_control(key="export/of").set_value("an upload").run()
     app = app.file_uploader(key="export/upload").upload("new.npz", content).run()

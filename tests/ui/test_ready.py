@@ -66,7 +66,7 @@ def nothing_over_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Calibrator, "predict_proba", few_predicted)
     for name in ("from_calibrator", "from_predictions", "resamples"):
         monkeypatch.setattr(Evaluation, name, refuse)
-    monkeypatch.setattr(writer, "written", refuse)
+    monkeypatch.setattr(writer, "to_bytes", refuse)
 
 
 @pytest.fixture

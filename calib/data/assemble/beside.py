@@ -41,6 +41,9 @@ class RowRole:
     convert: Callable[[Array], Step[Any]]
 
 
+# What each role makes of the values as read.
+
+
 MAX_GROUPS = 1000
 """Subgroups that are told apart; a column with more is an identifier."""
 
@@ -150,7 +153,7 @@ ROW_ROLES = {
     "clusters": RowRole(("clusters", "cluster", "clusterid"), cluster_names),
     "weights": RowRole(("weights", "sampleweight", "sampleweights"), positive_weights),
     "times": RowRole(("week", "date", "datetime", "timestamp", "yearweek", "calendarweek"), row_times),
-}
+}  # the end of the roles
 
 ROLE_NAMES = frozenset(name for role in ROW_ROLES.values() for name in role.names)
 
