@@ -32,7 +32,7 @@ def answers(address: str) -> bool:
     try:
         with urllib.request.urlopen(address, timeout=300) as answer:
             return answer.status == 200
-    except urllib.error.URLError:
+    except OSError:
         return False
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pytest
 
@@ -183,3 +185,18 @@ def test_a_column_that_is_not_there_is_named(read, chosen):
 def test_labels_in_several_columns_are_refused():
     found = inspect(table(pd=RISK, default=HAPPENED), choices=Choices(labels=("pd", "default"), kind="logits"))
     assert found.predictions is None and found.findings[0].action
+
+
+def test_a_reason_says_what_it_was_seen_in():
+    generator = np.random.default_rng(0)
+    risk = generator.random(12_000).round(6)
+    rows = "".join(f"{p},{int(p > 0.5)},2025-01-{1 + i % 28:02d}\n" for i, p in enumerate(risk))
+    data = load(("risks.csv", io.BytesIO(("risk,outcome,scored\n" + rows).encode())))
+    reasons = {role.column: role.reason for role in data.roles}
+    assert reasons["risk"].endswith("rows looked at")  # whose smallest and largest are not the file's
+    assert "empty" not in reasons["scored"]
+    few = load(
+        ("risks.csv", io.BytesIO(("risk,outcome\n" + "".join(f"{p},{int(p > 0.5)}\n" for p in risk[:200])).encode()))
+    )
+    (reason,) = [role.reason for role in few.roles if role.column == "risk"]
+    assert reason.endswith(f"{risk[:200].min():.4g} to {risk[:200].max():.4g}")

@@ -115,7 +115,7 @@ def columns_in(chosen: Choices) -> set[str]:
 
 
 def column_roles(
-    columns: Mapping[str, Column], given: Choices, found: Choices, reasons: Mapping[str, str]
+    columns: Mapping[str, Column], given: Choices, found: Choices, reasons: Mapping[str, str], n_rows: int
 ) -> tuple[ColumnRole, ...]:
     """The role of every column, with its reason, in the order of the table.
 
@@ -124,6 +124,7 @@ def column_roles(
     given : what was chosen by hand.
     found : with what was inferred.
     reasons : of outcome, outputs and prediction, by option.
+    n_rows : of the table, of which the columns may hold some alone.
     """
     by_hand = columns_in(given)
     role_of = {**{option: option for option in ROW_ROLES}, **{option: role for role, option in OPTION_OF_ROLE.items()}}
@@ -139,9 +140,12 @@ def column_roles(
         elif option:
             own = next((rule.says for rule in BESIDE if rule.option == option and rule.holds(column)), "")
             named = "numbers" if option == "features" else "its name says so"
-            why = f"{own or named}; {column.seen}"
+            why = own or named
+            why += "" if column.is_date else f"; {column.seen}"
         else:
             why = why_left(column)
+        if n_rows > len(column.cells) and any(letter.isdigit() for letter in why):
+            why = f"{why}, in {len(column.cells):,} rows looked at"
         roles.append(ColumnRole(name, role, why))
     return tuple(roles)
 

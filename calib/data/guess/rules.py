@@ -245,7 +245,7 @@ def guess(
         roles = tuple(ColumnRole(name, left_as(column), why_left(column)) for name, column in known.items())
         return Guess(roles, (), False, known, problem)
     found_choices = with_others(known, with_reading(readings[0], chosen))
-    return Guess(column_roles(known, chosen, found_choices, readings[0].reasons), readings, is_clear, known)
+    return Guess(column_roles(known, chosen, found_choices, readings[0].reasons, n_rows), readings, is_clear, known)
 
 
 def all_readings(columns: Mapping[str, Column], chosen: Choices, labels_elsewhere: bool) -> list[Reading]:
