@@ -22,7 +22,9 @@ def body() -> None:
     view_switch(session)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         begin = recommended(fits)[1] if len(fits) > 1 else fits[0]
-        aside = [fit.key for fit in fits[1:] if fit.key != begin.key]
+        picked = session.picked.get(CHOSEN, {})
+        chosen_before = any(picked.get(fit.key) for fit in fits[1:])  # while others were still being fitted
+        aside = [fit.key for fit in fits[1:] if chosen_before or fit.key != begin.key]
         chosen = choose(fits, CHOSEN, aside=aside)
         view = axes(fits[0])
     picture = st.container()
