@@ -223,7 +223,7 @@ def test_from_loans_to_an_exported_cut_in_six_clicks(visitor: Page, tmp_path: Pa
     exported, data = runtime.load(tmp_path / "calibrator.zip"), calib.load(file)
     assert data.event is not None
     risk = exported.calibrator.predict_proba(data.logits)[:, data.event.column]
-    np.testing.assert_array_equal(exported.decide_logits(data.logits), risk >= 1 / 7)
+    np.testing.assert_array_equal(exported.answer(data.logits, more=("actions",))["actions"], risk >= 1 / 7)
 
 
 @pytest.mark.long

@@ -78,7 +78,7 @@ def test_a_link_outlives_refreshes_and_the_server(own_server: tuple[str, Restart
     shows_what_was_open(page, "Fit")
     expect(page.get_by_role("button", name="Remove")).to_have_count(1)
     expect(page.get_by_role("button", name="Try again")).to_have_count(1)
-    expect(page.get_by_text("Interrupted: the app stopped")).to_be_visible()
+    expect(page.get_by_text("Not finished: it was interrupted")).to_be_visible()
     expect(page.get_by_role("button", name="Fit 2 calibrators")).to_be_visible()  # the choice of methods too
     photograph(page, "brought_back")
     page.get_by_role("button", name="Remove").click()
