@@ -20,6 +20,7 @@ from calib.store.index import Changed, Deleted, Store
 
 log = logging.getLogger("calib.store")
 
+_one = threading.Lock()
 OFF = "off"
 DELETED = "it was deleted in another window"
 """Why something is not stored, where it is not the disk."""
@@ -146,9 +147,14 @@ def in_words(error: BaseException) -> str:
             return "the server's disk does not answer"
 
 
-@cache
 def keeper() -> Keeper | None:
     """The keeper of this process; None where the store is off or not configured as it should be."""
+    with _one:  # two visitors may come first
+        return _keeper()
+
+
+@cache
+def _keeper() -> Keeper | None:
     try:
         return Keeper.from_settings()
     except ValueError as error:

@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
+from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -51,6 +52,7 @@ T = TypeVar("T")
 
 RAW, ALL_ROWS = "raw", "raw on all rows"
 MOST_NAMED = 5
+_ONE = Lock()
 LOST = "Not finished: it was interrupted or cancelled, or its result was removed to make room."
 REFUSED = "fits/refused"
 """Why something asked for does not wait, in Streamlit's session state until it is shown."""
@@ -96,9 +98,14 @@ class ShownFit:
         return self.judgement.curves[self.evaluation.view.name]
 
 
-@cache
 def queue() -> Engine:
     """The one engine of this server; all visitors share its workers and its finished fits."""
+    with _ONE:  # two visitors may come first
+        return _queue()
+
+
+@cache
+def _queue() -> Engine:
     store = keeper()
     return Engine(
         text("CALIB_SCHEDULER"),

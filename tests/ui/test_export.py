@@ -37,7 +37,7 @@ from calib.plots.style import method_style
 from calib.registry import calibrator
 from calib.top_k import TopK
 from calib.ui import widgets
-from calib.ui.export.view import _read, _row_numbers
+from calib.ui.export.view import _read
 from calib.ui.fits import ShownFit, resampled, shown_fits
 from calib.ui.session import OpenSession
 from tests.conftest import ROOT, simulate, wait_until
@@ -154,9 +154,8 @@ def test_probabilities_in_the_place_of_logits_are_asked_about_on_the_page(with_f
 
 
 def test_rows_have_the_numbers_that_they_have_in_the_data(with_fits: OpenSession) -> None:
-    numbers = _row_numbers(with_fits, False)
+    numbers = with_fits.test_numbers
     np.testing.assert_array_equal(with_fits.data.logits[numbers - 1], with_fits.test.logits)
-    assert _row_numbers(with_fits, True).tolist() == list(range(1, len(with_fits.data) + 1))
 
 
 class Uploaded(io.BytesIO):

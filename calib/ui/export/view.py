@@ -15,7 +15,6 @@ from calib.canonical import KINDS, Kind
 from calib.data import Choices, DataError, read_features, read_rows
 from calib.data.load import APART
 from calib.data.options import FORMATS
-from calib.data.split import split_rows
 from calib.decisions.conformal import PredictionSets
 from calib.decisions.rules import AnyRule
 from calib.errors import CalibrationError
@@ -26,7 +25,6 @@ from calib.export.runtime import ExportedCalibrator
 from calib.export.seen import AmbiguousOutputs
 from calib.export.sql import check_sql
 from calib.formatting import escape_markdown, plural
-from calib.numerics import Ints
 from calib.registry import is_pairs, is_top_k
 from calib.ui.building import FileTask, at_once, on_request
 from calib.ui.data.view import show_finding
@@ -239,7 +237,7 @@ def calibrate_upload(session: OpenSession, fit: ShownFit, made: Packed) -> None:
     of: Hashable
     if chosen in parts:
         part = parts[chosen]
-        ids = {"row": _row_numbers(session, chosen == "all rows")}
+        ids = {"row": np.arange(1, len(part) + 1) if part is session.data else session.test_numbers}
         rows, of = Rows(part.logits, part.labels, part.features, part.weights, ids), (fit.key, chosen)
     else:
         asks = "with features, " if "features" in fit.calibrator.needs else ""
@@ -259,14 +257,6 @@ def calibrate_upload(session: OpenSession, fit: ShownFit, made: Packed) -> None:
             else:
                 on_request(f"Build {form}", key, name, task, of, icon=icon)
     st.caption(f"{plural(len(rows.logits), 'row')}, {plural(session.data.n_classes, 'class', 'classes')}.")
-
-
-def _row_numbers(session: OpenSession, every: bool) -> Ints:
-    """Numbers from 1 of all rows, or of the test rows, in the order of the data."""
-    data = session.data
-    if every:
-        return np.arange(1, len(data) + 1)
-    return split_rows(data.labels, session.part, data.given_split, session.seed, data.clusters)[1] + 1
 
 
 def uploaded_rows(session: OpenSession, fit: ShownFit, page: str, what: str) -> tuple[Rows, Hashable] | None:
