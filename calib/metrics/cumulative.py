@@ -12,8 +12,6 @@ from calib.metrics.confidence import target_pair
 
 _TERMS = 100
 """Of a series whose terms fall like exp(-k²)."""
-_SURE = 0.4
-"""Below this distance a calibrated model lies with a probability of less than 1e-6."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ def cumulative_test(probs: Any, labels: Any, target: int | None = None) -> Cumul
 
 def brownian_beyond(distance: float) -> float:
     """Probability that the largest absolute value of a Brownian motion on [0, 1] exceeds a distance."""
-    if distance < _SURE:
+    if distance <= 0.0:
         return 1.0
     odd = 2 * np.arange(_TERMS) + 1
     inside = (4 / np.pi) * np.sum((-1.0) ** np.arange(_TERMS) / odd * np.exp(-((odd * np.pi / distance) ** 2) / 8))
@@ -85,7 +83,7 @@ def brownian_beyond(distance: float) -> float:
 
 def brownian_range_beyond(distance: float) -> float:
     """Probability that the range of a Brownian motion on [0, 1] exceeds a distance (Feller, 1951)."""
-    if distance < _SURE:
+    if distance <= 0.0:
         return 1.0
     half = (np.arange(1, _TERMS + 1) - 0.5) * np.pi
     inside = np.sum((8 / distance**2 + 2 / half**2) * np.exp(-2 * (half / distance) ** 2))

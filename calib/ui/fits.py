@@ -363,8 +363,8 @@ def tells_nothing(raw: ShownFit) -> str:
         name, found = literal(evaluation.view.event_name), f"AUROC {with_interval(auroc)}, where chance gives 0.5"
         if auroc.high < 0.5:
             return (
-                f"The risks rank cases the wrong way round: {found}. Check the labels, or take the other class as the "
-                "event."
+                f"The risks rank cases the wrong way round: {found}. Check whether they are those of the other class, "
+                "or the labels are swapped."
             )
         if auroc.low <= 0.5:
             return (

@@ -38,7 +38,7 @@ def test_it_is_the_walk_of_a_loop_and_equal_probabilities_have_no_order():
     assert (again.kolmogorov, again.kuiper) == pytest.approx((found.kolmogorov, found.kuiper))
 
 
-@pytest.mark.parametrize("distance", [0.8, 1.2, 2.0, 3.5])
+@pytest.mark.parametrize("distance", [0.5, 0.8, 1.2, 2.0, 3.5])
 def test_the_series_agree_with_those_that_converge_at_the_other_end(distance):
     k = np.arange(1, 200)
     reflected = 2 * np.sum((-1.0) ** (k - 1) * 2 * stats.norm.sf((2 * k - 1) * distance))

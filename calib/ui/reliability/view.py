@@ -117,6 +117,8 @@ def bin_rows(
     """List the rows of the bin that was clicked, or of one that is chosen in a folded part."""
     if selected is not None:
         _list_rows(session, *selected)
+        if len(chosen) > 1:
+            st.caption("Rings show where these rows lie by the other methods.")
         st.button("Clear the choice", key="reliability/clear", icon=":material/close:", on_click=widgets.clear_clicked)
         return
 
@@ -143,8 +145,7 @@ def _list_rows(session: OpenSession, fit: ShownFit, curve: ReliabilityCurve, whi
     names = np.array(test.class_names)
     st.caption(
         f"{fit.title}: {plural(len(rows), 'row')}, {view.mean_said} {percent(curve.confidence[which])}, {view.outcome} "
-        f"{percent(curve.accuracy[which])} (95\u00a0%: {percent(curve.low[which])} to {percent(curve.high[which])}). "
-        "Rings show where they lie by the other methods."
+        f"{percent(curve.accuracy[which])} (95\u00a0%: {percent(curve.low[which])} to {percent(curve.high[which])})."
     )
     columns = {role.column: role.role for role in test.roles}
     held = {"cluster": test.clusters, "group": test.groups, "time": test.times}
