@@ -190,7 +190,7 @@ def by_band(evaluation: Evaluation, level: float = 0.95) -> GroupGaps:
 
 
 def too_extreme(evaluation: Evaluation, level: float = 0.95) -> str:
-    """Whether an event's risks are too extreme or too moderate, in one sentence; "" where neither shows.
+    """Whether an event's risks are too extreme or moderate, or do not rise with the rate; "" where nothing shows.
 
     Rows below the mean predicted risk and rows from it upwards are each compared with what happened. Gaps of opposite
     signs leave no gap on average. Both are significant together at ``level`` (Bonferroni).
@@ -205,8 +205,11 @@ def too_extreme(evaluation: Evaluation, level: float = 0.95) -> str:
     if not (extreme or gaps.gap_high[1] < 0 < gaps.gap_low[0]):
         return ""
     (p_low, p_high), (rate_low, rate_high) = gaps.confidence, gaps.accuracy
+    what = (
+        f"are too {'extreme' if extreme else 'moderate'}" if rate_low < rate_high else "do not rise with the event rate"
+    )
     return (
-        f"Risks are too {'extreme' if extreme else 'moderate'}: below {percent(cut)} they are {percent(p_low)} on "
+        f"Risks {what}: below {percent(cut)} they are {percent(p_low)} on "
         f"average and the event happens in {percent(rate_low)}, above it {percent(p_high)} and {percent(rate_high)}."
     )
 

@@ -23,7 +23,7 @@ class CumulativeTest:
     kolmogorov, kuiper : largest absolute value, and range, of the cumulated differences over the number of rows, as
         probabilities. They are called ECCE-MAD and ECCE-R too.
     kolmogorov_p, kuiper_p : share of samples of a calibrated model in which each is at least as large, for many
-        independent rows; NaN where all that is said is 0 or 1.
+        independent rows. Where all that is said is 0 or 1 they are 1 if all came true so, else 0.
     n : rows.
     """
 
@@ -68,7 +68,10 @@ def cumulative_test(probs: Any, labels: Any, target: int | None = None) -> Cumul
     walk = np.concatenate([[0.0], walk[last]])
     unit, n = math.sqrt(float((said * (1.0 - said)).sum())), len(said)
     farthest, span = float(np.abs(walk).max()), float(np.ptp(walk))
-    ps = (brownian_beyond(farthest / unit), brownian_range_beyond(span / unit)) if unit > 0 else (math.nan, math.nan)
+    if unit > 0:
+        ps = brownian_beyond(farthest / unit), brownian_range_beyond(span / unit)
+    else:  # all that is said is 0 or 1, which a calibrated model never misses
+        ps = (float(not farthest),) * 2
     return CumulativeTest(farthest / n, span / n, *ps, n)
 
 

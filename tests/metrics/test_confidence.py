@@ -113,3 +113,11 @@ def test_masked_labels_and_logits_are_refused_and_not_read_below_the_mask():
     with pytest.raises(CalibrationError, match="2 of the logits are masked"):
         check_logits(np.ma.masked_array(probs, [[0, 0], [1, 1], [0, 0]]))
     assert metrics.ece(probs, np.ma.masked_array(labels, [0, 0, 0])) == metrics.ece(probs, labels)
+
+
+def test_a_slip_among_probabilities_names_its_row():
+    risk = np.full(100, 0.3)
+    risk[5] = 1.02
+    said = r"^1 of 100 rows of probabilities leave 0 to 1, the first \(row 5\) with 1\.02;"
+    with pytest.raises(CalibrationError, match=said):
+        metrics.ece(risk, np.arange(100) % 2 == 0)

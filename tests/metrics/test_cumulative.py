@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 
 import numpy as np
 import pandas as pd
@@ -65,6 +64,8 @@ def test_one_class_of_several_and_what_cannot_be_tested():
     probs = np.array([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1], [0.1, 0.1, 0.8]])
     labels = np.array([2, 0, 1])
     assert cumulative_test(probs, labels, 1) == cumulative_test(probs[:, 1], labels == 1)
-    assert math.isnan(cumulative_test(np.array([0.0, 1.0]), np.array([False, True])).kuiper_p)
+    sure = np.array([0.0, 1.0])
+    assert cumulative_test(sure, np.array([False, True])).kuiper_p == 1.0
+    assert cumulative_test(sure, np.array([False, False])).kuiper_p == 0.0
     with pytest.raises(CalibrationError, match="no class 3"):
         cumulative_test(probs, labels, 3)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from calib.evaluation.comparison_table import NEGLIGIBLE
@@ -110,8 +109,7 @@ def scores(fit: ShownFit, first: ShownFit, options: Options) -> str:
         said.append(f"NLL **{brief(nll)}**")
         changes.append(_change("NLL", nll - first_nll))
     p = reliability_curves.cumulative(fit, options).kuiper_p
-    if not math.isnan(p):
-        said.append(f"Kuiper's test p {'< 0.001' if p < 0.001 else f'= {p:.2g}'}")
+    said.append(f"Kuiper's test p {'< 0.001' if p < 0.001 else f'= {p:.2g}'}")
     beneath = "Changes are against this one." if fit.key == first.key else f"{', '.join(changes)}."
     return f"{' · '.join(said)}  \n{beneath}"
 
