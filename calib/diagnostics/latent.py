@@ -13,10 +13,10 @@ from calib.arrays import check_labels, check_logits
 from calib.base import Calibrator
 from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.gpcalib.prediction import LARGEST_SHIFT
-from calib.data.samples import TrueFunction, true_latent, true_map
+from calib.data.samples import TrueFunction, true_latent
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import wilson_interval
-from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, log_odds_of, softmax
+from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, softmax
 
 T = TypeVar("T")
 
@@ -26,104 +26,28 @@ MOST_ENTRIES = 1_000_000
 MOST_ROWS = 10_000
 
 
-def fitted_gp(calibrator: Calibrator) -> GPCalib:
-    """The calibrator, if it is a fitted GPcalib.
-
-    Raises
-    ------
-    CalibrationError
-        For anything else.
-    """
+def _checked(
+    calibrator: Calibrator, logits: Any, labels: Any, most: int = MOST_ENTRIES
+) -> tuple[GPCalib, Floats, Ints, int]:
+    """A fitted GPcalib, and of evenly spaced rows, one in how many, about ``most`` logits and their labels."""
     if not isinstance(calibrator, GPCalib) or not calibrator.fitted:
         raise CalibrationError("A latent function needs a fitted GPCalib; call fit(logits, labels) first.")
-    return calibrator
-
-
-def every_nth_row(calibrator: GPCalib, logits: Any, most: int = MOST_ENTRIES) -> tuple[slice, Floats]:
-    """Evenly spaced rows, about ``most`` entries and 10,000 rows at most: which they are, and their logits.
-
-    Raises
-    ------
-    CalibrationError
-        If the logits are not usable, or have another number of classes than the fit.
-    """
-    array = np.asarray(logits)
-    step = max(1, -(-array.size // most), -(-len(array) // MOST_ROWS))
-    rows = slice(None, None, step)
-    checked = check_logits(array[rows])
+    labels, array = check_labels(labels, np.shape(logits)), np.asarray(logits)
+    every = max(1, -(-array.size // most), -(-len(array) // MOST_ROWS))
+    checked = check_logits(array[::every])
     if checked.shape[1] != calibrator.n_classes_:
         raise CalibrationError(
             f"The calibrator was fitted on {calibrator.n_classes_} classes, but these logits have {checked.shape[1]}."
         )
-    return rows, checked
-
-
-def spread_of_draws(calibrator: GPCalib, draws: Floats, points: Floats) -> Floats:
-    """Standard deviation over drawn functions on the grid, at one-dimensional ``points``."""
-    stencil = calibrator.grid().stencil(points)
-    return np.std([stencil.interpolate(draw) for draw in draws], axis=0)
-
-
-@dataclass(frozen=True, eq=False)
-class InducingPoints:
-    """The function at the trained inducing inputs that lie in the picture.
-
-    Attributes
-    ----------
-    inputs : (m,) places on the picture's horizontal axis, increasing.
-    mean : (m,) posterior mean there.
-    bands : (low, high) at 2 and at 1 standard deviations, each (m,).
-    outside : how many more lie outside the picture.
-    """
-
-    inputs: Floats
-    mean: Floats
-    bands: tuple[tuple[Floats, Floats], ...]
-    outside: int
-
-
-def in_picture(places: Floats, low: float, high: float) -> tuple[Floats, int]:
-    """The places within [low, high] in increasing order, and how many are not."""
-    inside = np.sort(places[(places >= low) & (places <= high)])
-    return inside, len(places) - len(inside)
-
-
-@dataclass(frozen=True)
-class Truth:
-    """What perfect calibration would be, as far as it is known.
-
-    Attributes
-    ----------
-    latent : the perfect latent function of a logit, up to a shift; None where unknown.
-    map : for two classes, the true probability of class 1 at each given probability; None where unknown.
-    """
-
-    latent: TrueFunction | None = None
-    map: TrueFunction | None = None
-
-    def probabilities(self, logits: Floats) -> Floats | None:
-        """True probabilities, (n, n_classes), of rows of logits; None where unknown."""
-        if self.latent is not None:
-            return softmax(self.latent(logits))
-        if self.map is not None:
-            second = self.map(softmax(logits)[:, 1])
-            return np.stack([1.0 - second, second], axis=1)
-        return None
+    return calibrator, checked, labels[::every], every
 
 
 def of_rows(
     compute: Callable[..., T], gp: GPCalib, temperature: float | None, sample: str | None, *more: Any,
     data: Mapping[str, Any],
 ) -> T:  # fmt: skip
-    """A curve of a fit over the logits and labels among a worker's arrays.
-
-    Parameters
-    ----------
-    compute : :func:`latent_curve` or another that takes a fit, logits, labels, a temperature and the truth first.
-    sample : whose truth is drawn, where it has one.
-    """
-    latent, true = (None, None) if sample is None else (true_latent(sample), true_map(sample))
-    truth = Truth(latent, true) if latent or true else None
+    """:func:`latent_curve` or :func:`study_effect` of the rows among a worker's arrays, with the truth of a sample."""
+    truth = None if sample is None else true_latent(sample)
     return compute(gp, data["logits"], data["labels"], temperature, truth, *more)
 
 
@@ -156,7 +80,7 @@ class LatentCurve:
     temperature_outside : share of the weights p (1 - p) of inputs at which temperature scaling lies outside the band
         of two standard deviations; None if no temperature was given.
     truth : (n_points,) perfect calibration, where it is known.
-    inducing : the inducing points in the picture.
+    inducing : (m,) the trained inducing inputs that lie in the picture, increasing.
     density_edges, density_label, density_other : (n_bins + 1,) edges of two histograms of the calibration inputs, and
         (n_bins,) counts of those of the true class and of all other classes; the outermost hold all beyond.
     every : 1 if all calibration rows are counted, n if every n-th.
@@ -171,7 +95,7 @@ class LatentCurve:
     temperature: Floats | None
     temperature_outside: float | None
     truth: Floats | None
-    inducing: InducingPoints
+    inducing: Floats
     density_edges: Floats
     density_label: Floats
     density_other: Floats
@@ -183,7 +107,7 @@ def latent_curve(
     logits: Any,
     labels: Any,
     temperature: float | None = None,
-    truth: Truth | None = None,
+    truth: TrueFunction | None = None,
     n_points: int = 200,
 ) -> LatentCurve:
     """The latent function of a fitted GPcalib where its calibration data decide a probability.
@@ -196,7 +120,7 @@ def latent_curve(
     calibrator : a fitted :class:`~calib.calibrators.gpcalib.GPCalib`.
     logits, labels : (n, n_classes) and (n,) the calibration set.
     temperature : for the line of temperature scaling; None leaves it out.
-    truth : what is known of the perfect latent function; it is one of logits.
+    truth : the perfect latent function of logits, up to a shift, where it is known.
     n_points : resolution of the curve.
 
     Raises
@@ -204,13 +128,11 @@ def latent_curve(
     CalibrationError
         If the calibrator is not fitted or the arrays do not belong to it.
     """
-    gp = fitted_gp(calibrator)
-    labels = check_labels(labels, np.shape(logits))
-    rows, logits = every_nth_row(gp, logits)
+    gp, logits, labels, every = _checked(calibrator, logits, labels)
     space: Space = "logits" if gp.inputs == "logits" else "probs"
     entries = gp.kernel_inputs(logits)[0]
     data = entries.ravel()
-    of_label = entries[np.arange(len(entries)), labels[rows]]
+    of_label = entries[np.arange(len(entries)), labels]
     weights = _influence(logits)
     low, high = _range(data, weights)
     points = np.linspace(low, high, n_points) if space == "logits" else np.geomspace(SMALLEST_PROBABILITY, 1, n_points)
@@ -219,11 +141,9 @@ def latent_curve(
     collected = gp.grid().stencil(data[None, :]).collect(weights[None, :])[0]
     draws = gp.shift_draws_ - (gp.shift_draws_ @ collected)[:, None]
     shift = gp.shift_mean_ - gp.shift_mean_ @ collected
-
-    def mean_at(places: Floats) -> Floats:
-        return prior_mean(places, space) + gp.grid().interpolate(shift, places)
-
-    prior, mean, sd = prior_mean(points, space), mean_at(points), spread_of_draws(gp, draws, points)
+    prior, stencil = prior_mean(points, space), gp.grid().stencil(points)
+    mean = prior + stencil.interpolate(shift)
+    sd = np.std([stencil.interpolate(draw) for draw in draws], axis=0)
     line = outside = None
     if temperature is not None:
         known = data if space == "logits" else np.maximum(data, SMALLEST_PROBABILITY)
@@ -232,10 +152,9 @@ def latent_curve(
         beyond = np.interp(data, points, np.abs(line - mean) > 2 * sd)
         outside = float(weights @ (beyond > 0.5))
     perfect = None
-    if truth is not None and truth.latent is not None and space == "logits":
-        perfect = truth.latent(points * unit) - float(weights @ (truth.latent(data * unit) - data))
-    places, n_outside = in_picture(gp.inducing_inputs_, float(points[0]), float(points[-1]))
-    centre, spread = mean_at(places), spread_of_draws(gp, draws, places)
+    if truth is not None and space == "logits":
+        perfect = truth(points * unit) - float(weights @ (truth(data * unit) - data))
+    inducing = np.sort(gp.inducing_inputs_)
     edges = np.linspace(low, high, N_BINS + 1)
     label = np.histogram(np.clip(of_label, low, high), edges)[0]
     return LatentCurve(
@@ -248,16 +167,11 @@ def latent_curve(
         temperature=line,
         temperature_outside=outside,
         truth=perfect,
-        inducing=InducingPoints(
-            places * unit,
-            centre,
-            tuple((centre - width * spread, centre + width * spread) for width in (2, 1)),
-            n_outside,
-        ),
+        inducing=inducing[(inducing >= points[0]) & (inducing <= points[-1])] * unit,
         density_edges=edges * unit,
         density_label=label,
         density_other=np.histogram(np.clip(data, low, high), edges)[0] - label,
-        every=rows.step,
+        every=every,
     )
 
 
@@ -335,7 +249,7 @@ def confidence_effect(
     logits: Any,
     labels: Any,
     temperature: float | None = None,
-    truth: Truth | None = None,
+    truth: TrueFunction | None = None,
 ) -> ConfidenceEffect:
     """Follow each row's predicted class through the calibration.
 
@@ -350,25 +264,23 @@ def confidence_effect(
     CalibrationError
         If the calibrator is not fitted or the arrays do not belong to it.
     """
-    gp = fitted_gp(calibrator)
-    labels = check_labels(labels, np.shape(logits))
-    rows, logits = every_nth_row(gp, logits, MOST_ENTRIES_OF_EFFECT)
+    gp, logits, labels, every = _checked(calibrator, logits, labels, MOST_ENTRIES_OF_EFFECT)
     top = logits.argmax(axis=1)
     index = np.arange(len(top))
     before = softmax(logits)[index, top]
     order = np.argsort(before, kind="stable")
     probs = gp.predict_proba(logits)
     scaled = None if temperature is None else softmax(logits / temperature)[index, top][order]
-    true = None if truth is None else truth.probabilities(logits)
+    true = None if truth is None else softmax(truth(logits))[index, top][order]
     return ConfidenceEffect(
         before=before[order],
         after=probs[index, top][order],
         draws=under_each_draw(gp, logits, top)[order],
-        right=(labels[rows] == top)[order],
+        right=(labels == top)[order],
         temperature=scaled,
-        truth=None if true is None else true[index, top][order],
+        truth=true,
         changed=int((probs.max(axis=1) > probs[index, top]).sum()),
-        every=rows.step,
+        every=every,
     )
 
 
@@ -396,8 +308,7 @@ def under_each_draw(gp: GPCalib, logits: Floats, classes: Ints) -> Floats:
 BAND_LEVELS = tuple(NormalDist().cdf(width) for width in (-2, -1, 1, 2))
 """Shares of the drawn functions below the ends of the bands, as of a normal distribution."""
 
-N_CELLS = 16
-LOGIT_FLOOR = 5e-4
+MOST_BINS, LEAST_IN_BIN = 16, 25
 
 
 @dataclass(frozen=True, eq=False)
@@ -412,7 +323,7 @@ class EffectCurve:
     accuracy, accuracy_low, accuracy_high : share of right predictions with its 95 % Wilson interval.
     count : rows of each bin.
     temperature, truth : means of these; None where there are none.
-    scale : the axis on which the bins are about equally wide.
+    scale : of the axes on which it is drawn.
     """
 
     before: Floats
@@ -429,18 +340,14 @@ class EffectCurve:
 
 
 def effect_curve(effect: ConfidenceEffect, scale: Scale = "linear") -> EffectCurve:
-    """Average the effect over bins of equal width on ``scale``, joined until each holds 2 % of the rows (at least 5).
-
-    On the logit scale, bins end at 0.9995: higher confidences make one bin.
-    """
-    places = effect.before if scale == "linear" else log_odds_of(effect.before, LOGIT_FLOOR)
-    starts = _starts(places, least=max(5, len(places) // 50))
-    count = np.diff(np.r_[starts, len(places)])
+    """Average the effect over at most 16 bins of about equally many rows, 25 or more."""
+    n = len(effect.before)
+    n_bins = int(np.clip(n // LEAST_IN_BIN, 1, MOST_BINS))
+    starts = np.arange(n_bins) * n // n_bins
+    count = np.diff(np.append(starts, n))
 
     def mean(values: Floats) -> Floats:
-        return np.add.reduceat(values, starts, axis=0, dtype=np.float64) / (
-            count if values.ndim == 1 else count[:, None]
-        )
+        return (np.add.reduceat(values, starts, axis=0, dtype=np.float64).T / count).T
 
     draws = mean(effect.draws)
     wide_low, low, high, wide_high = np.quantile(draws, BAND_LEVELS, axis=1)
@@ -459,16 +366,6 @@ def effect_curve(effect: ConfidenceEffect, scale: Scale = "linear") -> EffectCur
         truth=None if effect.truth is None else mean(effect.truth),
         scale=scale,
     )
-
-
-def _starts(places: Floats, least: int) -> Ints:
-    """First row of each bin of sorted ``places``: equal widths, neighbours joined until each has ``least`` rows."""
-    edges = np.linspace(places[0], places[-1], N_CELLS + 1)[1:-1]
-    starts = [0]
-    for start in np.searchsorted(places, edges):
-        if start - starts[-1] >= least and len(places) - start >= least:
-            starts.append(int(start))
-    return np.array(starts)
 
 
 GROUPS = ((0.9, 1.0), (0.5, 0.9), (0.0, 0.5))
@@ -523,25 +420,23 @@ class EffectStudy:
     ----------
     changes : by ranges of raw confidence.
     curve : in bins.
-    n_rows, changed, every : number of rows, those whose predicted class changes, and 1 if these are all rows.
+    n_rows, changed : number of rows, and of those whose predicted class changes.
     """
 
     changes: list[GroupChange]
     curve: EffectCurve
     n_rows: int
     changed: int
-    every: int
 
 
 def study_effect(
-    calibrator: Calibrator, logits: Any, labels: Any, temperature: float | None, truth: Truth | None, scale: Scale
+    calibrator: Calibrator,
+    logits: Any,
+    labels: Any,
+    temperature: float | None,
+    truth: TrueFunction | None,
+    scale: Scale,
 ) -> EffectStudy:
-    """:func:`confidence_effect`, told in ranges and in bins of ``scale``."""
+    """:func:`confidence_effect`, told in ranges and in bins."""
     effect = confidence_effect(calibrator, logits, labels, temperature, truth)
-    return EffectStudy(
-        changes=changes(effect),
-        curve=effect_curve(effect, scale),
-        n_rows=len(effect.before),
-        changed=effect.changed,
-        every=effect.every,
-    )
+    return EffectStudy(changes(effect), effect_curve(effect, scale), len(effect.before), effect.changed)

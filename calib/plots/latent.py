@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import plotly.graph_objects as go
 
 from calib.diagnostics.latent import LatentCurve
@@ -48,7 +49,7 @@ def latent_function(lines: Sequence[Line], temperature_style: Style, height: int
                              ("truth", curve.truth))
         if values is not None
     }  # fmt: skip
-    drawn = [values for _, each, _ in lines for values in (each.mean, each.inducing.mean)]
+    drawn = [values for _, each, _ in lines for values in (each.mean, _at_inducing(each)[0])]
     limits = span(*drawn, *references.values(), pad=0.06)
     for later, (_, seen, look) in reversed(list(enumerate(lines))):
         draw_bands(fig, seen.inputs, _bands(seen.mean, seen.sd), look, filled=not later, ends=limits)
@@ -82,6 +83,12 @@ def _bands(mean: Floats, sd: Floats) -> tuple[tuple[Floats, Floats], ...]:
     return tuple((mean - width * sd, mean + width * sd) for width in (2, 1))
 
 
+def _at_inducing(curve: LatentCurve) -> tuple[Floats, Floats]:
+    """Mean and standard deviation at the inducing points, between those of the curve."""
+    mean, sd = (np.interp(curve.inducing, curve.inputs, values) for values in (curve.mean, curve.sd))
+    return mean, sd
+
+
 def _described(lines: Sequence[Line], x_title: str, y_title: str) -> str:
     """The picture in one sentence."""
     name, curve, _ = lines[0]
@@ -93,7 +100,7 @@ def _described(lines: Sequence[Line], x_title: str, y_title: str) -> str:
     beside = f", beside {', '.join(name for name, _, _ in lines[1:])}" if len(lines) > 1 else ""
     return (
         f"{y_title.capitalize()}, over {x_title} for {name}{beside}: at {place} it gives {mean} (1 sd: {low} to {high})"
-        f" where {curve.prior_name} gives {given}; {len(curve.inducing.inputs)} inducing points in the picture."
+        f" where {curve.prior_name} gives {given}; {len(curve.inducing)} inducing points in the picture."
     )
 
 
@@ -119,9 +126,8 @@ def _draw_mean(fig: go.Figure, name: str, curve: LatentCurve, style: Style) -> t
 def _draw_inducing_points(
     fig: go.Figure, name: str, curve: LatentCurve, style: Style, *, first: bool, limits: Limits
 ) -> None:
-    points = curve.inducing
-    x, y = points.inputs, points.mean
-    (low2, high2), (low, high) = points.bands
+    x, (y, sd) = curve.inducing, _at_inducing(curve)
+    (low2, high2), (low, high) = _bands(y, sd)
     narrow, wide = (
         whiskers(y, a, b, style.color, thickness, width, limits)
         for a, b, thickness, width in ((low, high, 3, 0), (low2, high2, 1, 5))

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from calib.diagnostics.latent import EffectCurve, InducingPoints, LatentCurve
+from calib.diagnostics.latent import EffectCurve, LatentCurve
 from calib.plots.annotations import figure_data, overlay_styles
 from calib.plots.latent import latent_function
 from calib.plots.latent_effect import effect_chart
@@ -22,13 +22,10 @@ def latent_of(space: str = "logits", n_points: int = 140, slope: float = 0.5) ->
     """A latent function that halves every logit; its data are log-probabilities (or probabilities)."""
     inputs = np.linspace(-12, 0, n_points) if space == "logits" else np.linspace(0.001, 1, n_points)
     prior = inputs if space == "logits" else np.log(inputs)
-    places = np.linspace(inputs[0], inputs[-1], 5)
-    centre = np.interp(places, inputs, slope * prior)
-    points = InducingPoints(places, centre, tuple((centre - 0.3 * w, centre + 0.3 * w) for w in (2, 1)), 1)
     return LatentCurve(
         inputs=inputs, mean=slope * prior, sd=np.full(n_points, 0.3), prior=prior,
         prior_name="identity" if space == "logits" else "ln prior", temperature=prior / 3, temperature_outside=0.0,
-        truth=0.4 * prior, inducing=points, density_edges=np.linspace(inputs[0], inputs[-1], 31),
+        truth=0.4 * prior, inducing=np.linspace(inputs[0], inputs[-1], 5), density_edges=np.linspace(inputs[0], inputs[-1], 31),
         density_label=np.arange(30.0), density_other=np.arange(30.0)[::-1], every=1, space=space,
     )  # fmt: skip
 
@@ -79,7 +76,7 @@ def test_inducing_points_have_whiskers_at_one_and_two_standard_deviations() -> N
     curve = latent_of()
     fig = draw(curve)
     points = named(fig)["inducing points of GPcalib"]
-    np.testing.assert_array_equal(points.y, curve.inducing.mean)
+    np.testing.assert_allclose(points.y, np.interp(curve.inducing, curve.inputs, curve.mean))
     np.testing.assert_allclose(points.error_y.array, 0.3)
     wide = next(trace for trace in fig.data if trace.name is None and trace.error_y.array is not None)
     np.testing.assert_allclose(wide.error_y.array, 0.6)

@@ -16,7 +16,7 @@ from calib.diagnostics.binning import binning_picture, information_by_bins
 from calib.diagnostics.calibration_maps import balanced_edges, class_frequencies, class_pairs, posterior_map, score_axis
 from calib.diagnostics.judged_decisions import threshold_counts
 from calib.diagnostics.judgement import gap_curve
-from calib.diagnostics.latent import EffectCurve, InducingPoints, LatentCurve
+from calib.diagnostics.latent import EffectCurve, LatentCurve
 from calib.diagnostics.over_under import over_under_confidence, theorem_one
 from calib.diagnostics.reliability import binned_consistency, confidence_histogram, corp_curve, reliability_curve
 from calib.diagnostics.risk_coverage import risk_coverage
@@ -290,11 +290,9 @@ def _latent(case: Case, name: str) -> dict[str, go.Figure]:
     probs = softmax(case.logits)
     low = max(float(np.log(np.clip(probs, 1e-12, 1)).min()), -30.0)
     inputs = np.linspace(min(low, -0.5), 0.0, 80)
-    points = InducingPoints(inputs[::20], inputs[::20] / 2, tuple(
-        (inputs[::20] / 2 - w, inputs[::20] / 2 + w) for w in (4, 2)), 1)  # fmt: skip
     curve = LatentCurve(
         inputs=inputs, mean=inputs / 2, sd=np.linspace(3, 0.1, 80), prior=inputs, prior_name="identity",
-        temperature=inputs / 3, temperature_outside=0.0, truth=0.4 * inputs, inducing=points,
+        temperature=inputs / 3, temperature_outside=0.0, truth=0.4 * inputs, inducing=inputs[::20],
         density_edges=np.linspace(inputs[0], 0, 31),
         density_label=np.arange(30.0), density_other=1000 * np.arange(30.0)[::-1], every=1, space="logits",
     )  # fmt: skip

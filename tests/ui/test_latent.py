@@ -150,7 +150,7 @@ def effect_of(levels: dict[float, tuple[float, float]], rows: int = 50) -> Confi
 
 
 def study(effect: ConfidenceEffect) -> EffectStudy:
-    return EffectStudy(changes(effect), effect_curve(effect), len(effect.before), 0, 1)
+    return EffectStudy(changes(effect), effect_curve(effect), len(effect.before), 0)
 
 
 def said_latent_words(levels: dict[float, tuple[float, float]]) -> str:
