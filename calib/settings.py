@@ -1,18 +1,11 @@
-"""The one place where a server is configured: what can be set, and the environment or file that sets it."""
+"""The one place where a server is configured: what can be set in the environment."""
 
 from __future__ import annotations
 
-import difflib
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-from calib.errors import reason
-
-FILE = "calib.toml"
-PREFIX = "CALIB_"
 
 
 def studio() -> Path:
@@ -27,7 +20,7 @@ class Setting:
 
     Attributes
     ----------
-    name : of its environment variable; without the prefix and in small letters, its entry in the file.
+    name : of its environment variable.
     meaning : in a few words, for the documentation; it names the unit of a number.
     default : what holds where nothing is set: text or a number.
     otherwise : the default in words, where the value itself would not tell.
@@ -47,7 +40,6 @@ class Setting:
 
 
 DECLARED = (
-    Setting("CALIB_CONFIG", "a file that sets any of the others, as `workspace_gb = 20`", FILE),
     Setting(
         "CALIB_WORKSPACE",
         "folder for data, fits and studies, readable by its owner alone; `off` keeps nothing",
@@ -87,15 +79,10 @@ def text(name: str, variables: Mapping[str, str] | None = None) -> str:
     Parameters
     ----------
     name : of a declared setting.
-    variables : in place of :func:`environment`.
-
-    Raises
-    ------
-    ValueError
-        If the configuration file cannot be read.
+    variables : in place of the environment.
     """
     declared = SETTINGS[name]
-    given = (environment() if variables is None else variables).get(name, "").strip()
+    given = (os.environ if variables is None else variables).get(name, "").strip()
     return given or (declared.default if isinstance(declared.default, str) else "")
 
 
@@ -105,7 +92,7 @@ def number(name: str, variables: Mapping[str, str] | None = None) -> float:
     Raises
     ------
     ValueError
-        If something else is set, or the configuration file cannot be read; the text is one sentence.
+        If something else is set; the text is one sentence.
     """
     declared = SETTINGS[name]
     given = text(name, variables)
@@ -131,40 +118,9 @@ def limit(name: str) -> float:
 
 def check() -> None:
     """Raise ValueError with one sentence if anything that is set is wrong; called where the app or a command starts."""
-    variables = environment()
     for declared in DECLARED:
-        if variables.get(declared.name, "").strip() and not isinstance(declared.default, str):
-            number(declared.name, variables)
-
-
-def environment() -> Mapping[str, str]:
-    """The environment, with what the configuration file sets and the environment does not.
-
-    The file is ``calib.toml`` in the current folder, which need not exist, or the one that ``CALIB_CONFIG`` names. Its
-    entry ``scheduler`` stands for ``CALIB_SCHEDULER``, and so on.
-
-    Raises
-    ------
-    ValueError
-        If the file cannot be read or sets what is no setting; the text is one sentence.
-    """
-    named = os.environ.get("CALIB_CONFIG", "").strip()
-    path = Path(named or FILE)
-    return {**_entries(path), **os.environ} if named or path.is_file() else os.environ
-
-
-def _entries(path: Path) -> dict[str, str]:
-    """What a configuration file sets, by the names of the environment."""
-    try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:  # errors of TOML and of UTF-8 are ValueErrors
-        raise ValueError(f"{path.name} cannot be read: {reason(error)}. Correct or remove it.") from error
-    known = [name.removeprefix(PREFIX).lower() for name in SETTINGS if name != "CALIB_CONFIG"]
-    for entry in entries:
-        if entry not in known:
-            near = difflib.get_close_matches(entry, known, n=1) or known
-            raise ValueError(f"{path.name} sets {entry!r}, which is no setting; did you mean {' or '.join(near)}?")
-    return {f"{PREFIX}{name.upper()}": str(value) for name, value in entries.items()}
+        if not isinstance(declared.default, str):
+            number(declared.name)
 
 
 def _default(declared: Setting) -> float:

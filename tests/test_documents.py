@@ -66,7 +66,7 @@ def test_the_names_of_the_package_in_a_document_are_there(document: str) -> None
     assert not missing
 
 
-NO_MODULES = {"calib.toml", "calib.example.org", "calib.log"}
+NO_MODULES = {"calib.example.org", "calib.log"}
 
 
 def is_there(name: str) -> bool:
@@ -241,7 +241,6 @@ def test_all_that_is_copied_is_there_and_nothing_else_is_sent():
         ".venv/bin/python",
         ".streamlit/secrets.toml",
         "calib/__pycache__/a.pyc",
-        "calib.toml",
     ):
         assert not left_in(stray)
 

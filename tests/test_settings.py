@@ -6,7 +6,6 @@ import ast
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -17,10 +16,9 @@ from tests.conftest import ROOT
 
 
 @pytest.fixture(autouse=True)
-def nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in SETTINGS:
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(tmp_path)
 
 
 NUMBERS = [declared for declared in DECLARED if not isinstance(declared.default, str)]
@@ -28,7 +26,7 @@ NUMBERS = [declared for declared in DECLARED if not isinstance(declared.default,
 
 @pytest.mark.parametrize("declared", NUMBERS, ids=lambda declared: declared.name)
 def test_a_number_is_what_is_set_or_the_default(declared, monkeypatch):
-    default = declared.default() if callable(declared.default) else declared.default
+    default = declared.default
     assert settings.number(declared.name) == default
     monkeypatch.setenv(declared.name, " 7 ")
     assert settings.number(declared.name) == settings.limit(declared.name) == 7
@@ -47,28 +45,6 @@ def test_text_is_what_is_set_or_the_default(monkeypatch):
     assert settings.text("CALIB_SCHEDULER") == "tcp://a:8786"
 
 
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
-        ("rows = 'many'\n", r"CALIB_ROWS='many' must be a whole number above 0; unset it for 10,000,000\."),
-        ("workspace_bg = 3\n", r"calib\.toml sets 'workspace_bg', which is no setting; did you mean workspace_gb\?"),
-        ("rows 3\n", r"calib\.toml cannot be read: .*\. Correct or remove it\."),
-    ],
-)
-def test_what_is_wrong_in_the_file_is_one_sentence(content, sentence, tmp_path):
-    (tmp_path / "calib.toml").write_text(content)
-    with pytest.raises(ValueError, match=f"^{sentence}$") as found:
-        settings.check()
-    assert "\n" not in str(found.value)
-
-
-def test_a_file_that_is_named_must_be_there(monkeypatch):
-    settings.check()
-    monkeypatch.setenv("CALIB_CONFIG", "elsewhere.toml")
-    with pytest.raises(ValueError, match=r"^elsewhere\.toml cannot be read: "):
-        settings.check()
-
-
 def test_a_command_says_what_is_wrong_and_does_nothing(monkeypatch, capsys):
     monkeypatch.setenv("CALIB_CLASSES", "all")
     for command in (["settings"], ["inspect", "nothing.npz"]):
@@ -78,13 +54,11 @@ def test_a_command_says_what_is_wrong_and_does_nothing(monkeypatch, capsys):
         assert said.err == "error: CALIB_CLASSES='all' must be a whole number above 0; unset it for 100,000.\n"
 
 
-def test_the_command_shows_what_is_in_force_and_where_it_comes_from(monkeypatch, capsys, tmp_path):
-    (tmp_path / "calib.toml").write_text("workspace_days = 7\nrows = 5\n")
+def test_the_command_shows_what_is_in_force_and_where_it_comes_from(monkeypatch, capsys):
     monkeypatch.setenv("CALIB_ROWS", "6")
     assert main(["settings"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert "CALIB_ROWS = 6  (from the environment)" in lines
-    assert "CALIB_WORKSPACE_DAYS = 7  (from the file)" in lines
     assert "CALIB_UPLOAD_MB = 1,024" in lines
     assert [line.partition(" = ")[0] for line in lines if not line.startswith(" ")] == list(SETTINGS)
 
@@ -111,7 +85,6 @@ def test_every_setting_is_read_and_nothing_else_is():
                 and re.fullmatch("CALIB_[A-Z_]+", node.value)
             ):
                 named.setdefault(node.value, set()).add(path.name)
-    named.pop("CALIB_", None)
     assert set(named) == set(SETTINGS)
-    unread = [name for name, files in named.items() if files == {"settings.py"} and name != "CALIB_CONFIG"]
+    unread = [name for name, files in named.items() if files == {"settings.py"}]
     assert not unread

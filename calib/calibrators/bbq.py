@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,32 +13,6 @@ from calib.numerics import Floats
 
 NEGLIGIBLE = 1e-20
 """A model this much less likely than the best one changes no digit of the average."""
-
-
-@dataclass(frozen=True, eq=False)
-class BBQMap(StepMap):
-    """An average of histograms: steps itself, between the edges of all of them."""
-
-    @classmethod
-    def fit(cls, log_odds: Floats, positives: Bools, *, tempering: float = 1.0, margin: float = 0.0) -> Self:
-        """Histograms weighted by their marginal likelihood.
-
-        Parameters
-        ----------
-        log_odds, positives : (m,) pairs with both outcomes.
-        tempering : factor of the log-likelihoods, below one where pairs are not independent.
-        margin : least distance of the values from 0 and 1.
-        """
-        models = smoothed_histograms(log_odds, positives)
-        evidence = np.stack([model.evidence for model in models])
-        chances = np.exp((evidence - evidence.max()) * tempering)
-        kept = [(model, each) for model, each in zip(models, chances, strict=True) if each.sum() > NEGLIGIBLE]
-        edges = np.unique(np.concatenate([model.edges for model, _ in kept]))
-        values = np.zeros(len(edges) + 1)
-        for model, each in kept:
-            values += (each @ model.values)[np.searchsorted(model.edges, np.append(-np.inf, edges), side="right")]
-        values /= sum(each.sum() for _, each in kept)
-        return cls(edges, np.clip(values, margin, 1 - margin))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -60,9 +34,17 @@ class BayesianBinning(StepMapCalibrator):
     from 0 and 1, m the number of calibration pairs.
     """
 
-    map_type: ClassVar[type[Map]] = BBQMap
     weighted: ClassVar[bool] = False
 
     def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
         tempering = min(1.0, self.n_rows_ / len(log_odds))
-        return BBQMap.fit(log_odds, positives, tempering=tempering, margin=self.margin_)
+        models = smoothed_histograms(log_odds, positives)
+        evidence = np.stack([model.evidence for model in models])
+        chances = np.exp((evidence - evidence.max()) * tempering)
+        kept = [(model, each) for model, each in zip(models, chances, strict=True) if each.sum() > NEGLIGIBLE]
+        edges = np.unique(np.concatenate([model.edges for model, _ in kept]))
+        values = np.zeros(len(edges) + 1)
+        for model, each in kept:
+            values += (each @ model.values)[np.searchsorted(model.edges, np.append(-np.inf, edges), side="right")]
+        values /= sum(each.sum() for _, each in kept)
+        return StepMap(edges, np.clip(values, self.margin_, 1 - self.margin_))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,19 +21,6 @@ class BetaMap:
     a: float
     b: float
     c: float
-
-    @classmethod
-    def fit(cls, log_odds: Floats, positives: Bools, weights: Floats | None = None) -> Self:
-        """The map of least cross-entropy with a, b >= 0.
-
-        Parameters
-        ----------
-        log_odds, positives : (m,) pairs with both outcomes.
-        weights : (m,) how much each counts; 1 if None.
-        """
-        targets = targets_of(log_odds, positives, weights)
-        (a, b), c = fit_logistic(_logarithms(log_odds), targets, weights, rising=True)
-        return cls(float(a), float(b), c)
 
     def apply(self, log_odds: Floats) -> Floats:
         log_p, minus_log_q = _logarithms(log_odds)
@@ -62,7 +49,9 @@ class BetaCalibration(LogisticCurves):
     map_type: ClassVar[type[Map]] = BetaMap
 
     def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
-        return BetaMap.fit(log_odds, positives, weights)
+        targets = targets_of(log_odds, positives, weights)
+        (a, b), c = fit_logistic(_logarithms(log_odds), targets, weights, rising=True)
+        return BetaMap(float(a), float(b), c)
 
 
 def _logarithms(log_odds: Floats) -> Floats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import pairwise
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -121,42 +121,6 @@ NEGLIGIBLE = 1e-20
 """A model this much less likely than the best one changes no digit of the average."""
 
 
-class NearIsotonicMap(LinearMap):
-    """An average of near-isotonic fits, whose values need not rise."""
-
-    @classmethod
-    def fit(cls, log_odds: Floats, positives: Bools, *, platt_correction: bool = False, margin: float = 0.0) -> Self:
-        """The average over the path of near-isotonic regression.
-
-        Parameters
-        ----------
-        log_odds, positives : (m,) pairs with both outcomes.
-        platt_correction : whether Platt's smoothed targets take the place of 0 and 1.
-        margin : least distance of the values from 0 and 1.
-        """
-        tally = Tally.of(log_odds, positives)
-        n_positive, n = float(tally.positives.sum()), float(tally.counts.sum())
-        low, high = platt_targets(n_positive, n - n_positive) if platt_correction else (0.0, 1.0)
-        tally = Tally(tally.scores, tally.counts, low * tally.counts + (high - low) * tally.positives)
-        path = near_isotonic_path(tally.positives / tally.counts, tally.counts)
-        scores, models = [], []
-        # Backwards from the isotonic end every model has more blocks than the one before; the free one is left out.
-        for step in reversed(range(min(1, len(path.penalties) - 1), len(path.penalties))):
-            starts, values = path.blocks(step)
-            values = np.clip(values, margin, 1 - margin)
-            scores.append(-bic(tally, starts, values) / 2)
-            if scores[-1] < max(scores) + np.log(NEGLIGIBLE):
-                break
-            models.append((starts, values))
-        chances = np.exp(np.array(scores[: len(models)]) - max(scores))
-        every_start = np.unique(np.concatenate([starts for starts, _ in models]))
-        average = np.zeros(len(every_start))
-        for chance, (starts, values) in zip(chances / chances.sum(), models, strict=True):
-            average += chance * values[np.searchsorted(starts, every_start, side="right") - 1]
-        knots, values = joined(tally.scores, every_start, average)
-        return cls(knots, np.clip(values, margin, 1 - margin))
-
-
 def bic(tally: Tally, starts: Ints, values: Floats) -> float:
     """Bayesian information criterion of a map with one value per block, ``blocks * log(2 pi n) - 2 log-likelihood``.
 
@@ -182,7 +146,7 @@ class NearIsotonicEnsemble(OneVsRest):
         False, help="Soften the targets 0 and 1 by their counts, as Platt does; helps small calibration sets."
     )
 
-    map_type: ClassVar[type[Map]] = NearIsotonicMap
+    map_type: ClassVar[type[Map]] = LinearMap
     weighted: ClassVar[bool] = False
 
     @property
@@ -190,4 +154,24 @@ class NearIsotonicEnsemble(OneVsRest):
         return False
 
     def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
-        return NearIsotonicMap.fit(log_odds, positives, platt_correction=self.platt_correction, margin=self.margin_)
+        tally, margin = Tally.of(log_odds, positives), self.margin_
+        n_positive, n = float(tally.positives.sum()), float(tally.counts.sum())
+        low, high = platt_targets(n_positive, n - n_positive) if self.platt_correction else (0.0, 1.0)
+        tally = Tally(tally.scores, tally.counts, low * tally.counts + (high - low) * tally.positives)
+        path = near_isotonic_path(tally.positives / tally.counts, tally.counts)
+        scores, models = [], []
+        # Backwards from the isotonic end every model has more blocks than the one before; the free one is left out.
+        for step in reversed(range(min(1, len(path.penalties) - 1), len(path.penalties))):
+            starts, values = path.blocks(step)
+            values = np.clip(values, margin, 1 - margin)
+            scores.append(-bic(tally, starts, values) / 2)
+            if scores[-1] < max(scores) + np.log(NEGLIGIBLE):
+                break
+            models.append((starts, values))
+        chances = np.exp(np.array(scores[: len(models)]) - max(scores))
+        every_start = np.unique(np.concatenate([starts for starts, _ in models]))
+        average = np.zeros(len(every_start))
+        for chance, (starts, values) in zip(chances / chances.sum(), models, strict=True):
+            average += chance * values[np.searchsorted(starts, every_start, side="right") - 1]
+        knots, values = joined(tally.scores, every_start, average)
+        return LinearMap(knots, np.clip(values, margin, 1 - margin))

@@ -3,32 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
 
 import numpy as np
 
 from calib.calibrators.one_vs_rest import Bools, Map
 from calib.calibrators.step_maps import StepMap, StepMapCalibrator, smoothed_histograms
 from calib.numerics import Floats
-
-
-@dataclass(frozen=True, eq=False)
-class HistogramMap(StepMap):
-    """The smoothed histogram with the greatest marginal likelihood."""
-
-    @classmethod
-    def fit(cls, log_odds: Floats, positives: Bools, weights: Floats | None = None, *, margin: float = 0.0) -> Self:
-        """Choose the number of bins and the strength of the smoothing.
-
-        Parameters
-        ----------
-        log_odds, positives : (m,) pairs with both outcomes.
-        weights : (m,) how much each counts, above zero; 1 if None.
-        margin : least distance of the values from 0 and 1.
-        """
-        best = max(smoothed_histograms(log_odds, positives, weights), key=lambda model: float(model.evidence.max()))
-        values = best.values[best.evidence.argmax()]
-        return cls(best.edges, np.clip(values, margin, 1 - margin))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -45,7 +25,7 @@ class HistogramBinning(StepMapCalibrator):
     the predicted class can change.
     """
 
-    map_type: ClassVar[type[Map]] = HistogramMap
-
     def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
-        return HistogramMap.fit(log_odds, positives, weights, margin=self.margin_)
+        best = max(smoothed_histograms(log_odds, positives, weights), key=lambda model: float(model.evidence.max()))
+        values = best.values[best.evidence.argmax()]
+        return StepMap(best.edges, np.clip(values, self.margin_, 1 - self.margin_))

@@ -62,58 +62,53 @@ class LinearMap:
         return [lines(self.knots, self.values)]
 
 
-class IsotonicMap(LinearMap):
-    """Lines between the steps of an isotonic regression, or between their middles."""
+def isotonic_map(
+    log_odds: Floats,
+    positives: Bools,
+    weights: Floats | None = None,
+    *,
+    centred: bool = False,
+    platt_correction: bool = False,
+    margin: float = 0.0,
+) -> LinearMap:
+    """The rising steps of least squared error, joined by lines.
 
-    @classmethod
-    def fit(
-        cls,
-        log_odds: Floats,
-        positives: Bools,
-        weights: Floats | None = None,
-        *,
-        centred: bool = False,
-        platt_correction: bool = False,
-        margin: float = 0.0,
-    ) -> Self:
-        """The rising steps of least squared error, joined by lines.
+    Parameters
+    ----------
+    log_odds, positives : (m,) pairs.
+    weights : (m,) how much each counts, above zero; 1 if None.
+    centred : whether lines join the middles of the steps instead of their ends.
+    platt_correction : whether Platt's smoothed targets take the place of 0 and 1.
+    margin : least distance of the values from 0 and 1.
+    """
+    from scipy.optimize import isotonic_regression
 
-        Parameters
-        ----------
-        log_odds, positives : (m,) pairs with both outcomes.
-        weights : (m,) how much each counts, above zero; 1 if None.
-        centred : whether lines join the middles of the steps instead of their ends.
-        platt_correction : whether Platt's smoothed targets take the place of 0 and 1.
-        margin : least distance of the values from 0 and 1.
-        """
-        from scipy.optimize import isotonic_regression
-
-        if weights is None:
-            scores, each = np.sort(log_odds), None
-        else:
-            order = np.argsort(log_odds)
-            scores, each, each_positive = log_odds[order], weights[order], (weights * positives)[order]
-        # A run of negatives between two positives, as most of one class against the rest are, has one value.
-        of_positives = np.unique(log_odds[positives])
-        ends = [np.searchsorted(scores, of_positives, side) for side in ("left", "right")]
-        starts = np.unique(np.concatenate([[0], *ends]))
-        starts = starts[starts < len(scores)]
-        if each is None:
-            counts = np.diff(starts, append=len(scores)) + 0.0
-            held = np.bincount(np.searchsorted(scores[starts], log_odds[positives]), minlength=len(starts)) + 0.0
-        else:
-            counts, held = np.add.reduceat(each, starts), np.add.reduceat(each_positive, starts)
-        fit = isotonic_regression(held / counts, weights=counts).x
-        rises = np.append(True, fit[1:] > fit[:-1] + (ROUNDING if centred else 0.0))
-        starts, values = starts[rises], fit[rises]
-        if centred:
-            knots = _middles(scores, each, starts)
-        else:
-            knots, values = joined(scores, starts, values)
-        # Least squares commutes with a linear change of the targets.
-        n_positive = float(held.sum())
-        low, high = platt_targets(n_positive, float(counts.sum()) - n_positive) if platt_correction else (0.0, 1.0)
-        return cls(knots, np.clip(low + (high - low) * values, margin, 1 - margin))
+    if weights is None:
+        scores, each = np.sort(log_odds), None
+    else:
+        order = np.argsort(log_odds)
+        scores, each, each_positive = log_odds[order], weights[order], (weights * positives)[order]
+    # A run of negatives between two positives, as most of one class against the rest are, has one value.
+    of_positives = np.unique(log_odds[positives])
+    ends = [np.searchsorted(scores, of_positives, side) for side in ("left", "right")]
+    starts = np.unique(np.concatenate([[0], *ends]))
+    starts = starts[starts < len(scores)]
+    if each is None:
+        counts = np.diff(starts, append=len(scores)) + 0.0
+        held = np.bincount(np.searchsorted(scores[starts], log_odds[positives]), minlength=len(starts)) + 0.0
+    else:
+        counts, held = np.add.reduceat(each, starts), np.add.reduceat(each_positive, starts)
+    fit = isotonic_regression(held / counts, weights=counts).x
+    rises = np.append(True, fit[1:] > fit[:-1] + (ROUNDING if centred else 0.0))
+    starts, values = starts[rises], fit[rises]
+    if centred:
+        knots = _middles(scores, each, starts)
+    else:
+        knots, values = joined(scores, starts, values)
+    # Least squares commutes with a linear change of the targets.
+    n_positive = float(held.sum())
+    low, high = platt_targets(n_positive, float(counts.sum()) - n_positive) if platt_correction else (0.0, 1.0)
+    return LinearMap(knots, np.clip(low + (high - low) * values, margin, 1 - margin))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -139,7 +134,7 @@ class IsotonicCalibration(OneVsRest):
         False, help="Soften the targets 0 and 1 by their counts, as Platt does; helps small calibration sets."
     )
 
-    map_type: ClassVar[type[Map]] = IsotonicMap
+    map_type: ClassVar[type[Map]] = LinearMap
 
     @property
     def scales_first(self) -> bool:
@@ -147,7 +142,7 @@ class IsotonicCalibration(OneVsRest):
 
     def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
         options = {"centred": self.centred, "platt_correction": self.platt_correction}
-        return IsotonicMap.fit(log_odds, positives, weights, **options, margin=self.margin_)
+        return isotonic_map(log_odds, positives, weights, **options, margin=self.margin_)
 
 
 def joined(scores: Floats, starts: Ints, values: Floats) -> tuple[Floats, Floats]:

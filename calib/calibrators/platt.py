@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from calib.base import POSITIVE
 from calib.calibrators.logistic import LogisticCurves, fit_logistic, targets_of
@@ -21,30 +21,6 @@ class PlattMap:
     intercept: float
     of_score: bool = False
 
-    @classmethod
-    def fit(
-        cls,
-        log_odds: Floats,
-        positives: Bools,
-        weights: Floats | None = None,
-        *,
-        of_score: bool = False,
-        platt_correction: bool = False,
-    ) -> Self:
-        """The curve of least cross-entropy whose slope is not negative.
-
-        Parameters
-        ----------
-        log_odds, positives : (m,) pairs with both outcomes.
-        weights : (m,) how much each counts; 1 if None.
-        of_score : whether it is drawn over the probability.
-        platt_correction : whether Platt's smoothed targets take the place of 0 and 1.
-        """
-        targets = targets_of(log_odds, positives, weights, platt_correction)
-        score = sigmoid(log_odds) if of_score else log_odds
-        slopes, intercept = fit_logistic(score[None], targets, weights, rising=True)
-        return cls(float(slopes[0]), intercept, of_score)
-
     def apply(self, log_odds: Floats) -> Floats:
         score = sigmoid(log_odds) if self.of_score else log_odds
         return sigmoid(self.slope * score + self.intercept)
@@ -52,6 +28,21 @@ class PlattMap:
     def steps(self) -> list[Step]:
         score: list[Step] = [{"step": "sigmoid"}] if self.of_score else []
         return [*score, {"step": "affine", "scale": self.slope, "offset": self.intercept}, {"step": "sigmoid"}]
+
+
+def platt_map(
+    log_odds: Floats,
+    positives: Bools,
+    weights: Floats | None = None,
+    *,
+    of_score: bool = False,
+    platt_correction: bool = False,
+) -> PlattMap:
+    """The curve of least cross-entropy whose slope is not negative; parameters as in :class:`PlattScaling`."""
+    targets = targets_of(log_odds, positives, weights, platt_correction)
+    score = sigmoid(log_odds) if of_score else log_odds
+    slopes, intercept = fit_logistic(score[None], targets, weights, rising=True)
+    return PlattMap(float(slopes[0]), intercept, of_score)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -78,4 +69,4 @@ class PlattScaling(LogisticCurves):
 
     def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
         options = {"of_score": self.input == "score", "platt_correction": self.platt_correction}
-        return PlattMap.fit(log_odds, positives, weights, **options)
+        return platt_map(log_odds, positives, weights, **options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,29 +25,6 @@ class QuadraticMap:
     intercept: float
     first_slope: float
     last_slope: float
-
-    @classmethod
-    def fit(cls, log_odds: Floats, positives: Bools, weights: Floats | None = None) -> Self:
-        """The parabola of least cross-entropy that does not fall between the lowest and the highest score.
-
-        Parameters
-        ----------
-        log_odds, positives : (m,) pairs with both outcomes.
-        weights : (m,) how much each counts; 1 if None.
-        """
-        targets = targets_of(log_odds, positives, weights)
-        low, high, centre = float(log_odds.min()), float(log_odds.max()), float(log_odds.mean())
-        width = (high - low) or 1.0
-        around = (log_odds - centre) / width  # squares of the scores themselves could be infinite
-        (slope, curvature), intercept = fit_logistic(np.stack([around, around**2]), targets, weights)
-        first, last = (slope + 2 * curvature * (end - centre) / width for end in (low, high))
-        at_low = intercept + slope * (low - centre) / width + curvature * ((low - centre) / width) ** 2
-        intercept = at_low + first / 2
-        if min(first, last) < 0:
-            # Any slope that is zero or more at both ends is a sum of two such slopes, each zero at one end.
-            halves = np.stack(_halves((log_odds - low) / width))
-            (first, last), intercept = fit_logistic(halves, targets, weights, rising=True)
-        return cls(low, high, float(intercept), float(first) / width, float(last) / width)
 
     def apply(self, log_odds: Floats) -> Floats:
         width = (self.high - self.low) or 1.0
@@ -86,7 +63,19 @@ class QuadraticScaling(LogisticCurves):
     map_type: ClassVar[type[Map]] = QuadraticMap
 
     def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
-        return QuadraticMap.fit(log_odds, positives, weights)
+        targets = targets_of(log_odds, positives, weights)
+        low, high, centre = float(log_odds.min()), float(log_odds.max()), float(log_odds.mean())
+        width = (high - low) or 1.0
+        around = (log_odds - centre) / width  # squares of the scores themselves could be infinite
+        (slope, curvature), intercept = fit_logistic(np.stack([around, around**2]), targets, weights)
+        first, last = (slope + 2 * curvature * (end - centre) / width for end in (low, high))
+        at_low = intercept + slope * (low - centre) / width + curvature * ((low - centre) / width) ** 2
+        intercept = at_low + first / 2
+        if min(first, last) < 0:
+            # Any slope that is zero or more at both ends is a sum of two such slopes, each zero at one end.
+            halves = np.stack(_halves((log_odds - low) / width))
+            (first, last), intercept = fit_logistic(halves, targets, weights, rising=True)
+        return QuadraticMap(low, high, float(intercept), float(first) / width, float(last) / width)
 
 
 def _halves(share: Floats) -> tuple[Floats, Floats]:

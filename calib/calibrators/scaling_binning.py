@@ -3,41 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
-from calib.calibrators.platt import PlattMap
+from calib.calibrators.platt import platt_map
 from calib.calibrators.step_maps import StepMap, edges_at
 from calib.numerics import Floats, blocks
 from calib.parameters import param
-
-
-@dataclass(frozen=True, eq=False)
-class ScalingBinningMap(StepMap):
-    """Means of a logistic curve in bins that hold equally many pairs."""
-
-    @classmethod
-    def fit(cls, log_odds: Floats, positives: Bools, *, n_bins: int = 15) -> Self:
-        """Fit the curve and average it in bins.
-
-        Parameters
-        ----------
-        log_odds, positives : (m,) pairs with both outcomes.
-        n_bins : number of bins.
-        """
-        curve = PlattMap.fit(log_odds, positives)
-        ordered = np.sort(log_odds)
-        lowest = np.unique(ordered[np.arange(1, n_bins) * len(ordered) // n_bins])  # of each bin but the first
-        lowest = lowest[lowest > ordered[0]]  # ties stay together, and no bin is empty
-        starts = np.append(0, np.searchsorted(ordered, lowest))
-        edges = edges_at(ordered, starts[1:])
-        for block in blocks(len(ordered)):  # in place: there may be very many pairs
-            ordered[block] = curve.apply(ordered[block])
-        values = np.add.reduceat(ordered, starts) / np.diff(starts, append=len(ordered))
-        # Means of neighbours that are all but equal may come out in the other order by a rounding error.
-        return cls(edges, np.maximum.accumulate(values))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -57,7 +31,7 @@ class ScalingBinning(OneVsRest):
 
     n_bins: int = param(15, low=1, high=1000, help="Number of bins for each class.")
 
-    map_type: ClassVar[type[Map]] = ScalingBinningMap
+    map_type: ClassVar[type[Map]] = StepMap
     mirrored: ClassVar[bool] = False  # bins are closed on the left: from the other class they are closed on the right
     weighted: ClassVar[bool] = False
 
@@ -75,4 +49,15 @@ class ScalingBinning(OneVsRest):
 
     def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
         shared = self.share_classes and self.classes != "top" and self.n_classes_ > 2
-        return ScalingBinningMap.fit(log_odds, positives, n_bins=self.n_bins * (self.n_classes_ if shared else 1))
+        n_bins = self.n_bins * (self.n_classes_ if shared else 1)
+        curve = platt_map(log_odds, positives)
+        ordered = np.sort(log_odds)
+        lowest = np.unique(ordered[np.arange(1, n_bins) * len(ordered) // n_bins])  # of each bin but the first
+        lowest = lowest[lowest > ordered[0]]  # ties stay together, and no bin is empty
+        starts = np.append(0, np.searchsorted(ordered, lowest))
+        edges = edges_at(ordered, starts[1:])
+        for block in blocks(len(ordered)):  # in place: there may be very many pairs
+            ordered[block] = curve.apply(ordered[block])
+        values = np.add.reduceat(ordered, starts) / np.diff(starts, append=len(ordered))
+        # Means of neighbours that are all but equal may come out in the other order by a rounding error.
+        return StepMap(edges, np.maximum.accumulate(values))

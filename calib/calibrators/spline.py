@@ -59,40 +59,6 @@ class SplineMap:
     slopes: Floats
     intercept: float
 
-    @classmethod
-    def fit(
-        cls, log_odds: Floats, positives: Bools, weights: Floats | None = None, *, folds: Ints | None = None
-    ) -> Self:
-        """The spline with the least cross-entropy plus penalty, whose strength has the least loss on rows held out.
-
-        Parameters
-        ----------
-        log_odds, positives : (m,) pairs with both outcomes.
-        weights : (m,) how much each counts, above zero; 1 if None.
-        folds : (m,) number of the fold of each pair; None for the strongest penalty, which is all but a straight line.
-        """
-        tally = Tally.of(log_odds, positives, weights)
-        shares = shares_below(tally)
-        starts = np.append(0, even_cuts(shares, MOST_POOLS))
-        shares += np.diff(shares, append=1.0) / 2  # the middle of each score's own share: the same from either class
-        low, centre, high = np.interp(SPREAD, shares, tally.scores).tolist()
-        knots = np.interp(np.linspace(0.0, 1.0, N_KNOTS), shares, tally.scores)
-        cuts, pools = tally.scores[starts[1:]], pooled(tally, starts)
-        del tally, shares  # of very many pairs
-        spread = (high - low) / 2 or float(pools.scores.std()) or 1.0
-        reach = centre - FARTHEST * spread, centre + FARTHEST * spread
-        scores, knots = np.clip(pools.scores, *reach), np.clip(knots, *reach)
-        knots = knots[np.diff(knots, prepend=-np.inf) > CLOSEST * np.ptp(knots)]
-        if len(knots) == 1:
-            knots = knots[0] + np.array([-0.5, 0.5])
-        problem = Problem.of((knots - centre) / spread, (scores - centre) / spread, centre, spread)
-        strength = float(STRENGTHS[0])
-        if folds is not None:
-            cells = np.searchsorted(cuts, log_odds, side="right") + len(scores) * folds
-            strength = _best_strength(problem, cells, positives, weights, int(folds.max()) + 1)
-        intercept, *slopes = problem.fitted(pools.counts, pools.positives, strength, problem.identity)
-        return cls(knots, np.array(slopes) / spread, float(intercept))
-
     @property
     def values(self) -> Floats:
         """Log-odds at the knots, (k,)."""
@@ -124,6 +90,40 @@ class SplineMap:
             "coefficients": np.stack([np.append(values[:1], values), np.append(slopes[:1], slopes), bends]),
         }
         return [curve, {"step": "sigmoid"}]
+
+
+def spline_map(
+    log_odds: Floats, positives: Bools, weights: Floats | None = None, folds: Ints | None = None
+) -> SplineMap:
+    """The spline with the least cross-entropy plus penalty, whose strength has the least loss on rows held out.
+
+    Parameters
+    ----------
+    log_odds, positives : (m,) pairs with both outcomes.
+    weights : (m,) how much each counts, above zero; 1 if None.
+    folds : (m,) number of the fold of each pair; None for the strongest penalty, which is all but a straight line.
+    """
+    tally = Tally.of(log_odds, positives, weights)
+    shares = shares_below(tally)
+    starts = np.append(0, even_cuts(shares, MOST_POOLS))
+    shares += np.diff(shares, append=1.0) / 2  # the middle of each score's own share: the same from either class
+    low, centre, high = np.interp(SPREAD, shares, tally.scores).tolist()
+    knots = np.interp(np.linspace(0.0, 1.0, N_KNOTS), shares, tally.scores)
+    cuts, pools = tally.scores[starts[1:]], pooled(tally, starts)
+    del tally, shares  # of very many pairs
+    spread = (high - low) / 2 or float(pools.scores.std()) or 1.0
+    reach = centre - FARTHEST * spread, centre + FARTHEST * spread
+    scores, knots = np.clip(pools.scores, *reach), np.clip(knots, *reach)
+    knots = knots[np.diff(knots, prepend=-np.inf) > CLOSEST * np.ptp(knots)]
+    if len(knots) == 1:
+        knots = knots[0] + np.array([-0.5, 0.5])
+    problem = Problem.of((knots - centre) / spread, (scores - centre) / spread, centre, spread)
+    strength = float(STRENGTHS[0])
+    if folds is not None:
+        cells = np.searchsorted(cuts, log_odds, side="right") + len(scores) * folds
+        strength = _best_strength(problem, cells, positives, weights, int(folds.max()) + 1)
+    intercept, *slopes = problem.fitted(pools.counts, pools.positives, strength, problem.identity)
+    return SplineMap(knots, np.array(slopes) / spread, float(intercept))
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,4 +249,4 @@ class SplineCalibration(OneVsRest):
     def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
         n_pairs_of_row = len(log_odds) // len(self._folds)  # those of a row follow one another
         folds = np.repeat(self._folds, n_pairs_of_row) if self.by_folds_ else None
-        return SplineMap.fit(log_odds, positives, weights, folds=folds)
+        return spline_map(log_odds, positives, weights, folds)

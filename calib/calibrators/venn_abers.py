@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -35,31 +35,6 @@ class VennAbersMap:
     low: Floats
     high_edges: Floats
     high: Floats
-
-    @classmethod
-    def fit(cls, log_odds: Floats, positives: Bools) -> Self:
-        """Tabulate both isotonic fits.
-
-        Parameters
-        ----------
-        log_odds, positives : (m,) pairs with both outcomes.
-        """
-        tally = Tally.of(log_odds, positives)
-        if len(tally.scores) > MOST_SCORES:
-            tally = pooled(tally, np.append(0, even_cuts(shares_below(tally), MOST_SCORES)))
-        low, high = as_event(tally, False), as_event(tally, True)
-        low_kept, high_kept = (np.flatnonzero(np.diff(table) > 0) for table in (low, high))
-        # A score that rounding moved, as on the way through a file, still equals the calibration score that it was.
-        scores, slack = tally.scores, ROUNDING * (1 + np.abs(tally.scores))
-        quarter = np.diff(scores) / 4
-        slack[1:] = np.minimum(slack[1:], quarter)
-        slack[:-1] = np.minimum(slack[:-1], quarter)
-        return cls(
-            low_edges=(scores - slack)[low_kept],
-            low=low[np.append(0, low_kept + 1)],
-            high_edges=(scores + slack)[high_kept],
-            high=high[np.append(0, high_kept + 1)],
-        )
 
     def pair(self, log_odds: Floats) -> tuple[Floats, Floats]:
         """p0 and p1 of each."""
@@ -156,7 +131,22 @@ class VennAbers(OneVsRest):
         return self.maps_[0].pair(np.asarray(logits[:, 1], float) - np.asarray(logits[:, 0], float))
 
     def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
-        return VennAbersMap.fit(log_odds, positives)
+        tally = Tally.of(log_odds, positives)
+        if len(tally.scores) > MOST_SCORES:
+            tally = pooled(tally, np.append(0, even_cuts(shares_below(tally), MOST_SCORES)))
+        low, high = as_event(tally, False), as_event(tally, True)
+        low_kept, high_kept = (np.flatnonzero(np.diff(table) > 0) for table in (low, high))
+        # A score that rounding moved, as on the way through a file, still equals the calibration score that it was.
+        scores, slack = tally.scores, ROUNDING * (1 + np.abs(tally.scores))
+        quarter = np.diff(scores) / 4
+        slack[1:] = np.minimum(slack[1:], quarter)
+        slack[:-1] = np.minimum(slack[:-1], quarter)
+        return VennAbersMap(
+            low_edges=(scores - slack)[low_kept],
+            low=low[np.append(0, low_kept + 1)],
+            high_edges=(scores + slack)[high_kept],
+            high=high[np.append(0, high_kept + 1)],
+        )
 
 
 def as_event(tally: Tally, event: bool) -> Floats:

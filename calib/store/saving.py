@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import os
 import threading
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -15,13 +16,12 @@ from calib.data import Predictions
 from calib.engine import Job
 from calib.errors import reason
 from calib.isolation.logs import trace
-from calib.store.contents import Entry, nbytes_of, put_data, put_job
-from calib.store.index import Changed, Deleted, Store
+from calib.records import flatten
+from calib.store.contents import NOTHING, Entry, put_data, put_job
+from calib.store.index import Deleted, Store
 
 log = logging.getLogger("calib.store")
 
-_one = threading.Lock()
-OFF = "off"
 DELETED = "it was deleted in another window"
 """Why something is not stored, where it is not the disk."""
 SWEEP_SECONDS = 3600.0
@@ -52,11 +52,11 @@ class Keeper(Store):
         Raises
         ------
         ValueError
-            If a limit is not a positive number, or the configuration file cannot be read.
+            If a limit is not a positive number.
         """
-        variables = settings.environment() if variables is None else variables
+        variables = os.environ if variables is None else variables
         folder = settings.text("CALIB_WORKSPACE", variables)
-        if folder.lower() == OFF:
+        if folder.lower() == "off":
             return None
         if not folder:
             folder = str(Path(variables.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "calib")
@@ -65,21 +65,21 @@ class Keeper(Store):
         return cls(Path(folder).expanduser().resolve(), int(gigabytes * 1e9), days)
 
     def save(
-        self, name: str, entry: Entry, data: Predictions | None = None, jobs: Iterable[Job] = (), known: str = ""
-    ) -> Future[str]:
+        self, name: str, entry: Entry, data: Predictions | None = None, jobs: Iterable[Job] = (), had: Entry = NOTHING
+    ) -> Future[None]:
         """Have a link lead to an entry, and store what of it is not stored yet; nobody waits for it.
 
         Parameters
         ----------
         data : the data set of the entry, unless that is a sample.
         jobs : its fits and studies that are done.
-        known : stamp of the link before it was changed; see :meth:`put_link`.
+        had : what the link was known to lead to before; what others have added since then stays.
 
         Returns
         -------
-        saved : the stamp of the link once all of it is on disk, or the exception that says why it is not.
+        saved : done once all of it is on disk, or with the exception that says why it is not.
         """
-        return self._pool.submit(self._save, name, entry, data, list(jobs), known)
+        return self._pool.submit(self._save, name, entry, data, list(jobs), had)
 
     def keep_fit(self, job: Job) -> None:
         """Store a fit or study that is done, if a link leads there; called before anybody is told that it is done.
@@ -88,7 +88,7 @@ class Keeper(Store):
         page has it stored later.
         """
         try:
-            self._pool.submit(lambda: put_job(self, job) if self.wants(job.key) else None).result()
+            self._pool.submit(lambda: put_job(self, job) if self.lacks(job.key) else None).result()
         except Exception as error:
             log.error("a fit could not be stored\n%s", trace(error))
 
@@ -97,21 +97,19 @@ class Keeper(Store):
         self._closed.set()
         self._pool.shutdown()
 
-    def _save(self, name: str, entry: Entry, data: Predictions | None, jobs: list[Job], known: str) -> str:
+    def _save(self, name: str, entry: Entry, data: Predictions | None, jobs: list[Job], had: Entry) -> None:
         """Store the link first: nothing is stored that no link leads to."""
         try:
-            stamp = self.put_link(name, entry, entry.keys(), known)
+            self.put_link(name, entry, entry.keys(), lambda stored: entry.joined(stored.beyond(had)))
             for job in jobs:
-                if not self.holds(job.key):
+                if self.lacks(job.key):
                     put_job(self, job)
-            if data is not None and not self.holds(data.sha256):
-                self._make_room(nbytes_of(data))
+            if data is not None and self.lacks(data.sha256):
+                self._make_room(sum(array.nbytes for array in flatten(data)[1].values()))
                 put_data(self, data)
-            return stamp
-        except (Deleted, Changed):
-            raise
         except Exception as error:
-            log.error("something could not be stored\n%s", trace(error))
+            if not isinstance(error, Deleted):
+                log.error("something could not be stored\n%s", trace(error))
             raise
 
     def _make_room(self, size: int) -> None:
@@ -147,14 +145,9 @@ def in_words(error: BaseException) -> str:
             return "the server's disk does not answer"
 
 
+@cache
 def keeper() -> Keeper | None:
     """The keeper of this process; None where the store is off or not configured as it should be."""
-    with _one:  # two visitors may come first
-        return _keeper()
-
-
-@cache
-def _keeper() -> Keeper | None:
     try:
         return Keeper.from_settings()
     except ValueError as error:

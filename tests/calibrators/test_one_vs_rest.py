@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import calib
-from calib.calibrators.isotonic import IsotonicMap
+from calib.calibrators.isotonic import isotonic_map
 from calib.calibrators.one_vs_rest import OneVsRest
 from calib.calibrators.top_class import filled_in_proportion
 from calib.errors import CalibrationError
@@ -212,7 +212,7 @@ def test_centred_isotonic_of_many_classes_is_that_of_the_scaled_logits():
     temperature = calib.calibrator("temperature").fit(logits, labels)
     fitted = calib.calibrator("isotonic", centred=True).fit(logits, labels)
     log_odds = one_vs_rest_log_odds(logits / temperature.temperature_).ravel()
-    of_scaled = IsotonicMap.fit(log_odds, np.eye(3)[labels].ravel() == 1, centred=True, margin=1 / 182)
+    of_scaled = isotonic_map(log_odds, np.eye(3)[labels].ravel() == 1, centred=True, margin=1 / 182)
     np.testing.assert_allclose(fitted.maps_[0].values, of_scaled.values)
     np.testing.assert_allclose(fitted.maps_[0].knots, of_scaled.knots)
     assert not fitted.has_class_map(1)

@@ -18,7 +18,7 @@ from calib.calibrators.isotonic import Tally
 from calib.calibrators.logistic import fit_logistic
 from calib.calibrators.platt import PlattScaling
 from calib.calibrators.quadratic import QuadraticScaling
-from calib.calibrators.spline import STRENGTHS, Problem, SplineCalibration, SplineMap
+from calib.calibrators.spline import STRENGTHS, Problem, SplineCalibration, SplineMap, spline_map
 from calib.calibrators.step_maps import shares_below
 from tests.calibrators.conftest import as_logits, binary, learned
 from tests.conftest import simulate
@@ -143,7 +143,7 @@ def test_the_fit_is_the_bounded_optimum_of_another_solver(strength):
 def test_a_spline_has_the_penalty_of_the_least_loss_in_folds_and_is_refitted_to_all_rows():
     log_odds, labels = curved(400)
     folds = np.arange(400) % 5
-    found = SplineMap.fit(log_odds, labels == 1, folds=folds)
+    found = spline_map(log_odds, labels == 1, folds=folds)
     tally = Tally.of(log_odds, labels == 1)
     below = shares_below(tally)
     middle = (below + np.append(below[1:], 1.0)) / 2
@@ -209,7 +209,7 @@ def test_pooled_scores_give_the_same_spline(monkeypatch):
 
 def test_pairs_of_a_row_and_rows_of_a_cluster_stay_in_one_fold(monkeypatch):
     given, line = [], SplineMap(np.arange(2.0), np.ones(2), 0.0)
-    monkeypatch.setattr(SplineMap, "fit", lambda *args, folds: given.append(folds) or line)
+    monkeypatch.setattr(splines, "spline_map", lambda *args: given.append(args[-1]) or line)
     logits, labels = simulate(40, 3)
     clusters = np.repeat(np.arange(20), 2)
     SplineCalibration().fit(logits, labels)

@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 
 from calib.calibrators.histogram import HistogramBinning
-from calib.calibrators.isotonic import IsotonicCalibration, IsotonicMap, Tally, interpolate
+from calib.calibrators.isotonic import IsotonicCalibration, Tally, interpolate, isotonic_map
 from calib.calibrators.step_maps import even_cuts, shares_below
 from calib.numerics import edges_at_or_below
 from tests.calibrators.conftest import as_logits, binary, learned
@@ -81,7 +81,7 @@ def test_centred_isotonic_joins_the_middles_of_the_steps():
     """Steps by hand: 0 at -2, -1; 1/2 at 0, 1; 1 at 2, 3 and 4, all of the probability's mean score."""
     log_odds = np.array([-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0])
     labels = np.array([0, 0, 1, 0, 1, 1, 1])
-    found = IsotonicMap.fit(log_odds, labels == 1, centred=True, margin=1 / 9)
+    found = isotonic_map(log_odds, labels == 1, centred=True, margin=1 / 9)
     middles = [logit(expit(log_odds[part]).mean()) for part in (slice(0, 2), slice(2, 4), slice(4, 7))]
     np.testing.assert_allclose(found.knots, middles)
     np.testing.assert_allclose(found.values, [1 / 9, 0.5, 8 / 9])
@@ -92,7 +92,7 @@ def test_centred_isotonic_rises_and_keeps_the_mean_label_of_each_step(seed, n, d
     log_odds, labels = binary(n, seed, digits=digits)
     if labels.all() or not labels.any():
         return
-    found = IsotonicMap.fit(log_odds, labels == 1, centred=True)
+    found = isotonic_map(log_odds, labels == 1, centred=True)
     knots, values = found.knots, found.values
     assert (np.diff(values) > 0).all()
     assert (np.diff(knots) > 0).all()

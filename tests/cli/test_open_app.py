@@ -96,7 +96,7 @@ def test_the_link_leads_to_the_data_with_their_name_and_findings(tmp_path):
     part = data.take(range(150))
     token = open_app._stored(part, tmp_path)
     store = Store(tmp_path)
-    entry, _ = store.get_link(link_name(token), Entry)
+    entry = store.get_link(link_name(token), Entry)
     kept = get_data(store, entry.data)
     np.testing.assert_array_equal(kept.logits, part.logits)
     np.testing.assert_array_equal(kept.labels, part.labels)
@@ -120,8 +120,7 @@ def test_a_port_that_is_taken_is_named():
 @pytest.mark.long
 def test_a_server_that_does_not_start_says_why(monkeypatch, tmp_path):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    (tmp_path / "calib.toml").write_text("workspace_gb = 'many'")
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CALIB_WORKSPACE_GB", "many")
     with pytest.raises(CalibrationError, match="CALIB_WORKSPACE_GB='many'"):
         calib.open_app(LOGITS, LABELS)
     assert not list(tmp_path.glob("calib-*"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -60,43 +60,6 @@ class BayesIsoMap:
     n_maps: int
     effective_maps: float
     dominated: bool
-
-    @classmethod
-    def fit(
-        cls,
-        log_odds: Floats,
-        positives: Bools,
-        *,
-        scheme: str = "knots",
-        bounds: str = "pav",
-        n_maps: int = 10_000,
-        random_state: int = 0,
-        margin: float = 0.0,
-    ) -> Self:
-        """The posterior of the scheme.
-
-        Parameters
-        ----------
-        log_odds, positives : (m,) pairs with both outcomes.
-        scheme, bounds, n_maps, random_state : see :class:`BayesIso`.
-        margin : least distance of the values from 0 and 1.
-        """
-        tally = Tally.of(log_odds, positives)
-        if scheme == "knots":
-            tally = merge_negatives(tally)
-        shown = np.unique(
-            np.concatenate([[0], even_cuts(shares_below(tally), MOST_SHOWN - 1), [len(tally.scores) - 1]])
-        )
-        rng = np.random.default_rng(random_state)
-        lower, upper = limits = BOUNDS[bounds](tally)
-        found = at_knots(tally, shown, rng) if scheme == "knots" else sampled(tally, limits, n_maps, shown, rng)
-        return cls(
-            log_odds=tally.scores[shown],
-            ranks=((np.cumsum(tally.counts) - tally.counts / 2) / tally.counts.sum())[shown],
-            lower_bound=lower[shown],
-            upper_bound=upper[shown],
-            **{**found, "values": np.clip(found["values"], margin, 1 - margin)},
-        )
 
     @property
     def mean(self) -> Floats:
@@ -194,5 +157,20 @@ class BayesIso(OneVsRest):
         return notes
 
     def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
-        options: dict[str, Any] = {"scheme": self.scheme, "bounds": self.bounds, "n_maps": self.n_maps}
-        return BayesIsoMap.fit(log_odds, positives, **options, random_state=self.random_state, margin=self.margin_)
+        tally, rng = Tally.of(log_odds, positives), np.random.default_rng(self.random_state)
+        if self.scheme == "knots":
+            tally = merge_negatives(tally)
+        inner = even_cuts(shares_below(tally), MOST_SHOWN - 1)
+        shown = np.unique(np.concatenate([[0], inner, [len(tally.scores) - 1]]))
+        lower, upper = limits = BOUNDS[self.bounds](tally)
+        if self.scheme == "knots":
+            found = at_knots(tally, shown, rng)
+        else:
+            found = sampled(tally, limits, self.n_maps, shown, rng)
+        return BayesIsoMap(
+            log_odds=tally.scores[shown],
+            ranks=((np.cumsum(tally.counts) - tally.counts / 2) / tally.counts.sum())[shown],
+            lower_bound=lower[shown],
+            upper_bound=upper[shown],
+            **{**found, "values": np.clip(found["values"], self.margin_, 1 - self.margin_)},
+        )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.calibrators.isotonic import IsotonicMap
+from calib.calibrators.isotonic import LinearMap, isotonic_map
 from calib.calibrators.logistic import fit_logistic
 from calib.calibrators.one_vs_rest import Bools
 from calib.calibrators.platt import PlattMap
 from calib.numerics import Floats
 
-SuccessMap = IsotonicMap | PlattMap
+SuccessMap = LinearMap | PlattMap
 
-MAPS: dict[str, type[SuccessMap]] = {"isotonic": IsotonicMap, "sigmoid": PlattMap}
+MAPS: dict[str, type[SuccessMap]] = {"isotonic": LinearMap, "sigmoid": PlattMap}
 
 
 def fit_success_map(kind: str, signal: Floats, right: Bools) -> SuccessMap:
@@ -27,7 +27,7 @@ def fit_success_map(kind: str, signal: Floats, right: Bools) -> SuccessMap:
     right : (n,) whether the prediction was right.
     """
     if kind == "isotonic":
-        return IsotonicMap.fit(signal, right)
+        return isotonic_map(signal, right)
     if right.any() and not right.all():
         slopes, intercept = fit_logistic(signal[None], right.astype(float))
         if slopes[0] > 0:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from calib.base import Calibrator, Progress
+from calib.base import Progress
 from calib.calibrators.imax.placement import SCHEMES, scheme_edges
 from calib.calibrators.imax.sums import SigmoidSums
-from calib.calibrators.one_vs_rest import Bools, Map
-from calib.calibrators.platt import PlattMap
+from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
+from calib.calibrators.platt import platt_map
 from calib.calibrators.step_maps import StepMap, StepMapCalibrator
 from calib.numerics import Floats, Ints, edges_at_or_below, sigmoid
 from calib.parameters import param, parameter_names, unusable
@@ -21,62 +21,12 @@ SOURCES = ("temperature", "gpcalib", "platt", "beta", "isotonic")
 """Registry names of the calibrators whose probabilities bins can take over."""
 
 
-@dataclass(frozen=True, eq=False)
-class IMaxMap(StepMap):
-    """Bins of the log-odds, and what each represents."""
-
-    @classmethod
-    def fit(
-        cls,
-        log_odds: Floats,
-        positives: Bools,
-        *,
-        n_bins: int = 15,
-        scheme: str = "imax",
-        empirical: bool = True,
-        monotone: bool = False,
-        scaled_model: bool = False,
-        random_state: int = 0,
-        margin: float = 0.0,
-    ) -> Self:
-        """Place the edges, and represent the bins by their frequencies or by the model's mean probabilities.
-
-        Parameters
-        ----------
-        log_odds, positives : (m,) pairs with both outcomes.
-        n_bins, scheme, monotone, scaled_model, random_state : see :class:`IMaxBinning`.
-        empirical : whether bins are represented by their frequencies, in place of the model's mean probabilities.
-        margin : least distance of frequencies from 0 and 1.
-        """
-        sums = SigmoidSums.from_log_odds(log_odds)
-        model = matched_sigmoid(log_odds, positives) if scaled_model else (1.0, 0.0)
-        edges = scheme_edges(sums, scheme, n_bins, sigmoid=model, random_state=random_state)
-        cuts = sums.positions(edges)
-        count = sums.counts(cuts)
-        if empirical:
-            total: Floats | Ints = count_between(np.sort(log_odds[positives]), edges)
-        else:
-            # A difference of two running sums may come out above the number of its terms by rounding.
-            total = np.minimum(sums.between(cuts)[0], count)
-        values = mean_of_bins(total, count, edges)
-        if empirical:
-            values = np.clip(values, margin, 1 - margin)
-        return cls(edges, in_order(values, count) if monotone else values)
-
-    def represented_by(self, log_odds: Floats, probs: Floats, monotone: bool) -> Self:
-        """The same bins, represented by the means of other probabilities of these (m,) pairs."""
-        index = edges_at_or_below(log_odds, self.edges)
-        count = np.bincount(index, minlength=len(self.values))
-        values = mean_of_bins(np.bincount(index, weights=probs, minlength=len(self.values)), count, self.edges)
-        return replace(self, values=in_order(values, count) if monotone else values)
-
-
 def matched_sigmoid(log_odds: Floats, positives: Bools) -> tuple[float, float]:
     """Slope and intercept of the ``sigmoid(slope * log-odds + intercept)`` of least cross-entropy (section S3.3).
 
     A slope of zero would make all bins one: the model is then left as it is, with slope 1 and intercept 0.
     """
-    curve = PlattMap.fit(log_odds, positives)
+    curve = platt_map(log_odds, positives)
     return (curve.slope, curve.intercept) if curve.slope > 0 else (1.0, 0.0)
 
 
@@ -130,7 +80,6 @@ class IMaxBinning(StepMapCalibrator):
         False, help="Place I-Max's edges for a sigmoid matched to the data, where the model's confidence is far off."
     )
 
-    map_type: ClassVar[type[Map]] = IMaxMap
     weighted: ClassVar[bool] = False
 
     @property
@@ -156,35 +105,13 @@ class IMaxBinning(StepMapCalibrator):
     def _fit(self, logits: Floats, labels: Ints, *, progress: Progress, weights: Floats | None = None) -> None:
         self.source_notes_: list[str] = []
         super()._fit(logits, labels, progress=progress)
-        if self.representatives in SOURCES:
-            source = self._source().fit(logits, labels, progress=progress)
-            self.source_notes_ = source.notes()
-            self._take_over(source.predict_proba(logits), logits, labels)
-
-    def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
-        return IMaxMap.fit(
-            log_odds,
-            positives,
-            n_bins=self.n_bins,
-            scheme=self.scheme,
-            empirical=self.representatives == "empirical",
-            monotone=self.monotone,
-            scaled_model=self.scaled_model,
-            random_state=self.random_state,
-            margin=self.margin_,
-        )
-
-    def _source(self) -> Calibrator:
-        """The calibrator behind the representatives, one-vs-rest in the same way as the bins."""
-        cls = METHODS[self.representatives].cls
-        shared: dict[str, Any] = {
-            "random_state": self.random_state,
-            "share_classes": self.share_classes,
-            "classes": self.classes,
-            "normalize": self.normalize,
-        }
-        known = parameter_names(cls)
-        return cls(**{name: value for name, value in shared.items() if name in known})
+        if self.representatives == "empirical":
+            return
+        cls = METHODS["identity" if self.representatives == "raw" else self.representatives].cls
+        shared = set(parameter_names(cls)) & set(parameter_names(OneVsRest))  # one-vs-rest in the same way as the bins
+        source = cls(**{name: getattr(self, name) for name in shared}).fit(logits, labels, progress=progress)
+        self.source_notes_ = source.notes()
+        self._take_over(source.predict_proba(logits), logits, labels)
 
     def _take_over(self, probs: Floats, logits: Floats, labels: Ints) -> None:
         """Represent the bins by another calibrator's (n, n_classes) probabilities."""
@@ -197,4 +124,18 @@ class IMaxBinning(StepMapCalibrator):
             log_odds, probs = log_odds.reshape(-1, 1), probs.reshape(-1, 1)
         for k, bins in enumerate(self.maps_):
             if bins is not None:
-                self.maps_[k] = bins.represented_by(log_odds[:, k], probs[:, k], self.monotone)
+                index = edges_at_or_below(log_odds[:, k], bins.edges)
+                count, total = (np.bincount(index, each, len(bins.values)) for each in (None, probs[:, k]))
+                self.maps_[k] = self._represented(bins.edges, total, count.astype(np.int64))
+
+    def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
+        sums = SigmoidSums.from_log_odds(log_odds)
+        model = matched_sigmoid(log_odds, positives) if self.scaled_model else (1.0, 0.0)
+        edges = scheme_edges(sums, self.scheme, self.n_bins, sigmoid=model, random_state=self.random_state)
+        total, count = count_between(np.sort(log_odds[positives]), edges), sums.counts(sums.positions(edges))
+        return self._represented(edges, total, count, self.margin_)
+
+    def _represented(self, edges: Floats, total: Floats | Ints, count: Ints, margin: float = 0.0) -> StepMap:
+        """Bins with the means of what their pairs sum to, at least ``margin`` away from 0 and 1."""
+        values = np.clip(mean_of_bins(total, count, edges), margin, 1 - margin)
+        return StepMap(edges, in_order(values, count) if self.monotone else values)

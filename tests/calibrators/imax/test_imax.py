@@ -14,9 +14,10 @@ from scipy.special import expit, logit
 import calib
 from calib import metrics
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE
-from calib.calibrators.imax import IMaxBinning, IMaxMap, matched_sigmoid
+from calib.calibrators.imax import IMaxBinning, matched_sigmoid
 from calib.calibrators.imax.placement import best_traces, centres_of, edges_between, information_bound, iterate
 from calib.calibrators.imax.sums import SigmoidSums
+from calib.calibrators.step_maps import StepMap
 from calib.errors import CalibrationError
 from calib.evaluation.evaluation import evaluate
 from calib.numerics import one_vs_rest_log_odds
@@ -198,7 +199,7 @@ def test_with_the_authors_edges_all_scores_are_theirs(reference, net, name):
     bins = reference[f"{net}|{key}_sCW_{n}_sample_based"]
     edges = np.array(bins["edges"])
     # Checked above for I-Max; theirs go down to 1e-10 where a bin holds no label, ours to one over all pairs.
-    fitted.maps_ = [IMaxMap(edges, expit(np.array(bins["representatives_empirical"])))]
+    fitted.maps_ = [StepMap(edges, expit(np.array(bins["representatives_empirical"])))]
     if "representatives" in options:
         temperature = calib.calibrator("temperature").fit(logits[:n], labels[:n])
         fitted._take_over(temperature.predict_proba(logits[:n]), logits[:n], labels[:n])
