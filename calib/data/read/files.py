@@ -21,7 +21,7 @@ from calib.data.options import Choices, Source
 from calib.data.read.arrays import open_arrays, open_hdf5, open_npy, open_npz
 from calib.data.read.base import Allowance, Contents, reading
 from calib.data.read.columnar import is_pandas, open_arrow, open_frame, open_parquet
-from calib.data.read.dialect import as_text, infer_encoding, marked_encoding
+from calib.data.read.dialect import UTF_16, as_text, infer_encoding
 from calib.data.read.excel import open_spreadsheet
 from calib.data.read.records import open_json, open_records
 from calib.data.read.text import open_text
@@ -76,7 +76,7 @@ def sniff(name: str, file: BinaryIO) -> Format:
     if found is None:
         refuse(name, head)
         # The first character opens an object or a list, in any encoding that text may have.
-        start = head.decode(marked_encoding(head), "replace").removeprefix("\ufeff").lstrip()
+        start = head.decode("utf-16" if head.startswith(UTF_16) else "utf-8", "replace").removeprefix("\ufeff").lstrip()
         found = "json" if start.startswith(("{", "[")) else "text"
     return found
 
@@ -122,9 +122,8 @@ def refuse(name: str, head: bytes) -> None:
         raise InvalidUpload("unknown_format", f"{name} is an ARFF file of Weka, which is not read.", action)
     if kind := next((kind for signature, kind in OTHERS.items() if start.startswith(signature)), ""):
         raise InvalidUpload("unknown_format", f"{name} is {kind}, which is not read.", SAVE_CSV)
-    wide = marked_encoding(head).startswith("utf-16")
     control = sum(head.count(byte) for byte in range(1, 9))
-    if (0 in head and not wide) or control > len(head) // 20:
+    if (0 in head and not head.startswith(UTF_16)) or control > len(head) // 20:
         no_text = f"{name} is neither npz, npy, HDF5, Parquet nor Arrow, and its bytes are no text."
         raise InvalidUpload("unknown_format", no_text, SAVE_CSV)
 

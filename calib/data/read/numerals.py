@@ -1,4 +1,4 @@
-"""Numbers as people and programs write them: 12,5 %, 1.234,5, 1 234. The column decides which sign is the decimal one.
+"""Numbers as people and programs write them: 12,5 %, 1.234,5, 1 234. The cells decide which sign is the decimal one.
 
 A sign is the decimal one where every cell is a number by it and some cell is none by the other.
 """
@@ -6,9 +6,9 @@ A sign is the decimal one where every cell is a number by it and some cell is no
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
-from calib.data.findings import info, listed, shortened, verb, warning
+from calib.data.findings import info, listed, shortened, warning
 from calib.errors import Finding
 
 if TYPE_CHECKING:
@@ -39,68 +39,21 @@ NUMBER: dict[Sign, str] = {".": _number(".", ","), ",": _number(",", ".")}
 
 def is_number(cell: str) -> bool:
     """Whether a cell holds a number by either decimal sign, or nothing."""
-    cell = cell.strip()
-    return any(re.match(pattern, cell) for pattern in (*NUMBER.values(), EMPTY, r"(?i)^[-+]?inf(inity)?$"))
+    return any(re.match(form, cell.strip()) for form in (*NUMBER.values(), EMPTY, r"(?i)^[-+]?inf(inity)?$"))
 
 
-def decimal_sign(cells: list[str]) -> tuple[Sign | None, bool]:
-    """The decimal sign of some cells: that of the most with one reading; and whether a comma is left undecided.
+def decimal_sign(cells: list[str], delimiter: str) -> tuple[Sign, bool]:
+    """The decimal sign of most cells with one reading, and True; else, and False, a comma where it may be one.
 
-    Numbers with neither sign say nothing; where all that say something have two readings, the sign is None.
+    Between other delimiters ``1,234`` is a fraction; commas beside commas, in quotes, separate thousands.
     """
     cells = [cell.strip() for cell in cells if "," in cell or "." in cell]
-    readings = [(bool(re.match(NUMBER["."], cell)), bool(re.match(NUMBER[","], cell))) for cell in cells]
-    points, commas = readings.count((True, False)), readings.count((False, True))
+    readings = [tuple(sign for sign in NUMBER if re.match(NUMBER[sign], cell)) for cell in cells]
+    points, commas = readings.count((".",)), readings.count((",",))
     if points or commas:
-        return ("," if commas >= points else "."), False
-    return None, any("," in cell and pair == (True, True) for cell, pair in zip(cells, readings, strict=True))
-
-
-class Numbers(NamedTuple):
-    """A column of text as numbers.
-
-    Attributes
-    ----------
-    column : int64 or float64, null where a cell is empty.
-    unit : the unit that every cell had, by which it was divided; else empty.
-    example : a cell with two readings, where the column does not decide between them; else empty.
-    """
-
-    column: pa.ChunkedArray
-    unit: str = ""
-    example: str = ""
-
-
-def written_numbers(column: pa.ChunkedArray, decimal: Sign) -> Numbers | None:
-    """The numbers of a column of text; None where it holds anything else.
-
-    Parameters
-    ----------
-    decimal : the decimal sign where the column does not decide.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    def matches(pattern: str) -> int:
-        return pc.sum(pc.match_substring_regex(column, pattern)).as_py() or 0
-
-    if not all(is_number(str(cell)) for cell in column.slice(0, HEAD).to_pylist() if cell is not None):
-        return None
-    column = pc.utf8_trim_whitespace(column)
-    column = pc.if_else(pc.match_substring_regex(column, EMPTY), pa.scalar(None, column.type), column)
-    filled = len(column) - column.null_count
-    fits = [sign for sign, pattern in NUMBER.items() if filled and matches(pattern) == filled]
-    units = {unit: n for unit in UNITS if (n := matches(f"{unit}$"))}
-    if not fits or (units and [*units.values()] != [filled]):
-        return None
-    signed = pc.index(pc.match_substring_regex(column, "[.,]"), True).as_py() if len(fits) == 2 else -1
-    example = "" if signed < 0 else column[signed].as_py()
-    thousands = "." if (fits[0] if len(fits) == 1 else decimal) == "," else ","
-    column = pc.replace_substring_regex(column, rf"[%‰\s+{BLANKS}]|\{thousands}", "")
-    column = pc.replace_substring(pc.replace_substring(column, ",", "."), "−", "-")
-    values = pc.cast(column, pa.int64() if matches(r"^-?\d{1,17}$") == filled and not units else pa.float64())
-    unit = next(iter(units), "")
-    return Numbers(pc.divide(values, UNITS[unit]) if unit else values, unit, example)
+        return ("," if commas >= points else "."), True
+    unclear = any("," in cell and len(signs) == 2 for cell, signs in zip(cells, readings, strict=True))
+    return ("," if unclear and delimiter != "," else "."), False
 
 
 def read_written(
@@ -115,26 +68,41 @@ def read_written(
     but : columns that stay text.
     """
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     findings: list[Finding] = []
-    by_unit: dict[str, list[str]] = {}
+    divided: dict[str, list[str]] = {}
     for j, name in enumerate(table.column_names):
-        is_text = pa.types.is_string(table.schema.field(j).type) and table.num_rows and name not in but
-        found = written_numbers(table.column(j), decimal) if is_text else None
-        if found is None:
+        column = table.column(j)
+        if not pa.types.is_string(column.type) or name in but:
             continue
-        table = table.set_column(j, name, found.column)
-        if found.unit:
-            by_unit.setdefault(found.unit, []).append(name)
-        if found.example and not certain:
+        if not all(is_number(cell) for cell in column.slice(0, HEAD).to_pylist() if cell is not None):
+            continue
+        column = pc.utf8_trim_whitespace(column)
+        column = pc.if_else(pc.match_substring_regex(column, EMPTY), pa.scalar(None, column.type), column)
+        filled = pc.drop_null(column)
+        fits = [sign for sign, form in NUMBER.items() if pc.all(pc.match_substring_regex(filled, form)).as_py()]
+        units = [unit for unit in UNITS if pc.any(pc.ends_with(filled, unit)).as_py()]
+        if not len(filled) or not fits or any(not pc.all(pc.ends_with(filled, unit)).as_py() for unit in units):
+            continue
+        marked = pc.index(pc.match_substring_regex(filled, "[.,]"), True).as_py() if len(fits) == 2 else -1
+        if marked >= 0 and not certain:
             other = "." if decimal == "," else ","
             text = (
-                f"{shortened(name)} of {file} holds numbers like {shortened(found.example)}, and no other cell says "
-                f"whether its sign separates thousands; read with the decimal sign {decimal!r}."
+                f"{shortened(name)} of {file} holds numbers like {shortened(filled[marked].as_py())}, and no other "
+                f"cell says whether its sign separates thousands; read with the decimal sign {decimal!r}."
             )
             action = f"Read it with the decimal sign {other!r} if that is meant."
             findings.append(warning("decimal_unclear", text, action, decimal=other))
-    for unit, names in by_unit.items():
-        text = f"{listed(names)} of {file} {verb(len(names), 'has', 'have')} the unit {unit}"
-        findings.append(info("percent_signs", f"{text}: divided by {UNITS[unit]:,.0f}."))
+        thousands = "." if (fits[0] if len(fits) == 1 else decimal) == "," else ","
+        digits = pc.replace_substring_regex(column, rf"[%‰\s+{BLANKS}]|\{thousands}", "")
+        digits = pc.replace_substring(pc.replace_substring(digits, ",", "."), "−", "-")
+        whole = not units and pc.all(pc.match_substring_regex(digits, r"^-?\d{1,17}$")).as_py()
+        values = pc.cast(digits, pa.int64() if whole else pa.float64())
+        for unit in units:
+            values = pc.divide(values, UNITS[unit])
+            divided.setdefault(unit, []).append(name)
+        table = table.set_column(j, name, values)
+    for unit, names in divided.items():
+        findings.append(info("percent_signs", f"{unit} in {listed(names)} of {file}: divided by {UNITS[unit]:,.0f}."))
     return table, findings

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from calib.data.findings import InvalidUpload, count, verb
+from calib.data.findings import InvalidUpload, count, info, shortened, verb
 from calib.data.limits import check_count
 from calib.data.options import Choices
 from calib.data.read.base import Allowance, reading
@@ -34,7 +34,10 @@ def open_text(name: str, content: bytes, allowance: Allowance, choices: Choices)
         check_names(table.column_names, name)
         table = with_columns(table, name)
     contents = Table.from_arrow(name, table, allowance, drop)
-    contents.findings = [*dialect.findings(name), *findings]
+    contents.findings = findings
+    if dialect.above:
+        text = f"{count(len(dialect.above), 'line')} above the table of {name} left out, such as"
+        contents.findings.insert(0, info("lines_above", f"{text} {shortened(dialect.above[0].strip())!r}."))
     contents.format_choices = {
         "delimiter": dialect.delimiter,
         "encoding": encoding,
