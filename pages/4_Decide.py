@@ -26,6 +26,7 @@ def body() -> None:
     session = open_session()
     fits = shown_fits(session)
     left_out = ["Cost matrix"] if session.view.is_event else ["Act or not"]
+    left_out += ["Cost matrix"] if session.data.n_classes > class_costs.MOST_CLASSES else []
     left_out += ["Prediction sets", "Cost matrix"] if session.data.kind == "pairs" else []
     asked = [title for title in QUESTIONS if title not in left_out]
     with st.container(horizontal=True, gap="medium"):

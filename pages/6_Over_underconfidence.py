@@ -8,8 +8,8 @@ import streamlit as st
 
 from calib.ui.compare.answer import choose_one
 from calib.ui.fits import shown_fits
-from calib.ui.over_under.groups import group_headline, groups, in_groups, panel, recalibration
-from calib.ui.over_under.view import bands, change, classes, densities, finding, numbers, rows_of, theorem
+from calib.ui.over_under.groups import by_group, groups, kinds, panel, recalibration
+from calib.ui.over_under.view import bands, change, densities, finding, numbers, rows_of, theorem
 from calib.ui.shell import need_fit, open_session, page
 from calib.ui.widgets import choose, folded
 
@@ -18,28 +18,26 @@ def body() -> None:
     """Draw the page."""
     session = open_session()
     fits, view = shown_fits(session), session.view
-    said, for_whom = st.container(), st.container()
+    opening = st.container()
     chosen = choose(fits, "confidence/methods")
     rows, keys = rows_of(fits, chosen), tuple(fit.key for fit in chosen)
     change(rows, keys, view)
     folded("Every method in numbers", "confidence/numbers", partial(numbers, rows, keys, view))
     st.header("Where the gap comes from")
     closer = choose_one(fits, "confidence")
-    headline = group_headline(session.test, closer)
-    with said:
-        if headline:
-            st.markdown(headline)
+    said, off = by_group(session.test, closer)
+    each_group = partial(groups, session.test, fits, closer)
+    with opening:
+        if off:  # where a group is off, it leads
+            st.markdown(said)
         finding(rows_of(fits, fits), fits[0].evaluation)
-    with for_whom:
-        if headline:  # where a group is off, it leads
-            groups(session.test, fits, closer, leads=True)
-        else:
-            in_groups(session.test, closer)
+        if off:
+            each_group()
+        elif said:
+            st.markdown(said)
     folded(f"At which {view.said}?", "confidence/bands", partial(bands, fits, closer))
-    if view.column is None:  # in the other views the two classes are the outcomes
-        folded("In which classes?", "confidence/classes", partial(classes, fits, closer, session.data.class_names))
-    if not headline:
-        folded("In which groups?", "confidence/groups", partial(groups, session.test, fits, closer))
+    if not off and kinds(session.test, view):
+        folded("In which groups or classes?", "confidence/groups", each_group)
     if view.is_event and session.test.groups is not None:
         title = "In which groups do O:E, slope and AUROC differ?"
         folded(title, "confidence/group panel", partial(panel, session, closer))

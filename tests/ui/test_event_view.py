@@ -13,6 +13,7 @@ from calib.data.predictions import Predictions
 from calib.evaluation import SCORES, evaluate, scores
 from calib.evaluation.view import EVENT
 from calib.formatting import number, percent
+from calib.numerics import softmax
 from calib.ui.fits import shown_fits
 from calib.ui.session import VIEWPOINT, OpenSession
 from tests.ui.conftest import clean, facts, group, open_page, report_of, said, table, unfold
@@ -45,7 +46,7 @@ def test_pages_open_with_the_risk_beside_the_rate(risk, path):
     assert f"overestimates the risk of {ESCAPED} by" in said(app)
     p, rate = expected(risk)
     if path == "app.py":
-        p, rate = (float(values.mean()) for values in risk.on_all_rows.seen(risk.view).pair)
+        p, rate = (float(values.mean()) for values in evaluate(softmax(risk.data.logits), risk.data.labels).seen(risk.view).pair)
         assert facts(app)["Observed rate"] == percent(rate)
     if path != "pages/6_Over_underconfidence.py":
         assert percent(p) in said(app)
@@ -57,12 +58,12 @@ def test_pages_open_with_the_risk_beside_the_rate(risk, path):
 def test_over_and_underestimation_leaves_out_the_classes(risk):
     app = open_page("pages/6_Over_underconfidence.py", risk)
     assert app.title[0].value == EVENT.over_and_under
-    assert "In which classes?" not in [part.label for part in app.expander]
+    assert "In which groups or classes?" not in [part.label for part in app.expander]
     app.session_state[VIEWPOINT] = "top-label"
     app.run()
     assert clean(app)
     assert app.title[0].value == "Over- and underconfidence"
-    assert "In which classes?" in [part.label for part in app.expander]
+    assert "In which groups or classes?" in [part.label for part in app.expander]
 
 
 def errors(app: AppTest) -> list[str]:

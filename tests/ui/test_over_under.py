@@ -1,4 +1,4 @@
-"""The Over/underconfidence page, with its numbers and with uploads that leave some of them undefined."""
+"""The Over- and underconfidence page: its numbers, its groups, and uploads that leave some of them undefined."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib import metrics
-from calib.diagnostics.subgroups import by_band
+from calib.data.samples import load_sample
+from calib.diagnostics.subgroups import by_band, gap_sentence, group_panels, subgroups
 from calib.evaluation import evaluate
 from calib.formatting import percent
 from calib.numerics import softmax
@@ -18,7 +19,7 @@ from tests.ui.conftest import FITTED, charts, clean, group, open_page, said, tab
 PAGE = "pages/6_Over_underconfidence.py"
 FIRST = 3
 """Figures at first sight: the ratio, u and o."""
-FOLDED = {"numbers": 0, "bands": 1, "classes": 1, "groups": 1, "densities": 0, "theorem": 1}
+FOLDED = {"numbers": 0, "bands": 1, "groups": 1, "densities": 0, "theorem": 1}
 """Figures that each further question adds with one method; a density for each is extra."""
 FIGURES = FIRST + sum(FOLDED.values())
 
@@ -32,7 +33,7 @@ def opened(session: OpenSession, *parts: str) -> AppTest:
 
 
 def finding(app: AppTest) -> str:
-    return app.markdown[0].value
+    return " ".join(element.value for element in app.markdown[:2])
 
 
 def test_raw_predictions_alone(sample_to_read: OpenSession) -> None:
@@ -70,48 +71,32 @@ def test_the_table_of_bands_adds_up(fits_to_read: OpenSession) -> None:
     assert first["0.99 to 1"].endswith(f"[{percent(raw.share[4], 0)}]")
 
 
-def test_number_and_scheme_of_bins_are_a_choice(sample_to_read: OpenSession) -> None:
+def test_number_and_scheme_of_bins_are_a_choice_of_each_page(sample_to_read: OpenSession) -> None:
     app = opened(sample_to_read, "theorem")
     app.number_input(key="confidence/bins").set_value(1)
     app.selectbox(key="confidence/binning").select("equal_mass").run()
     assert clean(app)
     assert "1 equal mass bins" in said(app)
-    app.number_input(key="confidence/bins").set_value(15)
-    choice = app.selectbox(key="confidence/binning")
-    assert choice.options == ["equal width", "equal mass", "k-means", "I-Max"]
-    choice.select("imax").run()
-    assert clean(app)
-    assert "15 I-Max bins" in said(app)
     app = open_page("pages/3_Reliability.py", sample_to_read)
-    assert app.selectbox(key="rel/binning").value == "equal_mass"
     app.selectbox(key="rel/binning").select("imax").run()
-    assert not app.exception
-    assert not app.error
+    assert clean(app)
     assert "15 I-Max bins" in said(app)
 
 
 def test_classes_by_label_and_with_more_rows_than_any_has(fits_to_read: OpenSession) -> None:
-    app = opened(fits_to_read, "classes")
-    app.segmented_control(key="confidence/by").set_value("label").run()
+    app = opened(fits_to_read, "groups")
+    group(app, "groups/by").set_value("label").run()
     assert clean(app)
-    assert "Of 10 true classes" in said(app)
     assert "even a calibrated model is overconfident" in said(app)
+    app = unfold(app, "groups/numbers")
+    shown, test = table(app, "verdict").set_index("group"), fits_to_read.test
+    assert shown["rows"].sum() == len(test)
+    assert shown.loc["digit 3", "rows"] == (test.labels == 3).sum()
     n_charts = len(charts(app))
-    app.number_input(key="confidence/least").set_value(10_000).run()
+    app.number_input(key="groups/least").set_value(10_000).run()
     assert clean(app)
-    assert "No true class has 10,000 rows; the largest has" in said(app)
+    assert "No group has 10,000 rows; the largest has" in said(app)
     assert len(charts(app)) == n_charts - 1
-
-
-def test_a_closer_look_at_another_method(fits_to_read: OpenSession) -> None:
-    app = opened(fits_to_read, "bands")
-    gpcalib = next(key for key, spec in fits_to_read.specs.items() if spec.method == "gpcalib")
-    group(app, "confidence/closer").set_value(gpcalib).run()
-    assert clean(app)
-    assert "beneath it GPcalib" in said(app)
-    group(app, "confidence/closer").set_value("raw").run()
-    assert clean(app)
-    assert "beneath it" not in said(app)
 
 
 def drawn_from(*means: float) -> np.ndarray:
@@ -130,10 +115,10 @@ ODD = {
     ),
     "all wrong": (THREE, np.ones(40, int), ["none of 40", "overconfident by 96.5 points"]),
     "never in doubt": (np.tile([900.0, 0.0], (100, 1)), (np.arange(100) < 20).astype(int), ["(u = 0)"]),
-    "ten rows": (*TEN_ROWS, ["No predicted class has 10 rows", f"{np.bincount(TEN_ROWS[0].argmax(axis=1)).max()}."]),
+    "ten rows": (*TEN_ROWS, ["No group has 10 rows", f"{np.bincount(TEN_ROWS[0].argmax(axis=1)).max()}."]),
     "two rows": (np.array([[1.0, 0.0], [0.5, 0.0]]), np.r_[0, 1], []),
     "two rows of one class": (np.array([[1.0, 0.0], [0.5, 0.0]]), np.r_[0, 0], []),
-    "one class predicted": (drawn_from(3, 0), np.arange(300) % 3, ["2 classes never predicted"]),
+    "one class predicted": (drawn_from(3, 0), np.arange(300) % 3, ["any of 1 group"]),
     "one class in the labels": (drawn_from(2, 1.5), np.zeros(300, int), []),
 }
 
@@ -146,18 +131,72 @@ def test_odd_data(name: str) -> None:
     assert all(part in said(app) for part in words)
     if name == "all right":
         assert len(charts(app)) == FIGURES + 1
-    if name == "one class in the labels":
-        app.segmented_control(key="confidence/by").set_value("label").run()
-        assert clean(app)
-        assert "Of 1 true class, " in said(app)
-        assert "2 classes without rows." in said(app)
+
+
+def with_site_2_off() -> OpenSession:
+    """Six sites of 500 rows, of which one is overconfident, and four rows of another."""
+    logits, labels = simulate(n=3000, scale=1.0)
+    groups = np.array([f"site {k % 6}" for k in range(3000)])
+    groups[:4] = "tiny"
+    wrong = (groups == "site 2") & (np.random.default_rng(0).random(3000) < 0.5)
+    return twice(logits, np.where(wrong, (labels + 1) % 4, labels), groups)
+
+
+def test_a_group_that_is_off_leads_here_and_on_compare_and_small_ones_are_not_judged() -> None:
+    session = with_site_2_off()
+    found = subgroups(evaluate(softmax(session.test.logits), session.test.labels), session.test.groups)
+    sentence = gap_sentence(found.average, found.off, int(found.enough.sum()), strong="**")
+    assert "site 2" in sentence
+    assert sentence in said(open_page("pages/2_Compare.py", session))
+    app = open_page(PAGE, session)
+    assert clean(app)
+    assert sentence in app.markdown[0].value
+    assert "1 group with fewer than 10 rows: too few to judge" in app.markdown[0].value
+    assert any("By group of the data" in str(chart) for chart in charts(app))
+    numbers = table(unfold(app, "groups/numbers"), "verdict").set_index("group")
+    assert numbers.index[0] == "site 2"
+    assert numbers.loc["site 2", "verdict"] == "overconfident"
+    assert numbers.loc["tiny", "verdict"] == "too few rows"
+
+
+def test_of_hundreds_of_groups_the_worst_are_drawn() -> None:
+    logits, labels = simulate(n=6000, scale=1.0)
+    groups = np.array([f"customer {k % 300}" for k in range(6000)])
+    app = unfold(opened(twice(logits, labels, groups), "groups"), "groups/numbers")
+    assert clean(app)
+    assert "280 others, pooled" in charts(app)[-1].spec
+    assert len(table(app, "verdict")) == 300
+
+
+def test_names_of_groups_are_text_and_a_class_with_a_number_is_called_a_class() -> None:
+    logits, labels = simulate(n=600, scale=4.0)
+    labels[:300] = (logits[:300].argmax(axis=1) + 1) % 4  # so that this group is named
+    app = open_page(PAGE, twice(logits, labels, np.where(np.arange(600) < 300, "**bold** :red[x]", "<b>$y$</b>")))
+    assert clean(app)
+    assert "\\*\\*bold\\*\\*" in said(app)
+    logits, labels = simulate(n=3000, n_classes=3, scale=1.0)
+    labels = np.where(logits.argmax(axis=1) == 2, (labels + 1) % 3, labels)
+    app = opened(twice(logits, labels, class_names=("0", "1", "2")), "groups")
+    assert "class 2 +" in said(app)
+
+
+def test_groups_of_an_event_have_their_panel_and_a_recalibration() -> None:
+    session = OpenSession.from_data(load_sample("simulated-loans"))
+    app = unfold(open_page(PAGE, session), "confidence/group panel", "confidence/by group")
+    assert clean(app)
+    found = group_panels(softmax(session.test.logits)[:, 1], session.test.labels, session.test.groups)
+    shown = table(app, "O:E")
+    assert list(shown["group"]) == [group.name for group in found.groups]
+    assert list(shown["rows"]) == [group.rows for group in found.groups]
+    text = said(app)
+    assert f"of {len(found.judged)} groups" in text
+    assert all(group.name in text for group in found.off("oe"))
+    assert "**undecided**" in text or "shared one (" in text or "**tie**" in text
 
 
 @pytest.mark.long
 def test_a_thousand_classes() -> None:
     app = opened(twice(*simulate(n=3000, n_classes=1000, scale=4.0)))
-    assert clean(app)
-    app.number_input(key="confidence/least").set_value(2).run()
+    app.number_input(key="groups/least").set_value(2).run()
     assert clean(app)
     assert len(charts(app)) == FIGURES + 1
-    assert "The first 20 are drawn." in said(app)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -11,16 +11,17 @@ import streamlit as st
 
 from calib.decisions.cuts import Basis, EventDecision, Goal, event_decision
 from calib.decisions.outcomes import Costs, Outcome
-from calib.decisions.recalibration import RecalibratedCut
 from calib.decisions.rules import EventCut
 from calib.errors import CalibrationError
-from calib.formatting import brackets, number, percent, plural, round_percent, with_interval
+from calib.formatting import number, percent, plural, round_percent
 from calib.metrics.bootstrap import Interval
-from calib.metrics.net_benefit import NetBenefit, net_benefit, net_benefit_difference
+from calib.metrics.net_benefit import NetBenefit, net_benefit
 from calib.numerics import Floats
 from calib.plots.decisions import decision_curves
 from calib.ui import widgets
+from calib.ui.compare.answer import choose_one
 from calib.ui.decide import another_rate, threshold
+from calib.ui.decide.threshold import number_asked
 from calib.ui.export.view import offer_decision
 from calib.ui.fits import ShownFit, beside_raw, ready
 from calib.ui.session import OpenSession
@@ -41,8 +42,6 @@ ASKED: dict[Basis, tuple[str, str, float]] = {
     "recall": ("Share of the events to act on, in %", "The highest threshold that acts on this share of events.", 80.0),
     "precision": ("Share of events among the cases acted on, in %", "The lowest threshold that reaches it.", 50.0),
 }  # fmt: skip
-MISS = "decide/miss"
-"""Key of the cost of a miss, in false alarms."""
 THRESHOLDS = 60
 """Of a decision curve."""
 
@@ -53,7 +52,7 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     with st.container(horizontal=True, gap="medium"):
         figure, controls = st.container(width=threshold.PICTURE), st.container(width=threshold.CONTROLS)
     with controls:
-        fit = threshold.method(fits)
+        fit = choose_one(fits, "decide", style="list")
         try:
             goal = goal_asked()
             found = decision_of(fit, fits[0], goal)
@@ -84,9 +83,9 @@ def goal_asked() -> Goal:
     value = threshold.given("decide", 0.1)
     if basis in ASKED:
         label, reading, begin = ASKED[basis]
-        value = _number(label, begin, f"decide/{basis}", reading, 0.01, 99.99) / 100
-    miss = _number("False alarms that one miss is worth", 5.0, MISS, "What a missed event costs, if acting on a case "
-                   "without it costs 1.", 0.01, None)  # fmt: skip
+        value = number_asked(label, begin, f"decide/{basis}", 0.01, 99.99, reading) / 100
+    miss = number_asked("False alarms that one miss is worth", 5.0, "decide/miss", 0.01,
+                        reading="What a missed event costs, if acting on a case without it costs 1.")  # fmt: skip
     today = st.number_input(
         "Today's threshold, in %", 0.01, 99.99, None, 1.0, key="decide/today", persist_state="session", format="%g",
         placeholder="none", help="On your model's own output, as it is used now.",
@@ -94,23 +93,13 @@ def goal_asked() -> Goal:
     return Goal(basis, value, Costs(1.0, miss), None if today is None else today / 100)
 
 
-def _number(label: str, begin: float, key: str, reading: str, low: float, high: float | None) -> float:
-    return float(
-        st.number_input(label, low, high, begin, 1.0, key=key, persist_state="session", format="%g", help=reading)
-    )
-
-
 def decision_of(fit: ShownFit, raw: ShownFit, goal: Goal) -> EventDecision:
     """The threshold of one method, judged on the test rows by a worker."""
     one = fit.evaluation
-    said, came = one.pair
-    key = "event decision", fit.key, *_flat(goal)
-    rows = said, raw.evaluation.pair[0], came
-    return ready(key, "what the threshold leads to", event_decision, *rows, goal, one.weights, one.clusters)
-
-
-def _flat(goal: Goal) -> tuple[object, ...]:
-    return goal.basis, goal.value, *asdict(goal.costs).values(), goal.today
+    (said, came), before = one.pair, raw.evaluation.pair[0]
+    key = "event decision", fit.key, goal
+    what = "what the threshold leads to"
+    return ready(key, what, event_decision, said, before, came, goal, one.weights, one.clusters)
 
 
 def words(title: str, event: str, found: EventDecision) -> None:
@@ -128,15 +117,14 @@ def words(title: str, event: str, found: EventDecision) -> None:
 
 
 def _saving(found: EventDecision) -> str:
-    today = found.goal.today
+    today, same = found.goal.today, _same(found)
     if found.from_today is not None and today is not None:
-        return (
-            f"Against today's threshold of {percent(today)} on the uncalibrated risk {worth(found.from_today.saved)}."
-        )
+        old = f"today's threshold of {percent(today)} on the uncalibrated risk"
+        return f"Against {old} that {worth(found.from_today.saved)}."
     if not found.from_same.changed.value:
         side = "below" if found.acting_on_all else "above"
-        return f"That is acting on {_same(found)}: the threshold lies {side} every risk, and the model decides nothing."
-    return f"Against acting on {_same(found)} {worth(found.from_same.saved)}."
+        return f"That is acting on {same}: the threshold lies {side} every risk, and the model decides nothing."
+    return f"Against acting on {same} that {worth(found.from_same.saved)}."
 
 
 def _same(found: EventDecision) -> str:
@@ -148,18 +136,17 @@ def facts(found: EventDecision) -> list[tuple[str, str, str]]:
     outcome, acted, change = found.outcome, found.outcome.acted, found.from_raw
     against, title = (found.from_today, "today's threshold") if found.from_today else (change, "the raw model")
     ends = "" if acted.low == acted.high else f"{acted.low:,.0f} to {acted.high:,.0f}; "
+
+    def alarms(saved: Interval) -> tuple[str, str]:
+        value, low, high = (_count(1000.0 * part) for part in saved)
+        return value, f"false alarms, {low} to {high}"
+
     return [
         ("Acted on, of 1,000", f"{acted.value:,.0f}", f"{ends}{outcome.true_positives.value:,.0f} with the event"),
         ("Events found", percent(outcome.recall.value, 0), percents(outcome.recall, 0)),
-        (f"Saved against acting on {_same(found)}", *_alarms(found.from_same.saved)),
-        (f"Saved against {title}", *_alarms(against.saved)),
+        (f"Saved against acting on {_same(found)}", *alarms(found.from_same.saved)),
+        (f"Saved against {title}", *alarms(against.saved)),
     ]
-
-
-def _alarms(saved: Interval) -> tuple[str, str]:
-    """A saving of a case in false alarms among 1,000 cases, and the ends of its interval."""
-    value, low, high = (_count(1000.0 * part) for part in saved)
-    return value, f"false alarms, {low} to {high}"
 
 
 def _count(alarms: float) -> str:
@@ -167,14 +154,25 @@ def _count(alarms: float) -> str:
     return "0" if text in ("0.0", "-0.0") else text.replace("-", "−")
 
 
+def on_costs(saved: Interval, scale: float = 1.0, write: Callable[[float], str] = number) -> str:
+    """Whether a new rule saves costs or adds to them, as the rest of "that ...", with positive numbers.
+
+    Parameters
+    ----------
+    saved : cost by the old rule minus that by the new one, with its interval.
+    scale : of how many cases costs are said.
+    """
+    value, low, high = (scale * part for part in saved)
+    if low <= 0.0 <= high:
+        return f"has an **undecided** effect on costs (saved {write(value)}, {write(low)} to {write(high)})"
+    near, far = sorted((abs(low), abs(high)))
+    word = "saves" if value > 0 else "adds"
+    return f"**{word} {write(abs(value))}** ({write(near)} to {write(far)})"
+
+
 def worth(saved: Interval) -> str:
-    """What is saved, in false alarms among 1,000 cases, as the rest of a sentence; always with a positive number."""
-    value, low, high = (_count(1000.0 * part) for part in saved)
-    if saved.low <= 0.0 <= saved.high:
-        return f"it is **undecided** whether that saves costs ({value} false alarms in 1,000 cases, {low} to {high})"
-    near, far = sorted((abs(saved.low), abs(saved.high)))
-    size, ends = _count(1000.0 * abs(saved.value)), f"{_count(1000.0 * near)} to {_count(1000.0 * far)}"
-    return f"that **{'saves' if saved.value > 0 else 'adds'} the cost of {size} false alarms** in 1,000 cases ({ends})"
+    """The same in false alarms among 1,000 cases."""
+    return f"{on_costs(saved, 1000.0, _count)}, counted in false alarms of 1,000 cases"
 
 
 def _ties(found: EventDecision) -> str:
@@ -182,54 +180,6 @@ def _ties(found: EventDecision) -> str:
         f"{plural(found.tied, 'test row')} have exactly this probability, and {found.drawn:,} of them, drawn at "
         f"random, fill the capacity. The threshold alone acts on all {found.tied:,}."
     )
-
-
-def on_costs(saved: Interval, unit: str, part: str = "") -> str:
-    """Whether a new rule saves costs or adds to them, as the end of "that ...", always with positive numbers.
-
-    Parameters
-    ----------
-    saved : cost by the old rule minus that by the new one, with its interval.
-    unit : what the costs are of, such as "a case".
-    part : after the number, such as ", 12 %".
-    """
-    value, low, high = saved
-    if low <= 0.0 <= high:
-        return f"has an **undecided** effect on costs (saved {with_interval(saved)} {unit})"
-    near, far = sorted((abs(low), abs(high)))
-    word = "saves" if value > 0 else "adds"
-    return f"**{word} {number(abs(value))}** ({number(near)} to {number(far)}) {unit}{part}"
-
-
-def _against_raw(found: EventDecision) -> str:
-    change, raw = found.from_raw, found.cut_of_raw
-    against = ""
-    if raw is None:
-        against = f"The uncalibrated probability reaches {_asked(found)} at no threshold, and acts on no case. "
-    elif found.goal.basis not in ("costs", "threshold"):
-        against = f"The uncalibrated probability has {_asked(found)} at a threshold of {percent(raw.value)}. "
-    if not change.changed.value:
-        return f"{against}Calibration changes **no decision**: both thresholds act on the same rows."
-    return (
-        f"{against}Calibration changes **{percent(change.changed.value)}** ({percents(change.changed)}) of the "
-        f"decisions: of 1,000 cases {_moved(change.newly_acted.value, change.no_longer_acted.value)}. "
-        f"{_sentence(worth(change.saved))}."
-    )
-
-
-def _sentence(text: str) -> str:
-    return text[0].upper() + text[1:]
-
-
-def _asked(found: EventDecision) -> str:
-    return f"a {found.goal.basis} of {round_percent(found.goal.value)}"
-
-
-def _moved(newly: float, no_longer: float) -> str:
-    more, fewer = (f"{count:,.0f}" if count >= 1 else number(count, 1) for count in (newly, no_longer))
-    if newly and no_longer:
-        return f"{more} are acted on that were not, and {fewer} no longer"
-    return f"{more} more are acted on" if newly else f"{fewer} fewer are acted on"
 
 
 def rule(session: OpenSession, found: EventDecision) -> EventCut:
@@ -242,20 +192,17 @@ def rule(session: OpenSession, found: EventDecision) -> EventCut:
 
 def numbers(found: EventDecision, has_calibrator: bool) -> None:
     """What each rule leads to, per 1,000 cases, in a table; what calibration changes, and which rows were used."""
-    if has_calibrator:
-        st.markdown(_against_raw(found))
-    rules = [(f"calibrated, {percent(found.cut.value)}", found.outcome)]
+    change = found.from_raw
+    if has_calibrator and change.changed.value:
+        share = f"**{percent(change.changed.value)}** ({percents(change.changed)})"
+        st.markdown(f"Calibration changes {share} of the decisions. That {worth(change.saved)}.")
+    elif has_calibrator:
+        st.markdown("Calibration changes **no decision**: both thresholds act on the same rows.")
     of_raw = "no threshold" if found.cut_of_raw is None else percent(found.cut_of_raw.value)
-    rules += [(f"uncalibrated, {of_raw}", found.raw)]
+    rules = {f"calibrated, {percent(found.cut.value)}": found.outcome, f"uncalibrated, {of_raw}": found.raw}
     if found.today is not None and found.goal.today is not None:
-        rules += [(f"today: uncalibrated, {percent(found.goal.today)}", found.today)]
-    outcome_table(rules)
-    st.caption(_used(found) + _recalibrated(found.recalibrated))
-
-
-def outcome_table(rules: list[tuple[str, Outcome]]) -> None:
-    """What each of some rules leads to, by their titles."""
-    rows = {
+        rules[f"today: uncalibrated, {percent(found.goal.today)}"] = found.today
+    rows: dict[str, Callable[[Outcome], str]] = {
         "acted on": lambda one: _counts(one.acted),
         "events found": lambda one: _counts(one.true_positives),
         "events missed": lambda one: _counts(one.misses),
@@ -265,9 +212,23 @@ def outcome_table(rules: list[tuple[str, Outcome]]) -> None:
         "cost of a case": lambda one: interval_cell(one.cost),
     }
     table = pd.DataFrame({"of 1,000 cases": list(rows)})
-    for title, outcome in rules:
+    for title, outcome in rules.items():
         table[title] = [write(outcome) for write in rows.values()]
     show_table(table, "of 1,000 cases")
+    apart = f"The threshold was chosen on {found.n_decision:,} other test rows. " if found.n_decision else ""
+    cut = found.recalibrated
+    at = "" if cut is None else (
+        f" By logistic recalibration, this threshold is an uncalibrated probability of {percent(cut.cut.value)} "
+        f"[{percents(cut.cut)}]."
+    )  # fmt: skip
+    events = f"{plural(found.n_judgement, 'test row')}, {found.n_events:,} with the event"
+    st.caption(f"{apart}Judged on {events}. Brackets are 95\u00a0% intervals.{at}")
+
+
+def _counts(interval: Interval) -> str:
+    if interval.low == interval.high:
+        return f"{interval.value:,.0f}"
+    return f"{interval.value:,.0f} [{interval.low:,.0f}, {interval.high:,.0f}]"
 
 
 def benefit(fits: list[ShownFit], fit: ShownFit, cut: float) -> None:
@@ -285,18 +246,6 @@ def benefit(fits: list[ShownFit], fit: ShownFit, cut: float) -> None:
         "acting by the model is better than acting on none and on all. The band is the 95\u00a0% interval of "
         f"{fit.title}.",
     )
-    if len(shown) > 1:
-        first, last = (one.evaluation.pair[0] for one in shown)
-        one = fit.evaluation
-        rows = last, first, one.pair[1], [cut], one.weights, one.clusters
-        gain = ready(("benefit gained", fit.key, cut), "the change of net benefit", net_benefit_difference, *rows)
-        value, low, high = gain.difference.at(0)
-        word = "significantly higher than" if low > 0 else "significantly lower than" if high < 0 else ""
-        st.caption(
-            f"At {percent(cut)} the net benefit of {fit.title} is {word or 'not significantly different from'} the raw "
-            f"model's. The difference is worth {number(1000 * value)} {brackets(1000 * low, 1000 * high)} events found "
-            "in 1,000 cases, with as many false alarms."
-        )
 
 
 def _net_benefit(fit: ShownFit, thresholds: Floats) -> NetBenefit:
@@ -304,28 +253,3 @@ def _net_benefit(fit: ShownFit, thresholds: Floats) -> NetBenefit:
     key = "net benefit", fit.key, float(thresholds[-1])
     rows = *one.pair, thresholds, one.weights, one.clusters
     return ready(key, f"the decision curve of {fit.title}", net_benefit, *rows)
-
-
-def _used(found: EventDecision) -> str:
-    events = f"{plural(found.n_judgement, 'test row')}, {found.n_events:,} with the event"
-    if found.n_decision:
-        return (
-            f"The threshold was chosen on {found.n_decision:,} test rows and judged on {events}. Brackets are "
-            "95\u00a0% intervals."
-        )
-    return f"Judged on {events}. Brackets are 95\u00a0% intervals."
-
-
-def _recalibrated(cut: RecalibratedCut | None) -> str:
-    if cut is None:
-        return ""
-    return (
-        f" By logistic recalibration, this threshold is an uncalibrated probability of {percent(cut.cut.value)} "
-        f"[{percents(cut.cut)}]."
-    )
-
-
-def _counts(interval: Interval) -> str:
-    if interval.low == interval.high:
-        return f"{interval.value:,.0f}"
-    return f"{interval.value:,.0f} [{interval.low:,.0f}, {interval.high:,.0f}]"

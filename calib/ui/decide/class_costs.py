@@ -18,7 +18,7 @@ from calib.formatting import class_in_words, number, percent, plural, safe_cell,
 from calib.metrics.bootstrap import Interval
 from calib.numerics import Floats
 from calib.ui import widgets
-from calib.ui.decide import threshold
+from calib.ui.compare.answer import choose_one
 from calib.ui.decide.act import on_costs
 from calib.ui.export.view import offer_decision
 from calib.ui.fits import RAW, ShownFit, ready, rows_to_predict
@@ -26,11 +26,12 @@ from calib.ui.session import OpenSession
 from calib.ui.text import literal, percents
 from calib.ui.widgets import show_table
 
-MOST_IN_MATRIX = 20
-"""Classes up to which each cost has a cell; of more, the visitor lists the errors that do not cost 1."""
+MOST_CLASSES = 100
+"""Classes up to which the page offers a matrix."""
 EDITOR = "decide/cost matrix"
 MOST_MOVED = 10
-OF_ROWS = "on 1,000 rows"
+OF_ROWS = 1000.0
+"""Costs are said of so many rows."""
 CELL = 78
 """Pixels of a column of costs."""
 
@@ -39,7 +40,7 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     """The matrix, and what the actions of least expected cost lead to."""
     able = [fit for fit in fits if fit.calibrator.gives_probabilities]
     said = st.container()
-    fit = threshold.method(able)
+    fit = choose_one(able, "decide", style="list")
     try:
         rule = asked(session)
     except CalibrationError as error:
@@ -64,30 +65,18 @@ def asked(session: OpenSession) -> CostMatrix:
     CalibrationError
         Naming the cell that holds no number.
     """
-    names = _names(session)
-    table = _matrix(names) if len(names) <= MOST_IN_MATRIX else _exceptions(names)
+    names = [str(safe_cell(class_in_words(name))) for name in session.data.class_names]  # no formula of a spreadsheet
+    costs = _matrix(names)
     over = st.number_input(
         "Cost of handing a row over", None, None, None, 1.0, key="decide/cost of handing over",
         persist_state="session", width=230, format="%g", placeholder="never handed over",
         help="A row is handed over where even the cheapest action is expected to cost more than this.",
     )  # fmt: skip
-    costs = _costs_in(table, names)
-    if swapped := unlikely(costs, names):
-        st.caption(f":material/info: {swapped}")
-    return _rule(costs, over)
-
-
-def _names(session: OpenSession) -> list[str]:
-    """The classes as the table calls them, in which no name is a formula."""
-    return [str(safe_cell(class_in_words(name))) for name in session.data.class_names]
-
-
-def _rule(costs: Floats, over: float | None) -> CostMatrix:
     chosen = f"a matrix of {len(costs):,} by {costs.shape[1]:,} costs, from {costs.min():g} to {costs.max():g}."
     return CostMatrix(costs=costs, hand_over=over, chosen=chosen)
 
 
-def _matrix(names: list[str]) -> pd.DataFrame:
+def _matrix(names: list[str]) -> Floats:
     """A cell for each true class and each class acted on."""
     k = len(names)
     st.markdown("**What it costs to act on a class** (across) where the true class is another one (down)")
@@ -100,63 +89,15 @@ def _matrix(names: list[str]) -> pd.DataFrame:
     known = st.column_config.TextColumn("true class", pinned=True, disabled=True)
     table = widgets.edited(begin, EDITOR, column_config={"true": known, **titles}, num_rows="fixed")
     widgets.sideways()
-    return table
-
-
-def _exceptions(names: list[str]) -> pd.DataFrame:
-    """A row for each error that does not cost 1."""
-    st.markdown(f"**Errors that do not cost 1**; of {plural(len(names), 'class', 'classes')} all others do")
-    texts = {name: pd.Series(dtype=object) for name in ("true", "acted on")}
-    begin = pd.DataFrame({**texts, "cost": pd.Series(dtype=float)})
-    titles = {
-        "true": st.column_config.SelectboxColumn("true class", options=names, required=True),
-        "acted on": st.column_config.SelectboxColumn("acted on as", options=names, required=True),
-        "cost": st.column_config.NumberColumn("cost", format="%g", required=True),
-    }
-    return widgets.edited(begin, EDITOR, column_config=titles, num_rows="dynamic")
-
-
-def _costs_in(table: pd.DataFrame, names: list[str]) -> Floats:
-    """The costs of either table, all of which are numbers.
-
-    Raises
-    ------
-    CalibrationError
-        Naming the first cell without one.
-    """
-    if "acted on" in table:
-        costs, place = 1.0 - np.eye(len(names)), {name: number for number, name in enumerate(names)}
-        for true, acted, cost in table[["true", "acted on", "cost"]].itertuples(index=False):
-            if true in place and acted in place:
-                costs[place[true], place[acted]] = np.nan if cost is None else float(cost)
-    else:
-        costs = table.drop(columns="true").to_numpy(dtype=float, na_value=np.nan)
+    costs = table.drop(columns="true").to_numpy(dtype=float, na_value=np.nan)
     empty = np.argwhere(~np.isfinite(costs))
     if len(empty):
-        true, acted = (names[place] for place in empty[0])
+        true, acted = (literal(names[place]) for place in empty[0])
         raise CalibrationError(
-            f"{plural(len(empty), 'cost is', 'costs are')} not a number, the first where the true class is "
-            f"{literal(true)} and {literal(acted)} is acted on. Enter a number there."
+            f"{plural(len(empty), 'cost is', 'costs are')} not a number, the first where the true class is {true} and "
+            f"{acted} is acted on. Enter a number there."
         )
     return costs
-
-
-def unlikely(costs: Floats, names: list[str]) -> str:
-    """Classes for which acting on another one costs less than acting on them, in a sentence; "" where none is."""
-    k = len(names)
-    right = np.diagonal(costs)
-    others = np.where(np.eye(k, dtype=bool), np.inf, costs)
-    cheaper = np.flatnonzero(others.min(axis=1) < right)
-    if not len(cheaper):
-        return ""
-    first = int(cheaper[0])
-    other = int(np.argmin(others[first]))
-    more = f", and so for {plural(len(cheaper) - 1, 'other class', 'other classes')}" if len(cheaper) > 1 else ""
-    return (
-        f"Where the true class is {literal(names[first])}, acting on {literal(names[other])} costs "
-        f"{costs[first, other]:g}, less than the {right[first]:g} of acting on {literal(names[first])}{more}. If rows "
-        "and columns were swapped, enter the costs the other way round."
-    )
 
 
 def is_zero_one(rule: CostMatrix) -> bool:
@@ -176,46 +117,35 @@ def decision_of(session: OpenSession, raw: ShownFit, fit: ShownFit, rule: CostMa
 def words(fit: ShownFit, found: CostsBeside, zero_one: bool) -> None:
     """What the decisions cost beside those by the most probable class, and what calibration changes."""
     one = found.method
+    cost, plain = (number(OF_ROWS * part.value) for part in (one.cost, one.plain))
     if not one.changed.value:
         why = "all errors cost the same" if zero_one else "no row has another class that is expected to cost less"
-        st.markdown(
+        said = (
             f"A **tie**: in every row the most probable class is also the action of least expected cost, as {why}. "
-            f"With {fit.title}, 1,000 rows cost {thousand(one.cost)}."
-            + (" Enter below what each error costs." if zero_one else "")
-        )
+            f"With {fit.title}, 1,000 rows cost {_with_ends(one.cost)}."
+        ) + " Enter below what each error costs." * zero_one
     else:
-        st.markdown(
+        said = (
             f"Acting by the least expected cost instead of the most probable class changes "
-            f"**{percent(one.changed.value)}** ({percents(one.changed)}) of the decisions of {fit.title}. "
-            f"{_compared(one)}"
+            f"**{percent(one.changed.value)}** ({percents(one.changed)}) of the decisions of {fit.title}. Of 1,000 "
+            f"rows the cost is **{cost}** instead of **{plain}**. That {on_costs(one.saved, OF_ROWS)} on 1,000 rows."
         )
     if fit.key != RAW:
-        st.markdown(_against_raw(found))
-
-
-def _compared(one: ClassDecision) -> str:
-    cost, plain, saved = (1000.0 * part.value for part in (one.cost, one.plain, one.saved))
-    part = f", {percent(abs(saved) / plain, 0)}" if plain > 0 else ""
-    return (
-        f"Of 1,000 rows the cost is **{number(cost)}** instead of **{number(plain)}**. That "
-        f"{on_costs(of_thousand(one.saved), OF_ROWS, part)}."
-    )
-
-
-def _against_raw(found: CostsBeside) -> str:
-    raw = f"{number(1000.0 * found.raw.cost.value)} of the raw model"
-    if not (found.method.actions != found.raw.actions).any():
-        return f"Calibration changes **no decision**: the costs are a tie with the {raw}."
-    return f"Calibration {on_costs(of_thousand(found.saved), OF_ROWS)}, beside the {raw}."
+        raw = f"{number(OF_ROWS * found.raw.cost.value)} of the raw model"
+        if (one.actions != found.raw.actions).any():
+            said += f"\n\nCalibration {on_costs(found.saved, OF_ROWS)} on 1,000 rows, beside the {raw}."
+        else:
+            said += f"\n\nCalibration changes **no decision**: the costs are a tie with the {raw}."
+    st.markdown(said)
 
 
 def numbers(raw: ShownFit, fit: ShownFit, found: CostsBeside) -> None:
     """Each rule's cost, what it expects itself, and how many rows it changes."""
     both = [(raw, found.raw)] if raw.key != fit.key else []
     rows: dict[str, Callable[[ClassDecision], str]] = {
-        "by the most probable class": lambda one: thousand(one.plain),
-        "by the least expected cost": lambda one: thousand(one.cost),
-        "cost that it expects": lambda one: number(1000.0 * one.expected),
+        "by the most probable class": lambda one: _with_ends(one.plain),
+        "by the least expected cost": lambda one: _with_ends(one.cost),
+        "cost that it expects": lambda one: number(OF_ROWS * one.expected),
         "rows changed": lambda one: f"{percent(one.changed.value)} [{percents(one.changed)}]",
         "rows handed over": lambda one: f"{percent(one.handed_over.value)} [{percents(one.handed_over)}]",
     }
@@ -247,11 +177,6 @@ def moved(names: tuple[str, ...], found: CostsBeside) -> None:
         st.caption(f"{plural(len(found.moved) - MOST_MOVED, 'other pair')} with {plural(rest, 'row')} are left out.")
 
 
-def of_thousand(interval: Interval) -> Interval:
-    """A mean over rows as a sum over 1,000 rows."""
-    return Interval(*(1000.0 * part for part in interval))
-
-
-def thousand(interval: Interval) -> str:
+def _with_ends(interval: Interval) -> str:
     """A mean over rows as a number of 1,000 rows, with its interval."""
-    return with_interval(of_thousand(interval))
+    return with_interval(tuple(OF_ROWS * part for part in interval))

@@ -12,15 +12,17 @@ import streamlit as st
 from calib.decisions.judgement import AnswerScores
 from calib.decisions.rules import AnswerAbove
 from calib.diagnostics.judged_decisions import answered_above, certified
-from calib.diagnostics.risk_coverage import Answerable, RiskCoverage, answerable, risk_coverage, usual_error
+from calib.diagnostics.risk_coverage import RiskCoverage, answerable, risk_coverage, usual_error
 from calib.engine import Data
 from calib.evaluation.view import TOP_LABEL
-from calib.formatting import percent, plural, round_percent, with_interval
+from calib.formatting import percent, round_percent, with_interval
 from calib.metrics.bootstrap import Interval
 from calib.plots.decisions import risk_diagram
 from calib.ui import widgets
+from calib.ui.compare.answer import choose_one
 from calib.ui.decide import threshold
 from calib.ui.decide.act import on_costs
+from calib.ui.decide.threshold import number_asked
 from calib.ui.export.view import offer_decision
 from calib.ui.fits import ShownFit, beside_raw, intervals_of, ready, rows_to_predict
 from calib.ui.session import OpenSession
@@ -29,8 +31,6 @@ from calib.ui.widgets import segments, show_table
 
 Basis = Literal["error", "costs", "threshold"]
 BASES: dict[Basis, str] = {"error": "Accepted error", "costs": "Costs", "threshold": "Threshold"}
-ANSWER_COSTS = ("answers/error", "answers/hand over")
-"""Keys of the costs of a wrong answer and of handing over, in Streamlit's session state."""
 
 
 def draw(session: OpenSession, fits: list[ShownFit]) -> None:
@@ -39,24 +39,25 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     with st.container(horizontal=True, gap="medium"):
         figure, controls = st.container(width=threshold.PICTURE), st.container(width=threshold.CONTROLS)
     with controls:
-        fit = threshold.method(fits)
+        fit = choose_one(fits, "decide", style="list")
         basis = segments("What is known", BASES, "error", "answers/basis", wrap=True)
         accepted, costs = usual_error(curve_of(fits[0])), None
         if basis == "error":
-            accepted = accepted_error(accepted)
-            rule, lead = _within(fit, accepted)
+            accepted = number_asked("Error you accept, in %", 100.0 * accepted, "risk/accepted", 0.0, 100.0) / 100
+            rule = _within(fit, accepted)
         elif basis == "costs":
-            costs = costs_asked()
+            error = number_asked("Cost of an error", 20.0, "answers/error", 0.01)
+            costs = error, number_asked("Cost of handing over", 1.0, "answers/hand over", 0.01)
             rule = AnswerAbove.from_costs(*costs)
-            lead = ""
         else:
-            rule, lead = AnswerAbove(threshold=threshold.given("answers", 0.9), chosen="given."), ""
+            rule = AnswerAbove(threshold=threshold.given("answers", 0.9), chosen="given.")
         threshold.typed("answers", rule.threshold, "Answer from a confidence of, in %")
     key, what = ("answered", fit.key, rule.threshold, costs), "what is answered from the threshold on"
     rows = rows_to_predict(session, fit.calibrator)
     found: AnswerScores = ready(key, what, answered_above, fit.calibrator, rule.threshold, costs, data=rows)
     with said:
-        st.markdown(lead or above(fit.title, rule.threshold, found, costs))
+        largest = f" No larger share has at most the **{round_percent(accepted)} error** that you accept."
+        st.markdown(above(fit.title, rule.threshold, found, costs) + largest * (basis == "error"))
     evaluation = fit.evaluation.seen(TOP_LABEL) if fit.evaluation.view.is_event else fit.evaluation
     with figure:
         threshold.picture(fit, evaluation, "answers", rule.threshold, "answer")
@@ -68,13 +69,11 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     widgets.folded("A threshold whose error is bounded on new rows too", "decide/guarantee", promised)
 
 
-def _within(fit: ShownFit, accepted: float) -> tuple[AnswerAbove, str]:
-    """The lowest threshold with no more than the accepted error on the test rows, and what it leads to."""
-    curve = curve_of(fit)
-    found = answerable(curve, accepted)
-    cut = 1.0 if math.isnan(found.threshold) else min(1.0, found.threshold)  # sums of probabilities may be 1 + 1e-16
-    rule = AnswerAbove(threshold=cut, chosen=f"{round_percent(accepted)} error among the answers on the test rows.")
-    return rule, finding(fit.title, curve, found, accepted)
+def _within(fit: ShownFit, accepted: float) -> AnswerAbove:
+    """The lowest threshold with no more than the accepted error on the test rows."""
+    lowest = answerable(curve_of(fit), accepted).threshold
+    cut = 1.0 if math.isnan(lowest) else min(1.0, lowest)  # sums of probabilities may be 1 + 1e-16
+    return AnswerAbove(threshold=cut, chosen=f"{round_percent(accepted)} error among the answers on the test rows.")
 
 
 def curve_of(fit: ShownFit) -> RiskCoverage:
@@ -82,46 +81,6 @@ def curve_of(fit: ShownFit) -> RiskCoverage:
     one = fit.evaluation
     compute = partial(risk_coverage, clusters=one.clusters)
     return ready(("risk", fit.key), f"the risk-coverage curve of {fit.title}", compute, one.confidence, one.correct)
-
-
-def accepted_error(usual: float) -> float:
-    """Let the visitor say which share of wrong answers is acceptable; to begin with, one that the raw model allows."""
-    accepted = st.number_input(
-        "Error you accept among the inputs answered, in %", 0.0, 100.0, 100.0 * usual, 0.5, key="risk/accepted",
-        persist_state="session", format="%g",
-        help="Inputs whose confidence is too low are not answered: they go to a person, or to a better model.",
-    )  # fmt: skip
-    return accepted / 100
-
-
-def costs_asked() -> tuple[float, float]:
-    """Let the visitor say what a wrong answer and handing over cost."""
-    error, over = (
-        st.number_input(label, 0.01, None, begin, 1.0, key=key, persist_state="session", format="%g")
-        for label, begin, key in zip(
-            ("Cost of an error", "Cost of handing over"), (20.0, 1.0), ANSWER_COSTS, strict=True
-        )
-    )
-    return error, over
-
-
-def finding(title: str, curve: RiskCoverage, answer: Answerable, accepted: float) -> str:
-    """ "If you accept 2 % error, you can answer x % of inputs", with its interval and the threshold."""
-    share, low, high = answer.coverage
-    lead = f"If you accept **{round_percent(accepted)} error**, "
-    if curve.risk[-1] <= accepted:
-        rest = f"its error on all of them is {percent(float(curve.risk[-1]))}"
-        sure = "" if low >= 1 else f"; the 95\u00a0% interval of the share reaches down to {percent(low)}"
-        return f"{lead}{title} can answer **all inputs**: {rest}{sure}."
-    if math.isnan(answer.threshold):
-        reason = f"even among the {plural(int(curve.answered[0]), 'input')} of highest confidence the error is higher"
-        upper = f"; with {plural(curve.n, 'row')} it could be up to {percent(high)}" if high > 0 else ""
-        return f"{lead}{title} can answer **none of the inputs** on its own: {reason}{upper}."
-    return (
-        f"{lead}you can answer **{percent(share)} of inputs** with {title}: those whose confidence is at least "
-        f"{_digits(answer.threshold)}. With {plural(curve.n, 'test row')}, the 95\u00a0% interval of that share is "
-        f"from {percent(low)} to {percent(high)}."
-    )
 
 
 def above(title: str, cut: float, found: AnswerScores, costs: tuple[float, float] | None) -> str:
@@ -136,7 +95,7 @@ def above(title: str, cut: float, found: AnswerScores, costs: tuple[float, float
         return lead
     return (
         f"{lead} An input costs {with_interval(found.cost)}; answering all costs "
-        f"{with_interval(found.cost_answering)}. Handing over {on_costs(found.saved, 'an input')}."
+        f"{with_interval(found.cost_answering)}. Handing over {on_costs(found.saved)} an input."
     )
 
 

@@ -15,7 +15,7 @@ from calib.formatting import brackets, number, percent, plural, round_percent
 from calib.metrics.bootstrap import Interval
 from calib.plots.decisions import set_sizes
 from calib.ui import widgets
-from calib.ui.decide import threshold
+from calib.ui.compare.answer import choose_one
 from calib.ui.export.view import offer_decision
 from calib.ui.fits import ShownFit, ready, rows_to_predict
 from calib.ui.session import OpenSession
@@ -33,7 +33,7 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     said = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         options = wanted(usual_coverage(fits[0].evaluation))
-    fit = threshold.method(able)
+    fit = choose_one(able, "decide", style="list")
     found = sets_of(session, fits[0], fit, options)
     with said:
         words(fit.title, found, options[0])

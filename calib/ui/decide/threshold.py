@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -12,7 +13,6 @@ from calib.evaluation import Evaluation
 from calib.plots.axes import crowded
 from calib.plots.threshold import dragged_to, threshold_chart
 from calib.ui import widgets
-from calib.ui.compare.answer import recommended
 from calib.ui.fits import ShownFit, ready
 from calib.ui.session import current_session, keep
 
@@ -22,12 +22,10 @@ GIVEN = "threshold"
 """The way to a threshold that was dragged or typed."""
 
 
-def method(fits: list[ShownFit]) -> ShownFit:
-    """Let the visitor choose the method to look at closely, on all pages: to begin with, what Export offers first."""
-    if len(fits) == 1:
-        return fits[0]
-    begin = recommended(fits)[1]
-    return widgets.one_fit(fits, "decide/closer", "Method", begin, shared="closer", style="list")
+def number_asked(label: str, begin: float, key: str, low: float, high: float | None = None, reading: str = "") -> float:
+    """Let the visitor give a number that the threshold follows from."""
+    same: dict[str, Any] = {"key": key, "persist_state": "session", "format": "%g", "help": reading or None}
+    return float(st.number_input(label, low, high, begin, 1.0, **same))
 
 
 def given(page: str, begin: float) -> float:

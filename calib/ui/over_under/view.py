@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
 from functools import partial
 from itertools import pairwise
 
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
 from calib.diagnostics.over_under import OverUnder, over_under_confidence, table_cells, theorem_of_all
 from calib.diagnostics.reliability import confidence_histogram
-from calib.diagnostics.subgroups import GroupGaps, by_band, by_class
+from calib.diagnostics.subgroups import GroupGaps, by_band
 from calib.evaluation import Evaluation
 from calib.evaluation.view import View
-from calib.formatting import percent, plural, points
+from calib.formatting import number, percent, plural, points
 from calib.metrics import BINNINGS
-from calib.numerics import Ints
 from calib.plots.axes import crowded
 from calib.plots.confidences import confidence_densities
 from calib.plots.over_under import (
@@ -27,24 +24,19 @@ from calib.plots.over_under import (
     band_chart,
     band_name,
     before_after,
-    per_class_chart,
     ratio_to_odds,
 )
 from calib.plots.style import Style
 from calib.plots.theorem import theorem_chain
 from calib.ui import widgets
 from calib.ui.fits import ShownFit, beside_raw, gap_and_extremes_of, ready
-from calib.ui.over_under import text as over_under_words
 from calib.ui.session import keep
-from calib.ui.text import binning_name
+from calib.ui.text import binning_name, leaning
 from calib.ui.widgets import segments, show_table, whole_number
 
 THIRD = 310
 """Three figures and the menu fill a window of 1500 pixels, two one of 1100."""
 
-MOST_CLASSES = 20
-LEAST_ROWS = 10
-BY = {"predicted": "predicted class", "label": "true class"}
 Named = tuple[str, GroupGaps, Style]
 
 
@@ -58,14 +50,46 @@ def rows_of(fits: list[ShownFit], chosen: list[ShownFit]) -> list[Row]:
 
 
 def finding(rows: list[Row], raw: Evaluation) -> None:
-    """The finding, and a warning where it rests on few rows."""
-    named = [(name, result) for name, result, _ in rows]
+    """Over- or underconfidence of the raw model and its ratio, what calibration leaves, and where rows are few."""
+    view, (first, *calibrated) = raw.view, [(name, result) for name, result, _ in rows]
     extreme = gap_and_extremes_of(raw)[1]
-    more = f"\n\nThe raw model's {extreme[0].lower()}{extreme[1:]}" if extreme else ""
-    st.markdown(over_under_words.finding(named, raw.view) + more)
-    few = over_under_words.few(named, raw.view)
+    st.markdown(f"The raw model {leaning(first[1].gap, view)}; {_ratio(first[1], view)}")
+    if calibrated:
+        leans = [
+            f"{name} {leaning(each.gap, view)}" for name, each in calibrated if each.gap.low > 0 or each.gap.high < 0
+        ]
+        n, n_even = len(calibrated), len(calibrated) - len(leans)
+        even = f"{calibrated[0][0]} has" if n == 1 else f"{n_even} of {n} calibrators have"
+        st.markdown("; ".join([f"{even} no significant gap"] * bool(n_even) + leans) + ".")
+    if extreme:
+        st.markdown(f"The raw model's {extreme[0].lower()}{extreme[1:]}")
+    few = [
+        f"{name} ({each.n_wrong:,} {view.wrong}, {each.n_right:,} {view.right})" for name, each, _ in rows if each.few
+    ]
     if few:
-        st.warning(few, icon=":material/warning:")
+        st.warning(
+            f"Few predictions: {', '.join(few)}. Their intervals come from cautious formulas, which are rather too "
+            "wide, and intervals of changes are approximate; more test rows narrow them.",
+            icon=":material/warning:",
+        )
+
+
+def _ratio(result: OverUnder, view: View) -> str:
+    """The ratio o / u against the odds, or why there is none."""
+    if not result.n_wrong:
+        none, missing = f"{plural(result.n_right, 'prediction')} is {view.wrong}", f"{view.overconfidence} o"
+        return f"none of {none}, so its {missing}, the ratio o / u and the odds it should equal do not exist."
+    if not result.n_right:
+        none, missing = f"{plural(result.n_wrong, 'prediction')} is {view.right}", f"{view.underconfidence} u"
+        return f"none of {none}, so its {missing} and the ratio o / u do not exist."
+    if math.isnan(result.ratio.value):
+        return f"its {view.said} is 1 for all {view.right_rows} (u = 0), so the ratio o / u does not exist."
+    value, low, high = map(number, result.ratio)
+    accuracy = percent(result.n_right / (result.n_right + result.n_wrong))
+    return (
+        f"its ratio o / u is {value} ({low} to {high}), and would be {number(result.odds.value)} if calibrated: the "
+        f"odds of {view.the_outcome} of {accuracy}."
+    )
 
 
 def change(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
@@ -105,13 +129,8 @@ def numbers(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
 
 
 def _table(rows: list[Row], view: View) -> pd.DataFrame:
-    def cells(name: str, result: OverUnder) -> dict[str, str]:
-        return {
-            "method": name,
-            **{column: " ".join(texts).strip() for column, texts in table_cells(result, view).items()},
-        }
-
-    return pd.DataFrame([cells(name, result) for name, result, _ in rows])
+    cells = [{"method": name, **table_cells(result, view)} for name, result, _ in rows]
+    return pd.DataFrame(cells).map(lambda cell: cell if isinstance(cell, str) else " ".join(cell).strip())
 
 
 def densities(chosen: list[ShownFit]) -> None:
@@ -138,14 +157,6 @@ def _densities(fit: ShownFit, scale: str) -> go.Figure:
     return confidence_densities(histogram, fit.style, title=fit.title, view=fit.evaluation.view)
 
 
-@dataclass(frozen=True)
-class BinChoice:
-    """The bins of the calibration errors."""
-
-    n_bins: int
-    binning: str
-
-
 def theorem(chosen: list[ShownFit], keys: tuple[str, ...]) -> None:
     """The chain of inequalities of every method."""
     # Inline, so that it wraps where the window is narrow.
@@ -164,22 +175,22 @@ def theorem(chosen: list[ShownFit], keys: tuple[str, ...]) -> None:
             "Bins", list(BINNINGS), format_func=binning_name, key="confidence/binning",
             persist_state="session", width=160,
         )  # fmt: skip
-    bins = BinChoice(n_bins, binning)
+    bins = n_bins, binning
     widgets.show_kept(
         ("theorem", bins, *keys),
         partial(_chain, chosen, bins),
         "theorem-1",
         "Each method's marker is its gap, between o and u weighted by how many rows each is the mean of; the ticks 1, "
         "2 and ∞ are its calibration errors. None can lie to the left of the one before it (Wenger et al. 2020, "
-        f"theorem 1), here with {bins.n_bins} {binning_name(binning)} bins, or with any others. Values below 0.0001 "
+        f"theorem 1), here with {n_bins} {binning_name(binning)} bins, or with any others. Values below 0.0001 "
         "are drawn at the left end.",
     )
 
 
-def _chain(chosen: list[ShownFit], bins: BinChoice) -> go.Figure:
+def _chain(chosen: list[ShownFit], bins: tuple[int, str]) -> go.Figure:
     pairs = [fit.evaluation.pair for fit in chosen]
     key, what = ("chains", bins, *(fit.key for fit in chosen)), "the calibration errors in these bins"
-    found = ready(key, what, theorem_of_all, pairs, bins.n_bins, bins.binning)
+    found = ready(key, what, theorem_of_all, pairs, *bins)
     chains = [(fit.title, chain, fit.style) for fit, chain in zip(chosen, found, strict=True)]
     return theorem_chain(chains, chosen[0].evaluation.view)
 
@@ -205,38 +216,6 @@ def bands(fits: list[ShownFit], fit: ShownFit) -> None:
     )
 
 
-def classes(fits: list[ShownFit], fit: ShownFit, names: tuple[str, ...]) -> None:
-    """The gap of each class, the worst first, from the raw model to the method."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        by = segments("Rows grouped by", BY, "predicted", "confidence/by")
-        least = whole_number("Minimum rows of a class", 1, 10_000, LEAST_ROWS, "confidence/least", width=180)
-    methods = [
-        (one.title, ready(("classes", one.key, by), "the gaps of all classes", by_class, one.evaluation, by), one.style)
-        for one in beside_raw(fits, fit)
-    ]
-    gaps = methods[-1][1]
-    order = gaps.worst_first(least)
-    st.caption(_class_words(gaps, len(order), by, least))
-    if len(order):
-        shown = order[:MOST_CLASSES]
-        widgets.show_kept(
-            ("class chart", fit.key, by, least),
-            partial(per_class_chart, names, shown, methods),
-            "per-class",
-            f"Mean confidence minus accuracy among the rows of each {BY[by]}, with 95\u00a0% intervals: right of zero "
-            "is overconfident. First comes the class whose interval is farthest from zero, so that a few odd rows do "
-            "not lead."
-            + (" The dot above is the raw model." if len(methods) > 1 else "")
-            + (
-                " Given the true class, a gap is no fault of calibration: even a calibrated model is overconfident on "
-                "rows of classes that are hard to tell apart, and underconfident on easy ones."
-                if by == "label"
-                else ""
-            ),
-        )
-    show_table(keep(("class table", fit.key, by), partial(_class_table, names, methods)))
-
-
 def _bands(fit: ShownFit) -> Named:
     return fit.title, ready(("by band", fit.key), f"the bands of {fit.title}", by_band, fit.evaluation), fit.style
 
@@ -247,58 +226,3 @@ def _band_cells(names: list[str], method: str, gaps: GroupGaps) -> dict[str, str
         for name, adds, share, rows in zip(names, gaps.contribution, gaps.share, gaps.rows, strict=True)
     }
     return {"method": method, **cells, "gap": points(float(gaps.contribution.sum()))}
-
-
-def _class_words(gaps: GroupGaps, n_kept: int, by: str, least: int) -> str:
-    n_classes = len(gaps.rows)
-    if not n_kept:
-        return (
-            f"No {BY[by]} has {plural(least, 'row')}; the largest has {int(gaps.rows.max()):,}. "
-            "Lower the least number, or test on more rows."
-        )
-    kept = gaps.rows >= least
-    over, under = int((kept & (gaps.gap_low > 0)).sum()), int((kept & (gaps.gap_high < 0)).sum())
-    by_chance = max(1, round(0.05 * n_kept))
-    said = [
-        f"Of {plural(n_kept, BY[by], BY[by] + 'es')}, {over:,} are overconfident and {under:,} underconfident beyond "
-        f"their 95\u00a0% intervals; about {by_chance:,} in all are expected by chance."
-    ]
-    never = int((gaps.rows == 0).sum())
-    small = n_classes - n_kept - never
-    if small:
-        said.append(f"{plural(small, 'class', 'classes')} with fewer than {plural(least, 'row')} left out.")
-    if never:
-        said.append(
-            f"{plural(never, 'class', 'classes')} {'never predicted' if by == 'predicted' else 'without rows'}."
-        )
-    if n_kept > MOST_CLASSES:
-        said.append(f"The first {MOST_CLASSES} are drawn.")
-    return " ".join(said)
-
-
-def _class_table(names: Sequence[str], methods: list[Named]) -> pd.DataFrame:
-    _, gaps, _ = methods[-1]
-    table = pd.DataFrame(
-        {
-            "class": [str(name) for name in names],
-            "rows": gaps.rows,
-            "wrong": gaps.wrong,
-            "accuracy": gaps.accuracy,
-            "confidence": gaps.confidence,
-            "gap": gaps.gap,
-            "gap, low": gaps.gap_low,
-            "gap, high": gaps.gap_high,
-            "o": gaps.over,
-            "u": gaps.under,
-            "adds to the gap": gaps.contribution,
-        }
-    )
-    if len(methods) > 1:
-        table["gap of the raw model"] = methods[0][1].gap
-    return in_order(table, gaps.worst_first())
-
-
-def in_order(table: pd.DataFrame, first: Ints) -> pd.DataFrame:
-    """The table with these rows first and the others as they come, rounded."""
-    others = np.setdiff1d(np.arange(len(table)), first)
-    return table.take(np.concatenate([first, others])).round(4)
