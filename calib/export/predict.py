@@ -228,7 +228,7 @@ def places(record, names):
 
 def read_outputs(record, path):
     """The outputs in a file, the names of its columns, and its rows; those of arrays are numbered."""
-    if path.suffix.lower() != ".csv":
+    if path.suffix.lower() == ".npy":
         outputs = np.load(path, allow_pickle=False)
         return outputs, ["row"], [[i + 1] for i in range(len(outputs))]
     text = path.read_bytes().decode("utf-8-sig", errors="surrogateescape")  # latin-1 passes through unread
@@ -237,11 +237,11 @@ def read_outputs(record, path):
     names, *rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=mark) if row] or [[]]
     if not rows or any(len(row) != len(names) for row in rows):
         raise Refused(f"{path.name} holds no table: a line of names, then rows with as many cells.")
-    which = places(record, [name.strip() for name in names])
-    cells = [[row[i] for i in which] for row in rows]
-    if mark != "," and not any("." in cell for row in cells for cell in row):  # decimal commas
-        cells = [[cell.replace(",", ".") for cell in row] for row in cells]
-    return np.array(cells).astype(np.float64), names, rows
+    cells = np.array(rows, dtype=object)[:, places(record, [name.strip() for name in names])].astype(str)
+    if mark != "," and not (np.char.find(cells, ".") >= 0).any():  # decimal commas
+        cells = np.char.replace(cells, ",", ".")
+    percent = np.char.endswith(cells, "%").all()
+    return np.char.rstrip(cells, "%" if percent else " ").astype(np.float64) / (100 if percent else 1), names, rows
 
 
 def as_columns(record, said):
@@ -275,7 +275,7 @@ def inert(cell):
 def main(arguments=None):
     """Run the command on a table or an array."""
     parser = argparse.ArgumentParser(description="Calibrate outputs of a model: a .csv or .npy.")
-    parser.add_argument("outputs", type=Path, help="the table as it was uploaded: other columns are passed through")
+    parser.add_argument("outputs", type=Path, help="the table as it was uploaded, whose other columns stay, or a .npy")
     parser.add_argument("--out", type=Path, default="calibrated.csv", help=".csv or .npz to write")
     parser.add_argument("--columns", help="names of the outputs' columns, in the order of the classes: a,b,c")
     parser.add_argument("--kind", help="what the outputs are, where they look like something else")

@@ -129,11 +129,12 @@ def test_the_top_k_are_a_matrix_of_places(k):
         "\n\r\na;b;c;d\n1;2;3;4\n",
         'a,b,c,d,note\n1,2,3,4,"1,234"\n',
         "a;b;c;d\n1,0;2,0;3;4\n",
+        "a;b;c;d\n100%;200,0%;300%;400%\n",
     ],
 )
 def test_tables_as_people_write_them_are_read(fitted, tmp_path, text):
-    (tmp_path / "t.csv").write_text(text)
-    outputs, *_ = predict.read_outputs({"columns": [*"abcd"]}, tmp_path / "t.csv")
+    (tmp_path / "t.tsv").write_text(text)
+    outputs, *_ = predict.read_outputs({"columns": [*"abcd"]}, tmp_path / "t.tsv")
     np.testing.assert_array_equal(outputs, [[1, 2, 3, 4]])
 
 
