@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib.ui.active_learning.settings import Rows, choose, need_features
-from calib.ui.active_learning.view import begin, follow, headline, runs
+from calib.ui.active_learning.view import Rows, choose_and_start, follow, headline, need_features, simulations
 from calib.ui.shell import open_session, page
 
 
@@ -14,12 +13,11 @@ def body() -> None:
     session = open_session()
     if not need_features(session.data):
         return
-    rows, shown = Rows.from_session(session), runs()
-    headline(rows, shown)
-    follow(rows, shown)
+    rows, jobs = Rows.of(session), simulations()
+    headline(rows, jobs)
+    follow(jobs)
     with st.container(border=True):
-        wanted = choose(rows)
-        begin(wanted, rows, shown)
+        choose_and_start(session, rows)
 
 
 with page("Active learning"):

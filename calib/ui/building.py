@@ -14,9 +14,8 @@ import streamlit as st
 
 from calib.engine import Data, TaskSpec
 from calib.ui import fits, widgets
-from calib.ui.progress import job_of, progress, stop
+from calib.ui.progress import result_of, start, stop
 from calib.ui.ready import awaited
-from calib.ui.server.guard import refresh_interval
 from calib.ui.session import OpenSession, current_session
 
 
@@ -45,8 +44,8 @@ def at_once(label: str, key: str, file_name: str, task: FileTask, of: Hashable, 
     kept = session.built.get(key)
     if kept is None or kept[0] != of:
         data, owner = Data(f"{_data_key(session, of)} of {file_name}", task.given()), session.visitor
-        start = partial(fits.queue().compute, task.function, *task.arguments, data=data, owner=owner)
-        kept = session.built[key] = of, awaited(session, ("file", key, of), file_name, start)
+        build = partial(fits.queue().compute, task.function, *task.arguments, data=data, owner=owner)
+        kept = session.built[key] = of, awaited(session, ("file", key, of), file_name, build)
     widgets.offer(label, kept[1], file_name, key, **looks)
     return kept[1]
 
@@ -62,42 +61,19 @@ def on_request(label: str, key: str, file_name: str, task: FileTask, of: Hashabl
     """
     session, kind = current_session(), f"file/{key}"
     spec = TaskSpec(task.function, task.arguments, _data_key(session, of), file_name, "file")
+    begin = partial(start, kind, spec, lambda: Data(f"{spec.key} of {file_name}", task.given()))
     if kind in session.studies and session.studies[kind].key != spec.key:
         stop(kind)
-    _take(session, kind, key, of)
-    kept = session.built.get(key)
-    if kept is not None and kept[0] == of:
-        widgets.offer_built(kept[1], key, file_name, **looks)
-    elif (job := job_of(kind)) is None:
-        st.button(label, key=f"{key}/build", on_click=_begin, args=(kind, spec, task), **looks)
-    else:
-        st.fragment(_follow, run_every=refresh_interval(0.5) if job.active else None)(kind, spec, task, job.active)
+    if session.built.get(key, (None,))[0] == of:
+        widgets.offer_built(session.built[key][1], key, file_name, **looks)
+    elif kind not in session.studies:
+        st.button(label, key=f"{key}/build", on_click=begin, **looks)
+    elif (content := result_of(kind, task.unit, begin)) is not None:
+        widgets.keep_built(key, of, content)
+        fits.queue().forget(session.studies.pop(kind).key, session.visitor)
+        widgets.offer_built(content, key, file_name, **looks)
 
 
 def _data_key(session: OpenSession, of: Hashable) -> str:
     """Of this visitor alone: what a file says of its sources is not for others with the same rows."""
     return f"{session.visitor} {session.split_key} {of!r}"
-
-
-def _begin(kind: str, spec: TaskSpec, task: FileTask) -> None:
-    session = current_session()
-    with fits.refusal_noted():
-        data = Data(f"{spec.key} of {spec.title}", task.given())
-        fits.ask(spec, data)
-        session.studies[kind] = spec
-
-
-def _take(session: OpenSession, kind: str, key: str, of: Hashable) -> None:
-    """Keep a file that is done with what the visitor holds, and not in the queue."""
-    job = job_of(kind)
-    if job is not None and job.state == "done":
-        widgets.keep_built(key, of, job.result)
-        fits.queue().forget(job.key, session.visitor)
-        del session.studies[kind]
-
-
-def _follow(kind: str, spec: TaskSpec, task: FileTask, was_active: bool) -> None:
-    job = job_of(kind)
-    if job is None or (was_active and not job.active):
-        st.rerun()  # the file takes the place of this
-    progress(kind, job, task.unit, partial(_begin, kind, spec, task))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -11,10 +12,8 @@ from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
-import streamlit as st
 
 from calib.base import Calibrator
-from calib.calibrators.backend import cpu_description, device_of, gpu_present
 from calib.data import Predictions
 from calib.diagnostics.judgement import (
     GapCurve,
@@ -50,12 +49,9 @@ from calib.ui.text import add_notice, literal
 
 T = TypeVar("T")
 
-RAW, ALL_ROWS = "raw", "raw on all rows"
-MOST_NAMED = 5
+RAW = "raw"
 _ONE = Lock()
 LOST = "Not finished: it was interrupted or cancelled, or its result was removed to make room."
-REFUSED = "fits/refused"
-"""Why something asked for does not wait, in Streamlit's session state until it is shown."""
 
 
 @dataclass(frozen=True)
@@ -170,11 +166,11 @@ def retry(key: str) -> None:
 
 @contextmanager
 def refusal_noted() -> Iterator[None]:
-    """Where too much waits, or what is asked for cannot be done, keep the reason for the page to show."""
+    """Where too much waits, or what is asked for cannot be done, have the next page say why."""
     try:
         yield
     except CalibrationError as error:
-        st.session_state[REFUSED] = str(error)
+        add_notice(str(error), "warning")
 
 
 def where(specs: Iterable[FitSpec | TaskSpec]) -> list[Job]:
@@ -220,18 +216,15 @@ def stop(session: OpenSession, because: str = "") -> None:
     ended = {job.key for job in running}
     session.studies = {kind: spec for kind, spec in session.studies.items() if spec.key not in ended}
     if running and because:
-        titles = [job.spec.title for job in running]
-        shown = titles[:MOST_NAMED] + [f"{len(titles) - MOST_NAMED} more"] * (len(titles) > MOST_NAMED)
-        add_notice(f"Stopped, because {because}: {listed(shown)}.")
+        add_notice(f"Stopped, because {because}: {listed([job.spec.title for job in running])}.")
 
 
 def remove(key: str) -> None:
     """Take a fit off the visitor's pages; the queue keeps its result for whoever asks again."""
     session = current_session()
-    session.specs.pop(key, None)
-    session.evaluated.pop(key, None)
-    if session.variants.pop(key, None) is not None:
-        session.kept.clear()  # if it returns it may look otherwise than in these figures
+    gone = session.specs.pop(key, None)
+    if gone is not None and any(spec.method == gone.method for spec in session.specs.values()):
+        session.kept.clear()  # others of its method look otherwise now than in these figures
 
 
 def jobs() -> list[Job]:
@@ -249,77 +242,55 @@ def running() -> bool:
 
 def shown_fits(session: OpenSession) -> list[ShownFit]:
     """The raw model and every finished fit, in the order of their methods, judged on the test set."""
-    raw = ask_for_raw(session)
-    finished = [(session.specs[job.key], job, fitted) for job in jobs() if (fitted := job.calibrator) is not None]
-    finished.sort(key=lambda item: OFFERED.index(item[0].method))
-    for _, job, fitted in finished:
-        if job.judgement is not None:
-            session.evaluated[job.key] = job.judgement
-        _ask(session, job.key, fitted)
-    return [
-        _shown(session, RAW, "identity", METHODS["identity"].title, raw),
-        *(
-            _shown(session, job.key, spec.method, spec.title, fitted, job.seconds, job.cpu_seconds)
-            for spec, job, fitted in finished
-        ),
-    ]
+    start, what = partial(_judge_raw, session), "the scores of the raw model"
+    judged = keep(RAW, lambda: awaited(session, session.seen(RAW), what, start))
+    raw = _shown(session, RAW, "identity", METHODS["identity"].title, 0, raw_model(session), judged)
+    finished, of_method = [], Counter[str]()
+    for job in jobs():
+        spec = session.specs[job.key]
+        number, of_method[spec.method] = of_method[spec.method], of_method[spec.method] + 1
+        if (fitted := job.calibrator) is not None:
+            seconds = job.seconds, job.cpu_seconds
+            finished.append(_shown(session, job.key, spec.method, spec.title, number, fitted, job.judgement, *seconds))
+    return [raw, *sorted(finished, key=lambda fit: OFFERED.index(fit.method))]
+
+
+def _shown(
+    session: OpenSession, key: str, method: str, title: str, number: int, fitted: Calibrator, judged: Judgement,
+    seconds: float = 0.0, cpu_seconds: float = 0.0,
+) -> ShownFit:  # fmt: skip
+    return ShownFit(
+        key, method, title, method_style(method, number), fitted, judged.evaluation.seen(session.view), seconds,
+        judged.predict_seconds, cpu_seconds, judged,
+    )  # fmt: skip
 
 
 def on_all_rows(session: OpenSession) -> Evaluation:
     """The raw model on all rows of the open data, in the view that the visitor looks at."""
-    if session.on_all_rows is None:
-        what = "the scores of the raw model on all rows"
-        session.on_all_rows = awaited(session, ALL_ROWS, what, partial(_judge_all_rows, session))
-    return session.on_all_rows.seen(session.view)
+    rows = Data(f"{session.split_key} both parts", both_parts(session.calibration, session.test))
+    whole = ready("raw on all rows", "the scores of the raw model on all rows", raw_on_all_rows, data=rows)
+    return whole.seen(session.view)
 
 
-def _judge_all_rows(session: OpenSession) -> Future[Any]:
-    data = Data(f"{session.split_key} both parts", both_parts(session.calibration, session.test))
-    return queue().compute(raw_on_all_rows, data=data, owner=session.visitor)
+def raw_model(session: OpenSession) -> Calibrator:
+    """The model as it is, as a calibrator that changes nothing."""
+    return fit_top_k(calibrator("identity"), session.data.logits[:2], session.data.labels[:2])
 
 
-def ask_for_raw(session: OpenSession) -> Calibrator:
-    """Have the raw model judged, which every page shows, before any page is opened; returns it."""
-    if session.on_all_rows is None:
-        asked(session, ALL_ROWS, partial(_judge_all_rows, session))
-    raw = fit_top_k(calibrator("identity"), session.data.logits[:2], session.data.labels[:2])
-    _ask(session, RAW, raw)
-    return raw
+def ask_for_raw(session: OpenSession) -> None:
+    """Have the raw model judged, which every page shows, before any page needs it."""
+    if (key := session.seen(RAW)) not in session.kept:
+        asked(session, key, partial(_judge_raw, session))
+
+
+def _judge_raw(session: OpenSession) -> Future[Any]:
+    raw = raw_model(session)
+    return queue().compute(judge_fitted, raw, data=rows_to_predict(session, raw), owner=session.visitor)
 
 
 def beside_raw(fits: list[ShownFit], *chosen: ShownFit) -> list[ShownFit]:
     """The raw model, which is the first of all fits, and the chosen ones, each once."""
     return [fits[0], *(fit for fit in chosen if fit.key != fits[0].key)]
-
-
-def _shown(
-    session: OpenSession, key: str, method: str, title: str, fitted: Calibrator, seconds: float = 0.0, cpu: float = 0.0
-) -> ShownFit:
-    if key not in session.evaluated:
-        start = partial(_have_judged, session, fitted)
-        session.evaluated[key] = awaited(session, ("judged", key), f"the scores of {title}", start)
-    judged = session.evaluated[key]
-    style = method_style(method, _variant(session, key, method))
-    evaluation = judged.evaluation.seen(session.view)
-    return ShownFit(key, method, title, style, fitted, evaluation, seconds, judged.predict_seconds, cpu, judged)
-
-
-def _variant(session: OpenSession, key: str, method: str) -> int:
-    """The fit's number among those of its method: its own while it is shown, whatever else is added or removed."""
-    if key not in session.variants:
-        taken = {session.variants.get(other) for other, spec in session.specs.items() if spec.method == method}
-        session.variants[key] = next(number for number in range(len(taken) + 1) if number not in taken)
-    return session.variants[key]
-
-
-def _ask(session: OpenSession, key: str, fitted: Calibrator) -> None:
-    """Have a calibrator judged that was fitted where nobody judged it, or in an earlier version of this program."""
-    if key not in session.evaluated:
-        asked(session, ("judged", key), partial(_have_judged, session, fitted))
-
-
-def _have_judged(session: OpenSession, fitted: Calibrator) -> Future[Any]:
-    return queue().compute(judge_fitted, fitted, data=rows_to_predict(session, fitted), owner=session.visitor)
 
 
 def rows_of(part: Predictions) -> Data:
@@ -395,11 +366,3 @@ def intervals_of(fit: ShownFit) -> dict[str, Interval]:
 def resampled(fits: Sequence[ShownFit]) -> dict[str, Scored]:
     """Scores of fits on the same test rows, by title."""
     return {fit.title: fit.scores for fit in fits}
-
-
-def device_description() -> str:
-    """Where fits run, in words: the devices that finished fits reported, else what this machine has."""
-    devices = [device_of(job.calibrator) for job in jobs() if job.calibrator is not None]
-    if devices:
-        return " and ".join(dict.fromkeys(devices))
-    return cpu_description() + (", NVIDIA GPU present" if gpu_present() else "")

@@ -9,16 +9,15 @@ from typing import Any
 import streamlit as st
 
 from calib.calibrators.backend import device_of
-from calib.engine import Job, QueueFull, TaskSpec
+from calib.engine import Data, Job, QueueFull, TaskSpec
 from calib.errors import CalibrationError
 from calib.formatting import escape_markdown, listed, number, plural
 from calib.registry import METHODS, presets
 from calib.ui import fits
-from calib.ui.fits import ShownFit
 from calib.ui.link import page_link
 from calib.ui.server.guard import refresh_interval
 from calib.ui.session import OpenSession, current_session
-from calib.ui.text import show_notes
+from calib.ui.text import add_notice, show_notes, show_pending_notices
 
 ICONS = {
     "queued": ":material/hourglass_empty:",
@@ -27,8 +26,6 @@ ICONS = {
     "failed": ":material/error:",
     "cancelled": ":material/cancel:",
 }
-TROUBLE = "fit/trouble"
-"""What was not started and why, in Streamlit's session state until it is shown."""
 
 
 def job_list(session: OpenSession) -> None:
@@ -44,7 +41,7 @@ def job_list(session: OpenSession) -> None:
 
 def _job_list() -> None:
     jobs = fits.jobs()
-    refusal()
+    show_pending_notices()
     with st.container(border=True, gap="xsmall"):
         if any(job.calibrator for job in jobs):
             with st.container(horizontal=True, vertical_alignment="center"):
@@ -66,30 +63,20 @@ def fit_here(method: str, what: str) -> None:
     While it runs, how far it is stands at the page's top, which takes it in when it ends.
     """
     st.info(what)
-    title, asked = METHODS[method].title, _asked_for(method)
-    if any(job.active for job in asked):
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f":material/progress_activity: {title} is being fitted.", width="content")
-            for job in asked:
+    specs, title = current_session().specs, METHODS[method].title
+    asked_for = [job for job in fits.jobs() if specs[job.key].method == method]
+    for job in asked_for:
+        if job.active:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(f":material/progress_activity: {title} is being fitted.", width="content")
                 st.button("Cancel", key=f"Cancel/{job.key}", on_click=fits.cancel, args=(job.key,))
-    elif asked:
-        for job in asked:
+        else:
             _row(job)
-    else:
+    if not asked_for:
         st.button(
             f"Fit {title}", key=f"fit-here/{method}", type="primary", icon=":material/play_arrow:",
-            on_click=_ask_here, args=(method,),
+            on_click=start_fits, args=([(method, {})],),
         )  # fmt: skip
-
-
-def _asked_for(method: str) -> list[Job]:
-    specs = current_session().specs
-    return [job for job in fits.jobs() if specs[job.key].method == method]
-
-
-def _ask_here(method: str) -> None:
-    with fits.refusal_noted():
-        fits.submit(method, {})
 
 
 def waits(job: Job) -> bool:
@@ -97,36 +84,26 @@ def waits(job: Job) -> bool:
     return job.state == "queued"
 
 
-def refusal() -> None:
-    """Say once why something that was asked for does not wait for a worker."""
-    if text := st.session_state.pop(fits.REFUSED, None):
-        st.warning(escape_markdown(text), icon=":material/hourglass_disabled:")
+def fits_under_way(at_the_foot: bool = False) -> None:
+    """How many fits run and wait: at the menu's foot, and while any does at a page's top.
 
-
-def fits_at_the_foot(session: OpenSession) -> None:
-    """At the menu's foot: how many fits run and wait, refreshed only while any does."""
-    if not session.specs:
-        return
-    session.seen_ended = _ended(fits.jobs())
-    st.fragment(_status, run_every=refresh_interval(1.0) if fits.running() else None)()
-
-
-def fits_under_way(session: OpenSession) -> None:
-    """The same at a page's top while any fit runs or waits, since on a phone the menu is folded away.
-
-    The page is drawn anew with each fit that ends.
+    On a phone the menu is folded away. The page is drawn anew with each fit that ends.
     """
-    if session.specs and fits.running():
-        st.fragment(_status, run_every=refresh_interval(1.0))(follow=True)
+    jobs = fits.jobs()
+    active = any(job.active for job in jobs)
+    if active or (at_the_foot and jobs):
+        every = refresh_interval(1.0) if active else None
+        st.fragment(_status, run_every=every)(None if at_the_foot else _ended(jobs))
 
 
 def _ended(jobs: list[Job]) -> int:
     return sum(not job.active for job in jobs)
 
 
-def _status(follow: bool = False) -> None:
+def _status(ended: int | None) -> None:
+    """The line; the whole page instead where more fits have ended."""
     current = fits.jobs()
-    if follow and _ended(current) > current_session().seen_ended:
+    if ended is not None and _ended(current) > ended:
         st.rerun()
     active = [job for job in current if job.active]
     waiting = sum(map(waits, active))
@@ -162,34 +139,21 @@ def _row(job: Job) -> None:
         st.button(label, key=f"{label}/{job.key}", on_click=act, args=(job.key,))
 
 
-def methods_of(session: OpenSession, chosen: list[ShownFit]) -> list[tuple[str, str, dict[str, Any]]]:
-    """The methods of fits as a study is told of them, with the parameters they were fitted with."""
-    return [(fit.title, fit.method, dict(session.specs[fit.key].params)) for fit in chosen]
-
-
-def start(kind: str, function: Callable[..., Any], arguments: tuple[Any, ...], title: str) -> None:
-    """Ask for a study of the open data in place of the last one of its kind; the same study is not paid twice."""
+def start(kind: str, spec: TaskSpec, given: Callable[[], Data] | None = None) -> None:
+    """Ask for a study in place of the last one of its kind, of the open data where no others are given."""
     session = current_session()
-    spec = TaskSpec(function, arguments, session.data.sha256, title)
     if kind in session.studies and session.studies[kind].key != spec.key:
         stop(kind)
     with fits.refusal_noted():
-        fits.ask(spec)
+        fits.ask(spec, None if given is None else given())
         session.studies[kind] = spec
 
 
 def stop(kind: str) -> None:
     """Stop the study of this kind, unless another visitor waits for it too, and forget it."""
-    cancel_study(kind)
-    current_session().studies.pop(kind, None)
-
-
-def cancel_study(kind: str) -> None:
-    """Stop the study of this kind, which then says that it was cancelled; forget it where it goes on for others."""
     session = current_session()
-    spec = session.studies.get(kind)
-    if spec is not None and fits.queue().leave(spec.key, session.visitor):
-        del session.studies[kind]
+    if (spec := session.studies.pop(kind, None)) is not None:
+        fits.queue().leave(spec.key, session.visitor)
 
 
 def job_of(kind: str) -> Job | None:
@@ -198,28 +162,39 @@ def job_of(kind: str) -> Job | None:
     return None if spec is None else fits.where([spec])[0]
 
 
-def progress(kind: str, job: Job, unit: str = "fit", again: Callable[[], None] | None = None) -> None:
-    """How far a study is, with the button that stops it; or why it has no result, with the one that tries again.
+def result_of(kind: str, unit: str = "fit", again: Callable[[], None] | None = None) -> Any:
+    """What the study of this kind gave; None where there is nothing yet.
+
+    Then this says how far it is, with the button that stops it, or why it failed, with the one that tries again.
 
     Parameters
     ----------
     unit : of its steps, one of them.
     again : starts it again, where that is not a study of the open data.
     """
+    job = job_of(kind)
+    if job is None or job.state == "done":
+        return None if job is None else job.result
+    every = refresh_interval(0.5) if job.active else None
+    st.fragment(_study, run_every=every)(kind, job.active, unit, again or partial(fits.retry, job.key))
+    return None
+
+
+def _study(kind: str, was_active: bool, unit: str, again: Callable[[], None]) -> None:
+    job = job_of(kind)
+    if job is None or job.state == "done" or job.active != was_active:
+        st.rerun()  # the result takes the place of this
     if job.active:
         left, right = st.columns([6, 1.4], vertical_alignment="center")
         done = f"{job.step:,} of {plural(job.total, unit)}" if job.total else job.message
         text = done if waits(job) else f"{job.fraction:.0%} · {done}"
         left.progress(job.fraction, text=escape_markdown(text))
-        right.button("Cancel", key=f"study/{kind}/cancel", on_click=cancel_study, args=(kind,))
+        right.button("Cancel", key=f"study/{kind}/cancel", on_click=stop, args=(kind,))
         st.caption(job.spec.title)
-    elif job.state != "done":
+    else:
         st.warning(escape_markdown(job.message))
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.button(
-                "Try again", key=f"study/{kind}/retry", icon=":material/refresh:",
-                on_click=again or partial(fits.retry, job.key),
-            )  # fmt: skip
+            st.button("Try again", key=f"study/{kind}/retry", icon=":material/refresh:", on_click=again)
             st.caption(job.spec.title)
 
 
@@ -240,22 +215,15 @@ def offered_presets(session: OpenSession) -> dict[str, list[str]]:
 
 def start_fits(chosen: list[tuple[str, Mapping[str, Any]]]) -> None:
     """Ask for a fit of each method with its parameters; the next page drawn says what was not started."""
-    trouble = st.session_state[TROUBLE] = []
     for place, (name, params) in enumerate(chosen):
         try:
             fits.submit(name, dict(params))
         except QueueFull as error:
             rest = [METHODS[later].title for later, _ in chosen[place:]]
-            trouble.append(f"{listed(rest)} {'was' if len(rest) == 1 else 'were'} not started: {error}")
+            add_notice(f"{listed(rest)} {'was' if len(rest) == 1 else 'were'} not started: {error}", "error")
             break
         except CalibrationError as error:
-            trouble.append(f"{METHODS[name].title} was not started: {error}")
-
-
-def not_started() -> None:
-    """Say once what was not started, and why."""
-    for sentence in st.session_state.pop(TROUBLE, []):
-        st.error(escape_markdown(sentence), icon=":material/error:")
+            add_notice(f"{METHODS[name].title} was not started: {error}", "error")
 
 
 def offer_to_fit_again(session: OpenSession) -> None:

@@ -17,10 +17,8 @@ from calib.data import Choices, Inspection, Predictions
 from calib.data.split import split_rows
 from calib.decisions.conformal import PredictionSets
 from calib.decisions.rules import AnyRule
-from calib.diagnostics.judgement import Judgement
 from calib.engine import FitSpec, TaskSpec, on_disk
 from calib.errors import CalibrationError
-from calib.evaluation import Evaluation
 from calib.evaluation.view import View, Viewpoint, view_of
 from calib.numerics import Ints
 from calib.top_k import TopK
@@ -117,13 +115,9 @@ class OpenSession(Visitor):
     specs_of_splits : fits asked for on every split looked at, so that going back finds them again; the split left last
         stands behind the others.
     studies : studies asked for on the present split, by kind.
-    evaluated_of_splits : judgements on the test rows by fit key, of every split on which something was fitted.
-    on_all_rows : the raw model on all rows of the open data, once a page asked for it.
     built : files that are offered, each with what it was built of, by button; see :mod:`calib.ui.widgets`.
     picked : what pages show by the visitor's choice, by widget; see :mod:`calib.ui.widgets`.
-    variants : number of each fit among the fits of its method, by key: it sets marker and dash apart.
     carried : what the files of a fit decide, by fit key.
-    seen_ended : how many fits had ended when the page was last drawn.
     viewpoint : how data of two classes are looked at.
     """
 
@@ -138,13 +132,9 @@ class OpenSession(Visitor):
     reading: Reading = field(default_factory=Reading)
     specs_of_splits: dict[str, dict[str, FitSpec]] = field(default_factory=dict)
     studies: dict[str, TaskSpec] = field(default_factory=dict)
-    evaluated_of_splits: dict[str, dict[str, Judgement]] = field(default_factory=dict)
-    on_all_rows: Evaluation | None = None
     built: dict[str, tuple[Any, str | bytes]] = field(default_factory=dict)
     picked: dict[str, Any] = field(default_factory=dict)
-    variants: dict[str, int] = field(default_factory=dict)
     carried: dict[str, Carried] = field(default_factory=dict)
-    seen_ended: int = 0
     viewpoint: Viewpoint = "event"
 
     @classmethod
@@ -176,11 +166,6 @@ class OpenSession(Visitor):
         return [*fits, *self.studies.values()]
 
     @property
-    def evaluated(self) -> dict[str, Judgement]:
-        """Judgements on the test rows of the present split, by fit key."""
-        return self.evaluated_of_splits.setdefault(self.split_key, {})
-
-    @property
     def specs_of_last_split(self) -> list[FitSpec]:
         """Fits asked for on the split left last, which are shown again there; none once some are asked for here."""
         others = [specs for key, specs in self.specs_of_splits.items() if key != self.split_key and specs]
@@ -210,16 +195,14 @@ class OpenSession(Visitor):
         self.specs_of_splits[self.split_key] = self.specs_of_splits.pop(self.split_key, {})
         self.part, self.seed, self.most, self.drawn = part, seed, most, drawn
         self.calibration, self.test = calibration, test
-        judged, fitted = self.evaluated_of_splits, self.specs_of_splits
-        self.evaluated_of_splits = {key: judged[key] for key in judged if fitted.get(key)}
-        self.kept, self.built, self.variants, self.studies = {}, {}, {}, {}
+        self.kept, self.built, self.studies = {}, {}, {}
         self.kept_bytes, self.waiting, self.carried = {}, {}, {}
 
     def go_on_from(self, before: OpenSession) -> None:
         """Take over split, fits and studies of a session with the same data."""
         self.visitor = before.visitor
         self.split(before.part, before.seed, before.most)
-        self.specs_of_splits, self.evaluated_of_splits = before.specs_of_splits, before.evaluated_of_splits
+        self.specs_of_splits = before.specs_of_splits
         if self.split_key == before.split_key:
             self.studies, self.carried = before.studies, before.carried
 

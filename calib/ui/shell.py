@@ -13,6 +13,7 @@ from importlib import import_module
 import streamlit as st
 
 from calib import settings
+from calib.calibrators.backend import cpu_description, gpu_present
 from calib.data import DataError
 from calib.data.load import APART
 from calib.errors import CalibrationError
@@ -24,7 +25,7 @@ from calib.ui import fits, link
 from calib.ui.keeping import trouble
 from calib.ui.link import page_link
 from calib.ui.menu import draw_menu, needs_all_classes, onward
-from calib.ui.progress import fits_at_the_foot, fits_under_way, not_started, offer_to_fit_again, refusal
+from calib.ui.progress import fits_under_way, offer_to_fit_again
 from calib.ui.progress import stop as stop_study
 from calib.ui.ready import waiting_line
 from calib.ui.server.uploads import forget_unshown
@@ -104,8 +105,6 @@ def page(title: str, invitation: str = "") -> Iterator[None]:
     with notices:
         show_pending_notices()
         trouble()
-        refusal()
-        not_started()
     if session is not None and needs_all_classes(title, session):
         st.info(
             "This page needs the outputs of all classes, and these data hold the largest of each row. Compare, "
@@ -116,7 +115,7 @@ def page(title: str, invitation: str = "") -> Iterator[None]:
     if session is not None:
         with notices:
             if title not in FITS_IN_BODY:
-                fits_under_way(session)
+                fits_under_way()
             if title not in SPLIT_IN_BODY:
                 offer_to_fit_again(session)
     try:
@@ -186,12 +185,13 @@ def _menu(session: OpenSession | None) -> None:
         draw_menu(session)
         with st.container(gap="xsmall"):
             if session is not None:
-                fits_at_the_foot(session)
+                fits_under_way(at_the_foot=True)
                 st.caption(f":material/dataset: {literal(session.data.name)}")
             if cluster := fits.queue().cluster:
                 st.caption(f":material/lan: Cluster at {escape_markdown(cluster)}")
             else:
-                st.caption(f":material/memory: {fits.device_description()}")
+                gpu = ", NVIDIA GPU present" if gpu_present() else ""
+                st.caption(f":material/memory: {cpu_description()}{gpu}")
 
 
 def _look_at(session: OpenSession, viewpoint: Viewpoint) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from typing import Literal
 
 import streamlit as st
 
@@ -20,6 +21,13 @@ from calib.metrics.bootstrap import Interval
 _BINNING_NAMES = {"imax": "I-Max", "kmeans": "k-means"}
 
 NOTICES = "calib_notices"
+Level = Literal["info", "warning", "error"]
+LEVELS: dict[Level, tuple[Callable[..., object], str]] = {
+    "info": (st.info, ":material/info:"),
+    "warning": (st.warning, ":material/warning:"),
+    "error": (st.error, ":material/error:"),
+}
+"""How sentences of each level are shown, and with which icon."""
 
 
 def binning_name(binning: str) -> str:
@@ -85,12 +93,13 @@ def show_notes(notes: Iterable[str], first: str = "") -> None:
         st.caption("  \n".join(lines))
 
 
-def add_notice(text: str) -> None:
+def add_notice(text: str, level: Level = "info") -> None:
     """Add a plain sentence to the pending notices."""
-    st.session_state.setdefault(NOTICES, []).append(text)
+    st.session_state.setdefault(NOTICES, []).append((text, level))
 
 
 def show_pending_notices() -> None:
     """Show them, once."""
-    for text in st.session_state.pop(NOTICES, []):
-        st.info(escape_markdown(text), icon=":material/history:")
+    for text, level in st.session_state.pop(NOTICES, []):
+        show, icon = LEVELS[level]
+        show(escape_markdown(text), icon=icon)

@@ -190,6 +190,25 @@ def whole_number(label: str, low: int, high: int, begin: int, key: str, **looks:
     return int(st.number_input(label, low, high, begin, key=key, persist_state="session", **looks))
 
 
+def declared(name: str, default: Any, meta: Mapping[str, Any], key: str, title: Callable[[Any], str] = str) -> Any:
+    """Let the visitor set a parameter that is declared by :func:`calib.parameters.param`.
+
+    Parameters
+    ----------
+    title : of each of its choices, if it has any.
+    """
+    label, low, high = name.replace("_", " "), meta.get("low"), meta.get("high")
+    looks: dict[str, Any] = {"key": key, "help": meta.get("help"), "persist_state": "session"}
+    if meta.get("choices") is not None:
+        options = list(meta["choices"])
+        return st.selectbox(label, options, options.index(default), format_func=title, **looks)
+    if isinstance(default, bool):
+        return st.toggle(label, value=default, **looks)
+    kind, steps = (float, {"format": "%.4g"}) if isinstance(default, float) else (int, {"step": 1, "format": "%d"})
+    ends = {"min_value": None if low is None else kind(low), "max_value": None if high is None else kind(high)}
+    return st.number_input(label, value=default, placeholder="no end", **ends, **steps, **looks)
+
+
 def scale_of_probabilities(begin: Scale, key: str) -> Scale:
     """Let the visitor pick the scale of axes of probabilities."""
     return segments("Scale of probabilities", SCALES, begin, key, str.capitalize)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 import io
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import replace
-from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -19,11 +18,9 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.scriptrunner import script_runner
 from streamlit.testing.v1 import AppTest
 
-from calib.base import Calibrator
-from calib.calibrators.identity import Identity
 from calib.data import Predictions
 from calib.data.samples import load_sample
-from calib.diagnostics.judgement import arrays_to_judge, both_parts
+from calib.diagnostics.judgement import arrays_to_judge
 from calib.engine import Data, Engine, FitSpec
 from calib.registry import calibrator, extras_for, title_of
 from calib.reporting import html_of_fits
@@ -181,30 +178,21 @@ def no_component_scan() -> Iterator[None]:
 def raw_models_judged_once() -> Iterator[None]:
     """Every session has its raw model judged by a worker; of the same rows, the worker's answer is given again."""
     answers: dict[bytes, bytes] = {}
-    judge, judge_all = fits._have_judged, fits._judge_all_rows
+    judge = fits._judge_raw
 
-    def once(start: Callable[[], Future[Any]], what: str, *arrays: Any) -> Future[Any]:
-        key = hashlib.sha256(pickle.dumps((what, arrays))).digest()
+    def once(session: OpenSession) -> Future[Any]:
+        rows = fits.rows_to_predict(session, fits.raw_model(session)).arrays
+        key = hashlib.sha256(pickle.dumps(rows)).digest()
         if key in answers:
             known: Future[Any] = Future()
             known.set_result(pickle.loads(answers[key]))
             return known
-        future = start()
+        future = judge(session)
         future.add_done_callback(lambda done: _remember(answers, key, done))
         return future
 
-    def have_judged(session: OpenSession, fitted: Calibrator) -> Future[Any]:
-        start = partial(judge, session, fitted)
-        if not isinstance(fitted, Identity):
-            return start()
-        return once(start, "test rows", fitted, fits.rows_to_predict(session, fitted).arrays)
-
-    def judge_all_rows(session: OpenSession) -> Future[Any]:
-        return once(partial(judge_all, session), "all rows", both_parts(session.calibration, session.test))
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fits, "_have_judged", have_judged)
-        patch.setattr(fits, "_judge_all_rows", judge_all_rows)
+        patch.setattr(fits, "_judge_raw", once)
         yield
 
 
@@ -252,7 +240,6 @@ def with_fits(shared: tuple[OpenSession, OpenSession]) -> OpenSession:
     """A visitor's own session with the same fits, which has what pages computed of them."""
     known = shared[1]
     own: dict[str, Any] = {name: {} for name in ("waiting", "studies", "built", "picked", "carried")}
-    own |= {name: dict(getattr(known, name)) for name in ("kept", "kept_bytes", "variants")}
-    for name in ("specs_of_splits", "evaluated_of_splits"):
-        own[name] = {split: dict(held) for split, held in getattr(known, name).items()}
+    own |= {name: dict(getattr(known, name)) for name in ("kept", "kept_bytes")}
+    own["specs_of_splits"] = {split: dict(held) for split, held in known.specs_of_splits.items()}
     return replace(known, visitor=uuid4().hex, **own)

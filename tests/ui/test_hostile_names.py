@@ -178,15 +178,11 @@ def test_what_cannot_be_calibrated_is_said_in_text(hostile: OpenSession) -> None
 
 def noted(text: str) -> AppTest:
     def page(text: str) -> None:
-        import streamlit as st
-
-        from calib.ui import fits, progress
         from calib.ui.text import add_notice, show_pending_notices
 
         add_notice(text)
+        add_notice(text, "warning")
         show_pending_notices()
-        st.session_state[fits.REFUSED] = text
-        progress.refusal()
 
     return AppTest.from_function(page, kwargs={"text": text}, default_timeout=300).run()
 

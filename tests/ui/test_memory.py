@@ -10,12 +10,10 @@ import plotly.graph_objects as go
 import pytest
 
 from calib.data import DataError, Predictions
-from calib.engine import Engine
 from calib.ui import session as ui_session
 from calib.ui.server import memory
 from calib.ui.server.memory import nbytes
 from calib.ui.session import OpenSession, keep
-from tests.ui.conftest import fit, open_page
 
 
 def session(tenths: int) -> OpenSession:
@@ -35,7 +33,7 @@ def test_what_is_held_beside_the_data_counts_too(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(memory, "MOST_OF_ONE", 4_000_000)
     opened = session(10)
     memory.admit(opened, np.zeros(100_000))
-    for name in ("built", "kept", "evaluated_of_splits"):
+    for name in ("built", "kept"):
         held = session(10)
         getattr(held, name)["one"] = {"of many": np.zeros(200_000)}
         with pytest.raises(DataError, match="would hold"):
@@ -58,20 +56,6 @@ def test_figures_count_and_the_oldest_make_way(monkeypatch: pytest.MonkeyPatch) 
     assert list(now.kept) == ["large"], "what is shown now stays, however large"
     now.split(0.3, 1)
     assert not now.kept_bytes
-
-
-def test_judgements_of_closed_splits_count_and_are_there_again(queue: Engine, with_sample: OpenSession) -> None:
-    open_page("pages/2_Compare.py", fit(queue, with_sample, "temperature"))
-    judged = dict(with_sample.evaluated)
-    with_sample.split(0.3, 1)
-    assert not with_sample.evaluated
-    total, kept = nbytes(with_sample), with_sample.evaluated_of_splits
-    with_sample.evaluated_of_splits = {}
-    assert total - nbytes(with_sample) == pytest.approx(nbytes(judged), abs=1000)
-    assert nbytes(judged) > 8 * len(with_sample.test)
-    with_sample.evaluated_of_splits = kept
-    with_sample.split(None, 0)
-    assert with_sample.evaluated == judged
 
 
 def test_what_a_thing_takes() -> None:

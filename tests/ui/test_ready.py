@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from concurrent.futures import Future, wait
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,7 +17,7 @@ from calib.base import Calibrator
 from calib.data import Predictions
 from calib.diagnostics.reliability import reliability_curve
 from calib.diagnostics.subgroups import gaps_by_group
-from calib.engine import Engine, Fitted, WorkerDied
+from calib.engine import Engine, WorkerDied
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
 from calib.export import writer
@@ -28,7 +27,7 @@ from calib.ui import fits, ready, widgets
 from calib.ui.ready import awaited
 from calib.ui.session import OpenSession
 from tests.conftest import ROOT, simulate
-from tests.ui.conftest import PAGES, clean, fit, npz, open_page, opened, said
+from tests.ui.conftest import PAGES, clean, fit, npz, open_page, said
 
 N = JOINT_DRAWS + 1
 """Rows of each part: more than any figure has points, or an interval of several differences has draws."""
@@ -135,20 +134,6 @@ def test_new_rows_are_judged_elsewhere_without_open_data_too(
     app.file_uploader(key="monitoring/new-data").upload("new.npz", npz(logits=logits, labels=labels)).run()
     assert clean(app), [error.value for error in app.error]
     assert f"{N:,} new rows" in said(app)
-
-
-def test_a_fit_that_came_without_a_judgement_is_judged_by_a_worker(
-    queue: Engine, with_sample: OpenSession, nothing_over_rows: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session = fit(queue, with_sample, "temperature")
-    (job,) = queue.snapshot(session.specs)
-    assert isinstance(job.result, Fitted) and job.judgement is not None
-    bare = replace(job, result=Fitted(job.calibrator))
-    monkeypatch.setattr(fits, "jobs", lambda: [bare])
-    opened(monkeypatch, session)
-    shown = fits.shown_fits(session)[1]
-    assert shown.judgement is not job.judgement
-    assert shown.scores.value == job.judgement.resampled["top-label"].value
 
 
 def test_a_computation_that_failed_says_why_and_is_tried_again(with_sample: OpenSession) -> None:

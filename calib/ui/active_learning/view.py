@@ -1,9 +1,10 @@
-"""Parts of the Active learning page: the finding, the simulations under way, the figures and the start."""
+"""Parts of the Active learning page: what is asked for, the simulations under way, the finding and the figures."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -11,23 +12,29 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from calib.active_learning import ARMS, MEASURES, pool_from_predictions
-from calib.active_learning.results import LABELS, ArmStudy, study_arms
+from calib.active_learning import ARMS, CLASSIFIERS, MEASURES, Plan, pool_from_predictions, verdicts
+from calib.active_learning.results import ENOUGH, LABELS, ArmStudy, study_arms
 from calib.active_learning.simulation import pool_arrays, run_arm
-from calib.engine import Data, Job, QueueFull, TaskSpec
-from calib.errors import CalibrationError
-from calib.formatting import escape_markdown, plural
+from calib.data import Predictions
+from calib.data.samples import SAMPLES
+from calib.engine import Data, Job, TaskSpec
+from calib.formatting import escape_markdown, listed, plural
 from calib.plots.active_learning import ArmLine, learning_curves
 from calib.plots.style import NEUTRAL, Style
+from calib.registry import METHODS
 from calib.ui import fits, progress, widgets
-from calib.ui.active_learning import text as active_words
-from calib.ui.active_learning.settings import Rows, Wanted
-from calib.ui.session import current_session
+from calib.ui.data.upload import open_sample
+from calib.ui.link import page_link
+from calib.ui.session import OpenSession, current_session
 from calib.ui.text import show_notes
-from calib.ui.widgets import several
 
 KIND = "active/"
 """Before the key of each simulation among the visitor's studies."""
+SAMPLE = "digits-forest"
+MOST_SHUFFLES = 20
+FIRST = ("classifier", "calibrator", "pretraining", "batch", "budget")
+"""Settings that are open; the others are folded."""
+TITLES = {name: one.title for table in (CLASSIFIERS, METHODS) for name, one in table.items()}
 
 # Open symbols and broken lines are drawn over full ones: arms that do the same are both seen.
 STYLES = {
@@ -38,6 +45,16 @@ STYLES = {
 }
 SHORT = {"plain": "uncalibrated", "set_points": "set points", "active": "active", "random": "as they come"}
 BEGIN = ("error", "ece")
+BEFORE = (
+    "**Which labels should be asked for, and does calibration save any?** A classifier learns from your rows again and "
+    "again, asks for labels of the rows it is unsure about, and spends none or some of them on calibration."
+)
+HONEST = (
+    "A simulation: all labels of the pool are known, and each is shown to the classifier only when it asks. Intervals "
+    "are over shuffles of this one pool, judged on the same test rows; another pool could differ by more. Wenger et al."
+    " (2020, figure 5) report about 10\u00a0% fewer labels at comparable accuracy, for Mondrian forests on the KITTI "
+    "data, calibrated with GPcalib at set points."
+)
 HOW_TO_READ = (
     "{meaning} Horizontal axis: labels requested, including the initial ones and those used for calibration. A dot is "
     "one round of one shuffle. A line is the mean over shuffles, its band the 95\u00a0% interval of that mean. The "
@@ -47,174 +64,138 @@ HOW_TO_READ = (
 
 
 @dataclass(frozen=True)
-class Run:
-    """One arm on one shuffle, as it stands."""
+class Rows:
+    """Rows to ask about, rows that judge, and the name that stands for their arrays in every session."""
 
-    arm: str
-    seed: int
-    job: Job
+    n_pool: int
+    n_test: int
+    key: str
+    sentence: str
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Those of the plan that the arm uses."""
-        assert isinstance(self.job.spec, TaskSpec)
-        return dict(self.job.spec.arguments[0])
-
-
-def specs_of(wanted: Wanted, rows: Rows) -> list[TaskSpec]:
-    """What is to be simulated; what a setting that an arm does not use was, makes no other simulation."""
-    return [
-        TaskSpec(run_arm, (wanted.settings_of(arm), arm, seed), rows.data_key, f"{ARMS[arm].title}, shuffle {seed + 1}")
-        for arm, seed in wanted.runs
-    ]
-
-
-def asked() -> list[TaskSpec]:
-    """The simulations that are shown, whether or not they are done."""
-    return [spec for kind, spec in current_session().studies.items() if kind.startswith(KIND)]
+    @classmethod
+    def of(cls, session: OpenSession) -> Rows:
+        """Those of :func:`calib.active_learning.pool_from_predictions`."""
+        data = session.data
+        if data.train_features is not None and data.train_labels is not None:
+            n_pool, n_test, key = len(data.train_labels), len(data), data.sha256
+            pool, judge = "the training set that came with the data", "all rows of the data"
+        else:
+            n_pool, n_test, key = len(session.calibration), len(session.test), session.split_key
+            pool, judge = "the calibration part of the split", "the test part"
+        return cls(n_pool, n_test, key, (
+            f"Pool: {plural(n_pool, 'row')}, {pool}. Judged on {plural(n_test, 'row')}, {judge}; "
+            f"{plural(data.n_classes, 'class', 'classes')}. A classifier is trained here on their features, so the "
+            "outputs of your own model take no part."
+        ))  # fmt: skip
 
 
-def runs() -> list[Run]:
-    """All that are shown, as they stand, arm by arm in the order of ``ARMS`` and shuffle by shuffle."""
-    specs = {spec.key: spec for spec in asked()}
-    if not specs:
-        return []
-    found = []
-    for job in fits.where(specs.values()):
-        _, arm, seed = specs[job.key].arguments
-        found.append(Run(arm, seed, job))
-    return sorted(found, key=lambda run: (list(ARMS).index(run.arm), run.seed))
+def need_features(data: Predictions) -> bool:
+    """Whether there is something to train on; otherwise say what is missing, with the buttons that get it."""
+    if data.features is not None:
+        return True
+    left_out = next((finding for finding in data.findings if finding.left_out == "features"), None)
+    if left_out is not None:
+        st.warning(
+            "Active learning trains a classifier while it asks for labels, and the features that came with these data "
+            f"cannot be used: {escape_markdown(f'{left_out.reason} {left_out.action}')}"
+        )
+    else:
+        st.info(
+            "Active learning trains a classifier while it asks for labels, and these data hold no features to train "
+            "on. Upload features beside the outputs, one entry per row; with train_features and train_labels too, the "
+            "training set is the pool that labels are asked from."
+        )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        page_link("app.py", "Open data with features", ":material/upload_file:")
+        st.button(
+            f"Open the sample {SAMPLES[SAMPLE].title}, which has them", key="active/sample", icon=":material/image:",
+            on_click=open_sample, args=(SAMPLE,),
+        )  # fmt: skip
+    return False
 
 
-def start(wanted: Wanted, rows: Rows) -> None:
-    """Ask for simulations in place of those shown; what is done or under way is not paid twice."""
-    session = current_session()
-    specs = {KIND + spec.key: spec for spec in specs_of(wanted, rows)}
-    for kind in [kind for kind in session.studies if kind.startswith(KIND) and kind not in specs]:
-        progress.stop(kind)
-    try:
-        data = _pool(rows)
-        for kind, spec in specs.items():
-            fits.ask(spec, data)
-            session.studies[kind] = spec
-    except QueueFull as error:
-        st.session_state[fits.REFUSED] = f"{len(asked())} of {len(specs)} simulations were started. {error}"
-    except CalibrationError as error:
-        st.session_state[fits.REFUSED] = str(error)
+def simulations() -> list[Job]:
+    """All that were asked for, as they stand, arm by arm and shuffle by shuffle."""
+    specs = [spec for kind, spec in current_session().studies.items() if kind.startswith(KIND)]
+    return sorted(fits.where(specs), key=lambda job: (list(ARMS).index(_arm(job)), job.spec.title))
+
+
+def _arm(job: Job) -> str:
+    assert isinstance(job.spec, TaskSpec)
+    return str(job.spec.arguments[1])
+
+
+def study_of(jobs: list[Job]) -> ArmStudy | None:
+    """The simulations that are done, compared and averaged by a worker; None where none is."""
+    done = {job.spec.arguments[1:]: job for job in jobs if job.result is not None}  # type: ignore[union-attr]
+    if not done:
+        return None
+    key = ("active study", *(job.key for job in done.values()))
+    return fits.ready(key, "the curves of the arms", study_arms, {run: job.result for run, job in done.items()})
+
+
+def headline(rows: Rows, jobs: list[Job]) -> None:
+    """The finding where there is one, else what the page is about; and which rows are which."""
+    study = None if any(job.active for job in jobs) else study_of(jobs)
+    st.markdown(BEFORE if study is None else finding(study.summary))
+    st.caption(rows.sentence)
+
+
+def finding(summary: pd.DataFrame) -> str:
+    """The verdict on each arm, as a list; what is missing where there is none yet."""
+    if summary.empty:
+        return "No shuffle has been completed by all arms."
+    said = verdicts(summary)
+    if not said:
+        return f"Only the arm **{summary['title'].iloc[0]}** is here; choose another to compare it with."
+    return "\n".join(f"- {sentence}" for sentence in said) if len(said) > 1 else said[0]
+
+
+def follow(jobs: list[Job]) -> None:
+    """How far the simulations are and what they gave so far; while any runs, this part refreshes itself."""
+    if jobs:
+        active = any(job.active for job in jobs)
+        st.fragment(_follow, run_every=1.0 if active else None)(active)
+
+
+def _follow(was_active: bool) -> None:
+    jobs = simulations()
+    if was_active != any(job.active for job in jobs):
+        st.rerun()  # the timer and the finding are the whole page's
+    if was_active:
+        left, right = st.columns([6, 1.4], vertical_alignment="center")
+        ended = sum(not job.active for job in jobs)
+        share = sum(job.fraction if job.active else 1.0 for job in jobs) / len(jobs)
+        left.progress(share, text=f"{ended} of {plural(len(jobs), 'simulation')}")
+        right.button("Cancel", key="active/cancel", on_click=cancel)
+    failed = [job for job in jobs if job.state in ("failed", "cancelled")]
+    for why in dict.fromkeys(job.message for job in failed):
+        titles = listed([job.spec.title for job in failed if job.message == why])
+        st.warning(f"**{titles}**: {escape_markdown(why)}")
+    study = study_of(jobs)
+    if study is not None:
+        _pictures(study, tuple(job.key for job in jobs if job.result is not None))
+        if not was_active:
+            _beneath(study, jobs)
 
 
 def cancel() -> None:
     """Stop what waits or runs; what is done stays."""
-    for run in runs():
-        if run.job.active:
-            progress.stop(KIND + run.job.key)
-
-
-def retry(rows: Rows) -> None:
-    """Start those that failed again."""
-    with fits.refusal_noted():
-        data = _pool(rows)
-        for run in runs():
-            if run.job.state in ("failed", "cancelled"):
-                fits.ask(run.job.spec, data)
-
-
-def _pool(rows: Rows) -> Data:
-    session = current_session()
-    return Data.of(rows.data_key, **pool_arrays(pool_from_predictions(session.data, session.part, session.seed)))
-
-
-def study_of(done: list[Run]) -> ArmStudy:
-    """Finished simulations, compared and averaged by a worker."""
-    results = {(run.arm, run.seed): run.job.result for run in done}
-    key = ("active study", *(run.job.key for run in done))
-    return fits.ready(key, "the curves of the arms", study_arms, results)
-
-
-def headline(rows: Rows, shown: list[Run]) -> None:
-    """The finding where there is one, else what the page is about; and which rows are which."""
-    done = [run for run in shown if run.job.result is not None]
-    ended = bool(done) and not any(run.job.active for run in shown)
-    st.markdown(active_words.finding(study_of(done).summary) if ended else active_words.BEFORE)
-    st.caption(rows.sentence)
-
-
-def begin(wanted: Wanted, rows: Rows, shown: list[Run]) -> None:
-    """The button that starts what is asked for, and what it will take."""
-    keys = {spec.key for spec in specs_of(wanted, rows)}
-    same = keys == {run.job.key for run in shown}
-    label = "Under way" if any(run.job.active for run in shown) else "Shown above"
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(
-            label if same else f"Run {plural(len(keys), 'simulation')}", key="active/start",
-            icon=":material/play_arrow:", type="secondary" if same else "primary", on_click=start, args=(wanted, rows),
-            disabled=same,
-        )  # fmt: skip
-        text = f"{plural(len(wanted.arms), 'arm')} on {plural(wanted.n_shuffles, 'shuffle')}, in the background."
-        if shown and not same:
-            text += " Above is what came out with the settings of before; simulations that are done are not run again."
-        st.caption(text)
-
-
-def follow(rows: Rows, shown: list[Run]) -> None:
-    """How far the simulations are and what they gave so far; while any runs, this part refreshes itself."""
-    if shown:
-        active = any(run.job.active for run in shown)
-        st.fragment(_follow, run_every=1.0 if active else None)(rows, active)
-
-
-def _follow(rows: Rows, was_active: bool) -> None:
-    shown = runs()
-    if was_active != any(run.job.active for run in shown):
-        st.rerun()  # the timer, the finding and the button are the whole page's
-    if was_active:
-        _progress(shown)
-    _failures(rows, shown)
-    done = [run for run in shown if run.job.result is not None]
-    if done:
-        study = study_of(done)
-        _pictures(study, tuple(run.job.key for run in done))
-        if not was_active:
-            _beneath(study, rows, done)
-
-
-def _progress(shown: list[Run]) -> None:
-    left, right = st.columns([6, 1.4], vertical_alignment="center")
-    done = sum(not run.job.active for run in shown)
-    share = sum(run.job.fraction if run.job.active else 1.0 for run in shown) / len(shown)
-    left.progress(share, text=f"{done} of {plural(len(shown), 'simulation')} · {_now(shown)}")
-    right.button("Cancel", key="active/cancel", on_click=cancel)
-
-
-def _now(shown: list[Run]) -> str:
-    """What runs at the moment, and how it does."""
-    for run in shown:
-        if run.job.state == "running":
-            so_far = f": {run.job.step:,} labels, error {run.job.value:.1%}" if run.job.total else ""
-            return run.job.spec.title + so_far
-    return next((run.job.message for run in shown if run.job.active), "")
-
-
-def _failures(rows: Rows, shown: list[Run]) -> None:
-    failed = [run for run in shown if run.job.state in ("failed", "cancelled")]
-    if not failed:
-        return
-    reasons: dict[str, dict[str, list[int]]] = {}
-    for run in failed:
-        reasons.setdefault(run.job.message, {}).setdefault(run.arm, []).append(run.seed + 1)
-    st.warning("\n".join(f"- **{active_words.which(arms)}**: {escape_markdown(why)}" for why, arms in reasons.items()))
-    st.button("Try again", key="active/retry", icon=":material/refresh:", on_click=retry, args=(rows,))
+    for job in simulations():
+        if job.active:
+            progress.stop(KIND + job.key)
 
 
 def _pictures(study: ArmStudy, keys: tuple[str, ...]) -> None:
     titles = {name: measure.title for name, measure in MEASURES.items()}
-    chosen = several(titles, "active/measures", "Pictures of", aside=[name for name in titles if name not in BEGIN])
-    for first in range(0, len(chosen), 2):
-        for column, measure in zip(st.columns(2, gap="large"), chosen[first:], strict=False):
-            with column:
-                how = HOW_TO_READ.format(meaning=MEASURES[measure].meaning)
-                draw = partial(_figure, study, measure)
-                widgets.show_kept(("active figure", measure, *keys), draw, f"active-{measure}", how)
+    aside = [name for name in titles if name not in BEGIN]
+    chosen = widgets.several(titles, "active/measures", "Pictures of", aside=aside)
+    with st.grid(2, min_column_width=400, gap="large"):
+        for measure in chosen:
+            widgets.show_kept(
+                ("active figure", measure, *keys), partial(_figure, study, measure), f"active-{measure}",
+                HOW_TO_READ.format(meaning=MEASURES[measure].meaning),
+            )  # fmt: skip
 
 
 def _figure(study: ArmStudy, measure: str) -> go.Figure:
@@ -231,20 +212,87 @@ def _figure(study: ArmStudy, measure: str) -> go.Figure:
     return learning_curves(lines, about.title, percent=about.percent)
 
 
-def _beneath(study: ArmStudy, rows: Rows, done: list[Run]) -> None:
-    """How the results were made, what else a person should know, and all rounds as a file."""
-    settings = {name: value for run in done for name, value in run.settings.items()}
-    show_notes(active_words.notes(study.table, rows, settings))
-    st.caption(f"{active_words.made_with(settings)} {active_words.HONEST}")
-    export = partial(exported, study.table, {run.arm: run.settings for run in done})
-    widgets.csv("All rounds as CSV", "active/csv", "active-learning.csv", export, of=(study.table,))
+def _beneath(study: ArmStudy, jobs: list[Job]) -> None:
+    """What else a person should know, how the results were made, and all rounds as a file."""
+    settings: dict[str, Any] = jobs[0].spec.arguments[0]  # type: ignore[union-attr]
+    show_notes(notes(study.table, settings))
+    given = {name.replace("_", " "): value for name, value in settings.items() if value is not None}
+    made = ", ".join(f"{name} {TITLES.get(value, value)}" for name, value in given.items())
+    st.caption(f"Simulated with {made}. {HONEST}")
+    table = study.table.assign(shuffle=study.table["shuffle"] + 1, **settings)
+    widgets.csv("All rounds as CSV", "active/csv", "active-learning.csv", lambda: table, of=(study.table,))
 
 
-def exported(table: pd.DataFrame, settings: dict[str, dict[str, Any]]) -> pd.DataFrame:
-    """All rounds, shuffles counted from 1, with the settings of their arm; empty what it lacks."""
-    names = dict.fromkeys(name for of_arm in settings.values() for name in of_arm)
-    columns = {
-        name: pd.Series([settings[arm].get(name) for arm in table["arm"]], dtype=object).convert_dtypes()
-        for name in names
-    }
-    return table.assign(shuffle=table["shuffle"] + 1, **columns)
+def notes(table: pd.DataFrame, settings: dict[str, Any]) -> list[str]:
+    """Arms that hardly asked, and rounds without a calibrator."""
+    rounds, found = table.groupby("arm", sort=False), []
+    first_batch = settings["pretraining"] + settings["batch"]
+    silent = [ARMS[str(arm)].title for arm, most in rounds["n_labels"].max().items() if most < first_batch]
+    if silent and settings["budget"] is None:
+        found.append(
+            f"{listed(silent)} never asked for a full batch: from the start, nearly every row had an uncertainty below "
+            "the threshold. A lower threshold asks for more labels."
+        )
+    for arm, why in table[table["note"] != ""].groupby("arm", sort=False)["note"]:
+        title = ARMS[str(arm)].title
+        found.append(f"{title} had no calibrator in {plural(len(why), 'round')}, mostly because: {why.mode()[0]}")
+    return found
+
+
+def choose_and_start(session: OpenSession, rows: Rows) -> None:
+    """The settings of the plan, the arms, and the button; what is done or under way is not paid twice."""
+    declared = {f.name: f for f in fields(Plan) if f.name != "params"}
+    # The paper's 500 and 250; of a small pool a twelfth and a twenty-fifth.
+    begin = {"pretraining": max(1, min(500, rows.n_pool // 2, max(2 * session.data.n_classes, rows.n_pool // 12))),
+             "batch": max(1, min(250, rows.n_pool // 25))}  # fmt: skip
+    usable = {"classifier": [name for name in CLASSIFIERS if name != "mondrian" or find_spec("river") is not None]}
+
+    def draw(name: str) -> Any:
+        meta = dict(declared[name].metadata)
+        if meta["choices"] is not None:
+            meta["choices"] = usable.get(name, meta["choices"])
+        of = f"{rows.n_pool}/" if name in begin else ""
+        return widgets.declared(
+            name, begin.get(name, declared[name].default), meta, f"active/{of}{name}", lambda it: TITLES.get(it, it)
+        )
+
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        settings = {name: draw(name) for name in FIRST}
+        n_shuffles = widgets.whole_number("shuffles", 1, MOST_SHUFFLES, ENOUGH, "active/shuffles", help=(
+            f"Each shuffle of the pool is a run of every arm. Fewer than {ENOUGH} show little; the paper has 10."
+        ))  # fmt: skip
+    st.caption(f"{TITLES[settings['classifier']]}: {CLASSIFIERS[settings['classifier']].summary}" + (
+        "" if "mondrian" in usable["classifier"] else
+        " Mondrian forest, the paper's, needs the package river, which is not installed here."
+    ))  # fmt: skip
+    able = {name: arm.title for name, arm in ARMS.items() if name != "active" or settings["calibrator"] == "gpcalib"}
+    arms = widgets.several(able, "active/arms", "Arms to compare", aside=("random",)) or ["plain"]
+    said = [f"**{ARMS[name].title}**: {ARMS[name].summary}" for name in arms]
+    if "active" not in able:
+        said.append(f"{ARMS['active'].title} needs the latent function, which only {TITLES['gpcalib']} has.")
+    st.caption(" ".join(said))
+    with st.expander("More settings"), st.grid(3, min_column_width=200):
+        settings |= {name: draw(name) for name in declared if name not in FIRST}
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            f"Run {plural(len(arms) * n_shuffles, 'simulation')}", key="active/start", icon=":material/play_arrow:",
+            type="primary", on_click=start, args=(rows, settings, arms, n_shuffles),
+        )  # fmt: skip
+        st.caption("In the background; simulations that are done are not run again.")
+
+
+def start(rows: Rows, settings: dict[str, Any], arms: list[str], n_shuffles: int) -> None:
+    """Ask for simulations in place of those shown: a shuffle of every arm, then the next, so that curves grow."""
+    session = current_session()
+    specs = {}
+    for seed in range(n_shuffles):
+        for arm in arms:
+            spec = TaskSpec(run_arm, (settings, arm, seed), rows.key, f"{ARMS[arm].title}, shuffle {seed + 1}")
+            specs[KIND + spec.key] = spec
+    for kind in [kind for kind in session.studies if kind.startswith(KIND) and kind not in specs]:
+        progress.stop(kind)
+    with fits.refusal_noted():
+        pool = pool_arrays(pool_from_predictions(session.data, session.part, session.seed))
+        for kind, spec in specs.items():
+            fits.ask(spec, Data.of(rows.key, **pool))
+            session.studies[kind] = spec

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,11 +9,12 @@ import pandas as pd
 import streamlit as st
 
 from calib.calibrators.backend import on_cpu
+from calib.engine import TaskSpec
 from calib.evaluation.comparison_table import MARKS_SAID, verdict
 from calib.evaluation.learning_curve import SIZE_SCORES, halved_sizes, labels_needed
 from calib.evaluation.repeated_splits import summarise_splits
 from calib.evaluation.studies import SIZES, SPLITS, repeat_task, size_task
-from calib.formatting import escape_markdown, listed, plural
+from calib.formatting import escape_markdown, plural
 from calib.plots.compare import size_curves
 from calib.ui import progress, widgets
 from calib.ui.compare.scores import show_scores, styled_scores
@@ -26,8 +26,6 @@ N_SPLITS, N_DRAWS = 10, 5
 TOLERANCE = 0.01
 """In nats: a number of labels within it of all labels is as good."""
 
-Result = Callable[[pd.DataFrame, str, list[ShownFit]], None]
-
 
 def repeated(session: OpenSession, fits: list[ShownFit]) -> None:
     """Whether other splits would say the same."""
@@ -35,10 +33,11 @@ def repeated(session: OpenSession, fits: list[ShownFit]) -> None:
         f"Every method is fitted again on {N_SPLITS} random splits of all rows, as the papers do. The intervals allow "
         "for splits that share most of their rows (Nadeau and Bengio 2003)."
     )
-    n, methods = len(session.calibration), progress.methods_of(session, fits[1:])
-    arguments = (methods, n, N_SPLITS, session.seed, *_event(session))
-    _start(SPLITS, repeat_task, arguments, f"Repeat on {N_SPLITS} splits", fits[1:], N_SPLITS)
-    _follow(SPLITS, fits, _repeated_result)
+    arguments = (_methods(session, fits[1:]), len(session.calibration), N_SPLITS, session.seed, *_event(session))
+    spec = TaskSpec(repeat_task, arguments, session.data.sha256, f"Repeat on {N_SPLITS} splits")
+    _offer(SPLITS, spec, fits[1:], N_SPLITS)
+    if (splits := progress.result_of(SPLITS)) is not None:
+        _repeated_result(splits, session.studies[SPLITS].key)
 
 
 def sizes(session: OpenSession, fits: list[ShownFit]) -> None:
@@ -47,11 +46,20 @@ def sizes(session: OpenSession, fits: list[ShownFit]) -> None:
         "Every method is fitted on ever more of the calibration rows, each time on several draws of them, and scored "
         "on the test rows."
     )
-    tried, methods = halved_sizes(len(session.calibration)), progress.methods_of(session, fits[1:])
-    arguments = (methods, session.part, session.seed, N_DRAWS, session.seed, *_event(session))
+    tried = halved_sizes(len(session.calibration))
+    arguments = (
+        _methods(session, fits[1:]), session.part, session.seed, N_DRAWS, session.seed, *_event(session)
+    )  # fmt: skip
     label = f"Try {plural(len(tried), 'size')} up to {len(session.calibration):,}"
-    _start(SIZES, size_task, arguments, label, fits[1:], fits_on_all_rows(tried))
-    _follow(SIZES, fits, _sizes_result)
+    spec = TaskSpec(size_task, arguments, session.data.sha256, label)
+    _offer(SIZES, spec, fits[1:], 1 + N_DRAWS * (len(tried) - 1))
+    if (table := progress.result_of(SIZES)) is not None:
+        _sizes_result(table, session.studies[SIZES].key, fits)
+
+
+def _methods(session: OpenSession, fits: list[ShownFit]) -> list[tuple[str, str, dict[str, Any]]]:
+    """The methods as a study is told of them, with the parameters they were fitted with."""
+    return [(fit.title, fit.method, dict(session.specs[fit.key].params)) for fit in fits]
 
 
 def _event(session: OpenSession) -> tuple[int, ...]:
@@ -60,26 +68,23 @@ def _event(session: OpenSession) -> tuple[int, ...]:
     return () if column is None else (column,)
 
 
-def _follow(kind: str, fits: list[ShownFit], result: Result) -> None:
-    """Show how far a study is, then its result; while it runs or may be tried again, this part refreshes itself.
-
-    What starts a study stays outside: a part that begins to refresh itself must be drawn with the whole page.
-    """
-    job = progress.job_of(kind)
-    if job is not None:
-        st.fragment(_study, run_every=1.0 if job.result is None else None)(kind, fits, result)
-
-
-def _study(kind: str, fits: list[ShownFit], result: Result) -> None:
-    job = progress.job_of(kind)
-    if job is None:
-        return
-    progress.progress(kind, job)
-    if job.result is not None:
-        result(job.result, job.key, fits)
+def _offer(kind: str, spec: TaskSpec, fits: list[ShownFit], n_fits: int) -> None:
+    """The button that starts a study, and what so many fits on all rows would take, which is the most that it takes."""
+    seconds = n_fits * sum(seconds_of(fit) + fit.predict_seconds for fit in fits)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            spec.title, key=f"study/{kind}/start", icon=":material/play_arrow:", on_click=progress.start,
+            args=(kind, spec),
+        )  # fmt: skip
+        st.caption(f"At most {progress.about(seconds)} of processor time in the background; you can go on meanwhile.")
 
 
-def _repeated_result(splits: pd.DataFrame, key: str, fits: list[ShownFit]) -> None:
+def seconds_of(fit: ShownFit) -> float:
+    """What one more such fit costs: processor time, which does not count what else ran then, or time on the GPU."""
+    return fit.cpu_seconds if on_cpu(fit.calibrator) else fit.fit_seconds
+
+
+def _repeated_result(splits: pd.DataFrame, key: str) -> None:
     table = keep(("splits", key), lambda: summarise_splits(splits))
     n_splits = int(table["n_splits"].max())
     scores = ["NLL", *(["ECE"] if table["confidence_only"].any() else [])]
@@ -118,30 +123,3 @@ def _sizes_result(table: pd.DataFrame, key: str, fits: list[ShownFit]) -> None:
     for title, size, note in zip(notes["title"], notes["size"], notes["note"], strict=True):
         st.caption(escape_markdown(f"{title} on {size:,} rows: {note}"))
     widgets.csv("All numbers as CSV", "study/sizes/csv", "sizes.csv", lambda: table, of=(table,))
-
-
-def fits_on_all_rows(tried: Sequence[int]) -> float:
-    """How many fits on the last of these sizes take as long as all draws of all sizes.
-
-    A fit on fewer rows costs something between as much and in proportion; it is counted as the middle of the two.
-    """
-    drawn = [size for size in tried for _ in range(1 if size == tried[-1] else N_DRAWS)]
-    return (len(drawn) + sum(drawn) / tried[-1]) / 2
-
-
-def seconds_of(fit: ShownFit) -> float:
-    """What one more such fit costs: processor time, which does not count what else ran then, or time on the GPU."""
-    return fit.cpu_seconds if on_cpu(fit.calibrator) else fit.fit_seconds
-
-
-def _start(
-    kind: str, task: Callable[..., Any], arguments: tuple[Any, ...], label: str, fits: list[ShownFit], n_fits: float
-) -> None:
-    """The button, and what it will take; ``n_fits`` is how many fits on all rows it equals."""
-    seconds = n_fits * sum(seconds_of(fit) + fit.predict_seconds for fit in fits)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(
-            label, key=f"study/{kind}/start", icon=":material/play_arrow:", on_click=progress.start,
-            args=(kind, task, arguments, f"{label}: {listed([fit.title for fit in fits])}"),
-        )  # fmt: skip
-        st.caption(f"Takes {progress.about(seconds)} of processor time in the background; you can go on meanwhile.")

@@ -35,11 +35,8 @@ from calib.ui.reliability.text import bins_in_words
 from calib.ui.server.uploads import uploader
 from calib.ui.session import OpenSession, Reading, current_session
 from calib.ui.shell import view_switch
-from calib.ui.text import confidence_sentence, literal
+from calib.ui.text import LEVELS, add_notice, confidence_sentence, literal
 from calib.ui.widgets import drawn_with, put, show_kept
-
-SHOW = {"error": st.error, "warning": st.warning, "info": st.info}
-ICON = {"error": ":material/error:", "warning": ":material/warning:", "info": ":material/info:"}
 
 LEFT_OUT = ("rows_left_out", "unpaired_rows")
 """Findings on rows that are not read."""
@@ -49,8 +46,6 @@ WANTED = "roles/wanted"
 UNUSED = "unused"
 """The choice that leaves weights alone."""
 WEIGHTS = "data/weights"
-SPLIT_REFUSED = "split/refused"
-"""Why the data cannot be split as asked, in Streamlit's session state until it is shown."""
 
 
 def overview(session: OpenSession) -> None:
@@ -256,7 +251,7 @@ def _folded(title: str, noun: str, found: list[Finding], reading: Reading) -> No
     if found:
         with st.expander(f"{title} ({plural(len(found), noun)})"):
             for finding in found:
-                st.markdown(f"{ICON[finding.level]} {escape_markdown(f'{finding.message} {finding.action}')}")
+                st.markdown(f"{LEVELS[finding.level][1]} {escape_markdown(f'{finding.message} {finding.action}')}")
                 _fix_buttons(finding, reading)
 
 
@@ -264,7 +259,8 @@ def show_finding(finding: Finding) -> None:
     """A finding with what can be done about it; where that is a few lines of code, these can be copied."""
     action, _, code = finding.action.partition("\n")
     text = escape_markdown(finding.message) + (f" **{escape_markdown(action)}**" if action else "")
-    SHOW[finding.level](text, icon=ICON[finding.level])
+    show, icon = LEVELS[finding.level]
+    show(text, icon=icon)
     if code:
         st.code(code, language="python", wrap_lines=True)
 
@@ -301,7 +297,7 @@ def split_controls(session: OpenSession) -> None:
                 session, part, int(state.get(seed, session.seed)), None if asked == SAMPLED_ROWS else asked
             )
         except DataError as error:
-            state[SPLIT_REFUSED] = str(error)
+            add_notice(str(error), "error")
 
     st.header("Calibration and test rows")
     left, middle, right = st.columns([2, 1, 2], vertical_alignment="bottom")
@@ -324,8 +320,6 @@ def split_controls(session: OpenSession) -> None:
         )  # fmt: skip
     if session.drawn:
         st.caption(session.drawn)
-    if refused := state.pop(SPLIT_REFUSED, None):
-        st.error(escape_markdown(refused), icon=":material/error:")
     offer_to_fit_again(session)
     n, n_test = len(session.calibration), len(session.test)
     if data.event is None:
