@@ -17,28 +17,22 @@ from calib.calibrators.one_vs_rest import OneVsRest
 from calib.calibrators.venn_abers import VennAbers
 from calib.data.samples import true_map
 from calib.diagnostics.judgement import TEST, class_pair
-from calib.diagnostics.reliability import default_bins
+from calib.diagnostics.reliability import Frequencies, default_bins, frequencies
 from calib.errors import CalibrationError
-from calib.metrics.bootstrap import Interval, share_interval, wilson_interval
+from calib.metrics.bootstrap import Interval, share_interval
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, one_vs_rest_log_odds, sigmoid
+
+END = 0.025
+"""Share of the rows at each end, as in figure 3 of Allikivi and Kull (2019)."""
 
 
 @dataclass(frozen=True)
-class EndConfidence:
-    """Mean calibrated probability against the share of positives at both ends of the ranking.
+class End:
+    """The pairs at one end of the scores: their number, mean probability, and share of positives with its interval."""
 
-    Attributes
-    ----------
-    first_mean, first_share : among the pairs of lowest score; a mean below the share is overconfident.
-    last_mean, last_share : among the pairs of highest score; a mean above the share is overconfident.
-    n_pairs : how many pairs each end holds.
-    """
-
-    first_mean: float
-    first_share: float
-    last_mean: float
-    last_share: float
-    n_pairs: int
+    n: int
+    mean: float
+    share: Interval
 
 
 def has_class_map(calibrator: Calibrator, k: int | None = 1) -> bool:
@@ -138,10 +132,8 @@ def venn_abers_pair(calibrator: Calibrator, log_odds: Floats, k: int | None = 1)
     return (other, event) if k == 1 else (1 - event, 1 - other)
 
 
-def end_confidence(
-    log_odds: Floats, positives: npt.NDArray[np.bool_], probs: Floats, share: float = 0.025
-) -> EndConfidence:
-    """Over- or underconfidence among the first and last pairs by score (Allikivi and Kull 2019, section 3).
+def ends_of(log_odds: Floats, positives: npt.NDArray[np.bool_], probs: Floats, share: float = END) -> dict[str, End]:
+    """The "first" and "last" pairs by score, with all that are tied (Allikivi and Kull 2019, section 3).
 
     Parameters
     ----------
@@ -149,21 +141,13 @@ def end_confidence(
     probs : (n,) the calibrated probability of each.
     share : of the pairs at each end; at least one pair is.
     """
-    size = max(1, round(share * len(log_odds)))
-    first, last = _lowest(log_odds, size), _lowest(-log_odds, size)
-    return EndConfidence(
-        float(first @ probs), float(first @ positives), float(last @ probs), float(last @ positives), size
-    )
-
-
-def _lowest(scores: Floats, size: int) -> Floats:
-    """Weights (n,) of a mean over the ``size`` lowest scores; those tied at the end share what is left.
-
-    So the mean is that over all ways to break the tie, whatever the order of the rows.
-    """
-    end = np.partition(scores, size - 1)[size - 1]
-    below, tied = scores < end, scores == end
-    return (below + tied * ((size - below.sum()) / tied.sum())) / size
+    low = np.quantile(log_odds, share, method="lower")
+    high = np.quantile(log_odds, 1.0 - share, method="higher")
+    ends = {"first": log_odds <= low, "last": log_odds >= high}
+    return {
+        name: End(int(rows.sum()), float(probs[rows].mean()), share_interval(positives[rows].sum(), rows.sum()))
+        for name, rows in ends.items()
+    }
 
 
 def _mirrored(seen: BayesIsoMap) -> BayesIsoMap:
@@ -186,62 +170,6 @@ def _mirrored(seen: BayesIsoMap) -> BayesIsoMap:
 def _check_class(calibrator: Calibrator, k: int) -> None:
     if not 0 <= k < calibrator.n_classes_:
         raise CalibrationError(f"There is no class {k}; the calibrator has classes 0 to {calibrator.n_classes_ - 1}.")
-
-
-@dataclass(frozen=True, eq=False)
-class ClassFrequencies:
-    """Pairs of one class in bins of its log-odds; no bin is empty.
-
-    Attributes
-    ----------
-    edges : (n_bins - 1,) increasing log-odds; a pair at an edge belongs above it.
-    log_odds : (n_bins,) median of each bin's pairs.
-    count, positives : (n_bins,) its pairs, and those whose label is the class.
-    low, high : (n_bins,) 95 % Wilson interval of the frequency.
-    """
-
-    edges: Floats
-    log_odds: Floats
-    count: Ints
-    positives: Ints
-    low: Floats
-    high: Floats
-
-    @property
-    def frequency(self) -> Floats:
-        """Share of positives in each bin."""
-        return self.positives / self.count
-
-    def means(self, log_odds: Floats, probs: Floats) -> Floats:
-        """Mean probability in each bin, of the same pairs in the same order, shape (n_bins,)."""
-        bins = np.searchsorted(self.edges, log_odds, side="right")
-        return np.bincount(bins, weights=probs, minlength=len(self.count)) / self.count
-
-    def outside(self, means: Floats) -> npt.NDArray[np.bool_]:
-        """Which of (n_bins,) mean probabilities the intervals exclude."""
-        return (means < self.low) | (means > self.high)
-
-
-def class_frequencies(log_odds: Floats, positives: npt.NDArray[np.bool_], edges: Floats) -> ClassFrequencies:
-    """Frequencies of a class between edges that other pairs gave; empty bins join their neighbours.
-
-    Parameters
-    ----------
-    log_odds, positives : (n,) n at least 1.
-    edges : as from :func:`balanced_edges`, best of pairs that are not these: edges chosen by the outcomes that are
-        then counted would bias the frequencies.
-    """
-    count = np.bincount(np.searchsorted(edges, log_odds, side="right"), minlength=len(edges) + 1)
-    edges = edges[count[:-1] > 0]
-    if len(edges) and not count[-1]:
-        edges = edges[:-1]
-    order = np.argsort(log_odds, kind="stable")
-    ordered, ends = log_odds[order], np.append(np.searchsorted(log_odds[order], edges), len(log_odds))
-    starts = np.append(0, ends[:-1])
-    count, hits = ends - starts, np.add.reduceat(positives[order].astype(int), starts)
-    low, high = wilson_interval(hits, count)
-    middles = (ordered[(starts + ends - 1) // 2] + ordered[(starts + ends) // 2]) / 2
-    return ClassFrequencies(edges, middles, count, hits, low, high)
 
 
 def balanced_edges(log_odds: Floats, positives: npt.NDArray[np.bool_], n_bins: int) -> Floats:
@@ -277,8 +205,6 @@ MOST_BINS = 20
 N_POINTS = 300
 N_CELLS = 60
 """Cells of the histogram of the test rows' scores."""
-END = 0.025
-"""Share of the rows at each end, as in figure 3 of Allikivi and Kull (2019)."""
 _MOST = 1000
 
 
@@ -359,7 +285,7 @@ class ClassRows:
 
     axes: dict[Place, ScoreAxis]
     cells: dict[Place, ScoreCells]
-    frequencies: ClassFrequencies
+    frequencies: Frequencies
     grid: Floats
     truth: Floats | None
 
@@ -376,7 +302,7 @@ def class_rows(target: int | None, sample: str | None = None, *, data: Mapping[s
     known, positive = class_pairs(data["logits"], data["labels"], target)
     log_odds, came = class_pairs(data[f"{TEST}logits"], data[f"{TEST}labels"], target)
     n_bins = min(MOST_BINS, default_bins(min(len(known), len(log_odds))))
-    frequencies = class_frequencies(log_odds, came, balanced_edges(known, positive, n_bins))
+    seen = frequencies(log_odds, came, balanced_edges(known, positive, n_bins))
     axes = {kind: score_axis(kind, known) for kind in get_args(Place)}
     cells = {kind: _cells(axis, log_odds, came) for kind, axis in axes.items()}
     axis = axes["log_odds"]
@@ -385,7 +311,7 @@ def class_rows(target: int | None, sample: str | None = None, *, data: Mapping[s
     true, truth = true_map(sample) if sample is not None else None, None
     if true is not None:
         truth = 1 - true(sigmoid(-grid)) if target == 0 else true(sigmoid(grid))
-    return ClassRows(axes, cells, frequencies, grid, truth)
+    return ClassRows(axes, cells, seen, grid, truth)
 
 
 def _cells(axis: ScoreAxis, log_odds: Floats, came: Any) -> ScoreCells:
@@ -404,22 +330,18 @@ class JudgedMap:
     pair : Venn-Abers' two probabilities there; None for other methods.
     posterior : what a Bayes-Iso knows about the map; None for other methods and where it learned nothing.
     means : (n_bins,) its mean probability in each bin of the frequencies.
-    ends : at both ends of the ranking.
+    ends : of the "first" and "last" pairs by score.
     """
 
     curve: Floats
     pair: tuple[Floats, Floats] | None
     posterior: BayesIsoMap | None
     means: Floats
-    ends: EndConfidence
-
-    def share(self, end: str) -> Interval:
-        """Share of the class at the "first" or "last" end, with its 95 % Wilson interval."""
-        return share_interval(getattr(self.ends, f"{end}_share") * self.ends.n_pairs, self.ends.n_pairs)
+    ends: dict[str, End]
 
 
 def judged_map(
-    fitted: Calibrator, target: int | None, grid: Floats, frequencies: ClassFrequencies, *, data: Mapping[str, Any]
+    fitted: Calibrator, target: int | None, grid: Floats, frequencies: Frequencies, *, data: Mapping[str, Any]
 ) -> JudgedMap:
     """Draw a class's map and judge it on the test rows, as a worker does.
 
@@ -442,7 +364,7 @@ def judged_map(
         venn_abers_pair(fitted, grid, target),
         posterior_map(fitted, target) if isinstance(fitted, BayesIso) else None,
         frequencies.means(log_odds, probs),
-        end_confidence(log_odds, came, probs, END),
+        ends_of(log_odds, came, probs),
     )
 
 

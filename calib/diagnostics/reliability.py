@@ -153,6 +153,60 @@ def _independent_rows(bins: Bins, correct: Bools, clusters: Any, weights: Floats
     return np.array(found)
 
 
+@dataclass(frozen=True, eq=False)
+class Frequencies:
+    """How often something happens in bins of a score of any range; no bin is empty.
+
+    Attributes
+    ----------
+    edges : (n_bins - 1,) increasing scores; a row at an edge belongs above it.
+    score : (n_bins,) median of each bin's rows.
+    count, positives : (n_bins,) its rows, and those in which it happened.
+    low, high : (n_bins,) 95 % Wilson interval of the frequency.
+    """
+
+    edges: Floats
+    score: Floats
+    count: Ints
+    positives: Ints
+    low: Floats
+    high: Floats
+
+    @property
+    def frequency(self) -> Floats:
+        """Share of positives in each bin."""
+        return self.positives / self.count
+
+    def means(self, scores: Floats, values: Floats) -> Floats:
+        """Mean value in each bin, of the same rows in the same order, shape (n_bins,)."""
+        bins = np.searchsorted(self.edges, scores, side="right")
+        return np.bincount(bins, weights=values, minlength=len(self.count)) / self.count
+
+    def outside(self, means: Floats) -> Bools:
+        """Which of (n_bins,) mean probabilities the intervals exclude."""
+        return (means < self.low) | (means > self.high)
+
+
+def frequencies(scores: Floats, positives: Bools, edges: Floats) -> Frequencies:
+    """Frequencies between edges; empty bins join their neighbours.
+
+    Parameters
+    ----------
+    scores, positives : (n,) n at least 1.
+    edges : increasing, chosen without the outcomes of these rows: they would bias the frequencies.
+    """
+    count = np.bincount(np.searchsorted(edges, scores, side="right"), minlength=len(edges) + 1)
+    edges = edges[count[:-1] > 0]
+    if len(edges) and not count[-1]:
+        edges = edges[:-1]
+    order = np.argsort(scores, kind="stable")
+    ordered, ends = scores[order], np.append(np.searchsorted(scores[order], edges), len(scores))
+    starts = np.append(0, ends[:-1])
+    count, hits = ends - starts, np.add.reduceat(positives[order].astype(int), starts)
+    middles = (ordered[(starts + ends - 1) // 2] + ordered[(starts + ends) // 2]) / 2
+    return Frequencies(edges, middles, count, hits, *wilson_interval(hits, count))
+
+
 @dataclass(frozen=True)
 class Binned:
     """A curve with the interval of its ECE."""
@@ -231,6 +285,50 @@ def confidence_histogram(
     cell = np.searchsorted(edges[1:-1], confidence, side="right") + n_bins * correct
     counts = np.bincount(cell, minlength=2 * n_bins)
     return ConfidenceHistogram(edges=edges, right=counts[n_bins:], wrong=counts[:n_bins], scale=scale)
+
+
+CELLS = 44
+
+
+@dataclass(frozen=True, eq=False)
+class SidedCounts:
+    """Counts in cells of equal width, one of which begins at a place, so that each lies on one side of it.
+
+    Attributes
+    ----------
+    edges : (m + 1,)
+    right, wrong : (m,) rows with the outcome, and those without.
+    at : the place.
+    """
+
+    edges: Floats
+    right: Ints
+    wrong: Ints
+    at: float
+
+    @property
+    def reached(self) -> Bools:
+        """(m,) whether a cell lies at or above the place."""
+        return self.edges[:-1] >= self.at - 1e-9 * (self.edges[-1] - self.edges[0])
+
+
+def sided_counts(values: Floats, outcome: Bools, at: float) -> SidedCounts:
+    """Count (n,) rows in about 44 cells on both sides of a place, which need not lie between their values.
+
+    Examples
+    --------
+    >>> found = sided_counts(np.array([0.1, 0.3, 0.5, 0.9]), np.array([False, False, True, True]), 0.5)
+    >>> int(found.right[found.reached].sum()), int(found.wrong[~found.reached].sum())
+    (2, 2)
+    """
+    low, high = min(float(values.min()), at), max(float(values.max()), at)
+    width = (high - low) / CELLS or 1.0
+    first, last = int(np.floor((low - at) / width)), int(np.floor((high - at) / width)) + 1
+    steps = np.floor((values - at) / width).astype(int)
+    steps = np.where(values >= at, np.maximum(steps, 0), np.minimum(steps, -1))  # whatever was rounded
+    cell = np.clip(steps - first, 0, last - first - 1)
+    right, wrong = (np.bincount(cell[rows], minlength=last - first) for rows in (outcome, ~outcome))
+    return SidedCounts(at + width * np.arange(first, last + 1), right, wrong, at)
 
 
 MAX_POINTS = 200

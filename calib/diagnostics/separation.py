@@ -12,37 +12,11 @@ import numpy.typing as npt
 from calib.calibrators.geometric import MAPS, fit_success_map
 from calib.calibrators.geometric.search import TrainingSet, exact, nearest
 from calib.calibrators.geometric.success_map import SuccessMap
-from calib.diagnostics.reliability import default_bins
-from calib.metrics.bootstrap import Interval, share_interval, wilson_interval
+from calib.diagnostics.reliability import Frequencies, SidedCounts, default_bins, frequencies, sided_counts
+from calib.metrics.bootstrap import Interval, share_interval
 from calib.numerics import Floats, Ints, softmax
 
 Bools = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False)
-class SuccessRates:
-    """Rows in bins of their separation, of about equally many each.
-
-    Attributes
-    ----------
-    separation : (n_bins,) mean, of infinite values the least or largest finite one.
-    least, largest : (n_bins,) ends of the values within each bin.
-    right, rows : (n_bins,) right predictions, and all.
-    low, high : (n_bins,) 95 % Wilson interval of the success rate.
-    """
-
-    separation: Floats
-    least: Floats
-    largest: Floats
-    right: Ints
-    rows: Ints
-    low: Floats
-    high: Floats
-
-    @property
-    def rate(self) -> Floats:
-        """Share of right predictions in each bin."""
-        return self.right / self.rows
 
 
 @dataclass(frozen=True)
@@ -87,56 +61,16 @@ class Sides:
         return cls(everyone, of_safe, of_dangerous, of_inside, threshold)
 
 
-@dataclass(frozen=True, eq=False)
-class SeparationHistogram:
-    """Counts of separations; no bin holds safe and dangerous rows, since 0 is an edge wherever it is among them.
-
-    Attributes
-    ----------
-    edges : (n_bins + 1,) of equal width; the end bins also hold infinite values.
-    right, wrong : (n_bins,) rows.
-    """
-
-    edges: Floats
-    right: Ints
-    wrong: Ints
-
-
-def success_rates(separation: Floats, right: Bools, n_bins: int) -> SuccessRates:
-    """Success rates in bins of separation (Chouraqui et al. 2023, figure 5).
+def success_rates(separation: Floats, right: Bools, n_bins: int) -> Frequencies:
+    """How often predictions are right in at most ``n_bins`` bins of separation (Chouraqui et al. 2023, figure 5).
 
     Parameters
     ----------
-    separation : (n,) may be infinite.
-    right : (n,) whether each prediction was right.
-    n_bins : at most so many; equal values share a bin.
+    separation, right : (n,) separations, which may be infinite, and whether each prediction was right.
     """
     finite = within_finite(separation)
-    ordered = np.sort(finite)
-    cuts = np.unique(ordered[np.arange(1, n_bins) * len(ordered) // n_bins])
-    cuts = cuts[cuts > ordered[0]]
-    cell = np.searchsorted(cuts, finite, side="right")
-    rows = np.bincount(cell, minlength=len(cuts) + 1)
-    hits = np.bincount(cell[right], minlength=len(rows))
-    low, high = wilson_interval(hits, rows)
-    start = np.searchsorted(ordered, cuts, side="left")
-    least, largest = ordered[np.r_[0, start]], ordered[np.r_[start, len(ordered)] - 1]
-    mean = np.clip(np.bincount(cell, weights=finite) / rows, least, largest)  # rounding must not leave the bin
-    return SuccessRates(mean, least, largest, hits, rows, low, high)
-
-
-def separation_histogram(separation: Floats, right: Bools, n_bins: int = 40) -> SeparationHistogram:
-    """Histogram of (n,) separations, which may be infinite, of right and of wrong predictions."""
-    finite = within_finite(separation)
-    low, high = float(finite.min()), float(finite.max())
-    size = max(abs(low), abs(high))
-    size = size if size > 1e-300 else 1.0
-    # Values that differ by rounding alone have no histogram, and would have too fine a grid.
-    width = (high - low if high - low > 1e-9 * size else size) / n_bins
-    edges = width * np.arange(np.floor(low / width), np.floor(high / width) + 2)
-    cell = np.searchsorted(edges[1:-1], finite, side="right")
-    counts = [np.bincount(cell[rows], minlength=len(edges) - 1) for rows in (right, ~right)]
-    return SeparationHistogram(edges, *counts)
+    edges = np.unique(np.sort(finite)[np.arange(1, n_bins) * len(finite) // n_bins])
+    return frequencies(finite, right, edges)
 
 
 def within_finite(separation: Floats) -> Floats:
@@ -177,18 +111,11 @@ class Explanation:
 def explain(training: TrainingSet, feature: Any, predicted: int) -> Explanation:
     """Say what decides the separations of one input (...), for which a class is predicted."""
     result = exact(training, *training.queries(np.asarray(feature).reshape(1, -1), np.array([predicted])))
-    rows = (result.same_row, result.other_row, result.deciding_same_row, result.deciding_other_row)
-    same_row, other_row, deciding_same, deciding_other = (int(row[0]) if row[0] >= 0 else None for row in rows)
-    return Explanation(
-        same=float(result.same[0]),
-        other=float(result.other[0]),
-        same_row=same_row,
-        other_row=other_row,
-        fast=float(result.fast[0]),
-        exact=float(result.exact[0]),
-        deciding_same_row=deciding_same,
-        deciding_other_row=deciding_other,
-    )
+    found: dict[str, Any] = {name: float(getattr(result, name)[0]) for name in ("same", "other", "fast", "exact")}
+    for name in ("same_row", "other_row", "deciding_same_row", "deciding_other_row"):
+        row = int(getattr(result, name)[0])
+        found[name] = row if row >= 0 else None
+    return Explanation(**found)
 
 
 EXACT = "exact"
@@ -253,7 +180,7 @@ class SeparationStudy:
     ----------
     test, learned : separations of the test rows, and of the calibration rows that maps are learned from.
     predicted, labels, confidence : (m,) of the test rows that were measured.
-    sides, rates, histogram : of the same rows.
+    sides, rates, histogram : of the same rows; the histogram tells safe from dangerous ones.
     grid : (POINTS,) separations at which maps are drawn: all that test rows have.
     maps : each of ``MAPS``, learned between the ``limits`` of the calibration rows.
     listed : of each of ``WAYS`` the places of the first rows among those measured, at most ``LISTED``.
@@ -265,8 +192,8 @@ class SeparationStudy:
     labels: Ints
     confidence: Floats
     sides: Sides
-    rates: SuccessRates
-    histogram: SeparationHistogram
+    rates: Frequencies
+    histogram: SidedCounts
     grid: Floats
     maps: dict[str, SuccessMap]
     limits: tuple[float, float]
@@ -290,7 +217,7 @@ def study_separations(kind: str, *, data: Arrays) -> SeparationStudy:
     known = learned.separation[np.isfinite(learned.separation)]
     limits = (float(known.min()), float(known.max())) if len(known) else (-1.0, 1.0)
     within, right = np.clip(learned.separation, *limits), predicted == labels
-    histogram = separation_histogram(test.separation, right)
+    histogram = sided_counts(within_finite(test.separation), right, 0.0)
     return SeparationStudy(
         test, learned, predicted, labels, confidence,
         Sides.from_separations(test.separation, right),

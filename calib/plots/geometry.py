@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.diagnostics.separation import SeparationHistogram, SuccessRates
+from calib.diagnostics.reliability import Frequencies, SidedCounts
 from calib.numerics import Floats, Ints
 from calib.plots.annotations import (
     Counted,
@@ -30,7 +30,7 @@ MapCurve = tuple[str, Style, Floats]
 
 
 def success_curve(
-    rates: SuccessRates, histogram: SeparationHistogram, separation: Floats, maps: Sequence[MapCurve], kind: str
+    rates: Frequencies, histogram: SidedCounts, separation: Floats, maps: Sequence[MapCurve], kind: str
 ) -> go.Figure:
     """Success rates of test rows in bins of separation, and maps fitted to calibration rows.
 
@@ -44,12 +44,12 @@ def success_curve(
     kind : which separation, for the axis.
     """
     fig = go.Figure()
-    rate = rates.rate
-    said = f"from {rate[0]:.3g} at {rates.separation[0]:.3g} to {rate[-1]:.3g} at {rates.separation[-1]:.3g}"
+    rate = rates.frequency
+    said = f"from {rate[0]:.3g} at {rates.score[0]:.3g} to {rate[-1]:.3g} at {rates.score[-1]:.3g}"
     n_right, n_wrong = int(histogram.right.sum()), int(histogram.wrong.sum())
     alt = (
-        f"Success rate of {int(rates.rows.sum()):,} test rows, {n_right:,} right and {n_wrong:,} wrong, in "
-        f"{len(rates.rows)} bins of separation, {said}."
+        f"Success rate of {int(rates.count.sum()):,} test rows, {n_right:,} right and {n_wrong:,} wrong, in "
+        f"{len(rates.count)} bins of separation, {said}."
     )
     quiet(fig, HEIGHT, alt=alt)
     low = float(np.min([rates.low.min(), *(values.min() for _, _, values in maps)]))
@@ -62,12 +62,12 @@ def success_curve(
         draw_line(fig, separation, values, style, name, told)
     told = carry(
         "{right:,d} of {rows:,d} test rows are right: {success_rate:.3r}<br>95 %: {low:.3r} to {high:.3r}"
-        "<br>separation {least:.3r} to {largest:.3r}",
-        separation=rates.separation, least=rates.least, largest=rates.largest, right=rates.right, rows=rates.rows,
-        success_rate=rate, low=rates.low, high=rates.high,
+        "<br>separation {separation:.3r}",
+        separation=rates.score, right=rates.positives, rows=rates.count, success_rate=rate,
+        low=rates.low, high=rates.high,
     )  # fmt: skip
     draw_marks(
-        fig, rates.separation, rate, Style(NEUTRAL), "test rows", told, size=8,
+        fig, rates.score, rate, Style(NEUTRAL), "test rows", told, size=8,
         error_y=whiskers(rate, rates.low, rates.high, NEUTRAL, 1.5, width=3),
     )  # fmt: skip
     groups = [Counted("right", histogram.right, RIGHT, "right"), Counted("wrong", histogram.wrong, NEUTRAL, "wrong")]

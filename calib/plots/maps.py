@@ -41,7 +41,8 @@ from calib.plots.style import (
 
 if TYPE_CHECKING:
     from calib.calibrators.bayes_iso import BayesIsoMap
-    from calib.diagnostics.calibration_maps import ClassFrequencies, Place, ScoreAxis
+    from calib.diagnostics.calibration_maps import Place, ScoreAxis
+    from calib.diagnostics.reliability import Frequencies
     from calib.metrics.bootstrap import Interval
 
 
@@ -105,7 +106,7 @@ class MapPicture:
     class_name: str
     axis: ScoreAxis
     log_odds: Floats
-    frequencies: ClassFrequencies
+    frequencies: Frequencies
     rows: str
     cells: Floats
     positives: Ints
@@ -135,7 +136,7 @@ def calibration_maps(
     drawn = np.concatenate([seen.frequency, *(line.probs for line in lines)])
     limits = probability_limits(drawn, scale, rare=True)
     up = partial(on_scale, scale=scale, limits=limits)
-    axis, places = picture.axis, picture.axis.place(seen.log_odds)
+    axis, places = picture.axis, picture.axis.place(seen.score)
     # The axis leaves out the far tails of the scores, but no dot.
     across = min(axis.limits[0], float(places.min())), max(axis.limits[1], float(places.max()))
     fig = go.Figure()
@@ -224,7 +225,7 @@ def _draw_frequencies(fig: go.Figure, picture: MapPicture, places: Floats, limit
     told = carry(
         f"{{positives:,d}} of {{rows:,d}} {picture.rows} rows are {plain(picture.class_name)}<br>{{frequency:.3r}}"
         " (95 %: {low:.3r} to {high:.3r})",
-        log_odds=seen.log_odds, frequency=seen.frequency, low=seen.low, high=seen.high, rows=seen.count,
+        log_odds=seen.score, frequency=seen.frequency, low=seen.low, high=seen.high, rows=seen.count,
         positives=seen.positives,
     )  # fmt: skip
     draw_marks(

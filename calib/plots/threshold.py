@@ -40,7 +40,7 @@ def threshold_chart(counts: ThresholdCounts, style: Style, view: View, action: s
     """
     edges, reached = counts.edges, counts.reached
     scale: Scale = "logit" if counts.scale == "logit" else "linear"
-    at, fig = counts.place, go.Figure()
+    at, fig = counts.at, go.Figure()
     done = [int(part[reached].sum()) for part in (counts.right, counts.wrong)]
     words = f"{action} from {100 * counts.threshold:.3g} %"
     alt = (

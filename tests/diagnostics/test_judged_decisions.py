@@ -10,8 +10,9 @@ from calib.calibrators.temperature import TemperatureScaling
 from calib.data.predictions import Predictions
 from calib.decisions import CostMatrix, decide_classes, estimate_rate
 from calib.diagnostics import judged_decisions
-from calib.diagnostics.judged_decisions import costs_beside_raw, rates_of_rows
+from calib.diagnostics.judged_decisions import costs_beside_raw, rates_of_rows, threshold_counts
 from calib.diagnostics.judgement import arrays_to_judge
+from calib.diagnostics.reliability import sided_counts
 from calib.numerics import softmax
 from tests.conftest import simulate
 
@@ -60,3 +61,23 @@ def test_the_rate_is_estimated_from_logits():
     probs, fresh = softmax(logits)[:, 1], softmax(logits[chosen])[:, 1]
     assert found.rate == estimate_rate(probs, event, fresh, clusters=clusters).rate
     assert found.rate.low < event[chosen].mean() < found.rate.high
+
+
+@pytest.mark.parametrize("scale", ["linear", "logit"])
+@pytest.mark.parametrize("threshold", [0.0001, 1 / 3, 0.9999])
+def test_each_row_is_counted_once_on_its_own_side_of_a_threshold(rng, scale, threshold):
+    probs = np.r_[rng.beta(1, 6, 500), 0.0, 1.0, threshold, np.full(20, 1 / 3)]
+    event = rng.random(len(probs)) < probs
+    found = threshold_counts(probs, event, threshold, scale)
+    assert np.all(np.diff(found.edges) > 0)
+    assert len(found.edges) <= 47
+    for counts, rows in ((found.right, event), (found.wrong, ~event)):
+        assert counts.sum() == rows.sum()
+        assert counts[found.reached].sum() == (probs[rows] >= threshold).sum()
+
+
+@pytest.mark.parametrize("value", [0.0, -2.0, 1e-30, 1e18])
+def test_values_that_differ_by_rounding_alone_are_counted(value) -> None:
+    found = sided_counts(np.array([value, np.nextafter(value, 1e20)]), np.array([True, False]), 0.0)
+    assert found.right.sum() == found.wrong.sum() == 1
+    assert (found.right + found.wrong)[found.reached].sum() == 2 * (value >= 0)

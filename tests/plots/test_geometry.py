@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calib.diagnostics.separation import separation_histogram, success_rates
+from calib.diagnostics.reliability import sided_counts
+from calib.diagnostics.separation import success_rates
 from calib.plots.annotations import figure_data
 from calib.plots.geometry import image_grid, success_curve
 from calib.plots.style import alt_text, method_style
@@ -20,9 +21,9 @@ def test_success_rates_stand_at_their_separation_between_both_maps_over_the_rows
     right_rows = rng.random(300) < 1 / (1 + np.exp(-4 * separation))
     rates = success_rates(separation, right_rows, 7)
     lines = [("isotonic", STYLE, np.linspace(0, 1, 31)), ("sigmoid", STYLE, np.full(31, 0.5))]
-    fig = success_curve(rates, separation_histogram(separation, right_rows), GRID, lines, "separation")
+    fig = success_curve(rates, sided_counts(separation, right_rows, 0.0), GRID, lines, "separation")
     (dots,) = traces(fig, "test rows")
-    np.testing.assert_allclose(dots.x, rates.separation)
+    np.testing.assert_allclose(dots.x, rates.score)
     np.testing.assert_allclose(np.array(dots.y) + dots.error_y.array, rates.high)
     np.testing.assert_allclose(np.array(dots.y) - dots.error_y.arrayminus, rates.low)
     np.testing.assert_allclose(traces(fig, "isotonic")[0].y, np.linspace(0, 1, 31))

@@ -25,8 +25,9 @@ def latent_of(space: str = "logits", n_points: int = 140, slope: float = 0.5) ->
     return LatentCurve(
         inputs=inputs, mean=slope * prior, sd=np.full(n_points, 0.3), prior=prior,
         prior_name="identity" if space == "logits" else "ln prior", temperature=prior / 3, temperature_outside=0.0,
-        truth=0.4 * prior, inducing=np.linspace(inputs[0], inputs[-1], 5), density_edges=np.linspace(inputs[0], inputs[-1], 31),
-        density_label=np.arange(30.0), density_other=np.arange(30.0)[::-1], every=1, space=space,
+        truth=0.4 * prior, inducing=np.linspace(inputs[0], inputs[-1], 5),
+        density_edges=np.linspace(inputs[0], inputs[-1], 31), density_label=np.arange(30.0),
+        density_other=np.arange(30.0)[::-1], every=1, space=space,
     )  # fmt: skip
 
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy.special import expit, logit
 
 from calib.calibrators.bayes_iso import BayesIso
-from calib.diagnostics.calibration_maps import balanced_edges, class_frequencies, class_pairs, posterior_map, score_axis
+from calib.diagnostics.calibration_maps import balanced_edges, class_pairs, posterior_map, score_axis
+from calib.diagnostics.reliability import frequencies
 from calib.metrics.bootstrap import Interval
 from calib.plots.annotations import figure_data
 from calib.plots.maps import (
@@ -35,7 +36,7 @@ def binary():
 @pytest.fixture(scope="module")
 def picture(binary) -> MapPicture:
     log_odds, positives = class_pairs(*binary)
-    seen = class_frequencies(log_odds, positives, balanced_edges(log_odds, positives, 6))
+    seen = frequencies(log_odds, positives, balanced_edges(log_odds, positives, 6))
     axis = score_axis("rank", log_odds)
     cells = np.linspace(0, 1, 11)
     inside, others = (np.histogram(axis.place(log_odds[rows]), cells)[0] for rows in (positives, ~positives))

@@ -20,7 +20,7 @@ def test_bars_are_the_rows_and_those_below_the_line_are_pale(rng, scale, thresho
     counts = threshold_counts(risk, event, threshold, scale)
     fig = threshold_chart(counts, Style("#0072b2"), EVENT, "act")
     (line,) = fig.layout.shapes
-    assert line.x0 == line.x1 == counts.place and np.isfinite(line.x0)
+    assert line.x0 == line.x1 == counts.at and np.isfinite(line.x0)
     assert fig.layout.xaxis.range[0] < line.x0 < fig.layout.xaxis.range[1]
     for bars, rows in zip(fig.data, (event, ~event), strict=True):
         full = np.array([not color.startswith("rgba") for color in bars.marker.color])

@@ -13,14 +13,21 @@ from scipy.special import expit, logit
 from calib.calibrators.auto import Judged
 from calib.calibrators.bayes_iso import BayesIso
 from calib.diagnostics.binning import binning_picture, information_by_bins
-from calib.diagnostics.calibration_maps import balanced_edges, class_frequencies, class_pairs, posterior_map, score_axis
+from calib.diagnostics.calibration_maps import balanced_edges, class_pairs, posterior_map, score_axis
 from calib.diagnostics.judged_decisions import threshold_counts
 from calib.diagnostics.judgement import gap_curve
 from calib.diagnostics.latent import EffectCurve, LatentCurve
 from calib.diagnostics.over_under import over_under_confidence, theorem_one
-from calib.diagnostics.reliability import binned_consistency, confidence_histogram, corp_curve, reliability_curve
+from calib.diagnostics.reliability import (
+    binned_consistency,
+    confidence_histogram,
+    corp_curve,
+    frequencies,
+    reliability_curve,
+    sided_counts,
+)
 from calib.diagnostics.risk_coverage import risk_coverage
-from calib.diagnostics.separation import separation_histogram, success_rates
+from calib.diagnostics.separation import success_rates
 from calib.diagnostics.sequential_tests import batches_of, sequential_tests
 from calib.diagnostics.subgroups import by_band, by_class
 from calib.errors import CalibrationError
@@ -246,7 +253,7 @@ def _maps(case: Case, name: str) -> dict[str, go.Figure]:
     two = np.stack([np.zeros(len(case.labels)), one_vs_rest_log_odds(np.clip(case.logits, -300, 300))[:, 1]], axis=1)
     labels = (case.labels == 1).astype(int)
     log_odds, positives = class_pairs(two, labels)
-    seen = class_frequencies(log_odds, positives, balanced_edges(log_odds, positives, 8))
+    seen = frequencies(log_odds, positives, balanced_edges(log_odds, positives, 8))
     figures = {}
     try:
         posterior = posterior_map(BayesIso(n_maps=200).fit(two, labels))
@@ -325,7 +332,7 @@ def _geometry(case: Case, name: str) -> dict[str, go.Figure]:
     rates = success_rates(separation, outcome, 7)
     grid = np.linspace(separation.min(), separation.max() + 1e-9, 31)
     maps = [(name, RAW, np.linspace(0, 1, 31)), ("sigmoid", GP, np.full(31, 0.5))]
-    histogram = separation_histogram(separation, outcome)
+    histogram = sided_counts(separation, outcome, 0.0)
     return {"success": success_curve(rates, histogram, grid, maps, "separation")}
 
 

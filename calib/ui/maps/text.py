@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.calibrators.bayes_iso import BayesIsoMap
-from calib.diagnostics.calibration_maps import ClassFrequencies, JudgedMap, most_by_chance
+from calib.diagnostics.calibration_maps import JudgedMap, most_by_chance
+from calib.diagnostics.reliability import Frequencies
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import listed, percent, plural
 from calib.numerics import Floats, sigmoid
@@ -42,7 +43,7 @@ class _Whose:
         return cls(f"probability of {name}", "is", "agrees", "it is", "test row", "test rows", f"are {name}")
 
 
-def finding(raw: JudgedMap, others: Named, seen: ClassFrequencies, class_name: str | None) -> str:
+def finding(raw: JudgedMap, others: Named, seen: Frequencies, class_name: str | None) -> str:
     """How the raw model's map fares on the test rows, and how the fitted ones do.
 
     Parameters
@@ -70,7 +71,7 @@ def finding(raw: JudgedMap, others: Named, seen: ClassFrequencies, class_name: s
     return " ".join(filter(None, [first, _fitted(others, seen, allowed)]))
 
 
-def _fitted(others: Named, seen: ClassFrequencies, allowed: int) -> str:
+def _fitted(others: Named, seen: Frequencies, allowed: int) -> str:
     counts = [(name, int(seen.outside(judged.means).sum())) for name, judged in others]
     agree = [name for name, off in counts if off <= allowed]
     most_off = max((off for _, off in counts if off <= allowed), default=0)
@@ -94,7 +95,7 @@ def _outside(off: int) -> str:
     return f"{plural(off, 'bin is', 'bins are') if off else 'none is'} off"
 
 
-def shown(seen: ClassFrequencies, class_name: str | None, n_classes: int, n_calibration: int) -> str:
+def shown(seen: Frequencies, class_name: str | None, n_classes: int, n_calibration: int) -> str:
     """Whose map is shown and on what it is judged, in one line."""
     total, hits, whose = int(seen.count.sum()), int(seen.positives.sum()), _Whose.of(class_name)
     name = f"each of {n_classes:,} classes" if class_name is None else literal(class_name)
@@ -167,8 +168,7 @@ def dominated(name: str, posterior: BayesIsoMap) -> str:
 
 def verdict(judged: JudgedMap, end: str, view: View = TOP_LABEL) -> str:
     """Over- or underconfident at one end, or an event's probability too high or low, where the interval shows it."""
-    share = judged.share(end)
-    mean = float(getattr(judged.ends, f"{end}_mean"))
+    mean, share = judged.ends[end].mean, judged.ends[end].share
     if share.low <= mean <= share.high:
         return "in the band"
     if view.is_event:

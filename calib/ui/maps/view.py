@@ -185,11 +185,11 @@ def ends(session: OpenSession, maps: list[ShownMap]) -> None:
     with st.container(horizontal=True, gap="medium"):
         for end, title in (("first", f"Lowest {100 * END:g}\u00a0%"), ("last", f"Highest {100 * END:g}\u00a0%")):
             rows = [
-                EndRow(one.name, one.fit.style, getattr(one.judged.ends, f"{end}_mean"),
+                EndRow(one.name, one.fit.style, one.judged.ends[end].mean,
                        maps_words.verdict(one.judged, end, session.view))
                 for one in maps
             ]  # fmt: skip
-            first = maps[0].judged
-            fig = end_rows(rows, first.share(end), first.ends.n_pairs, f"{title} of the scores")
+            first = maps[0].judged.ends[end]
+            fig = end_rows(rows, first.share, first.n, f"{title} of the scores")
             with st.container(width=widgets.HALF):
                 widgets.show(fig, f"ends-{end}", HOW_TO_READ_ENDS)
