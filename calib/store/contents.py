@@ -13,10 +13,11 @@ from calib.data import Finding, Predictions
 from calib.diagnostics.judgement import from_state, state_of
 from calib.engine import FitSpec, Fitted, Job, TaskSpec
 from calib.evaluation.studies import STUDIES
-from calib.records import flatten
 from calib.registry import calibrator
 from calib.store.index import Store
 
+ASKED_FOR = ("fits", "studies", "decisions")
+"""What several tabs may add to one entry."""
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
@@ -34,14 +35,6 @@ class Study:
 
 
 @dataclass(frozen=True)
-class Decided:
-    """What the files of a fit decide: its rule and its prediction sets, as states."""
-
-    decision: Any = None
-    sets: Any = None
-
-
-@dataclass(frozen=True)
 class Entry:
     """What a link leads to: one person's data set with everything decided about it.
 
@@ -54,9 +47,9 @@ class Entry:
     findings : what was noticed while loading.
     choices : what was decided by hand about the upload.
     part, seed, most : the split, and the calibration rows to fit on at most.
-    fits : fits asked for, on this split and others.
+    fits : fits asked for, on this split and others, by key.
     studies : studies asked for on the split, by kind.
-    decisions : what the files of fits on the split decide, by key of the fit.
+    decisions : what the files of fits on the split decide, by key of the fit: the states of rule and prediction sets.
     settings : what was chosen on the pages, by widget.
     earlier : links of data that were open before in the same tab; they are deleted together.
     """
@@ -70,9 +63,9 @@ class Entry:
     part: float | None = None
     seed: int = 0
     most: int | None = None
-    fits: tuple[FitSpec, ...] = ()
+    fits: Mapping[str, FitSpec] = field(default_factory=dict)
     studies: Mapping[str, Study] = field(default_factory=dict)
-    decisions: Mapping[str, Decided] = field(default_factory=dict)
+    decisions: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     earlier: tuple[str, ...] = ()
 
@@ -84,13 +77,28 @@ class Entry:
     def keys(self) -> set[str]:
         """The records that it leads to."""
         studies = {study.spec(kind).key for kind, study in self.studies.items() if kind in STUDIES}
-        return {spec.key for spec in self.fits} | studies | ({self.data} if self.data else set())
+        return self.fits.keys() | studies | ({self.data} if self.data else set())
+
+    def beyond(self, known: Entry) -> Entry:
+        """With no fits, studies and decisions but those that another entry lacks."""
+        new = {
+            part: {key: value for key, value in getattr(self, part).items() if key not in getattr(known, part)}
+            for part in ASKED_FOR
+        }
+        return replace(self, **new)
+
+    def joined(self, more: Entry) -> Entry:
+        """With the fits, studies and decisions of another entry too."""
+        return replace(self, **{part: {**getattr(more, part), **getattr(self, part)} for part in ASKED_FOR})
+
+
+NOTHING = Entry("")
 
 
 def new_link() -> tuple[str, str]:
     """The token of a new link, 256 random bits as 43 characters that a URL may hold, and the link's name."""
     token = secrets.token_urlsafe(32)
-    return token, _name(token)
+    return token, hashlib.sha256(token.encode()).hexdigest()
 
 
 def link_name(token: object) -> str | None:
@@ -98,10 +106,8 @@ def link_name(token: object) -> str | None:
 
     It is a hash, so that the folder holds no secret, and how long a look-up takes says nothing about tokens that exist.
     """
-    return _name(token) if isinstance(token, str) and _TOKEN.fullmatch(token) else None
-
-
-def _name(token: str) -> str:
+    if not isinstance(token, str) or not _TOKEN.fullmatch(token):
+        return None
     return hashlib.sha256(token.encode()).hexdigest()
 
 
@@ -118,21 +124,14 @@ def put_data(store: Store, data: Predictions) -> None:
     store.put(data.sha256, replace(data, name="", findings=()))
 
 
-def nbytes_of(data: Predictions) -> int:
-    """Bytes of its arrays."""
-    return sum(array.nbytes for array in flatten(data)[1].values())
-
-
 def get_data(store: Store, sha256: str) -> Predictions | None:
     """A stored data set, its large arrays mapped from disk, or None; raises as :meth:`Store.get` does."""
+    return store.get(sha256, Predictions, _checked)
 
-    def checked(data: Predictions) -> Predictions:
-        data.check()
-        if data.sha256 != sha256:
-            raise ValueError("It is another data set.")
-        return data
 
-    return store.get(sha256, Predictions, checked)
+def _checked(data: Predictions) -> Predictions:
+    data.check()
+    return data
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ PART = ".part"
 _SETUP = """
 PRAGMA auto_vacuum = FULL;
 BEGIN IMMEDIATE;
-CREATE TABLE IF NOT EXISTS links(name TEXT PRIMARY KEY, used REAL, stamp TEXT, entry BLOB);
+CREATE TABLE IF NOT EXISTS links(name TEXT PRIMARY KEY, used REAL, entry BLOB);
 CREATE TABLE IF NOT EXISTS records(key TEXT PRIMARY KEY, stamp TEXT, nbytes INTEGER);
 CREATE TABLE IF NOT EXISTS holds(key TEXT, link TEXT, PRIMARY KEY(key, link));
 COMMIT;
@@ -63,10 +63,6 @@ class Deleted(Exception):
     """A link was deleted, in another tab or on another server, and nothing is written under it again."""
 
 
-class Changed(Exception):
-    """Another tab or server has written a link since whoever writes it looked."""
-
-
 class Store:
     """The records below a folder, which is made when it is needed. Safe to use from many threads and servers.
 
@@ -76,12 +72,11 @@ class Store:
     def __init__(self, root: Path):
         self.root = root
         self._path, self._folder = root / "index.sqlite", root / "records"
-        self._whole: dict[str, tuple[str, int, int, int]] = {}  # files whose content was found right, as they were then
 
     def put(self, key: str, value: Any) -> None:
         """Store what :func:`calib.records.flatten` takes, where a link leads there. On return it is on disk."""
         with self._transaction() as db:
-            if _wanted(db, key):
+            if _one(db, "SELECT 1 FROM holds WHERE key = ?", key):
                 # While nobody else writes, so that nobody takes the file for a needless one meanwhile.
                 stamp, nbytes = self._write(key, value)
                 db.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?)", (key, stamp, nbytes))
@@ -95,83 +90,58 @@ class Store:
             If it is not as it was stored; it is forgotten, so that it can be stored anew.
         """
         with self._connected() as db:
-            found = db.execute("SELECT stamp FROM records WHERE key = ?", (key,)).fetchone()
+            found = _one(db, "SELECT stamp FROM records WHERE key = ?", key)
         if found is None:
             return None
         try:
-            return make(read(self._content(key, *found), expected))
-        except FileNotFoundError as error:
-            problem: Exception = error
-        except (OSError, MemoryError):
-            raise
+            content = np.memmap(self._folder / key, np.uint8, "r")
+            if hashlib.sha256(content.data).hexdigest() != found[0]:
+                raise BadRecord("These are not the bytes that were written.")
+            return make(read(content, expected))
         except Exception as error:  # NumPy and the methods raise many types on what they have not written
-            problem = error
-        with suppress(OSError), self._transaction() as db:
-            db.execute("DELETE FROM records WHERE key = ? AND stamp = ?", (key, *found))
-        raise Damaged from problem
+            if isinstance(error, (OSError, MemoryError)) and not isinstance(error, FileNotFoundError):
+                raise
+            with suppress(OSError), self._transaction() as db:
+                db.execute("DELETE FROM records WHERE key = ? AND stamp = ?", (key, *found))
+            raise Damaged from error
 
-    def holds(self, key: str) -> bool:
-        """Whether a record is there."""
+    def lacks(self, key: str) -> bool:
+        """Whether a link leads to a record that is not there."""
         with self._connected() as db:
-            found = db.execute("SELECT 1 FROM records WHERE key = ?", (key,)).fetchone()
-        return found is not None and (self._folder / key).exists()
+            held = _one(db, "SELECT stamp FROM holds LEFT JOIN records USING (key) WHERE key = ?", key)
+        return held is not None and (held == (None,) or not (self._folder / key).exists())
 
-    def wants(self, key: str) -> bool:
-        """Whether a link leads to a record, stored or not."""
-        with self._connected() as db:
-            return _wanted(db, key)
-
-    def put_link(self, name: str, entry: Any, keys: Collection[str], known: str = "") -> str:
+    def put_link(self, name: str, entry: T, keys: Collection[str], join: Callable[[T], T] | None = None) -> None:
         """Store what a link leads to, and count it as used; what it led to before is still deleted with it.
 
         Parameters
         ----------
         keys : of the records that it leads to.
-        known : what this method, or :meth:`get_link`, gave before the entry was changed; empty for a new link.
-
-        Returns
-        -------
-        stamp : tells the entry from all others.
+        join : makes what is stored in place of the entry, of what the link leads to now; another tab or server may
+            have written it.
 
         Raises
         ------
         Deleted
             If the link was deleted.
-        Changed
-            If it is not as it was known.
         """
-        content, stamp = b"".join(parts_of(entry)), stamp_of(entry)
         with self._transaction() as db:
-            if _stamp_of(db, name) not in ("", known, stamp):
-                raise Changed(name)
-            db.execute("INSERT OR REPLACE INTO links VALUES (?, ?, ?, ?)", (name, time.time(), stamp, content))
+            with suppress(Damaged):
+                if (stored := _entry(db, name, type(entry))) is not None and join is not None:
+                    entry = join(stored)
+            db.execute("INSERT OR REPLACE INTO links VALUES (?, ?, ?)", (name, time.time(), b"".join(parts_of(entry))))
             db.executemany("INSERT OR IGNORE INTO holds VALUES (?, ?)", [(key, name) for key in keys])
-        return stamp
 
-    def get_link(self, name: str, expected: type[T]) -> tuple[T, str] | None:
-        """What a link leads to and its stamp, or None where it leads nowhere. Raises Damaged."""
+    def get_link(self, name: str, expected: type[T]) -> T | None:
+        """What a link leads to, or None where nothing is stored under it. Raises Damaged and Deleted."""
         with self._connected() as db:
-            found = db.execute("SELECT entry, stamp FROM links WHERE name = ? AND stamp NOT NULL", (name,)).fetchone()
-        if found is None:
-            return None
-        content, stamp = found
-        try:
-            if hashlib.sha256(content).hexdigest() != stamp:
-                raise Damaged
-            return read(content, expected), stamp
-        except BadRecord as error:
-            raise Damaged from error
-
-    def stamp(self, name: str) -> str:
-        """What tells a link as it is stored now from all others; empty where it is not. Raises Deleted."""
-        with self._connected() as db:
-            return _stamp_of(db, name)
+            return _entry(db, name, expected)
 
     def delete(self, names: Collection[str]) -> None:
         """Delete links and what no other link leads to, all or nothing; the links are never written again."""
         rows = [(name, time.time()) for name in names]
         with self._transaction() as db:
-            db.executemany("INSERT OR REPLACE INTO links VALUES (?, ?, NULL, NULL)", rows)
+            db.executemany("INSERT OR REPLACE INTO links VALUES (?, ?, NULL)", rows)
             self._tidy(db)
 
     def sweep(self, max_bytes: int, max_days: float, need: int = 0) -> int:
@@ -184,11 +154,11 @@ class Store:
         nbytes : what all takes now.
         """
         now = time.time()
-        oldest = "SELECT name FROM links WHERE used < ? AND stamp NOT NULL ORDER BY used LIMIT 1"
+        oldest = "SELECT name FROM links WHERE used < ? AND entry NOT NULL ORDER BY used LIMIT 1"
         with self._transaction() as db:
             db.execute("DELETE FROM links WHERE used < ?", (now - max_days * DAY,))
             self._tidy(db)
-            while _nbytes(db) + need > max_bytes and (link := db.execute(oldest, (now - IN_USE,)).fetchone()):
+            while _nbytes(db) + need > max_bytes and (link := _one(db, oldest, now - IN_USE)):
                 db.execute("DELETE FROM links WHERE name = ?", link)
                 self._tidy(db)
             return _nbytes(db)
@@ -216,21 +186,9 @@ class Store:
                 os.close(folder)
         return digest.hexdigest(), nbytes
 
-    def _content(self, key: str, stamp: str) -> np.ndarray:
-        """The bytes of a file, mapped from it. Whether they are right is looked at once in each process."""
-        path = self._folder / key
-        content = np.memmap(path, np.uint8, "r")
-        stat = path.stat()
-        as_it_is = stamp, stat.st_ino, stat.st_size, stat.st_mtime_ns
-        if self._whole.get(key) != as_it_is:
-            if hashlib.sha256(content.data).hexdigest() != stamp:
-                raise BadRecord("These are not the bytes that were written.")
-            self._whole[key] = as_it_is
-        return content
-
     def _tidy(self, db: sqlite3.Connection) -> None:
         """Delete what no link leads to, and files of no record."""
-        db.execute("DELETE FROM holds WHERE link NOT IN (SELECT name FROM links WHERE stamp NOT NULL)")
+        db.execute("DELETE FROM holds WHERE link NOT IN (SELECT name FROM links WHERE entry NOT NULL)")
         db.execute("DELETE FROM records WHERE key NOT IN (SELECT key FROM holds)")
         needed = {key for (key,) in db.execute("SELECT key FROM records")}
         for path in self._folder.glob("*"):
@@ -255,7 +213,7 @@ class Store:
             with closing(sqlite3.connect(self._path, timeout=BUSY, isolation_level=None)) as db:
                 db.execute("PRAGMA synchronous = EXTRA")  # a power cut takes back nothing that was committed
                 db.execute("PRAGMA secure_delete = ON")
-                if not db.execute("SELECT 1 FROM sqlite_master").fetchone():
+                if not _one(db, "SELECT 1 FROM sqlite_master"):
                     db.executescript(_SETUP)
                 yield db
         except sqlite3.Error as error:
@@ -263,29 +221,24 @@ class Store:
             raise OSError(number, f"{os.strerror(number)} ({error})") from error
 
 
-def stamp_of(value: Any) -> str:
-    """Tells a value from all others, once it is stored and before."""
-    digest = hashlib.sha256()
-    for part in parts_of(value):
-        digest.update(part)
-    return digest.hexdigest()
+def _one(db: sqlite3.Connection, statement: str, *values: Any) -> Any:
+    """The first row that a statement finds, or None."""
+    return db.execute(statement, values).fetchone()
 
 
-def _stamp_of(db: sqlite3.Connection, name: str) -> str:
-    found: tuple[str | None] | None = db.execute("SELECT stamp FROM links WHERE name = ?", (name,)).fetchone()
+def _entry(db: sqlite3.Connection, name: str, expected: type[T]) -> T | None:
+    """What is stored under a link, or None; raises Damaged and Deleted."""
+    found = _one(db, "SELECT entry FROM links WHERE name = ?", name)
     if found == (None,):
         raise Deleted(name)
-    return (found and found[0]) or ""
-
-
-def _wanted(db: sqlite3.Connection, key: str) -> bool:
-    return bool(db.execute("SELECT 1 FROM holds WHERE key = ?", (key,)).fetchone())
+    try:
+        made: T | None = None if found is None else read(found[0], expected)
+    except BadRecord as error:
+        raise Damaged from error
+    return made
 
 
 def _nbytes(db: sqlite3.Connection) -> int:
     """Bytes of the index and of all files."""
-    size, pages, free = (
-        db.execute(f"PRAGMA {it}").fetchone()[0] for it in ("page_size", "page_count", "freelist_count")
-    )
-    (files,) = db.execute("SELECT sum(nbytes) FROM records").fetchone()
-    return int(size * (pages - free) + (files or 0))
+    size, pages, free = (_one(db, f"PRAGMA {it}")[0] for it in ("page_size", "page_count", "freelist_count"))
+    return int(size * (pages - free) + (_one(db, "SELECT sum(nbytes) FROM records")[0] or 0))

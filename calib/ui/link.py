@@ -18,8 +18,8 @@ from calib.engine import FitSpec, TaskSpec
 from calib.errors import CalibrationError
 from calib.formatting import listed, plural
 from calib.isolation.logs import trace
-from calib.store.contents import Entry, get_data, link_name, new_link
-from calib.store.index import Changed, Damaged, Deleted, stamp_of
+from calib.store.contents import NOTHING, Entry, get_data, link_name, new_link
+from calib.store.index import Damaged, Deleted
 from calib.store.saving import Keeper, in_words, keeper
 from calib.ui import fits
 from calib.ui.restore import counted, entry_of, session_of, take_in
@@ -50,8 +50,8 @@ class Link:
     token : the secret in the address.
     name : under which the server knows it.
     entry : what it leads to.
-    known : stamp of what is stored under it, as far as this tab knows.
-    handed : what was handed over last to be stored: the stamp of the entry, and the fits that were done.
+    had : what is stored under it, as far as this tab knows.
+    handed : what was handed over last to be stored: the entry, and the fits that were done.
     saving : done once that is stored, or with the exception that says why it is not.
     since : when it was handed over, by the monotonic clock.
     trouble : why what was handed over is not stored; empty where nothing is known against it.
@@ -61,9 +61,9 @@ class Link:
     token: str
     name: str
     entry: Entry
-    known: str = ""
+    had: Entry = NOTHING
     handed: Any = None
-    saving: Future[str] | None = None
+    saving: Future[None] | None = None
     since: float = 0.0
     trouble: str = ""
     mapped: Predictions | None = None
@@ -139,13 +139,14 @@ def _bring_back(token: str) -> str:
     store, name = keeper(), link_name(token)
     if store is None:
         return "This server keeps nothing on disk, so the link leads nowhere. Upload your files again."
-    found = None if name is None else store.get_link(name, Entry)
-    if name is None or found is None:
+    entry = None
+    with suppress(Deleted):
+        entry = store.get_link(name, Entry) if name else None
+    if name is None or entry is None:
         return (
             "Nothing is kept under this link: it was deleted, private mode was chosen, it was not used for "
             f"{store.max_days:g} days, or its room was needed. Upload your files again."
         )
-    entry, known = found
     data = load_sample(entry.sample) if entry.sample else get_data(store, entry.data)
     if data is None:
         return (
@@ -163,7 +164,7 @@ def _bring_back(token: str) -> str:
         if key in entry.settings:
             st.session_state[key] = entry.settings[key]
     others = [link for link in links() if link.name != name]
-    st.session_state[LINKS] = [*others, Link(token, name, entry, known, mapped=session.data)]
+    st.session_state[LINKS] = [*others, Link(token, name, entry, entry, mapped=session.data)]
     return ""
 
 
@@ -228,42 +229,35 @@ def remember() -> None:
 
 def _hand_over(session: OpenSession) -> None:
     """Have what a link is to lead to stored, unless it is, or could not be a moment ago."""
-    keys = [spec.key for spec in session.all_specs]
-    st.session_state.setdefault(ASKED, set()).update((key, session.visitor) for key in keys)
-    had = None if (known := _link_of(entry_of(session).content)) is None else known.entry
+    st.session_state.setdefault(ASKED, set()).update((spec.key, session.visitor) for spec in session.all_specs)
     link, store = _noted(session), keeper()
     if store is None or private() or (link.saving is not None and not link.saving.done()):
         return
-    _look_back(store, link, session, had)
-    wanted = link.entry.keys()
-    done = [job for job in fits.queue().snapshot(keys) if job.state == "done" and job.key in wanted]
-    handed = stamp_of(link.entry), {job.key for job in done}
-    seconds = time.monotonic() - link.since
-    data = session.data if link.entry.data else None
-    if link.saved and link.known and handed == link.handed and seconds < USED:
-        if data is not None and link.mapped is not data:
-            _read_from_disk(store, link, session)
-    elif not link.trouble or seconds >= AGAIN:
-        link.handed, link.since = handed, time.monotonic()
-        link.saving = store.save(link.name, link.entry, data, done, link.known)
-
-
-def _look_back(store: Keeper, link: Link, session: OpenSession, had: Entry | None) -> None:
-    """Take in how saving ended, and what another tab or server has stored under the link meanwhile."""
     if link.saving is not None:
         error = link.saving.exception()
-        link.trouble = "" if error is None or isinstance(error, Changed) else in_words(error)
-        link.known = link.saving.result() if error is None else link.known
+        link.trouble = "" if error is None else in_words(error)
+    stored = None
     try:
-        stored = store.stamp(link.name)
-        if stored not in ("", link.known) and (found := store.get_link(link.name, Entry)) is not None:
-            take_in(session, found[0], had)
-            _noted(session)
-        link.known = stored
+        stored = store.get_link(link.name, Entry)
     except Deleted as deleted:
         link.trouble = in_words(deleted)
     except (Damaged, OSError):
         pass  # saving says why
+    if stored is not None:  # perhaps another tab or server has added something
+        take_in(session, stored.beyond(link.had))
+        link.had = stored
+        _noted(session)
+    keys = link.entry.keys()
+    done = [job for job in fits.queue().snapshot(keys) if job.state == "done"]
+    handed = link.entry, {job.key for job in done}
+    seconds = time.monotonic() - link.since
+    data = session.data if link.entry.data else None
+    if link.saved and stored is not None and handed == link.handed and seconds < USED:
+        if data is not None and link.mapped is not data:
+            _read_from_disk(store, link, session)
+    elif not link.trouble or seconds >= AGAIN:
+        link.saving = store.save(link.name, link.entry, data, done, link.had)
+        link.handed, link.since, link.had = handed, time.monotonic(), link.entry.joined(link.had)
 
 
 def _noted(session: OpenSession) -> Link:

@@ -16,7 +16,7 @@ from calib.export.decisions import check_decisions
 from calib.formatting import plural
 from calib.records import without_arrays
 from calib.registry import calibrator, extras_for
-from calib.store.contents import Decided, Entry, Study, plain_findings
+from calib.store.contents import Entry, Study, plain_findings
 from calib.ui.session import EXPORTED, Carried, OpenSession, Reading
 
 
@@ -33,10 +33,10 @@ def entry_of(session: OpenSession) -> Entry:
         part=session.part,
         seed=session.seed,
         most=session.most,
-        fits=tuple(spec for spec in session.all_specs if isinstance(spec, FitSpec)),
+        fits={spec.key: spec for spec in session.all_specs if isinstance(spec, FitSpec)},
         studies={kind: Study(spec.arguments, spec.data_key, spec.title) for kind, spec in studies.items()},
         decisions={
-            key: Decided(rule_state(held.decision), None if held.sets is None else held.sets.as_state())
+            key: (rule_state(held.decision), held.sets and without_arrays(held.sets.as_state()))
             for key, held in session.carried.items()
         },
     )
@@ -63,31 +63,25 @@ def session_of(entry: Entry, data: Predictions) -> OpenSession:
     return session
 
 
-def take_in(session: OpenSession, entry: Entry, had: Entry | None = None) -> None:
-    """Count the fits, studies and decisions of an entry among those of a session with the same data.
-
-    What the session ``had`` and has no more was removed, and stays so.
-    """
-    had = had or Entry("")
-    for spec in entry.fits:
-        if spec in had.fits:
-            continue
+def take_in(session: OpenSession, entry: Entry) -> None:
+    """Count the fits, studies and decisions of an entry among those of a session with the same data."""
+    for key, spec in entry.fits.items():
         with suppress(CalibrationError):  # a fit that this version cannot do is left out
             extras_for(calibrator(spec.method, **spec.params), session.data)
-            session.specs_of_splits.setdefault(spec.data_key, {}).setdefault(spec.key, spec)
+            session.specs_of_splits.setdefault(spec.data_key, {}).setdefault(key, spec)
     for kind, study in entry.studies.items():
-        if kind in STUDIES and kind not in had.studies and study.data_key == session.data.sha256:
+        if kind in STUDIES and study.data_key == session.data.sha256:
             session.studies.setdefault(kind, study.spec(kind))
-    for key, decided in entry.decisions.items():
-        if key in session.specs and key not in (*session.carried, *had.decisions):
+    for key, states in entry.decisions.items():
+        if key in session.specs and key not in session.carried:
             with suppress(CalibrationError):
-                session.carried[key] = _carried(session, session.specs[key], decided)
+                session.carried[key] = _carried(session, session.specs[key], *states)
                 session.picked[EXPORTED] = key  # the page Export shows the one that decides
 
 
-def _carried(session: OpenSession, of: FitSpec, decided: Decided) -> Carried:
+def _carried(session: OpenSession, of: FitSpec, rule: Any, sets: Any) -> Carried:
     """What a fit's files decide; CalibrationError where nobody can have written it so for this fit."""
-    decision, sets = rule_from_state(decided.decision), PredictionSets.from_state(decided.sets)
+    made = Carried(rule_from_state(rule), PredictionSets.from_state(sets))
     probabilities = calibrator(of.method, **of.params).gives_probabilities
-    check_decisions(None, decision, sets, session.data.n_classes, session.data.kind, probabilities)
-    return Carried(decision, sets)
+    check_decisions(None, made.decision, made.sets, session.data.n_classes, session.data.kind, probabilities)
+    return made

@@ -26,7 +26,7 @@ def link_to(store: Store, number: int, *keys: str, **about: object) -> str:
     """Store a link that leads to these; its name."""
     name = name_of(number)
     entry = Entry(f"visitor {number}", **about)  # type: ignore[arg-type]
-    store.put_link(name, entry, keys, store.stamp(name))
+    store.put_link(name, entry, keys)
     return name
 
 

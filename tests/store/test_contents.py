@@ -23,7 +23,6 @@ from calib.evaluation.studies import SIZES, SPLITS, STUDIES
 from calib.records import flatten, unflatten
 from calib.registry import METHODS
 from calib.store.contents import (
-    Decided,
     Entry,
     Study,
     get_data,
@@ -159,16 +158,15 @@ def test_an_entry_comes_back(store: Store, sample: Predictions) -> None:
     spec = FitSpec("isotonic", {"share_classes": False}, "split", "Isotonic")
     entry = Entry(
         "visitor", "d" * 64, None, "<b>mine</b>", plain_findings(sample.findings), {"kind": "logits"}, 0.3, 7, 1000,
-        (spec,), {SPLITS: Study(([["Isotonic", "isotonic", {}]], 100, 10, 0), "d", "Repeat")},
-        {spec.key: Decided(rule_state(AnswerAbove(threshold=0.9)))},
+        {spec.key: spec}, {SPLITS: Study(([["Isotonic", "isotonic", {}]], 100, 10, 0), "d", "Repeat")},
+        {spec.key: (rule_state(AnswerAbove(threshold=0.9)), None)},
         {"fit/methods": ["isotonic"]}, (name_of(2),),
     )  # fmt: skip
     store.put_link(name_of(1), entry, entry.keys())
-    back, stamp = store.get_link(name_of(1), Entry)
-    assert stamp == store.stamp(name_of(1))
+    back = store.get_link(name_of(1), Entry)
     assert back == entry
     assert back.keys() == entry.keys() and len(entry.keys()) == 3
-    assert rule_from_state(back.decisions[spec.key].decision).threshold == 0.9
+    assert rule_from_state(back.decisions[spec.key][0]).threshold == 0.9
 
 
 def test_a_token_is_secret_and_its_name_says_nothing(store: Store, tmp_path: Path) -> None:
@@ -211,10 +209,8 @@ def test_a_record_that_was_changed_is_refused_forgotten_and_stored_anew(tmp_path
 @pytest.mark.parametrize(
     ("where", "value"),
     [
-        ("class_names", "0123456789"), ("class_names", [1] * 10), ("class_names", ["a"] * 9), ("kind", "pickle"),
-        ("scale", []), ("floor", "0"), ("weight_kind", True), ("more", 1), ("logits", {"$array": "gone"}),
-        ("event", {"column": "0", "name": "a", "reason": "b"}), ("labels", {"$array": "logits"}), ("labels", [0] * 20),
-        ("roles", [{"column": 1, "role": "outcome", "reason": "b"}]), ("sha256", "0" * 64),
+        ("class_names", [1] * 10), ("class_names", ["a"] * 9), ("kind", "pickle"), ("more", 1), ("labels", [0] * 20),
+        ("logits", {"$array": "gone"}), ("event", {"column": "0", "name": "a", "reason": "b"}),
     ],
 )  # fmt: skip
 def test_a_record_of_something_else_is_refused(store: Store, where: str, value: object) -> None:

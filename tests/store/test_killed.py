@@ -50,7 +50,7 @@ def check(root: Path, said: list[list[str]]) -> None:
     store = Store(root)
     for kind, link, name in said:
         found = store.get_link(link, Entry)
-        assert found is not None and found[0].data == name
+        assert found is not None and found.data == name
         if kind == "data":
             data = get_data(store, name)
             assert data is not None and data.__class__(data.logits, data.labels, data.class_names).identified()
@@ -111,7 +111,7 @@ def test_a_disk_filled_to_the_brim_loses_nothing_that_was_announced(
         free = shutil.disk_usage(small_disk).free
         with suppress(OSError):
             filler.write_bytes(bytes(int(free * chance.random())))
-        entry = Entry("visitor", data.sha256, fits=(job.spec,))
+        entry = Entry("visitor", data.sha256, fits={job.spec.key: job.spec})
         error = keeper.save(link, entry, data, [job]).exception()
         assert error is None or in_words(error) in (
             "the server's disk is full", "the server's folder cannot be written", "the server's disk does not answer"

@@ -39,7 +39,7 @@ def main(root: Path, seed: int) -> None:
     for number in range(10_000):
         data = predictions(1000 * seed + number)
         job, link = fitted(data), f"{1000 * seed + number:064d}"
-        saved = keeper.save(link, Entry("visitor", data.sha256, fits=(job.spec,)), data)
+        saved = keeper.save(link, Entry("visitor", data.sha256, fits={job.spec.key: job.spec}), data)
         keeper.keep_fit(job)  # while the data are under way
         print("fit", link, data.sha256, flush=True)
         saved.result()

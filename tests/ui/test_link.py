@@ -95,7 +95,7 @@ def stored(root: Path) -> set[tuple[str, str]]:
     if not (root / "index.sqlite").exists():
         return set()
     with closing(sqlite3.connect(root / "index.sqlite")) as db:
-        found = {("link", name) for (name,) in db.execute("SELECT name FROM links WHERE stamp NOT NULL")}
+        found = {("link", name) for (name,) in db.execute("SELECT name FROM links WHERE entry NOT NULL")}
         for (key,) in db.execute("SELECT key FROM records"):
             text = (root / "records" / key).read_bytes()
             found.add(("data" if b"class_names" in text else "fit" if b"calibrator" in text else "study", key))
