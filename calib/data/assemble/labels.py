@@ -74,35 +74,37 @@ def decode_labels(
     """
     flat = one_per_row(raw, n_classes, name)
     values, positions = different(flat.value, name)
-    given, named = choices.label_values, [str(own) for own in choices.label_values or columns or ()]
-    called = {_plain(own) for own in (*named, *(columns or ()))}
-    texts = [spelled(value) for value in values.tolist()]
-    missing = [is_missing(value, called) for value in values.tolist()]
-    are_names = values.dtype.kind == "b" and same_names(texts, named) is not None
-    if whole := not are_names and _are_numbers(values, texts, missing, {*named, *(columns or ())}):
-        odd = [not gone and not WHOLE.fullmatch(text) for text, gone in zip(texts, missing, strict=True)]
-        if values.dtype.kind != "b" and any(odd):
+    cells, given = values.tolist(), choices.label_values
+    named = {str(own) for own in (*(given or ()), *(columns or ()))}
+    called = {_plain(own) for own in named}
+    missing = [is_missing(cell, called) for cell in cells]
+    if len(cells) - sum(missing) > n_classes:  # else a class may be called "unknown"
+        missing = [is_missing(cell, called, (*MISSING, *PERHAPS_MISSING)) for cell in cells]
+    texts = ["" if gone else spelled(cell) for cell, gone in zip(cells, missing, strict=True)]
+    if whole := _are_numbers(values, [text for text in texts if text], named):
+        if values.dtype.kind != "b" and (odd := [bool(text) and not WHOLE.fullmatch(text) for text in texts]).count(
+            True
+        ):
             n = int(np.array(odd)[positions].sum())
             raise fractional(f"{name} holds {count(n, 'fraction')}, such as {texts[odd.index(True)]}")
-        numbers = zip(values.tolist(), missing, strict=True)
-        texts = ["" if gone else str(int(float(value) if isinstance(value, str) else value)) for value, gone in numbers]
-    elif len(texts) - sum(missing) > n_classes:  # a class may be called "unknown"
-        says_none = [text in PERHAPS_MISSING and _plain(text) not in called for text in texts]
-        missing = [gone or none for gone, none in zip(missing, says_none, strict=True)]
-    known = list(dict.fromkeys(text for text, gone in zip(texts, missing, strict=True) if not gone))
+        texts = [
+            "" if gone else str(int(float(cell) if isinstance(cell, str) else cell))
+            for cell, gone in zip(cells, missing, strict=True)
+        ]
+    known = list(dict.fromkeys(text for text in texts if text))
     if not known:
         raise InvalidUpload("labels_missing", f"{name} holds no label at all.", "Choose another array or column.")
     findings: tuple[Finding, ...] = ()
     if given is not None:
-        order = tuple(given)
+        order: Order = tuple(given)
     elif whole:
         order, findings = _order_of_numbers([int(text) for text in known], n_classes, columns, name)
     else:
         order, findings = _order_of_names(known, n_classes, columns, name)
     place = {spelled(label): k for k, label in enumerate(order)}
-    codes = np.array([-1 if gone else place.get(text, -1) for text, gone in zip(texts, missing, strict=True)], np.int64)
-    is_missing_row = np.array(missing, dtype=bool)[positions]
-    found = Labels(codes[positions], is_missing_row, (codes[positions] < 0) & ~is_missing_row)
+    codes = np.array([place.get(text, -1) for text in texts], dtype=np.int64)[positions]
+    gone = np.array(missing, dtype=bool)[positions]
+    found = Labels(np.where(gone, -1, codes), gone, (codes < 0) & ~gone)
     if len(order) > n_classes:
         one = columns is not None and len(columns) == 1
         told = "one column of outputs tells only two apart" if one else f"there are {n_classes:,} columns of outputs"
@@ -112,12 +114,19 @@ def decode_labels(
             "outputs.",
             "Choose the columns with one score for each class, or another column of labels.",
         )
-    if not choices.drop_bad_rows and not may_miss and (n := int(found.missing.sum())):
+    if not choices.drop_bad_rows and not may_miss and (n := int(gone.sum())):
         reason = f"{count(n, 'row')} of {len(positions):,} in {name} {verb(n, 'has', 'have')} no label."
         raise InvalidUpload("labels_missing", reason, "Leave these rows out.", drop_bad_rows=True)
-    if not choices.drop_bad_rows and found.unknown.any():
+    if not choices.drop_bad_rows and (n := int(found.unknown.sum())):
         strange = [text for text in known if text not in place]
-        raise _unknown(int(found.unknown.sum()), len(positions), known, strange, n_classes, whole and not given, name)
+        if whole and not given:
+            raise _outside(n, len(positions), known, list(map(int, strange)), n_classes, name)
+        raise InvalidUpload(
+            "labels_unmatched",
+            f"{count(n, 'label')} in {name} {verb(n, 'belongs', 'belong')} to no column ({listed(strange)}).",
+            "Leave these rows out, or name the label of each column.",
+            drop_bad_rows=True,
+        )
     usual = list(order) == list(range(n_classes))
     return Step(found, flat.findings + findings, {} if usual and given is None else {"label_values": order})
 
@@ -143,13 +152,7 @@ def one_per_row(raw: Array, n_classes: int, name: str) -> Step[Array]:
 
 
 def different(raw: Array, name: str) -> tuple[Array, npt.NDArray[np.intp]]:
-    """The different labels in order, and which of them each row has.
-
-    Raises
-    ------
-    InvalidUpload
-        If they are no labels, or there are more than any model has classes.
-    """
+    """The different labels in order, and which of them each row has; refused where no model has so many classes."""
     if raw.dtype.kind not in "biufU":
         reason = f"{name} holds {raw.dtype}, not classes."
         raise InvalidUpload("labels_dtype", reason, "Choose another array or column.")
@@ -164,26 +167,24 @@ def different(raw: Array, name: str) -> tuple[Array, npt.NDArray[np.intp]]:
     return found
 
 
-def _are_numbers(values: Array, texts: Sequence[str], missing: Sequence[bool], called: set[str]) -> bool:
-    """Whether labels are numbers rather than names; ``called`` are names of classes, which may be fractions."""
+def _are_numbers(values: Array, present: Sequence[str], named: set[str]) -> bool:
+    """Whether labels are numbers rather than names; classes may be called ``True`` or ``0.5``."""
     if values.dtype.kind != "U":
-        return True
-    present = [text for text, gone in zip(texts, missing, strict=True) if not gone]
-    are_classes = called >= set(present) and not all(map(WHOLE.fullmatch, present))
-    return bool(present) and all(map(NUMBER.fullmatch, present)) and not are_classes
+        return values.dtype.kind != "b" or not set(present) <= named
+    fractions = set(present) <= named and not all(map(WHOLE.fullmatch, present))
+    return bool(present) and all(map(NUMBER.fullmatch, present)) and not fractions
 
 
 def _order_of_numbers(
     values: Sequence[int], n_classes: int, columns: Sequence[str] | None, name: str
 ) -> tuple[Order, tuple[Finding, ...]]:
     """The number of each column: counted from zero, from one, or one of the pairs that stand for no and yes."""
-    usual = tuple(range(n_classes))
+    usual, low, high = tuple(range(n_classes)), min(values), max(values)
     if n_classes == 2 and set(values) == {-1, 1}:
         return (-1, 1), (info("labels_signed", f"{name} holds -1 and 1: read as classes 0 and 1."),)
     if n_classes == 2 and columns is not None and len(columns) == 1 and set(values) == {1, 2}:
         return (1, 2), (info("labels_from_one", f"{name} holds 1 and 2: the output is read as the probability of 2."),)
     counted = columns is not None and list(columns) == [str(k + 1) for k in usual]
-    low, high = min(values), max(values)
     if low >= 1 and (high == n_classes or (counted and high < n_classes)):
         said = info(
             "one_based",
@@ -200,17 +201,15 @@ def _order_of_names(
 ) -> tuple[Order, tuple[Finding, ...]]:
     """The label of each column: by the columns' names where these fit, else in sorted order.
 
-    Raises
-    ------
-    InvalidUpload
-        Where columns have other names than the labels, or labels hold numbers in another order than their letters.
+    Asked where columns have other names than the labels, or labels hold numbers in another order than their letters.
     """
+    one = columns is not None and len(columns) == 1
     if columns is not None and len(columns) == n_classes:
         order = same_names(values, columns) or same_beginnings(values, columns)
         if order is not None:
             said = f"The labels in {name} were matched to the columns by name ({listed(order)})."
             return order, (info("class_order", said),)
-    if n_classes == 2 and len(values) == 2 and columns is not None and len(columns) == 1:
+    if columns is not None and one and n_classes == len(values) == 2:
         if _plain(columns[0]) == _plain(values[0]):
             said = f"The column of outputs is named after {values[0]!r}: read as its probability."
             return (values[1], values[0]), (info("class_order", said),)
@@ -230,13 +229,9 @@ def _order_of_names(
         called = f"the columns are called {listed(columns)}" if named and columns else "no column carries one"
         reason = f"The labels in {name} are names ({listed(values)}), but {called}, so their order is open."
         raise InvalidUpload("class_order", reason, "Choose the order of the columns.", readings=readings)
-    sorted_order = warning(
-        "class_order",
-        f"The labels in {name} are names, and no column carries one; the columns were taken in sorted order: "
-        f"{listed(values)}.",
-        "Compare this order with the model's, and change it if it differs.",
-    )
-    return tuple(values), (sorted_order,)
+    said = f"The labels in {name} are names, and no column carries one; the columns were taken in sorted order: "
+    action = "Compare this order with the model's, and change it if it differs."
+    return tuple(values), (warning("class_order", f"{said}{listed(values)}.", action),)
 
 
 def _with_numbers(value: str) -> list[str | int]:
@@ -245,12 +240,16 @@ def _with_numbers(value: str) -> list[str | int]:
 
 
 def same_names(values: Sequence[str], columns: Sequence[str]) -> Order | None:
-    """The label that each column is named after; one without rows keeps its name. None if a label fits nowhere."""
+    """The label that each column is named after; one without rows keeps its name.
+
+    None if a label fits nowhere, unless every column has one: then those that are left belong to no column.
+    """
     if set(values) <= set(columns):
         return tuple(columns)
     by_name = {_plain(value): value for value in values}
     plain = [_plain(column) for column in columns]
-    if len(by_name) < len(values) or len(set(plain)) < len(plain) or not set(by_name) <= set(plain):
+    distinct_names = len(by_name) == len(values) and len(set(plain)) == len(plain)
+    if not distinct_names or not (set(by_name) <= set(plain) or set(plain) < set(by_name)):
         return None
     return tuple(by_name.get(own, column) for own, column in zip(plain, columns, strict=True))
 
@@ -262,18 +261,16 @@ def same_beginnings(values: Sequence[str], columns: Sequence[str]) -> Order | No
     return tuple(own[0] for own in begun) if unique and len({own[0] for own in begun}) == len(values) else None
 
 
-def is_missing(value: Any, called: Collection[str] = ()) -> bool:
+def is_missing(value: Any, called: Collection[str] = (), words: Collection[str] = MISSING) -> bool:
     """Whether a label is missing: an empty text, NaN or infinite, or a text that says so and is no class's name.
 
-    Parameters
-    ----------
-    called : names of classes without case and separators.
+    ``called`` are names of classes without case and separators.
     """
     if isinstance(value, float):
         return not np.isfinite(value)
     if not isinstance(value, str):
         return False
-    return not value.strip() or (value.strip() in MISSING and _plain(value) not in called)
+    return not value.strip() or (value.strip() in words and _plain(value) not in called)
 
 
 def spelled(value: Any) -> str:
@@ -297,29 +294,21 @@ def fractional(message: str) -> InvalidUpload:
     )
 
 
-def _unknown(
-    n: int, n_rows: int, known: Sequence[str], strange: Sequence[str], n_classes: int, counted: bool, name: str
+def _outside(
+    n: int, n_rows: int, known: Sequence[str], strange: Sequence[int], n_classes: int, name: str
 ) -> InvalidUpload:
-    """The error for labels that belong to no column, with the fix that is most likely meant."""
-    if not counted:
-        return InvalidUpload(
-            "labels_unmatched",
-            f"{count(n, 'label')} in {name} {verb(n, 'belongs', 'belong')} to no column ({listed(strange)}).",
-            "Leave these rows out, or name the label of each column.",
-            drop_bad_rows=True,
-        )
-    numbers = sorted(map(int, strange))
-    code = "label_too_large" if numbers[-1] >= n_classes else "label_negative"
+    """The error for numbers that belong to no column, with the fix that is most likely meant."""
+    code = "label_too_large" if max(strange) >= n_classes else "label_negative"
     said = (
         f"{count(n, 'row')} of {n_rows:,} in {name} {verb(n, 'has', 'have')} a label outside 0..{n_classes - 1} "
-        f"({listed(numbers)})"
+        f"({listed(sorted(strange))})"
     )
     often = n > OFTEN * n_rows
     if often and len(known) == n_classes:
         reason = f"{said}, but there are as many different labels as columns ({n_classes})."
         values = tuple(sorted(map(int, known)))
         return InvalidUpload(code, reason, "Take them in ascending order as the columns.", label_values=values)
-    if often and numbers[0] >= 0:
+    if often and min(strange) >= 0:
         reason = f"{said}, but the outputs have {n_classes} columns. The column of a class is probably missing."
         return InvalidUpload(code, reason, "Save one column for each class, or choose other outputs.")
     reason = f"{said}. Rows without a label, or outputs of another model, usually cause it."

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.canonical import IN_UNIT, KINDS, ONE_COLUMN, Kind, to_canonical, zero_floor
+from calib.canonical import IN_UNIT, KINDS, ONE_COLUMN, ROUNDING, Kind, to_canonical, zero_floor
 from calib.data.array_names import words
 from calib.data.findings import InvalidUpload, Step, count, info, row_numbers, verb, warning
 from calib.data.options import Choices, names_in
@@ -24,9 +24,6 @@ from calib.errors import Finding
 from calib.numerics import LARGEST, Floats, blocks
 
 Bools = npt.NDArray[np.bool_]
-
-ROUNDING = 1e-6
-"""Probabilities this little below zero or above one come from sums in float32."""
 
 LOOKED_AT = 20_000
 """Rows of several columns that are looked at for their scale, from the first to the last."""
@@ -61,13 +58,7 @@ AS_LOG_ODDS = {"Log-odds, as they are": {"scale": PLAIN, "kind": "binary_log_odd
 
 @dataclass(frozen=True)
 class Form:
-    """How outputs are written.
-
-    Attributes
-    ----------
-    kind : what they are, once on the plain scale.
-    scale : None for the plain one.
-    """
+    """What outputs are once on the plain scale, and the scale that they are written on; None for the plain one."""
 
     kind: Kind
     scale: Scale | None = None
@@ -79,18 +70,10 @@ class Form:
 
 
 def bad_rows(outputs: Floats, name: str, choices: Choices, is_table: bool) -> Bools:
-    """Mark rows that cannot be used: NaN, infinite or huge values, and slips outside [0, 1] among probabilities.
+    """(n,) rows with NaN, infinite or huge values, or with slips outside [0, 1] among probabilities.
 
-    Minus infinity is a plain zero in log-probabilities.
-
-    Parameters
-    ----------
-    is_table : whether the outputs are cells of a table, where NaN is an empty one and no failed computation.
-
-    Raises
-    ------
-    InvalidUpload
-        With the counts, unless ``drop_bad_rows`` was chosen or only cells of a table are empty.
+    They are refused with their counts unless ``drop_bad_rows`` was chosen; a NaN in a table is an empty cell and no
+    failed computation, and minus infinity is a plain zero in log-probabilities.
     """
     bad = np.zeros(len(outputs), dtype=bool)
     low, high = outputs.min(), outputs.max()
@@ -120,13 +103,14 @@ def bad_rows(outputs: Floats, name: str, choices: Choices, is_table: bool) -> Bo
             )
     slips = slips_among_probabilities(outputs, bad, choices)
     if slips.any() and not choices.drop_bad_rows:
-        n, row = int(slips.sum()), int(slips.argmax())
+        row = int(slips.argmax())
         worst = max(outputs[row].tolist(), key=lambda value: abs(value - 0.5))
         as_they_are = AS_LOG_ODDS if outputs.shape[1] == 1 and choices.kind is None else {}
+        more = f" is the first ({row_numbers(slips)})" if slips.sum() > 1 else ""
         raise InvalidUpload(
             "out_of_range",
-            f"{name} holds probabilities, but {count(n, 'row')} of {len(bad):,} {verb(n, 'leaves', 'leave')} [0, 1]: "
-            f"{worst:.6g} in row {row + 1:,}{'' if n == 1 else f' is the first ({row_numbers(slips)})'}.",
+            f"{name} holds probabilities, but {count(int(slips.sum()), 'row')} of {len(bad):,} "
+            f"{verb(int(slips.sum()), 'leaves', 'leave')} [0, 1]: {worst:.6g} in row {row + 1:,}{more}.",
             "Correct the values, or leave these rows out.",
             readings={"Leave these rows out": {"drop_bad_rows": True}, **as_they_are},
         )
@@ -136,19 +120,17 @@ def bad_rows(outputs: Floats, name: str, choices: Choices, is_table: bool) -> Bo
 def slips_among_probabilities(outputs: Floats, bad: Bools, choices: Choices) -> Bools:
     """(n,) rows that leave [0, 1] by at most a half, where nearly all others hold probabilities."""
     none = np.zeros(len(outputs), dtype=bool)
-    plain = choices.kind is None or choices.kind in IN_UNIT
-    if not plain or choices.scale not in (None, PLAIN) or len(outputs) < FEW:
+    plain = (choices.kind is None or choices.kind in IN_UNIT) and choices.scale in (None, PLAIN)
+    if not plain or len(outputs) < FEW:
         return none
     low, high = outputs.min(axis=1), outputs.max(axis=1)
     outside = ((low < -ROUNDING) | (high > 1 + ROUNDING)) & ~bad
     near = bool(low[outside].min(initial=0) >= -0.5 and high[outside].max(initial=1) <= 1.5)
     if not outside.any() or not near or outside.mean() > A_SLIP:
         return none
-    if outputs.shape[1] > 1:
-        total = outputs[~outside & ~bad].sum(axis=1, dtype=np.float64)
-        if (np.abs(total - 1) <= 5 * SLACK).mean() < 1 - A_SLIP:
-            return none
-    return outside
+    total = outputs[~outside & ~bad].sum(axis=1, dtype=np.float64)
+    sums_to_one = outputs.shape[1] == 1 or (np.abs(total - 1) <= 5 * SLACK).mean() >= 1 - A_SLIP
+    return outside if sums_to_one else none
 
 
 def refuse_single_column(outputs: Floats, labels: Array, name: str, choices: Choices) -> None:
@@ -179,17 +161,9 @@ def hard_predictions(found: str, kind: Kind) -> InvalidUpload:
 
 
 def decide_form(outputs: Floats, name: str, choices: Choices) -> Step[Form]:
-    """Kind and scale of outputs: what was chosen, else what the values settle.
+    """Kind and scale of (n, k) outputs: what was chosen, else what the values and the name of a single column settle.
 
-    Parameters
-    ----------
-    outputs : (n, k) floats as read, finite but for minus infinity; k is 1 for a single binary column.
-    name : for sentences; that of a single column may tell its scale.
-
-    Raises
-    ------
-    InvalidUpload
-        Where several scales are plausible, with each as a reading to choose; where a kind was chosen that cannot be.
+    Where several scales are plausible, each is offered as a reading to choose.
     """
     low, high, single = float(outputs.min()), float(outputs.max()), outputs.shape[1] == 1
     inside, given = low >= -ROUNDING and high <= 1 + ROUNDING, choices.kind
@@ -221,9 +195,8 @@ def decide_form(outputs: Floats, name: str, choices: Choices) -> Step[Form]:
             raise hard_predictions(f"Every value of {name} is exactly 0 or 1", "probabilities")
         findings = check_sums(outputs, name)
     # One click offers no other kind: probabilities read as logits give numbers that look right.
-    return Step(
-        Form(kind), (*findings, info("kind", f"Read as {KINDS[kind]}: {reach}.")), {"scale": PLAIN, "kind": kind}
-    )
+    findings += (info("kind", f"Read as {KINDS[kind]}: {reach}."),)
+    return Step(Form(kind), findings, {"scale": PLAIN, "kind": kind})
 
 
 def looked_at(outputs: Floats) -> Floats:
@@ -238,36 +211,32 @@ def of_rows(values: Floats, name: str) -> Scale | None:
     low, high, total = float(values.min()), float(values.max()), values.sum(axis=1, dtype=np.float64)
     if high <= SLACK:
         return base_of(values)
-    unit, shares = unit_of(values), np.array([])
-    if low >= -ROUNDING * high:
-        whole = min(WHOLES, key=lambda one: abs(one - float(np.median(total))))
-        off = np.abs(total - whole)
-        slack = max(min(unit * values.shape[1] / 2, whole / 4), 5 * SLACK * whole)
-        if off.max() <= slack and np.median(off) <= SLACK * whole + unit * np.sqrt(values.shape[1]):
-            return "percent" if whole == 100 else "counts"
-        if len(values) >= 5 and np.ptp(total) <= 1e-5 * np.median(total):
-            return "counts"
-        with np.errstate(divide="ignore"):
-            shares = 1 / values.astype(np.float64)
-        if np.abs((1 / (1 + shares)).sum(axis=1) - 1).max() <= SLACK:
-            return "odds"
-        shares = shares.sum(axis=1)
-    elif not (unit == 1 and low < -30 and high > 30):
+    unit = unit_of(values)
+    if low < -ROUNDING * high:
+        if unit < 1 or low > -30 or high < 30:
+            return None
+        reason = "probabilities in signed bytes, to be saved as (q + 128) / 256"
+        raise ask(f"{name} holds whole numbers from {low:g} to {high:g}: {reason}; or logits.", AS_LOGITS)
+    whole = min(WHOLES, key=lambda one: abs(one - float(np.median(total))))
+    off = np.abs(total - whole)
+    slack = max(min(unit * values.shape[1] / 2, whole / 4), 5 * SLACK * whole)
+    if off.max() <= slack and np.median(off) <= SLACK * whole + unit * np.sqrt(values.shape[1]):
+        return "percent" if whole == 100 else "counts"
+    if len(values) >= 5 and np.ptp(total) <= 1e-5 * np.median(total):
+        return "counts"
+    with np.errstate(divide="ignore"):
+        shares = 1 / values.astype(np.float64)
+    if np.abs((1 / (1 + shares)).sum(axis=1) - 1).max() <= SLACK:
+        return "odds"
+    reach = f"from {low:g} to {high:g} whose rows sum to {total.min():.4g} up to {total.max():.4g}"
+    shares = shares.sum(axis=1)
+    if low > 1 and 0.97 <= shares.min() <= shares.max() <= 1.35:
+        reason = "decimal odds as bookmakers write them, to be saved as 1 / o"
+        raise ask(f"{name} holds numbers {reach}: {reason}; or logits.", AS_LOGITS)
+    if unit < 0.1:
         return None
-    are_odds = low > 1 and 0.97 <= shares.min() <= shares.max() <= 1.35
-    if unit < 0.1 and not are_odds:
-        return None
-    may_be = (
-        "decimal odds as bookmakers write them, to be saved as 1 / o" if are_odds
-        else "counts or points" if low >= 0
-        else "probabilities in signed bytes, to be saved as (q + 128) / 256"
-    )  # fmt: skip
-    counts = {"Counts or points: divide each row by its sum": {"scale": "counts"}} if low >= 0 and not are_odds else {}
-    raise ask(
-        f"{name} holds numbers from {low:g} to {high:g} whose rows sum to {total.min():.4g} up to {total.max():.4g}: "
-        f"{may_be}; or logits.",
-        {**counts, **AS_LOGITS},
-    )
+    counts = {"Counts or points: divide each row by its sum": {"scale": "counts"}}
+    raise ask(f"{name} holds numbers {reach}: counts or points; or logits.", {**counts, **AS_LOGITS})
 
 
 def base_of(values: Floats) -> Scale | None:
@@ -283,13 +252,9 @@ def base_of(values: Floats) -> Scale | None:
 
 
 def of_column(values: Floats, name: str, in_unit: bool) -> tuple[Scale | None, bool]:
-    """The scale of a single column, and whether nothing else is plausible.
+    """The scale of a single column of numbers that leave [0, 1], and whether nothing else is plausible.
 
-    Parameters
-    ----------
-    values : (n,) finite numbers that leave [0, 1].
-    name : of the column, which may tell the scale.
-    in_unit : whether somebody has said that it is a probability.
+    ``in_unit`` says that somebody has called it a probability.
     """
     low, high, told = float(values.min()), float(values.max()), told_by(name)
     largest = 100.0 if told == "percent" else told if isinstance(told, float) else 0.0
@@ -317,13 +282,13 @@ def of_column(values: Floats, name: str, in_unit: bool) -> tuple[Scale | None, b
     if low < 0:
         return None, True
     fit = [one for one in (10.0, 100.0, 1000.0, 1e4, 1e6) if high <= one][: 2 if high <= 10 else 1]
-    if unit_of(values) == 1:
-        fit += [high] if high not in fit else []
+    whole = unit_of(values) == 1
+    fit += [high] if whole and high not in fit else []
     offered: dict[str, Any] = {
         f"A probability of one is {one:,g}": {"scale": "percent" if one == 100 else one} for one in fit
     }
-    odds_reading = {"Odds p / (1 - p)": {"scale": "odds"}} if unit_of(values) < 1 or told == "odds" else {}
-    offered = {**odds_reading, **offered} if told == "odds" else {**offered, **odds_reading}
+    if not whole or told == "odds":
+        offered["Odds p / (1 - p)"] = {"scale": "odds"}
     raise ask(f"{name} is one column of numbers that {reach}, which are no probabilities yet.", {**offered, **as_is})
 
 
@@ -372,13 +337,9 @@ def check_sums(outputs: Floats, name: str) -> tuple[Finding, ...]:
         reason = f"{message}, and {count(n_empty, 'row')} {verb(n_empty, 'sums', 'sum')} to zero, unlike probabilities."
         raise InvalidUpload("sums", reason, "Read the values as logits.", kind="logits")
     if n > len(off) / 2 and np.median(off) > 0.05:
-        raise InvalidUpload(
-            "sums",
-            f"{message}. Sigmoid outputs of a multi-label model, or a missing column, usually cause it.",
-            "Divide each row by its sum, or read the values as logits.",
-            kind="probabilities",
-            scale="counts",
-        )
+        reason = f"{message}. Sigmoid outputs of a multi-label model, or a missing column, usually cause it."
+        action = "Divide each row by its sum, or read the values as logits."
+        raise InvalidUpload("sums", reason, action, kind="probabilities", scale="counts")
     reason = f"{message}; printed decimals or a missing column usually cause it. They are kept as they are."
     return (warning("sums", reason, "Divide each row by its sum.", scale="counts"),)
 
@@ -389,25 +350,15 @@ def check_plain(outputs: Floats, kind: Kind, name: str) -> None:
         return
     low, high = float(outputs.min()), float(outputs.max())
     if n := int((~np.isfinite(outputs).all(axis=1)).sum()):
-        raise InvalidUpload(
-            "sums",
-            f"{count(n, 'row')} of {name} {verb(n, 'sums', 'sum')} to zero and cannot be divided by their sum.",
-            "Read the values as logits.",
-            scale=PLAIN,
-            kind="logits",
-        )
+        reason = f"{count(n, 'row')} of {name} {verb(n, 'sums', 'sum')} to zero and cannot be divided by their sum."
+        raise InvalidUpload("sums", reason, "Read the values as logits.", scale=PLAIN, kind="logits")
     if low < -ROUNDING or high > 1 + ROUNDING:
         reason = f"{name} reaches from {low:.3g} to {high:.3g}, so it does not hold probabilities."
         raise InvalidUpload("kind", reason, "Choose another kind.")
 
 
 def to_logits(outputs: Floats, kind: Kind, name: str, choices: Choices) -> Step[Floats]:
-    """Logits, or log-probabilities, by :func:`calib.canonical.to_canonical`; the option ``floor`` is what zeros became.
-
-    Parameters
-    ----------
-    outputs : (n, k) floats on the plain scale; k is 1 for the binary kinds.
-    """
+    """Logits or log-probabilities of (n, k) outputs on the plain scale; ``floor`` is what exact zeros became."""
     if kind in ("logits", "binary_log_odds"):
         return Step(to_canonical(outputs, kind))
     if kind in ONE_COLUMN:
@@ -419,13 +370,13 @@ def to_logits(outputs: Floats, kind: Kind, name: str, choices: Choices) -> Step[
     smallest = float(np.min(outputs, where=~zero, initial=0.0 if are_logs else np.inf))
     half = zero_floor(float(np.exp(smallest)) if are_logs else smallest, outputs.shape[1])
     floor = half if choices.floor is None else float(choices.floor)
-    n_negative = 0 if are_logs else int(np.count_nonzero(outputs < 0))
+    n, n_negative = int(zero.sum()), 0 if are_logs else int(np.count_nonzero(outputs < 0))
     below = f" ({n_negative:,} of them a little below zero)" if n_negative else ""
     said = info(
         "zeros",
-        f"{count(int(zero.sum()), 'value')} in {count(int(zero.any(axis=1).sum()), 'row')} of {len(outputs):,} of "
-        f"{name} {verb(int(zero.sum()), 'is', 'are')} exactly zero{below}; the logarithm would be infinite, so zeros "
-        f"became {floor:.2g}{', as chosen' if choices.floor else ', half of the smallest other value at most'}.",
+        f"{count(n, 'value')} in {count(int(zero.any(axis=1).sum()), 'row')} of {len(outputs):,} of {name} "
+        f"{verb(n, 'is', 'are')} exactly zero{below}; the logarithm would be infinite, so zeros became {floor:.2g}"
+        f"{', as chosen' if choices.floor else ', half of the smallest other value at most'}.",
         "Save logits instead of probabilities, or choose another floor.",
     )
     return Step(to_canonical(outputs, kind, floor), (said,), {"floor": floor})

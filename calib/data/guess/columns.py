@@ -263,14 +263,16 @@ def columns_of(sample: Mapping[str, Array]) -> dict[str, Column]:
 
 
 def _without_missing(cells: Array, called: set[str]) -> Array:
-    """Text of two values and words for a missing one, with these left empty; a class may be called ``unknown``."""
+    """Text with blank cells left empty; beside two values words for a missing one too: a class may be ``unknown``."""
     if cells.dtype.kind != "U":
         return cells
     values = np.unique(cells)
     plain = [value.strip() for value in values.tolist()]
     missing = np.array([text in w.NO_VALUE and text.lower() not in called for text in plain], dtype=bool)
     left = {text for text, gone in zip(plain, missing, strict=True) if text and not gone}
-    return np.where(np.isin(cells, values[missing]), "", cells) if missing.any() and len(left) == 2 else cells
+    if len(left) != 2:
+        missing = np.array([not text for text in plain], dtype=bool)
+    return np.where(np.isin(cells, values[missing]), "", cells) if missing.any() else cells
 
 
 OFF = 2e-2

@@ -72,7 +72,7 @@ class Outputs:
         if self.is_single:
             return len(labels) <= 2
         if len(labels) > len(classes):
-            return False
+            return classes <= labels  # a label beside those that columns are called by is said where it is read
         return len(labels) == len(classes) or labels <= classes or self.counts_up
 
     def called(self, values: Sequence[str]) -> bool:

@@ -11,10 +11,10 @@ import numpy.typing as npt
 from calib.data.assemble.predicted import correct_value
 from calib.data.assemble.verbal import words_in_sample
 from calib.data.event import Event
-from calib.data.findings import InvalidUpload, Step, listed, shortened, warning
+from calib.data.findings import InvalidUpload, Step, listed, shortened, verb, warning
 from calib.data.guess import Guess, Reading, guess
 from calib.data.guess.beside import with_others
-from calib.data.guess.columns import Column, spelled
+from calib.data.guess.columns import NUMBER, Column, spelled
 from calib.data.guess.direction import event_value
 from calib.data.guess.names import class_names, has
 from calib.data.guess.outputs import Candidates
@@ -22,8 +22,11 @@ from calib.data.guess.rules import possible_outcomes
 from calib.data.options import Choices
 from calib.data.read.base import Contents
 from calib.data.roles import ColumnRole, Question, TableReading
-from calib.data.words import CORRECT, DID_NOT, EVENTS, GENERAL, LABEL, MODEL, TRUTH
+from calib.data.words import CORRECT, DID_NOT, EVENTS, GENERAL, LABEL, MODEL, PERCENT, PROBABILITY, SCORE, TRUTH
 from calib.numerics import Floats
+
+NAMED_SCORES = PROBABILITY | SCORE | PERCENT
+"""Words for outputs."""
 
 OUTCOMES = TRUTH | LABEL | CORRECT | EVENTS
 """Words for an outcome."""
@@ -81,6 +84,19 @@ def nothing_to_read(contents: Contents, found: Guess, choices: Choices, separate
         )
         action = "Name the column with the outcome, or add a second file that holds it."
         return InvalidUpload("no_labels", reason, action)
+    if percent := next((column for column in columns.values() if _is_half_percent(column)), None):
+        reason = (
+            f"Some cells of {shortened(percent.name)} in {name} have a percent sign and the others have none, so it is "
+            "open what these are."
+        )
+        return InvalidUpload("percent_signs", reason, "Write all cells of the column with a percent sign, or none.")
+    scores = [c.name for c in columns.values() if c.words & NAMED_SCORES and c.values and {*c.values} <= {"0", "1"}]
+    scores = [score for score in scores if score not in {column.name for column in outcomes}]
+    if scores and outcomes:
+        held = f"{listed(scores)} of {name} {verb(len(scores), 'holds', 'hold')} 0 and 1 only"
+        reason = f"{held}: predicted classes, which carry no confidence."
+        action = "Save predict_proba instead of predict: one column for each class, or that of the event."
+        return InvalidUpload("hard_predictions", reason, action)
     if predicted and outcomes:
         reason = (
             f"{has}; {shortened(outcomes[0].name)} is the outcome and {listed(predicted)} the predicted class, which "
@@ -100,6 +116,14 @@ def nothing_to_read(contents: Contents, found: Guess, choices: Choices, separate
     reason = f"{has}{known}; none holds the score of a class or the probability of the event."
     action = "Save one column of logits or probabilities for each class, called p_0, p_1, ..., or that of the event."
     return InvalidUpload("no_outputs", reason, action)
+
+
+def _is_half_percent(column: Column) -> bool:
+    """Whether cells with a percent sign stand beside numbers without one."""
+    texts = [cell.strip() for cell in column.present.tolist()] if column.present.dtype.kind == "U" else []
+    signs = [text.endswith("%") and bool(NUMBER.fullmatch(text[:-1].strip())) for text in texts]
+    plain = [bool(NUMBER.fullmatch(text)) for text in texts]
+    return any(signs) and any(plain) and sum(signs) + sum(plain) == len(texts)
 
 
 def ask(contents: Contents, found: Guess) -> InvalidUpload:

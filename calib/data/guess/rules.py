@@ -104,7 +104,7 @@ class Reading:
 
 
 OUTPUTS = (
-    Rule("one column for each class", lambda r: not r.outputs.is_single and _says_scores(r.outputs)),
+    Rule("one column for each class", lambda r: not r.outputs.is_single and _says_scores(r)),
     Rule("named as a probability", lambda r: _is_named(r.outputs) and _is_probability(r.score)),
     Rule("named as a score", lambda r: _is_named(r.outputs)),
     Rule("fractions", lambda r: r.outputs.is_single and _is_fraction(r.score), False),
@@ -128,9 +128,11 @@ OUTCOME = (
 """What makes a column the outcome, the surest first."""
 
 
-def _says_scores(outputs: Outputs) -> bool:
-    """Whether names or sums of rows say that several columns hold scores."""
-    return outputs.is_named or outputs.total is not None
+def _says_scores(reading: Reading) -> bool:
+    """Whether names or sums of rows say that several columns hold scores, or they hold fractions named as classes."""
+    outputs, outcome = reading.outputs, reading.outcome
+    fractions = outcome is not None and outputs.called(outcome.values) and all(c.is_fraction for c in outputs.columns)
+    return outputs.is_named or outputs.total is not None or fractions
 
 
 def _is_named(outputs: Outputs) -> bool:
@@ -151,7 +153,9 @@ def _lists(reading: Reading) -> bool:
     """The values are what the columns are called, as words."""
     values = reading.truth.values
     labels, classes = {plain_name(value) for value in values}, {plain_name(name) for name in reading.outputs.classes}
-    lists = reading.outputs.called(values) or (len(labels) > 2 and labels < classes)
+    lists = reading.outputs.called(values) or (
+        min(len(labels), len(classes)) > 2 and (labels < classes or classes < labels)
+    )
     return lists and reading.truth.numbers is None
 
 
