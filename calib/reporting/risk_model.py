@@ -12,7 +12,7 @@ import numpy as np
 
 from calib.data.predictions import Predictions
 from calib.evaluation.comparison_table import verdict_paragraphs
-from calib.formatting import listed, number, percent, plural, round_percent, with_interval
+from calib.formatting import number, percent, plural, round_percent, with_interval
 from calib.metrics.bootstrap import Interval
 from calib.metrics.net_benefit import NetBenefit, net_benefit, net_benefit_difference
 from calib.metrics.risk_model import RiskModelPanel, risk_model
@@ -92,7 +92,9 @@ def _first(report: Report, models: list[Model]) -> Iterator[Block]:
         weighted = ", weighted" if models[0].method.evaluation.weights is not None else ""
         said = f"From the raw model to {models[-1].title}{weighted}, with the 95 % interval of the second."
         yield Tiles(found, f"{said} A calibrated model has an O:E and a slope of 1.")
-    yield " ".join(finding(models, report.view.event_name))
+    yield finding(models[0], f"The model's risks of “{report.view.event_name}”")
+    if len(models) > 1:
+        yield finding(models[-1], f"After {models[-1].title}")
     chosen = "" if report.recommendation is None else verdict_paragraphs(report.table, report.recommendation)[0]
     thresholds, _ = thresholds_of(raw.event_rate)
     curves = [model.net_benefit(thresholds) for model in models]
@@ -134,37 +136,12 @@ def _said(interval: Interval, meaning: str) -> Cell:
     return Cell(with_interval(interval), meaning or "does not exist for these rows")
 
 
-def finding(models: list[Model], event: str) -> list[str]:
-    """What the report opens with: whether the risks can be taken as they are, and what a calibrator makes of them."""
-    first = models[0].panel
-    said = [f"The model's risks{f' of “{event}”' if event else ''} {_off(first)}."]
-    if len(models) > 1:
-        last = models[1].panel
-        said.append(f"After {models[1].title} they {_off(last)}.")
-    return said
-
-
-def _off(panel: RiskModelPanel) -> str:
-    ratio, slope = panel["oe"], panel["slope"]
+def finding(model: Model, of: str) -> str:
+    """Whether risks can be taken as they are, in the words of their panel; ``of`` says whose they are."""
+    panel = model.panel
     if panel.too_few_events:
-        return "cannot be judged on so few events"
-    if not np.isfinite([ratio.low, slope.low]).all():
-        return f"cannot be judged, because {_without_slope(panel)}"
-    faults = []
-    if ratio.low > 1 or ratio.high < 1:
-        faults.append(f"are too {'low' if ratio.value > 1 else 'high'} on the whole")
-    if slope.low > 1 or slope.high < 1:
-        faults.append(f"{'' if faults else 'are '}too {'extreme' if slope.value < 1 else 'close to each other'}")
-    return listed(faults) if faults else "show no miscalibration"
-
-
-def _without_slope(panel: RiskModelPanel) -> str:
-    """Why risks have no calibration slope."""
-    if len(panel.curve.risk) == 1:
-        return "all are the same, so that no calibration slope exists"
-    if panel.event_rate in (0.0, 1.0):
-        return "all rows have the same outcome"
-    return "no calibration slope exists, as where risks separate the outcomes"
+        return f"{of}: {panel.notes[0]}"
+    return f"{of}: {panel['oe'].sentence} {panel['slope'].sentence}"
 
 
 def thresholds_of(rate: float) -> tuple[Floats, Floats]:
