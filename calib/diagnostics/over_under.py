@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -18,9 +17,9 @@ from calib.evaluation.scores import smooth_scores, sums_of_groups
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import brackets, number, points
 from calib.metrics.binning import bins_of
-from calib.metrics.bootstrap import MAX_GROUPS, UNKNOWN, Groups, Interval, groups_of_units, share_interval
+from calib.metrics.bootstrap import MAX_GROUPS, UNKNOWN, Groups, Interval, cut, groups_of_units, share_interval
 from calib.metrics.calibration_error import norm_of_gaps
-from calib.metrics.confidence import Bools, overconfidence, underconfidence
+from calib.metrics.confidence import Bools
 from calib.metrics.estimate import Estimate, degrees_of
 from calib.numerics import Floats
 
@@ -62,7 +61,6 @@ class OverUnder:
     odds : ``P(right) / P(wrong)``, the odds of a correct prediction, which the ratio of a calibrated model equals.
     ratio_over_odds : ``ratio / odds``; above 1 is overconfident.
     gap : ``o P(wrong) - u P(right)``, mean confidence minus accuracy; above 0 is overconfident.
-    weighted_over, weighted_under : ``o P(wrong)`` and ``u P(right)``; 0 where nothing is wrong, or right.
     change : against the baseline; None for the baseline.
     """
 
@@ -74,8 +72,6 @@ class OverUnder:
     odds: Interval
     ratio_over_odds: Interval
     gap: Interval
-    weighted_over: float
-    weighted_under: float
     change: Change | None = None
 
     @property
@@ -140,39 +136,17 @@ def _change(one: Mapping[str, Estimate], baseline: Mapping[str, Estimate], level
 def _over_under(evaluation: Evaluation, one: Mapping[str, Estimate], change: Change | None, level: float) -> OverUnder:
     said, outcome = evaluation.pair
     n, right = len(outcome), int(outcome.sum())
-    wrong, odds = n - right, _odds(right, n, level)
-    over, under = float(said[~outcome].sum()), float((1.0 - said[outcome]).sum())
-    same: dict[str, Any] = {
-        "n_wrong": wrong, "n_right": right, "odds": odds, "change": change,
-        "weighted_over": over / n, "weighted_under": under / n,
-    }  # fmt: skip
+    wrong, odds, gap = n - right, _odds(right, n, level), average_gap(evaluation, level)
     if min(wrong, right) >= FEW:
         found = {name: estimate.interval(level) for name, estimate in one.items()}
-        return OverUnder(
-            over=_within(found["over"], 0.0),
-            under=_within(found["under"], 0.0),
-            ratio=_exp(found["log ratio"]),
-            ratio_over_odds=_exp(found["log ratio over odds"]),
-            gap=average_gap(evaluation, level),
-            **same,
-        )
-    cautious_over, cautious_under = (  # of values in [0, 1], which vary less than shares
-        share_interval(min(max(total, 0.0), count), count, level) for total, count in ((over, wrong), (under, right))
-    )
-    ratio = _quotient(cautious_over, cautious_under)
-    return OverUnder(
-        over=cautious_over,
-        under=cautious_under,
-        ratio=ratio,
-        ratio_over_odds=_quotient(ratio, odds),
-        gap=average_gap(evaluation, level),
-        **same,
-    )
-
-
-def _within(interval: Interval, least: float) -> Interval:
-    """The interval without what is below ``least`` or above 1."""
-    return interval._replace(low=max(interval.low, least), high=min(interval.high, 1.0))
+        over, under = (cut(found[name], 0.0, 1.0) for name in ("over", "under"))
+        ratio, times = _exp(found["log ratio"]), _exp(found["log ratio over odds"])
+    else:  # cautious: values in [0, 1] vary less than shares
+        sums = (said[~outcome].sum(), wrong), ((1.0 - said[outcome]).sum(), right)
+        over, under = (share_interval(min(max(float(total), 0.0), count), count, level) for total, count in sums)
+        ratio = _quotient(over, under)
+        times = _quotient(ratio, odds)
+    return OverUnder(wrong, right, over, under, ratio, odds, times, gap, change)
 
 
 def _odds(right: float, n: float, level: float) -> Interval:
@@ -199,17 +173,10 @@ class TheoremOne:
 
     Attributes
     ----------
-    over, under : mean confidence of the wrong predictions, mean of 1 - confidence of the right ones; NaN where there
-        are none.
-    p_wrong, p_right : shares of wrong and right predictions.
-    signed_gap : ``over * p_wrong - under * p_right``, which is mean confidence minus accuracy.
+    signed_gap : ``o P(wrong) - u P(right)``, which is mean confidence minus accuracy.
     ece_1, ece_2, ece_inf : calibration errors.
     """
 
-    over: float
-    under: float
-    p_wrong: float
-    p_right: float
     signed_gap: float
     ece_1: float
     ece_2: float
@@ -217,7 +184,7 @@ class TheoremOne:
 
     @property
     def gap(self) -> float:
-        """``|over * p_wrong - under * p_right|``, which no calibration error can be below."""
+        """What no calibration error can be below."""
         return abs(self.signed_gap)
 
     @property
@@ -236,15 +203,7 @@ def theorem_one(confidence: Floats, correct: Bools, n_bins: int = 15, binning: s
     """
     bins = bins_of(confidence, correct, n_bins, binning)
     errors = [norm_of_gaps(bins.gap, bins.weight, norm) for norm in (1, 2, np.inf)]
-    p_right = float(correct.mean())
-    return TheoremOne(
-        overconfidence(confidence, correct),
-        underconfidence(confidence, correct),
-        1.0 - p_right,
-        p_right,
-        float(confidence.mean() - p_right),
-        *errors,
-    )
+    return TheoremOne(float(confidence.mean() - correct.mean()), *errors)
 
 
 def theorem_of_all(

@@ -13,7 +13,7 @@ from calib.errors import CalibrationError
 from calib.evaluation.scores import ece_interval
 from calib.evaluation.view import TOP_LABEL
 from calib.formatting import Displayed, number, percent, plural
-from calib.metrics.binning import Bins, bins_of
+from calib.metrics.binning import bins_of
 from calib.metrics.bootstrap import Interval, drawn_units, effective_count, wilson_interval
 from calib.metrics.calibration_error import ece
 from calib.metrics.confidence import (
@@ -115,7 +115,8 @@ def reliability_curve(
     bins = bins_of(confidence, correct, n_bins, binning, weights)
     held = bins.nonempty
     count = bins.count[held]
-    independent = _independent_rows(bins, correct, clusters, check_weights(weights, len(correct)))
+    weight = check_weights(weights, len(correct))
+    independent = independent_rows(bins.index, len(bins.count), correct, clusters, weight)[held]
     low, high = wilson_interval(bins.outcome[held] * independent, independent, level)
     position = np.maximum(np.cumsum(bins.mass > 0) - 1, 0)
     return ReliabilityCurve(
@@ -136,21 +137,22 @@ def reliability_curve(
     )
 
 
-def _independent_rows(bins: Bins, correct: Bools, clusters: Any, weights: Floats | None) -> Floats:
-    """Rows of each bin that is not empty, or as many independent equal ones as tell the same."""
+def independent_rows(
+    cell: Ints, n_cells: int, correct: Bools, clusters: Any = None, weights: Floats | None = None
+) -> Floats:
+    """Rows in each cell, (n_cells,), or as many independent equal ones as tell the same of the accuracy there."""
     unit, n_units, clustered = drawn_units(len(correct), None if clusters is None else np.asarray(clusters))
+    count = np.bincount(cell, minlength=n_cells).astype(float)
     if not clustered and weights is None:
-        return bins.count[bins.nonempty].astype(float)
-    found = []
-    for b in bins.nonempty:
-        rows = np.flatnonzero(bins.index == b)
+        return count
+    for k in np.flatnonzero(count):
+        rows = np.flatnonzero(cell == k)
         weight = np.ones(len(rows)) if weights is None else weights[rows]
-        independent = effective_sample_size(weight)
+        count[k] = effective_sample_size(weight)
         if clustered:
-            counts = (np.bincount(unit[rows], values, n_units) for values in (weight * correct[rows], weight))
-            independent = min(independent, effective_count(*counts))
-        found.append(independent)
-    return np.array(found)
+            sums = (np.bincount(unit[rows], values, n_units) for values in (weight * correct[rows], weight))
+            count[k] = min(count[k], effective_count(*sums))
+    return count
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.decisions.group_recalibration import GroupGain, judge_groups, recalibrate_groups
+from calib.diagnostics.reliability import independent_rows
 from calib.errors import CalibrationError
 from calib.evaluation.evaluation import Evaluation
-from calib.evaluation.view import TOP_LABEL
 from calib.formatting import percent, plural, points, points_between
 from calib.metrics.bootstrap import Interval, wilson_interval
 from calib.metrics.confidence import Bools, check_event
@@ -21,10 +21,6 @@ from calib.metrics.estimate import Rows
 from calib.metrics.risk_measures import closed_form
 from calib.metrics.risk_model import default_floor
 from calib.numerics import Floats, Ints, softmax
-
-BAND_EDGES = TOP_LABEL.bands
-"""A band holds its lower edge, the last one its upper edge too."""
-
 
 LEAST_ROWS = 10
 """Fewer rows than this are too few to say anything about a group."""
@@ -91,9 +87,8 @@ def gaps_by_group(
 ) -> GroupGaps:
     """Over- and underconfidence within each group of rows.
 
-    The interval of a gap is the wider of two at either end, within [-1, 1]. Wilson's of the accuracy, as in reliability
-    diagrams, does not collapse where all of a few rows are right; the normal one of the row-wise difference knows how
-    the confidences spread.
+    The interval of a gap is the wider of two at either end: Wilson's of the accuracy, which does not collapse where all
+    of a few rows are right, and the normal one of the row-wise difference, which knows how the confidences spread.
 
     Parameters
     ----------
@@ -104,37 +99,17 @@ def gaps_by_group(
     """
     right = np.bincount(group[correct], minlength=n_groups)
     wrong = np.bincount(group[~correct], minlength=n_groups)
-    rows, unit = right + wrong, None if clusters is None else np.unique(clusters, return_inverse=True)[1]
+    rows = right + wrong
     said = _ratio(np.bincount(group, confidence, n_groups), rows)
     over = _ratio(np.bincount(group[~correct], confidence[~correct], n_groups), wrong)
     under = _ratio(np.bincount(group[correct], 1.0 - confidence[correct], n_groups), right)
-    accuracy = _ratio(right, rows)
-    gap = said - accuracy
-    error, _ = _errors(confidence - correct - gap[group], group, n_groups, unit)
-    # As many independent rows as would vary like the clusters; one for each cluster where none varies.
-    of_accuracy, n_units = _errors(correct - accuracy[group], group, n_groups, unit)
-    coin = np.nan_to_num(accuracy * (1.0 - accuracy))
-    varies = (of_accuracy > 0) & (coin > 0)
-    worth = np.clip(coin / np.where(varies, of_accuracy, 1.0) ** 2, 1.0, np.maximum(rows, 1))
-    independent = rows if unit is None else np.where(varies, worth, n_units)
+    accuracy, independent = _ratio(right, rows), independent_rows(group, n_groups, correct, clusters)
     low, high = wilson_interval(np.nan_to_num(accuracy) * independent, independent, level)
-    half = NormalDist().inv_cdf(0.5 + level / 2.0) * error
-    lowest = np.clip(np.minimum(said - high, gap - half), -1.0, 1.0)
-    highest = np.clip(np.maximum(said - low, gap + half), -1.0, 1.0)
-    return GroupGaps(wrong, right, said, gap, lowest, highest, over, under)
-
-
-def _errors(apart: Floats, group: Ints, n_groups: int, unit: Ints | None) -> tuple[Floats, Ints]:
-    """Standard errors of means in groups, from (n,) deviations of rows or of whole clusters; and how many these are."""
-    rows = np.bincount(group, minlength=n_groups)
-    if unit is None:
-        squares = np.bincount(group, weights=apart**2, minlength=n_groups)
-        return np.sqrt(squares / np.maximum(rows * np.maximum(rows - 1, 1), 1)), rows
-    most = int(unit.max(initial=0)) + 1
-    pairs, cell = np.unique(group * most + unit, return_inverse=True)
-    squares = np.bincount(pairs // most, weights=np.bincount(cell, weights=apart) ** 2, minlength=n_groups)
-    n_units = np.bincount(pairs // most, minlength=n_groups)
-    return np.sqrt(squares * n_units / np.maximum(n_units - 1, 1)) / np.maximum(rows, 1), n_units
+    gap = said - accuracy
+    spread = np.sqrt(_ratio(np.bincount(group, (confidence - correct - gap[group]) ** 2, n_groups), rows))
+    half = NormalDist().inv_cdf(0.5 + level / 2.0) * spread / np.sqrt(np.maximum(independent - 1.0, 1.0))
+    lowest, highest = np.minimum(said - high, gap - half), np.maximum(said - low, gap + half)
+    return GroupGaps(wrong, right, said, gap, np.maximum(lowest, -1.0), np.minimum(highest, 1.0), over, under)
 
 
 def average_gap(evaluation: Evaluation, level: float = 0.95) -> Interval:
@@ -156,37 +131,12 @@ def gap_and_extremes(evaluation: Evaluation) -> tuple[Interval, str]:
     return average_gap(evaluation), too_extreme(evaluation) if evaluation.view.is_event else ""
 
 
-def by_class(evaluation: Evaluation, by: str = "predicted", level: float = 0.95) -> GroupGaps:
-    """Over- and underconfidence by class.
-
-    Parameters
-    ----------
-    evaluation : of one method.
-    by : "predicted": among the predictions of each class, which of a calibrated model have no gap; or "label": among
-        the rows that are of each class, where even a calibrated model is too sure of classes that are hard to tell.
-    level : coverage of the intervals.
-
-    Raises
-    ------
-    CalibrationError
-        For another ``by``.
-    """
-    if by not in ("predicted", "label"):
-        raise CalibrationError(f"by={by!r} must be 'predicted' or 'label'.")
-    classes = evaluation.predicted if by == "predicted" else evaluation.labels
-    return gaps_by_group(*evaluation.pair, classes, evaluation.n_classes, level, evaluation.clusters)
-
-
-def band_of(confidence: Floats, edges: tuple[float, ...] = BAND_EDGES) -> Ints:
-    """Number of the band of each confidence, (n,) integers from 0."""
-    return np.searchsorted(edges[1:-1], confidence, side="right")
-
-
 def by_band(evaluation: Evaluation, level: float = 0.95) -> GroupGaps:
     """Over- and underconfidence in each band of the view; contributions add up to the overall signed gap."""
     said, outcome = evaluation.pair
-    edges = evaluation.view.bands
-    return gaps_by_group(said, outcome, band_of(said, edges), len(edges) - 1, level, evaluation.clusters)
+    edges = evaluation.view.bands  # a band holds its lower edge, the last one its upper edge too
+    band = np.searchsorted(edges[1:-1], said, side="right")
+    return gaps_by_group(said, outcome, band, len(edges) - 1, level, evaluation.clusters)
 
 
 def too_extreme(evaluation: Evaluation, level: float = 0.95) -> str:
@@ -422,12 +372,10 @@ class GroupPanels:
     Attributes
     ----------
     groups : by falling distance of the O:E interval from 1, and then of O:E itself; those with too few events last.
-    overall : measures on all rows, each with its own 95 % interval.
     level : joint coverage of the intervals of one measure in all groups that are judged.
     """
 
     groups: tuple[GroupPanel, ...]
-    overall: dict[str, Interval]
     level: float
 
     @property
@@ -487,21 +435,20 @@ def group_panels(
     kept, all_rows = Rows.checked(came, weights, weight_kind, clusters)
     said, came, names = said[kept], came[kept], names[kept]
     floor = default_floor(said)
-
-    def panel(name: str, rows: Any, level: float) -> GroupPanel:
-        risk, event = said[rows], came[rows]
-        sample = all_rows.take(rows, event)
-        about = name, len(risk), int(event.sum()), sample.mean(event), sample.mean(risk)
-        if min(event.sum(), (~event).sum()) < LEAST_EVENTS:
-            return GroupPanel(*about, {})
-        measured, _ = closed_form(risk, event, sample, floor, level)
-        return GroupPanel(*about, {key: measured[key] for key in MEASURES})
-
     every, of_row = np.unique(names.astype(str), return_inverse=True)
     rarer = np.minimum(*(np.bincount(of_row[part], minlength=len(every)) for part in (came, ~came)))
-    joint = 1.0 - (1.0 - level) / max(1, int((rarer >= LEAST_EVENTS).sum()))
-    found = [panel(str(name), np.flatnonzero(of_row == k), joint) for k, name in enumerate(every)]
-    return GroupPanels(tuple(sorted(found, key=_order)), panel("", slice(None), level).measures, level)
+    enough = rarer >= LEAST_EVENTS
+    joint = 1.0 - (1.0 - level) / max(1, int(enough.sum()))
+    found = []
+    for k, name in enumerate(every):
+        rows = np.flatnonzero(of_row == k)
+        risk, event = said[rows], came[rows]
+        sample = all_rows.take(rows, event)
+        measured = closed_form(risk, event, sample, floor, joint)[0] if enough[k] else {}
+        measures = {key: measured[key] for key in MEASURES if enough[k]}
+        about = str(name), len(risk), int(event.sum()), sample.mean(event), sample.mean(risk)
+        found.append(GroupPanel(*about, measures))
+    return GroupPanels(tuple(sorted(found, key=_order)), level)
 
 
 def _order(group: GroupPanel) -> tuple[float, float, int]:

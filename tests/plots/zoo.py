@@ -29,10 +29,10 @@ from calib.diagnostics.reliability import (
 from calib.diagnostics.risk_coverage import risk_coverage
 from calib.diagnostics.separation import success_rates
 from calib.diagnostics.sequential_tests import batches_of, sequential_tests
-from calib.diagnostics.subgroups import by_band, by_class
+from calib.diagnostics.subgroups import by_band, gaps_by_group
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, evaluate
-from calib.evaluation.score_definitions import Unit
+from calib.evaluation.scores import Unit
 from calib.evaluation.view import EVENT, TOP_LABEL, View
 from calib.metrics import net_benefit, risk_model
 from calib.metrics.bootstrap import Interval
@@ -180,7 +180,10 @@ def _over_under(case: Case, name: str) -> dict[str, go.Figure]:
     rows = [(title, result, style) for title, result, style in zip(("raw", name), results, (RAW, GP), strict=True)]
     chains = [(title, theorem_one(*e.pair), style) for (title, _, style), e in zip(rows, evaluations, strict=True)]
     banded = [(title, by_band(e), style) for (title, _, style), e in zip(rows, evaluations, strict=True)]
-    classes = [(title, by_class(e), style) for (title, _, style), e in zip(rows, evaluations, strict=True)]
+    classes = [
+        (title, gaps_by_group(*e.pair, e.predicted, e.n_classes), style)
+        for (title, _, style), e in zip(rows, evaluations, strict=True)
+    ]
     names = [f"{name} {k}" for k in range(probs.shape[1])]
     order = classes[0][1].worst_first()[:12]
     figures = {
