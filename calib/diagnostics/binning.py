@@ -13,11 +13,10 @@ from calib.calibrators.imax import count_between, mean_of_bins
 from calib.calibrators.imax.placement import SCHEMES, best_traces, equal_width_edges, scheme_edges
 from calib.calibrators.imax.sums import SigmoidSums
 from calib.errors import CalibrationError
-from calib.numerics import Floats, Ints, blocks, logsumexp, one_vs_rest_log_odds
+from calib.numerics import Floats, Ints, logsumexp, one_vs_rest_log_odds
 
-MANY_PAIRS = 1_000_000
-FINE_CELLS = 65_536
-"""Sorting more pairs takes longer than the rest of the picture; in so many cells edges move by a thousandth."""
+MOST_PAIRS = 1_000_000
+"""Of more, those of every second, third, ... row are shown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +27,7 @@ class BinningPicture:
     ----------
     target : the class whose pairs these are (class-wise); None for the pairs of all classes (shared map). Two classes
         share one map on class 1, which is then the target.
-    n_rows, n_classes : of the logits.
+    n_rows, n_classes : of the logits that are shown.
     n_pairs : number of one-vs-rest pairs, n_rows or n_rows * n_classes.
     density : histogram and kernel density of the log-odds for y = 0 and y = 1.
     schemes : "imax", "equal_mass" and "equal_width" -> its bins; and those that were given.
@@ -66,8 +65,9 @@ def binning_picture(
     CalibrationError
         If the arrays do not fit together, there is no such class, or all pairs have the same outcome.
     """
-    logits = check_logits(logits)
-    labels = check_labels(labels, logits.shape)
+    labels, array = check_labels(labels, np.shape(logits)), np.asarray(logits)
+    every = max(1, -(-(array.size if target is None else len(array)) // MOST_PAIRS))
+    logits, labels = check_logits(array[::every]), labels[::every]
     n_rows, n_classes = logits.shape
     if target is not None and not 0 <= target < n_classes:
         raise CalibrationError(f"There is no class {target}; the logits have {n_classes} columns.")
@@ -80,7 +80,7 @@ def binning_picture(
             "nothing to tell apart; choose another class, or all classes together."
         )
     density = log_odds_density(log_odds, label_log_odds)
-    sums = _sums(log_odds)
+    sums = SigmoidSums.from_log_odds(log_odds)
     label_log_odds = np.sort(label_log_odds)
     schemes = {
         name: binned_pairs(sums, label_log_odds, density, scheme_edges(sums, name, n_bins), name) for name in SCHEMES
@@ -95,17 +95,6 @@ def picture_of_rows(
 ) -> BinningPicture:
     """:func:`binning_picture` of the logits and labels among a worker's arrays."""
     return binning_picture(data["logits"], data["labels"], target, n_bins, given)
-
-
-def _sums(log_odds: Floats) -> SigmoidSums:
-    """Running sums of the log-odds, or of where they lie in narrow cells if there are very many."""
-    if log_odds.size <= MANY_PAIRS:
-        return SigmoidSums.from_log_odds(log_odds)
-    low, high = float(log_odds.min()), float(log_odds.max())
-    width = max(high - low, 1e-6) / FINE_CELLS
-    count = count_in_cells(log_odds, low, width, FINE_CELLS)
-    held = np.flatnonzero(count)
-    return SigmoidSums.from_weighted(low + width * (held + 0.5), count[held])
 
 
 def _pairs(logits: Floats, labels: Ints, target: int | None) -> tuple[Floats, Floats]:
@@ -182,8 +171,7 @@ class LogOddsDensity:
 def log_odds_density(log_odds: Floats, label_log_odds: Floats) -> LogOddsDensity:
     """Count log-odds in cells and smooth the counts.
 
-    The bandwidth of each kernel is ``sd * n^(-1/5)`` (Scott 1992). Smoothing is a product after a Fourier
-    transform of the counts, so a million pairs cost one pass.
+    The bandwidth of each kernel is ``sd * n^(-1/5)`` (Scott 1992).
 
     Parameters
     ----------
@@ -194,7 +182,7 @@ def log_odds_density(log_odds: Floats, label_log_odds: Floats) -> LogOddsDensity
     if high - low < 1e-6:
         low, high = low - 0.5, high + 0.5
     width = (high - low) / N_CELLS
-    counts = [count_in_cells(values, low, width, N_CELLS) for values in (log_odds, label_log_odds)]
+    counts = [_counts(values, low, width) for values in (log_odds, label_log_odds)]
     bandwidths = [_bandwidth(count, width) for count in (counts[1], counts[0] - counts[1])]
     margin = int(np.ceil(TAIL * max(bandwidths) / width))
     label, other = np.pad(counts[1], margin), np.pad(counts[0] - counts[1], margin)
@@ -207,14 +195,10 @@ def log_odds_density(log_odds: Floats, label_log_odds: Floats) -> LogOddsDensity
     )
 
 
-def count_in_cells(values: Floats, low: float, width: float, n_cells: int) -> Ints:
-    """How many values lie in each cell from ``low`` on, (n_cells,); those beyond the ends count in the outermost."""
-    count = np.zeros(n_cells, dtype=np.int64)
-    flat = values.reshape(-1)
-    for block in blocks(flat.size):
-        cell = ((flat[block] - low) / width).astype(np.intp)
-        count += np.bincount(np.clip(cell, 0, n_cells - 1), minlength=n_cells)
-    return count
+def _counts(values: Floats, low: float, width: float) -> Ints:
+    """How many values lie in each cell from ``low`` on, (N_CELLS,)."""
+    cell = ((values.ravel() - low) / width).astype(np.intp)
+    return np.bincount(np.clip(cell, 0, N_CELLS - 1), minlength=N_CELLS)
 
 
 def _bandwidth(count: Ints, width: float) -> float:
@@ -230,13 +214,10 @@ def _bandwidth(count: Ints, width: float) -> float:
 
 def _smoothed(count: Ints, width: float, bandwidth: float) -> Floats:
     """Gaussian kernel density at the middle of each cell."""
-    n = int(count.sum())
-    if n == 0:
-        return np.zeros(len(count))
-    circle = 2 * len(count)  # as long again, so that what leaves at one end does not come in at the other
-    kernel = np.exp(-0.5 * (2.0 * np.pi * bandwidth * np.fft.rfftfreq(circle, width)) ** 2)
-    density = np.fft.irfft(np.fft.rfft(count, circle) * kernel, circle)[: len(count)]
-    return np.maximum(density, 0.0) / (n * width)
+    from scipy.ndimage import gaussian_filter1d
+
+    smooth = gaussian_filter1d(count.astype(float), bandwidth / width, mode="constant", truncate=TAIL)
+    return np.asarray(smooth) / (max(int(count.sum()), 1) * width)
 
 
 def entropy(masses: Floats) -> float:
@@ -275,11 +256,6 @@ def joint_of_bins(density: LogOddsDensity, edges: Floats) -> Floats:
 def information_of_log_odds(density: LogOddsDensity) -> float:
     """I(log-odds; y) in nats under the kernel densities: what no binning can exceed; itself at most H(y)."""
     return mutual_information(density.joint())
-
-
-def label_entropy(density: LogOddsDensity) -> float:
-    """H(y) in nats."""
-    return entropy(np.array([density.share_label, 1.0 - density.share_label]))
 
 
 def uncertain_span(density: LogOddsDensity, share: float = 0.5) -> tuple[float, float]:
