@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from calib.base import Progress, silent
 from calib.calibrators._folds import PenalisedScaling
-from calib.calibrators.minimisation import Found, minimise_convex
+from calib.calibrators.minimisation import Found, minimise
 from calib.calibrators.steps import Step
 from calib.errors import CalibrationError
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, log_softmax, row_maxima, softmax
@@ -41,16 +41,10 @@ class AffineScaling(PenalisedScaling):
 
     diagonal: ClassVar[bool] = False
     """Whether M is a diagonal, kept as a vector."""
+    smoothed: ClassVar[bool] = False
+    """Whether a uniform distribution counts as one row of n + 1 in s."""
 
     # -- what subclasses write -------------------------------------------------------------------------
-
-    def _scores(self, logits: Floats) -> Floats:
-        """Log-probabilities after temperature scaling, (n, n_classes)."""
-        return log_softmax(logits / self.temperature_)
-
-    def _score_steps(self) -> list[Step]:
-        """:meth:`_scores` as steps."""
-        return [{"step": "affine", "scale": 1 / self.temperature_}, {"step": "log_softmax"}]
 
     def _inputs(self, logits: Floats, scores: Floats) -> Floats:
         """What the map acts on, from logits and :meth:`_scores`, both of the classes with calibration rows alone."""
@@ -61,6 +55,24 @@ class AffineScaling(PenalisedScaling):
         raise TypeError(f"{type(self).__name__} has no _problem")
 
     # --------------------------------------------------------------------------------------------------
+
+    def _scores(self, logits: Floats) -> Floats:
+        """Log-probabilities after temperature scaling, (n, n_classes)."""
+        if not self.smoothed:
+            return log_softmax(logits / self.temperature_)
+        probs = softmax(logits / self.temperature_)
+        probs *= self.n_rows_
+        probs += 1 / self.n_classes_
+        probs /= self.n_rows_ + 1
+        return np.log(probs, out=probs)
+
+    def _score_steps(self) -> list[Step]:
+        """:meth:`_scores` as steps."""
+        scaled, n = {"step": "affine", "scale": 1 / self.temperature_}, self.n_rows_
+        if not self.smoothed:
+            return [scaled, {"step": "log_softmax"}]
+        mixed = {"step": "affine", "scale": n / (n + 1), "offset": 1 / (self.n_classes_ * (n + 1))}
+        return [scaled, {"step": "softmax"}, mixed, {"step": "log"}]
 
     def _begin(self, logits: Floats, labels: Ints, weights: Floats, on_gpu: bool = False) -> Minimum | None:
         self._scale(logits, labels, weights)
@@ -191,7 +203,7 @@ class MatrixProblem:
             return value, (unit * (gradient @ along)).ravel()
 
         start = ((self._last / self._units) @ self._axes / unit).ravel()
-        values, n_iter, converged = minimise_convex(objective, start, progress, tolerance=tolerance)
+        values, n_iter, converged = minimise(objective, start, progress, tolerance=tolerance)
         self._last = weights(values)
         return self._last, n_iter, converged
 

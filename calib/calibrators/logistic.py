@@ -115,7 +115,7 @@ def fit_logistic(
 
     start = np.append(np.zeros(d), np.log(mean / (1 - mean)))
     lowest = np.append(np.full(d, 0.0 if rising else -np.inf), -np.inf)
-    at, _, _ = newton(objective, start, TOLERANCE, lowest=lowest)
+    at, _, _ = newton(objective, start, TOLERANCE, low=lowest)
     slopes = at[:d] / spread
     return slopes, float(at[d] - slopes @ centre)
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from calib.base import KEEPS_ACCURACY, KEEPS_HALF, KEEPS_RANKING, Progress, silent
 from calib.calibrators._folds import PenalisedScaling
-from calib.calibrators.minimisation import Found, minimise_convex
+from calib.calibrators.minimisation import Found, minimise
 from calib.calibrators.steps import Step
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
 from calib.parameters import unusable
@@ -147,12 +147,12 @@ class GapProblem:
 
     def minimum(self, strength: float, tolerance: float = 1e-7, progress: Progress = silent) -> Found:
         """The weights, (n_classes - 1,), from where the last search ended."""
-        found, n_iter, converged = minimise_convex(
+        found, n_iter, converged = minimise(
             lambda weights: self.value(weights, strength),
             self._last,
             progress,
             unit=(self._curvature + 2 * strength / len(self._curvature)) ** -0.5,
-            lower=LEAST_WEIGHT,
+            low=LEAST_WEIGHT,
             tolerance=tolerance,
         )
         self._last = np.maximum(found, LEAST_WEIGHT)

@@ -173,7 +173,7 @@ class Problem:
             return float(value) / total, gradient / total, curvature / total
 
         lowest = np.append(-np.inf, np.zeros(len(start) - 1))
-        return newton(objective, start, TOLERANCE, lowest=lowest)[0]
+        return newton(objective, start, TOLERANCE, low=lowest)[0]
 
 
 def _best_strength(problem: Problem, cells: Ints, positives: Bools, weights: Floats | None, n_folds: int) -> float:

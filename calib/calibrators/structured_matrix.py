@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from calib.base import Progress
 from calib.calibrators._multinomial import AffineScaling, MatrixProblem, Minimum, check_matrix
-from calib.calibrators.steps import Step
-from calib.calibrators.structured_vector import smoothed_scores, smoothing_steps
 from calib.numerics import Floats, Ints
 
 
@@ -28,15 +27,11 @@ class StructuredMatrixScaling(AffineScaling):
     of the others.
     """
 
+    smoothed: ClassVar[bool] = True
+
     def _fit(self, logits: Floats, labels: Ints, *, progress: Progress) -> None:
         check_matrix(*logits.shape)
         self._finish(self._begin(logits, labels, np.ones(len(labels))), 1.0, progress=progress)
-
-    def _scores(self, logits: Floats) -> Floats:
-        return smoothed_scores(logits, self.temperature_, self.n_rows_)
-
-    def _score_steps(self) -> list[Step]:
-        return smoothing_steps(self.temperature_, self.n_rows_, self.n_classes_)
 
     def _problem(self, scores: Floats, inputs: Floats, labels: Ints, weights: Floats, on_gpu: bool) -> Minimum:
         n, k = inputs.shape

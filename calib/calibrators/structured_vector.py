@@ -10,10 +10,9 @@ import numpy as np
 from calib.base import Progress, silent
 from calib.calibrators._multinomial import AffineScaling, Minimum
 from calib.calibrators.backend import DEVICES, Loss, run
-from calib.calibrators.minimisation import Found, minimise_convex, newton
-from calib.calibrators.steps import Step
+from calib.calibrators.minimisation import Found, minimise, newton
 from calib.calibrators.temperature import DEVICE_HELP
-from calib.numerics import Floats, Ints, softmax
+from calib.numerics import Floats, Ints
 from calib.parameters import param
 
 NEWTON_CLASSES = 50
@@ -84,7 +83,7 @@ class VectorProblem:
 
         # In this unit the penalty is half the squared length, so that no direction is steeper than the data make it.
         unit = (2 * penalty) ** -0.5
-        self._last, n_iter, converged = minimise_convex(objective, self._last, progress, unit=unit, tolerance=tolerance)
+        self._last, n_iter, converged = minimise(objective, self._last, progress, unit=unit, tolerance=tolerance)
         return self._last.reshape(2, k).T, n_iter, converged
 
 
@@ -106,26 +105,7 @@ class StructuredScaling(DiagonalScaling):
     ``fit(..., weights=)`` counts each row as often as its weight says; n is then the sum of the weights.
     """
 
+    smoothed: ClassVar[bool] = True
+
     def _fit(self, logits: Floats, labels: Ints, *, progress: Progress, weights: Floats | None = None) -> None:
         self._fit_at(1.0, logits, labels, np.ones(len(labels)) if weights is None else weights, progress)
-
-    def _scores(self, logits: Floats) -> Floats:
-        return smoothed_scores(logits, self.temperature_, self.n_rows_)
-
-    def _score_steps(self) -> list[Step]:
-        return smoothing_steps(self.temperature_, self.n_rows_, self.n_classes_)
-
-
-def smoothed_scores(logits: Floats, temperature: float, n_rows: float) -> Floats:
-    """Log-probabilities after temperature scaling, mixed with a uniform distribution that counts as one row."""
-    probs = softmax(logits / temperature)
-    probs *= n_rows
-    probs += 1 / logits.shape[1]
-    probs /= n_rows + 1
-    return np.log(probs, out=probs)
-
-
-def smoothing_steps(temperature: float, n_rows: float, n_classes: int) -> list[Step]:
-    """:func:`smoothed_scores` as steps."""
-    mixed = {"step": "affine", "scale": n_rows / (n_rows + 1), "offset": 1 / (n_classes * (n_rows + 1))}
-    return [{"step": "affine", "scale": 1 / temperature}, {"step": "softmax"}, mixed, {"step": "log"}]

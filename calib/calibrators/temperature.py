@@ -9,7 +9,7 @@ import numpy as np
 
 from calib.base import KEEPS_ACCURACY, KEEPS_HALF, KEEPS_RANKING, POSITIVE, Calibrator, Progress
 from calib.calibrators.backend import DEVICES, Loss, run
-from calib.calibrators.minimisation import find_root
+from calib.calibrators.minimisation import newton
 from calib.calibrators.steps import Step
 from calib.numerics import Floats, Ints, logit_unit, unit_rows
 from calib.parameters import param
@@ -17,8 +17,11 @@ from calib.parameters import param
 BOUND = 5.0
 """Largest |log T|, in units of the logits' usual gap between the two best classes."""
 
-USUAL_STEPS = 6
-"""Passes over the rows that most searches need, for their progress."""
+TOLERANCE = 1e-6
+"""The search ends where a step promises less than the square of this, in nats."""
+
+FLATTEST = 1e-12
+"""Curvature by the unit of the logits that is taken for none, so that a step stays a number."""
 
 DEVICE_HELP = "Where to fit; auto takes a GPU where there is one and the data are big."
 
@@ -32,7 +35,7 @@ class TemperatureScaling(Calibrator):
 
         d/db = mean(E[z] - z_y),    d2/db2 = mean(Var[z]),    moments of a row's logits z under softmax(b z)
 
-    so that its minimum is the one root of the slope, searched on log T. The search is relative to the unit of the
+    so that Newton's method finds its one minimum. The search is relative to the unit of the
     logits, :func:`calib.numerics.logit_unit`, so that logits times a constant have the same probabilities. Rows without
     a mistake have no best temperature: T then ends at its bound, which ``notes()`` says.
 
@@ -61,24 +64,21 @@ class TemperatureScaling(Calibrator):
         all_correct = not logits[np.arange(len(labels)), labels].any()  # the largest logit of a row is 0
 
         def search(on_gpu: bool) -> float:
-            """log T in units."""
+            """Units over T."""
             if all_correct and logits.any():
-                return -BOUND  # the NLL falls all the way to T = 0
-            loss, steps = Loss(logits, labels, weights, on_gpu), 0
+                return float(np.exp(BOUND))  # the NLL falls all the way to T = 0
+            loss = Loss(logits, labels, weights, on_gpu)
 
-            def slope(log_units: float) -> tuple[float, float]:
-                """Slope of the NLL in 1 / T, which falls as T grows, and its derivative in log T."""
-                nonlocal steps
-                inverse = float(np.exp(-log_units)) / self.unit_
-                value, slope, curvature = loss.at_temperature(inverse)
-                steps += 1
-                progress(steps, max(steps, USUAL_STEPS), value)
-                return slope, -inverse * curvature
+            def objective(inverse: Floats) -> tuple[float, Floats, Floats]:
+                value, slope, curvature = loss.at_temperature(float(inverse[0]) / self.unit_)
+                bend = max(curvature / self.unit_**2, FLATTEST)
+                return value, np.array([slope / self.unit_]), np.array([[bend]])
 
-            return find_root(slope, -BOUND, BOUND)
+            at, *_ = newton(objective, np.ones(1), TOLERANCE, progress, np.exp(-BOUND), np.exp(BOUND))
+            return float(at[0])
 
         ran = run(search, self.device, logits.shape)
-        self.temperature_ = self.unit_ * float(np.exp(ran.result))
+        self.temperature_ = self.unit_ / ran.result
         self.device_, self.device_note_ = ran.device, ran.note
 
     def _predict(self, logits: Floats) -> Floats:

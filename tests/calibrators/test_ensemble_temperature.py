@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import softmax
 
-from calib.calibrators.ensemble_temperature import EnsembleTemperatureScaling, uniform_weight
+from calib.calibrators.ensemble_temperature import EnsembleTemperatureScaling
 from calib.calibrators.temperature import TemperatureScaling
 from calib.metrics import nll
 from tests.conftest import simulate
@@ -60,21 +60,6 @@ def test_never_worse_than_temperature_scaling_on_the_calibration_set(seed, n_cla
     logits, labels = simulate(40, n_classes, scale, seed)
     ours, plain = (cls().fit(logits, labels) for cls in (EnsembleTemperatureScaling, TemperatureScaling))
     assert nll(ours.predict_proba(logits), labels) <= nll(plain.predict_proba(logits), labels) + 1e-12
-
-
-@given(st.integers(0, 10_000), st.integers(1, 60), st.integers(2, 5), st.floats(0, 12))
-def test_the_weight_meets_the_conditions_of_the_optimum(seed, n, n_classes, spread):
-    """The slope of the mean log-likelihood is zero at the weight, or points out of [0, 1] there."""
-    probs = np.exp(-spread * np.random.default_rng(seed).random(n))
-    weight = uniform_weight(probs, n_classes)
-    slope = ((1 / n_classes - probs) / ((1 - weight) * probs + weight / n_classes)).mean()
-    assert 0 <= weight <= 1
-    assert slope == pytest.approx(0, abs=1e-9) or (slope < 0 and weight == 0) or (slope > 0 and weight == 1)
-
-
-def test_the_weight_of_labels_that_are_certain_or_impossible_is_that_of_their_frequency():
-    """With p = 1 in a share a of the rows and p = 0 elsewhere: (1 - a) / w = a (1 - 1 / K) / (1 - w (1 - 1 / K))."""
-    assert uniform_weight(np.repeat([1.0, 0.0], [7, 3]), 4) == pytest.approx(0.3 / 0.75, abs=1e-12)
 
 
 def test_a_fit_that_is_plain_temperature_scaling_says_so():

@@ -12,7 +12,7 @@ from scipy.special import log_softmax
 import calib
 from calib.base import Calibrator, silent
 from calib.calibrators.backend import Loss
-from calib.calibrators.minimisation import MAX_STEPS, find_root, minimise_convex, newton
+from calib.calibrators.minimisation import MAX_STEPS, minimise, newton
 from calib.calibrators.structured_vector import VectorProblem
 from calib.calibrators.vector import PENALTIES, VectorScaling
 from calib.errors import CalibrationError
@@ -201,26 +201,6 @@ def split_of(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 # -- searches --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("root", [-4.9, -0.3, 0.0, 2.0, 4.999])
-@pytest.mark.parametrize("steepness", [1e-3, 1.0, 40.0])
-def test_a_root_is_found_wherever_it_lies(root, steepness):
-    calls = []
-
-    def falling(at: float) -> tuple[float, float]:
-        calls.append(at)
-        value = float(np.tanh(steepness * (at - root)))
-        return -value, -steepness * (1 - value**2)
-
-    assert find_root(falling, -5.0, 5.0) == pytest.approx(root, abs=1e-9)
-    assert len(calls) < 40
-
-
-def test_where_there_is_no_root_an_end_is_given():
-    assert find_root(lambda at: (1.0, -1e-9), -5.0, 5.0) == 5.0
-    assert find_root(lambda at: (-float(np.exp(30 * at)), -30 * float(np.exp(30 * at))), -5.0, 5.0) == -5.0
-    assert find_root(lambda at: (0.0, 0.0), -5.0, 5.0) == 0.0
-
-
 CENTRE = np.array([3.0, -1.0, 0.5])
 
 
@@ -242,7 +222,7 @@ def test_the_least_value_is_found_and_each_step_reported(search):
     if search == "newton":
         found, n_steps, converged = newton(bowl, np.zeros(3), 1e-6, progress)
     else:
-        found, n_steps, converged = minimise_convex(lambda at: bowl(at)[:2], np.zeros(3), progress)
+        found, n_steps, converged = minimise(lambda at: bowl(at)[:2], np.zeros(3), progress)
     np.testing.assert_allclose(found, CENTRE, atol=1e-6)
     assert converged
     assert [step[0] for step in seen] == list(range(1, len(seen) + 1))

@@ -6,7 +6,6 @@ only gives lower bounds, which rule out nearly all pairs; the others are compute
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -157,9 +156,6 @@ class Separations:
         return fast
 
 
-# -- fast separation -----------------------------------------------------------------------------------
-
-
 def nearest(training: TrainingSet, features: Floats, predicted: Ints, distance: str = "l2") -> Separations:
     """Nearest training inputs of the predicted class and of the others.
 
@@ -172,30 +168,56 @@ def nearest(training: TrainingSet, features: Floats, predicted: Ints, distance: 
     """
     if distance not in DISTANCES:
         raise CalibrationError(f"distance={distance!r} is not one of {', '.join(DISTANCES)}.")
-    result = Separations(len(features))
     if distance == "l2":
-        for rows, same_rows, least in _distance_blocks(training, features, predicted):
-            _record_nearest(result, training, features, rows, same_rows, least)
-    else:
-        _scan(result, training, features, predicted, distance)
+        return _separations(training, features, predicted, False)
+    result = Separations(len(features))
+    for part in blocks(*training.features.shape):  # some training rows at a time
+        block, labels = training.features[part], training.labels[part]
+        gaps = np.empty_like(block)
+        for i, label in enumerate(predicted):
+            np.abs(np.subtract(block, features[i], out=gaps), out=gaps)
+            values = gaps.sum(axis=1) if distance == "l1" else gaps.max(axis=1, initial=0.0)
+            sides = ((labels == label, result.same, result.same_row), (labels != label, result.other, result.other_row))
+            for held, least, row in sides:
+                of_side = np.where(held, values, np.inf)
+                j = int(np.argmin(of_side))
+                if of_side[j] < least[i]:
+                    least[i], row[i] = of_side[j], part.start + j
     return result
 
 
-def _distance_blocks(training: TrainingSet, features: Floats, predicted: Ints) -> Iterator[tuple[Ints, Ints, Floats]]:
-    """Lower bounds of the squared distances from the inputs to all training inputs, block by block.
+def exact(training: TrainingSet, features: Floats, predicted: Ints) -> Separations:
+    """Exact separation (L2) of inputs as :meth:`TrainingSet.queries` returns them; see :class:`_Search`."""
+    result = _separations(training, features, predicted, True)
+    # |fast| <= |exact| with the same sign (proposition 2), also after rounding.
+    fast, value = result.fast, result.exact
+    result.exact[:] = np.where(fast > 0, np.maximum(value, fast), np.minimum(value, fast))
+    return result
 
-    Yields rows (m,) that share one predicted class, the rows of F and the bounds (m, N), which the caller may change.
+
+def _separations(training: TrainingSet, features: Floats, predicted: Ints, exactly: bool) -> Separations:
+    """Nearest inputs and, where asked for, exact separations, block by block.
+
     Classes share a matrix product, so many of them cost no more than one.
     """
-    order, n = np.argsort(predicted, kind="stable"), len(training.labels)
+    result, n = Separations(len(features)), len(training.labels)
+    order, every = np.argsort(predicted, kind="stable"), np.arange(n)
     memory = np.empty((min(len(order), block_rows(n, BLOCK_ENTRIES)), n), training.features.dtype)  # new pages are slow
     for part in blocks(len(order), n, BLOCK_ENTRIES):
         block = order[part]
         least = _least_squared(training.extended(features[block]), training.points, memory[: len(block)])
-        ends = [*np.flatnonzero(np.diff(predicted[block])) + 1, len(block)]
-        for start, stop in zip([0, *ends], ends, strict=False):
-            rows = block[start:stop]
-            yield rows, np.flatnonzero(training.labels == predicted[rows[0]]), least[start:stop]
+        for label in np.unique(predicted[block]):
+            at = slice(*np.searchsorted(predicted[block], label + np.array([0, 1])))
+            rows, other, same_rows = block[at], least[at], np.flatnonzero(training.labels == label)
+            same = other[:, same_rows]
+            other[:, same_rows] = np.inf
+            if len(same_rows):
+                result.same[rows], result.same_row[rows] = _closest(training, features, rows, same, same_rows)
+            if len(same_rows) < n:
+                result.other[rows], result.other_row[rows] = _closest(training, features, rows, other, every)
+                if exactly and len(same_rows):
+                    _Search(training, features, rows, same_rows, same, other, result).run()
+    return result
 
 
 def _least_squared(points: Floats, others: Floats, out: Floats | None = None) -> Floats:
@@ -204,19 +226,6 @@ def _least_squared(points: Floats, others: Floats, out: Floats | None = None) ->
     factors[:, -2] = 1
     factors[:, -1] = points[:, -2] - np.finfo(points.dtype).tiny  # products too small for the dtype are lost
     return np.matmul(factors, others.T, out=out)
-
-
-def _record_nearest(
-    result: Separations, training: TrainingSet, features: Floats, rows: Ints, same_rows: Ints, least: Floats
-) -> None:
-    """Write the nearest inputs of some rows of one predicted class; sets ``least`` to inf for that class's inputs."""
-    if len(same_rows):
-        found = _closest(training, features, rows, least[:, same_rows], same_rows)
-        result.same[rows], result.same_row[rows] = found
-    least[:, same_rows] = np.inf
-    if len(same_rows) < len(training.labels):
-        found = _closest(training, features, rows, least, np.arange(len(training.labels)))
-        result.other[rows], result.other_row[rows] = found
 
 
 def _closest(
@@ -254,27 +263,9 @@ def _l2(features: Floats, rows: Ints, others: Floats, other_rows: Ints) -> Float
     return distances
 
 
-def _scan(result: Separations, training: TrainingSet, features: Floats, predicted: Ints, distance: str) -> None:
-    """Write the nearest inputs by a distance that is no matrix product, some training rows at a time."""
-    for part in blocks(*training.features.shape):
-        block, labels = training.features[part], training.labels[part]
-        gaps = np.empty_like(block)
-        for i, label in enumerate(predicted):
-            np.abs(np.subtract(block, features[i], out=gaps), out=gaps)
-            values = gaps.sum(axis=1) if distance == "l1" else gaps.max(axis=1, initial=0.0)
-            sides = ((labels == label, result.same, result.same_row), (labels != label, result.other, result.other_row))
-            for held, least, row in sides:
-                of_side = np.where(held, values, np.inf)
-                j = int(np.argmin(of_side))
-                if of_side[j] < least[i]:
-                    least[i], row[i] = of_side[j], part.start + j
-
-
-# -- exact separation ----------------------------------------------------------------------------------
-
-
-def exact(training: TrainingSet, features: Floats, predicted: Ints) -> Separations:
-    """Exact separation (L2) of inputs as :meth:`TrainingSet.queries` returns them.
+@dataclass(eq=False)
+class _Search:
+    """The search for exact separations of some inputs of one predicted class.
 
     The definition is a minimum over x'' in O of a maximum over x' in F. A maximum over some of F bounds the whole one
     from below, so an x'' whose partial maximum is not below the best whole one so far cannot be the minimum:
@@ -283,22 +274,6 @@ def exact(training: TrainingSet, features: Floats, predicted: Ints) -> Separatio
     2. x'' with d(x, x'') > D(x, F) + 2 best go: with the nearest x' alone they reach (d(x, x'') - D(x, F)) / 2 > best;
     3. those left are screened by the x' nearest to x;
     4. whole maxima are taken in order of these bounds, until no bound lies below the best.
-    """
-    result = Separations(len(features))
-    for rows, same_rows, least in _distance_blocks(training, features, predicted):
-        same = least[:, same_rows]
-        _record_nearest(result, training, features, rows, same_rows, least)
-        if 0 < len(same_rows) < len(training.labels):
-            _Search(training, features, rows, same_rows, same, least, result).run()
-    # |fast| <= |exact| with the same sign (proposition 2), also after rounding.
-    fast, value = result.fast, result.exact
-    result.exact[:] = np.where(fast > 0, np.maximum(value, fast), np.minimum(value, fast))
-    return result
-
-
-@dataclass(eq=False)
-class _Search:
-    """The search for some inputs of one predicted class.
 
     ``same`` (m, |F|) and ``other`` (m, N) are lower bounds of the squared distances to x' and x''; ``other`` is inf for
     the inputs of F.
@@ -312,10 +287,8 @@ class _Search:
     other: Floats
     result: Separations
 
-    @cached_property
-    def same_points(self) -> Floats:
-        """(|F|, d + 2) the x' as :meth:`TrainingSet.extended` has them."""
-        return self.training.points[self.same_rows]
+    def __post_init__(self) -> None:
+        self.points = self.training.points[self.same_rows]
 
     def run(self) -> None:
         """Write the exact separations of the inputs."""
@@ -331,7 +304,7 @@ class _Search:
     def _take(self, inputs: Ints, other_rows: Ints) -> None:
         """Take the maximum over F for pairs of an input and an x'', and write those that are lower than before."""
         training, result = self.training, self.result
-        points = self.same_points
+        points = self.points
         for part in blocks(len(inputs), len(points), PART_ENTRIES):
             rows, others = self.rows[inputs[part]], other_rows[part]
             to_other = np.square(_l2(self.features, rows, training.features, others))
