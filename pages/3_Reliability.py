@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
+from calib.plots.axes import Scale, crowded
 from calib.ui.compare.answer import recommended
 from calib.ui.fits import gap_and_extremes_of, shown_fits
-from calib.ui.reliability.state import CHOSEN, axes, controls, curves_of, with_class_view
+from calib.ui.reliability.state import CHOSEN, controls, with_class_view
 from calib.ui.reliability.text import after
-from calib.ui.reliability.view import bin_rows, diagrams, explain, offer_panel
+from calib.ui.reliability.view import bin_rows, diagrams, panel
 from calib.ui.shell import need_fit, open_session, page, view_switch
 from calib.ui.text import confidence_sentence
-from calib.ui.widgets import choose
+from calib.ui.widgets import choose, folded, scale_of_probabilities
 
 
 def body() -> None:
@@ -26,11 +29,11 @@ def body() -> None:
         chosen_before = any(picked.get(fit.key) for fit in fits[1:])  # while others were still being fitted
         aside = [fit.key for fit in fits[1:] if chosen_before or fit.key != begin.key]
         chosen = choose(fits, CHOSEN, aside=aside)
-        view = axes(fits[0])
+        usual: Scale = "logit" if crowded(fits[0].evaluation.pair[0]) else "linear"
+        scale = scale_of_probabilities(usual, f"rel/scale/{usual}")
     picture = st.container()
-    options = controls(view, session)
+    options = controls(scale, session)
     chosen = with_class_view(chosen, options)
-    curves = curves_of(chosen, options)
     with finding:
         calibrated = after(fits[0], chosen, options)
         raw = fits[0].evaluation
@@ -38,11 +41,11 @@ def body() -> None:
     if not chosen:
         return
     with picture:
-        selected = diagrams(chosen, curves, options)
-        explain(chosen, options)
+        diagrams(chosen, options)
+    bin_rows(chosen, options)
     if session.view.is_event:
-        offer_panel(session, fits, begin)
-    bin_rows(session, chosen, curves, selected)
+        risk_model = partial(panel, session, fits, begin)
+        folded("The panel of a risk model: AUROC, O:E, slope, ICI", "reliability/panel", risk_model)
     if len(fits) == 1:
         need_fit(what="Only the raw model is here. Fit calibrators to see them beside it.")
 

@@ -6,6 +6,7 @@ from functools import partial
 
 import streamlit as st
 
+from calib.ui.chosen_rows import list_rows
 from calib.ui.compare.answer import choose_one
 from calib.ui.fits import shown_fits
 from calib.ui.over_under.groups import by_group, groups, kinds, panel, recalibration
@@ -35,6 +36,7 @@ def body() -> None:
             each_group()
         elif said:
             st.markdown(said)
+    list_rows()
     folded(f"At which {view.said}?", "confidence/bands", partial(bands, fits, closer))
     if not off and kinds(session.test, view):
         folded("In which groups or classes?", "confidence/groups", each_group)

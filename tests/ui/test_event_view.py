@@ -46,7 +46,10 @@ def test_pages_open_with_the_risk_beside_the_rate(risk, path):
     assert f"overestimates the risk of {ESCAPED} by" in said(app)
     p, rate = expected(risk)
     if path == "app.py":
-        p, rate = (float(values.mean()) for values in evaluate(softmax(risk.data.logits), risk.data.labels).seen(risk.view).pair)
+        p, rate = (
+            float(values.mean())
+            for values in evaluate(softmax(risk.data.logits), risk.data.labels).seen(risk.view).pair
+        )
         assert facts(app)["Observed rate"] == percent(rate)
     if path != "pages/6_Over_underconfidence.py":
         assert percent(p) in said(app)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from calib.formatting import brief, percent, with_interval
 from calib.numerics import softmax
 from calib.registry import METHODS
 from calib.ui import fits
-from calib.ui.reliability.view import BESIDE, FOLDED
+from calib.ui.reliability.view import BESIDE
 from calib.ui.session import OpenSession
 from tests.ui.conftest import FITTED, charts, clean, fit, group, open_page, said, table, twice, unfold
 
@@ -32,7 +33,7 @@ def traces(app: AppTest) -> list[list[str | None]]:
 
 def choose(app: AppTest, shape: str, view: str | None = None) -> AppTest:
     if view is not None:
-        group(app, "rel/view").set_value(view)
+        group(app, "rel/scale").set_value(view)
     return app.button_group(key="rel/shape").set_value(shape).run()
 
 
@@ -70,7 +71,7 @@ def test_each_curve_on_each_scale_with_the_band_and_of_one_class(shape: str, fit
     app = open_page(PAGE, fits_to_read)
     ties = next(key for key, spec in fits_to_read.specs.items() if spec.method == "isotonic")  # the hardest to draw
     app.button_group(key="reliability/methods").set_value(["raw", ties]).run()
-    for view in ("Logit", "Linear"):
+    for view in ("logit", "linear"):
         assert len(drawn(choose(app, shape, view))) == 2
         ranges = {json.dumps(json.loads(chart.spec)["layout"]["xaxis"]["range"]) for chart in charts(app)}
         assert len(ranges) == 1
@@ -104,31 +105,32 @@ def test_the_finding_says_what_becomes_of_the_error(fits_to_read: OpenSession, s
     assert "Its ECE" not in open_page(PAGE, sample_to_read).markdown[0].value
 
 
-def test_a_stretched_axis_is_explained_and_a_linear_one_is_a_click_away(fits_to_read: OpenSession) -> None:
+def test_the_axes_begin_where_the_confidences_can_be_read(fits_to_read: OpenSession) -> None:
     app = open_page(PAGE, fits_to_read)
-    crowded = (softmax(fits_to_read.test.logits).max(axis=1) > 0.9).mean()
-    begin = "Logit" if crowded > 0.5 else "Linear"
-    assert group(app, "rel/view").value == begin
-    group(app, "rel/view").set_value("Logit").run()
-    assert "Axes of log-odds" in said(app)
-    group(app, "rel/view").set_value("Linear").run()
-    assert "Axes of log-odds" not in said(app)
+    sure = (softmax(fits_to_read.test.logits).max(axis=1) > 0.9).mean()
+    assert group(app, "rel/scale").value == ("logit" if sure > 0.5 else "linear")
 
 
-def test_the_rows_of_a_bin_are_listed_when_asked_for(sample_to_read: OpenSession) -> None:
-    app = open_page(PAGE, sample_to_read)
+def test_the_rows_of_a_bin_are_listed_on_every_page_until_they_are_cleared(fits_to_read: OpenSession) -> None:
+    session = replace(fits_to_read, picked={})
+    app = unfold(open_page(PAGE, session), "reliability/rows")
     assert not app.dataframe
-    unfold(app, "reliability/rows")
-    chosen = next(box for box in app.selectbox if box.label == "Bin")
-    chosen.select_index(0).run()
+    next(box for box in app.selectbox if box.label == "Bin").select_index(0).run()
+    app.button(key="rows/list").click().run()
     assert clean(app)
-    rows, test = app.dataframe[0].value, sample_to_read.test
+    rows, test = table(app, "row"), session.test
     right = test.logits.argmax(axis=1) == test.labels
-    places = np.searchsorted(sample_to_read.test_numbers, rows["row"])
+    places = np.searchsorted(session.test_numbers, rows["row"])
     assert rows["correct"].tolist() == right[places].tolist()
-    data = sample_to_read.data
-    assert (data.labels[sample_to_read.test_numbers - 1] == test.labels).all()
+    gap = 100 * (rows["confidence"].mean() - rows["correct"].mean())
+    assert f"gap {gap:+.1f} points" in said(app)
     assert any(button.label == "These rows as CSV" for button in app.get("download_button"))
+    assert all("the rows chosen" in names for names in traces(app))
+    app.switch_page("pages/6_Over_underconfidence.py").run()
+    assert clean(app)
+    assert table(app, "row")["row"].tolist() == rows["row"].tolist()
+    app.button(key="rows/clear").click().run()
+    assert not app.dataframe
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +147,7 @@ def test_the_panel_of_a_risk_model_has_its_numbers_beside_those_of_a_method(loan
     assert loans.view.is_event
     app = open_page(PAGE, loans)
     assert not app.dataframe
-    unfold(app, FOLDED)
+    unfold(app, "reliability/panel")
     assert clean(app)
     fitted = {spec.method: fits.queue().snapshot([key])[0] for key, spec in loans.specs.items()}
     platt = next(key for key, spec in loans.specs.items() if spec.method == "platt")
@@ -167,7 +169,7 @@ def test_too_few_events_are_a_warning() -> None:
     session = twice(logits, np.r_[1, rng.random(59) < risk[1:]].astype(np.int64),
                     event=Event(1, "class 1", "as chosen"))  # fmt: skip
     assert session.view.is_event
-    app = unfold(open_page(PAGE, session), FOLDED)
+    app = unfold(open_page(PAGE, session), "reliability/panel")
     assert clean(app)
     assert any("Too few events" in warning.value for warning in app.warning)
 

@@ -31,6 +31,7 @@ from calib.formatting import class_in_words, listed, number, percent, plural, si
 from calib.plots.over_under import per_class_chart
 from calib.plots.style import Style
 from calib.ui import widgets
+from calib.ui.chosen_rows import choose_rows, show_clickable
 from calib.ui.fits import ShownFit, beside_raw, ready
 from calib.ui.session import OpenSession
 from calib.ui.text import literal
@@ -76,6 +77,10 @@ def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
     names = np.array([*map(class_in_words, test.class_names)])
     of_row = test.groups if by == "groups" else names[classes[by]]
     results = [subgroups_of(fit, by, of_row, least) for fit in methods]
+
+    def choose(title: str, name: str) -> None:
+        choose_rows(next(fit for fit in methods if fit.title == title), literal(name), of_row == name)
+
     last = results[-1]
     if by != "groups" or least != LEAST_ROWS:  # else the page has said so
         st.markdown(f"With {closer.title}: {groups_sentence(last, least)}")
@@ -84,20 +89,18 @@ def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
         joint = 1.0 - (1.0 - last.level) / max(1, int(last.enough.sum()))
         gaps: list[tuple[str, GroupGaps, Style]] = []
         for fit in methods:
-            key, what = ("worst groups", fit.key, closer.key, by, least), f"the worst groups of {fit.title}"
-            found = ready(key, what, folded, fit.evaluation, of_row, order, last.names, joint)
+            those, what = ("worst groups", fit.key, closer.key, by, least), f"the worst groups of {fit.title}"
+            found = ready(those, what, folded, fit.evaluation, of_row, order, last.names, joint)
             gaps.append((fit.title, found, fit.style))
-        widgets.show_kept(
-            ("subgroup chart", closer.key, by, least),
-            partial(_chart, gaps, last, least, view, BY[by]),
-            "subgroups",
+        how_to_read = (
             f"{view.mean_said.capitalize()} minus {view.outcome} in each group; right of zero: {view.too_high}. The "
             "intervals hold for all groups together, so that on a calibrated model no group at all leaves zero in "
             "95\u00a0% of cases. First comes the group whose interval is farthest from zero; the dot above is the raw "
             f"model. Others, and those with fewer than {least} rows, are pooled in the last row."
-            + BY_LABEL
-            * (by == "label"),
         )
+        draw = partial(_chart, gaps, last, least, view, BY[by])
+        key = ("subgroup chart", closer.key, by, least)
+        show_clickable(key, draw, "subgroups", how_to_read + BY_LABEL * (by == "label"), choose)
     table = _subgroup_table(last, results[0] if len(results) > 1 else None, view)
     widgets.folded("Every group in numbers", "groups/numbers", partial(show_table, table, "group", len(table.columns)))
 

@@ -6,6 +6,7 @@ import math
 from functools import partial
 from itertools import pairwise
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
@@ -29,6 +30,7 @@ from calib.plots.over_under import (
 from calib.plots.style import Style
 from calib.plots.theorem import theorem_chain
 from calib.ui import widgets
+from calib.ui.chosen_rows import choose_rows, show_clickable
 from calib.ui.fits import ShownFit, beside_raw, gap_and_extremes_of, ready
 from calib.ui.session import keep
 from calib.ui.text import binning_name, leaning
@@ -198,17 +200,23 @@ def _chain(chosen: list[ShownFit], bins: tuple[int, str]) -> go.Figure:
 def bands(fits: list[ShownFit], fit: ShownFit) -> None:
     """What each band of confidence adds to the gap, raw model over method, and of all methods in a table."""
     view = fit.evaluation.view
-    methods = [_bands(one) for one in beside_raw(fits, fit)]
+    methods, names = [_bands(one) for one in beside_raw(fits, fit)], [band_name(*ends) for ends in pairwise(view.bands)]
+
+    def choose(title: str, name: str) -> None:
+        one = next(one for one in fits if one.title == title)
+        band = np.searchsorted(view.bands[1:-1], one.evaluation.pair[0], side="right")
+        choose_rows(one, f"{view.said} {name}", band == names.index(name))
+
     beside = f"Grey is the raw model, beneath it {fit.title}, whose rows may lie in other bands. "
-    widgets.show_kept(
+    show_clickable(
         ("bands", fit.key),
         partial(band_chart, methods, view),
         "confidence-bands",
         f"Each band's share of the rows times its {view.mean_said} minus {view.outcome}: the bars of one colour add "
         f"up to that method's gap; whiskers are 95\u00a0% intervals. {beside if len(methods) > 1 else ''}Hovering "
         f"gives {view.outcome}, {view.mean_said}, o and u within the band.",
+        choose,
     )
-    names = [band_name(low, high) for low, high in pairwise(view.bands)]
     show_table(pd.DataFrame([_band_cells(names, *_bands(one)[:2]) for one in fits]), "method")
     st.caption(
         "What each band adds to the gap, in points, and in brackets its share of the rows; a line adds up to its last "

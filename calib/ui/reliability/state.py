@@ -29,12 +29,10 @@ from calib.plots.axes import Scale
 from calib.ui.fits import ShownFit, pair_of_class, ready
 from calib.ui.session import OpenSession
 from calib.ui.text import binning_name
-from calib.ui.widgets import segments
+from calib.ui.widgets import segments, whole_number
 
-VIEWS = ("Linear", "Logit")
-CROWDED = 0.9
-"""Where more than half of what is said exceeds this, or is below 1 minus it, a linear axis shows nothing."""
-SHAPES = ("Bins", "CORP")
+CHOSEN = "reliability/methods"
+"""Key of the choice of methods."""
 
 
 @dataclass(frozen=True)
@@ -43,102 +41,59 @@ class Options:
 
     Attributes
     ----------
-    view : one of ``VIEWS``.
+    scale : of both axes.
     binning, n_bins : the bins of the dots and of the rows to list.
     target : a class, or None for the predicted one.
-    shape : one of ``SHAPES``.
+    shape : "Bins" or "CORP".
     band : whether to show the consistency band.
     """
 
-    view: str
+    scale: Scale
     binning: str
     n_bins: int
     target: int | None
     shape: str
     band: bool
 
-    @property
-    def scale(self) -> Scale:
-        """Scale of the axes."""
-        return "logit" if self.view == "Logit" else "linear"
 
-
-def crowded(raw: ShownFit) -> float:
-    """Share of the rows in the corners next to 0 and 1."""
-    said = raw.evaluation.pair[0]
-    return float(((said > CROWDED) | (said < 1 - CROWDED)).mean())
-
-
-def axes(raw: ShownFit) -> str:
-    """Let the visitor pick one of ``VIEWS``; it begins where the raw model's confidences are readable."""
-    begin = "Logit" if crowded(raw) > 0.5 else "Linear"
-    return segments("Axes", VIEWS, begin, f"rel/view/{begin}")
-
-
-def controls(view: str, session: OpenSession) -> Options:
+def controls(scale: Scale, session: OpenSession) -> Options:
     """The controls most people leave alone."""
-    n, class_names = len(session.test), session.data.class_names
-    with st.expander("Bins, curve and class"):
-        left, middle, right = st.columns(3)
-        binning = left.selectbox(
-            "Bins",
-            list(BINNINGS),
-            index=list(BINNINGS).index("equal_mass"),
-            format_func=binning_name,
-            key="rel/binning",
-            persist_state="session",
+    names, binnings, target = session.data.class_names, list(BINNINGS), None
+    with st.expander("Bins, curve and class"), st.container(horizontal=True, vertical_alignment="bottom"):
+        binning = st.selectbox(
+            "Bins", binnings, binnings.index("equal_mass"), binning_name, key="rel/binning", persist_state="session",
             help="Equal mass gives every bin the same number of rows; equal width is the papers' convention.",
-        )
-        standard = default_bins(n) if binning == "equal_mass" else 15
-        n_bins = middle.number_input(
-            "Number of bins", 2, 100, standard, key=f"rel/bins/{binning}", persist_state="session"
-        )
-        target = None
+            width=160,
+        )  # fmt: skip
+        usual = default_bins(len(session.test)) if binning == "equal_mass" else 15
+        n_bins = whole_number("Number of bins", 2, 100, usual, f"rel/bins/{binning}", width=160)
         if session.view.column is None:  # in the other views there is but one probability
-            target = right.selectbox(
-                "Reliability of",
-                [None, *range(len(class_names))],
-                format_func=lambda k: class_names[k] if k is not None else "the predicted class",
-                key="rel/target",
-                persist_state="session",
-            )
-        shape, band = _curve()
-    return Options(view, binning, int(n_bins), target, shape, band)
-
-
-def _curve() -> tuple[str, bool]:
-    """What is drawn through the rows, and whether the consistency band goes with it."""
-    left, right = st.columns(2, vertical_alignment="bottom")
-    with left:
+            target = st.selectbox(
+                "Reliability of", [None, *range(len(names))], key="rel/target", persist_state="session", width=240,
+                format_func=lambda k: "the predicted class" if k is None else names[k],
+            )  # fmt: skip
         shape = segments(
-            "Curve", SHAPES, "Bins", "rel/shape",
+            "Curve", ("Bins", "CORP"), "Bins", "rel/shape",
             help="Bins average groups of rows; CORP pools rows until the curve rises, by isotonic regression, so that "
             "there are no bins to choose.",
         )  # fmt: skip
-    band = right.toggle(
-        "Consistency band (95\u00a0%)", value=shape == "CORP", key=f"rel/band/{shape}",
-        persist_state="session",
-        help="A grey band: 95\u00a0% of the curves that a calibrated model with the same confidences would show.",
-    )  # fmt: skip
-    return shape, band
+        band = st.toggle(
+            "Consistency band (95\u00a0%)", value=shape == "CORP", key=f"rel/band/{shape}", persist_state="session",
+            help="A grey band: 95\u00a0% of the curves that a calibrated model with the same confidences would show.",
+        )  # fmt: skip
+    return Options(scale, binning, n_bins, target, shape, band)
 
 
 def with_class_view(chosen: list[ShownFit], options: Options) -> list[ShownFit]:
     """Those that can be shown so: of one class, the methods that give it a probability; says which are left out."""
-    if options.target is None:
-        return chosen
     left_out = [fit.title for fit in chosen if not fit.calibrator.gives_probabilities]
-    if left_out:
-        st.caption(
-            f"{listed(left_out)} {'gives' if len(left_out) == 1 else 'give'} a confidence in the predicted class only, "
-            'and no probability of one class: look at the reliability of "the predicted class" to see '
-            f"{'it' if len(left_out) == 1 else 'them'}."
-        )
+    if options.target is None or not left_out:
+        return chosen
+    st.caption(
+        f"{listed(left_out)} {'gives' if len(left_out) == 1 else 'give'} a confidence in the predicted class only, "
+        "and no probability of one class."
+    )
     return [fit for fit in chosen if fit.title not in left_out]
-
-
-CHOSEN = "reliability/methods"
-"""Key of the choice of methods."""
 
 
 def show_only(session: OpenSession, fits: Sequence[ShownFit], key: str) -> None:
@@ -146,13 +101,13 @@ def show_only(session: OpenSession, fits: Sequence[ShownFit], key: str) -> None:
     session.picked[CHOSEN] = {fit.key: fit.key in (fits[0].key, key) for fit in fits}
 
 
-def curves_of(chosen: list[ShownFit], options: Options) -> list[ReliabilityCurve]:
-    """One curve in bins per method, of the confidence in the prediction or of one class's probability."""
-    return [replace(binned(fit, options).curve, target=options.target) for fit in chosen]
+def curve_of(fit: ShownFit, options: Options) -> ReliabilityCurve:
+    """The curve in bins, of the confidence in the prediction or of one class's probability."""
+    return replace(binned(fit, options).curve, target=options.target)
 
 
 def binned(fit: ShownFit, options: Options) -> Binned:
-    """The curve in the chosen bins; every shape has its rows from it."""
+    """The curve in the chosen bins with the ECE; every shape has its rows from it."""
     return ready(
         ("curve", fit.key, options.binning, options.n_bins, options.target),
         f"the curve of {fit.title}",
@@ -167,11 +122,6 @@ def cumulative(fit: ShownFit, options: Options) -> CumulativeTest:
     return ready(key, what, cumulative_test, *pair_of(fit, options.target))
 
 
-def line(fit: ShownFit, options: Options) -> CorpCurve | None:
-    """What is drawn in place of the bins, if anything."""
-    return None if options.shape == "Bins" else corp(fit, options)
-
-
 def corp(fit: ShownFit, options: Options) -> CorpCurve:
     """The curve of isotonic regression."""
     key = ("corp", fit.key, options.target)
@@ -179,7 +129,7 @@ def corp(fit: ShownFit, options: Options) -> CorpCurve:
 
 
 def band(fit: ShownFit, options: Options) -> ConsistencyBand | None:
-    """Consistency band of the chosen curve: where it lies for a calibrated model; None where it is not asked for."""
+    """Where the chosen curve of a calibrated model lies; None where that is not asked for."""
     if not options.band:
         return None
     confidence, _ = pair_of(fit, options.target)
@@ -201,6 +151,4 @@ def histogram(fit: ShownFit, options: Options) -> ConfidenceHistogram | None:
 
 def pair_of(fit: ShownFit, target: int | None) -> tuple[Floats, Bools]:
     """What is said and what it should match: the top label's, or one class's probability and occurrence."""
-    if target is None:
-        return fit.evaluation.pair
-    return pair_of_class(fit, target)
+    return fit.evaluation.pair if target is None else pair_of_class(fit, target)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
-import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 
-from calib.diagnostics.reliability import ReliabilityCurve
 from calib.evaluation.scored import said_of_intervals
 from calib.formatting import escape_markdown, number, percent, plural, with_interval
 from calib.metrics.risk_measures import RiskMeasure
@@ -19,20 +17,14 @@ from calib.plots.reliability_frame import common_limits
 from calib.plots.risk_model import prefers_logit, risk_limits, risk_model_diagram
 from calib.plots.style import Limits
 from calib.ui import widgets
+from calib.ui.chosen_rows import choose_rows, chosen_rows, list_rows, show_clickable
 from calib.ui.fits import ShownFit, beside_raw, ready
-from calib.ui.reliability import state as reliability_curves
-from calib.ui.reliability.state import Options, crowded
-from calib.ui.reliability.text import axes_note, how_to_read, note, scores
-from calib.ui.session import OpenSession, keep
-from calib.ui.widgets import draw_table
-
-Bin = tuple[ShownFit, ReliabilityCurve, int]
-"""A method, its curve, and the number of one of its bins."""
+from calib.ui.reliability.state import Options, band, corp, curve_of, histogram, pair_of
+from calib.ui.reliability.text import how_to_read, note, scores
+from calib.ui.session import OpenSession
 
 DIAGRAM_PIXELS = 580
 """Height of a square diagram with its histogram; two stand side by side unless the window is narrow."""
-FOLDED = "reliability/panel"
-"""Key of the folded part."""
 BESIDE = "reliability/panel/beside"
 """Key of the choice of the method beside the raw model."""
 
@@ -45,139 +37,64 @@ _CURVE = (
 )
 
 
-def diagrams(chosen: list[ShownFit], curves: list[ReliabilityCurve], options: Options) -> Bin | None:
-    """Draw the diagrams, two in a row; return the bin that was clicked last, if any.
-
-    A ring shows where the rows of that bin lie by the other methods.
-    """
-    view = chosen[0].evaluation.view
-    lines = [line for fit in chosen if (line := reliability_curves.line(fit, options)) is not None]
+def diagrams(chosen: list[ShownFit], options: Options) -> None:
+    """Draw the diagrams, two in a row, with a ring where the rows lie that were chosen on any page."""
+    view, curves = chosen[0].evaluation.view, [curve_of(fit, options) for fit in chosen]
+    lines = [corp(fit, options) for fit in chosen] if options.shape == "CORP" else []
     limits = common_limits(lines or curves, options.scale, view)
-    methods = list(zip(chosen, curves, strict=True))
-    selected = _clicked(methods, options)
-    for first in range(0, len(methods), 2):
-        places = st.columns(2, gap="medium")
-        for place, (fit, curve) in zip(places, methods[first : first + 2], strict=False):
+    rows = chosen_rows()
+    for first in range(0, len(chosen), 2):
+        for place, k in zip(st.columns(2, gap="medium"), range(first, len(chosen)), strict=False):
+            fit = chosen[k]
             with place:
                 widgets.method_title(fit.title, fit.style)
-                st.markdown(scores(fit, chosen[0], options))
-                marked = _marked(fit, selected, options)
-                fig = keep(
-                    ("diagram", fit.key, fit.style, options, limits, marked),
-                    partial(_diagram, fit, curve, options, limits, marked),
-                )
-                if options.shape != "Bins":
-                    widgets.show(fig, f"{_key(fit)}-{options.shape}", how_to_read(options, view))
+                st.markdown(scores(fit, options))
+                said, outcome = pair_of(fit, options.target)
+                marked = None if rows is None else (float(said[rows.places].mean()), float(outcome[rows.places].mean()))
+                draw = partial(
+                    reliability_diagram, curves[k], fit.style, options.scale, limits=limits,
+                    histogram=histogram(fit, options), height=DIAGRAM_PIXELS, band=band(fit, options), view=view,
+                    line=lines[k] if lines else None, marked=marked,
+                )  # fmt: skip
+                key = ("diagram", fit.key, fit.style, options, limits, marked)
+                name = f"reliability-{fit.title}-{options.shape}"
+                if options.shape == "Bins":
+                    show_clickable(key, draw, name, how_to_read(options, view), partial(_clicked, fit, options))
                 else:
-                    widgets.show_selectable(fig, _key(fit), how_to_read(options, view))
-    return selected
+                    widgets.show_kept(key, draw, name, how_to_read(options, view))
+    found = said_of_intervals(chosen[0].evaluation.n_clusters)
+    ring = "Rings show where the rows lie that are chosen." if rows is not None else ""
+    st.caption(" ".join(filter(None, (note(options, view), found, ring))))
 
 
-def _key(fit: ShownFit) -> str:
-    return f"reliability-{fit.title}"
+def _clicked(fit: ShownFit, options: Options, trace: str, which: Any) -> None:
+    if trace == "bins":
+        _choose_bin(fit, options, int(which))
 
 
-def _clicked(methods: list[tuple[ShownFit, ReliabilityCurve]], options: Options) -> Bin | None:
-    for fit, curve in methods if options.shape == "Bins" else ():
-        bins = widgets.clicked_in(_key(fit))
-        if bins and bins[-1] < len(curve.count):
-            return fit, curve, bins[-1]
-    return None
+def _choose_bin(fit: ShownFit, options: Options, which: int) -> None:
+    curve = curve_of(fit, options)
+    pair, what = pair_of(fit, options.target), f"bin {which + 1} of {len(curve.count)}"
+    choose_rows(fit, what, curve.bin_of_row == which, pair)
 
 
-def _marked(fit: ShownFit, selected: Bin | None, options: Options) -> tuple[float, float] | None:
-    """What a method says of the rows of another one's bin on average, and what came true."""
-    if selected is None or selected[0] is fit:
-        return None
-    _, curve, which = selected
-    said, outcome = (part[curve.bin_of_row == which] for part in reliability_curves.pair_of(fit, options.target))
-    return float(said.mean()), float(outcome.mean())
-
-
-def _diagram(
-    fit: ShownFit, curve: ReliabilityCurve, options: Options, limits: Limits, marked: tuple[float, float] | None
-) -> go.Figure:
-    histogram, band = reliability_curves.histogram(fit, options), reliability_curves.band(fit, options)
-    return reliability_diagram(
-        curve, fit.style, options.scale, limits=limits, histogram=histogram, height=DIAGRAM_PIXELS, band=band,
-        view=fit.evaluation.view, line=reliability_curves.line(fit, options), marked=marked,
-    )  # fmt: skip
-
-
-def explain(chosen: list[ShownFit], options: Options) -> None:
-    """What the axes and the numbers over the pictures are."""
-    raw, view = chosen[0], chosen[0].evaluation.view
-    intervals = said_of_intervals(raw.evaluation.n_clusters)
-    st.caption(" ".join(filter(None, (axes_note(options, crowded(raw), view), note(options, view), intervals))))
-
-
-def bin_rows(
-    session: OpenSession, chosen: list[ShownFit], curves: list[ReliabilityCurve], selected: Bin | None
-) -> None:
-    """List the rows of the bin that was clicked, or of one that is chosen in a folded part."""
-    if selected is not None:
-        _list_rows(session, *selected)
-        if len(chosen) > 1:
-            st.caption("Rings show where these rows lie by the other methods.")
-        st.button("Clear the choice", key="reliability/clear", icon=":material/close:", on_click=widgets.clear_clicked)
-        return
+def bin_rows(chosen: list[ShownFit], options: Options) -> None:
+    """List the rows that are chosen; a bin can be chosen here too, without a pointer."""
+    list_rows()
 
     def choose_one() -> None:
-        view = chosen[0].evaluation.view
-        st.caption("Click a marker in a diagram, or choose a bin here.")
         left, right = st.columns(2)
-        titles = [fit.title for fit in chosen]
-        index = titles.index(left.selectbox("Method", titles))
-        fit, curve = chosen[index], curves[index]
+        titles = {fit.title: fit for fit in chosen}
+        fit = titles[left.selectbox("Method", list(titles))]
+        curve, said = curve_of(fit, options), fit.evaluation.view.said
         which = right.selectbox(
             "Bin", range(len(curve.count)), index=None, placeholder="Choose a bin",
-            format_func=lambda b: f"{view.said} about {number(float(curve.confidence[b]))}, {curve.count[b]:,} rows",
+            format_func=lambda b: f"{said} about {number(float(curve.confidence[b]))}, {curve.count[b]:,} rows",
         )  # fmt: skip
-        if which is not None:
-            _list_rows(session, fit, curve, which)
+        choose = partial(_choose_bin, fit, options, which or 0)
+        st.button("List its rows", key="rows/list", disabled=which is None, on_click=choose)
 
     widgets.folded("Which rows are in a bin?", "reliability/rows", choose_one)
-
-
-def _list_rows(session: OpenSession, fit: ShownFit, curve: ReliabilityCurve, which: int) -> None:
-    test, view, (said, outcome) = session.test, fit.evaluation.view, fit.evaluation.pair
-    rows = np.flatnonzero(curve.bin_of_row == which)
-    names = np.array(test.class_names)
-    st.caption(
-        f"{fit.title}: {plural(len(rows), 'row')}, {view.mean_said} {percent(curve.confidence[which])}, {view.outcome} "
-        f"{percent(curve.accuracy[which])} (95\u00a0%: {percent(curve.low[which])} to {percent(curve.high[which])})."
-    )
-    columns = {role.column: role.role for role in test.roles}
-    held = {"cluster": test.clusters, "group": test.groups, "time": test.times}
-    table = pd.DataFrame(
-        {
-            "row": session.test_numbers[rows],
-            "label": names[test.labels[rows]],
-            "predicted": names[fit.evaluation.predicted[rows]],
-            view.said: said[rows],
-            view.outcome_of_row: outcome[rows],
-            **{
-                next((name for name, of in columns.items() if of == role), role): values[rows]
-                for role, values in held.items()
-                if values is not None
-            },
-        }
-    )
-    draw_table(table, height=300)
-    widgets.csv("These rows as CSV", "reliability/rows/csv", "rows.csv", lambda: table, of=(fit, curve, which))
-
-
-def offer_panel(session: OpenSession, fits: list[ShownFit], begin: ShownFit) -> None:
-    """Offer the panel, of the raw model and one method beside it, folded.
-
-    Parameters
-    ----------
-    session : in the event view.
-    fits : all of them, the raw model first.
-    begin : the fit that is shown beside the raw model to begin with.
-    """
-    title = "The panel of a risk model: AUROC, O:E, slope, ICI"
-    widgets.folded(title, FOLDED, partial(_panel, session, fits, begin))
 
 
 def panel_of(session: OpenSession, fit: ShownFit) -> RiskModelPanel:
@@ -188,7 +105,8 @@ def panel_of(session: OpenSession, fit: ShownFit) -> RiskModelPanel:
     return ready(("risk panel", fit.key), what, risk_model, *seen.pair, seen.weights, kind, seen.clusters)
 
 
-def _panel(session: OpenSession, fits: list[ShownFit], begin: ShownFit) -> None:
+def panel(session: OpenSession, fits: list[ShownFit], begin: ShownFit) -> None:
+    """The panel of the raw model, and of one method beside it; ``begin`` is the one to begin with."""
     shown = fits[:1]
     if len(fits) > 1:
         shown = beside_raw(fits, widgets.one_fit(fits[1:], BESIDE, "Beside the raw model", begin, style="list"))
