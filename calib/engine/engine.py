@@ -20,7 +20,7 @@ from uuid import uuid4
 from calib.engine.clusters import Cluster
 from calib.engine.shared import folder
 from calib.engine.specs import NO_DATA, Data, FitSpec, Fitted, Job, Kind, TaskSpec
-from calib.engine.worker import cancel, fit_calibrator, plainly, run
+from calib.engine.worker import fit_calibrator, plainly, run
 from calib.errors import CalibrationError, FitCancelled, UnexpectedError, reason
 from calib.isolation.logs import trace
 
@@ -61,7 +61,7 @@ class _Task:
     future : takes the result.
     sent, cluster : Dask's future of it, and where it was sent.
     started : by the monotonic clock; 0 while it waits.
-    begun, pid : how often it was begun, and by which process the last time.
+    begun, pid : how often it was begun, and by which process, until that said that it ended.
     cancelled, died : whether it is to stop, or ended too many workers.
     """
 
@@ -254,6 +254,8 @@ class Engine:
         except Exception as raised:
             error = CancelledError() if task.cancelled or isinstance(raised, FitCancelled) else raised
             error = WorkerDied(DIED) if task.died else error
+        if task.cancelled and task.sent is not None:
+            self._await_end(task)
         if task.job is not None:
             self._settle(task, value, error)
         with self._lock:
@@ -278,11 +280,15 @@ class Engine:
             try:
                 client, task.begun, task.pid = cluster.client(), 0, 0
                 given = cluster.given(task.data)
-                task.sent = client.submit(
+                sent = client.submit(
                     run, call, given, task.name, self._topic,
                     key=f"{task.name}/{attempt}", pure=False, priority=task.priority, **own,
                 )  # fmt: skip
-                return _value(task.sent.result())
+                with self._lock:
+                    task.sent = sent
+                if task.cancelled:
+                    _cancel(sent)
+                return _value(sent.result())
             except KilledWorker as error:  # by the scheduler of a cluster
                 raise WorkerDied(DIED) from error
             except ModuleNotFoundError as error:
@@ -306,8 +312,8 @@ class Engine:
             if task is None:
                 return
             task.started = task.started or time.monotonic()
-            if not said["total"]:
-                task.begun, task.pid = task.begun + 1, said["pid"]
+            if not said["total"]:  # it begins or ends
+                task.begun, task.pid = task.begun + bool(said["pid"]), said["pid"]
             if task.begun > MOST_STARTS and not task.died:
                 task.died = True
                 self._cancel(task)
@@ -341,29 +347,19 @@ class Engine:
             self._drop_oldest()
 
     def _cancel(self, task: _Task) -> None:
+        """Have a task stop: before it starts, at its next callback, or with its worker where that is ours."""
         task.cancelled = True
-        threading.Thread(target=self._stop, args=(task,), name="calib-cancel", daemon=True).start()
+        if task.sent is not None:  # else it is being handed over, and is stopped when it is
+            threading.Thread(target=_cancel, args=(task.sent,), name="calib-cancel", daemon=True).start()
 
-    def _stop(self, task: _Task) -> None:
-        """Have a cancelled task stop: before it starts, at its next callback, or with its worker where that is ours."""
-        while task.sent is None and task.name in self._going:
-            time.sleep(0.02)  # it is just being handed over
-        sent, cluster = task.sent, task.cluster
-        if sent is None or cluster is None:
-            return
-        try:
-            if not task.begun:
-                sent.client.cancel([sent])
-            threading.Thread(target=_tell, args=(sent.client, task.name), name="calib-tell", daemon=True).start()
-            deadline = time.monotonic() + GRACE
-            while time.monotonic() < deadline and task.name in self._going:
-                time.sleep(0.02)
-            ended = sent.done()
-            sent.client.cancel([sent])
-            if task.pid and not ended and not cluster.address:
+    def _await_end(self, task: _Task) -> None:
+        """Give what was cancelled its time to stop, and end its worker if it does not."""
+        deadline = time.monotonic() + GRACE
+        while time.monotonic() < deadline and (task.pid or not task.begun):
+            time.sleep(0.02)
+        if task.pid and task.cluster is self._here:
+            with suppress(ProcessLookupError):
                 os.kill(task.pid, KILL)  # Dask starts another
-        except Exception as error:  # a connection that is being lost raises whatever its tasks make it raise
-            log.warning("a cancelled task could not be stopped (%s)", type(error).__name__)
 
     def _now(self, task: _Task) -> Job:
         assert task.job is not None
@@ -376,8 +372,7 @@ class Engine:
         waiting = [
             each for each in self._going.values() if each.kind == task.kind and not (each.started or each.cancelled)
         ]
-        place = waiting.index(task) if task in waiting else 0
-        first = sum((-each.priority, at) < (-task.priority, place) for at, each in enumerate(waiting))
+        first = sorted(waiting, key=lambda each: -each.priority).index(task) if task in waiting else 0
         return f"Waiting: {first} to start before it." if first else "Waiting: next to start."
 
     def _drop_oldest(self) -> None:
@@ -386,10 +381,9 @@ class Engine:
             del self._tasks[key]
 
 
-def _tell(client: Any, task: str) -> None:
-    """Tell all workers, since it may just be starting; one whose task holds Python's lock answers late or never."""
-    with suppress(Exception):  # whatever is wrong with a worker, it is ended
-        client.run(cancel, task, wait=False)
+def _cancel(sent: Any) -> None:
+    with suppress(Exception):  # a connection that is being lost raises whatever its tasks make it raise
+        sent.cancel()
 
 
 def _value(outcome: bytes | Exception) -> Any:

@@ -90,16 +90,11 @@ class FitSpec:
         return f"{name} ({changed})" if changed else name
 
     def fast(self, n_logits: int) -> bool:
-        """Whether the registry counts the method as fast, and a fit on so many logits does not start a GPU.
-
-        A parameter that names another method, from which bins take over what they say, fits that one too.
-        """
-        if self.method not in METHODS:
+        """Whether the registry counts the method as fast, and a fit on so many logits does not start a GPU."""
+        method = METHODS.get(self.method)
+        if method is None or (method.uses_device and wants_gpu(self.params.get("device", "auto"), n_logits)):
             return False
-        others = METHODS.keys() - {"auto"}  # which a device and a scheme may be, too, and no method takes values from
-        named = [FitSpec(value) for value in self.params.values() if isinstance(value, str) and value in others]
-        starts_gpu = METHODS[self.method].uses_device and wants_gpu(self.params.get("device", "auto"), n_logits)
-        return METHODS[self.method].fast and not starts_gpu and all(other.fast(n_logits) for other in named)
+        return method.fast
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,6 @@ from calib.top_k import fit_top_k
 PROGRESS_INTERVAL = 0.05
 """Seconds between two reports of a task; pages look once or twice a second."""
 
-_cancelled: set[str] = set()
-"""Names of tasks that are to stop."""
 _one_at_a_time = threading.Lock()  # fits expect a process of their own; a worker of a cluster may have many threads
 
 
@@ -32,7 +30,7 @@ def run(call: bytes, given: bytes | Mapping[str, Any], task: str, topic: str) ->
     Parameters
     ----------
     given : arrays by name, pickled by :func:`calib.engine.shared.dumps` or as they are.
-    task : its name, by which it can be cancelled.
+    task : its name.
     topic : under which the scheduler passes on how far it is.
 
     Returns
@@ -43,10 +41,11 @@ def run(call: bytes, given: bytes | Mapping[str, Any], task: str, topic: str) ->
     from distributed.utils import sync
 
     worker, last = get_worker(), 0.0
+    own = worker.state.tasks[worker.get_current_task()]
 
     def callback(step: int, total: int, value: float) -> None:
         nonlocal last
-        if task in _cancelled:
+        if own.state == "cancelled":
             raise FitCancelled
         if total and time.monotonic() - last >= PROGRESS_INTERVAL:
             last = time.monotonic()
@@ -54,7 +53,7 @@ def run(call: bytes, given: bytes | Mapping[str, Any], task: str, topic: str) ->
 
     with _one_at_a_time:
         # Waited for, since a task that holds Python's lock from its start on would keep it here.
-        begun = {"task": task, "step": 0, "total": 0, "pid": os.getpid()}
+        begun = {"task": task, "total": 0, "pid": os.getpid()}
         sync(worker.loop, worker.scheduler.log_event, topic=topic, msg=begun)
         try:
             callback(0, 0, math.nan)
@@ -71,12 +70,7 @@ def run(call: bytes, given: bytes | Mapping[str, Any], task: str, topic: str) ->
         except BaseException as error:  # the worker must live on whatever one method does
             return UnexpectedError(f"{type(error).__name__}: {reason(error)}", trace(error))
         finally:
-            _cancelled.discard(task)
-
-
-async def cancel(task: str) -> None:
-    """Have a task of this worker stop at its next callback."""
-    _cancelled.add(task)
+            worker.log_event(topic, {"task": task, "total": 0, "pid": 0})
 
 
 def dask_setup(worker: Any) -> None:

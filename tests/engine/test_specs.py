@@ -66,13 +66,9 @@ def test_another_device_is_another_fit_of_the_same_name():
         (FitSpec("temperature", {"device": "cpu"}), True, True),
         (FitSpec("temperature", {"device": "gpu"}), False, True),
         (FitSpec("isotonic"), True, True),
-        (FitSpec("bayes_iso", {"scheme": "plain"}), True, True),
         (FitSpec("gpcalib"), False, True),
         (FitSpec("gpcalib"), True, False),
         (FitSpec("gpcalib", {"device": "cpu"}), True, True),
-        (FitSpec("imax", {"representatives": "gpcalib"}), True, False),
-        (FitSpec("imax", {"representatives": "isotonic"}), True, True),
-        (FitSpec("imax", {"representatives": "temperature"}), True, False),
         (FitSpec("no such method"), False, False),
     ],
 )

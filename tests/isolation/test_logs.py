@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-from unittest.mock import Mock
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -47,8 +47,8 @@ def task(word: str, *, data: object, callback: object) -> None:
 
 
 def test_what_a_worker_tells_for_the_log_has_no_messages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("distributed.get_worker", Mock())
-    monkeypatch.setattr("distributed.utils.sync", Mock())
+    monkeypatch.setattr("distributed.get_worker", MagicMock())
+    monkeypatch.setattr("distributed.utils.sync", MagicMock())
     told = run(pickle.dumps((task, (CANARY,))), {}, "a task", "a topic")
     assert isinstance(told, UnexpectedError)
     assert CANARY in str(told)  # for the page of whom it belongs to
