@@ -64,15 +64,6 @@ def test_what_is_stopped_is_named(queue: Engine, two_fits: OpenSession, monkeypa
     assert not told(app)
 
 
-def test_a_split_that_is_changed_says_what_it_stops(queue: Engine, two_fits: OpenSession) -> None:
-    app = unfold(open_page("pages/2_Compare.py", two_fits), "compare/sizes")
-    app.button(key="study/sizes/start").click().run()
-    app.switch_page("app.py").run()
-    app.number_input[0].set_value(3).run()
-    assert not app.exception
-    assert "Stopped, because the split was changed: Try 6 sizes" in told(app)
-
-
 def test_a_sample_opened_again_has_its_fits_and_its_split(queue: Engine, two_fits: OpenSession) -> None:
     two_fits.split(0.3, 7)
     two_fits.split(0.5, 0)
@@ -104,27 +95,6 @@ def test_the_same_data_opened_once_more_go_on(
     (job,) = queue.snapshot([now.studies["splits"].key])
     assert job.active
     queue.cancel(job.key)
-
-
-def test_an_upload_opened_again_has_its_fits(server: Server) -> None:  # noqa: F811
-    app = open_page("app.py")
-    app.file_uploader(key="upload/main").upload("mine.npz", other_rows()).run()
-    app.slider[0].set_value(30).run()
-    app.number_input[0].set_value(5).run()
-    session = opened(app)
-    submit(session, "temperature")
-    submit(session, "scaling_binning", n_bins=7)
-    finish(session)
-    keys = list(session.specs)
-    app.run()
-    app.file_uploader(key="upload/main").upload("other.npz", other_rows(2.0)).run()
-    assert not opened(app).specs
-    app.file_uploader(key="upload/main").upload("again.npz", other_rows()).run()
-    assert not app.exception
-    back = opened(app)
-    assert (back.part, back.seed, list(back.specs)) == (0.3, 5, keys)
-    assert [job.state for job in fits.queue().snapshot(keys)] == ["done", "done"]
-    assert "These data were open before: 2 fits and their split are back." in told(app)
 
 
 PAGE = "pages/2_Compare.py"
@@ -188,40 +158,6 @@ def test_finished_studies_are_back_after_a_restart_without_running_again(
     assert (job.state, job.message) == ("done", done[SPLITS].message)
 
 
-@pytest.mark.parametrize("kept", [True, False])
-def test_a_study_that_the_server_dropped_for_others_is_not_lost_from_the_page(
-    server: Server,  # noqa: F811
-    fitted: OpenSession,
-    kept: bool,
-) -> None:
-    app, done = with_studies(fitted)
-    app.run()
-    server.written()
-    key = done[SPLITS].key
-    if not kept:
-        server.change("DELETE FROM records WHERE key = ?", key)
-    fits.queue().forget(key, owner=fitted.visitor)
-    app.run()
-    assert not app.exception
-    if kept:
-        assert [job.state for job in fits.queue().snapshot([key])] == ["done"]
-        assert verdict(summarise_splits(done[SPLITS].result), "NLL", "over 10 splits") in said(app)
-    else:
-        assert fits.LOST in said(app) and app.button(f"study/{SPLITS}/retry")
-
-
-@pytest.mark.long
-def test_a_study_that_ends_while_nobody_looks_is_back(server: Server, fitted: OpenSession) -> None:  # noqa: F811
-    app = unfold(open_page(PAGE, fitted), "compare/splits")
-    app.button(key="study/splits/start").click().run()
-    key = fitted.studies[SPLITS].key
-    ended(key)  # and the page is not drawn again
-    server.written()
-    server.start()
-    follow(app.query_params["w"])
-    assert [job.state for job in fits.queue().snapshot([key])] == ["done"]
-
-
 def test_a_study_that_was_cut_short_says_so_and_can_be_run_again(server: Server, fitted: OpenSession) -> None:  # noqa: F811
     spec = fitted.studies[SPLITS] = asked(fitted)
     app = open_page("app.py", fitted)
@@ -246,48 +182,12 @@ def test_a_study_that_was_cut_short_says_so_and_can_be_run_again(server: Server,
     assert [job.state for job in fits.queue().snapshot([spec.key])] == ["done"]
 
 
-@pytest.mark.long
-def test_a_damaged_study_and_one_that_was_removed_are_told_apart(
-    server: Server,  # noqa: F811
-    fitted: OpenSession,
-) -> None:
-    app, done = with_studies(fitted)
-    app.run()
-    server.written()
-    server.spoil(done[SPLITS].key)
-    server.change("DELETE FROM records WHERE key = ?", done[SIZES].key)
-    server.start()
-    again = unfold(follow(app.query_params["w"], PAGE), *FOLDED)
-    assert not again.exception
-    assert "damaged on disk" in said(again)
-    assert fits.LOST in said(again)
-    assert [again.button(f"study/{kind}/retry").label for kind in STUDIES] == ["Try again"] * 2
-
-
 def test_what_is_no_table_is_left_out(server: Server, fitted: OpenSession) -> None:  # noqa: F811
     fitted.studies["active/1"] = TaskSpec(max, (), fitted.data.sha256)
     app = open_page("app.py", fitted)
     server.written()
     server.start()
     assert not follow(app.query_params["w"]).session_state[SESSION].studies
-
-
-def test_deleting_and_private_mode_leave_no_study(server: Server, fitted: OpenSession) -> None:  # noqa: F811
-    app, done = with_studies(fitted)
-    server.written()
-    assert server.names("study") == {job.key for job in done.values()}
-    app.switch_page("app.py").run()
-    app.toggle("link/private").set_value(True).run()
-    server.written()
-    assert not kinds(server)
-    app.toggle("link/private").set_value(False).run()
-    server.written()
-    app.run()
-    assert len(server.names("study")) == 2
-    app.button("link/delete").click().run()
-    server.written()
-    assert not kinds(server)
-    assert not fits.queue().snapshot()
 
 
 def test_deleting_leaves_nothing_of_data_that_were_open_before(server: Server, fitted: OpenSession) -> None:  # noqa: F811
@@ -310,7 +210,7 @@ def test_deleting_leaves_nothing_of_data_that_were_open_before(server: Server, f
     app.button(key=f"sample/{SAMPLE}").click().run()
     assert len(fits.queue().snapshot()) == 5
     app.button("link/delete").click().run()
-    assert not app.exception
+    assert not app.exception and not kinds(server)
     assert not fits.queue().snapshot()
 
 
