@@ -20,6 +20,7 @@ for python in ${PYTHONS:-3.11 3.12 3.13 3.14}; do
         echo "Python $python is not on this machine, so that the wheel was not tried there."
         continue
     fi
+    here=$python
     rm -rf "$folder"/*
     install app "$python" "[app]" ""
     mkdir "$folder/empty" "$folder/other"
@@ -32,6 +33,6 @@ for python in ${PYTHONS:-3.11 3.12 3.13 3.14}; do
 done
 for extra in "" fit report active app cluster ${LARGE:+gp}; do
     rm -rf "$folder"/*
-    install extra "$python" "${extra:+[$extra]}" --compile-bytecode
+    install extra "$here" "${extra:+[$extra]}" --compile-bytecode
     echo "extra ${extra:-none}: $(du -sm "$folder"/extra/lib | cut -f1) MB"
 done
