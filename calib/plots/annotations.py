@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,18 +20,13 @@ from calib.formatting import plural
 from calib.metrics.confidence import Bools
 from calib.numerics import Floats
 from calib.plots.style import (
-    DASHES,
-    DOTTED,
     GRID,
     LONGEST_NAME,
-    TRUTH,
     Limits,
     Style,
     colored,
-    fade,
     key_entry,
     label,
-    mixed,
     set_layout,
 )
 
@@ -332,23 +327,7 @@ def label_line_ends(fig: go.Figure, labels: Sequence[tuple[str, float, str]], sp
               xanchor="left", yanchor="middle")  # fmt: skip
 
 
-BAND_ALPHAS = (0.14, 0.22)
-"""Of the bands at 2 and at 1 standard deviations."""
-
 _LONGEST = 16
-_TOWARDS = ((0, 0.0), (0, 0.22), (255, 0.17))
-"""The colour itself, a darker and a lighter shade that still read on white and on near-black."""
-
-
-def overlay_styles(styles: Sequence[Style]) -> list[Style]:
-    """Styles of several fits of one method: three shades of its colour, and different dashes while any is free."""
-    shades: list[Style] = []
-    for index, style in enumerate(styles):
-        taken = ["dash", *(other.dash for other in shades)]  # the first is temperature scaling's
-        free = [dash for dash in (style.dash, *DASHES) if dash not in taken]
-        color = mixed(style.color, *_TOWARDS[index % len(_TOWARDS)])
-        shades.append(replace(style, color=color, dash=free[0] if free else style.dash))
-    return shades
 
 
 def short_names(method: str, variants: Sequence[str]) -> list[str]:
@@ -372,21 +351,3 @@ def short_names(method: str, variants: Sequence[str]) -> list[str]:
         twins = sum(other == text or other.startswith(f"{text} #") for other in short)
         short.append(f"{text} #{twins + 1}" if twins else text)
     return short
-
-
-def reference_style(name: str, temperature: Style) -> Style:
-    """How what fits are compared with is drawn; anything but temperature and truth is a guide."""
-    return {"temperature": replace(temperature, dash="dash"), "truth": Style(TRUTH)}.get(name, DOTTED)
-
-
-def draw_bands(
-    fig: go.Figure, x: Floats, bands: Sequence[tuple[Floats, Floats]], style: Style, filled: bool, ends: Limits
-) -> None:
-    """Bands at 2 and 1 standard deviations, cut at the ends of the axis; of all but one fit the wider's outline."""
-    if not filled:
-        for edge in bands[0]:
-            inside = np.where((edge >= ends[0]) & (edge <= ends[1]), edge, np.nan)
-            draw_line(fig, x, inside, replace(style, color=fade(style.color, 0.6)), width=1)
-        return
-    for (low, high), alpha in zip(bands, BAND_ALPHAS, strict=True):
-        fill_between(fig, x, low, high, fade(style.color, alpha), ends)

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from calib.diagnostics.binning import BinnedPairs, LogOddsDensity
 from calib.formatting import percent
 from calib.numerics import Floats, sigmoid
-from calib.plots.annotations import KeyEntry, carry, draw_line, key_of, write, write_key
+from calib.plots.annotations import carry, draw_line, key_of, write, write_key
 from calib.plots.axes import Scale, on_scale, probability_axis, probability_limits
 from calib.plots.style import (
     COLORS,
@@ -157,18 +157,10 @@ def bins_over_densities(density: LogOddsDensity, rails: Sequence[Rail]) -> go.Fi
         yaxis={"domain": [1 - _PLOT / plot, 1], "range": [0, 1.08 * top], "title_text": "density", "nticks": 5},
         yaxis2={"domain": (0, below / plot), "range": [len(rails) - 0.5, -0.5], "visible": False, "fixedrange": True},
     )
-    write_key(fig, _key(density))
+    counts = int(density.count_other.sum()), int(density.count_label.sum())
+    names = [f"{name}: {count:,} pairs" for name, count in zip(OUTCOMES, counts, strict=True)]
+    write_key(fig, key_of(zip(names, LABEL_COLORS, strict=True)))
     return fig
-
-
-def _key(density: LogOddsDensity) -> list[KeyEntry]:
-    counts = (int(density.count_other.sum()), int(density.count_label.sum()))
-    return key_of(
-        [
-            (f"y = {y}: {count:,} pairs", color)
-            for y, (count, color) in enumerate(zip(counts, LABEL_COLORS, strict=True))
-        ]
-    )
 
 
 def _draw_densities(fig: go.Figure, density: LogOddsDensity, span: Limits) -> float:
@@ -183,8 +175,8 @@ def _draw_densities(fig: go.Figure, density: LogOddsDensity, span: Limits) -> fl
     return max(tops) or 1.0
 
 
-_FLAT, _FLAT_BEYOND = 0.01, 5.0
-"""Probabilities this near to 0 and 1 look level, and so does the sigmoid beyond these log-odds."""
+_FLAT_BEYOND = 6.0
+"""Log-odds beyond which probabilities look like 0 and 1 on a linear axis."""
 
 
 def representatives(density: LogOddsDensity, rails: Sequence[Rail], scale: Scale = "linear") -> go.Figure:
@@ -198,7 +190,7 @@ def representatives(density: LogOddsDensity, rails: Sequence[Rail], scale: Scale
     """
     span = span_of(density, [bins.edges for _, bins, _ in rails])
     if scale == "linear":
-        span = _rise(rails, span)
+        span = max(span[0], -_FLAT_BEYOND), min(span[1], _FLAT_BEYOND)
     said = np.concatenate([bins.representatives for _, bins, _ in rails])
     limits = probability_limits(np.r_[said, 0.05, 0.95] if scale == "logit" else said, scale)
     fig = go.Figure()
@@ -232,16 +224,3 @@ def representatives(density: LogOddsDensity, rails: Sequence[Rail], scale: Scale
     lines = [(name, style.color) for name, _, style in rails]
     write_key(fig, key_of(lines, "━") + key_of([("sigmoid", GUIDE), ("densities", LABEL_COLORS[1])], "┅"))
     return fig
-
-
-def _rise(rails: Sequence[Rail], span: Limits) -> Limits:
-    """The part of the axis where representatives differ visibly from 0 and 1."""
-    lows, highs = [-_FLAT_BEYOND], [_FLAT_BEYOND]
-    for _, bins, _ in rails:
-        rising = np.flatnonzero((bins.representatives > _FLAT) & (bins.representatives < 1 - _FLAT))
-        inner = np.r_[span[0], bins.edges, span[1]]
-        if rising.size:
-            lows.append(float(inner[rising[0]]))
-            highs.append(float(inner[rising[-1] + 1]))
-    pad = 0.05 * (max(highs) - min(lows))
-    return max(min(lows) - pad, span[0]), min(max(highs) + pad, span[1])

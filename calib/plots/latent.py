@@ -1,27 +1,44 @@
-"""Figure of GPcalib's latent function over logits or probabilities."""
+"""Figures of GPcalib's latent function, and of its effect on a confidence."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.diagnostics.latent import LatentCurve
+from calib.diagnostics.latent import EffectCurve, LatentCurve
+from calib.formatting import plural
 from calib.numerics import Floats
 from calib.plots.annotations import (
     Counted,
     carry,
-    draw_bands,
     draw_counts,
     draw_line,
     draw_marks,
+    fill_between,
     label_line_ends,
-    reference_style,
     whiskers,
 )
-from calib.plots.axes import span
-from calib.plots.style import NEUTRAL, Limits, Style, plain, quiet, set_layout, three_digits
+from calib.plots.axes import Scale, on_scale, probability_axis, probability_limits, span
+from calib.plots.style import (
+    DOTTED,
+    NEUTRAL,
+    TRUTH,
+    Limits,
+    Style,
+    fade,
+    one_each,
+    plain,
+    quiet,
+    set_layout,
+    set_x,
+    set_y,
+    three_digits,
+)
 
 _TOP = 0.27
 """Where the plot of the function begins, as a share of the height; the data lie beneath."""
@@ -52,7 +69,7 @@ def latent_function(lines: Sequence[Line], temperature_style: Style, height: int
     drawn = [values for _, each, _ in lines for values in (each.mean, _at_inducing(each)[0])]
     limits = span(*drawn, *references.values(), pad=0.06)
     for later, (_, seen, look) in reversed(list(enumerate(lines))):
-        draw_bands(fig, seen.inputs, _bands(seen.mean, seen.sd), look, filled=not later, ends=limits)
+        _draw_bands(fig, seen.inputs, _bands(seen.mean, seen.sd), look, filled=not later, ends=limits)
     ends = [_draw_reference(fig, curve, name, references[name], temperature_style)
             for name in references if name != "truth"]  # fmt: skip
     ends += [_draw_mean(fig, *line) for line in lines]
@@ -107,7 +124,7 @@ def _described(lines: Sequence[Line], x_title: str, y_title: str) -> str:
 def _draw_reference(
     fig: go.Figure, curve: LatentCurve, name: str, values: Floats, temperature_style: Style
 ) -> tuple[str, float, str]:
-    style = reference_style(name, temperature_style)
+    style = _reference_style(name, temperature_style)
     told = carry(f"{name} {{value:.3r}}<br>at {{input:.3r}}", input=curve.inputs, value=values)
     draw_line(fig, curve.inputs, values, style, name, told, width=1.8)
     return name, float(values[-1]), style.color
@@ -143,3 +160,108 @@ def _draw_inducing_points(
         fig, x, y, style, f"inducing points of {name}", told, size=10 if first else 7,
         symbol="diamond-open" if first else f"{style.symbol}-open", error_y=narrow if first else None,
     )  # fmt: skip
+
+
+_BAND_ALPHAS = (0.14, 0.22)
+"""Of the bands at 2 and at 1 standard deviations."""
+
+
+def _draw_bands(
+    fig: go.Figure, x: Floats, bands: Sequence[tuple[Floats, Floats]], style: Style, filled: bool, ends: Limits
+) -> None:
+    """Bands at 2 and 1 standard deviations, cut at the ends of the axis; of all but one fit the wider's outline."""
+    if not filled:
+        for edge in bands[0]:
+            inside = np.where((edge >= ends[0]) & (edge <= ends[1]), edge, np.nan)
+            draw_line(fig, x, inside, replace(style, color=fade(style.color, 0.6)), width=1)
+        return
+    for (low, high), alpha in zip(bands, _BAND_ALPHAS, strict=True):
+        fill_between(fig, x, low, high, fade(style.color, alpha), ends)
+
+
+def _reference_style(name: str, temperature: Style) -> Style:
+    """How what fits are compared with is drawn; anything but temperature and truth is a guide."""
+    return {"temperature": replace(temperature, dash="dash"), "truth": Style(TRUTH)}.get(name, DOTTED)
+
+
+EFFECT_HEIGHT = 400
+
+
+def effect_chart(lines: Sequence[tuple[str, EffectCurve, Style]], temperature_style: Style) -> go.Figure:
+    """Mean confidence after calibration over the mean before, in bins of rows, against the diagonal.
+
+    The first fit has filled bands that hold 68 and 95 % of the drawn functions, the others the outline of the wider.
+    Grey dots are the shares of right predictions with Wilson intervals: where a calibrated confidence should lie.
+
+    Parameters
+    ----------
+    lines : (name, curve, style) of each fit, at least one, over the same rows and bins.
+    temperature_style : of temperature scaling.
+    """
+    curve = lines[0][1]
+    scale = curve.scale
+    references = {name: values for name, values in (("temperature", curve.temperature), ("truth", curve.truth))
+                  if values is not None}  # fmt: skip
+    after = [curve.accuracy, *references.values(), *(one.after for _, one, _ in lines)]
+    (x_limits, x_axis), (y_limits, y_axis) = (
+        _effect_axis(values, scale) for values in (curve.before, np.concatenate([curve.before, *after]))
+    )
+    across, up = (partial(on_scale, scale=scale, limits=limits) for limits in (x_limits, y_limits))
+    ends = tuple(y_axis["range"])
+    fig = go.Figure()
+    shared = np.linspace(max(x_limits[0], y_limits[0]), min(x_limits[1], y_limits[1]), 50)
+    draw_line(fig, across(shared), up(shared), DOTTED, width=1.5)
+    x = across(curve.before)
+    for later, (_, seen, look) in reversed(list(enumerate(lines))):
+        _draw_bands(fig, x, [(up(low), up(high)) for low, high in seen.bands], look, filled=not later, ends=ends)
+    told = carry(
+        "right {accuracy:.3r} (95 %: {low:.3r} to {high:.3r})<br>of {rows:,d} rows at confidence {before:.3r}",
+        before=curve.before, accuracy=curve.accuracy, low=curve.accuracy_low, high=curve.accuracy_high,
+        rows=curve.count,
+    )  # fmt: skip
+    y = up(curve.accuracy)
+    draw_marks(
+        fig, x, y, Style(NEUTRAL), "right", told, size=5,
+        error_y=whiskers(y, up(curve.accuracy_low), up(curve.accuracy_high), NEUTRAL, 1),
+    )  # fmt: skip
+    labels = [("identity", float(up(shared)[-1]), NEUTRAL)]
+    few = 7 if len(x) <= 3 else 0
+    for name, values in references.items():
+        style = _reference_style(name, temperature_style)
+        told = carry(f"{name}: {{before:.3r}} becomes {{after:.3r}}", before=curve.before, after=values)
+        draw_line(fig, x, up(values), style, name, told, width=1.8, markers=few)
+        labels.append((name, float(up(values)[-1]), style.color))
+    for name, seen, style in lines:
+        (low2, high2), (low, high) = seen.bands
+        told = carry(
+            f"{plain(name)}: {{before:.3r}} becomes {{after:.3r}} ± {{sd:.2r}}<br>{{rows:,d}} rows",
+            before=seen.before, after=seen.after, sd=seen.sd, low=low, high=high, low_2_sd=low2, high_2_sd=high2,
+            rows=seen.count,
+        )  # fmt: skip
+        draw_line(fig, x, up(seen.after), style, name, told, width=2.6, markers=few)
+        labels.append((name, float(up(seen.after)[-1]), style.color))
+    quiet(fig, EFFECT_HEIGHT, alt=_effects_described(lines))
+    set_x(fig, title_text="confidence of the raw model", **x_axis)
+    set_y(fig, title_text="calibrated confidence", **y_axis)
+    label_line_ends(fig, labels, ends)
+    return fig
+
+
+def _effect_axis(values: Floats, scale: Scale) -> tuple[Limits, dict[str, Any]]:
+    """Ends of an axis that holds the confidences, and its range and ticks."""
+    if scale == "logit":
+        limits = probability_limits(values, "logit")
+        return limits, probability_axis("logit", limits, 0.03)
+    low, high = span(values, least=0.05)
+    limits = max(0.0, low), min(1.0, high)
+    return limits, {"range": list(limits), "nticks": 6}
+
+
+def _effects_described(lines: Sequence[tuple[str, EffectCurve, Style]]) -> str:
+    found = {}
+    for name, curve, _ in lines:
+        middle = len(curve.before) // 2
+        before, after, sd = (three_digits(float(v[middle])) for v in (curve.before, curve.after, curve.sd))
+        found[name] = f"makes {after} ± {sd} of {before}"
+    bins = plural(len(lines[0][1].before), "bin")
+    return f"Calibrated over raw confidence in {bins} of rows: {one_each(found)}."

@@ -63,9 +63,6 @@ def probability_text(prob: float) -> str:
     return f"1 − {1 - prob:.2g}" if 0 < 1 - prob < 0.001 else three_digits(prob)
 
 
-BAND, BOUNDS, SAMPLES = "band", "bounds", "samples"
-POSTERIOR = frozenset({BAND})
-"""What is drawn unless something else is asked for."""
 POSITIVE = "#0072B2"
 """Of rows whose label is the class."""
 _STEPS = 0.5
@@ -119,7 +116,6 @@ def calibration_maps(
     lines: Sequence[MapLine],
     scale: Scale = "linear",
     posterior: tuple[BayesIsoMap, Style] | None = None,
-    parts: frozenset[str] = POSTERIOR,
     title: str = "",
     height: int = 560,
 ) -> go.Figure:
@@ -130,7 +126,6 @@ def calibration_maps(
     lines : the maps, each with its name at its right end.
     scale : of the probabilities; "logit" gives those near 0 and 1 their room.
     posterior : of a Bayes-Iso among the lines, with its style.
-    parts : which parts of the posterior are drawn, of ``POSTERIOR``.
     """
     seen = picture.frequencies
     drawn = np.concatenate([seen.frequency, *(line.probs for line in lines)])
@@ -141,7 +136,7 @@ def calibration_maps(
     across = min(axis.limits[0], float(places.min())), max(axis.limits[1], float(places.max()))
     fig = go.Figure()
     if posterior is not None:
-        _draw_posterior(fig, *posterior, parts, axis, across, up)
+        _draw_posterior(fig, *posterior, axis, across, up)
     _draw_frequencies(fig, picture, places, limits, up)
     x = axis.place(picture.log_odds)
     inside = (x >= across[0]) & (x <= across[1])
@@ -189,33 +184,16 @@ def _draw_map(
 
 
 def _draw_posterior(
-    fig: go.Figure, posterior: BayesIsoMap, style: Style, parts: frozenset[str], axis: ScoreAxis, across: Limits,
-    up: Any,
-) -> None:  # fmt: skip
-    """Draw the chosen parts, of "band", "bounds" and "samples", behind the maps."""
+    fig: go.Figure, posterior: BayesIsoMap, style: Style, axis: ScoreAxis, across: Limits, up: Any
+) -> None:
+    """Draw the 90 % band behind the maps, with its numbers where a pointer is."""
     x = axis.place(posterior.log_odds)
     shown = (x >= across[0]) & (x <= across[1])
-    x, log_odds = x[shown], posterior.log_odds[shown]
-    low, high, mean = (up(part[shown]) for part in (posterior.low, posterior.high, posterior.mean))
-    if BAND in parts:
-        fill_between(fig, x, low, high, fade(style.color, 0.2))
-    if SAMPLES in parts:
-        # One trace with gaps: plotly is slow with many.
-        samples = posterior.samples[:, shown]
-        gap = np.full((len(samples), 1), np.nan)
-        right = np.concatenate([np.broadcast_to(x, samples.shape), gap], axis=1)
-        faint = Style(fade(style.color, 0.35))
-        draw_line(fig, right.ravel(), np.concatenate([up(samples), gap], axis=1).ravel(), faint, width=1)
-    if BOUNDS in parts:
-        for name, end in (("lower bound", posterior.lower_bound), ("upper bound", posterior.upper_bound)):
-            told = carry(f"{name} {{bound:.3r}}", log_odds=log_odds, bound=end[shown])
-            draw_line(fig, x, up(end[shown]), Style(style.color, dash="dot"), name, told, width=1.4)
-    if BAND in parts:
-        told = carry(
-            "posterior mean {mean:.3r}<br>90 %: {low:.3r} to {high:.3r}", log_odds=log_odds,
-            mean=posterior.mean[shown], low=posterior.low[shown], high=posterior.high[shown],
-        )  # fmt: skip
-        draw_marks(fig, x, mean, Style("rgba(0,0,0,0)"), "posterior", told)
+    low, high, mean = (part[shown] for part in (posterior.low, posterior.high, posterior.mean))
+    fill_between(fig, x[shown], up(low), up(high), fade(style.color, 0.2))
+    told = carry("posterior mean {mean:.3r}<br>90 %: {low:.3r} to {high:.3r}", log_odds=posterior.log_odds[shown],
+                 mean=mean, low=low, high=high)  # fmt: skip
+    draw_marks(fig, x[shown], up(mean), Style("rgba(0,0,0,0)"), "posterior", told)
 
 
 def _draw_frequencies(fig: go.Figure, picture: MapPicture, places: Floats, limits: Limits, up: Any) -> None:

@@ -15,7 +15,7 @@ from calib.plots.annotations import (
     fill_between,
     write,
 )
-from calib.plots.axes import span
+from calib.plots.axes import log_axis, span
 from calib.plots.style import GUIDE, Style, fade, label, quiet, set_x, set_y, three_digits
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 _HEIGHT, _TICKS = 290, 4
 _FAR = 8.0
 """Decimal logarithm of the largest e-value that is drawn; larger ones lie there and are said on hover."""
-_STEP_WIDTHS = (1, 2, 3, 4)
 _EARLY = 0.1
 """Share of the batches whose wide intervals do not decide the axis."""
 
@@ -55,10 +54,7 @@ def e_value_chart(found: SequentialTests, style: Style) -> go.Figure:
     quiet(fig, _HEIGHT, alt=alt, title="Evidence against calibration", right=24)
     write(fig, f"alarm from {1 / found.alpha:g}", 0, limit, xref="paper", xanchor="left", yanchor="bottom")
     _batch_axis(fig, found)
-    step = next((width for width in _STEP_WIDTHS if (high - low) / width <= 6), 4)
-    powers = np.arange(np.ceil(low / step) * step, high + 1e-9, step)
-    written = [f"{10.0**power:g}" if abs(power) < 4 else f"10<sup>{power:.0f}</sup>" for power in powers]
-    set_y(fig, range=[low, high], title_text="e-value", tickvals=powers, ticktext=written)
+    set_y(fig, title_text="e-value", **log_axis(low, high, typed=False))
     return fig
 
 

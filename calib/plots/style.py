@@ -11,7 +11,6 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -76,8 +75,8 @@ TRUTH = "#E52ECF"
 """The true probabilities of simulated data; no method has this colour."""
 PAGES = {"light": ("#ffffff", "#f4f6fa"), "dark": ("#12151c", "#1b1f2a")}
 """Backgrounds of the app's page and of its sidebar, as in .streamlit/config.toml."""
-_TEXT_CONTRAST = 4.5
-"""Least contrast of text with its background (WCAG 2.2, 1.4.3)."""
+TEXT_SHADE = 0.25
+"""Share of black or white that gives text in every colour a contrast of 4.5 with its page (WCAG 2.2, 1.4.3)."""
 
 _TOP, _BOTTOM = 34, 48
 FRAME = _TOP + _BOTTOM
@@ -138,19 +137,6 @@ def mixed(color: str, towards: int, share: float) -> str:
     return "#" + "".join(f"{round(part + share * (towards - part)):02X}" for part in _parts(color))
 
 
-def contrast(first: str, second: str) -> float:
-    """Contrast of two colours ``#rrggbb`` (WCAG 2.2), from 1 to 21."""
-    low, high = sorted(_luminance(color) for color in (first, second))
-    return (high + 0.05) / (low + 0.05)
-
-
-def _luminance(color: str) -> float:
-    """Relative luminance (WCAG 2.2)."""
-    parts = np.array(_parts(color)) / 255
-    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
-    return float(linear @ [0.2126, 0.7152, 0.0722])
-
-
 def fade(color: str, alpha: float) -> str:
     """``#rrggbb`` as a translucent ``rgba(...)``."""
     return f"rgba({','.join(map(str, _parts(color)))},{alpha:g})"
@@ -161,19 +147,9 @@ def overlapping(color: str) -> dict[str, Any]:
     return {"color": fade(color, 0.5), "line": {"color": color, "width": 1}}
 
 
-@cache
-def text_shades(color: str) -> dict[str, str]:
-    """The shades of a colour in which text has a contrast of 4.5 in the light and in the dark theme."""
-    shades = {}
-    for (theme, pages), end in zip(PAGES.items(), (0, 255), strict=True):
-        tried = (mixed(color, end, percent / 100) for percent in range(100))
-        shades[theme] = next(s for s in tried if min(contrast(s, page) for page in pages) >= _TEXT_CONTRAST)
-    return shades
-
-
 def text_color(color: str) -> str:
-    """The shade of a colour for text, as CSS that chooses by the theme of the place it stands in."""
-    return "light-dark({light},{dark})".format(**text_shades(color))
+    """A colour for text: a darker or a lighter shade, as CSS that chooses by the theme of the place it stands in."""
+    return f"light-dark({mixed(color, 0, TEXT_SHADE)},{mixed(color, 255, TEXT_SHADE)})"
 
 
 def colored(text: str, color: str) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
 
 from calib.evaluation.view import View
 from calib.plots.annotations import Counted, draw_counts, write
-from calib.plots.axes import Scale, from_scale, logit
+from calib.plots.axes import Scale, from_scale, logit_ticks
 from calib.plots.reliability_frame import said_axis
 from calib.plots.style import NEUTRAL, Style, fade, quiet, set_layout, set_x
 
@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from calib.diagnostics.judged_decisions import ThresholdCounts
 
 HEIGHT = 340
-_APART = 0.095
-"""Ticks lie at least so far apart, as a share of the axis."""
-_SHARES = (0.5, 0.1, 0.9, 0.01, 0.99, 0.001, 0.999, 1e-4, 0.9999, 0.2, 0.8, 0.05, 0.95, 0.02, 0.98, 0.005, 0.995)
-"""Ticks on log-odds, the most welcome first."""
 _FADED = 0.35
 """Opacity of the rows on which nothing is done."""
 
@@ -59,21 +55,11 @@ def threshold_chart(counts: ThresholdCounts, style: Style, view: View, action: s
     early = at < (edges[0] + edges[-1]) / 2
     write(fig, f"<b>{words} ⇔</b>", at, 1, yref="paper", yanchor="bottom", xanchor="left" if early else "right",
           yshift=2)  # fmt: skip
-    ticks = _percents(edges[0], edges[-1]) if scale == "logit" else {"nticks": 8, "tickformat": ".0%"}
+    ticks = logit_ticks(edges[0], edges[-1]) if scale == "logit" else {"nticks": 8}
     room = 0.01 * (edges[-1] - edges[0])
     set_x(fig, title_text=said_axis(view), range=[edges[0] - room, edges[-1] + room], fixedrange=True, **ticks)
     set_layout(fig, dragmode=False)
     return fig
-
-
-def _percents(low: float, high: float) -> dict[str, Any]:
-    """Ticks between two log-odds in percent, as many as do not touch in a narrow window."""
-    chosen: list[float] = []
-    for share in _SHARES:
-        place = logit(share)
-        if low <= place <= high and all(abs(place - logit(other)) > _APART * (high - low) for other in chosen):
-            chosen.append(share)
-    return {"tickvals": [logit(share) for share in chosen], "ticktext": [f"{100 * share:g} %" for share in chosen]}
 
 
 def dragged_to(place: float, scale: str) -> float:

@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from calib.plots.style import PAGES, contrast
+from calib.plots.style import PAGES
 from calib.reporting import Report, html
 from calib.ui.menu import MENU
 from tests.browser.conftest import new_page
@@ -18,6 +18,7 @@ from tests.browser.test_heights import unfold
 from tests.browser.test_journey import go, settle
 from tests.browser.test_report import of_answers, of_risks
 from tests.conftest import ROOT
+from tests.plots.conftest import contrast
 from tests.reporting.conftest import make_report
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]

@@ -23,7 +23,7 @@ from calib.plots.axes import (
     regrid,
     span,
 )
-from calib.plots.style import set_layout, set_x, set_y
+from calib.plots.style import set_layout
 
 
 def naive_regrid(edges: np.ndarray, counts: np.ndarray, grid: np.ndarray) -> np.ndarray:
@@ -115,17 +115,6 @@ def test_layout_is_as_plotly_updates_it(values):
     theirs.update_layout(**values)
     assert mine == theirs
     assert mine != figure()
-
-
-def test_axes_are_as_plotly_updates_them():
-    mine, theirs = figure(), figure()
-    for values in ({"nticks": 5, "title_standoff": 12}, {"title": {"font": {"size": 9}}, "range": [2, 3]}):
-        set_x(mine, **values)
-        set_y(mine, **values)
-        theirs.update_xaxes(**values)
-        theirs.update_yaxes(**values)
-    assert mine == theirs
-    assert mine.layout.xaxis.title.text == "x"
 
 
 @given(st.floats(-4, 3), st.floats(0.4, 7))

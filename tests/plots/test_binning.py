@@ -9,7 +9,6 @@ import pytest
 from calib.diagnostics.binning import BinningPicture, binning_picture, information_by_bins
 from calib.plots.annotations import figure_data
 from calib.plots.binning import (
-    LABEL_COLORS,
     SCHEME_NAMES,
     SCHEME_STYLES,
     Rail,
@@ -71,16 +70,6 @@ def test_rails_have_their_edges_and_their_pairs(figures, rails) -> None:
         np.testing.assert_allclose(rows["representative"].astype(float), bins.representatives, rtol=1e-5)
 
 
-def test_the_fuller_a_bin_the_stronger_its_colour_and_its_share_is_written_in_it(figures, rails) -> None:
-    name, bins, _ = rails[0]
-    bar = next(trace for trace in figures["bins"].data if trace.type == "bar" and trace.name == name)
-    strength = [float(color.rstrip(")").split(",")[-1]) for color in bar.marker.color]
-    assert np.array_equal(np.argsort(strength, kind="stable"), np.argsort(bins.count, kind="stable"))
-    written = [float(text.split()[0]) for text in bar.text]
-    np.testing.assert_allclose(written, 100 * bins.mass, atol=0.51)
-    assert sum(written) == pytest.approx(100, abs=5)
-
-
 def test_a_density_has_an_area_of_one(figures) -> None:
     for y in ("y = 0", "y = 1"):
         line = next(t for t in figures["bins"].data if t.name == y and t.type == "scatter")
@@ -94,7 +83,7 @@ def test_steps_are_the_representatives(figures, picture, rails) -> None:
         np.testing.assert_allclose(line.y[:-1], bins.representatives)
         low, high = figures["steps"].layout.xaxis.range
         inner = np.array(line.x[1:-1])
-        np.testing.assert_allclose(inner, bins.edges)
+        np.testing.assert_allclose(inner, np.clip(bins.edges, low, high))
         assert low < high
 
 
@@ -110,10 +99,3 @@ def test_what_bins_keep_lies_over_their_number_beneath_what_there_is(figures, pi
     for name in SCHEME_NAMES.values():
         np.testing.assert_allclose(marks[name].x, np.log10([2, 4, 8]))
         assert np.all(np.array(marks[name].y) <= picture.information + 1e-12)
-
-
-def test_what_stands_together_differs_in_colour() -> None:
-    colors = [*LABEL_COLORS, *(style.color for style in SCHEME_STYLES.values())]
-    parts = np.array([[int(color[i : i + 2], 16) for i in (1, 3, 5)] for color in colors], dtype=float)
-    apart = np.linalg.norm(parts[:, None] - parts, axis=-1)[~np.eye(len(colors), dtype=bool)]
-    assert apart.min() > 70

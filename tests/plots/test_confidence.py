@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from calib.diagnostics.over_under import over_under_confidence, theorem_one
-from calib.diagnostics.reliability import confidence_histogram
 from calib.diagnostics.subgroups import GroupGaps, by_band, gaps_by_group
 from calib.evaluation import Evaluation
 from calib.plots.annotations import figure_data
-from calib.plots.confidences import confidence_densities
 from calib.plots.over_under import Row, band_chart, before_after, per_class_chart, ratio_to_odds
 from calib.plots.style import alt_text, method_style
 from calib.plots.theorem import theorem_chain
@@ -88,20 +86,6 @@ def test_what_does_not_exist_is_said_in_its_row(pair, note) -> None:
     assert not any("nan" in alt_text(fig) for fig in figures)
     for fig in figures:
         assert all(np.isfinite(np.array(trace.x, dtype=float)).all() for trace in fig.data)
-
-
-@pytest.mark.parametrize("scale", ["linear", "logit"])
-def test_densities_mirror_right_and_wrong(scale, rng) -> None:
-    confidence = rng.random(500)
-    correct = rng.random(500) < confidence
-    histogram = confidence_histogram(confidence, correct, scale=scale)
-    fig = confidence_densities(histogram, STYLE)
-    right, wrong = (next(t for t in fig.data if t.name == name) for name in ("right", "wrong"))
-    assert (right.y.min(), right.y.max()) == (0, 1)
-    assert (wrong.y.max(), wrong.y.min()) == (0, -1)
-    table = figure_data(fig)
-    assert table.groupby("trace")["count"].sum().to_dict() == {"right": correct.sum(), "wrong": (~correct).sum()}
-    assert table["low"].between(0, 1).all()
 
 
 def test_the_chain_of_theorem_one_never_steps_left(rng) -> None:

@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 from calib.diagnostics.latent import EffectCurve, LatentCurve
-from calib.plots.annotations import figure_data, overlay_styles
-from calib.plots.latent import latent_function
-from calib.plots.latent_effect import effect_chart
-from calib.plots.style import alt_text, method_style
+from calib.plots.latent import effect_chart, latent_function
+from calib.plots.style import method_style
 
 TEMPERATURE = method_style("temperature")
-STYLES = overlay_styles([method_style("gpcalib", index) for index in range(3)])
+STYLES = [method_style("gpcalib", index) for index in range(2)]
 STYLE = STYLES[0]
 
 
@@ -56,10 +54,6 @@ def named(fig):
     return {trace.name: trace for trace in fig.data if trace.name}
 
 
-def overlaid(first, second):
-    return latent_function([("one", first, STYLES[0]), ("two", second, STYLES[1])], TEMPERATURE)
-
-
 def test_curves_and_bands_are_those_given() -> None:
     curve = latent_of(n_points=50)
     fig = draw(curve)
@@ -82,24 +76,6 @@ def test_inducing_points_have_whiskers_at_one_and_two_standard_deviations() -> N
     wide = next(trace for trace in fig.data if trace.name is None and trace.error_y.array is not None)
     np.testing.assert_allclose(wide.error_y.array, 0.6)
     assert "diamond" in points.marker.symbol
-
-
-def test_the_data_beneath_have_an_axis_of_their_own_for_each_group() -> None:
-    counts = np.r_[100_000.0, np.arange(28.0) * 100, 50.0]
-    fig = draw(dataclasses.replace(latent_of(), density_other=counts, every=4))
-    bars = named(fig)["other classes"]
-    assert bars.y[0] == -1.0
-    assert bars.customdata[0][2] == 100_000
-    assert "one row in 4" in bars.hovertemplate
-    assert list(fig.layout.yaxis2.ticktext) == ["100,000", "0", "20"]
-
-
-def test_the_alternative_names_all_fits_and_the_numbers_go_home() -> None:
-    fig = overlaid(latent_of(), latent_of(slope=0.6))
-    assert "one, beside two" in alt_text(fig)
-    table = figure_data(fig)
-    assert {"one", "two", "identity", "truth", "true class"} <= set(table["trace"])
-    assert {"low", "high", "low 2 sd", "high 2 sd"} <= set(table.columns)
 
 
 @pytest.mark.parametrize("scale", ["linear", "logit"])

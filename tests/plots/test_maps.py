@@ -79,31 +79,15 @@ def test_whiskers_are_the_intervals_of_the_frequencies(picture, scale) -> None:
             assert (np.asarray(end) <= high).all()
 
 
-def test_a_map_in_steps_rises_upright_and_a_smooth_one_does_not(picture) -> None:
-    steps = np.where(GRID < 0, 0.2, 0.7)
-    fig = calibration_maps(picture, [MapLine("steps", STYLE, steps), MapLine("smooth", STYLE, expit(GRID))])
-    shapes = [traces(fig, name)[0].line.shape for name in ("steps", "smooth")]
-    assert shapes == ["hvh", "linear"]
-
-
-def test_the_posterior_is_drawn_as_asked(picture, binary) -> None:
+def test_the_band_of_the_posterior_and_its_mean_are_drawn(picture, binary) -> None:
     posterior = posterior_map(BayesIso(n_maps=300).fit(*binary))
     assert posterior is not None
-    lines = [MapLine("Bayes-Iso", STYLE, expit(GRID))]
-    bare = calibration_maps(picture, lines, posterior=(posterior, STYLE), parts=frozenset())
-    assert len(bare.data) == len(calibration_maps(picture, lines).data)
-    everything = calibration_maps(picture, lines, posterior=(posterior, STYLE),
-                                  parts=frozenset({"band", "bounds", "samples"}))  # fmt: skip
-    (upper,), (band,) = traces(everything, "upper bound"), traces(everything, "posterior")
-    np.testing.assert_allclose(upper.y, posterior.upper_bound)
-    np.testing.assert_allclose(band.y, posterior.mean)
-    table = figure_data(everything)
-    assert set(table.columns) >= {"low", "high", "mean", "bound", "probability", "frequency"}
-    drawn = next(trace for trace in everything.data if trace.mode == "lines" and trace.y is not None
-                 and len(trace.y) == posterior.samples.size + len(posterior.samples))  # fmt: skip
-    pieces = np.asarray(drawn.y, dtype=float).reshape(len(posterior.samples), -1)
-    np.testing.assert_allclose(pieces[:, :-1], posterior.samples)
-    assert np.isnan(pieces[:, -1]).all()
+    fig = calibration_maps(picture, [MapLine("Bayes-Iso", STYLE, expit(GRID))], posterior=(posterior, STYLE))
+    (mean,) = traces(fig, "posterior")
+    np.testing.assert_allclose(mean.y, posterior.mean)
+    band = next(trace for trace in fig.data if trace.fill == "toself")
+    np.testing.assert_allclose(band.y, np.r_[posterior.low, posterior.high[::-1]])
+    assert set(figure_data(fig).columns) >= {"low", "high", "mean", "probability", "frequency"}
 
 
 @given(st.lists(st.integers(-3, 3), min_size=1, max_size=50), st.sampled_from(["rank", "log_odds", "probability"]))

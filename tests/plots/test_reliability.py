@@ -9,7 +9,6 @@ import pytest
 from scipy.special import logit
 
 from calib.diagnostics.reliability import (
-    binned_consistency,
     confidence_histogram,
     corp_consistency,
     corp_curve,
@@ -87,26 +86,6 @@ def test_degenerate_data_are_drawn(confidence, correct, scale) -> None:
     assert np.isfinite(named(reliability_diagram(curve, STYLE, scale, line=line, band=band), "isotonic").y).all()
 
 
-def test_mean_confidence_is_dashed_and_accuracy_solid(curve) -> None:
-    marks = {trace.name: trace for trace in reliability_diagram(curve, STYLE).data if trace.name}
-    assert marks["mean confidence"].line.dash == "dash"
-    assert marks["accuracy"].line.dash == "solid"
-    assert marks["mean confidence"].x[0] == pytest.approx(curve.mean_confidence)
-    assert marks["accuracy"].x[0] == pytest.approx(curve.mean_accuracy)
-
-
-def test_the_text_says_over_or_underconfident(curve) -> None:
-    assert "overconfident" in alt_text(reliability_diagram(curve, STYLE))
-    timid = reliability_curve(np.full(10, 0.6), np.ones(10, bool))
-    assert "underconfident by 0.400" in alt_text(reliability_diagram(timid, STYLE))
-
-
-def test_a_class_is_called_by_probability_and_frequency(overconfident) -> None:
-    logits, labels = overconfident
-    fig = reliability_diagram(reliability_curve(softmax(logits), labels, target=1), STYLE)
-    assert (fig.layout.xaxis.title.text, fig.layout.yaxis.title.text) == ("probability", "frequency")
-
-
 def named(fig, name):
     return next(trace for trace in fig.data if trace.name == name)
 
@@ -128,20 +107,6 @@ def test_lines_lie_where_the_curves_are_and_carry_their_numbers(pair, scale) -> 
     table = figure_data(fig).query("trace == 'isotonic'")
     np.testing.assert_allclose(table["confidence"], line.confidence, rtol=1e-5)
     np.testing.assert_allclose(table["accuracy"], line.accuracy, rtol=1e-5)
-
-
-def test_the_band_lies_behind_and_its_numbers_can_be_taken(pair) -> None:
-    curve, steps = reliability_curve(*pair), corp_curve(*pair)
-    bands = binned_consistency(curve, pair[0]), corp_consistency(pair[0])
-    figures = (
-        reliability_diagram(curve, STYLE, band=bands[0]),
-        reliability_diagram(curve, STYLE, line=steps, band=bands[1]),
-    )
-    for fig, band, line in zip(figures, bands, ("bins", "isotonic"), strict=True):
-        names = [trace.name for trace in fig.data]
-        assert names.index("consistency band") < names.index(line)
-        table = figure_data(fig).query("trace == 'consistency band'")
-        np.testing.assert_allclose(table["high"], band.high[np.isfinite(band.high)], rtol=1e-5)
 
 
 def test_of_an_event_the_histogram_has_its_rows_above_and_the_others_below(rng) -> None:

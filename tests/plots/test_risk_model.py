@@ -52,20 +52,6 @@ def test_the_numbers_behind_the_figure_are_those_of_the_curve(usual):
     np.testing.assert_allclose(table.loc[table["trace"] == "loess", "observed rate"], with_loess.loess, rtol=1e-5)
 
 
-def test_every_row_is_in_the_histogram_on_both_scales(rare):
-    for scale in ("linear", "logit"):
-        table = figure_data(risk_model_diagram(rare, STYLE, scale))
-        counts = table.groupby("trace")["count"].sum()
-        assert counts["with the event"] == pytest.approx(rare.with_event.sum(), rel=1e-4)
-        assert counts["without the event"] == pytest.approx(rare.without.sum(), rel=1e-4)
-
-
-def test_the_text_alternative_names_the_largest_distance(usual):
-    gap = np.abs(usual.spline - usual.risk)
-    text = alt_text(risk_model_diagram(usual, STYLE))
-    assert f"{usual.risk[np.argmax(gap)]:.3f}" in text and "3,000 rows" in text
-
-
 def test_separated_outcomes_have_no_spline_and_the_figure_says_so():
     risk = np.linspace(0.01, 0.99, 80)
     fig = risk_model_diagram(risk_model(risk, risk > 0.5, n_resamples=0).curve, STYLE)

@@ -38,7 +38,6 @@ from calib.metrics import net_benefit, risk_model
 from calib.metrics.bootstrap import Interval
 from calib.numerics import one_vs_rest_log_odds, softmax
 from calib.plots.active_learning import ArmLine, learning_curves
-from calib.plots.annotations import overlay_styles
 from calib.plots.binning import (
     SCHEME_NAMES,
     SCHEME_STYLES,
@@ -51,8 +50,7 @@ from calib.plots.decisions import decision_curves, risk_diagram, set_sizes
 from calib.plots.forest import member_rows
 from calib.plots.geometry import success_curve
 from calib.plots.information_by_bins import information_chart
-from calib.plots.latent import latent_function
-from calib.plots.latent_effect import effect_chart
+from calib.plots.latent import effect_chart, latent_function
 from calib.plots.maps import EndRow, MapLine, MapPicture, calibration_maps, end_rows
 from calib.plots.monitoring import e_value_chart, o_e_chart
 from calib.plots.over_under import band_chart, before_after, per_class_chart, ratio_to_odds
@@ -270,8 +268,7 @@ def _maps(case: Case, name: str) -> dict[str, go.Figure]:
         picture = MapPicture(name, axis, grid, seen, "test", cells, inside, others, truth=expit(grid))
         lines = [MapLine(name, RAW, expit(grid)), MapLine("half", GP, expit(grid / 2))]
         known = None if posterior is None else (posterior, GP)
-        parts = frozenset({"band", "bounds", "samples"})
-        figures[f"maps {kind} {scale}"] = calibration_maps(picture, lines, scale, known, parts, title=name)
+        figures[f"maps {kind} {scale}"] = calibration_maps(picture, lines, scale, known, title=name)
     share = Interval(float(positives.mean()), 0.9 * float(positives.mean()), float(positives.mean()) ** 0.5)
     rows = [EndRow(name, RAW, float(expit(log_odds).max()), "overconfident"), EndRow("b", GP, 0.3, "fits")]
     figures["ends"] = end_rows(rows, share, 50, name)
@@ -307,7 +304,7 @@ def _latent(case: Case, name: str) -> dict[str, go.Figure]:
         density_label=np.arange(30.0), density_other=1000 * np.arange(30.0)[::-1], every=1, space="logits",
     )  # fmt: skip
     figures = {"latent": latent_function([(name, curve, GP), ("b", curve, RAW)], SCALED)}
-    styles = overlay_styles([GP, GP])
+    styles = [GP, method_style("gpcalib", 1)]
     for scale in ("linear", "logit"):
         figures[f"effect {scale}"] = effect_chart(_effects(case, name, scale, styles), SCALED)
     return figures

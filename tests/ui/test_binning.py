@@ -52,13 +52,6 @@ def test_bins_are_placed_by_a_worker(with_sample: OpenSession, monkeypatch: pyte
     assert len(charts(app)) == 1
 
 
-def test_number_of_bins_can_be_chosen(sample_to_read: OpenSession) -> None:
-    app = open_page(PAGE, sample_to_read)
-    app.number_input(key="binning/bins").set_value(4).run()
-    assert clean(app)
-    assert "in 4 bins" in app.markdown[0].value
-
-
 def test_edges_are_counted_where_labels_are_uncertain() -> None:
     """The middle of I-Max's own edges would praise what bins evenly there; a denser scheme is said to keep less."""
     generator = np.random.default_rng(0)
@@ -77,15 +70,6 @@ def test_edges_are_counted_where_labels_are_uncertain() -> None:
     assert ("has more edges there and still keeps less" in words or "have more edges" in words) == more
 
 
-def test_one_class_is_shown(sample_to_read: OpenSession) -> None:
-    app = open_page(PAGE, sample_to_read)
-    app.selectbox(key="binning/target/10").set_value(3).run()
-    assert clean(app)
-    assert f"of “{sample_to_read.calibration.class_names[3]}” against the rest" in said(app)
-    open_sections(app)
-    assert clean(app)
-
-
 def test_a_fitted_binning_is_shown_with_its_own_bins(queue: Engine, with_sample: OpenSession) -> None:
     part = with_sample.calibration
     for params in ({"n_bins": 6}, {"n_bins": 5, "share_classes": False}):
@@ -102,17 +86,6 @@ def test_a_fitted_binning_is_shown_with_its_own_bins(queue: Engine, with_sample:
     names = group(app, "binning/table").options
     assert len(names) == 5
     assert clean(open_sections(app))
-
-
-@pytest.mark.parametrize("share", [True, False])
-def test_own_bins_are_those_of_the_pairs_shown(share: bool) -> None:
-    logits, labels = simulate(n=200, n_classes=3)
-    fitted = IMaxBinning(n_bins=4, share_classes=share).fit(logits, labels)
-    fit = ShownFit("key", "imax", "I-Max", method_style("imax"), fitted, None, 0.0, 0.0)  # type: ignore[arg-type]
-    pooled, second = own_bins(fit, None, 3), own_bins(fit, 2, 3)
-    assert second is not None
-    assert second[0] is fitted.maps_[0 if share else 2].edges
-    assert (pooled is None) == (not share)
 
 
 def test_bins_of_a_fit_that_are_those_of_the_picture_are_drawn_once() -> None:

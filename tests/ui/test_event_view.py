@@ -10,13 +10,13 @@ from streamlit.testing.v1 import AppTest
 
 from calib.data.event import Event
 from calib.data.predictions import Predictions
-from calib.evaluation import SCORES, evaluate, scores
+from calib.evaluation import evaluate
 from calib.evaluation.view import EVENT
 from calib.formatting import number, percent
 from calib.numerics import softmax
 from calib.ui.fits import shown_fits
 from calib.ui.session import VIEWPOINT, OpenSession
-from tests.ui.conftest import clean, facts, group, open_page, report_of, said, table, unfold
+from tests.ui.conftest import clean, facts, group, open_page, report_of, said
 
 NAME = "_default*"
 ESCAPED = r"\_default\*"
@@ -84,22 +84,6 @@ def test_the_switch_goes_to_the_predicted_class_and_back(risk):
     assert errors(app) != before
     group(app, VIEWPOINT).set_value("event").run()
     assert errors(app) == before
-
-
-def test_compare_has_the_scores_of_the_event(risk):
-    app = unfold(open_page("pages/2_Compare.py", risk), "compare/scores")
-    app.button_group(key="compare/columns").set_value(["ECE", "Brier", "overconfidence", "underconfidence"]).run()
-    assert clean(app)
-    logits, labels = risk.test.logits, risk.test.labels
-    values = scores(evaluate(1 / (1 + np.exp(logits[:, ::-1] - logits)), labels).seen(replace(EVENT, column=1)))
-    shown = table(app, "method").iloc[0]
-    for key in ("ECE", "Brier", "overconfidence", "underconfidence"):
-        assert shown[SCORES[key].seen(EVENT).title] == pytest.approx(values[key])
-
-
-def test_more_than_two_classes_have_no_switch(sample_to_read):
-    app = open_page("pages/3_Reliability.py", sample_to_read)
-    assert VIEWPOINT not in [one.key for one in app.button_group]
 
 
 def test_the_report_speaks_of_the_event_and_escapes_its_name(risk, monkeypatch):

@@ -17,7 +17,6 @@ from calib.diagnostics.latent import ConfidenceEffect, EffectStudy, changes, eff
 from calib.engine import Engine
 from calib.ui.latent.text import (
     against_temperature,
-    collapsed,
     finding,
     least_sure,
     temperature_on_rows,
@@ -82,26 +81,10 @@ def test_without_temperature_nothing_is_compared_with_it(queue: Engine) -> None:
     assert '"name":"temperature"' not in alternatives(app).replace(" ", "")
 
 
-@pytest.mark.long
-def test_functions_of_logits_and_of_probabilities_are_drawn_apart(several: OpenSession) -> None:
-    app = open_page(PAGE, several)
-    assert len(charts(app)) == 2
-    assert "logit z" in charts(app)[0].spec
-    assert "probability p" in charts(app)[1].spec
-    assert "ln prior" in charts(app)[1].spec
-
-
 def test_a_known_truth_is_drawn_in_every_picture_of_it(several: OpenSession) -> None:
     app = unfold(open_page(PAGE, several), FOLDED)
     drawn = [chart.spec.replace(" ", "") for chart in charts(app)]
     assert ['"name":"truth"' in spec for spec in drawn] == [True, False, True]  # logits, probs, effect
-
-
-@pytest.mark.long
-def test_a_fit_that_did_not_converge_says_so_by_name(several: OpenSession) -> None:
-    warnings = [warning.value for warning in open_page(PAGE, several).warning]
-    assert len(warnings) == 2
-    assert [warning.split(": The fit did not converge")[0] for warning in warnings] == ["GPcalib", "inputs=probs"]
 
 
 def awkward() -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -171,21 +154,6 @@ def test_a_change_the_band_does_not_allow_is_not_claimed() -> None:
     assert "may move confidences above 0.9 by anything from −7.0 to +1.0 points" in words
 
 
-def test_only_a_narrow_band_leaves_things_as_they_are() -> None:
-    assert "leaves confidences above 0.9 as they are (within 0.3 points)" in said_latent_words({0.95: (0.001, 0.001)})
-    assert "as they are" not in said_latent_words({0.95: (0.001, 0.01)})
-
-
-def test_where_it_is_least_sure() -> None:
-    words = said_latent_words({0.95: (-0.03, 0.001), 0.7: (-0.03, 0.013)})
-    assert words.endswith("GPcalib is least sure at confidences about 0.700 (sd 1.3 points).")
-
-
-def test_too_few_rows_say_so() -> None:
-    effect = effect_of({0.7: (0.1, 0.01)}, rows=3)
-    assert "Too few test rows (3)" in finding("GPcalib", study(effect))
-
-
 def test_temperature_is_said_to_lie_where_the_figure_beside_the_sentence_has_it() -> None:
     assert against_temperature(None) == ""
     assert "lies inside it at 97\u00a0%" in against_temperature(0.03)
@@ -194,8 +162,3 @@ def test_temperature_is_said_to_lie_where_the_figure_beside_the_sentence_has_it(
     assert temperature_on_rows(effect_curve(effect)) == ""
     outside = dataclasses.replace(effect, temperature=np.where(effect.before < 0.9, effect.after - 0.2, effect.after))
     assert "for 50\u00a0% of them" in temperature_on_rows(effect_curve(outside))
-
-
-def test_a_collapsed_fit_claims_nothing() -> None:
-    assert "changes nothing here" in collapsed("GPcalib", 1.0)
-    assert "only divides the logits by 35.2" in collapsed("GPcalib", 35.2)

@@ -79,10 +79,3 @@ def test_a_fit_of_auto_shows_its_weights(queue: Engine) -> None:
     assert f"{len(session.calibration):,} rows in {n_clusters} clusters" in said(app)
     assert for_terminal(in_words(fitted.parts())) in said(app)
     assert len(charts(app)) == 1
-
-
-def test_too_few_rows_for_auto_are_said_and_nothing_is_drawn(queue: Engine) -> None:
-    few = Predictions(*simulate(24, 2), ("a", "b"), sha256="auto, few")
-    app = opened(fit(queue, OpenSession.from_data(few), "auto"), "Auto")
-    assert "Temperature alone" in said(app)
-    assert not charts(app)

@@ -89,17 +89,6 @@ def test_without_data_an_exported_calibrator_can_still_be_checked(exported, rows
     assert table(app, "now")["before"].tolist()[:2] == ["0.900 [0.800, 1.00]", "–"]
 
 
-def test_new_rows_count_among_what_the_visitor_holds(exported, rows, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = give(open_page(PAGE), exported)
-    monkeypatch.setattr(memory, "MOST_OF_ONE", 20_000)  # the calibrator fits in, and 600 rows do not
-    app = give_rows(app, "new.npz", rows)
-    assert not app.exception
-    assert "you would hold" in app.error[0].value
-    assert not charts(app)
-    monkeypatch.undo()
-    assert len(charts(app.run())) == 3
-
-
 def test_an_uploaded_calibrator_counts_beside_the_new_rows(rows, monkeypatch: pytest.MonkeyPatch) -> None:
     fitted = calib.calibrator("temperature").fit(*simulate(n=800))
     long = {"long": ["x" * 1000, [[[[["y"] * 100_000]]]]]}
@@ -145,22 +134,6 @@ def test_a_finished_fit_is_compared_with_the_test_rows_it_was_judged_on(fits_to_
     assert "To correct it" in said(app)
     assert len(charts(app)) == 5
     assert len(table(app, "now")) == 5
-
-
-def test_the_same_rows_are_no_change(fits_to_read: OpenSession) -> None:
-    app = give_rows(open_page(PAGE, fits_to_read), "new.npz", new_data_of(fits_to_read))
-    assert clean(app)
-    assert "No significant change since it was tested" in app.markdown[0].value
-    assert set(table(app, "now")["significance"]) == {"not significant"}
-
-
-@pytest.mark.long
-def test_every_finished_fit_can_be_chosen(fits_to_read: OpenSession) -> None:
-    app = give_rows(open_page(PAGE, fits_to_read), "new.npz", new_data_of(fits_to_read))
-    for key in fits_to_read.specs:
-        app.selectbox[0].select(key).run()
-        assert clean(app)
-        assert len(charts(app)) == 5
 
 
 def test_the_data_it_was_fitted_on_are_no_new_rows() -> None:
@@ -226,13 +199,6 @@ def test_outputs_are_read_as_the_calibrators_kind_on_request(checking: AppTest) 
     assert "300 new rows" in said(app)
 
 
-def test_a_few_rows_are_said_to_be_too_few(checking: AppTest) -> None:
-    logits, labels = simulate(n=5)
-    app = give_rows(checking, "new.npz", npz(logits=logits, labels=labels))
-    assert not app.exception
-    assert "too few to say" in app.markdown[0].value
-
-
 def followed(app: AppTest) -> str:
     """What is said of the tests after every batch."""
     return next(element.value for element in app.markdown if "e-value" in element.value)
@@ -249,14 +215,6 @@ def test_rows_without_labels_are_not_judged_but_expected(fits_to_read: OpenSessi
     assert f"fitted to {n:,} labelled rows" in said(app)
     assert len(charts(app)) == 1
     assert not [frame for frame in app.dataframe if "now" in frame.value.columns]
-
-
-def test_labels_can_be_left_aside(checking: AppTest, rows: bytes) -> None:
-    app = give_rows(checking, "new.npz", rows)
-    app.toggle(key="monitoring/unlabelled").set_value(True).run()
-    assert clean(app)
-    assert "These 600 rows have no labels." in said(app)
-    assert "own uncertainty is not in them" in said(app)
 
 
 def test_weeks_are_followed_and_batches_can_be_chosen(checking: AppTest) -> None:

@@ -12,11 +12,10 @@ from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.temperature import TemperatureScaling
 from calib.diagnostics.latent import EffectStudy, LatentCurve, latent_curve, of_rows, study_effect
 from calib.formatting import escape_markdown, number, plural
-from calib.plots.annotations import overlay_styles, short_names
+from calib.plots.annotations import short_names
 from calib.plots.axes import crowded
-from calib.plots.latent import latent_function
-from calib.plots.latent_effect import effect_chart
-from calib.plots.style import Style, method_style
+from calib.plots.latent import effect_chart, latent_function
+from calib.plots.style import method_style
 from calib.registry import METHODS, variant_of
 from calib.ui import widgets
 from calib.ui.fits import ShownFit, ready, rows_of
@@ -46,12 +45,11 @@ HOW_TO_READ_EFFECT = (
 
 @dataclass(frozen=True, eq=False)
 class LatentFit:
-    """A fit as this page draws it: ``name`` is short enough to stand beside a line, ``style`` a shade of its colour."""
+    """A fit as this page draws it, with a name short enough to stand beside a line."""
 
     fit: ShownFit
     gp: GPCalib
     name: str
-    style: Style
     curve: LatentCurve
     effect: EffectStudy
 
@@ -62,7 +60,7 @@ def latent_fits(fits: list[ShownFit]) -> list[ShownFit]:
 
 
 def prepared(session: OpenSession, chosen: list[ShownFit], fits: list[ShownFit]) -> list[LatentFit]:
-    """The chosen fits with short names and shades, beside the temperature of the first scaling that is fitted."""
+    """The chosen fits with short names, beside the temperature of the first scaling that is fitted."""
     scalings = (fit.calibrator for fit in fits)
     temperature = next((float(c.temperature_) for c in scalings if isinstance(c, TemperatureScaling)), None)
     scale = "logit" if crowded(fits[0].evaluation.confidence) else "linear"
@@ -70,13 +68,13 @@ def prepared(session: OpenSession, chosen: list[ShownFit], fits: list[ShownFit])
         METHODS["gpcalib"].title, [variant_of(fit.calibrator, fit.calibrator.n_classes_) for fit in chosen]
     )
     made = []
-    for fit, name, style in zip(chosen, names, overlay_styles([fit.style for fit in chosen]), strict=True):
+    for fit, name in zip(chosen, names, strict=True):
         assert isinstance(fit.calibrator, GPCalib)
         what, about = f"the latent function of {name}", (fit.calibrator, temperature, session.sample)
         key, rows = (fit.key, temperature), (rows_of(session.calibration), rows_of(session.test))
         curve = ready(("latent", *key), what, of_rows, latent_curve, *about, data=rows[0])
         effect = ready(("effect", *key), what, of_rows, study_effect, *about, scale, data=rows[1])
-        made.append(LatentFit(fit, fit.calibrator, name, style, curve, effect))
+        made.append(LatentFit(fit, fit.calibrator, name, curve, effect))
     return made
 
 
@@ -101,7 +99,7 @@ def functions(fits: list[LatentFit]) -> None:
         height = 560 if len(spaces) == 1 else 440
 
         def build(within: list[LatentFit] = within, height: int = height) -> go.Figure:
-            lines = [(fit.name, fit.curve, fit.style) for fit in within]
+            lines = [(fit.name, fit.curve, fit.fit.style) for fit in within]
             return latent_function(lines, method_style("temperature"), height)
 
         widgets.show_kept(("latent figure", height, *_key(within)), build, f"latent-{inputs}", HOW_TO_READ)
@@ -112,7 +110,7 @@ def functions(fits: list[LatentFit]) -> None:
 
 def effects(fits: list[LatentFit]) -> None:
     """All confidences of the test rows, before and after, and what each fit reports."""
-    curves = [(fit.name, fit.effect.curve, fit.style) for fit in fits]
+    curves = [(fit.name, fit.effect.curve, fit.fit.style) for fit in fits]
     draw = partial(effect_chart, curves, method_style("temperature"))
     widgets.show_kept(("effect figure", *_key(fits)), draw, "effect-on-confidence", HOW_TO_READ_EFFECT)
     if not fits[0].gp.collapsed_ and (said := temperature_on_rows(fits[0].effect.curve)):

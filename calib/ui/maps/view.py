@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
 from calib.data import Predictions
-from calib.diagnostics.calibration_maps import END, ClassRows, JudgedMap, Place, class_rows, has_class_map, judged_map
+from calib.diagnostics.calibration_maps import (
+    END,
+    ClassRows,
+    JudgedMap,
+    Place,
+    class_pairs,
+    class_rows,
+    has_class_map,
+    judged_map,
+)
 from calib.diagnostics.judgement import both_parts
 from calib.engine import Data
-from calib.formatting import class_in_words, plural
+from calib.formatting import class_in_words, number, plural
 from calib.plots.annotations import short_names
 from calib.plots.axes import Scale
-from calib.plots.maps import BAND, BOUNDS, SAMPLES, EndRow, MapLine, MapPicture, calibration_maps, end_rows
+from calib.plots.maps import EndRow, MapLine, MapPicture, calibration_maps, end_rows
 from calib.registry import METHODS, variant_of
 from calib.ui import widgets
-from calib.ui.fits import RAW, ShownFit, ready, rows_to_predict
+from calib.ui.chosen_rows import choose_rows
+from calib.ui.fits import RAW, ShownFit, pair_of_class, ready, rows_to_predict
 from calib.ui.maps import text as maps_words
 from calib.ui.session import OpenSession
 from calib.ui.shell import need_fit
+from calib.ui.text import literal
 from calib.ui.widgets import folded, scale_of_probabilities, segments
 
 POOLED = -1
-PARTS = {BAND: "90\u00a0% band", BOUNDS: "Bounds", SAMPLES: "Sampled maps"}
 PLACES: dict[Place, str] = {"rank": "Ranks", "log_odds": "Log-odds", "probability": "Probability"}
 RARE = 0.2
 """A class rarer than this, or as frequent, has nothing to see on ranks."""
@@ -36,10 +48,9 @@ HOW_TO_READ = (
     "calibration row has the same width), as log-odds or as probabilities; up is the probability that a method makes "
     "of them. Dots are the frequencies of the class among test rows, which no map has seen, in bins, with 95\u00a0% "
     "Wilson intervals: a good map passes through them. The raw model is the identity; the broad pale line, where there "
-    "is one, is the truth of simulated scores. The shaded band holds 90\u00a0% of Bayes-Iso's posterior maps; dotted "
-    "lines are the bounds between which it samples. Thin dotted lines beside a map of Venn-Abers are its two "
-    "probabilities, of a row counted as the other class and as this one; they are no confidence interval. Beneath: the "
-    "test rows' scores, each group on a height of its own."
+    "is one, is the truth of simulated scores. The shaded band holds 90\u00a0% of Bayes-Iso's posterior maps. Thin "
+    "dotted lines beside a map of Venn-Abers are its two probabilities, of a row counted as the other class and as "
+    "this one; they are no confidence interval. Beneath: the test rows' scores, each group on a height of its own."
 )
 HOW_TO_READ_ENDS = (
     "The 2.5\u00a0% of the test rows with the lowest and the highest score. The line is the share of the class among "
@@ -74,7 +85,7 @@ def show(session: OpenSession, fits: list[ShownFit]) -> None:
         maps_words.finding(raw, [(one.name, one.judged) for one in maps if one.fit.key != RAW], rows.frequencies, name)
     )
     with picture:
-        overlay(maps, rows, name, calibration, target)
+        overlay(maps, rows, name, calibration, target, partial(choose_bin, session, fits[0], rows, target))
     mapless = maps_words.mapless([fit for fit in fits if fit not in with_map], target is None)
     st.caption(f"{maps_words.shown(rows.frequencies, name, calibration.n_classes, len(calibration))} {mapless}")
     if len(fits) == 1:
@@ -133,8 +144,27 @@ def named(fits: list[ShownFit]) -> list[tuple[ShownFit, str]]:
     return [(fit, names[fit.key]) for fit in fits]
 
 
+def choose_bin(
+    session: OpenSession, raw: ShownFit, rows: ClassRows, target: int | None, trace: str, log_odds: float
+) -> None:
+    """Choose the rows of one class's bin, by the log-odds of its dot."""
+    if trace != "frequency" or target is None:
+        return
+    seen = rows.frequencies
+    scores, _ = class_pairs(session.test.logits, session.test.labels, target)
+    which = int(np.abs(seen.score - log_odds).argmin())
+    name = literal(class_in_words(session.data.name_of(target)))
+    held = np.searchsorted(seen.edges, scores, side="right") == which
+    choose_rows(raw, f"log-odds of {name} about {number(log_odds)}", held, pair_of_class(raw, target))
+
+
 def overlay(
-    maps: list[ShownMap], rows: ClassRows, name: str | None, calibration: Predictions, target: int | None
+    maps: list[ShownMap],
+    rows: ClassRows,
+    name: str | None,
+    calibration: Predictions,
+    target: int | None,
+    choose: Callable[[str, Any], None],
 ) -> None:
     """All maps in one figure, with the posterior of the first Bayes-Iso; beneath, how they are placed and scaled."""
     figure = st.container()
@@ -147,12 +177,6 @@ def overlay(
         place = segments("Scores as", PLACES, begin, f"maps/place/{begin}")
         usual: Scale = "linear" if balanced else "logit"
         scale = scale_of_probabilities(usual, f"maps/scale/{usual}")
-        parts = [BAND]
-        if known is not None:
-            parts = st.pills(
-                f"Of {known.name}", list(PARTS), selection_mode="multi", default=parts,
-                format_func=PARTS.__getitem__, key="maps/parts", persist_state="session",
-            )  # fmt: skip
 
     def build() -> go.Figure:
         cells = rows.cells[place]
@@ -164,13 +188,11 @@ def overlay(
         posterior = None
         if known is not None and known.judged.posterior is not None:
             posterior = (known.judged.posterior, known.fit.style)
-        return calibration_maps(picture, lines, scale, posterior, frozenset(parts))
+        return calibration_maps(picture, lines, scale, posterior)
 
     drawn = tuple((one.fit.key, one.fit.style, one.name) for one in maps)
     with figure:
-        widgets.show_kept(
-            ("maps figure", target, place, scale, tuple(parts), drawn), build, "calibration-maps", HOW_TO_READ
-        )
+        widgets.show_kept(("maps figure", target, place, scale, drawn), build, "calibration-maps", HOW_TO_READ)
         if known is not None and known.judged.posterior is not None:
             if trouble := maps_words.dominated(known.name, known.judged.posterior):
                 st.warning(trouble)
