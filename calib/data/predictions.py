@@ -18,7 +18,7 @@ from calib.data.findings import InvalidUpload
 from calib.data.options import WeightKind
 from calib.data.roles import ColumnRole
 from calib.data.scales import Scale
-from calib.data.split import split_rows, three_parts
+from calib.data.split import split_rows
 from calib.errors import CalibrationError, Finding
 from calib.formatting import Displayed, one_line, percent, plural
 from calib.numerics import Floats, Ints
@@ -221,9 +221,8 @@ class Predictions(Displayed):
         DataError
             As :meth:`split`, for either split.
         """
-        parts = three_parts(self.labels, part, self.given_split, random_state, self.clusters, decision)
-        first, second, third = map(self.take, parts)
-        return first, second, third
+        calibration, test = self.split(part, random_state)
+        return calibration, *test.split(decision, random_state)
 
     def decided(self, event: str | None = None, weight_kind: WeightKind | None = None) -> Predictions:
         """The same rows with a decision about them, as if they had been loaded with it.

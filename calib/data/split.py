@@ -61,30 +61,6 @@ def split_rows(
     return stratified_rows(labels, size, random_state)
 
 
-def three_parts(
-    labels: Ints,
-    part: Any,
-    given: npt.NDArray[np.bool_] | None,
-    random_state: int,
-    clusters: npt.NDArray[Any] | None = None,
-    decision: float | int = 0.5,
-) -> tuple[Ints, Ints, Ints]:
-    """Row numbers of the calibration part, and of two parts of the test rows: for decisions, and for their judgement.
-
-    The calibration part is that of :func:`split_rows`, whose parameters these are. ``decision`` is the first part of
-    the test rows, as a fraction of them or a count; it is drawn stratified too, and of whole clusters.
-
-    Raises
-    ------
-    DataError
-        As :func:`split_rows`, for either split.
-    """
-    calibration, test = split_rows(labels, part, given, random_state, clusters)
-    own = None if clusters is None else clusters[test]
-    chosen, judged = split_rows(labels[test], decision, None, random_state, own)
-    return calibration, test[chosen], test[judged]
-
-
 def part_size(part: Any, n: int) -> int:
     """Rows of the calibration part; a fraction leaves at least one row on either side."""
     if isinstance(part, (float, np.floating)) and 0 < part < 1 and n >= 2:
@@ -116,37 +92,23 @@ def chosen_rows(part: npt.NDArray[Any], n: int) -> Rows:
 def stratified_rows(labels: Ints, size: int, random_state: int) -> Rows:
     """Random rows with the frequencies of the labels, in ascending order.
 
-    scikit-learn refuses classes with a single row; all of them together form one stratum, and a stratum of one
-    row goes to either part at random. Where a part is smaller than the number of strata, no frequencies can be
-    kept, and rows are drawn without regard to labels.
+    Labels of a single row form one stratum together; a single one of them goes with the most frequent label. Where a
+    part is smaller than the number of strata, no frequencies can be kept, and rows are drawn without regard to labels.
     """
     try:
         from sklearn.model_selection import train_test_split
     except ModuleNotFoundError as error:
         raise DataError([Finding("error", "missing_package", missing_package(error))]) from error
 
-    n = len(labels)
-    rows = np.arange(n)
     labels = labels.astype(np.int64, copy=False)  # unsigned ones are neither counted nor negative everywhere
-    alone = np.bincount(labels)[labels] == 1
-    strata = np.where(alone, -1, labels)
-    taken = np.empty(0, dtype=np.int64)
-    if np.count_nonzero(alone) == 1:
-        rows = rows[~alone]
-        if np.random.default_rng(random_state).random() < size / n:
-            taken, size = np.flatnonzero(alone), size - 1
-    n_strata = len(np.unique(strata[rows]))
-    enough = n_strata <= min(size, len(rows) - size)
-    if 0 < size < len(rows):
-        drawn, _ = train_test_split(
-            rows, train_size=size, stratify=strata[rows] if enough else None, random_state=random_state
-        )
-        taken = np.concatenate([taken, drawn])
-    elif size:
-        taken = np.concatenate([taken, rows])
-    calibration = np.zeros(n, dtype=bool)
-    calibration[taken] = True
-    return np.flatnonzero(calibration), np.flatnonzero(~calibration)
+    counts = np.bincount(labels)
+    alone = counts[labels] == 1
+    strata = np.where(alone, -1 if np.count_nonzero(alone) > 1 else counts.argmax(), labels)
+    enough = len(np.unique(strata)) <= min(size, len(labels) - size)
+    drawn = train_test_split(
+        np.arange(len(labels)), train_size=size, stratify=strata if enough else None, random_state=random_state
+    )
+    return np.sort(drawn[0]), np.sort(drawn[1])
 
 
 def whole_clusters(labels: Ints, cluster: Ints, size: int, random_state: int) -> Rows:

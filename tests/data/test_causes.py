@@ -68,3 +68,15 @@ def test_probabilities_that_are_all_0_or_1_are_predicted_classes(columns):
         "predicted classes, which carry no confidence"
         in refused(("t.csv", csv_bytes(**columns)), "hard_predictions").message
     )
+
+
+def test_rows_that_repeat_exactly_are_said_where_labels_agree_more_than_by_chance():
+    rows = np.r_[np.arange(300), np.arange(40)]
+    finding = the(load({"outputs": LOGITS[rows], "labels": LABELS[rows]}), "repeated_rows")
+    assert finding.level == "warning" and "clusters" in finding.action
+    assert "40 rows of 340 in outputs repeat an earlier one exactly, with its label (rows 301, 302" in finding.message
+    votes = np.random.default_rng(2).multinomial(3, [0.4, 0.3, 0.2, 0.1], size=300)  # a forest of three trees
+    labels = (np.random.default_rng(3).random((300, 1)) > votes.cumsum(axis=1) / 3).sum(axis=1)
+    for outputs, truth in ((LOGITS, LABELS), (votes / 3, labels)):
+        found = inspect({"outputs": outputs, "labels": truth})
+        assert found.predictions is not None and "repeated_rows" not in {f.code for f in found.findings}

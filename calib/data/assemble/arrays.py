@@ -14,18 +14,7 @@ from calib.data.array_names import CLASS_NAMES, LABELS, first_named
 from calib.data.assemble.beside import ROW_ROLES
 from calib.data.assemble.predicted import texts_of
 from calib.data.assemble.verbal import words_as_numbers
-from calib.data.findings import (
-    InvalidUpload,
-    Notes,
-    Step,
-    count,
-    info,
-    left_out,
-    left_out_as,
-    listed,
-    shortened,
-    warning,
-)
+from calib.data.findings import InvalidUpload, Notes, Step, count, info, left_out_as, listed, shortened, warning
 from calib.data.guess.names import class_names
 from calib.data.limits import MAX_CLASSES, MAX_ROWS, MAX_TOP_K_CLASSES
 from calib.data.options import Choices, names_in
@@ -76,24 +65,15 @@ class Arrays:
 
 
 def read_part(contents: Contents, labels: Contents | None, outputs: Any, label: Any, choices: Choices) -> Step[Arrays]:
-    """Outputs as (n, k) floats, and as many labels, of one part.
-
-    Parameters
-    ----------
-    labels : the file with the labels, where they have their own.
-    outputs, label : names of the arrays.
-    """
+    """Outputs as (n, k) floats, and as many labels, of one part; these may lie in a file of their own."""
     beside = labels or contents
     outputs_name, labels_name = display_name(contents, outputs), display_name(beside, label)
     if labels is not None:
         outputs_name, labels_name = contents.name, beside.name
-    findings: list[Finding] = []
-    in_words = words_as_numbers(contents, outputs, choices)
-    values = in_words.value
-    findings += in_words.findings
+    in_words, raw = words_as_numbers(contents, outputs, choices), read_any(beside, label)
+    values, findings = in_words.value, list(in_words.findings)
     if values is None:
         values = read_any(contents, names_in(outputs) if contents.tabular else outputs)
-    raw = read_any(beside, label)
     if raw.ndim == 2 and len(raw) == 1 != raw.shape[1] and raw.shape[1] in values.shape:
         findings.append(info("labels_squeezed", f"{labels_name} has the shape {raw.shape}; read as one label per row."))
         raw = raw[0]
@@ -101,14 +81,13 @@ def read_part(contents: Contents, labels: Contents | None, outputs: Any, label: 
         reason = f"{labels_name} is a single value, not one label per row."
         raise InvalidUpload("shape_0d", reason, "Save one label for each row.")
     shaped = rows_by_classes(values, len(raw), outputs_name, labels_name)
-    findings += shaped.findings
     columns = class_names(names_in(outputs)) if contents.tabular else None
     arrays = Arrays(as_floats(shaped.value, outputs_name), raw, outputs_name, labels_name, column_names=columns)
-    return Step(arrays, tuple(findings))
+    return Step(arrays, (*findings, *shaped.findings))
 
 
 def read_rows(contents: Contents, n_rows: int, chosen: dict[str, Any]) -> Step[dict[str, Array]]:
-    """Further arrays with one entry per row, by role; left out with a finding where they cannot be read or do not fit.
+    """The array of each role with one entry per row; left out with a finding where it cannot be read or does not fit.
 
     Parameters
     ----------
@@ -134,8 +113,8 @@ def read_rows(contents: Contents, n_rows: int, chosen: dict[str, Any]) -> Step[d
             found[role] = array
             continue
         reason = f"{display_name(contents, name)} has the shape {array.shape} for {n_rows:,} rows; it was left out."
-        said = ("rows_differ_beside", reason, "Save one entry per row.")
-        findings.append(left_out(role, *said) if role == "features" else warning(*said))
+        said = warning("rows_differ_beside", reason, "Save one entry per row.")
+        findings.append(replace(said, left_out="features" if role == "features" else ""))
         decided[role] = ""
     return Step(found, tuple(findings), decided)
 
@@ -188,10 +167,8 @@ def check_names(contents: Contents, choices: Choices, labels: Contents | None) -
             check_there(labels, choices.labels)
         else:
             chosen += check_there(contents, getattr(choices, role))
-    for name, times in Counter(chosen).items():
-        if times > 1:
-            reason = f"{name!r} was chosen for two things."
-            raise InvalidUpload("chosen_twice", reason, "Choose another array or column.")
+    if twice := next((name for name, times in Counter(chosen).items() if times > 1), None):
+        raise InvalidUpload("chosen_twice", f"{twice!r} was chosen for two things.", "Choose another array or column.")
 
 
 def check_there(contents: Contents, chosen: Any) -> tuple[str, ...]:
@@ -205,13 +182,7 @@ def check_there(contents: Contents, chosen: Any) -> tuple[str, ...]:
 
 
 def rows_by_classes(outputs: Array, n_labels: int, outputs_name: str, labels_name: str) -> Step[Array]:
-    """The outputs as (n, k) with as many rows as labels; k is 1 for a single binary column.
-
-    Raises
-    ------
-    InvalidUpload
-        If no orientation fits the labels.
-    """
+    """The outputs as (n, k) with as many rows as labels, transposed where only that fits; a single column is (n, 1)."""
     shape, findings = outputs.shape, []
     if outputs.ndim == 0:
         reason = f"{outputs_name} is a single value, not one row of scores per example."
@@ -228,11 +199,8 @@ def rows_by_classes(outputs: Array, n_labels: int, outputs_name: str, labels_nam
         )
     outputs = outputs[:, None] if outputs.ndim == 1 else outputs
     if outputs.shape[0] != n_labels == outputs.shape[1]:
-        said = (
-            f"{outputs_name} has the shape {outputs.shape} and there are {count(n_labels, 'label')}: read as "
-            "(classes, rows) and transposed."
-        )
-        findings.append(info("transposed", said))
+        said = f"{outputs_name} has the shape {outputs.shape} and there are {count(n_labels, 'label')}"
+        findings.append(info("transposed", f"{said}: read as (classes, rows) and transposed."))
         outputs = outputs.T
     check_rows(len(outputs), n_labels, outputs_name, labels_name)
     if outputs.shape[1] == 0 or outputs.shape[1] > MAX_CLASSES:
@@ -247,11 +215,8 @@ def rows_by_classes(outputs: Array, n_labels: int, outputs_name: str, labels_nam
 def check_rows(n: int, n_labels: int, outputs_name: str, labels_name: str) -> None:
     """Refuse outputs and labels of different lengths, or of none."""
     if max(n, n_labels) > MAX_ROWS:
-        raise InvalidUpload(
-            "too_large",
-            f"{outputs_name} has {count(n, 'row')} and {labels_name} {n_labels:,}; at most {MAX_ROWS:,} are read.",
-            "Save fewer rows: 20,000 are plenty to calibrate.",
-        )
+        reason = f"{outputs_name} has {count(n, 'row')} and {labels_name} {n_labels:,}; at most {MAX_ROWS:,} are read."
+        raise InvalidUpload("too_large", reason, "Save fewer rows: 20,000 are plenty to calibrate.")
     if n == 0 or n_labels == 0:
         empty = outputs_name if n == 0 else labels_name
         raise InvalidUpload("no_rows", f"{empty} has 0 rows.", "Check that saving it ended, and upload it again.")
@@ -270,18 +235,12 @@ def as_floats(outputs: Array, name: str) -> Floats:
 
 
 def float_dtype(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
-    """The smallest of float32 and float64 that holds every value."""
-    if dtype.kind == "f":
-        return np.dtype(np.float32 if dtype.itemsize <= 4 else np.float64)
-    if dtype.kind in "iu":
-        return np.dtype(np.float32 if dtype.itemsize <= 2 else np.float64)
-    if dtype.kind == "b":
-        return np.dtype(np.float32)
+    """The smaller of float32 and float64 that holds every value."""
     if dtype.kind == "c":
         reason = f"{name} holds complex numbers ({dtype})."
         raise InvalidUpload("complex", reason, "Save the real part: array.real.astype('float32').")
-    raise InvalidUpload(
-        "dtype",
-        f"{name} holds values of type {dtype} where numbers are needed.",
-        "Save it as array.astype('float32'), or choose another array.",
-    )
+    if dtype.kind not in "fiub":
+        reason = f"{name} holds values of type {dtype} where numbers are needed."
+        raise InvalidUpload("dtype", reason, "Save it as array.astype('float32'), or choose another array.")
+    single = dtype.itemsize <= (4 if dtype.kind == "f" else 2)
+    return np.dtype(np.float32 if single else np.float64)

@@ -41,9 +41,6 @@ class RowRole:
     convert: Callable[[Array], Step[Any]]
 
 
-# What each role makes of the values as read.
-
-
 MAX_GROUPS = 1000
 """Subgroups that are told apart; a column with more is an identifier."""
 
@@ -55,8 +52,7 @@ def group_names(groups: Array) -> Step[Texts | None]:
         reason = f"The groups have more than {MAX_GROUPS:,} different values, which are no groups, so they were left "
         return Step(None, (warning("too_many_groups", f"{reason}out.", "Choose another column as groups."),))
     gone = np.array([is_missing(value) for value in found[0].tolist()], dtype=bool)
-    names = np.where(gone, "missing", found[0].astype(np.str_))
-    n = int(gone[found[1]].sum())
+    names, n = np.where(gone, "missing", found[0].astype(np.str_)), int(gone[found[1]].sum())
     said = f"{count(n, 'row')} of {len(groups):,} {verb(n, 'has', 'have')} no group and form the group called missing."
     return Step(names[found[1]], (info("groups_missing", said),) if n else ())
 
@@ -87,12 +83,8 @@ def positive_weights(weights: Array) -> Step[Floats | None]:
     bad = ~np.isfinite(values) | (values < 0)
     if not bad.any() and values.any():
         return Step(values)
-    reason = "All weights are zero, so they were left out."
-    if bad.any():
-        reason = (
-            f"{int(bad.sum()):,} of {len(weights):,} weights are no number from 0 upwards ({row_numbers(bad)}), so all "
-            "weights were left out."
-        )
+    faults = f"{int(bad.sum()):,} of {len(weights):,} weights are no number from 0 upwards ({row_numbers(bad)})"
+    reason = f"{faults}, so all weights were left out." if bad.any() else "All weights are zero, so they were left out."
     return Step(None, (warning("weights", reason, "Choose another column as the weight."),))
 
 
@@ -107,13 +99,12 @@ def row_times(times: Array) -> Step[Texts | None]:
     written = times_of(found[0]) if found is not None else None
     if found is not None and written is not None:
         return Step(np.array(written)[found[1]])
-    said = info(
-        "times",
+    reason = (
         "Not every row has a date such as 2026-03-02 or 02.03.2026, or a number such as that of its week: the column "
-        "of times was left out.",
-        "Choose another column as the time, or write dates as 2026-03-02.",
+        "of times was left out."
     )
-    return Step(None, (said,))
+    action = "Choose another column as the time, or write dates as 2026-03-02."
+    return Step(None, (info("times", reason, action),))
 
 
 DATES = ("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%G-W%V-%u")
@@ -134,16 +125,13 @@ def times_of(values: Array) -> list[str] | None:
     except ValueError:
         days = [re.split(r"[T ]", text, maxsplit=1)[0] for text in texts]
     days = [re.sub(r"^(\d{4})-?W(\d\d?)$", r"\1-W\2-1", day) for day in days]
-    fit = {tuple(read) for form in DATES if (read := _read_days(days, form)) is not None}
+    fit = set()
+    for form in DATES:
+        try:
+            fit.add(tuple(datetime.strptime(day, form).date().isoformat() for day in days))
+        except ValueError:
+            continue
     return list(fit.pop()) if len(fit) == 1 else None
-
-
-def _read_days(days: list[str], form: str) -> list[str] | None:
-    """Dates of one form as 2026-03-02; None where one is written in another."""
-    try:
-        return [datetime.strptime(day, form).date().isoformat() for day in days]
-    except ValueError:
-        return None
 
 
 ROW_ROLES = {
@@ -159,19 +147,17 @@ ROLE_NAMES = frozenset(name for role in ROW_ROLES.values() for name in role.name
 
 
 def row_fields(rows: Mapping[str, Array], split_name: str) -> Step[dict[str, Any]]:
-    """The split and the arrays of ``ROW_ROLES`` as fields of Predictions; what cannot be used is left out.
-
-    Parameters
-    ----------
-    split_name : what the split is called in a sentence.
-    """
+    """The split, of this name, and the arrays of ``ROW_ROLES`` as fields of Predictions, as far as they can be used."""
     fields: dict[str, Any] = {}
     findings: list[Finding] = []
-    decided: dict[str, Any] = {}
+    for name in (name for name in ROW_ROLES if name in rows):
+        step: Step[Any] = ROW_ROLES[name].convert(rows[name].reshape(len(rows[name]), -1)[:, 0])
+        fields[name] = step.value
+        findings += step.findings
+    decided = {name: "" for name, value in fields.items() if value is None}
     if "split" in rows:
-        split = calibration_rows(rows["split"])
-        fields["given_split"] = split
-        if split is None:
+        fields["given_split"] = calibration_rows(rows["split"])
+        if fields["given_split"] is None:
             values = np.unique(rows["split"]).tolist()
             reason = (
                 f"{split_name or 'The split'} holds {count(len(values), 'value')} ({listed(values)}), which do not say "
@@ -180,11 +166,6 @@ def row_fields(rows: Mapping[str, Array], split_name: str) -> Step[dict[str, Any
             action = 'Save "calibration" and "test", or true for calibration rows.'
             findings.append(warning("split_unclear", reason, action))
             decided["split"] = ""
-    for name in (name for name in ROW_ROLES if name in rows):
-        step: Step[Any] = ROW_ROLES[name].convert(rows[name].reshape(len(rows[name]), -1)[:, 0])
-        fields[name] = step.value
-        findings += step.findings
-        decided |= {name: ""} if step.value is None else {}
     return Step(fields, tuple(findings), decided)
 
 

@@ -1,4 +1,4 @@
-"""Checks of clean outputs with their labels: agreement, rows and classes, constant, saturated or unusual outputs."""
+"""Checks of clean outputs with their labels: agreement, rows and classes, repeated, saturated or unusual outputs."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from calib.canonical import IN_UNIT, Kind
+from calib.canonical import IN_UNIT, Kind, to_canonical
 from calib.data.assemble.labels import decode_labels
 from calib.data.findings import InvalidUpload, count, info, listed, row_numbers, shortened, verb, warning
 from calib.data.options import Choices
 from calib.data.read.base import Array
 from calib.errors import Finding
-from calib.numerics import Floats, Ints, blocks, log_softmax, logit_unit, unit_rows
+from calib.numerics import Floats, Ints, blocks, log_softmax, logit_unit, softmax, unit_rows
 
 CHANCE = 0.001
 """How rarely labels that have nothing to do with the outputs may pass for good ones."""
@@ -53,6 +53,7 @@ def check_outputs(
         yield warning("constant", reason, action)
     else:
         yield from check_agreement(outputs, kind, labels, choices)
+        yield from _check_repeats(outputs, kind, labels, name)
     yield from _check_rows(labels, class_names)
     if kind in ("logits", "binary_log_odds"):
         yield from _check_spread(outputs, name)
@@ -149,6 +150,37 @@ def check_agreement(outputs: Floats, kind: Kind, labels: Ints, choices: Choices)
             "class.",
             "Check that the columns are in the order of the labels.",
         )
+
+
+def _check_repeats(outputs: Floats, kind: Kind, labels: Ints, name: str) -> Iterator[Finding]:
+    """Rows that repeat an earlier one exactly, with its label.
+
+    Rounded outputs, and models of few different ones such as forests, repeat by chance. Labels are then drawn anew, and
+    two of a row agree with the probability sum_k p_k^2; so all have to agree, and by chance in few cases only.
+    """
+    weights = np.random.default_rng(0).normal(size=outputs.shape[1])
+    key = np.empty(len(outputs))
+    for rows in blocks(*outputs.shape):
+        key[rows] = (outputs[rows] * weights).sum(axis=1)
+    order = np.argsort(key, kind="stable")
+    first, second = order[:-1], order[1:]
+    same = np.flatnonzero(key[first] == key[second])
+    first, second = first[same], second[same]
+    equal = np.isfinite(key[first]) & (outputs[first] == outputs[second]).all(axis=1)
+    first, second = first[equal], second[equal]
+    probs = softmax(to_canonical(outputs[second], kind))
+    agree_by_chance = math.exp(np.log((probs**2).sum(axis=1)).sum())
+    if (labels[first] != labels[second]).any() or agree_by_chance > CHANCE:
+        return
+    repeats = np.zeros(len(outputs), dtype=bool)
+    repeats[second] = True
+    yield warning(
+        "repeated_rows",
+        f"{count(len(second), 'row')} of {len(outputs):,} in {name} {verb(len(second), 'repeats', 'repeat')} an "
+        f"earlier one exactly, with its label ({row_numbers(repeats)}). Where a split puts one in each part, tests "
+        "look better than they are.",
+        "Delete the repeated rows, or save a column of clusters with one value for each original row.",
+    )
 
 
 def _check_rows(labels: Ints, class_names: tuple[str, ...]) -> Iterator[Finding]:

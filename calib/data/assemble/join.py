@@ -34,34 +34,27 @@ def joined(first: Contents, second: Contents | None, chosen: str | None) -> Step
     Parameters
     ----------
     chosen : the column of the ids; ``""`` leaves the rows in their order, None looks for one that both have.
-
-    Raises
-    ------
-    InvalidUpload
-        If ids repeat, or none of one file occurs in the other.
     """
     import pyarrow.compute as pc
 
-    unchanged = Step(Joined(first, second))
-    if not isinstance(first, Table) or not isinstance(second, Table) or chosen == "":
-        return unchanged
-    names = shared_ids(first, second, chosen)
-    if names is None:
-        return unchanged
+    names = None
+    if isinstance(first, Table) and isinstance(second, Table) and chosen != "":
+        names = shared_ids(first, second, chosen)
+    if names is None or not isinstance(first, Table) or not isinstance(second, Table):
+        return Step(Joined(first, second))
     ids, theirs = ids_of(first, names[0], second, names[1])
-    decided = {"ids": names[0]}
     # Its ids are left out where it says anything else, since the first table says them too.
     without = names[1] if len(second.names) > 1 else ""
     if ids.equals(theirs):
-        return Step(Joined(first, second.taken(None, without)), (), decided)
+        return Step(Joined(first, second.taken(None, without)), (), {"ids": names[0]})
     found = pc.index_in(ids, value_set=pc.drop_null(theirs))
     rows = pc.indices_nonzero(pc.and_(pc.is_valid(found), pc.is_valid(ids)))
     counts_rows = chosen is None and canonical(names[0]).base in POSITIONS
     if counts_rows and len(rows) < min(len(ids), len(theirs)):  # they count other rows in the other file
         return Step(Joined(first, second.taken(None, without)), (), {"ids": ""})
     in_order: dict[str, Any] = {"ids": ""} if len(ids) == len(theirs) else {}
-    for table, name, own in ((first, names[0], ids), (second, names[1], theirs)):
-        check_unique(own, f"{shortened(name)} of {table.name}", in_order)
+    check_unique(ids, f"{shortened(names[0])} of {first.name}", in_order)
+    check_unique(theirs, f"{shortened(names[1])} of {second.name}", in_order)
     if not len(rows):
         raise InvalidUpload(
             "ids_differ",
@@ -81,7 +74,7 @@ def joined(first: Contents, second: Contents | None, chosen: str | None) -> Step
             f"{verb(k, 'was', 'were')} left out; {count(len(rows), 'row')} {verb(len(rows), 'has', 'have')} one.",
             "Check that both files hold the same rows.",
         )
-    return Step(Joined(first.taken(rows), second.taken(partners, without), rows), (said,), decided)
+    return Step(Joined(first.taken(rows), second.taken(partners, without), rows), (said,), {"ids": names[0]})
 
 
 def shared_ids(first: Table, second: Table, chosen: str | None) -> tuple[str, str] | None:
@@ -98,9 +91,8 @@ def shared_ids(first: Table, second: Table, chosen: str | None) -> tuple[str, st
 def is_id(name: str) -> bool:
     """Whether a column's name says that it holds an id, and nothing else."""
     base, parts = canonical(name).base, words(name)
-    if base in (*LABELS, *HARD, *SPLIT, *ROLE_NAMES) or any(
-        numbered_column(name, known) for known in (OUTPUTS, FEATURES)
-    ):
+    scores = numbered_column(name, OUTPUTS) or numbered_column(name, FEATURES)
+    if scores or base in (*LABELS, *HARD, *SPLIT, *ROLE_NAMES):
         return False
     return base in ID_NAMES or (bool(parts) and (parts[-1] in ID_ENDINGS or parts[0] == "id"))
 
@@ -124,8 +116,8 @@ def as_text(column: pa.ChunkedArray) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_floating(column.type):
-        whole = pc.equal(pc.round(column), column)
-        if pc.all(pc.fill_null(pc.and_(whole, pc.less(pc.abs(column), 2.0**53)), True)).as_py():
+        whole = pc.and_(pc.equal(pc.round(column), column), pc.less(pc.abs(column), 2.0**53))
+        if pc.all(pc.fill_null(whole, True)).as_py():
             column = pc.if_else(pc.is_nan(column), None, column).cast(pa.int64())
     text = pc.utf8_trim_whitespace(column.cast(pa.string()))
     text = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
@@ -133,26 +125,18 @@ def as_text(column: pa.ChunkedArray) -> pa.Array:
 
 
 def check_unique(ids: pa.Array, where: str, in_order: dict[str, Any]) -> None:
-    """Refuse ids that occur twice: it is not known which of their rows belongs to which of the other file.
-
-    Parameters
-    ----------
-    where : the column and its file.
-    in_order : the fix that takes the rows in their order, where both files have equally many.
-    """
+    """Refuse ids that occur twice: it is not known which of their rows belongs to which of the other file."""
     import pyarrow.compute as pc
 
-    counts: Any = pc.value_counts(pc.drop_null(ids))
-    times = counts.field("counts")
-    repeated = pc.sum(pc.greater(times, 1)).as_py() or 0
+    times: Any = pc.value_counts(pc.drop_null(ids))
+    repeated = pc.sum(pc.greater(times.field("counts"), 1)).as_py()
     if not repeated:
         return
-    worst = pc.index(times, pc.max(times)).as_py()
+    worst = max(times.to_pylist(), key=lambda item: item["counts"])
     raise InvalidUpload(
         "ids_repeat",
-        f"{repeated:,} of {count(len(counts), 'id')} in {where} {verb(repeated, 'repeats', 'repeat')}, such as "
-        f"{shortened(counts.field('values')[worst].as_py())} ({times[worst].as_py():,} times), so the rows of the two "
-        "files cannot be joined by it.",
+        f"{repeated:,} of {count(len(times), 'id')} in {where} {verb(repeated, 'repeats', 'repeat')}, such as "
+        f"{shortened(worst['values'])} ({worst['counts']:,} times), so the rows of the two files cannot be joined.",
         "Take the rows of both files in their order." if in_order else "Keep one row for each id, or one file for all.",
         **in_order,
     )

@@ -12,7 +12,7 @@ from calib.data.array_names import canonical
 from calib.data.assemble.arrays import Arrays, check_there, read_aside, read_part, read_rows
 from calib.data.assemble.beside import ROW_ROLES
 from calib.data.assemble.outputs import decide_form
-from calib.data.findings import InvalidUpload, Notes, Step, count, info, left_out, left_out_as, listed, warning
+from calib.data.findings import InvalidUpload, Notes, Step, count, info, left_out_as, listed, warning
 from calib.data.guess.arrays import infer_array
 from calib.data.guess.columns import spelled
 from calib.data.guess.names import is_anonymous, plain_name
@@ -26,25 +26,17 @@ BESIDE = (*ROW_ROLES, "features")
 def named_part(contents: Contents, choices: Choices) -> Step[Arrays]:
     """The test part that lies in the same file under its own names."""
     if not choices.test_labels:
-        raise InvalidUpload(
-            "no_labels",
-            f"{choices.test_outputs} of {contents.name} was chosen as the outputs of the test part, without labels.",
-            "Choose the labels of the test part too.",
+        reason = (
+            f"{choices.test_outputs} of {contents.name} was chosen as the outputs of the test part, without labels."
         )
+        raise InvalidUpload("no_labels", reason, "Choose the labels of the test part too.")
     check_there(contents, choices.test_outputs)
     check_there(contents, choices.test_labels)
     part = read_part(contents, None, choices.test_outputs, choices.test_labels, choices)
-    rows = read_rows(
-        contents, len(part.value.outputs), {role: counterpart(contents, getattr(choices, role)) for role in BESIDE}
-    )
+    bases = {canonical(name).base: name for name in contents.names if canonical(name).part == "test"}
+    own = {role: name for role in BESIDE if isinstance(name := getattr(choices, role), str) and name}
+    rows = read_rows(contents, len(part.value.outputs), {r: bases.get(canonical(name).base) for r, name in own.items()})
     return Step(replace(part.value, rows=rows.value), part.findings + rows.findings)
-
-
-def counterpart(contents: Contents, name: Any) -> str | None:
-    """The array of the test part that goes by the same name as one of the calibration part."""
-    if not isinstance(name, str) or not name:
-        return None
-    return next((n for n in contents.names if canonical(n) == ("test", canonical(name).base)), None)
 
 
 def in_file(contents: Contents, chosen: Any) -> bool:
@@ -65,22 +57,13 @@ def named_by_file(arrays: Arrays, contents: Contents) -> Arrays:
 def one_after_the_other(first: Arrays, second: Arrays, choices: Choices) -> Step[Arrays]:
     """Calibration rows, then test rows, with the split marked; columns in the order of the calibration part.
 
-    Parameters
-    ----------
-    choices : of both parts: ``outputs`` names those of the first and ``test_outputs`` those of the second.
-
-    Raises
-    ------
-    InvalidUpload
-        If the columns of both are not those of the same classes, or outputs or labels are written in different ways.
+    Refused where the columns are not those of the same classes, or both are written in different ways. Of the choices,
+    ``outputs`` names the columns of the first part and ``test_outputs`` those of the second.
     """
     a, b = first.outputs.shape[1], second.outputs.shape[1]
     if a != b:
-        raise InvalidUpload(
-            "columns_differ",
-            f"{first.outputs_name} has {a:,} columns but {second.outputs_name} has {b:,}.",
-            "Use outputs of one model on both parts.",
-        )
+        reason = f"{first.outputs_name} has {a:,} columns but {second.outputs_name} has {b:,}."
+        raise InvalidUpload("columns_differ", reason, "Use outputs of one model on both parts.")
     refuse_different_scales(first, second, choices)
     matched = matched_by_name(first, second)
     second, findings = matched.value, list(matched.findings)
@@ -90,8 +73,9 @@ def one_after_the_other(first: Arrays, second: Arrays, choices: Choices) -> Step
         if own is not None and theirs is not None and own.shape[1:] == theirs.shape[1:]:
             rows[role] = np.concatenate([own, theirs])
         elif own is not None or theirs is not None:
-            said = "one_part_only", f"Only one part has {role}, so they were left out.", f"Save {role} for both parts."
-            findings.append(left_out(role, *said) if role == "features" else warning(*said))
+            reason = f"Only one part has {role}, so they were left out."
+            said = warning("one_part_only", reason, f"Save {role} for both parts.")
+            findings.append(replace(said, left_out="features" if role == "features" else ""))
     labels = [each.reshape(-1) if each.size == len(each) else each for each in (first.labels, second.labels)]
     if labels[0].shape[1:] != labels[1].shape[1:] or (labels[0].dtype.kind == "U") != (labels[1].dtype.kind == "U"):
         raise InvalidUpload(
@@ -113,23 +97,22 @@ def one_after_the_other(first: Arrays, second: Arrays, choices: Choices) -> Step
 def matched_by_name(first: Arrays, second: Arrays) -> Step[Arrays]:
     """The second part with its columns in the order of the first; by position where either has no names.
 
-    Raises
-    ------
-    InvalidUpload
-        If the names differ, or labels are numbers that may count the columns in either order.
+    Refused where the names differ, or labels are numbers that may count the columns in either order.
     """
     names, others = (_names_of_columns(part) for part in (first, second))
     own, theirs = (list(map(plain_name, each)) for each in (names, others))
     if not names or not others or own == theirs:
         return Step(second)
-    order = f"{second.outputs_name} has columns for {listed(others)}, in another order than {first.outputs_name} with "
-    order += listed(names)
     if len(set(own)) < len(own) or sorted(own) != sorted(theirs):
         raise InvalidUpload(
             "columns_differ",
             f"{first.outputs_name} has columns for {listed(names)}, but {second.outputs_name} for {listed(others)}.",
             "Use outputs of one model on both parts, with the same names of columns.",
         )
+    order = (
+        f"{second.outputs_name} has columns for {listed(others)}, in another order than {first.outputs_name} with "
+        f"{listed(names)}"
+    )
     for part in (first, second):
         values = () if part.labels.dtype.kind == "U" else np.unique(part.labels[part.labels == part.labels]).tolist()
         if part.labels.size > len(part.labels) or not {spelled(value) for value in values} <= {*names}:
@@ -149,13 +132,7 @@ def _names_of_columns(arrays: Arrays) -> tuple[str, ...]:
 
 
 def refuse_different_scales(first: Arrays, second: Arrays, choices: Choices) -> None:
-    """Refuse parts that are read in different ways by themselves, such as probabilities and percent.
-
-    Raises
-    ------
-    InvalidUpload
-        Also where one of them cannot be read without an answer.
-    """
+    """Refuse parts that are read in different ways by themselves, such as probabilities and percent."""
     said = []
     for part, given in ((first, choices), (second, replace(choices, outputs=choices.test_outputs))):
         values = part.outputs[(np.abs(part.outputs) <= LARGEST).all(axis=1)]
@@ -165,11 +142,8 @@ def refuse_different_scales(first: Arrays, second: Arrays, choices: Choices) -> 
         low, high = values.min(), values.max()
         said.append((form.in_words, f"{part.outputs_name} holds {form.in_words} (from {low:.3g} to {high:.3g})"))
     if said[0][0] != said[1][0]:
-        raise InvalidUpload(
-            "scales_differ",
-            f"{said[0][1]}, but {said[1][1]}.",
-            "Save both in the same way; if they are, choose what both hold, such as kind=logits.",
-        )
+        action = "Save both in the same way; if they are, choose what both hold, such as kind=logits."
+        raise InvalidUpload("scales_differ", f"{said[0][1]}, but {said[1][1]}.", action)
 
 
 def homes_of(role: str, files: Mapping[str, Contents]) -> list[Contents]:
@@ -181,9 +155,8 @@ def homes_of(role: str, files: Mapping[str, Contents]) -> list[Contents]:
 
 def left_to_files(files: Mapping[str, Contents], chosen: Choices) -> dict[str, str]:
     """The arrays that are not looked for in the file with the outputs, since files for them were given, as choices."""
-    homes = {role: homes_of(role, files) for role in FEATURE_FILES}
-    named = {role: getattr(chosen, role) for role in FEATURE_FILES}
-    held = [role for role, name in named.items() if name and any(in_file(home, name) for home in homes[role])]
+    named = {role: name for role in FEATURE_FILES if (name := getattr(chosen, role))}
+    held = [role for role, name in named.items() if any(in_file(home, name) for home in homes_of(role, files))]
     return {role: NOTHING for role in FEATURE_FILES if role in files or role in held}
 
 
@@ -193,12 +166,7 @@ def with_features(arrays: Arrays, files: Mapping[str, Contents], chosen: Choices
     Parameters
     ----------
     files : by the role that each was given for.
-    chosen : what was chosen by hand; every other array is inferred.
-
-    Raises
-    ------
-    InvalidUpload
-        If an array was chosen that its file does not hold.
+    chosen : what was chosen by hand, which its file must hold; every other array is inferred.
     """
     rows, train = dict(arrays.rows), dict(arrays.train)
     for role in FEATURE_FILES:
@@ -212,23 +180,19 @@ def with_features(arrays: Arrays, files: Mapping[str, Contents], chosen: Choices
                     break
         except InvalidUpload as invalid:
             notes.add(left_out_as(role, invalid))
-            continue
         if not name:
             continue
         check_there(contents, name)
+        own = notes.choices.features
         if role == "features":
             rows |= notes.take(read_rows(contents, len(arrays.outputs), {role: name}))
-            notes.decide(features=name)
-            continue
-        own = notes.choices.features
-        if role == "train_features" and "features" in rows and isinstance(own, tuple) and isinstance(name, tuple):
-            before = list(own)
-            own, name = notes.take(same_columns(own, name))
-            places: Any = [before.index(column) for column in own]
+        elif role == "train_features" and "features" in rows and isinstance(own, tuple) and isinstance(name, tuple):
+            common, name = notes.take(same_columns(own, name))
+            places: Any = [own.index(column) for column in common]
             rows["features"] = rows["features"][:, places]
-            notes.decide(features=own)
+            notes.decide(features=common)
         notes.decide(**{role: name})
-        train |= read_aside(contents, role, name, notes)
+        train |= {} if role == "features" else read_aside(contents, role, name, notes)
     return replace(arrays, rows=rows, train=train)
 
 
