@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +13,7 @@ from calib.diagnostics.subgroups import GroupGap, gap_sentence
 from calib.errors import CalibrationError
 from calib.formatting import aligned, for_terminal, percent, points, points_between
 from calib.metrics.bootstrap import Interval
-from calib.metrics.confidence import Bools, target_pair
+from calib.metrics.confidence import target_pair
 from calib.numerics import Floats, Ints
 
 MOST_NUMBERS = 10
@@ -113,159 +112,95 @@ def find_groups(
     >>> [(group.name, round(group.gap.value, 3)) for group in found.groups]
     [('topic = chemistry', 0.141), ('topic = sport', -0.123)]
     """
+    from scipy.sparse import csc_matrix, triu
+
     said, came = target_pair(np.asarray(probs), np.asarray(labels), target)
-    columns = [_column(name, values) for name, values in _by_name(features, len(said))]
-    ones = [_sums(said, came, [k], columns) for k in range(len(columns))]
-    twos = [_sums(said, came, pair, columns) for pair in combinations(range(len(columns)), 2)]
-    parts = [_Sums.joined(sums).large(least_rows, len(said) - 1) for sums in (ones, twos)]
-    errors = [
-        np.full(len(p.rows), share * (1.0 - level) / max(1, len(p.rows)))
-        for p, share in zip(parts, SHARES, strict=True)
+    n = len(said)
+    average = Interval(*(float(part) for part in _gaps(n, said.sum(), came.sum(), 1.0 - level)))
+    named = [
+        (column, words, rows)
+        for column, (name, values) in enumerate(_by_name(features, n))
+        for words, rows in _groups(name, values)
+        if least_rows <= len(rows) < n
     ]
-    looked_at, error = _Sums.joined(parts), np.concatenate(errors)
-    gap, low, high = looked_at.gaps(error)
-    average = Interval(*(float(ends[0]) for ends in _Sums.of_rows(said, came).gaps(np.array([1.0 - level]))))
-    distance = np.maximum(low - max(average.value, 0.0), min(average.value, 0.0) - high)
+    starts = np.cumsum([0, *(len(rows) for _, _, rows in named)])
+    indices = np.concatenate([np.zeros(0, dtype=int), *(rows for _, _, rows in named)])
+    member = csc_matrix((np.ones(len(indices)), indices, starts), shape=(n, len(named)))
+    both = triu(member.T @ member).tocoo()  # on the diagonal the groups of one column
+    column = np.array([column for column, _, _ in named], dtype=int)
+    one = both.row == both.col
+    kept = (both.data >= least_rows) & (one | (column[both.row] != column[both.col]))
+    first, second, one, rows = (values[kept] for values in (both.row, both.col, one, both.data))
+    if not len(rows):
+        return FoundGroups((), average, 0, level)
+    predicted, observed = (
+        np.asarray((member.T @ member.multiply(each[:, None]).tocsc()).tocsr()[first, second]).ravel()
+        for each in (said, came)
+    )
+    error = (1.0 - level) * np.where(one, SHARES[0] / max(1, one.sum()), SHARES[1] / max(1, (~one).sum()))
+    gap, low, high = _gaps(rows, predicted, observed, error)
+    above, below = max(average.value, 0.0), min(average.value, 0.0)
+    distance = np.maximum(low - above, below - high)
     order = np.argsort(-distance, kind="stable")[: int((distance > 0).sum())]
     groups: list[GroupGap] = []
-    covered = np.zeros(len(said), dtype=bool)
+    covered = np.zeros(n, dtype=bool)
     for k in order:
         if len(groups) == most:
             break
-        first, part, second, other = looked_at.of[k]
-        inside = columns[first].rows_of(part)
-        name = columns[first].names[part]
-        if second >= 0:
-            inside = inside & columns[second].rows_of(other)
-            name = f"{name} and {columns[second].names[other]}"
-        if not _is_off(said, came, inside & ~covered, least_rows, error[k : k + 1], average.value):
+        parts = [named[each] for each in dict.fromkeys((first[k], second[k]))]
+        inside = parts[0][2] if len(parts) == 1 else np.intersect1d(parts[0][2], parts[1][2])
+        new = inside[~covered[inside]]
+        _, least, largest = _gaps(len(new), said[new].sum(), came[new].sum(), error[k])
+        if len(new) < least_rows or not (least > above or largest < below):
             continue
-        covered |= inside
-        rows, predicted, observed = (float(values[k]) for values in looked_at[1:])
+        covered[inside] = True
         interval = Interval(float(gap[k]), float(low[k]), float(high[k]))
-        groups.append(GroupGap(name, round(rows), predicted / rows, observed / rows, interval))
-    return FoundGroups(tuple(groups), average, len(looked_at.rows), level)
+        means = float(predicted[k] / rows[k]), float(observed[k] / rows[k])
+        groups.append(GroupGap(" and ".join(words for _, words, _ in parts), len(inside), *means, interval))
+    return FoundGroups(tuple(groups), average, len(rows), level)
 
 
-def _is_off(said: Floats, came: Bools, rows: Bools, least_rows: int, error: Floats, average: float) -> bool:
-    """Whether some rows are enough, and have a significant gap beyond the average one."""
-    if np.count_nonzero(rows) < least_rows:
-        return False
-    _, low, high = _Sums.of_rows(said[rows], came[rows]).gaps(error)
-    return bool(low[0] > max(average, 0.0) or high[0] < min(average, 0.0))
+def _gaps(rows: Any, predicted: Any, observed: Any, error: Any) -> tuple[Any, Any, Any]:
+    """Mean probability minus observed rate, from sums, with its interval that misses the truth with these shares."""
+    from scipy.special import betaincinv
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low = np.where(observed > 0, betaincinv(observed, rows - observed + 1.0, error / 2.0), 0.0)
+        high = np.where(observed < rows, betaincinv(observed + 1.0, rows - observed, 1.0 - error / 2.0), 1.0)
+        mean = predicted / rows
+        return mean - observed / rows, mean - high, mean - low
 
 
-@dataclass(frozen=True, eq=False)
-class _Column:
-    """A column in cells of which its groups are made.
-
-    Attributes
-    ----------
-    cell : (n,) number of each row's cell.
-    groups : (n_groups, n_cells) whether a group holds a cell.
-    names : of the groups.
-    """
-
-    cell: Ints
-    groups: Bools
-    names: tuple[str, ...]
-
-    def rows_of(self, group: int) -> Bools:
-        """(n,) whether a group holds a row."""
-        return np.asarray(self.groups[group][self.cell])
-
-
-def _column(name: str, values: npt.NDArray[Any]) -> _Column:
+def _groups(name: str, values: npt.NDArray[Any]) -> list[tuple[str, Ints]]:
+    """The groups of a column in words, and the rows of each; missing values are the last."""
     import pandas as pd
 
     missing = np.asarray(pd.isna(values))
     known = values[~missing]
-    if known.dtype.kind in "fiu" and len(np.unique(known)) > MOST_NUMBERS:
-        return _column_of_numbers(name, values.astype(float), missing)
-    is_name = f"{name} = " if name else ""
-    texts = np.where(missing, "", [f"{each:g}" if known.dtype.kind in "fiu" else str(each) for each in values])
-    levels, cell = np.unique(texts[~missing], return_inverse=True)
-    of_row = np.full(len(values), len(levels))
-    of_row[~missing] = cell
-    names = [*(f"{is_name}{level}" for level in levels), f"{name or 'group'} missing"]
-    return _Column(of_row, np.eye(len(names), dtype=bool), tuple(names))
+    numbers = known.dtype.kind in "fiu"
+    if numbers and len(np.unique(known)) > MOST_NUMBERS:
+        found = _groups_of_numbers(name, np.where(missing, np.nan, values).astype(float))
+    else:
+        texts = [f"{each:g}" if numbers else str(each) for each in known]
+        levels, level = np.unique(texts, return_inverse=True)
+        rows, ends = np.flatnonzero(~missing)[np.argsort(level, kind="stable")], np.cumsum(np.bincount(level))
+        is_name = f"{name} = " if name else ""
+        found = [(f"{is_name}{text}", part) for text, part in zip(levels, np.split(rows, ends[:-1]), strict=True)]
+    return [*found, (f"{name or 'group'} missing", np.flatnonzero(missing))]
 
 
-def _column_of_numbers(name: str, values: Floats, missing: Bools) -> _Column:
-    """Groups that end at tenths of the rows; the last cell is that of missing numbers."""
-    tenths = np.quantile(values[~missing], np.arange(1, 10) / 10, method="inverted_cdf")
-    ends = np.concatenate([[-np.inf], tenths, [np.inf]])
-    inner = np.unique(tenths)
-    cell = np.where(missing, len(inner) + 1, np.searchsorted(inner, values))
-    below, above = np.append(-np.inf, inner), np.append(inner, np.inf)
-    found: dict[bytes, tuple[Bools, str]] = {}
+def _groups_of_numbers(name: str, values: Floats) -> list[tuple[str, Ints]]:
+    """Groups that end at tenths of the rows."""
+    tenths = np.quantile(values[~np.isnan(values)], np.arange(1, 10) / 10, method="inverted_cdf")
+    ends = [-np.inf, *tenths, np.inf]
+    found: dict[bytes, tuple[str, Ints]] = {}
     for first, last in PARTS:
         low, high = ends[first], ends[last]
-        holds = np.append((below >= low) & (above <= high), False)
+        rows = np.flatnonzero((values > low) & (values <= high))
         lower, upper = f"{low:.4g} < " if first and last < 10 else "", f" ≤ {high:.4g}"
         words = f"{lower}{name}{upper}" if last < 10 else f"{name} > {low:.4g}"
-        found.setdefault(holds.tobytes(), (holds, words))
-    nothing_known = np.arange(len(inner) + 2) == len(inner) + 1
-    found[nothing_known.tobytes()] = nothing_known, f"{name} missing"
-    groups, names = zip(*found.values(), strict=True)
-    return _Column(cell, np.array(groups), names)
-
-
-class _Sums(NamedTuple):
-    """Groups that are looked at, each of which is one of a column or one of each of two.
-
-    Attributes
-    ----------
-    of : (m, 4) column and group, and the second column and group or -1 and -1.
-    rows, predicted, observed : (m,) rows, sums of their probabilities, and how often the event happened.
-    """
-
-    of: Ints
-    rows: Floats
-    predicted: Floats
-    observed: Floats
-
-    @classmethod
-    def of_rows(cls, said: Floats, came: Bools) -> _Sums:
-        """The sums of all of some rows."""
-        return cls(np.zeros((1, 4), dtype=int), *(np.array([total]) for total in (len(said), said.sum(), came.sum())))
-
-    @classmethod
-    def joined(cls, parts: Sequence[_Sums]) -> _Sums:
-        """All groups of some parts."""
-        empty = cls(np.zeros((0, 4), dtype=int), *[np.zeros(0)] * 3)
-        return cls(*map(np.concatenate, zip(empty, *parts, strict=True)))
-
-    def large(self, least_rows: int, most_rows: int) -> _Sums:
-        """Those with enough rows, but not all there are."""
-        kept = (self.rows >= least_rows) & (self.rows <= most_rows)
-        return _Sums(self.of[kept], self.rows[kept], self.predicted[kept], self.observed[kept])
-
-    def gaps(self, error: Floats) -> tuple[Floats, Floats, Floats]:
-        """Mean probability minus observed rate, (m,), with its interval that misses the truth with these shares."""
-        from scipy.special import betaincinv
-
-        with np.errstate(invalid="ignore"):
-            low = betaincinv(self.observed, self.rows - self.observed + 1.0, error / 2.0)
-            high = betaincinv(self.observed + 1.0, self.rows - self.observed, 1.0 - error / 2.0)
-        low = np.where(self.observed > 0, low, 0.0)
-        high = np.where(self.observed < self.rows, high, 1.0)
-        mean = self.predicted / self.rows
-        return mean - self.observed / self.rows, mean - high, mean - low
-
-
-def _sums(said: Floats, came: Bools, chosen: Sequence[int], columns: list[_Column]) -> _Sums:
-    """Sums over the groups of a column, or over all pairs of groups of two: first by cell, then added up."""
-    one = columns[chosen[0]]
-    other = columns[chosen[1]] if len(chosen) == 2 else _Column(np.zeros(1, dtype=int), np.array([[True]]), ("",))
-    shape = one.groups.shape[1], other.groups.shape[1]
-    cell = one.cell * shape[1] + other.cell
-    tables = [np.bincount(cell, weights, shape[0] * shape[1]).reshape(shape) for weights in (None, said, came)]
-    rows, predicted, observed = ((one.groups @ table @ other.groups.T).ravel().astype(float) for table in tables)
-    of = np.indices((len(one.groups), len(other.groups))).reshape(2, -1)
-    second = chosen[1] if len(chosen) == 2 else -1
-    numbers = np.column_stack([np.full_like(of[0], chosen[0]), of[0], np.full_like(of[0], second), of[1]])
-    return _Sums(numbers, rows, predicted, observed)
+        found.setdefault(rows.tobytes(), (words, rows))
+    return list(found.values())
 
 
 def _by_name(features: Any, n: int) -> list[tuple[str, npt.NDArray[Any]]]:
