@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from calib import metrics
 from calib.evaluation import SCORES, Score
-from calib.evaluation.score_definitions import EVENT_RATE
+from calib.evaluation.scores import EVENT_RATE
 from documentation.docstrings import markdown
 from documentation.methods import formula
 

@@ -173,7 +173,8 @@ def paired_differences(ours, theirs, n_resamples=50):
     from calib.evaluation.scores import scored_on
 
     resamples = ours.resamples(n_resamples)
-    return scored_on(ours, resamples).differences(scored_on(theirs, resamples))
+    one, other = scored_on(ours, resamples), scored_on(theirs, resamples)
+    return {key: one.difference(other, key) for key in one.value if key in other.value}
 
 
 def compare_evaluations(evaluations, baseline="identity", *, titles=None, seconds=None, notes=None, **options):

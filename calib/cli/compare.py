@@ -32,15 +32,13 @@ from calib.cli.arguments import (
 from calib.data import Predictions
 from calib.data.samples import FOLDER, SAMPLES
 from calib.errors import CalibrationError
-from calib.evaluation import SCORES
 from calib.evaluation.claims import relevant_differences
 from calib.evaluation.compare import BASELINE, Comparison, compare_methods
-from calib.evaluation.comparison_table import summary
+from calib.evaluation.comparison_table import said_of_weights, summary, weighted_rows
 from calib.evaluation.learning_curve import labels_needed, size_curve
 from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
-from calib.evaluation.scored import said_of_intervals
+from calib.evaluation.scores import said_of_intervals
 from calib.evaluation.view import Viewpoint
-from calib.evaluation.weighted import said_of_weights, weighted_summary
 from calib.formatting import aligned, fixed, plural, safe_table
 from calib.registry import is_top_k, presets, said_of_kind, title_of
 from calib.top_k import said_of_labels
@@ -131,8 +129,8 @@ def _say_comparison(answer: text.Answer, found: Comparison, n_calibration: int) 
         rows=rows, scores=found.table, recommendation=take, model=text.means(raw),
     )  # fmt: skip
     answer.say(f"Raw model: {text.gap_sentence(raw)}")
-    if weighted := weighted_summary(found.table, raw.view):
-        answer.say(f"\n{weighted}")
+    if weighted := weighted_rows(found.table):
+        answer.say("\n".join(["", *aligned(weighted)]))
 
 
 def _relevant(given: str) -> tuple[str, float]:
@@ -199,7 +197,7 @@ def sizes_table(table: pd.DataFrame) -> str:
     sizes = sorted(table["size"].unique())
     lines, answers = [], []
     for key in table["score"].unique():
-        rows = [[SCORES[key].title, *(f"{size:,}" for size in sizes)]]
+        rows = [[table.loc[table["score"] == key, "score_title"].iloc[0], *(f"{size:,}" for size in sizes)]]
         for _, method in table[table["score"] == key].groupby("method", sort=False):
             values = method.set_index("size")["value"]
             rows.append([method["title"].iloc[0], *(fixed(values[size]) for size in sizes)])

@@ -107,7 +107,7 @@ def fit(
             record = provenance.exported(start, {**provenance.describe(data), "n_rows": len(learned)})
     fitted = record.calibrator
     scores = text.before_and_after(fitted, test) if test is not None else {}
-    _say_fit(answer, record, scores, 0 if test is None else len(test))
+    _say_fit(answer, record, scores, test)
     if test is not None:
         answer.note(said_of_labels(test))
         warn_of_leak(data, answer)
@@ -164,16 +164,19 @@ def _sampled_data(given: Given, answer: text.Answer, rows: Any, calibration: Any
 
 
 def _say_fit(
-    answer: text.Answer, record: ExportedCalibrator, scores: Mapping[str, Mapping[str, list[float]]], n_test: int
+    answer: text.Answer,
+    record: ExportedCalibrator,
+    scores: Mapping[str, Mapping[str, list[float]]],
+    test: Predictions | None,
 ) -> None:
     """What was fitted, how that went, and what it does on test rows."""
     n_rows, method = record.metadata["n_rows"], record.method
     said = f"{METHODS[method].title} fitted on {plural(n_rows, 'row')}."
-    answer.say(said, method=method, rows=n_rows, test_rows=n_test)
+    answer.say(said, method=method, rows=n_rows, test_rows=0 if test is None else len(test))
     for note in record.calibrator.notes():
         answer.note(note, "note")
     each = [{"score": key, **{when: Interval(*at) for when, at in of.items()}} for key, of in scores.items()]
-    answer.say(text.score_lines(scores, n_test) if n_test else "", scores=each)
+    answer.say("" if test is None else text.score_lines(scores, test), scores=each)
 
 
 # -- what the file decides ---------------------------------------------------------------------------------------------

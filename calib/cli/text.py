@@ -19,6 +19,7 @@ from calib.data.findings import shortened
 from calib.diagnostics.subgroups import gap_and_extremes
 from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.evaluation.comparison_table import SHOWN
+from calib.evaluation.view import view_of
 from calib.formatting import aligned, fixed, for_terminal, one_line, plural, points, points_between, with_interval
 from calib.metrics.bootstrap import Interval
 from calib.parameters import written
@@ -192,10 +193,11 @@ def means(evaluation: Evaluation) -> dict[str, Any]:
     return {"view": evaluation.view.name, "said": said.mean(), "outcome": outcome.mean(), "gap": evaluation.signed_gap}
 
 
-def score_lines(scores: Mapping[str, Mapping[str, list[float]]], n: int) -> str:
-    """Scores before and after, one a line."""
-    rows = [(SCORES[key].title, values.get("before"), values.get("after")) for key, values in scores.items()]
-    return "\n".join([f"On {plural(n, 'test row')}, with 95 % intervals:", *before_and_after_lines(rows)])
+def score_lines(scores: Mapping[str, Mapping[str, list[float]]], test: Predictions) -> str:
+    """Scores before and after, one a line, as they are called of these test rows."""
+    view = view_of(test)
+    rows = [(SCORES[key].seen(view).title, values.get("before"), values.get("after")) for key, values in scores.items()]
+    return "\n".join([f"On {plural(len(test), 'test row')}, with 95 % intervals:", *before_and_after_lines(rows)])
 
 
 def before_and_after_lines(scores: Iterable[tuple[str, Sequence[float] | None, Sequence[float] | None]]) -> list[str]:

@@ -12,12 +12,10 @@ from typing import Literal
 import numpy as np
 
 from calib.errors import CalibrationError
-from calib.evaluation.score_definitions import EVENT_RATE, SCORES
-from calib.evaluation.scored import FEW, Scored
+from calib.evaluation.scores import EVENT_RATE, FEW, PROPORTIONS, SCORES, Scored
 from calib.formatting import NO_BREAK, listed, number, plural, round_percent
 from calib.metrics.bootstrap import UNKNOWN, Interval, wilson_interval
 from calib.metrics.estimate import Estimate
-from calib.numerics import Floats
 
 Word = Literal["better", "worse", "equivalent", "undecided", ""]
 
@@ -36,8 +34,6 @@ SPENT = 2 / 3
 
 With all of it, 7 % of simulated test sets of overconfident methods that are alike had a false claim.
 """
-OPTIMISM_DRAWS = 4000
-"""Normal draws of all gains in which the best method is chosen anew."""
 POWER = 0.8
 """Probability with which the rows said to be needed would decide."""
 CLAIMING = tuple(key for key, score in SCORES.items() if score.claims)
@@ -70,6 +66,10 @@ class Claim:
         return Interval(self.value, self.low, self.high)
 
 
+ABSENT = Claim(*UNKNOWN, "")
+"""Of methods that do not have the score."""
+
+
 def word_of(key: str, difference: Interval, relevant: float) -> Word:
     """What the interval of a difference says of the method whose score comes first.
 
@@ -86,13 +86,6 @@ def word_of(key: str, difference: Interval, relevant: float) -> Word:
     if difference.low <= 0 <= difference.high:
         return "undecided"
     return "better" if (difference.high < 0) == (score.better == "lower") else "worse"
-
-
-def not_rounding(difference: Interval) -> Interval:
-    """The difference with an interval that holds 0 where all of it is rounding."""
-    if abs(difference.value) < NEGLIGIBLE:
-        return difference._replace(low=min(difference.low, 0.0), high=max(difference.high, 0.0))
-    return difference
 
 
 def rows_to_decide(n: int, value: float, error: float, quantile: float, relevant: float) -> float:
@@ -133,6 +126,35 @@ def relevant_differences(changed: Mapping[str, float] | None = None) -> dict[str
     return {key: score.relevant for key, score in SCORES.items()} | dict(changed or {})
 
 
+def best_method(values: Mapping[str, float], key: str) -> str | None:
+    """Name of the best value of one score; the first among equals, None where nothing is best."""
+    known = {name: value for name, value in values.items() if value == value}
+    if not known or SCORES[key].better == "neither":
+        return None
+    return (min if SCORES[key].better == "lower" else max)(known, key=known.__getitem__)
+
+
+def too_few_of(value: Mapping[str, float], n: int, level: float = 0.95) -> str:
+    """Why n rows say too little of a method with these scores, as the beginning of a sentence; "" where they do not.
+
+    There may be too few wrong or right rows, or in the event view too few with or without the event. What was not seen
+    at all has Wilson's bound.
+    """
+    said = {
+        "accuracy": (("is", "are", "wrong"), ("is", "are", "right")),
+        EVENT_RATE: (("is", "are", "without the event"), ("has", "have", "the event")),
+    }
+    for key in (key for key in said if key in value):
+        n_right = round(value[key] * n)
+        for count, (one, several, what) in zip((n - n_right, n_right), said[key], strict=True):
+            if count == 0:
+                most = number(100 * float(wilson_interval(0, n, level)[1]), 2) + NO_BREAK + "%"
+                return f"no test row {one} {what} (at most {most} {several}, {round_percent(level)})"
+            if count < FEW:
+                return f"only one test row {one} {what}" if count == 1 else f"only {count} test rows {several} {what}"
+    return ""
+
+
 class Claims:
     """Differences of methods on the same test rows, with intervals that hold for all of them together.
 
@@ -155,7 +177,6 @@ class Claims:
     names : of the methods.
     baseline : the first of them.
     relevant : key -> smallest relevant difference, of all scores.
-    too_few : score -> method -> why the rows cannot rank it, see :func:`too_few_of_all`; "" for other scores.
     """
 
     def __init__(
@@ -170,20 +191,22 @@ class Claims:
         self.names = tuple(scored)
         self.baseline = self.names[0]
         self.relevant = relevant_differences(relevant)
-        self.too_few = too_few_of_all(scored, level)
+        self._too_few = {name: too_few_of(one.value, one.n, level) for name, one in scored.items()}
         self._quantiles: dict[bool, float] = {}
 
     def between(self, name: str, other: str, key: str) -> Claim:
-        """One method against another by one score; NaN where one of them does not have it."""
+        """One method against another by one score; NaN where one of them does not have it, no word against itself."""
         ours, theirs = self.scored[name], self.scored[other]
         if not self.has(name, key) or not self.has(other, key):
-            return Claim(*UNKNOWN, "")
+            return ABSENT
+        if name == other:
+            return Claim(0.0, 0.0, 0.0, "")
         value = ours.value[key] - theirs.value[key]
         if not self.ranks(name, key) or not self.ranks(other, key):
             unknown = Interval(value, -math.inf, math.inf)
             return Claim(*unknown, word_of(key, unknown, self.relevant[key]))
         difference = ours.estimate(key) - theirs.estimate(key)
-        error = 0.0 if name == other else max(float(difference.error), self._least_error(key))
+        error = max(float(difference.error), self._least_error(key))
         quantile = self.quantile(key == PRIMARY and self.baseline in (name, other))
         _, low, high = difference.with_error(error, critical=quantile)
         interval = Interval(value, min(value, low), max(value, high))
@@ -195,129 +218,49 @@ class Claims:
 
     def best(self, key: str, among: Iterable[str] | None = None) -> str | None:
         """The method with the best value, the first among equals; None where less is not better, or nobody has it."""
-        having = {
-            name: self.scored[name].value[key]
-            for name in (self.names if among is None else among)
-            if self.has(name, key)
-        }
-        return best_method(having, key)
-
-    def optimism(self, key: str, among: Iterable[str]) -> float:
-        """By how much the gain over the baseline of the best of several methods is overstated on average.
-
-        In normal draws of all gains around those seen the best is chosen anew: its gain in the draw, minus its gain on
-        the rows, averaged over draws (the bootstrap's estimate of bias, applied to the choice as in Efron and
-        Tibshirani 1993, section 10.3). Of methods that are all alike it is 54 to 83 % of what choosing adds, since
-        these differ once more in a draw.
-        """
-        names = [name for name in among if name != self.baseline and self.ranks(name, key)]
-        if len(names) < 2 or not self.ranks(self.baseline, key):
-            return 0.0
-        sign = -1.0 if SCORES[key].better == "lower" else 1.0
-        base = self.scored[self.baseline]
-        gain = sign * np.array([self.scored[name].value[key] - base.value[key] for name in names])
-        apart = np.stack([(self.scored[name].estimate(key) - base.estimate(key)).influence for name in names])
-        generator = np.random.default_rng(0)
-        change = generator.multivariate_normal(np.zeros(len(names)), apart @ apart.T, OPTIMISM_DRAWS, method="eigh")
-        chosen = np.argmax(gain + change, axis=1)
-        return float(change[np.arange(len(change)), chosen].mean())
+        names = self.names if among is None else among
+        return best_method({name: self.scored[name].value.get(key, math.nan) for name in names}, key)
 
     def has(self, name: str, key: str) -> bool:
         """Whether a method has a value of a score."""
-        value = self.scored[name].value.get(key, math.nan)
-        return not math.isnan(value)
+        return not math.isnan(self.scored[name].value.get(key, math.nan))
 
     def ranks(self, name: str, key: str) -> bool:
         """Whether a method has a score, and the rows are enough to rank it."""
         return self.has(name, key) and not self.why_not(name, key)
 
     def why_not(self, name: str, key: str) -> str:
-        """Why the rows cannot rank a method by a score, as the beginning of a sentence; "" where they can."""
+        """Why the rows cannot rank a method by a score, as the beginning of a sentence; "" where they can.
+
+        Shares of rows are compared by the rows where methods differ: they are too few only where they are for all.
+        """
         one = self.scored[self.baseline]
         if one.n_units < FEW_ROWS:
             units = plural(one.n_units, "test row" if one.n_clusters is None else "cluster")
             return f"there {'is' if one.n_units == 1 else 'are'} only {units}"
-        return self.too_few.get(key, self.too_few[""])[name]
+        return "" if key in PROPORTIONS and not all(self._too_few.values()) else self._too_few[name]
 
     def quantile(self, first: bool) -> float:
         """Half the width of a family's intervals in standard errors: of NLL against the raw model, or of all others."""
         if not self._quantiles:
-            families = {is_first: self._differences(is_first) for is_first in (True, False)}
+            families: dict[bool, list[tuple[Estimate, float]]] = {True: [], False: []}
+            for key in self.scores:
+                of_key = {name: self.scored[name].estimate(key) for name in self.names if self.ranks(name, key)}
+                for one, other in combinations(of_key, 2):
+                    apart = of_key[one] - of_key[other]
+                    error = max(float(apart.error), self._least_error(key))
+                    families[key == PRIMARY and self.baseline in (one, other)].append((apart, error))
             spent = SPENT * (1.0 - self.level)
-            level = 1.0 - (spent if None in families.values() else spent / 2.0)
+            level = 1.0 - (spent / 2.0 if all(families.values()) else spent)
             alone = self.scored[self.baseline].estimate("accuracy").critical(level)
             for is_first, family in families.items():
-                joint = alone if family is None else family[0].joint_critical(level, errors=family[1])
-                self._quantiles[is_first] = max(alone, joint)
+                self._quantiles[is_first] = alone
+                if family:
+                    influence = np.stack([apart.influence for apart, _ in family], axis=1)
+                    together = Estimate(np.zeros(len(family)), influence, family[0][0].degrees)
+                    joint = together.joint_critical(level, errors=np.array([error for _, error in family]))
+                    self._quantiles[is_first] = max(alone, joint)
         return self._quantiles[first]
-
-    def _differences(self, first: bool) -> tuple[Estimate, Floats] | None:
-        """The differences of a family as one estimate, and their standard errors; None where it has none."""
-        found, errors = [], []
-        for key in self.scores:
-            names = [name for name in self.names if self.ranks(name, key)]
-            estimates = {name: self.scored[name].estimate(key) for name in names}
-            pairs = [pair for pair in combinations(names, 2) if (key == PRIMARY and self.baseline in pair) == first]
-            for one, other in pairs:
-                found.append(estimates[one] - estimates[other])
-                errors.append(max(float(found[-1].error), self._least_error(key)))
-        if not found:
-            return None
-        values, influence = np.array([one.value for one in found]), np.stack([one.influence for one in found], axis=1)
-        return Estimate(values, influence, found[0].degrees), np.array(errors)
 
     def _least_error(self, key: str) -> float:
         return max(FLOOR * self.relevant[key], NEGLIGIBLE)
-
-
-def best_method(values: Mapping[str, float], key: str) -> str | None:
-    """Name of the best value of one score; the first among equals, None where nothing is best."""
-    known = {name: value for name, value in values.items() if value == value}
-    if not known or SCORES[key].better == "neither":
-        return None
-    return (min if SCORES[key].better == "lower" else max)(known, key=known.__getitem__)
-
-
-_SAID = {
-    "accuracy": (("is wrong", "are wrong"), ("is right", "are right")),
-    "top-5 accuracy": (
-        ("has its label outside the top five", "have their labels outside the top five"),
-        ("has its label in the top five", "have their labels in the top five"),
-    ),
-    EVENT_RATE: (("is without the event", "are without the event"), ("has the event", "have the event")),
-}
-
-
-def too_few_of(n_right: int, n: int, level: float = 0.95, score: str = "accuracy") -> str:
-    """Why the rows say too little of one method, as the beginning of a sentence; "" where they say enough.
-
-    Parameters
-    ----------
-    n_right, n : rows that are right (in the top five, with the event), and all.
-    level : of the bound on the share of what was not seen (Wilson's).
-    score : "accuracy" or "top-5 accuracy", by which rows are right or wrong, or "event rate".
-    """
-    for count, (one, several) in zip((n - n_right, n_right), _SAID[score], strict=True):
-        if count == 0:
-            most = number(100 * float(wilson_interval(0, n, level)[1]), 2) + NO_BREAK + "%"
-            return f"no test row {one} (at most {most} {several.split()[0]}, {round_percent(level)})"
-        if count < FEW:
-            return f"only one test row {one}" if count == 1 else f"only {count} test rows {several}"
-    return ""
-
-
-def too_few_of_all(scored: Mapping[str, Scored], level: float = 0.95) -> dict[str, dict[str, str]]:
-    """Score -> method -> :func:`too_few_of`; the scores are the shares of rows, and "" for all others.
-
-    Shares are compared by the rows where methods differ: they are too few only where they are for every method. In the
-    event view there may be too few events although enough rows are right and wrong.
-    """
-
-    def said(one: Scored, key: str) -> str:
-        share = one.value.get(key)
-        return "" if share is None else too_few_of(round(share * one.n), one.n, level, key)
-
-    by_score = {key: {name: said(one, key) for name, one in scored.items()} for key in _SAID}
-    shares = {key: found if all(found.values()) else dict.fromkeys(found, "") for key, found in by_score.items()}
-    others = {name: found or by_score[EVENT_RATE][name] for name, found in by_score["accuracy"].items()}
-    return shares | {"": others}

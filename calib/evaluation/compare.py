@@ -5,21 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from math import nan
 from typing import TYPE_CHECKING, Any
 
 from calib.base import Calibrator, Progress, silent
 from calib.data.predictions import Predictions
 from calib.errors import CalibrationError, FitCancelled, reason
-from calib.evaluation.claims import Claim, Claims, relevant_differences
-from calib.evaluation.comparison_table import CONFIDENCE_ONLY
+from calib.evaluation.claims import ABSENT, Claim, Claims, relevant_differences
+from calib.evaluation.comparison_table import COLUMN, CONFIDENCE_ONLY
 from calib.evaluation.evaluation import Evaluation, check_same_rows
 from calib.evaluation.recommendation import Recommendation, recommend
-from calib.evaluation.score_definitions import SCORES
-from calib.evaluation.scored import N_RESAMPLES
-from calib.evaluation.scores import scored_on
+from calib.evaluation.scores import N_RESAMPLES, SCORES, scored_on, weighted_scores
 from calib.evaluation.view import view_of
-from calib.evaluation.weighted import COLUMN, weighted_scores
 from calib.formatting import Displayed, listed, plural
 from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.registry import METHODS, calibrator, extras_for, titles_of
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BASELINE = "identity"
-ABSENT = Claim(*UNKNOWN, "")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -199,13 +196,6 @@ def claims_of(
 ) -> Claims:
     """What finished evaluations of the same test set allow to be claimed, the baseline first.
 
-    Parameters
-    ----------
-    evaluations : name -> evaluation.
-    baseline : the method that differences refer to.
-    level, n_resamples, random_state : of the intervals, and of the bootstrap.
-    relevant : score -> smallest difference that matters, where it is not that of ``calib.evaluation.SCORES``.
-
     Raises
     ------
     CalibrationError
@@ -217,8 +207,7 @@ def claims_of(
         check_same_rows(evaluation, evaluations[baseline])
     resamples = evaluations[baseline].resamples(n_resamples, random_state)
     order = (baseline, *(name for name in evaluations if name != baseline))
-    scored = {name: scored_on(evaluations[name], resamples) for name in order}
-    return Claims(scored, level=level, relevant=relevant)
+    return Claims({name: scored_on(evaluations[name], resamples) for name in order}, level=level, relevant=relevant)
 
 
 def table_of(
@@ -242,71 +231,68 @@ def table_of(
     Returns
     -------
     pandas.DataFrame
-        One row for each method and score, with the columns method, title, score, value, low, high; where the rows
-        have confirmed weights, weighted (the score with them, NaN for scores that cannot have them);
-        difference, difference_low, difference_high to the baseline, an interval for this pair by itself; joint_low,
-        joint_high, an interval of the same difference that holds for all pairs of methods and all scores that claim,
-        together; verdict ("better", "worse", "equivalent", "undecided" than the baseline, by the joint interval;
-        "" where the score claims nothing); rows_needed, about how many test rows would decide where it is undecided;
-        to_best, to_best_low, to_best_high, the difference to the best method of that score with its joint interval,
-        and to_best_verdict; relevant, the smallest difference that matters; claims, whether the score claims anything;
-        too_few, why the rows cannot rank the method by the score, "" where
-        they can; better ("lower", "higher", "neither"); fit_seconds, predict_seconds; note, why there is no value;
-        confidence_only, whether that is because the method gives no probabilities of all classes.
+        One row for each method and score, with the columns method, title, score, score_title (as pages call it in this
+        view), value, low, high; where the rows have confirmed weights, weighted (the score with them, NaN for scores
+        that cannot have them); difference, difference_low, difference_high to the baseline, an interval for this pair
+        by itself; joint_low, joint_high, an interval of the same difference that holds for all pairs of methods and all
+        scores that claim, together; verdict ("better", "worse", "equivalent", "undecided" than the baseline, by the
+        joint interval; "" where the score claims nothing); rows_needed, about how many test rows would decide where it
+        is undecided; to_best, to_best_low, to_best_high, the difference to the best method of that score with its joint
+        interval, and to_best_verdict; relevant, the smallest difference that matters; too_few, why the rows cannot rank
+        the method by the score, "" where they can; better ("lower", "higher", "neither"); fit_seconds, predict_seconds;
+        note, why there is no value; confidence_only, whether that is because the method gives no probabilities of all
+        classes.
     """
     import pandas as pd
 
     scored, baseline = claims.scored, claims.baseline
+    view = evaluations[baseline].view
     values = {name: one.intervals(claims.level) for name, one in scored.items()}
-    alone = {name: one.differences(scored[baseline], claims.level) for name, one in scored.items()}
     by_weight = {name: weighted_scores(evaluation) for name, evaluation in evaluations.items()}
     names = [*scored, *(notes or {})]
     titled = {name: METHODS[name].title if name in METHODS else name for name in names} | dict(titles or {})
-    keys = [key for key in SCORES if any(key in one.value for one in scored.values())]
-    best = {key: claims.best(key) for key in keys}
     rows: list[dict[str, Any]] = []
-    for name in names:
+    for name, key in product(names, (key for key in SCORES if any(key in one.value for one in scored.values()))):
         note = (notes or {}).get(name, "")
         fit_seconds, predict_seconds = (seconds or {}).get(name, (nan, nan))
-        for key in keys:
-            absent = name not in scored or key not in scored[name].value
-            to_raw = ABSENT if absent else claims.between(name, baseline, key)
-            leader = best[key]
-            to_best = ABSENT if absent or leader is None else claims.between(name, leader, key)
-            rows.append(
-                {
-                    "method": name,
-                    "title": titled[name],
-                    "score": key,
-                    **dict(zip(("value", "low", "high"), values.get(name, {}).get(key, UNKNOWN), strict=True)),
-                    **({COLUMN: by_weight.get(name, {}).get(key, nan)} if any(by_weight.values()) else {}),
-                    **columns("difference", alone.get(name, {}).get(key, UNKNOWN)),
-                    **claim_columns(to_raw, to_best, name == baseline, name == leader),
-                    "relevant": claims.relevant[key],
-                    "claims": SCORES[key].claims,
-                    "too_few": claims.too_few.get(key, claims.too_few[""]).get(name, ""),
-                    "better": SCORES[key].better,
-                    "fit_seconds": fit_seconds,
-                    "predict_seconds": predict_seconds,
-                    "note": (note or CONFIDENCE_ONLY) if absent else "",
-                    "confidence_only": absent and not note,
-                }
-            )
+        absent, leader = name not in scored or key not in scored[name].value, claims.best(key)
+        claim, from_best = (
+            ABSENT if absent or other is None else claims.between(name, other, key) for other in (baseline, leader)
+        )
+        alone = UNKNOWN if absent else scored[name].difference(scored[baseline], key, claims.level)
+        rows.append(
+            {
+                "method": name,
+                "title": titled[name],
+                **score_columns(
+                    key, SCORES[key].seen(view).title, UNKNOWN if absent else values[name][key], alone, claim, from_best
+                ),
+                **({COLUMN: by_weight.get(name, {}).get(key, nan)} if any(by_weight.values()) else {}),
+                "relevant": claims.relevant[key],
+                "too_few": claims.why_not(name, key) if name in scored else "",
+                "fit_seconds": fit_seconds,
+                "predict_seconds": predict_seconds,
+                "note": (note or CONFIDENCE_ONLY) if absent else "",
+                "confidence_only": absent and not note,
+            }
+        )
     return pd.DataFrame(rows)
 
 
-def claim_columns(to_raw: Claim, to_best: Claim, is_raw: bool, is_best: bool) -> dict[str, Any]:
-    """What is claimed of a method against the baseline and against the best, which claim nothing of themselves."""
+def score_columns(
+    key: str, title: str, value: Interval, alone: Interval, claim: Claim, from_best: Claim
+) -> dict[str, Any]:
+    """What tables say of one method by one score: its value, and how it stands to the raw model and to the best."""
     return {
-        "joint_low": to_raw.low,
-        "joint_high": to_raw.high,
-        "verdict": "" if is_raw else to_raw.word,
-        "rows_needed": to_raw.rows_needed,
-        **columns("to_best", to_best.interval),
-        "to_best_verdict": "" if is_best else to_best.word,
+        "score": key,
+        "score_title": title,
+        **value._asdict(),
+        **dict(zip(("difference", "difference_low", "difference_high"), alone, strict=True)),
+        "joint_low": claim.low,
+        "joint_high": claim.high,
+        "verdict": claim.word,
+        "rows_needed": claim.rows_needed,
+        **dict(zip(("to_best", "to_best_low", "to_best_high"), from_best.interval, strict=True)),
+        "to_best_verdict": from_best.word,
+        "better": SCORES[key].better,
     }
-
-
-def columns(name: str, interval: Interval) -> dict[str, float]:
-    """An interval as three columns of a table."""
-    return {name: interval.value, f"{name}_low": interval.low, f"{name}_high": interval.high}

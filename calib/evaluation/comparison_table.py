@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from calib.evaluation.claims import NEGLIGIBLE
 from calib.evaluation.recommendation import Recommendation
-from calib.evaluation.score_definitions import EVENT_RATE, RANKING, RARE, SCORES
+from calib.evaluation.scores import EVENT_RATE, RANKING, RARE, SCORES
 from calib.formatting import aligned, brackets, fixed, listed, number
 from calib.metrics.bootstrap import Interval
+from calib.metrics.confidence import effective_sample_size
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from calib.data.predictions import Predictions
 
 MARKS = {"best": "★", "better": "✓", "worse": "✗", "equivalent": "≈"}
 """Behind a value: the best of its score, and what is shown of its difference from the raw model."""
@@ -22,6 +25,10 @@ SHOWN = ("NLL", "Brier", "ECE", "accuracy")
 """The scores of plain-text tables."""
 CONFIDENCE_ONLY = "gives a confidence only"
 """The note of scores that need the probabilities of all classes, for methods that do not give them."""
+COLUMN = "weighted"
+"""Column of a comparison that holds weighted scores."""
+WEIGHTED = ("NLL", "Brier", "accuracy", "event rate", "ECE", "signed gap")
+"""The scores that are shown with weights and without."""
 
 
 @dataclass(frozen=True)
@@ -32,19 +39,14 @@ class ScoreCell:
     ----------
     value : with its interval; NaN where the method has no such score.
     sd : standard deviation over splits, NaN where there is one split only.
-    difference, to_best : to the raw model, and to the best method of the score.
     is_best : whether it shares the best value.
     verdict : "better" or "worse" than the raw model, "equivalent" to it, or "undecided"; "" where nothing is claimed.
-    note : why there is no value.
     """
 
     value: Interval
     sd: float
-    difference: Interval
-    to_best: Interval
     is_best: bool
     verdict: str
-    note: str
 
     @property
     def marks(self) -> list[str]:
@@ -106,8 +108,11 @@ def score_rows(table: pd.DataFrame, keys: Sequence[str]) -> list[ScoreRow]:
     rows = []
     for name, of_method in table.groupby("method", sort=False):
         records = {record["score"]: record for record in of_method.to_dict("records")}
-        first = next(iter(records.values()))
-        cells = {key: _cell(records[key], name in best[key]) for key in keys}
+        first, cells = next(iter(records.values())), {}
+        for key in keys:
+            one = records[key]
+            value = Interval(one["value"], one["low"], one["high"])
+            cells[key] = ScoreCell(value, one.get("sd", float("nan")), name in best[key], one["verdict"])
         failed = first["note"] if of_method["value"].isna().all() else ""
         rows.append(ScoreRow(str(name), first["title"], cells, first["fit_seconds"], failed))
     return rows
@@ -118,36 +123,15 @@ def best_methods(table: pd.DataFrame, score: str) -> frozenset[str]:
 
     Nothing is best where all are equal, where less of the score is not better in itself, or where the rows hold too few
     wrong or right predictions to rank by.
-
-    Parameters
-    ----------
-    table : as from :func:`calib.compare` or :func:`calib.evaluation.repeated_splits.summarise_splits`.
-    score : a key of ``calib.evaluation.SCORES``.
     """
     rows = table[(table["score"] == score) & table["value"].notna()]
-    better = rows["better"].iloc[0] if len(rows) else "neither"
-    if better == "neither":
+    if SCORES[score].better == "neither" or not len(rows):
         return frozenset()
-    best = rows["value"].min() if better == "lower" else rows["value"].max()
+    best = rows["value"].min() if SCORES[score].better == "lower" else rows["value"].max()
     shared = (rows["value"] - best).abs() < NEGLIGIBLE
-    if shared.all() or ("too_few" in rows and rows.loc[shared, "too_few"].fillna("").ne("").any()):
+    if shared.all() or rows.loc[shared, "too_few"].ne("").any():
         return frozenset()
     return frozenset(rows.loc[shared, "method"])
-
-
-def _cell(record: Mapping[Any, Any], is_best: bool) -> ScoreCell:
-    def interval(value: str, low: str, high: str) -> Interval:
-        return Interval(record[value], record[low], record[high])
-
-    return ScoreCell(
-        value=interval("value", "low", "high"),
-        sd=record.get("sd", float("nan")),
-        difference=interval("difference", "difference_low", "difference_high"),
-        to_best=interval("to_best", "to_best_low", "to_best_high"),
-        is_best=is_best,
-        verdict=record["verdict"],
-        note=record["note"],
-    )
 
 
 def first_scores(table: pd.DataFrame, wanted: Sequence[str]) -> list[str]:
@@ -162,7 +146,8 @@ def summary(table: pd.DataFrame, judged: str = "on this test set", recommendatio
     """Methods by scores with intervals in plain text, ``*`` at the best of a score, and what to take below."""
     keys = first_scores(table, SHOWN)
     rows = score_rows(table, keys)
-    lines = [["", *(SCORES[key].title for key in keys), "fit"]]
+    titles = dict(zip(table["score"], table["score_title"], strict=True))
+    lines = [["", *(titles[key] for key in keys), "fit"]]
     for row in rows:
         cells = (cell.text(fixed, {"best": "*"}) for cell in row.cells.values())
         lines.append([row.title, *cells, f"{row.fit_seconds:.2f} s" if row.fit_seconds == row.fit_seconds else "-"])
@@ -183,7 +168,7 @@ def verdict_paragraphs(
 
 
 def verdict(table: pd.DataFrame, score: str = "NLL", judged: str = "on this test set") -> str:
-    """Which method is best on one score, and how each stands against the raw model, in the four words of a claim.
+    """Which method is best on a score that claims, and how each stands against the raw model, in the words of a claim.
 
     Parameters
     ----------
@@ -191,53 +176,75 @@ def verdict(table: pd.DataFrame, score: str = "NLL", judged: str = "on this test
     score : a key of ``calib.evaluation.SCORES``.
     judged : on what the methods were.
     """
-    rows = table[(table["score"] == score) & table["value"].notna()].fillna({"too_few": ""})
-    name, better = SCORES[score].title, SCORES[score].better
-    if not len(rows):
-        return f"No method has a value of {name} here."
-    records: list[dict[str, Any]] = [dict(zip(rows.columns, row, strict=True)) for row in rows.itertuples(index=False)]
-    said = " ".join(filter(None, [_standing(records, table["method"].iloc[0], score, judged), _without(table, score)]))
-    if len(records) == 1:
-        return f"{records[0]['title']} is alone with a value of {name}, {number(records[0]['value'])}. {said}".rstrip()
-    if better == "neither":
-        low, high = min(records, key=_value), max(records, key=_value)
+    of_score = table[table["score"] == score]
+    rows, baseline = of_score[of_score["value"].notna()].to_dict("records"), table["method"].iloc[0]
+    if not rows:
+        return f"No method has a value of {SCORES[score].title} here."
+    name, lower = rows[0]["score_title"], SCORES[score].better == "lower"
+    best = (min if lower else max)(rows, key=lambda row: row["value"])
+    said = [f"{best['title']} has the {'lowest' if lower else 'highest'} {name}, {number(best['value'])}."]
+    if len(rows) == 1:
+        said = [f"{best['title']} is alone with a value of {name}, {number(best['value'])}."]
+    elif best["too_few"]:
+        return f"{said[0][:-1]}, but {best['too_few']}: these rows cannot rank methods."
+    elif raw := next((row for row in rows if row["method"] == baseline), None):
+        groups = []
+        for word in ("better", "equivalent", "undecided", "worse"):
+            titles = [
+                f"{row['title']} (about {row['rows_needed']:,.0f} rows would decide)"
+                if row["rows_needed"] == row["rows_needed"]
+                else row["title"]
+                for row in rows
+                if row["verdict"] == word
+            ]
+            groups += [f"{word} {listed(titles)}"] if titles else []
+        said.append(f"Against {raw['title']} ({number(raw['value'])}) {judged}: {'; '.join(groups)}.")
+    if lacking := list(of_score.loc[of_score["confidence_only"], "title"]):
+        gives, have = ("gives", "has") if len(lacking) == 1 else ("give", "have")
+        said.append(f"{listed(lacking)} {gives} a confidence only and so {have} no {name}; compare by an ECE.")
+    return " ".join(said)
+
+
+def said_of_weights(data: Predictions) -> str:
+    """Whether and how the weights of a data set count, in two or three sentences; "" where it has none."""
+    if data.weights is None:
+        return ""
+    if data.weight_kind is None:
         return (
-            f"{name} runs from {number(low['value'])} ({low['title']}) to {number(high['value'])} ({high['title']}); "
-            "less of it is not better in itself."
+            "These rows have weights, which are not applied: nobody has said what they mean. Say on the Data page, or "
+            "by the option weight_kind, whether they are sampling, frequency or exposure weights."
         )
-    best = (min if better == "lower" else max)(records, key=_value)
-    lead = f"{best['title']} has the {'lowest' if better == 'lower' else 'highest'} {name}, {number(best['value'])}"
-    if best.get("too_few"):
-        return f"{lead}, but {best['too_few']}: these rows cannot rank methods."
-    if not SCORES[score].claims:
-        return f"{lead}. {name} ranks no methods: chance makes too large differences."
-    return f"{lead}. {said}"
+    if not data.weights.any():
+        return "All weights of these rows are zero, so nothing is weighted."
+    if data.weight_kind == "frequency":
+        counted = f"stand for {data.weights.sum():,.0f}"
+    else:
+        counted = f"tell as much as {effective_sample_size(data.weights):,.0f} equal ones (Kish)"
+    return (
+        f"Weighted by {data.weight_kind}, these {len(data):,} rows {counted}. NLL, Brier score, accuracy, ECE "
+        "and gap are given with and without weights; other scores, all intervals and all fits, but for the choice that "
+        "Auto makes, are not weighted."
+    )
 
 
-def _standing(records: list[dict[str, Any]], baseline: str, score: str, judged: str) -> str:
-    """Who is better than the raw model, equivalent to it, undecided or worse."""
-    raw = next((row for row in records if row["method"] == baseline), None)
-    if raw is None or len(records) == 1:
-        return ""
-    named: dict[str, list[str]] = {word: [] for word in ("better", "equivalent", "undecided", "worse")}
-    for row in records:
-        if row is not raw and row["verdict"] in named:
-            needed = row["rows_needed"]
-            rows = f" (about {needed:,.0f} rows would decide)" if needed == needed else ""
-            named[row["verdict"]].append(row["title"] + rows)
-    groups = [f"{word} {listed(titles)}" for word, titles in named.items() if titles]
-    return f"Against {raw['title']} ({number(raw['value'])}) {judged}: {'; '.join(groups)}."
+def weighted_rows(table: pd.DataFrame) -> list[list[str]]:
+    """Methods by weighted scores, with the unweighted ones in brackets, as text; the first line is the heading.
 
-
-def _without(table: pd.DataFrame, score: str) -> str:
-    """The methods that have no such score, since they give a confidence only."""
-    titles = list(table.loc[(table["score"] == score) & (table["confidence_only"]), "title"])
-    if not titles:
-        return ""
-    gives, have = ("gives", "has") if len(titles) == 1 else ("give", "have")
-    name = SCORES[score].title
-    return f"{listed(titles)} {gives} a confidence only and so {have} no {name}; compare by a calibration error."
-
-
-def _value(row: dict[str, Any]) -> float:
-    return row["value"]
+    Parameters
+    ----------
+    table : from :func:`calib.compare`; without weights there are no rows.
+    """
+    if COLUMN not in table or table[COLUMN].isna().all():
+        return []
+    shown = table[table["score"].isin(WEIGHTED) & table[COLUMN].notna()]
+    titles = dict(zip(shown["score"], shown["score_title"], strict=True))
+    keys = [key for key in SCORES if key in titles]
+    lines = [["weighted (unweighted)", *(titles[key] for key in keys)]]
+    for _, of_method in shown.groupby("method", sort=False):
+        by_key = of_method.set_index("score")
+        cells = (
+            f"{fixed(by_key[COLUMN][key])} ({fixed(by_key['value'][key])})" if key in by_key.index else "-"
+            for key in keys
+        )
+        lines.append([str(of_method["title"].iloc[0]), *cells])
+    return lines

@@ -11,11 +11,10 @@ import numpy.typing as npt
 
 from calib.base import Calibrator, Progress, silent
 from calib.errors import CalibrationError
-from calib.evaluation import SCORES
 from calib.evaluation.compare import BASELINE, with_baseline
 from calib.evaluation.repeated_splits import Steps, attempt_afresh
-from calib.evaluation.scored import N_RESAMPLES, Scored
-from calib.evaluation.scores import scored_on
+from calib.evaluation.scores import N_RESAMPLES, SCORES, Scored, scored_on
+from calib.evaluation.view import view_of
 from calib.metrics.bootstrap import Interval, Resamples
 from calib.metrics.estimate import Estimate
 from calib.numerics import Ints
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 SIZE_SCORES = ("NLL", "ECE")
 COLUMNS = (
     *("method", "title", "size", "n_draws", "value", "low", "high", "sd"),
-    *("to_last", "to_last_low", "to_last_high", "score", "note"),
+    *("to_last", "to_last_low", "to_last_high", "score", "score_title", "note"),
 )
 """Of the table."""
 
@@ -112,8 +111,8 @@ def size_curve(
     -------
     pandas.DataFrame
         One row for each method, size and score, with the columns method, title, size, n_draws (those that succeeded),
-        score, value (mean over draws), low, high, sd (over draws); to_last, to_last_low, to_last_high, the difference
-        to the largest size; note, why draws failed. The raw model has the same value at every size.
+        score, score_title, value (mean over draws), low, high, sd (over draws); to_last, to_last_low, to_last_high, the
+        difference to the largest size; note, why draws failed. The raw model has the same value at every size.
 
     Raises
     ------
@@ -128,7 +127,7 @@ def size_curve(
         raise CalibrationError(f"Sizes run from {tried[0]:,} to {tried[-1]:,}; they must lie between 2 and {n:,}.")
     if n_draws < 2:
         raise CalibrationError(f"{n_draws} draw shows no spread; draw at least twice.")
-    methods = with_baseline(calibrators)
+    methods, seen = with_baseline(calibrators), view_of(test, view)
     fits = [
         (draw, name, size)
         for draw in range(n_draws)
@@ -155,7 +154,9 @@ def size_curve(
     for (name, size), draws in made.items():
         certain, last = name == BASELINE or size == n, made[name, tried[-1]]
         here = {"method": name, "title": titles[name], "size": size, "n_draws": len(draws), "note": notes[name, size]}
-        rows += [here | {"score": key} | _summary(draws, last, key, level, certain) for key in SIZE_SCORES]
+        for key in SIZE_SCORES:
+            about = {"score": key, "score_title": SCORES[key].seen(seen).title}
+            rows.append(here | about | _summary(draws, last, key, level, certain))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -194,8 +195,8 @@ class LabelsNeeded(NamedTuple):
     sentence: str
 
 
-def labels_needed(table: pd.DataFrame, method: str, score: str = "NLL", tolerance: float = TOLERANCE) -> LabelsNeeded:
-    """The smallest number of labels that does as well as all of them, within a tolerance.
+def labels_needed(table: pd.DataFrame, method: str, tolerance: float = TOLERANCE) -> LabelsNeeded:
+    """The smallest number of labels whose NLL is as low as that of all of them, within a tolerance.
 
     It counts as shown for a size if the whole band of the difference to the largest size lies below the tolerance, and
     for an answer it must be shown for that size and all larger ones. Sizes are so tested from the top down until the
@@ -203,47 +204,39 @@ def labels_needed(table: pd.DataFrame, method: str, score: str = "NLL", toleranc
 
     Parameters
     ----------
-    table : from :func:`calib.evaluation.learning_curve`.
+    table : from :func:`size_curve`.
     method : one of its methods.
-    score : "NLL" or "ECE".
-    tolerance : by how much the score may be worse.
+    tolerance : by how much the NLL may be higher, in nats.
 
     Raises
     ------
     CalibrationError
-        If the table has no value of the score for the method at the largest size.
+        If the table has no NLL of the method at the largest size.
     """
-    rows = table[(table["method"] == method) & (table["score"] == score)].sort_values("size", ascending=False)
-    if not len(rows) or rows["value"].isna().iloc[0]:
-        why = f": {rows['note'].iloc[0]}" if len(rows) and rows["note"].iloc[0] else "."
-        raise CalibrationError(f"There is no {score} of {method} at the largest size{why}")
-    title, largest = str(rows["title"].iloc[0]), int(rows["size"].iloc[0])
-    size = None
-    for row in rows.iloc[1:].to_dict("records"):
+    of_method = table[(table["method"] == method) & (table["score"] == "NLL")].sort_values("size", ascending=False)
+    rows = of_method.to_dict("records")
+    if not rows or math.isnan(rows[0]["value"]):
+        why = f": {rows[0]['note']}" if rows and rows[0]["note"] else "."
+        raise CalibrationError(f"There is no NLL of {method} at the largest size{why}")
+    start, largest, size = f"{rows[0]['title']}:", rows[0]["size"], None
+    if len(rows) == 1:
+        return LabelsNeeded(None, f"{start} there is one size only, and nothing to compare it with.")
+    for row in rows[1:]:
         if not row["to_last_high"] <= tolerance:
             break
         size = int(row["size"])
-    before = rows.iloc[1].to_dict() if len(rows) > 1 else None
-    falling = before is not None and before["to_last_low"] > 0
-    name = SCORES[score].title
-    if before is None:
-        sentence = f"{title}: there is one size only, and nothing to compare it with."
-    elif size is not None:
-        sentence = (
-            f"{title}: {size:,} labels are enough to come within {tolerance:g} of the {name} that all {largest:,} give."
-        )
+    before, most = rows[1], rows[1]["to_last_high"]
+    by = f"{most:.2g}" if math.isfinite(most) else "any amount"
+    if size is not None:
+        said = f"{size:,} labels are enough to come within {tolerance:g} of the NLL that all {largest:,} give."
     else:
-        sentence = (
-            f"{title}: fewer than all {largest:,} labels cannot be said to come within {tolerance:g} of the {name} "
-            f"that these give; with {int(before['size']):,} it may be worse by up to {_number(before['to_last_high'])}."
+        said = (
+            f"fewer than all {largest:,} labels cannot be said to come within {tolerance:g} of the NLL that these give;"
+            f" with {before['size']:,} it may be worse by up to {by}."
         )
-    if falling and before is not None:
-        sentence += (
-            f" From {int(before['size']):,} to {largest:,} labels the {name} still fell by "
-            f"{_number(before['to_last_low'])} to {_number(before['to_last_high'])}, so more may lower it further."
+    if before["to_last_low"] > 0:
+        said += (
+            f" From {before['size']:,} to {largest:,} labels the NLL still fell by {before['to_last_low']:.2g} to {by},"
+            " so more may lower it further."
         )
-    return LabelsNeeded(size, sentence)
-
-
-def _number(value: float) -> str:
-    return f"{value:.2g}" if abs(value) < float("inf") else "any amount"
+    return LabelsNeeded(size, f"{start} {said}")

@@ -12,7 +12,7 @@ from calib.base import KEEPS_ACCURACY, Calibrator
 from calib.errors import CalibrationError
 from calib.evaluation.claims import Claims, Word
 from calib.evaluation.evaluation import Evaluation
-from calib.evaluation.score_definitions import SCORES
+from calib.evaluation.scores import SCORES
 from calib.formatting import NO_BREAK, Displayed, listed, number, percent, plural
 from calib.metrics.bootstrap import Interval
 from calib.metrics.estimate import shares_of_rows
@@ -48,12 +48,11 @@ class Recommendation(Displayed):
     Attributes
     ----------
     score : key of the score that decides.
+    titles : of the scores that are told, by their keys.
     method : what to take, by its name in the comparison: the simplest of the methods that are not worse than the best.
     best : the method with the best value, among those that are better than the raw model where there are any.
     gain : over the raw model, above 0 where the method is better, with the joint interval of the difference, which
-        holds whichever method is chosen by looking.
-    optimism : by how much the difference overstates the gain because the best of several was chosen, as far as draws
-        show it: 54 to 83 % of it in simulations of methods that are alike.
+        holds whichever method is chosen by looking. The value itself is optimistic where the best of several is chosen.
     n_candidates : number of methods it was chosen from, the raw model not counted.
     word : the method against the raw model; "" where it is the raw model.
     rows_needed : about how many test rows would decide, where the word is "undecided"; NaN elsewhere.
@@ -71,10 +70,10 @@ class Recommendation(Displayed):
     """
 
     score: str
+    titles: dict[str, str]
     method: str
     best: str
     gain: Interval
-    optimism: float
     n_candidates: int
     word: Word
     rows_needed: float
@@ -97,10 +96,103 @@ class Recommendation(Displayed):
         strong : stands around what is emphasised: ``**`` in Markdown.
         scores : whether accuracy and ECE before and after are said, which pages show in tiles.
         """
-        return _Words(self, title, strong, scores).sentences()
+        score, better = self.titles[self.score], SCORES[self.score].better
+
+        def emphasised(text: str) -> str:
+            return f"{strong}{text}{strong}"
+
+        if self.too_few:
+            best = "lowest" if better == "lower" else "highest"
+            return [
+                f"{emphasised('These rows cannot rank methods:')} {self.too_few}. "
+                f"{title(self.best)} has the {best} {score} so far."
+            ]
+        said = [self._choice(title, emphasised)]
+        if self.method != self.baseline and self.n_candidates > 1:
+            if self.as_good:
+                shown = "is not shown to be better" if len(self.as_good) == 1 else "are not shown to be better"
+                said.append(f"{_named(self.as_good, title)} {shown}, and {title(self.method)} is the simplest.")
+            elif self.n_candidates - 1 == len(set(self.worse) - {self.baseline}):
+                said.append("Every other method is worse.")
+        if self.beside is not None:
+            said.append(f"{'; '.join(self._beside(self.beside, scores))}.")
+            if self.beside.worse:
+                names = listed([self.titles[key] for key in self.beside.worse])
+                verb = "gets" if len(self.beside.worse) == 1 else "get"
+                said[-1] += " " + emphasised(f"Mind that {names} {verb} significantly worse.")
+        if self.keeper is not None:
+            said.append(f"If no predicted class may change: {self.keeper._in_short(title, emphasised)}.")
+        if self.without:
+            gives, it = ("gives", "it") if len(self.without) == 1 else ("give", "them")
+            names = _named(self.without, title)
+            said.append(f"{names} {gives} a confidence only and so no {score}: compare {it} by ECE.")
+        return said
+
+    def _choice(self, title: Callable[[str], str], emphasised: Callable[[str], str]) -> str:
+        """What to take, and what it gains over the raw model."""
+        name, unit, score = title(self.method), SCORES[self.score].unit, self.titles[self.score]
+        lowers = "lowers" if SCORES[self.score].better == "lower" else "raises"
+        if self.method == self.baseline:
+            keep = emphasised("Keep the raw model.")
+            if not self.n_candidates:
+                return f"{keep} No fitted calibrator was compared with it."
+            if self.best == self.method:
+                return f"{keep} No calibrator {lowers} its {score}."
+            return (
+                f"{keep} Its {score} is equivalent to the best one, that of {title(self.best)}, within "
+                f"{unit.amount(self.relevant)}, and nothing is simpler."
+            )
+        luck = (
+            f"; optimistic, as the best of {self.n_candidates}"
+            if self.method == self.best and self.n_candidates > 1
+            else ""
+        )
+        gain = f"{emphasised(unit.amount(self.gain.value))} ({self._interval}{luck})"
+        if self.word == "undecided":
+            rows = "" if math.isnan(self.rows_needed) else f"; about {self.rows_needed:,.0f} test rows would decide"
+            start = emphasised(f"Take {name} with caution.")
+            return f"{start} Whether it {lowers} the {score} of the raw model is undecided: gain {gain}{rows}."
+        start = emphasised(f"Take {name}.")
+        if self.word == "equivalent":
+            start = f"{emphasised(f'Take {name}')}, though the raw model would do."
+        return f"{start} It {lowers} the {score} of the raw model by {gain}."
+
+    @property
+    def _interval(self) -> str:
+        unit = SCORES[self.score].unit
+        return f"95{NO_BREAK}%: {unit.number(self.gain.low)} to {unit.number(self.gain.high)}"
+
+    def _beside(self, beside: Beside, scores: bool) -> list[str]:
+        """What changes besides the score."""
+        parts = ["No predicted class changes"]
+        if not self.keeps_accuracy and beside.changed.value:
+            share, low, high = (percent(part) for part in beside.changed)
+            parts = [f"{share} of the predicted classes change ({low} to {high})"]
+        for key in beside.after if scores else ():
+            if key != "accuracy" or not self.keeps_accuracy:
+                before, after = (
+                    f"{number(value)} ({number(low)} to {number(high)})"
+                    for value, low, high in (beside.before[key], beside.after[key])
+                )
+                parts.append(f"{self.titles[key]} {before} → {after}")
+        return parts
+
+    def _in_short(self, title: Callable[[str], str], emphasised: Callable[[str], str]) -> str:
+        """The method and its gain, as an alternative."""
+        if self.method == self.baseline:
+            return emphasised("the raw model")
+        doubt = {"equivalent": "; equivalent to the raw model", "undecided": "; undecided"}.get(self.word, "")
+        unit, better = SCORES[self.score].unit, SCORES[self.score].better
+        gain = f"{unit.amount(self.gain.value)} {better}, {self._interval}{doubt}"
+        return f"{emphasised(title(self.method))} ({gain})"
 
     def __str__(self) -> str:
         return " ".join(self.sentences())
+
+
+def _named(names: Sequence[str], title: Callable[[str], str]) -> str:
+    more = [plural(len(names) - _NAMED, "other")] if len(names) > _NAMED else []
+    return listed([*map(title, names[:_NAMED]), *more])
 
 
 def recommend(
@@ -145,10 +237,12 @@ def recommend(
     if not chosen.keeps_accuracy:
         keepers = [name for name in claims.names if _keeps_accuracy(calibrators[name])]
         keeper = _among(claims, calibrators, score, keepers) if set(keepers) - {claims.baseline} else None
-    beside = None
-    if evaluations is not None and chosen.method != claims.baseline:
-        beside = _beside(claims, evaluations, chosen.method, score)
-    return replace(chosen, keeper=keeper, beside=beside)
+    if evaluations is None:
+        return replace(chosen, keeper=keeper)
+    view = evaluations[claims.baseline].view
+    titles = {key: SCORES[key].seen(view).title for key in chosen.titles}
+    beside = None if chosen.method == claims.baseline else _beside(claims, evaluations, chosen.method, score)
+    return replace(chosen, titles=titles, keeper=keeper, beside=beside)
 
 
 def _among(
@@ -179,10 +273,10 @@ def _among(
     low, high = sorted((-better_first * claim.low, -better_first * claim.high))
     return Recommendation(
         score=score,
+        titles={key: SCORES[key].title for key in (score, *BESIDE)},
         method=method,
         best=best,
         gain=Interval(-better_first * claim.value, low, high),
-        optimism=claims.optimism(score, candidates) if method != raw else 0.0,
         n_candidates=len(candidates),
         word="" if method == raw else claim.word,
         rows_needed=claim.rows_needed,
@@ -216,119 +310,3 @@ def _beside(claims: Claims, evaluations: Mapping[str, Evaluation], method: str, 
     return Beside(
         changed.of_share(0, claims.level), {key: before[key] for key in keys}, {key: after[key] for key in keys}, worse
     )
-
-
-class _Words:
-    """A recommendation in sentences."""
-
-    def __init__(self, answer: Recommendation, title: Callable[[str], str], strong: str, scores: bool):
-        self.answer, self.title, self.strong, self.scores = answer, title, strong, scores
-        score = SCORES[answer.score]
-        self.score, self.unit = score.title, score.unit
-        self.lower = "lower" if score.better == "lower" else "higher"
-        self.lowers = "lowers" if score.better == "lower" else "raises"
-
-    def sentences(self) -> list[str]:
-        answer = self.answer
-        if answer.too_few:
-            best = "lowest" if self.lower == "lower" else "highest"
-            return [
-                f"{self._strong('These rows cannot rank methods:')} {answer.too_few}. "
-                f"{self.title(answer.best)} has the {best} {self.score} so far."
-            ]
-        said = (self._choice(), self._others(), self._beside(), self._keeper(), self._without())
-        return [sentence for sentence in said if sentence]
-
-    def _strong(self, text: str) -> str:
-        return f"{self.strong}{text}{self.strong}"
-
-    def _choice(self) -> str:
-        answer, name = self.answer, self.title(self.answer.method)
-        if answer.method == answer.baseline:
-            keep = self._strong("Keep the raw model.")
-            if not answer.n_candidates:
-                return f"{keep} No fitted calibrator was compared with it."
-            if answer.best == answer.method:
-                return f"{keep} No calibrator {self.lowers} its {self.score}."
-            return (
-                f"{keep} Its {self.score} is equivalent to the best one, that of {self.title(answer.best)}, within "
-                f"{self.unit.amount(answer.relevant)}, and nothing is simpler."
-            )
-        luck = ""
-        if answer.optimism > answer.relevant:
-            amount = self.unit.amount(answer.optimism)
-            luck = f"; choosing the best of {answer.n_candidates} methods adds about {amount} by luck"
-        gain = f"{self._strong(self.unit.amount(answer.gain.value))} ({self._interval(answer.gain)}{luck})"
-        if answer.word == "undecided":
-            rows = "" if math.isnan(answer.rows_needed) else f"; about {answer.rows_needed:,.0f} test rows would decide"
-            return (
-                f"{self._strong(f'Take {name} with caution.')} Whether it {self.lowers} the {self.score} of the raw "
-                f"model is undecided: gain {gain}{rows}."
-            )
-        start = self._strong(f"Take {name}.")
-        if answer.word == "equivalent":
-            start = f"{self._strong(f'Take {name}')}, though the raw model would do."
-        return f"{start} It {self.lowers} the {self.score} of the raw model by {gain}."
-
-    def _interval(self, gain: Interval) -> str:
-        return f"95{NO_BREAK}%: {self.unit.number(gain.low)} to {self.unit.number(gain.high)}"
-
-    def _others(self) -> str:
-        """Who is as good."""
-        answer = self.answer
-        if answer.method == answer.baseline or answer.n_candidates < 2:
-            return ""
-        if not answer.as_good:
-            others = answer.n_candidates - 1
-            return "Every other method is worse." if others == len(set(answer.worse) - {answer.baseline}) else ""
-        one = len(answer.as_good) == 1
-        shown = "is not shown to be better" if one else "are not shown to be better"
-        return f"{self._names(answer.as_good)} {shown}, and {self.title(answer.method)} is the simplest."
-
-    def _beside(self) -> str:
-        """What changes besides the score, and a warning where something gets significantly worse."""
-        beside = self.answer.beside
-        if beside is None:
-            return ""
-        parts = []
-        if self.answer.keeps_accuracy or beside.changed.value == 0.0:
-            parts.append("No predicted class changes")
-        else:
-            share, low, high = (percent(part) for part in beside.changed)
-            parts.append(f"{share} of the predicted classes change ({low} to {high})")
-        for key in beside.after if self.scores else ():
-            if key == "accuracy" and self.answer.keeps_accuracy:
-                continue
-            ends = [
-                f"{number(interval.value)} ({number(interval.low)} to {number(interval.high)})"
-                for interval in (beside.before[key], beside.after[key])
-            ]
-            parts.append(f"{SCORES[key].title} {ends[0]} → {ends[1]}")
-        worse = ""
-        if beside.worse:
-            names = listed([SCORES[key].title for key in beside.worse])
-            verb = "gets" if len(beside.worse) == 1 else "get"
-            worse = " " + self._strong(f"Mind that {names} {verb} significantly worse.")
-        return f"{'; '.join(parts)}.{worse}"
-
-    def _names(self, names: Sequence[str]) -> str:
-        more = [plural(len(names) - _NAMED, "other")] if len(names) > _NAMED else []
-        return listed([*map(self.title, names[:_NAMED]), *more])
-
-    def _keeper(self) -> str:
-        keeper = self.answer.keeper
-        if keeper is None:
-            return ""
-        start = "If no predicted class may change:"
-        if keeper.method == keeper.baseline:
-            return f"{start} {self._strong('the raw model')}."
-        doubt = {"equivalent": "; equivalent to the raw model", "undecided": "; undecided"}.get(keeper.word, "")
-        gain = f"{self.unit.amount(keeper.gain.value)} {self.lower}, {self._interval(keeper.gain)}{doubt}"
-        return f"{start} {self._strong(self.title(keeper.method))} ({gain})."
-
-    def _without(self) -> str:
-        names = self.answer.without
-        if not names:
-            return ""
-        gives, it = ("gives", "it") if len(names) == 1 else ("give", "them")
-        return f"{self._names(names)} {gives} a confidence only and so no {self.score}: compare {it} by ECE."

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,12 +16,20 @@ import numpy.typing as npt
 
 from calib.base import Calibrator, Progress, silent
 from calib.errors import CalibrationError
-from calib.evaluation import SCORES, scores
-from calib.evaluation.claims import Claim, best_method, not_rounding, relevant_differences, too_few_of, word_of
-from calib.evaluation.compare import ABSENT, Attempt, attempt, claim_columns, columns, with_baseline
+from calib.evaluation.claims import (
+    ABSENT,
+    NEGLIGIBLE,
+    Claim,
+    best_method,
+    relevant_differences,
+    too_few_of,
+    word_of,
+)
+from calib.evaluation.compare import Attempt, attempt, score_columns, with_baseline
 from calib.evaluation.comparison_table import CONFIDENCE_ONLY
-from calib.evaluation.score_definitions import EVENT_RATE, PROPORTIONS
-from calib.metrics.bootstrap import UNKNOWN, Interval
+from calib.evaluation.scores import PROPORTIONS, SCORES, scores
+from calib.evaluation.view import view_of
+from calib.metrics.bootstrap import UNKNOWN, Interval, cut
 from calib.registry import titles_of
 
 if TYPE_CHECKING:
@@ -81,8 +89,8 @@ def repeated_splits(
     Returns
     -------
     pandas.DataFrame
-        One row for each method, split and score, with the columns method, title, split, score, value, fit_seconds,
-        n_calibration, n_test, note. :func:`summarise_splits` makes the comparison of it.
+        One row for each method, split and score, with the columns method, title, split, score, score_title, value,
+        fit_seconds, n_calibration, n_test, note. :func:`summarise_splits` makes the comparison of it.
 
     Raises
     ------
@@ -95,7 +103,7 @@ def repeated_splits(
 
     if n_repeats < 2:
         raise CalibrationError(f"{n_repeats} split shows no spread; repeat at least twice.")
-    methods = with_baseline(calibrators)
+    methods, seen = with_baseline(calibrators), view_of(data, view)
     titles = titles_of(methods, data.n_classes)
     steps = Steps(n_repeats * len(methods), callback or silent)
     rows: list[dict[str, Any]] = []
@@ -103,27 +111,27 @@ def repeated_splits(
         calibration, test = data.split(part, random_state=random_state + split)
         sizes = {"n_calibration": len(calibration), "n_test": len(test)}
         for name, method in methods.items():
-            here = {"method": name, "title": titles[name], "split": split, **sizes}
-            rows += [here | values for values in _scored(attempt_afresh(method, calibration, test, steps, view))]
+            made = attempt_afresh(method, calibration, test, steps, view)
+            values = {} if made.evaluation is None else scores(made.evaluation)
+            rows += [
+                {
+                    "method": name,
+                    "title": titles[name],
+                    "split": split,
+                    **sizes,
+                    "score": key,
+                    "score_title": score.seen(seen).title,
+                    "value": values.get(key, math.nan),
+                    "fit_seconds": made.fit_seconds,
+                    "note": "" if key in values else made.note or CONFIDENCE_ONLY,
+                    "confidence_only": not (key in values or made.note),
+                }
+                for key, score in SCORES.items()
+            ]
             steps.next()
     table = pd.DataFrame(rows)
     known = set(table.loc[table["value"].notna(), "score"])
     return table[table["score"].isin(known)].reset_index(drop=True)
-
-
-def _scored(made: Attempt) -> list[dict[str, Any]]:
-    values = scores(made.evaluation) if made.evaluation is not None else {}
-    absent = made.note or CONFIDENCE_ONLY
-    return [
-        {
-            "score": key,
-            "value": values.get(key, float("nan")),
-            "fit_seconds": made.fit_seconds,
-            "note": "" if key in values else absent,
-            "confidence_only": not (key in values or made.note),
-        }
-        for key in SCORES
-    ]
 
 
 def corrected_interval(values: npt.ArrayLike, n_calibration: int, n_test: int, level: float = 0.95) -> Interval:
@@ -182,63 +190,55 @@ def summarise_splits(
 
     sizes = int(table["n_calibration"].iloc[0]), int(table["n_test"].iloc[0])
     names, baseline = list(table["method"].unique()), table["method"].iloc[0]
-    titles = table.groupby("method")["title"].first()
-    seconds = table.drop_duplicates(["method", "split"]).groupby("method")["fit_seconds"].mean()
     n_splits = table["split"].nunique()
-    pairs = max(1, len(list(combinations(names, 2))))
-    joint_level = 1.0 - (1.0 - level) / pairs
+    joint_level = 1.0 - (1.0 - level) / max(1, math.comb(len(names), 2))
     margins = relevant_differences(relevant)
+    means = table.groupby(["method", "score"])["value"].mean().dropna()
     # Splits share their rows, so that all rows hold about as many wrong ones as there are to see.
-    few = dict.fromkeys(names, "")
-    for key in ("accuracy", EVENT_RATE):
-        shares = table[table["score"] == key].groupby("method")["value"].mean().dropna()
-        for name, share in shares.items():
-            few[name] = few[name] or too_few_of(round(share * sum(sizes)), sum(sizes), level, key)
+    few = {name: too_few_of(means.get(name, {}), sum(sizes), level) for name in names}
     rows: list[dict[str, Any]] = []
-    for key in [key for key in SCORES if key in set(table["score"])]:
+    for name, key in product(names, (key for key in SCORES if key in set(table["score"]))):
         here = table[table["score"] == key]
         values = here.pivot(index="split", columns="method", values="value")
-        best = best_method({name: float(values[name].mean()) for name in names}, key)
+        ours, own = values[name].dropna(), here[here["method"] == name]
+        best = best_method({other: float(values[other].mean()) for other in names}, key)
 
-        def interval(name: str, other: str | None, level: float, values: Any = values) -> Interval:
-            shift = 0.0 if other is None else values[other]
-            return not_rounding(corrected_interval((values[name] - shift).dropna(), *sizes, level))
+        def apart(other: str, level: float, values: Any = values, name: str = name) -> Interval:
+            return _not_rounding(corrected_interval((values[name] - values[other]).dropna(), *sizes, level))
 
-        def joint(name: str, other: str, key: str = key) -> Claim:
-            found = interval(name, other, joint_level)
-            unseen = key not in PROPORTIONS and (few.get(name) or few.get(other))
-            if unseen and found.value == found.value:
+        def claim(other: str | None, key: str = key, name: str = name, apart: Any = apart) -> Claim:
+            if other is None:
+                return ABSENT
+            found = apart(other, joint_level)
+            if key not in PROPORTIONS and (few[name] or few[other]) and found.value == found.value:
                 found = found._replace(low=-math.inf, high=math.inf)
-            return Claim(*found, word_of(key, found, margins[key]))
+            return Claim(*found, "" if name == other else word_of(key, found, margins[key]))
 
-        for name in names:
-            own = interval(name, None, level)
-            to_raw, to_best = joint(name, baseline), joint(name, best) if best else ABSENT
-            known = values[name].dropna()
-            rows.append(
-                {
-                    "method": name,
-                    "title": titles[name],
-                    "score": key,
-                    "value": own.value,
-                    "low": max(own.low, SCORES[key].low),
-                    "high": min(own.high, SCORES[key].high),
-                    "sd": float(known.std(ddof=1)) if len(known) > 1 else float("nan"),
-                    "n_splits": len(known),
-                    **columns("difference", interval(name, baseline, level)),
-                    **claim_columns(to_raw, to_best, name == baseline, name == best),
-                    "relevant": margins[key],
-                    "claims": SCORES[key].claims,
-                    "too_few": "" if key in PROPORTIONS else few.get(name, ""),
-                    "better": SCORES[key].better,
-                    "fit_seconds": float(seconds[name]),
-                    "note": _note(here[here["method"] == name]["note"], n_splits),
-                    "confidence_only": bool(here.loc[here["method"] == name, "confidence_only"].all()),
-                }
-            )
-    summary = pd.DataFrame(rows)
-    order = {name: place for place, name in enumerate(names)}
-    return summary.sort_values("method", key=lambda column: column.map(order), kind="stable", ignore_index=True)
+        value = cut(corrected_interval(ours, *sizes, level), SCORES[key].low, SCORES[key].high)
+        rows.append(
+            {
+                "method": name,
+                "title": own["title"].iloc[0],
+                **score_columns(
+                    key, own["score_title"].iloc[0], value, apart(baseline, level), claim(baseline), claim(best)
+                ),
+                "sd": float(ours.std(ddof=1)) if len(ours) > 1 else math.nan,
+                "n_splits": len(ours),
+                "relevant": margins[key],
+                "too_few": "" if key in PROPORTIONS else few[name],
+                "fit_seconds": own["fit_seconds"].mean(),
+                "note": _note(own["note"], n_splits),
+                "confidence_only": bool(own["confidence_only"].all()),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _not_rounding(difference: Interval) -> Interval:
+    """The difference with an interval that holds 0 where all of it is rounding."""
+    if abs(difference.value) < NEGLIGIBLE:
+        return difference._replace(low=min(difference.low, 0.0), high=max(difference.high, 0.0))
+    return difference
 
 
 def _note(notes: pd.Series, n_splits: int) -> str:

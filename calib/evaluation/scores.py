@@ -1,21 +1,216 @@
-"""The scores of an evaluation, with what each group of rows adds to them; of the ECE bootstrap draws."""
+"""The scores that pages, tables and reports share: what they are, their values, intervals and paired differences.
+
+A new score is an entry in ``SCORES``; one that is no mean over rows is computed in :func:`smooth_scores`.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from calib.errors import CalibrationError
 from calib.evaluation.evaluation import Evaluation
-from calib.evaluation.score_definitions import ECE_BINS, MEANS, SCORES
-from calib.evaluation.scored import N_RESAMPLES, Scored
-from calib.metrics.bootstrap import Groups, Interval, Resamples, cut, folded, interval_of_draws, not_below, reflect
-from calib.metrics.confidence import Bools
-from calib.metrics.estimate import Estimate, Rows, degrees_of
+from calib.evaluation.view import View
+from calib.formatting import NO_BREAK, number
+from calib.metrics.bootstrap import (
+    Groups,
+    Interval,
+    Resamples,
+    cut,
+    folded,
+    interval_of_draws,
+    not_below,
+    reflect,
+    wilson_interval,
+)
+from calib.metrics.calibration_error import ece
+from calib.metrics.confidence import Bools, weighted_mean
+from calib.metrics.estimate import LOGIT, Estimate, Rows, degrees_of
 from calib.metrics.risk_measures import placements
 from calib.numerics import Floats, bin_index
+
+ECE_BINS = 15
+"""Of equal width, the field's convention and the default of :func:`calib.ece`."""
+EVENT_RATE = "event rate"
+RANKING = ("AUROC", "average precision")
+"""Scores of an event that depend on the order of its probabilities alone."""
+RARE = 0.1
+"""Below this event rate the accuracy is not shown unless asked for: predicting no event at all is right too often."""
+PROPORTIONS = ("accuracy", "top-5 accuracy", EVENT_RATE)
+N_RESAMPLES = 1000
+FEW_CLUSTERS = 40
+"""With fewer clusters their intervals are rough (Cameron and Miller 2015, section VI)."""
+FEW = 5
+"""Fewer wrong (or right) rows than this rank no methods.
+
+No interval knows what was not seen, and a mistake made with certainty costs more than all other rows together. With 300
+rows simulated of two maps, 95 % bootstrap intervals of the NLL called the worse one better in all of 953 runs without a
+wrong row, in 4 % of 843 with one, in 1.4 % of 569 with two, and in at most 1.2 % with five or more.
+"""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """In what a score's differences are told: ``scale`` times their value, and its name."""
+
+    name: str
+    scale: float
+
+    def amount(self, value: float) -> str:
+        """A difference with its unit: 1.2 points, −0.034 nats."""
+        return f"{self.number(value)}{NO_BREAK}{self.name}" if self.name else self.number(value)
+
+    def number(self, value: float) -> str:
+        """A difference in this unit, without its name."""
+        return number(value * self.scale).replace("-", "−")
+
+
+@dataclass(frozen=True)
+class Score:
+    """One score.
+
+    Attributes
+    ----------
+    key : name in tables and code.
+    title : how pages call it.
+    better : "lower", "higher", or "neither" where less is not better in itself.
+    meaning : one line on what it says.
+    low, high : the range of possible values.
+    of_rows : for a score that is a mean over rows, the (n,) values of an evaluation, None where it has none.
+    claims : whether differences of the score are claimed in verdicts, which is so where simulations show at most 5 % of
+        false claims; the others are shown with their intervals and claim nothing.
+    relevant : the smallest difference that matters, in the score's own unit; smaller ones are called ties.
+    """
+
+    key: str
+    title: str
+    better: Literal["lower", "higher", "neither"]
+    meaning: str
+    low: float = 0.0
+    high: float = 1.0
+    of_rows: Callable[[Evaluation], Floats | Bools | None] | None = None
+    claims: bool = False
+    relevant: float = 0.001
+
+    @property
+    def unit(self) -> Unit:
+        """In what its differences are told: nats, points of a share, or plain numbers."""
+        if self.key == "NLL":
+            return Unit("nats", 1.0)
+        return Unit("points", 100.0) if self.high == 1.0 else Unit("", 1.0)
+
+    def seen(self, view: View) -> Score:
+        """The score with the title and the meaning that it has in a view."""
+        title, meaning = view.scores.get(self.key, (self.title, self.meaning))
+        return replace(self, title=title, meaning=meaning)
+
+
+def row_events(evaluation: Evaluation) -> Bools | None:
+    """Whether the event happened in each row; None in other views, which have the accuracy."""
+    return evaluation.outcome if evaluation.view.is_event else None
+
+
+_SCORES = (
+    Score("NLL", "NLL", "lower", "Mean of -log p(true class), in nats; confident errors cost most.",
+          high=math.inf, of_rows=attrgetter("row_nll"), claims=True),
+    Score("Brier", "Brier score", "lower",
+          "Squared distance of the probabilities from the truth, summed over classes; of two classes (p - y)².",
+          high=2.0, of_rows=attrgetter("row_brier"), claims=True),
+    Score("accuracy", "Accuracy", "higher", "Share of right predictions.", of_rows=attrgetter("correct"), claims=True),
+    Score("top-5 accuracy", "Top-5 accuracy", "higher", "Share of labels among the five most probable classes.",
+          of_rows=attrgetter("top5"), claims=True),
+    Score(EVENT_RATE, "Event rate", "neither", "Share of rows in which the event happened.", of_rows=row_events),
+    Score("AUROC", "AUROC", "higher",
+          "Share of pairs of a row with the event and one without it in which the first has the higher risk."),
+    Score("average precision", "Average precision", "higher",
+          "Mean share of events among rows with an event's risk or a higher one; the event rate by chance."),
+    Score("ECE", "ECE", "lower", "Mean distance of confidence from accuracy in 15 bins of equal width.", claims=True),
+    Score("gap", "Confidence gap", "lower", "Distance of mean confidence from accuracy; no ECE is below it."),
+    Score("signed gap", "Confidence minus accuracy", "neither",
+          "Mean confidence minus accuracy; above 0 is overconfident.", low=-1.0),
+    Score("overconfidence", "Overconfidence", "neither", "Mean confidence of the wrong predictions."),
+    Score("underconfidence", "Underconfidence", "neither", "Mean doubt (1 - confidence) of the right predictions."),
+    Score("sharpness", "Sharpness", "neither", "Variance of the confidence; good only where it is calibrated.",
+          high=0.25),
+)  # fmt: skip
+
+SCORES: dict[str, Score] = {score.key: score for score in _SCORES}
+"""The scores by key, in order of display."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Scores of one evaluation, with what is known of their errors.
+
+    Attributes
+    ----------
+    value : key -> score on all rows.
+    influence : key -> (groups,) what each of the groups of rows adds to a score that is smooth, see
+        :class:`calib.metrics.estimate.Estimate`; the groups are the same for all methods. That of the ECE is of bins
+        whose gaps keep their signs.
+    draws : key -> (n_resamples,) values that the ECE may have in truth, see :func:`calib.metrics.bootstrap.reflect`.
+    n : number of rows.
+    n_clusters : number of clusters; None where rows are independent.
+    debiased : of the ECE, by key: the value less what noise alone would give.
+    """
+
+    value: dict[str, float]
+    influence: dict[str, Floats]
+    draws: dict[str, Floats]
+    n: int
+    n_clusters: int | None = None
+    debiased: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def n_units(self) -> int:
+        """Number of clusters, or of rows where these are independent."""
+        return self.n_clusters or self.n
+
+    def estimate(self, key: str) -> Estimate:
+        """A score as an estimate, whose differences to those of other methods are paired."""
+        influence = self.influence[key]
+        degrees = degrees_of(min(self.n_units, len(influence)))
+        return Estimate(self.debiased.get(key, self.value[key]), influence, degrees)
+
+    def intervals(self, level: float = 0.95) -> dict[str, Interval]:
+        """Interval of each score: of proportions Wilson's, of the ECE the bootstrap's."""
+        found = {key: self._alone(key, level) for key in self.value}
+        signed, rate = found["signed gap"], found[EVENT_RATE if EVENT_RATE in found else "accuracy"]
+        n_right = round(rate.value * self.n)
+        few = min(n_right, self.n - n_right) < FEW
+        if few:  # so few wrong (or right) rows tell of the accuracy no more than Wilson's interval
+            said = signed.value + rate.value
+            low, high = min(signed.low, said - rate.high), max(signed.high, said - rate.low)
+            signed = found["signed gap"] = Interval(signed.value, low, high)
+        gap = found["gap"] = folded(self.value["gap"], signed)
+        # Bins only take from the residuals what cancels, and in their mean over all rows everything does.
+        if error := found.get("ECE"):
+            found["ECE"] = not_below(error._replace(low=min(error.low, gap.low)) if few else error, gap)
+        return found
+
+    def difference(self, baseline: Scored, key: str, level: float = 0.95) -> Interval:
+        """Interval of one score minus the baseline's on the same rows; it holds the difference of the values."""
+        value = self.value[key] - baseline.value[key]
+        _, low, high = (self.estimate(key) - baseline.estimate(key)).interval(level)
+        return Interval(value, min(value, low), max(value, high))
+
+    def _alone(self, key: str, level: float) -> Interval:
+        value, least, most = self.value[key], SCORES[key].low, SCORES[key].high
+        if key in PROPORTIONS:
+            error, n = float(self.estimate(key).error), float(self.n_units)
+            if self.n_clusters and error:  # independent rows of which the share would vary as much
+                n = float(np.clip(value * (1.0 - value) / error**2, 1.0, self.n))
+            return Interval(value, *(float(end) for end in wilson_interval(value * n, n, level)))
+        if key in self.draws:
+            return interval_of_draws(value, self.draws[key], level, least, most)
+        alone = self.estimate(key).interval(level, LOGIT if key in RANKING and 0.0 < value < 1.0 else None)
+        return cut(alone._replace(value=value), least, most)
 
 
 def scores(evaluation: Evaluation) -> dict[str, float]:
@@ -24,8 +219,21 @@ def scores(evaluation: Evaluation) -> dict[str, float]:
     NLL, Brier score and top-5 accuracy are absent where the method gives a confidence only, top-5 accuracy also up to 5
     classes. Overconfidence is NaN where nothing is wrong, underconfidence where nothing is right.
     """
-    values: dict[str, float] = {key: value for key, (value, _) in smooth_scores(evaluation).items()}
-    return _in_order(values | {"ECE": float(ece_of_bins(bins_of_ece(*evaluation.pair)))})
+    smooth = smooth_scores(evaluation)
+    values = {key: value for key, (value, _) in smooth.items()} | {"ECE": ece(*evaluation.pair)}
+    return {key: float(values[key]) for key in SCORES if key in values}
+
+
+def score_intervals(
+    evaluation: Evaluation, level: float = 0.95, n_resamples: int = N_RESAMPLES, random_state: int = 0
+) -> dict[str, Interval]:
+    """Interval of every score, by key: linearised of smooth scores, Wilson's of proportions, bootstrapped of the ECE.
+
+    An ECE of few rows in many bins is an overestimate; its interval reaches down to where the truth may be. In
+    simulations with 500 and 5000 rows, 95 % intervals held the truth in 87 to 100 % of runs for the ECE (percentile
+    intervals: 0 % on calibrated data) and 93 to 97 % for the other scores (40 to 100 runs each, calibrated or not).
+    """
+    return scored_on(evaluation, evaluation.resamples(n_resamples, random_state)).intervals(level)
 
 
 def scored_on(evaluation: Evaluation, resamples: Resamples) -> Scored:
@@ -40,100 +248,7 @@ def scored_on(evaluation: Evaluation, resamples: Resamples) -> Scored:
         raise CalibrationError(
             f"The evaluations have {len(evaluation)} and {resamples.n} rows; compare them on the same test set."
         )
-    smooth, bins = smooth_scores(evaluation), bins_of_ece(*evaluation.pair)
-    error, draws = drawn_ece(*evaluation.pair, resamples)
-    per_row = {key: rows for key, (_, rows) in smooth.items()} | {"ECE": ece_influence(*evaluation.pair)}
-    return Scored(
-        _in_order({key: value for key, (value, _) in smooth.items()} | {"ECE": error}),
-        {key: sums_of_groups(rows, resamples.groups) for key, rows in per_row.items()},
-        {"ECE": draws},
-        len(evaluation),
-        evaluation.n_clusters,
-        {"ECE": without_noise(error, bins)},
-    )
-
-
-def _in_order(values: dict[str, float]) -> dict[str, float]:
-    return {key: float(values[key]) for key in SCORES if key in values}
-
-
-def smooth_scores(evaluation: Evaluation) -> dict[str, tuple[float, Floats]]:
-    """Scores that are smooth functions of means over rows, by key: value, and (n,) what each row adds to it.
-
-    Values are NaN where a mean is over nothing.
-    """
-    said, outcome = evaluation.pair
-    n, gap = len(evaluation), float(said.mean() - outcome.mean())
-    rows: dict[str, npt.NDArray[Any] | None] = {key: of_rows(evaluation) for key, of_rows in MEANS.items()}
-    rows |= {"accuracy": evaluation.correct, "signed gap": said - outcome, "sharpness": (said - said.mean()) ** 2}
-    found = {key: _mean_among(values, np.ones(n, dtype=bool)) for key, values in rows.items() if values is not None}
-    found["gap"] = abs(gap), np.sign(gap) * found["signed gap"][1]
-    found["overconfidence"] = _mean_among(said, ~outcome)
-    found["underconfidence"] = _mean_among(1.0 - said, outcome)
-    if evaluation.view.is_event:
-        unknown = float("nan"), np.full(n, np.nan)
-        of_both = 0 < outcome.sum() < n
-        found["AUROC"] = placements(said, outcome, Rows.of(n)) if of_both else unknown
-        found["average precision"] = precision_influence(said, outcome) if outcome.any() else unknown
-    return found
-
-
-def precision_influence(risk: Floats, event: Bools) -> tuple[float, Floats]:
-    """Average precision, and (n,) what each row adds to it.
-
-    It is the mean over the events of the precision at their risk. A row changes it by being an event itself, and by
-    entering the precision at every risk that is not above its own.
-    """
-    cell = np.unique(risk, return_inverse=True)[1]
-    events, rows = np.bincount(cell, event), np.bincount(cell)
-    rows_above, events_above = (np.cumsum(each[::-1])[::-1] for each in (rows, events))
-    precision = events_above / rows_above
-    value = float(events @ precision / events.sum())
-    upto, upto_precision = np.cumsum(events / rows_above)[cell], np.cumsum(events * precision / rows_above)[cell]
-    return value, (event * (precision[cell] - value + upto) - upto_precision) / events.sum()
-
-
-def sums_of_groups(per_row: Floats, groups: Groups) -> Floats:
-    """What each of G groups adds to a statistic, (G,), from what (n,) rows add; the variance has ``G / (G - 1)``."""
-    return groups.sums(per_row) * np.sqrt(groups.n_groups / max(groups.n_groups - 1, 1))
-
-
-def _mean_among(values: npt.NDArray[Any], chosen: Bools) -> tuple[float, Floats]:
-    """Mean over the chosen rows, a ratio of two sums, and what each row adds to it."""
-    count = int(chosen.sum())
-    if not count:
-        return float("nan"), np.full(len(values), np.nan)
-    mean = float(values[chosen].mean())
-    return mean, np.where(chosen, values - mean, 0.0) / count
-
-
-def bins_of_ece(confidence: Floats, correct: Bools, groups: Groups | None = None) -> Floats:
-    """Sums of 1, confidence and correctness in each bin of the ECE, (ECE_BINS, 3), or (n_groups, ECE_BINS, 3)."""
-    every = groups or Groups(np.zeros(len(confidence), dtype=np.int64), 1)
-    index = bin_index(confidence, np.linspace(0.0, 1.0, ECE_BINS + 1))
-    bins = np.stack([every.sums_by(index, ECE_BINS, part) for part in (None, confidence, correct)], axis=-1)
-    return bins.astype(float) if groups else bins[0].astype(float)
-
-
-def ece_of_bins(bins: Floats) -> Floats:
-    """ECE of bins, (..., ECE_BINS, 3) sums of 1, confidence and correctness, over the leading axes."""
-    count, said, came = np.moveaxis(bins, -1, 0)
-    return np.asarray(np.abs(said - came).sum(axis=-1) / count.sum(axis=-1))
-
-
-def ece_influence(confidence: Floats, correct: Bools) -> Floats:
-    """(n,) what each row adds to the ECE, where the gap of each bin keeps its sign."""
-    bins = bins_of_ece(confidence, correct)
-    place = bin_index(confidence, np.linspace(0.0, 1.0, ECE_BINS + 1))
-    signed = np.sign(bins[:, 1] - bins[:, 2])[place] * (confidence - correct)
-    return (signed - signed.mean()) / len(signed)
-
-
-def drawn_ece(confidence: Floats, correct: Bools, resamples: Resamples) -> tuple[float, Floats]:
-    """The ECE, and (n_resamples,) values that it may have in truth, see :func:`calib.metrics.reflect`."""
-    bins = bins_of_ece(confidence, correct, resamples.groups)
-    value = float(ece_of_bins(bins.sum(axis=0)))
-    return value, reflect(value, resamples.each(ece_of_bins, bins))
+    return _scored(smooth_scores(evaluation), *evaluation.pair, resamples, evaluation.n_clusters)
 
 
 def ece_interval(
@@ -155,11 +270,119 @@ def ece_interval(
     clusters : (n,) what rows that belong together share; whole clusters are drawn.
     """
     resamples = Resamples(len(confidence), n_resamples, clusters=clusters)
-    value, draws = drawn_ece(confidence, correct, resamples)
-    gap, per_row = _mean_among(confidence - correct, np.ones(len(confidence), dtype=bool))
-    influence = sums_of_groups(per_row, resamples.groups)
-    signed = cut(Estimate(gap, influence, degrees_of(len(influence))).interval(level), -1.0, 1.0)
-    return not_below(interval_of_draws(value, draws, level, 0.0, 1.0), folded(abs(gap), signed))
+    n_clusters = len(np.unique(clusters)) if resamples.clustered else None
+    smooth = {"accuracy": _mean_among(correct), **_gaps(confidence, correct)}
+    return _scored(smooth, confidence, correct, resamples, n_clusters).intervals(level)["ECE"]
+
+
+def _scored(
+    smooth: dict[str, tuple[float, Floats]], said: Floats, came: Bools, resamples: Resamples, n_clusters: int | None
+) -> Scored:
+    """Smooth scores, and the ECE of what was said and what came true."""
+    bins = bins_of_ece(said, came, resamples.groups)
+    error = float(ece_of_bins(bins.sum(axis=0)))
+    values = {key: value for key, (value, _) in smooth.items()} | {"ECE": error}
+    per_row = {key: rows for key, (_, rows) in smooth.items()} | {"ECE": _ece_influence(said, came, bins.sum(axis=0))}
+    return Scored(
+        {key: float(values[key]) for key in SCORES if key in values},
+        {key: sums_of_groups(rows, resamples.groups) for key, rows in per_row.items()},
+        {"ECE": reflect(error, resamples.each(ece_of_bins, bins))},
+        resamples.n,
+        n_clusters,
+        {"ECE": without_noise(error, bins.sum(axis=0))},
+    )
+
+
+def smooth_scores(evaluation: Evaluation) -> dict[str, tuple[float, Floats]]:
+    """Scores that are smooth functions of means over rows, by key: value, and (n,) what each row adds to it.
+
+    Values are NaN where a mean is over nothing.
+    """
+    said, outcome = evaluation.pair
+    found = {
+        key: _mean_among(rows)
+        for key, score in SCORES.items()
+        if score.of_rows is not None and (rows := score.of_rows(evaluation)) is not None
+    }
+    found |= _gaps(said, outcome)
+    found["sharpness"] = _mean_among((said - said.mean()) ** 2)
+    found["overconfidence"] = _mean_among(said, ~outcome)
+    found["underconfidence"] = _mean_among(1.0 - said, outcome)
+    if evaluation.view.is_event:
+        unknown = math.nan, np.full(len(said), math.nan)
+        of_both = 0 < outcome.sum() < len(said)
+        found["AUROC"] = placements(said, outcome, Rows.of(len(said))) if of_both else unknown
+        found["average precision"] = _average_precision(said, outcome) if outcome.any() else unknown
+    return found
+
+
+def weighted_scores(evaluation: Evaluation) -> dict[str, float]:
+    """Those scores that can count rows by their weights, by key; none where no weights were confirmed.
+
+    They are the means over rows, the ECE and the gap.
+    """
+    weights = evaluation.weights
+    if weights is None:
+        return {}
+    of_rows = {key: score.of_rows(evaluation) for key, score in SCORES.items() if score.of_rows is not None}
+    found = {key: weighted_mean(rows, weights) for key, rows in of_rows.items() if rows is not None}
+    said, outcome = evaluation.pair
+    found["signed gap"] = weighted_mean(said - outcome, weights)
+    return found | {"gap": abs(found["signed gap"]), "ECE": ece(said, outcome, weights=weights)}
+
+
+def _mean_among(values: npt.NDArray[Any], chosen: Bools | None = None) -> tuple[float, Floats]:
+    """Mean over the chosen rows, a ratio of two sums, and what each row adds to it."""
+    chosen = np.ones(len(values), dtype=bool) if chosen is None else chosen
+    count = int(chosen.sum())
+    if not count:
+        return math.nan, np.full(len(values), math.nan)
+    mean = float(values[chosen].mean())
+    return mean, np.where(chosen, values - mean, 0.0) / count
+
+
+def _gaps(said: Floats, outcome: Bools) -> dict[str, tuple[float, Floats]]:
+    signed, per_row = _mean_among(said - outcome)
+    return {"signed gap": (signed, per_row), "gap": (abs(signed), np.sign(signed) * per_row)}
+
+
+def _average_precision(risk: Floats, event: Bools) -> tuple[float, Floats]:
+    """Average precision, and (n,) what each row adds to it.
+
+    It is the mean over the events of the precision at their risk. A row changes it by being an event itself, and by
+    entering the precision at every risk that is not above its own.
+    """
+    cell = np.unique(risk, return_inverse=True)[1]
+    events, rows = np.bincount(cell, event), np.bincount(cell)
+    rows_above, events_above = (np.cumsum(each[::-1])[::-1] for each in (rows, events))
+    precision = events_above / rows_above
+    value = float(events @ precision / events.sum())
+    upto, upto_precision = np.cumsum(events / rows_above)[cell], np.cumsum(events * precision / rows_above)[cell]
+    return value, (event * (precision[cell] - value + upto) - upto_precision) / events.sum()
+
+
+def sums_of_groups(per_row: Floats, groups: Groups) -> Floats:
+    """What each of G groups adds to a statistic, (G,), from what (n,) rows add; the variance has ``G / (G - 1)``."""
+    return groups.sums(per_row) * np.sqrt(groups.n_groups / max(groups.n_groups - 1, 1))
+
+
+def bins_of_ece(confidence: Floats, correct: Bools, groups: Groups) -> Floats:
+    """Sums of 1, confidence and correctness in each bin of the ECE, (n_groups, ECE_BINS, 3)."""
+    index = bin_index(confidence, np.linspace(0.0, 1.0, ECE_BINS + 1))
+    bins = [groups.sums_by(index, ECE_BINS, part) for part in (None, confidence, correct)]
+    return np.stack(bins, axis=-1).astype(float)
+
+
+def ece_of_bins(bins: Floats) -> Floats:
+    """ECE of bins, (..., ECE_BINS, 3) sums of 1, confidence and correctness, over the leading axes."""
+    count, said, came = np.moveaxis(bins, -1, 0)
+    return np.asarray(np.abs(said - came).sum(axis=-1) / count.sum(axis=-1))
+
+
+def _ece_influence(confidence: Floats, correct: Bools, bins: Floats) -> Floats:
+    """(n,) what each row adds to the ECE, where the gap of each bin keeps its sign."""
+    place = bin_index(confidence, np.linspace(0.0, 1.0, ECE_BINS + 1))
+    return _mean_among(np.sign(bins[:, 1] - bins[:, 2])[place] * (confidence - correct))[1]
 
 
 def without_noise(error: float, bins: Floats) -> float:
@@ -179,13 +402,9 @@ def without_noise(error: float, bins: Floats) -> float:
     return float(np.sqrt(max(error**2 - noise**2, 0.0)))
 
 
-def score_intervals(
-    evaluation: Evaluation, level: float = 0.95, n_resamples: int = N_RESAMPLES, random_state: int = 0
-) -> dict[str, Interval]:
-    """Interval of every score, by key: linearised of smooth scores, Wilson's of proportions, bootstrapped of the ECE.
-
-    An ECE of few rows in many bins is an overestimate; its interval reaches down to where the truth may be. In
-    simulations with 500 and 5000 rows, 95 % intervals held the truth in 87 to 100 % of runs for the ECE (percentile
-    intervals: 0 % on calibrated data) and 93 to 97 % for the other scores (40 to 100 runs each, calibrated or not).
-    """
-    return scored_on(evaluation, evaluation.resamples(n_resamples, random_state)).intervals(level)
+def said_of_intervals(n_clusters: int | None) -> str:
+    """What intervals take as independent where the test rows have clusters, in sentences; "" where they have none."""
+    if n_clusters is None:
+        return ""
+    rough = f" With fewer than {FEW_CLUSTERS} clusters intervals are rough." if n_clusters < FEW_CLUSTERS else ""
+    return f"Intervals take whole clusters as independent, {n_clusters:,} in the test part.{rough}"

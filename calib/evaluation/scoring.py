@@ -5,17 +5,13 @@ from __future__ import annotations
 from math import nan
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from calib import metrics
 from calib.data.load import from_outputs
-from calib.evaluation.evaluation import Evaluation, evaluate
-from calib.evaluation.score_definitions import SCORES
-from calib.evaluation.scores import score_intervals
+from calib.evaluation.evaluation import Evaluation
+from calib.evaluation.scores import SCORES, ece_interval, score_intervals
 from calib.evaluation.scores import scores as values_of
-from calib.evaluation.view import EVENT
 from calib.metrics.bootstrap import Interval
-from calib.metrics.confidence import check_scored
+from calib.metrics.confidence import check_scored, top_label
 from calib.registry import calibrator
 from calib.top_k import fit_top_k
 
@@ -38,7 +34,7 @@ def scores(probs: Any, labels: Any = None, *, ci: bool = True, **options: Any) -
     -------
     pandas.DataFrame
         Columns ``value``, ``low`` and ``high``; the index holds the scores' names, such as ``"ECE"``. Of two classes
-        with an event the ECE and its kin are of the event's probability.
+        with an event the ECE and its kin are of the event's probability, and the ECE is called ``"ECE of P(event)"``.
 
     Raises
     ------
@@ -60,7 +56,8 @@ def scores(probs: Any, labels: Any = None, *, ci: bool = True, **options: Any) -
     raw = fit_top_k(calibrator("identity"), data.logits[:2], data.labels[:2])
     judged = Evaluation.from_predictions(raw, data)
     found = score_intervals(judged) if ci else {key: (value, nan, nan) for key, value in values_of(judged).items()}
-    rows = {key: tuple(found[key]) for key in SCORES if key in found}
+    named = {"ECE": SCORES["ECE"].seen(judged.view).title}
+    rows = {named.get(key, key): tuple(interval) for key, interval in found.items()}
     return pd.DataFrame.from_dict(rows, orient="index", columns=["value", "low", "high"])
 
 
@@ -95,9 +92,4 @@ def ece(probs: Any, labels: Any, *, ci: bool = False) -> float | Interval:
     value = metrics.ece(probs, labels)
     if not ci:
         return value
-    if np.ndim(probs) == 1:
-        said = np.asarray(probs, dtype=float)
-        judged = evaluate(np.stack([1.0 - said, said], axis=1), np.asarray(labels, dtype=int)).seen(EVENT)
-    else:
-        judged = evaluate(probs, labels)
-    return score_intervals(judged)["ECE"]
+    return ece_interval(*top_label(probs, labels))

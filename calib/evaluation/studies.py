@@ -1,7 +1,4 @@
-"""Studies that fit many times, as workers run them.
-
-A study is called with plain settings and arrays, its methods by registry name.
-"""
+"""Studies that fit many times, as workers run them: called with plain settings and arrays, methods by registry name."""
 
 from __future__ import annotations
 
@@ -26,9 +23,6 @@ Methods = Sequence[tuple[str, str, Mapping[str, Any]]]
 ARRAYS = ("given_split", "features", "train_features", "train_labels", "clusters", "weights")
 """What of a data set a study is given beside logits and labels, where it holds them."""
 
-LEVEL = 0.95
-"""Coverage of the bands."""
-
 
 def pool_arrays(data: Predictions) -> dict[str, Any]:
     """The arrays beyond logits and labels that go to a worker."""
@@ -49,14 +43,8 @@ def repeat_task(
 
     ``event`` is the column of the event where its probability is looked at.
     """
-    return repeated_splits(
-        _made(methods),
-        _predictions(data, event),
-        part,
-        n_repeats=n_repeats,
-        random_state=random_state,
-        callback=callback,
-    )
+    made, rows = _made(methods, data, event)
+    return repeated_splits(made, rows, part, n_repeats=n_repeats, random_state=random_state, callback=callback)
 
 
 def size_task(
@@ -71,27 +59,17 @@ def size_task(
     callback: Progress,
 ) -> pd.DataFrame:
     """:func:`size_curve` on the split of ``data`` that ``Predictions.split(part, split_seed)`` gives."""
-    calibration, test = _predictions(data, event).split(part, random_state=split_seed)
-    return size_curve(
-        _made(methods),
-        calibration,
-        test,
-        n_draws=n_draws,
-        level=LEVEL,
-        random_state=random_state,
-        callback=callback,
-    )
+    made, rows = _made(methods, data, event)
+    parts = rows.split(part, random_state=split_seed)
+    return size_curve(made, *parts, n_draws=n_draws, random_state=random_state, callback=callback)
 
 
-def _made(methods: Methods) -> dict[str, Calibrator]:
-    return {name: calibrator(method, **params) for name, method, params in methods}
-
-
-def _predictions(data: Mapping[str, Any], event: int | None) -> Predictions:
+def _made(methods: Methods, data: Mapping[str, Any], event: int | None) -> tuple[dict[str, Calibrator], Predictions]:
     names = tuple(map(str, range(data["logits"].shape[1])))
     # The hash keys caches, of which a worker has none; without one, every split would hash the arrays.
     looked_at = None if event is None else Event(event, names[event], "")
-    return Predictions(**data, class_names=names, sha256="in a worker", event=looked_at)
+    rows = Predictions(**data, class_names=names, sha256="in a worker", event=looked_at)
+    return {name: calibrator(method, **params) for name, method, params in methods}, rows
 
 
 SPLITS, SIZES = "splits", "sizes"
@@ -108,16 +86,8 @@ class StudyKind:
     columns: tuple[str, ...]
 
 
+_OF_SPLITS = ("method", "title", "split", "n_calibration", "n_test", "score", "score_title", "value")
 STUDIES = {
-    SPLITS: StudyKind(
-        repeat_task,
-        (
-            *("method", "title", "split", "n_calibration", "n_test", "score", "value"),
-            *("fit_seconds", "note", "confidence_only"),
-        ),
-    ),
-    SIZES: StudyKind(
-        size_task,
-        COLUMNS,
-    ),
+    SPLITS: StudyKind(repeat_task, (*_OF_SPLITS, "fit_seconds", "note", "confidence_only")),
+    SIZES: StudyKind(size_task, COLUMNS),
 }

@@ -170,6 +170,7 @@ class Resamples:
     Attributes
     ----------
     groups : the groups of rows that are drawn.
+    clustered : whether they are of whole clusters.
     """
 
     def __init__(
@@ -177,9 +178,9 @@ class Resamples:
     ):
         generator = np.random.default_rng(random_state)
         self.n, self.n_resamples, self.random_state = n, n_resamples, random_state
-        self.groups, clustered = groups_of_units(n, clusters, MAX_GROUPS, generator)
+        self.groups, self.clustered = groups_of_units(n, clusters, MAX_GROUPS, generator)
         n_groups = self.groups.n_groups
-        n_drawn = n_groups - clustered
+        n_drawn = n_groups - self.clustered
         self._counts: list[npt.NDArray[np.uint8]] = []
         for block in blocks(n_resamples, entries=AT_ONCE):
             counts = np.empty((block.stop - block.start, n_groups), dtype=np.uint8)

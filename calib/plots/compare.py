@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.evaluation import SCORES
 from calib.plots.annotations import carry, draw_line, fill_between, label_line_ends
 from calib.plots.axes import log_axis, span
 from calib.plots.style import (
@@ -85,7 +84,7 @@ def size_curves(table: pd.DataFrame, score: str, styles: Mapping[str, Style] | N
         ends.append((title, float(place(value[-1])), style.color))
         said[title] = f"{three_digits(value[0])} to {three_digits(value[-1])}"
     alt = f"{score} from the fewest to the most labels: {one_each(said)}."
-    quiet(fig, SIZES_HEIGHT, alt=alt, title=f"{SCORES[score].title} by calibration rows")
+    quiet(fig, SIZES_HEIGHT, alt=alt, title=f"{rows['score_title'].iloc[0]} by calibration rows")
     label_line_ends(fig, ends, limits)
     # Every size is a tick: they are few, and halves of each other.
     across = span(np.log10(np.array(sizes, dtype=float)), least=0.04) if sizes else (1.0, 2.0)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.evaluation.score_definitions import Unit
+from calib.evaluation.scores import Unit
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import brief
 from calib.metrics.bootstrap import Interval

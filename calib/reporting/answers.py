@@ -13,7 +13,7 @@ from calib.diagnostics.risk_coverage import (
     risk_coverage,
     usual_error,
 )
-from calib.evaluation.scored import said_of_intervals
+from calib.evaluation.scores import said_of_intervals
 from calib.formatting import brackets, number, percent, points, round_percent
 from calib.metrics.bootstrap import Interval
 from calib.plots.decisions import risk_diagram

@@ -16,10 +16,9 @@ from calib.diagnostics.judgement import first_curve, gap_curve
 from calib.diagnostics.reliability import binned_consistency, confidence_histogram
 from calib.diagnostics.subgroups import LEAST_ROWS, gap_sentence, subgroups
 from calib.evaluation import SCORES
-from calib.evaluation.comparison_table import MARKS, MARKS_SAID, first_scores, score_rows
-from calib.evaluation.scored import said_of_intervals
+from calib.evaluation.comparison_table import MARKS, MARKS_SAID, first_scores, score_rows, weighted_rows
+from calib.evaluation.scores import said_of_intervals
 from calib.evaluation.view import View
-from calib.evaluation.weighted import weighted_rows
 from calib.export.provenance import versions
 from calib.formatting import brackets, number, percent, points, safe_table, signed, with_interval
 from calib.metrics.bootstrap import Interval
@@ -85,7 +84,7 @@ def scores(report: Report) -> Iterator[Block]:
     one = report.methods[0].evaluation
     once = "" if one.weights is None else "Each row counts once, whatever its weight."
     yield Note(" ".join(filter(None, [once, INTERVALS, said_of_intervals(one.n_clusters), said_of_kind(report.data)])))
-    head, *rows = weighted_rows(report.table, report.view) or [[]]
+    head, *rows = weighted_rows(report.table) or [[]]
     if rows:
         yield Table(
             "weighted", head, rows, "Scores that count rows by their weights; in brackets each row counts once."

@@ -30,7 +30,7 @@ from calib.diagnostics.subgroups import gap_and_extremes
 from calib.engine import NO_DATA, Data, Engine, FitSpec, Job, TaskSpec
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
-from calib.evaluation.scored import Scored
+from calib.evaluation.scores import Scored
 from calib.evaluation.studies import pool_arrays
 from calib.formatting import listed, percent, with_interval
 from calib.metrics.bootstrap import Interval

@@ -8,7 +8,7 @@ import pytest
 from benchmarks import claims, populations
 from benchmarks.claims import Cell, Tally, collected, is_false, tables
 from benchmarks.populations import alike, better, overconfident, sharper
-from calib.evaluation.scored import Scored
+from calib.evaluation.scores import Scored
 from calib.metrics.bootstrap import Interval
 
 

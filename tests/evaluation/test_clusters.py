@@ -14,8 +14,7 @@ from calib.diagnostics.reliability import ece_interval, reliability_curve
 from calib.diagnostics.risk_coverage import risk_coverage
 from calib.diagnostics.subgroups import subgroups
 from calib.evaluation import Evaluation, score_intervals
-from calib.evaluation.scored import FEW_CLUSTERS, said_of_intervals
-from calib.evaluation.scores import scored_on, scores
+from calib.evaluation.scores import FEW_CLUSTERS, said_of_intervals, scored_on, scores
 from calib.metrics.bootstrap import MAX_GROUPS, Resamples, effective_count, wilson_interval
 
 ESTABLISHED = ("NLL", "Brier", "accuracy", "signed gap", "ECE", "underconfidence")

@@ -11,9 +11,10 @@ from calib.base import Calibrator
 from calib.data.predictions import Predictions
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, evaluate, scores
+from calib.evaluation.claims import CLAIMING
 from calib.evaluation.compare import compare, compare_methods
 from calib.evaluation.comparison_table import best_methods, verdict
-from calib.evaluation.score_definitions import RANKING
+from calib.evaluation.scores import RANKING
 from calib.formatting import for_terminal
 from calib.numerics import softmax
 from tests.conftest import compare_evaluations, simulate
@@ -126,7 +127,7 @@ def test_the_verdict_claims_nothing_of_a_method_without_the_score(parts):
     table = compare(methods, *with_features(parts), n_resamples=50)
     first, last = verdict(table).split(" mine gives")
     assert "mine" not in first
-    assert last == " a confidence only and so has no NLL; compare by a calibration error."
+    assert last == " a confidence only and so has no NLL; compare by an ECE."
     assert "gives a confidence only" not in verdict(table, "ECE")
     alone = verdict(table[table["method"] != "temperature"])
     assert alone.startswith("Uncalibrated is alone with a value of NLL, ")
@@ -207,7 +208,6 @@ def test_higher_is_better_for_accuracy_and_nothing_is_for_sharpness():
     good, bad = np.where(labels[:, None] == [0, 1], 0.9, 0.1), np.full((1000, 2), [0.6, 0.4])
     table = compare_evaluations({"identity": evaluate(bad, labels), "x": evaluate(good, labels)}, n_resamples=50)
     assert verdict(table, "accuracy").startswith("x has the highest Accuracy, 1.00. Against Uncalibrated (0.500)")
-    assert "not better in itself" in verdict(table, "sharpness")
     assert table.loc[table["score"] == "sharpness", "to_best"].isna().all()
 
 
@@ -319,7 +319,7 @@ def test_intervals_of_calibration_errors_reach_what_was_not_seen(n):
         assert row["low"] == 0 and row["high"] == pytest.approx(unseen - 0.0001, rel=1e-4), key
 
 
-ROW = {"score": "NLL", "better": "lower", "confidence_only": False, "too_few": "", "rows_needed": np.nan,
+ROW = {"score": "NLL", "score_title": "NLL", "better": "lower", "confidence_only": False, "too_few": "", "rows_needed": np.nan,
        "verdict": ""}  # fmt: skip
 
 
@@ -347,7 +347,7 @@ def test_rounding_is_no_improvement():
     logits, labels = simulate(n=500)
     probs = softmax(logits)
     table = compare_evaluations({"identity": evaluate(probs, labels), "same": evaluate(probs * (1 - 1e-15), labels)})
-    claimed = table[table["claims"] & (table["method"] == "same")]
+    claimed = table[table["score"].isin(CLAIMING) & (table["method"] == "same")]
     assert set(claimed["verdict"]) == {"equivalent"} and not table["rows_needed"].notna().any()
     assert "better" not in verdict(table)
 

@@ -105,7 +105,8 @@ def test_the_same_method_twice_cannot_be_told_apart(table):
 @pytest.mark.parametrize(("n_wrong", "claims"), [(0, False), (4, False), (40, True)])
 def test_splits_without_mistakes_rank_no_methods(n_wrong, claims):
     rows = [
-        {"method": name, "title": name, "split": split, "score": key, "value": value + 1e-4 * split, "fit_seconds": 0.0,
+        {"method": name, "title": name, "split": split, "score": key, "score_title": key,
+         "value": value + 1e-4 * split, "fit_seconds": 0.0,
          "n_calibration": 100, "n_test": 300, "note": "", "confidence_only": False}
         for name, nll in (("identity", 0.5), ("a", 0.1))
         for split in range(20)

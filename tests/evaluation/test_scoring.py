@@ -46,7 +46,11 @@ def test_of_an_event_it_is_the_error_of_its_probability():
     happened = generator.random(500) < risk**1.5
     value, low, high = calib.ece(risk, happened, ci=True)
     assert value == pytest.approx(calib.metrics.ece(risk, happened))
-    np.testing.assert_allclose([value, low, high], calib.scores(risk, happened).loc["ECE"])
+    found = calib.scores(risk, happened)
+    np.testing.assert_allclose([value, low, high], found.loc["ECE of P(event)"])
+    # Of two columns it was the predicted class's, under the same name as the event's in the table.
+    both = np.stack([1 - risk, risk], axis=1)
+    assert abs(calib.ece(both, happened) - value) > 0.01 and "ECE" not in found.index
     assert low > 0  # the risks are too high
 
 

@@ -11,7 +11,7 @@ from calib import CalibrationError, compare, metrics
 from calib.data.event import Event
 from calib.data.predictions import Predictions
 from calib.evaluation import SCORES, evaluate, scores
-from calib.evaluation.claims import too_few_of_all
+from calib.evaluation.claims import Claims
 from calib.evaluation.comparison_table import first_scores
 from calib.evaluation.evaluation import check_same_rows
 from calib.evaluation.scores import score_intervals, scored_on
@@ -165,8 +165,8 @@ def test_too_few_events_rank_nothing(rng):
     labels[:2] = 1
     evaluation = evaluate(np.stack([1 - p, p], axis=1), labels)
     top_label, event = (scored_on(each, each.resamples(20)) for each in (evaluation, evaluation.seen(EVENT)))
-    assert not too_few_of_all({"raw": top_label})[""]["raw"], "many rows are right and many are wrong"
-    assert "2 test rows" in too_few_of_all({"raw": event})[""]["raw"]
+    assert not Claims({"raw": top_label}).why_not("raw", "NLL"), "many rows are right and many are wrong"
+    assert "2 test rows" in Claims({"raw": event}).why_not("raw", "NLL")
 
 
 def test_a_rare_event_is_ranked_by_auroc_and_average_precision_in_place_of_the_accuracy():

@@ -16,7 +16,8 @@ from calib.data import Predictions
 from calib.diagnostics.reliability import reliability_curve
 from calib.errors import CalibrationError
 from calib.evaluation import scores
-from calib.evaluation.weighted import said_of_weights, weighted_rows, weighted_scores
+from calib.evaluation.comparison_table import said_of_weights, weighted_rows
+from calib.evaluation.scores import weighted_scores
 from tests.conftest import simulate
 from tests.evaluation.test_clusters import judged
 

@@ -9,7 +9,7 @@ import pytest
 from calib.diagnostics.judgement import gap_curve
 from calib.diagnostics.reliability import confidence_histogram
 from calib.diagnostics.risk_coverage import risk_coverage
-from calib.evaluation.score_definitions import Unit
+from calib.evaluation.scores import Unit
 from calib.formatting import brief
 from calib.metrics.bootstrap import Interval
 from calib.plots import alt_text, figure_data
@@ -39,8 +39,8 @@ def sizes_table(last: float = 0.3) -> pd.DataFrame:
         for size, value in zip((100, 200, 400), values, strict=True):
             wide = np.inf if size == 100 and method == "vector" else value + 0.02
             rows.append(
-                {"method": method, "title": method.title(), "size": size, "n_draws": 5, "score": "NLL", "value": value,
-                 "low": value - 0.02, "high": wide}
+                {"method": method, "title": method.title(), "size": size, "n_draws": 5, "score": "NLL",
+                 "score_title": "NLL", "value": value, "low": value - 0.02, "high": wide}
             )  # fmt: skip
     return pd.DataFrame(rows)
 

@@ -46,20 +46,18 @@ from calib.plots.binning import (
 )
 from calib.plots.compare import size_curves
 from calib.plots.confidences import confidence_densities, confidence_drift
-from calib.plots.decisions import decision_curves, risk_diagram, set_sizes
+from calib.plots.decisions import decision_curves, risk_diagram, set_sizes, threshold_chart
 from calib.plots.forest import member_rows
 from calib.plots.geometry import success_curve
 from calib.plots.information_by_bins import information_chart
 from calib.plots.latent import effect_chart, latent_function
 from calib.plots.maps import EndRow, MapLine, MapPicture, calibration_maps, end_rows
 from calib.plots.monitoring import e_value_chart, o_e_chart
-from calib.plots.over_under import band_chart, before_after, per_class_chart, ratio_to_odds
+from calib.plots.over_under import band_chart, before_after, per_class_chart, ratio_to_odds, theorem_chain
 from calib.plots.overview import Panel, StripRow, difference_strip, gap_reach, reliability_panels
 from calib.plots.reliability import before_and_after, reliability_diagram
 from calib.plots.risk_model import risk_model_diagram
 from calib.plots.style import method_style
-from calib.plots.theorem import theorem_chain
-from calib.plots.threshold import threshold_chart
 
 RAW, SCALED, GP = (method_style(name) for name in ("identity", "temperature", "gpcalib"))
 

@@ -18,7 +18,7 @@ from calib.diagnostics.reliability import confidence_histogram
 from calib.evaluation import SCORES
 from calib.evaluation.claims import Claims
 from calib.evaluation.comparison_table import CONFIDENCE_ONLY
-from calib.evaluation.score_definitions import EVENT_RATE, RANKING, RARE, Unit
+from calib.evaluation.scores import EVENT_RATE, RANKING, RARE, Unit
 from calib.formatting import number, percent
 from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.plots import alt_text, figure_data

@@ -11,11 +11,9 @@ import streamlit as st
 from pandas.io.formats.style import Styler
 
 from calib.evaluation import SCORES
-from calib.evaluation.comparison_table import MARKS_SAID, first_scores, score_rows
-from calib.evaluation.score_definitions import EVENT_RATE
-from calib.evaluation.scored import said_of_intervals
+from calib.evaluation.comparison_table import MARKS_SAID, first_scores, said_of_weights, score_rows, weighted_rows
+from calib.evaluation.scores import EVENT_RATE, said_of_intervals
 from calib.evaluation.view import TOP_LABEL, View
-from calib.evaluation.weighted import said_of_weights, weighted_rows
 from calib.formatting import plural
 from calib.ui import widgets
 from calib.ui.compare.answer import comparison_table
@@ -61,7 +59,7 @@ def all_scores(fits: list[ShownFit]) -> None:
 
 def weighted_scores(session: OpenSession, fits: list[ShownFit]) -> None:
     """Weighted beside unweighted scores, where the meaning of the test rows' weights was said."""
-    if rows := weighted_rows(comparison_table(fits), fits[0].evaluation.view):
+    if rows := weighted_rows(comparison_table(fits)):
         heading, *cells = rows
         show_table(pd.DataFrame(cells, columns=heading), heading[0])
     st.caption(said_of_weights(session.test))

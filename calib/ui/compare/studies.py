@@ -104,7 +104,7 @@ def _repeated_result(splits: pd.DataFrame, key: str) -> None:
 
 def _sizes_result(table: pd.DataFrame, key: str, fits: list[ShownFit]) -> None:
     last = table[(table["score"] == "NLL") & (table["size"] == table["size"].max()) & table["value"].notna()]
-    answers = [labels_needed(table, name, "NLL", TOLERANCE).sentence for name in last["method"].iloc[1:]]
+    answers = [labels_needed(table, name, TOLERANCE).sentence for name in last["method"].iloc[1:]]
     st.markdown("\n".join(f"- {answer}" for answer in answers))
     styles = {fit.title: fit.style for fit in fits}
     columns = st.columns(2, gap="large")

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from calib.evaluation.scored import said_of_intervals
+from calib.evaluation.scores import said_of_intervals
 from calib.formatting import escape_markdown, number, percent, plural, with_interval
 from calib.metrics.risk_measures import RiskMeasure
 from calib.metrics.risk_model import RiskModelPanel, risk_model
