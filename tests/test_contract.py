@@ -18,7 +18,6 @@ import sklearn.base
 
 import calib
 from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, MINDS_OFFSETS, POSITIVE, ROWS_SUM_TO_ONE, Calibrator
-from calib.decisions import HAND_OVER, AnswerAbove, CostMatrix, EventCut, PredictionSets, conformal_sets
 from calib.errors import CalibrationError, FitCancelled
 from calib.export.runtime import ExportedCalibrator, from_arrays
 from calib.records import flatten, unflatten
@@ -85,8 +84,6 @@ def variants_of(cls: type[Calibrator]) -> list[dict[str, Any]]:
 
 
 VARIANTS = {name: CHOSEN.get(name) or variants_of(method.cls) for name, method in calib.METHODS.items()}
-
-CASES = [(name, params) for name, variants in VARIANTS.items() for params in variants]
 
 
 def each_variant(quick: Callable[[str, int], bool]) -> pytest.MarkDecorator:
@@ -205,20 +202,6 @@ def hard_rows(n_classes: int) -> np.ndarray:
     extreme = 1e3 * generator.choice([-1.0, 0.0, 1.0], size=(50, n_classes))
     spread = generator.normal(size=(200, n_classes)) * np.geomspace(0.1, 100, 200)[:, None]
     return np.concatenate([rounded, near, extreme, spread, np.zeros((1, n_classes))])
-
-
-def test_variants_follow_from_the_declared_parameters():
-    assert variants_of(calib.METHODS["platt"].cls) == [
-        {},
-        {"share_classes": False},
-        {"classes": "top"},
-        {"normalize": False},
-        {"input": "score"},
-        {"platt_correction": True},
-        {"share_classes": False, "classes": "top", "normalize": False, "input": "score", "platt_correction": True},
-    ]
-    assert variants_of(calib.METHODS["identity"].cls) == [{}]
-    assert set(CHOSEN) <= set(calib.METHODS)
 
 
 @every_variant
@@ -464,56 +447,6 @@ def test_confidence_is_that_of_the_prediction(name, params):
         np.testing.assert_array_equal(predicted, np.argmax(logits, axis=1))
         with pytest.raises(CalibrationError, match="a confidence in the predicted class only"):
             calibrator.predict_proba(logits)
-
-
-@pytest.mark.parametrize("name", calib.METHODS)
-@pytest.mark.parametrize("n_classes", [2, 4])
-def test_decisions_are_the_same_from_a_file(name, n_classes):
-    calibrator, logits = fitted(name, VARIANTS[name][0], n_classes), hard_rows(n_classes)
-    features = inputs(logits) if calibrator.needs else None
-    rules = [AnswerAbove(threshold=0.6)]
-    sets = None
-    if calibrator.gives_probabilities:
-        rules += [CostMatrix(costs=1.0 - np.eye(n_classes), hand_over=0.3)]
-        rules += [EventCut(cut=0.2)] if n_classes == 2 else []
-        probs = calibrator.predict_proba(logits)
-        sets = conformal_sets(probs, probs.argmax(axis=1), 0.2)
-    for rule in rules:
-        given = ExportedCalibrator(calibrator, decision=rule, sets=sets)
-        again = reread(given) if calibrator.gives_probabilities else pickle.loads(pickle.dumps(given))
-        if isinstance(rule, AnswerAbove):
-            confidence = calibrator.predict_confidence(logits, features)
-            expected = np.where(confidence >= 0.6, calibrator.predict(logits), HAND_OVER)
-        else:
-            expected = rule.decide(probs)
-        np.testing.assert_array_equal(again.decide(logits, features, kind="logits"), expected)
-        if sets is not None:
-            np.testing.assert_array_equal(again.prediction_sets(logits, kind="logits"), sets.predict(probs))
-    if not calibrator.gives_probabilities:
-        for more in (
-            {"decision": CostMatrix(costs=np.eye(n_classes))},
-            {"sets": PredictionSets(alpha=0.1, quantiles=np.ones(n_classes))},
-        ):
-            with pytest.raises(CalibrationError, match="confidence"):
-                ExportedCalibrator(calibrator, **more)
-
-
-@every_method
-def test_progress_can_cancel(name, params):
-    calls = []
-
-    def cancel(step: int, total: int, value: float) -> None:
-        calls.append((step, total, value))
-        raise FitCancelled
-
-    calibrator = make(name, params)
-    try:
-        fit(calibrator, *sample(150, 4), progress=cancel)
-    except FitCancelled:
-        assert not calibrator.fitted
-        with pytest.raises(CalibrationError, match="not fitted"):
-            calibrator.predict_proba(np.zeros((1, 4)))
-    assert len(calls) <= 1
 
 
 @pytest.mark.parametrize("name", calib.METHODS)

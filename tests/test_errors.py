@@ -50,15 +50,6 @@ def test_a_table(without, tmp_path, module, name):
     assert raised.value.findings[0].code == "missing_package"
 
 
-def test_a_split(without, tmp_path, overconfident):
-    logits, labels = overconfident
-    np.savez(tmp_path / "a.npz", logits=logits, labels=labels)
-    data = calib.load(tmp_path / "a.npz")
-    without("sklearn")
-    with pytest.raises(calib.DataError, match="scikit-learn"):
-        data.split(0.5)
-
-
 def test_a_comparison_in_a_shell(without, tmp_path, overconfident, capsys):
     logits, labels = overconfident
     np.savez(tmp_path / "a.npz", logits=logits, labels=labels)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import csv
 import io
 import math
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -31,46 +29,12 @@ from calib.formatting import (
     percent,
     plural,
     points_between,
-    round_percent,
     safe_cell,
     safe_table,
     signed,
     with_interval,
 )
 from calib.plots.annotations import figure_data
-from tests.conftest import ROOT
-
-
-def texts_of(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Lines and texts of a module's strings, with 0 for what an f-string puts in; without docstrings."""
-    if isinstance(tree, ast.Expr) and isinstance(tree.value, ast.Constant):
-        return
-    if isinstance(tree, ast.JoinedStr):
-        parts = [part.value if isinstance(part, ast.Constant) else "0" for part in tree.values]
-        yield tree.lineno, "".join(map(str, parts))
-    elif isinstance(tree, ast.Constant) and isinstance(tree.value, str):
-        yield tree.lineno, tree.value
-    for child in ast.iter_child_nodes(tree):
-        if not isinstance(tree, ast.JoinedStr) or isinstance(child, ast.FormattedValue):
-            yield from texts_of(child)
-
-
-def test_no_line_break_divides_a_number_from_its_percent_sign_on_a_page() -> None:
-    paths = [ROOT / "app.py", *(ROOT / "pages").glob("*.py"), *(ROOT / "calib" / "ui").rglob("*.py")]
-    assert len(paths) > 60
-    divided = [
-        f"{path.name}:{line}: {text}"
-        for path in paths
-        for line, text in texts_of(ast.parse(path.read_text("utf-8")))
-        if re.search(r"\d %", text)
-    ]
-    assert not divided, "write \\u00a0 before the sign, or use calib.formatting.percent"
-    assert list(texts_of(ast.parse('"""5 %"""\nf"{x} % of {f(\'6 %\')}"'))) == [(2, "0 % of 0"), (2, "6 %")]
-
-
-def test_a_share_that_was_chosen_has_the_digits_that_it_was_given():
-    found = [round_percent(share) for share in (0.05, 1 - 0.05, 0.025, 0.999, 1 / 3)]
-    assert found == ["5\u00a0%", "95\u00a0%", "2.5\u00a0%", "99.9\u00a0%", "33.3333\u00a0%"]
 
 
 @given(st.floats(-9e5, 9e5).filter(lambda value: abs(value) >= 1e-4))

@@ -15,10 +15,10 @@ from calib import base
 from calib.base import KEEPS_HALF, Calibrator
 from calib.canonical import to_canonical
 from calib.cli import main
-from calib.data import Predictions, load
+from calib.data import Predictions
 from calib.diagnostics.shift_data import judge, read_new_rows
 from calib.errors import CalibrationError
-from calib.export import predict, provenance, runtime, writer
+from calib.export import provenance, runtime, writer
 from calib.registry import extras_for, presets, said_of_kind
 
 FLOOR = 0.005
@@ -84,16 +84,6 @@ def test_one_half_stays_one_half_where_that_is_declared_alone(name):
         assert calib.METHODS[name].title in said_of_kind(pairs()).split(".")[1]
 
 
-@fitting
-def test_both_settings_of_sharing_are_one_map(name):
-    made = fitted(name)
-    if not hasattr(made, "share_classes"):
-        pytest.skip("nothing is shared")
-    data = pairs()
-    apart = type(made)(**{**made.get_params(), "share_classes": False}).fit(data.logits, data.labels)
-    np.testing.assert_array_equal(apart.predict_proba(data.logits), made.predict_proba(data.logits))
-
-
 def test_isotonic_and_platt_are_those_of_one_confidence():
     data = pairs()
     confidence, correct = data.confidence, data.correct
@@ -113,10 +103,6 @@ def test_a_comparison_says_why_a_method_is_absent_and_scores_the_others():
     by_method = table[table["score"] == "ECE"].set_index("method")
     assert "all classes" in by_method["note"]["vector"]
     assert by_method["value"]["platt"] < by_method["value"]["identity"]
-
-
-def test_other_data_are_told_nothing_of_pairs():
-    assert said_of_kind(None) == said_of_kind(Predictions(np.zeros((2, 2)), np.arange(2), ("a", "b"))) == ""
 
 
 @pytest.fixture
@@ -142,16 +128,6 @@ def test_files_of_confidences_become_files_of_confidences(files, given, out):
     np.testing.assert_allclose(_read(files / out), expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("given", ["answers.csv", "answers.npy"])
-def test_the_script_of_a_bundle_does_the_same(files, given):
-    out = files / "out.csv"
-    calibrator = ["--calibrator", str(files / "calibrator.npz"), *(["--columns", "confidence"] * given.endswith("csv"))]
-    predict.main([str(files / given), "--out", str(out), *calibrator])
-    said = pd.read_csv(out)
-    found = said["confidence_" if given.endswith("csv") else "confidence"]
-    np.testing.assert_allclose(found, fitted("platt").predict_proba(pairs().logits)[:, 1], atol=1e-9)
-
-
 def _read(path):
     if path.suffix == ".npy":
         return np.load(path)
@@ -172,12 +148,6 @@ def test_new_pairs_are_judged_for_monitoring(files):
     np.testing.assert_allclose(raw.pair[0], pairs().confidence, atol=1e-9)
     np.testing.assert_allclose(judged.pair[0], exported.confidence(pairs().confidence), atol=1e-9)
     np.testing.assert_array_equal(judged.pair[1], pairs().correct)
-
-
-def test_pairs_of_a_table_keep_their_hash_and_their_event(files):
-    data = load(files / "answers.csv", kind="pairs")
-    assert (data.kind, data.event.name) == ("pairs", "correct")
-    np.testing.assert_allclose(data.confidence, pairs().confidence, atol=1e-9)
 
 
 def test_a_report_says_what_was_drawn_and_left_out(files):

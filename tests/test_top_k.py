@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 from pathlib import Path
-from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -21,7 +18,7 @@ from calib.evaluation import Evaluation
 from calib.export.runtime import ExportedCalibrator
 from calib.numerics import softmax
 from calib.registry import METHODS, presets, said_of_kind
-from calib.top_k import TopK, fit_top_k, predict_top_k, rest_shift, said_of_labels
+from calib.top_k import TopK, fit_top_k, predict_top_k, said_of_labels
 
 N, K = 300, 12
 LIKE_ALL = ("identity", "temperature", "isotonic", "platt", "beta", "histogram", "imax", "spline", "gpcalib")
@@ -96,15 +93,6 @@ def test_the_other_classes_get_the_share_of_the_labels_that_are_theirs():
     assert best < nll < min(without, raw.row_nll.mean())
 
 
-def test_what_is_added_to_the_last_column_is_in_the_unit_of_the_logits():
-    """Shift and temperature of logits times a million are a million times as large, from the same few steps."""
-    logits, labels = simulated()
-    top = TopK.from_matrix(logits, 5)
-    columns, places = top.columns(), top.places(labels)
-    assert rest_shift(1e6 * columns, places) == pytest.approx(1e6 * rest_shift(columns, places), rel=1e-6)
-    assert rest_shift(1e-6 * columns, places) == pytest.approx(1e-6 * rest_shift(columns, places), rel=1e-6)
-
-
 def test_the_scores_of_the_raw_model_are_exact_where_the_logits_of_labels_are_known():
     logits, labels = simulated()
     probs = softmax(logits)
@@ -160,14 +148,6 @@ def test_methods_that_learn_something_for_each_class_are_refused():
         calib.calibrator("temperature").fit(data.logits, data.labels)
 
 
-def test_the_order_of_values_in_a_row_does_not_matter():
-    logits, labels = simulated()
-    whole = TopK.from_matrix(logits, 5, labels)
-    back = TopK.from_arrays(whole.values[:, ::-1], whole.indices[:, ::-1], whole.rest, K, whole.label_logit)
-    for name, array in whole.arrays().items():
-        np.testing.assert_array_equal(back.arrays()[name], array)
-
-
 GOOD = {"values": [[4.0, 2.0]], "indices": [[7, 1]], "rest": [1.0], "n_classes": 100}
 
 
@@ -218,15 +198,6 @@ def test_what_is_no_top_k_is_refused_in_words():
         fit_top_k(calib.calibrator("temperature"), TopK.from_matrix(logits, 5), labels + K)
 
 
-def test_compare_scores_every_method_that_can():
-    calibration, test = data_of().split(0.5)
-    chosen = {name: calib.calibrator(name) for name in ("temperature", "isotonic", "vector")}
-    table = calib.compare(chosen, calibration, test).set_index(["method", "score"])
-    for name in ("identity", "temperature", "isotonic"):
-        assert np.isfinite([table.loc[(name, score), "value"] for score in ("NLL", "ECE", "accuracy", "Brier")]).all()
-    assert "all classes" in table.loc["vector"]["note"].iloc[0]
-
-
 @pytest.mark.parametrize("ending", [".npz", ".zip", ".pkl"])
 def test_an_exported_calibrator_takes_the_top_k_and_predicts_what_the_fit_does(tmp_path, ending):
     data = data_of()
@@ -245,26 +216,6 @@ def test_an_exported_calibrator_takes_the_top_k_and_predicts_what_the_fit_does(t
                 exported.predict_top_k(wrong)
         with pytest.raises(CalibrationError, match="8 classes"):
             exported.predict_top_k(TopK.from_matrix(simulated()[0][:, :8], 5))
-
-
-def test_the_script_of_a_bundle_calibrates_an_npz_with_numpy_alone(tmp_path):
-    data = data_of()
-    fitted = fit_top_k(calib.calibrator("temperature"), data.logits, data.labels)
-    calib.export.save(fitted, tmp_path / "calibrator.zip", **calib.export.describe(data))
-    with ZipFile(tmp_path / "calibrator.zip") as bundle:
-        bundle.extractall(tmp_path / "bundle")
-        card = bundle.read("MODEL_CARD.md").decode()
-        assert "the columns of outputs are values and rest" in card
-    np.save(tmp_path / "outputs.npy", np.column_stack([data.logits.values, data.logits.rest]))
-    blocked = "import sys; sys.modules.update(scipy=None, sklearn=None, pandas=None, tensorflow=None); "
-    run = "import runpy; sys.argv = ['predict.py', *sys.argv[1:]]; runpy.run_path('predict.py', run_name='__main__')"
-    for out, status in (("calibrated.npz", 0), ("calibrated.csv", 0)):
-        command = [sys.executable, "-c", blocked + run, str(tmp_path / "outputs.npy"), "--out", str(tmp_path / out)]
-        assert subprocess.run(command, cwd=tmp_path / "bundle", capture_output=True).returncode == status
-    said = predict_top_k(fitted, data.logits)
-    with np.load(tmp_path / "calibrated.npz") as written:
-        np.testing.assert_allclose(written["probabilities"][:, :-1], said.values, rtol=0, atol=1e-12)
-        np.testing.assert_allclose(written["probabilities"][:, -1], said.rest, rtol=0, atol=1e-12)
 
 
 def test_the_command_line_compares_fits_and_applies(tmp_path, monkeypatch, capsys):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -59,22 +58,6 @@ def gpu_present(root: Path = Path("/")) -> bool:
     return any(root.glob("dev/nvidia[0-9]*")) or under_windows.exists()
 
 
-@dataclass(frozen=True)
-class Ran(Generic[T]):
-    """What a computation gave.
-
-    Attributes
-    ----------
-    result : what it returned.
-    device : where it ran, in words.
-    note : a sentence where that is not what was asked for, else empty.
-    """
-
-    result: T
-    device: str
-    note: str
-
-
 def wants_gpu(device: str, n_logits: int) -> bool:
     """Whether a fit to so many logits tries a GPU; asking starts nothing.
 
@@ -87,7 +70,7 @@ def wants_gpu(device: str, n_logits: int) -> bool:
     return wanted and gpu_present() and find_spec("tensorflow") is not None
 
 
-def run(compute: Callable[[bool], T], device: str, shape: tuple[int, ...]) -> Ran[T]:
+def run(compute: Callable[[bool], T], device: str, shape: tuple[int, ...]) -> tuple[T, str, str]:
     """Compute on a GPU where that is wanted and possible, else on the processor; also where its memory is not enough.
 
     Parameters
@@ -95,6 +78,10 @@ def run(compute: Callable[[bool], T], device: str, shape: tuple[int, ...]) -> Ra
     compute : called with whether it is on a GPU, then inside ``tf.device``; a second call must start afresh.
     device : one of :data:`DEVICES`.
     shape : (n, n_classes) of the calibration set.
+
+    Returns
+    -------
+    What it returned, where it ran in words, and a sentence where that is not what was asked for, else "".
     """
     gpu = first_gpu() if wants_gpu(device, shape[0] * shape[1]) else None
     note = no_gpu_note() if device == "gpu" else ""
@@ -102,7 +89,7 @@ def run(compute: Callable[[bool], T], device: str, shape: tuple[int, ...]) -> Ra
         place, model = gpu
         try:
             with tensorflow().device(place):
-                return Ran(compute(True), model, "")
+                return compute(True), model, ""
         except Exception as error:
             if not out_of_memory(error):
                 raise
@@ -111,7 +98,7 @@ def run(compute: Callable[[bool], T], device: str, shape: tuple[int, ...]) -> Ra
             f"The GPU ({model}) ran out of memory on {shape[0]:,} rows x {shape[1]:,} classes, so the fit ran on the "
             f"{cpu_description()}. Use fewer calibration rows, or end what else uses the GPU, to fit on it."
         )
-    return Ran(compute(False), cpu_description(), note)
+    return compute(False), cpu_description(), note
 
 
 def no_gpu_note() -> str:

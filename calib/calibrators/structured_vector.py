@@ -38,8 +38,7 @@ class DiagonalScaling(AffineScaling):
         def search(on_gpu: bool) -> None:
             self._finish(self._begin(logits, labels, weights, on_gpu), strength, progress=progress)
 
-        ran = run(search, self.device, logits.shape)
-        self.device_, self.device_note_ = ran.device, ran.note
+        _, self.device_, self.device_note_ = run(search, self.device, logits.shape)
 
     def _problem(self, scores: Floats, inputs: Floats, labels: Ints, weights: Floats, on_gpu: bool) -> Minimum:
         n_classes = inputs.shape[1]

@@ -77,9 +77,8 @@ class TemperatureScaling(Calibrator):
             at, *_ = newton(objective, np.ones(1), TOLERANCE, progress, np.exp(-BOUND), np.exp(BOUND))
             return float(at[0])
 
-        ran = run(search, self.device, logits.shape)
-        self.temperature_ = self.unit_ / ran.result
-        self.device_, self.device_note_ = ran.device, ran.note
+        inverse, self.device_, self.device_note_ = run(search, self.device, logits.shape)
+        self.temperature_ = self.unit_ / inverse
 
     def _predict(self, logits: Floats) -> Floats:
         probs = logits / self.temperature_

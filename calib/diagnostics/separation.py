@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.calibrators.geometric import MAPS, fit_success_map
+from calib.calibrators.geometric import MAPS, SuccessMap, fit_success_map
 from calib.calibrators.geometric.search import TrainingSet, exact, nearest
-from calib.calibrators.geometric.success_map import SuccessMap
 from calib.diagnostics.reliability import Frequencies, SidedCounts, default_bins, frequencies, sided_counts
 from calib.metrics.bootstrap import Interval, share_interval
 from calib.numerics import Floats, Ints, softmax

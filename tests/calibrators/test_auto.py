@@ -11,8 +11,16 @@ import calib
 from calib.base import NEEDS_CLASSES, POSITIVE, ROWS_SUM_TO_ONE
 from calib.calibrators import auto
 from calib.calibrators._folds import deal, row_units
-from calib.calibrators._model_weights import N_DRAWS, pseudo_bma_weights, stacking_weights
-from calib.calibrators.auto import ALONE, PSEUDO_BMA, SMALLEST_WEIGHT, STACKING, candidates
+from calib.calibrators.auto import (
+    ALONE,
+    N_DRAWS,
+    PSEUDO_BMA,
+    SMALLEST_WEIGHT,
+    STACKING,
+    candidates,
+    pseudo_bma_weights,
+    stacking_weights,
+)
 from calib.errors import CalibrationError
 from calib.records import flatten, unflatten
 from calib.registry import METHODS
@@ -239,11 +247,3 @@ def test_members_that_no_fit_can_have_are_refused(cheap):
     ]:  # fmt: skip
         with pytest.raises(CalibrationError):
             changed(**wrong)
-
-
-def test_weights_may_be_as_large_as_floats_are():
-    logits, labels = simulate(n=60, n_classes=2)
-    weights = np.random.default_rng(0).uniform(0.5, 1.0, 60)
-    usual = calib.calibrator("auto").fit(logits, labels, weights=weights).predict_proba(logits)
-    huge = calib.calibrator("auto").fit(logits, labels, weights=weights * 1e308).predict_proba(logits)
-    np.testing.assert_allclose(huge, usual, atol=1e-4)

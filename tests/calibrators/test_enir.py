@@ -8,8 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression, lsq_linear
 
-import calib
-from calib.base import KEEPS_ACCURACY, KEEPS_RANKING
 from calib.calibrators.enir import NearIsotonicEnsemble, NearIsotonicPath, near_isotonic_path
 from tests.calibrators.conftest import binary, learned
 
@@ -61,16 +59,6 @@ def test_platts_correction_softens_the_targets():
     assert np.abs(probs - fitted_map(log_odds, labels, log_odds)).max() > 1e-3
 
 
-def test_a_true_fall_is_kept_where_isotonic_calibration_is_flat():
-    log_odds = np.linspace(-3, 3, 3000)
-    truth = np.select([log_odds < -1, log_odds < 1], [0.2, 0.8], 0.4)
-    labels = (np.random.default_rng(0).random(3000) < truth).astype(int)
-    probs = fitted_map(log_odds, labels, log_odds)
-    isotonic = learned(calib.calibrator("isotonic"), log_odds, labels, log_odds)
-    assert np.abs(probs - truth).mean() < 0.05 < 0.1 < np.abs(isotonic - truth).mean()
-    assert not NearIsotonicEnsemble().promises(4) & {KEEPS_ACCURACY, KEEPS_RANKING}
-
-
 def naive(values: np.ndarray, weights: np.ndarray, penalty: float) -> np.ndarray:
     """The dual: every fall between neighbours has a multiplier in [0, penalty], and the residuals are their sums."""
     falls = np.diag(np.ones(len(values)))[:-1] - np.eye(len(values))[1:]
@@ -98,21 +86,6 @@ def test_every_penalty_has_its_minimiser(kind, seed):
         np.testing.assert_allclose(
             solution(path, len(values), penalty), naive(values, weights, max(penalty, 1e-300)), atol=1e-9
         )
-
-
-@pytest.mark.parametrize("kind", ["labels", "frequencies", "numbers"])
-def test_blocks_are_the_distinct_values_and_only_merge(kind):
-    values, weights = problem(kind, 3, 60)
-    path = near_isotonic_path(values, weights)
-    before: set[int] | None = None
-    for step, penalty in enumerate(path.penalties):
-        starts, steps = path.blocks(step)
-        np.testing.assert_array_equal(
-            starts, np.flatnonzero(np.diff(solution(path, len(values), penalty), prepend=np.inf))
-        )
-        assert len(steps) == len(starts)
-        assert before is None or set(starts) < before
-        before = set(starts)
 
 
 def test_one_fall_in_closed_form():

@@ -107,13 +107,6 @@ def test_separable_means_that_no_negative_is_above_a_positive():
         assert separable(np.array(scores, float), np.array(positives, bool)) == expected
 
 
-@pytest.mark.parametrize("name", ["platt", "beta"])
-def test_scores_worse_than_none_give_the_base_rate(name):
-    log_odds, positives = binary(500, digits=9, slope=-1.0)
-    fitted = calib.calibrator(name).fit(as_logits(log_odds), positives)
-    np.testing.assert_allclose(fitted.predict_proba(as_logits(log_odds))[:, 1], positives.mean(), rtol=1e-6)
-
-
 # -- beta ----------------------------------------------------------------------------------------------
 
 
@@ -148,15 +141,6 @@ def test_beta_is_the_best_map_with_coefficients_of_zero_or_more(seed):
         assert 0 in (found.a, found.b)
     reached = cross_entropy(positives.astype(float), beta_map((found.a, found.b, found.c), expit(log_odds)))
     assert reached == pytest.approx(bounded_reference(log_odds, positives).fun, rel=1e-5)
-
-
-def test_beta_recovers_beta_distributed_scores():
-    """Scores Beta(4, 1) and Beta(1, 4) need a = 4 - 1 and b = 4 - 1 (Kull et al., section 4.1)."""
-    generator = np.random.default_rng(0)
-    score = np.concatenate([generator.beta(4, 1, 100_000), generator.beta(1, 4, 100_000)])
-    positives = np.repeat([1, 0], 100_000)
-    (found,) = BetaCalibration().fit(as_logits(np.log(score) - np.log1p(-score)), positives).maps_
-    np.testing.assert_allclose([found.a, found.b, found.c], [3, 3, 0], atol=0.1)
 
 
 def binary_scaling_binning(n: int = 200, seed: int = 0):

@@ -129,28 +129,6 @@ def test_the_fit_is_the_minimum_of_the_stated_loss(name, n_classes):
     np.testing.assert_allclose(fitted.predict_proba(logits), expected, atol=1e-9)
 
 
-def test_twelve_rows_are_the_authors_exact_numbers():
-    vector, matrix = StructuredScaling().fit(TOY, TOY_LABELS), StructuredMatrixScaling().fit(TOY, TOY_LABELS)
-    assert 1 / vector.temperature_ == pytest.approx(1.72368462292, rel=1e-8)
-    np.testing.assert_allclose(1 + vector.change_, [1.040120012, 1.076310253, 1.015251616], atol=1e-6)
-    np.testing.assert_allclose(vector.bias_, [-0.153301857, 0.105962021, 0.047339836], atol=1e-6)
-    np.testing.assert_allclose(vector.predict_proba(TOY[:1])[0], [0.809868574, 0.128302842, 0.061828584], atol=1e-7)
-    expected = [
-        [0.97393289, 0.03378392, 0.13613192],
-        [0.02018382, 1.13091015, -0.15887751],
-        [-0.00715027, -0.09923899, 1.04549117],
-    ]
-    np.testing.assert_allclose(np.eye(3) + matrix.change_, expected, atol=1e-6)
-    np.testing.assert_allclose(matrix.bias_, [-0.05142905, 0.03966349, 0.01176556], atol=1e-6)
-    np.testing.assert_allclose(matrix.predict_proba(TOY[:1])[0], [0.70532905, 0.21063109, 0.08403986], atol=1e-7)
-    # Their objective away from its minimum.
-    loss, _ = stated_loss("structured_vector", TOY, TOY_LABELS)
-    assert loss(np.array([0.1, -0.2, 0.05, 0.3, 0, -0.1])) == pytest.approx(0.6085861258, rel=1e-9)
-    loss, _ = stated_loss("structured_matrix", TOY, TOY_LABELS)
-    away = np.array([0.1, -0.2, 0.05, 0.3, 0, -0.1, 0.02, 0.07, -0.03, 0.1, 0.2, -0.3])
-    assert loss(away) == pytest.approx(0.651825095141, rel=1e-9)
-
-
 # -- classes without rows ------------------------------------------------------------------------------
 
 

@@ -14,7 +14,6 @@ import calib
 from calib.base import Calibrator
 from calib.calibrators.isotonic import IsotonicCalibration
 from calib.calibrators.one_vs_rest import platt_targets
-from calib.calibrators.quadratic import QuadraticScaling
 from calib.calibrators.venn_abers import VennAbers
 from tests.calibrators.conftest import NETWORKS, network
 from tests.conftest import REFERENCE
@@ -87,15 +86,6 @@ def test_maximum_likelihood_of_two_classes(data, name):
     assert nll(probs, parts[3]) == pytest.approx(expected["test"]["log_loss"], abs=1e-6)
 
 
-def test_the_published_parabola_and_ours_agree_where_it_rises():
-    parts = halves("breast")
-    expected = stored("methods_logistic")["binary"]["breast.csv"]["exact MLE quadratic"]
-    assert expected["monotone_on_test"]
-    probs = predicted(QuadraticScaling(), parts)
-    np.testing.assert_allclose(probs[:3], expected["first_rows"], atol=1e-6)
-    assert nll(probs, parts[3]) == pytest.approx(expected["nll"], abs=1e-6)
-
-
 def test_centred_isotonic_has_the_same_steps_and_about_the_same_loss():
     """There lines are drawn over the probability, here over the log-odds."""
     binary = stored("methods_maps")["binary"]["breast"]
@@ -156,14 +146,3 @@ def test_the_confidence_of_venn_abers_on_the_top_class(name, n):
     assert ((confidence - right) ** 2).mean() == pytest.approx(expected["top_brier"], abs=1e-6)
     # Holding the other classes at or below the predicted one costs next to nothing.
     assert nll(probs, truth) < expected["nll"] + 0.001
-
-
-@pytest.mark.parametrize(("name", "n"), CELLS)
-def test_new_maps_do_not_lose_to_the_raw_model_and_centring_helps(name, n):
-    parts = split(name, n)
-    raw = stored("methods_maps")["multiclass"][name][str(n)]["uncalibrated"]["nll"]
-    published = nll(predicted(calib.calibrator("isotonic"), parts), parts[3])
-    centred = nll(predicted(calib.calibrator("isotonic", centred=True), parts), parts[3])
-    assert centred < published < raw
-    for name in ("quadratic", "spline", "venn_abers"):
-        assert nll(predicted(calib.calibrator(name), parts), parts[3]) < raw

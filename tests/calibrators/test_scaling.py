@@ -148,14 +148,6 @@ def test_newton_and_lbfgs_end_at_the_same_numbers(monkeypatch):
     np.testing.assert_allclose(at_penalty(0.3, logits, labels).predict_proba(logits), by_newton, atol=1e-6)
 
 
-def test_an_absent_class_keeps_what_temperature_scaling_gives_it():
-    logits, labels = uneven(500, 3)
-    kept = labels != 2
-    fitted, plain = (calib.calibrator(m).fit(logits[kept], labels[kept]) for m in ("vector", "temperature"))
-    np.testing.assert_allclose(fitted.predict_proba(logits)[:, 2], plain.predict_proba(logits)[:, 2], rtol=1e-6)
-    assert "1 of 3 classes has no calibration rows" in fitted.notes()[0]
-
-
 @pytest.mark.parametrize(
     ("name", "value", "scales", "biases"),
     [

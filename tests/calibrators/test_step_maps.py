@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 
-from calib.calibrators.histogram import HistogramBinning
 from calib.calibrators.isotonic import IsotonicCalibration, Tally, interpolate, isotonic_map
 from calib.calibrators.step_maps import even_cuts, shares_below
 from calib.numerics import edges_at_or_below
-from tests.calibrators.conftest import as_logits, binary, learned
+from tests.calibrators.conftest import as_logits, binary
 
 
 @pytest.mark.parametrize("digits", [1, 9])
@@ -129,18 +128,3 @@ def test_cuts_give_each_part_like_shares_of_both_outcomes():
     shares = positives / labels.sum() + (counts - positives) / (4000 - labels.sum())
     np.testing.assert_allclose(shares, 2 / 8, atol=2 / 1000)
     np.testing.assert_array_equal(even_cuts(np.array([0.0, 0.6]), 8), [1])  # ties swallow parts
-
-
-def test_a_bin_ends_midway_between_the_probabilities_on_either_side():
-    log_odds, labels = np.repeat([-2.0, 1.0], 50), np.repeat([0, 1, 0, 1], [45, 5, 10, 40])
-    (found,) = HistogramBinning().fit(as_logits(log_odds), labels).maps_
-    np.testing.assert_allclose(expit(found.edges), (expit(-2) + expit(1)) / 2)
-    assert len(found.values) == 2
-
-
-def test_scores_of_exactly_zero_and_one_are_in_the_outer_bins():
-    log_odds = np.repeat([-1e3, 1e3], 10)
-    labels = np.repeat([0, 1, 1], [9, 1, 10])
-    low, high = learned(HistogramBinning(), log_odds, labels, np.array([-1e3, 1e3]))
-    assert low < 0.1 + 1e-9
-    assert high == pytest.approx(21 / 22)

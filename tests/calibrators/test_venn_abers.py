@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import isotonic_regression
-from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
 
 from calib.calibrators import venn_abers
-from calib.calibrators.isotonic import Tally
 from calib.calibrators.temperature import TemperatureScaling
-from calib.calibrators.venn_abers import VennAbers, as_event
+from calib.calibrators.venn_abers import VennAbers
 from calib.errors import CalibrationError
 from tests.calibrators.conftest import as_logits, binary, learned
 from tests.conftest import simulate
@@ -41,47 +38,6 @@ def test_rounding_does_not_part_a_score_from_the_calibration_score_that_it_equal
     expected = fitted.predict_pair(as_logits(log_odds))
     for moved in (log_odds * (1 + 1e-13), log_odds * (1 - 1e-13)):
         np.testing.assert_array_equal(fitted.predict_pair(as_logits(moved)), expected)
-
-
-def test_the_merged_probability_lies_between_the_pair_and_rises():
-    log_odds, labels = binary(200, digits=2)
-    fitted = VennAbers().fit(as_logits(log_odds), labels)
-    test = as_logits(np.linspace(-50, 50, 2001))
-    (p0, p1), merged = fitted.predict_pair(test), fitted.predict_proba(test)[:, 1]
-    assert (p0 < p1).all()
-    assert ((p0 < merged) & (merged < p1)).all()
-    assert (np.diff(merged) >= 0).all()
-    assert 0 < merged[0] < 0.1
-    assert 0.9 < merged[-1] < 1
-    assert "no confidence interval" in fitted.notes()[-1]
-
-
-@pytest.mark.long
-def test_the_member_of_the_true_label_is_calibrated():
-    """Vovk and Petej (2014), in simulated data; an isotonic fit of as few rows is far from it."""
-    generator = np.random.default_rng(0)
-    n_draws, n = 20_000, 12
-    picked, plain, labels = np.empty(n_draws), np.empty(n_draws), np.empty(n_draws, dtype=int)
-    for draw in range(n_draws):
-        scores = generator.normal(size=n + 1)
-        outcomes = (generator.random(n + 1) < expit(2 * scores)).astype(float)
-        tally, label = Tally.of(scores[:n], outcomes[:n] > 0), int(outcomes[n])
-        place = np.searchsorted(tally.scores, scores[n])
-        picked[draw], labels[draw] = as_event(tally, bool(label))[place], label
-        plain[draw] = isotonic_regression(tally.positives, weights=tally.counts).x[min(place, n - 1)]
-
-    def worst(probs: np.ndarray) -> float:
-        """Largest distance of a mean label from a mean probability in its standard errors, over bins."""
-        bins = np.digitize(probs, [0.195, 0.395, 0.605, 0.805])  # no fraction of 13: rounding would tell the label
-        off = [
-            abs((labels - probs)[bins == b].mean())
-            / np.sqrt((probs * (1 - probs))[bins == b].mean() / (bins == b).sum())
-            for b in range(5)
-        ]
-        return max(off)
-
-    assert worst(picked) < 4
-    assert worst(np.clip(plain, 0.01, 0.99)) > 20
 
 
 def test_classes_share_one_map_after_temperature_and_keep_their_predictions():

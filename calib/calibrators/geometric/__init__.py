@@ -7,7 +7,6 @@ from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from calib.base import EQUIVARIANT, KEEPS_ACCURACY, NEEDS_CLASSES, Calibrator, Progress, silent
 from calib.calibrators.feature_scale import Scale
@@ -21,8 +20,10 @@ from calib.calibrators.geometric.reductions import (
 )
 from calib.calibrators.geometric.search import DISTANCES, TrainingSet, nearest
 from calib.calibrators.geometric.search import exact as nearest_planes
-from calib.calibrators.geometric.success_map import MAPS, fit_success_map
+from calib.calibrators.isotonic import LinearMap, isotonic_map
 from calib.calibrators.logistic import fit_logistic
+from calib.calibrators.one_vs_rest import Bools
+from calib.calibrators.platt import PlattMap
 from calib.errors import CalibrationError
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, block_rows, blocks, one_vs_rest_log_odds
 from calib.parameters import param, unusable
@@ -80,6 +81,33 @@ def exact_separation(train_features: Any, train_labels: Any, features: Any, pred
     """
     training = TrainingSet.from_arrays(train_features, train_labels)
     return nearest_planes(training, *training.queries(features, predicted)).exact
+
+
+SuccessMap = LinearMap | PlattMap
+
+MAPS: dict[str, type[SuccessMap]] = {"isotonic": LinearMap, "sigmoid": PlattMap}
+
+
+def fit_success_map(kind: str, signal: Floats, right: Bools) -> SuccessMap:
+    """Learn the success rate (section 3.3) as a function that does not fall as the signal rises.
+
+    Rows of equal signal count together, by their number.
+
+    Parameters
+    ----------
+    kind : "isotonic", linear between its steps and constant beyond them; or "sigmoid", a logistic curve.
+    signal : (n,) finite values.
+    right : (n,) whether the prediction was right.
+    """
+    if kind == "isotonic":
+        return isotonic_map(signal, right)
+    if right.any() and not right.all():
+        slopes, intercept = fit_logistic(signal[None], right.astype(float))
+        if slopes[0] > 0:
+            return PlattMap(float(slopes[0]), float(intercept))
+    # Nothing to tell right from wrong by, or worse: the rate alone, with Laplace's two rows.
+    rate = (right.sum() + 1) / (len(right) + 2)
+    return PlattMap(0.0, float(np.log(rate) - np.log1p(-rate)))
 
 
 _MOST_ROWS = 1024
@@ -286,7 +314,7 @@ class Geometric(Calibrator):
             progress(rows.stop, n, 0.0)
         return separation, log_odds
 
-    def _fit_slopes(self, separation: Floats, log_odds: Floats, right: npt.NDArray[np.bool_]) -> list[float]:
+    def _fit_slopes(self, separation: Floats, log_odds: Floats, right: Bools) -> list[float]:
         """Weights of the clipped separation and the log-odds in what is mapped."""
         if self.signal == "separation" or right.all() or not right.any():
             return [1.0, 0.0]

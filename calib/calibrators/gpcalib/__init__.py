@@ -154,8 +154,8 @@ class GPCalib(Calibrator):
     ) -> None:
         from calib.calibrators.gpcalib.training import fit_latent_gp
 
-        ran = fit_latent_gp(logits / self.scale_, labels, self, earlier, progress)
-        fit, posterior = ran.result, ran.result.posterior
+        fit, device, note = fit_latent_gp(logits / self.scale_, labels, self, earlier, progress)
+        posterior = fit.posterior
         low, high = fit.likelihood.low, fit.likelihood.high
         table = tabulate(posterior, low, high, self.inputs, self.n_draws, self.random_state, self.monotone)
         self.variance_, self.lengthscale_ = posterior.variance, posterior.lengthscale
@@ -168,7 +168,7 @@ class GPCalib(Calibrator):
         self.shift_mean_, self.shift_variance_, self.shift_draws_ = table.shift, table.variance, table.draws
         self.objective_trace_, self.objective_, self.n_iter_ = fit.trace, float(fit.trace[-1]), len(fit.trace) - 1
         self.converged_, self.message_ = fit.converged, fit.message
-        self.device_, self.device_note_ = ran.device, ran.note
+        self.device_, self.device_note_ = device, note
         self.n_rows_ += fit.n_rows
         self.n_rows_given_ += len(logits)
         self.n_parts_ += 1

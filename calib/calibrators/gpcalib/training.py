@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import Bounds, OptimizeResult, minimize
 
 from calib.base import Progress
-from calib.calibrators.backend import Ran, run, tensorflow
+from calib.calibrators.backend import run, tensorflow
 from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.objective import Objective
 from calib.calibrators.gpcalib.posterior import STEEP, Posterior
@@ -132,8 +132,8 @@ class OnGPU:
 
 def fit_latent_gp(
     logits: Floats, labels: Ints, params: Any, earlier: QuadraticLikelihood | None, progress: Progress
-) -> Ran[LatentFit]:
-    """Fit the latent function by L-BFGS.
+) -> tuple[LatentFit, str, str]:
+    """Fit the latent function by L-BFGS; also where it ran, and a note, as :func:`~calib.calibrators.backend.run` has.
 
     Parameters
     ----------

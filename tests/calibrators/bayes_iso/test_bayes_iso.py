@@ -49,17 +49,6 @@ def test_no_seed_moves_the_default_map(n):
     assert np.ptp(found, axis=0).max() == 0
 
 
-def test_few_scores_of_many_rows_keep_their_frequencies():
-    """Six scores, as a vote of five neighbours has them: plain sampling is left with one map there."""
-    scores, labels = binary(30_000, digits=9, spread=2.0)
-    log_odds = np.clip(np.round(scores), -2, 3)
-    values = np.unique(log_odds)
-    frequencies = [labels[log_odds == value].mean() for value in values]
-    np.testing.assert_allclose(fitted_map(log_odds, labels, values), frequencies, atol=0.003)
-    plain = BayesIso(scheme="plain").fit(as_logits(log_odds), labels)
-    assert plain.maps_[0].dominated
-
-
 @pytest.mark.parametrize(
     ("n", "repeats", "scheme", "most"),
     [

@@ -17,7 +17,6 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 import calib
-from calib.calibrators import geometric as module
 from calib.calibrators.geometric import Geometric, exact_separation, fast_separation
 from calib.data.samples import load_sample
 from calib.diagnostics import shift_data
@@ -174,15 +173,6 @@ def test_notes_count_safe_and_dangerous_rows(digits):
     assert len(fitted(calibration, map="sigmoid").notes()) == 2
 
 
-@pytest.mark.parametrize("params", VARIANTS)
-def test_blocks_do_not_change_the_prediction(digits, params, monkeypatch):
-    calibration, test = digits
-    made = fitted(calibration, **params)
-    whole = made.predict_confidence(test.logits, test.features)
-    monkeypatch.setattr(module, "_MOST_ROWS", 100)
-    np.testing.assert_allclose(made.predict_confidence(test.logits, test.features), whole, atol=1e-5)
-
-
 # -- export --------------------------------------------------------------------------------------------
 
 PREDICT = """
@@ -215,12 +205,6 @@ def test_every_export_predicts_the_same_with_numpy_alone(digits, tmp_path):
     for name, confidence in expected.items():
         said = np.load(tmp_path / f"{name}.npy")
         np.testing.assert_allclose(said, confidence, rtol=0, atol=1e-9, err_msg=f"{name}: {VARIANTS[int(name[0])]}")
-
-
-@pytest.mark.parametrize("ending", ["npz", "zip", "onnx", "py"])
-def test_only_the_pickle_is_there(digits, tmp_path, ending):
-    with pytest.raises(CalibrationError, match=r"Geometric.*(\.pkl|bundle|\.zip)"):
-        writer.save(fitted(digits[0]), tmp_path / f"c.{ending}", **provenance.describe(digits[0]))
 
 
 def test_standardised_features_are_standardised_by_the_export(digits, tmp_path):
@@ -344,19 +328,6 @@ def test_odd_rows_and_few_rows_are_not_refused(digits):
     assert np.isfinite(made.predict_confidence(test.logits, odd)).all()
     assert np.isfinite(made.predict_confidence(test.logits[:4], test.features[:4] / 255)).all()
     assert np.isfinite(made.predict_confidence(test.logits, np.zeros(test.features.shape))).all()
-
-
-@pytest.mark.parametrize("sigma", [1.0, 3.0])
-def test_skewed_and_shifted_inputs_of_the_same_kind_are_not_refused(rng, sigma):
-    """Ten rows drawn as the others were are on their scale, however widely that is spread."""
-    values = rng.lognormal(0, sigma, (3000, 1))
-    labels = (rng.random(3000) < 0.5).astype(int)
-    logits = rng.normal(size=(3000, 2))
-    made = Geometric().fit(
-        logits[:200], labels[:200], features=values[:200], train_features=values[200:400], train_labels=labels[200:400]
-    )
-    for start in range(400, 3000, 10):
-        made.predict_confidence(logits[start : start + 10], values[start : start + 10])
 
 
 def test_sets_on_different_scales_are_noted_and_either_is_taken(small):

@@ -12,7 +12,6 @@ from sklearn.decomposition import PCA
 from calib.calibrators.geometric.reductions import (
     OF_IMAGES,
     REDUCTIONS,
-    Reduced,
     grey,
     reduce_training,
     shrink_bilinear,
@@ -84,30 +83,6 @@ def test_new_inputs_are_reduced_as_the_training_set_was(rng, name, shape):
     np.testing.assert_array_equal(reduced.transform(features.reshape(30, -1)), reduced.transform(features))
 
 
-@pytest.mark.parametrize("name", REDUCTIONS)
-def test_a_state_makes_the_same_again(rng, name):
-    features, labels = images_of(rng)
-    reduced = reduce_training(name, 2, features, labels, 3)
-    state = reduced.state()
-    assert all(isinstance(value, (int, str, list, np.ndarray)) for value in state.values())
-    again = Reduced(**state)
-    assert again.state().keys() == state.keys()
-    np.testing.assert_array_equal(again.train_features, reduced.train_features)
-    np.testing.assert_array_equal(again.transform(features), reduced.transform(features))
-
-
-@pytest.mark.parametrize("name", REDUCTIONS)
-def test_a_factor_of_one_keeps_every_distance(rng, name):
-    features, labels = images_of(rng)
-    reduced = reduce_training(name, 1, features, labels, 0)
-    inputs = reduced.transform(features)
-    expected = np.linalg.norm(features.reshape(30, -1)[0] - features.reshape(30, -1), axis=1)
-    distances = np.linalg.norm(inputs[0] - reduced.train_features, axis=1)
-    if name == "pca":  # 30 rows span fewer than 64 directions, in which all their distances lie
-        assert reduced.train_features.shape == (30, 30)
-    np.testing.assert_allclose(np.sort(distances), np.sort(expected), atol=1e-4)
-
-
 def test_principal_components_are_scikit_learns(rng):
     features, labels = rng.normal(size=(50, 12)), rng.integers(0, 2, 50)
     reduced = reduce_training("pca", 2, features, labels, 0)
@@ -144,11 +119,6 @@ def test_centroids_are_means_of_their_class(rng):
         )
 
 
-def test_repeated_rows_give_each_centroid_once():
-    reduced = reduce_training("kmeans", 1, np.zeros((5, 2)), np.array([0, 0, 0, 1, 1]), 0)
-    assert list(reduced.train_labels) == [0, 1]
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -163,9 +133,3 @@ def test_repeated_rows_give_each_centroid_once():
 def test_what_cannot_be_reduced_is_refused_in_a_sentence(arguments, words):
     with pytest.raises(CalibrationError, match=words):
         reduce_training(*arguments)
-
-
-def test_inputs_of_another_size_are_refused(rng):
-    reduced = reduce_training("mean_pool", 2, *images_of(rng))
-    with pytest.raises(CalibrationError, match="have 49 numbers a row but the training features have 64"):
-        reduced.transform(np.ones((2, 7, 7)))

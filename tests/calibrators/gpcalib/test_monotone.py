@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
@@ -17,9 +15,7 @@ from calib.calibrators.gpcalib.posterior import (
     monotone_shifts,
     tabulate,
 )
-from calib.calibrators.gpcalib.prediction import predict_draws
-from calib.errors import CalibrationError
-from calib.numerics import log_softmax, softmax
+from calib.numerics import softmax
 
 N_POSTERIORS = 200
 
@@ -127,18 +123,6 @@ def test_the_proof_holds_without_the_last_bit(space, size):
             assert (np.diff(mu + np.log(grid.interpolate(ratio, at))) > least).all()
 
 
-def test_beyond_the_ends_the_function_goes_on_with_slope_one():
-    grid = Grid(-4.0, 4.0, 100, order=1)
-    shift = monotone_shifts(-3.0 * grid.nodes, grid, "logits")
-    far = np.array([-1e3, -50.0, -4.0, 4.0, 50.0, 1e3])
-    np.testing.assert_allclose(grid.interpolate(shift, far), shift[[0, 0, 0, -1, -1, -1]], rtol=1e-14)
-    logits = np.array([[1e3, np.nextafter(1e3, 0), -1e3], [-900.0, -1e3, -950.0]])
-    for probs in (softmax(logits + grid.interpolate(shift, logits)), predict_draws(logits, logits, grid, shift[None])):
-        keep_predicted(probs, logits)
-        assert (probs.argmax(axis=1) == 0).all()
-        assert np.allclose(probs.sum(axis=1), 1.0)
-
-
 def test_the_last_bit_moves_no_probability_and_no_ordered_row():
     generator = np.random.default_rng(0)
     logits = 3.0 * generator.normal(size=(500, 4))
@@ -152,51 +136,3 @@ def test_the_last_bit_moves_no_probability_and_no_ordered_row():
     np.testing.assert_array_equal(kept[200:], probs[200:])
     assert (probs.argmax(axis=1) != logits.argmax(axis=1)).any()  # else there was nothing to keep
     np.testing.assert_array_equal(kept.argmax(axis=1), logits.argmax(axis=1))
-
-
-def test_ties_of_the_raw_logits_stay_ties():
-    posterior, low, high = unruly(4, "logits")
-    table = tabulate(posterior, low, high, "logits", n_draws=8, seed=0, monotone=True)
-    calibrator = as_fitted(posterior, table, 4)
-    logits = np.random.default_rng(0).integers(-3, 4, size=(300, 4)).astype(float)
-    for way in ("mean", "draws"):
-        calibrator.prediction = way
-        probs = calibrator.predict_proba(logits)
-        for i, j in ((0, 1), (1, 2), (2, 3)):
-            equal = logits[:, i] == logits[:, j]
-            np.testing.assert_allclose(probs[equal, i], probs[equal, j], rtol=1e-12)
-        np.testing.assert_array_equal(calibrator.predict(logits), logits.argmax(axis=1))
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda c: c.set_params(monotone=False),
-        lambda c: c.set_params(inputs="probs"),
-        lambda c: c.set_params(covariance="full"),
-    ],
-    ids=["monotone", "inputs", "covariance"],
-)
-def test_what_was_set_after_the_fit_is_refused_not_ignored(change: Callable[[GPCalib], GPCalib]):
-    posterior, low, high = unruly(0, "logits")
-    table = tabulate(posterior, low, high, "logits", n_draws=8, seed=0, monotone=True)
-    calibrator = as_fitted(posterior, table, 3)
-    logits = np.random.default_rng(0).normal(size=(5, 3))
-    before = calibrator.predict_proba(logits)
-    params = calibrator.get_params()
-    with pytest.raises(CalibrationError, match="was set after the fit, which had"):
-        change(calibrator).predict_proba(logits)
-    np.testing.assert_array_equal(calibrator.set_params(**params).predict_proba(logits), before)
-
-
-def test_log_softmax_and_softmax_agree_on_the_order_of_probability_inputs():
-    """In probability space t = softmax(z) may tie where ln p does not; the order is that of ln p."""
-    posterior, low, high = unruly(1, "probs")
-    table = tabulate(posterior, low, high, "probs", n_draws=8, seed=0, monotone=True)
-    logits = np.array([[0.0, -800.0, -801.0], [-1e3, -1e3 - 1e-9, -2e3]])
-    for probs in (
-        softmax(log_softmax(logits) + table.grid.interpolate(table.shift, softmax(logits))),
-        predict_draws(softmax(logits), log_softmax(logits), table.grid, table.draws),
-    ):
-        assert (probs.argmax(axis=1) == 0).all()
-        assert (np.diff(probs, axis=1) <= 0).all()

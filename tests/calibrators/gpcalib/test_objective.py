@@ -85,13 +85,6 @@ def test_free_numbers_and_posteriors_are_each_others_inverse(space, covariance, 
         np.testing.assert_allclose(map_.vector(map_.posterior(vector)), vector, rtol=1e-9, atol=1e-9)
 
 
-def test_a_kernel_that_is_none_gives_no_number_and_no_error():
-    objective, places = some_objective("logits", "diagonal", "diagonal", False)
-    value, gradient = objective(np.full_like(places[0], np.nan))
-    assert np.isnan(value)
-    assert np.isnan(gradient).all()
-
-
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
 def test_no_wild_function_has_a_likelihood_above_one(covariance):
     """What is log-likelihood and its second-order term cannot be positive, however interpolation errs."""
@@ -130,13 +123,6 @@ def test_polynomials_of_the_order_are_exact_everywhere(low, width, size, order, 
     unit = (inputs - low) / width
     exact = np.polyval(coefficients, unit)
     assert np.allclose(grid.interpolate(np.polyval(coefficients, (grid.nodes - low) / width), inputs), exact, atol=1e-9)
-
-
-@ORDERS
-def test_inputs_outside_take_the_value_at_the_nearer_end(order, rng):
-    grid = Grid(-1.0, 1.0, 9, order)
-    values = rng.normal(size=9)
-    assert np.allclose(grid.interpolate(values, np.array([-1e3, -1.1, 1.1, 1e3])), values[[0, 0, -1, -1]])
 
 
 @ORDERS
@@ -198,36 +184,12 @@ def test_statistics_do_not_depend_on_the_order_of_the_classes(rng, thin, request
     assert one.label_prior == other.label_prior
 
 
-def test_statistics_do_not_depend_on_the_blocks(monkeypatch):
-    logits, labels = simulate(200, 7)
-    grid = training_grid(logits, "probs")
-    whole = grid_statistics(logits, labels, "probs", grid)
-    monkeypatch.setattr("calib.calibrators.gpcalib.statistics.BLOCK_ENTRIES", 512 * 9)
-    parts = grid_statistics(logits, labels, "probs", grid)
-    assert np.array_equal(whole.sums, parts.sums)
-    assert np.allclose(whole.label_weights, parts.label_weights, atol=1e-10)
-    assert whole.label_prior == pytest.approx(parts.label_prior, rel=1e-12)
-
-
-def test_chebyshev_features_carry_the_kernel():
-    grid = Grid(-30.0, 5.0, 256)
-    points, weights = chebyshev(grid.low, grid.high, N_FEATURES, grid.nodes)
-    for lengthscale in (35.0 / 32.0, 3.0, 40.0):
-        small, large = (np.exp(-0.5 * (np.subtract.outer(x, x) / lengthscale) ** 2) for x in (points, grid.nodes))
-        assert np.abs(weights @ small @ weights.T - large).max() < 1e-7
-
-
 @pytest.mark.parametrize("factor", [1e-80, 1e-5, 1e-2, 1.0, 1e2, 1e4, 1e60])
 @pytest.mark.parametrize("n", [60, 2000])
 def test_only_badly_scaled_logits_are_scaled(factor, n):
     logits, labels = simulate(n, 5, scale=1.0)
     scale = logit_scale(logits * factor, labels)
     assert scale == (1.0 if factor == 1.0 else pytest.approx(factor, rel=0.1 if n == 2000 else 0.3))
-
-
-def test_the_scale_of_separable_data_is_finite():
-    logits, _ = simulate(300, 5)
-    assert 0.01 < logit_scale(logits, logits.argmax(axis=1)) <= 1.0
 
 
 @every_kind

@@ -11,12 +11,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from calib.calibrators.gpcalib import GPCalib
-from calib.calibrators.gpcalib.interpolation import chebyshev_points
-from calib.calibrators.gpcalib.statistics import N_POINTS, QuadraticLikelihood
 from calib.errors import CalibrationError
 from calib.metrics import nll
 from calib.numerics import softmax
@@ -79,21 +75,6 @@ def test_all_rows_are_counted_and_the_parts_are_noted():
     assert at_once().notes() == []
     assert len(calibrator.objective_trace_) == calibrator.n_iter_ + 1
     assert calibrator.objective_trace_[-1] == calibrator.objective_
-
-
-@pytest.mark.long
-def test_small_parts_are_not_lost():
-    """40 rows teach nothing here, and the kernel variance goes to 0; five times 40 do."""
-    logits, labels = simulate(200, 3, scale=1.5, seed=5)
-    first = GPCalib().fit(logits[:40], labels[:40])
-    assert first.collapsed_
-    calibrator = first
-    for start in range(40, 200, 40):
-        calibrator.partial_fit(logits[start : start + 40], labels[start : start + 40])
-    whole = GPCalib().fit(logits, labels)
-    assert not calibrator.collapsed_
-    test, truth = simulate(5000, 3, scale=1.5, seed=1)
-    assert nll(calibrator.predict_proba(test), truth) == pytest.approx(nll(whole.predict_proba(test), truth), abs=0.005)
 
 
 def test_the_first_part_is_a_fit():
@@ -199,15 +180,6 @@ def test_away_from_there_the_error_grows_with_the_third_power(covariance):
 
 
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
-def test_the_covariance_enters_exactly(covariance):
-    """The Taylor term is linear in it, so a likelihood made with one covariance serves any other."""
-    together, apart, posterior, exact = in_parts_summary("logits", covariance, "diagonal")
-    surer = replace(posterior, q_sqrt=0.3 * posterior.q_sqrt)
-    assert abs(apart.at(surer)[0] - apart.at(posterior)[0]) > 0.01 * abs(exact)
-    assert abs(difference(together, apart, surer)) < 1e-4 * abs(exact)
-
-
-@pytest.mark.parametrize("covariance", ["diagonal", "full"])
 def test_summaries_add_up(covariance):
     """Three parts of one set, all expanded at one posterior, against the set in one piece."""
     logits, labels = simulate(90, 6, scale=3.0)
@@ -227,29 +199,6 @@ def test_summaries_add_up(covariance):
 
 def difference(together, apart, posterior) -> float:
     return apart.at(posterior)[0] - together.at(posterior)[0]
-
-
-def random_likelihood(low: float, high: float, generator: np.random.Generator) -> QuadraticLikelihood:
-    root = generator.normal(size=(N_POINTS, N_POINTS))
-    return QuadraticLikelihood(
-        low, high, 1.5, generator.normal(size=N_POINTS), root @ root.T, generator.normal(size=N_POINTS)
-    )
-
-
-@given(st.floats(-20, 20), st.floats(0.1, 50), st.floats(0, 20), st.floats(0, 20), st.integers(0, 99))
-def test_a_wider_range_changes_nothing_for_smooth_functions(low, width, below, above, seed):
-    generator = np.random.default_rng(seed)
-    likelihood = random_likelihood(low, low + width, generator)
-    wider = likelihood.onto(low - below, low + width + above)
-    coefficients = generator.normal(size=12)
-
-    def value(made: QuadraticLikelihood) -> np.ndarray:
-        shift = np.polynomial.chebyshev.chebval((made.points - low) / (width + below + above), coefficients)
-        return np.array([made.slope @ shift, shift @ made.curvature @ shift, made.variance_slope @ shift])
-
-    assert wider.points == pytest.approx(chebyshev_points(wider.low, wider.high, N_POINTS))
-    assert value(wider) == pytest.approx(value(likelihood), rel=1e-7, abs=1e-7)
-    assert wider.constant == likelihood.constant
 
 
 def test_rows_that_are_gone_never_say_more_than_certainty():

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calib.calibrators.gpcalib.interpolation import Grid
-from calib.calibrators.gpcalib.posterior import STEEP, Posterior, draw_shifts, tabulate
+from calib.calibrators.gpcalib.posterior import Posterior, tabulate
 from calib.calibrators.gpcalib.prediction import (
     add_white_noise,
     predict,
@@ -91,14 +90,6 @@ def test_delta_levels_off_where_the_expected_probability_does(variance, rng):
     assert (delta[:, 2] <= 1.2 * exact[:, 2] + 0.02).all()
 
 
-def test_delta_is_smooth_where_a_probability_rounds_to_one():
-    """There 1 - p has no digits left, and the level must not be taken from it."""
-    gaps = np.linspace(34.0, 37.0, 3001)
-    logits = np.stack([0 * gaps, -gaps, -gaps - 5], axis=1)
-    probs = predict_delta(logits, np.full_like(logits, 60.0))
-    assert np.abs(np.diff(np.log(probs), axis=0)).max() < 0.01
-
-
 def test_draws_are_no_wider_than_the_objective_can_tell():
     """A column of floors far below the rest: between them there are no data, and the prior is as wide as that gap."""
     inducing = np.array([-1.0, -4.0, -8.0, -14.0, -95.0])
@@ -132,20 +123,3 @@ def test_white_noise_acts_like_noise_on_every_latent(rng):
 def test_white_noise_keeps_the_ranking(variance, seed):
     probs = softmax(np.random.default_rng(seed).normal(size=(10, 6)) * 3.0)
     assert (np.argsort(add_white_noise(probs, variance), axis=1) == np.argsort(probs, axis=1)).all()
-
-
-def test_draws_have_the_posterior_moments(posterior):
-    inputs = np.linspace(-10.0, 10.0, 30)
-    draws = draw_shifts(posterior, inputs, 4096, 0)
-    assert np.abs(draws.mean(axis=0) - posterior.shift(inputs)).max() < 0.02
-    assert np.abs(np.cov(draws.T) - posterior.covariance(inputs)).max() < 0.05
-    assert np.array_equal(draws, draw_shifts(posterior, inputs, 4096, 0))
-    assert not np.array_equal(draws, draw_shifts(posterior, inputs, 4096, 1))
-
-
-def test_the_cubic_through_exponentials_is_positive_up_to_the_steepest_shifts():
-    """On six nodes, for all shifts that go up or down by the most at each of them."""
-    grid, at = Grid(0.0, 5.0, 6), np.linspace(0.0, 5.0, 501)
-    steps = STEEP * np.stack(np.meshgrid(*[[-1.0, 0.0, 1.0]] * 5), axis=-1).reshape(-1, 5)
-    shifts = np.concatenate([np.zeros((len(steps), 1)), np.cumsum(steps, axis=1)], axis=1)
-    assert min(grid.interpolate(np.exp(shift), at).min() for shift in shifts) > 0

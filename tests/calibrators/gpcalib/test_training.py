@@ -16,7 +16,7 @@ from tests.conftest import ROOT, simulate
 
 
 def fit(logits, labels, progress=silent, **params):
-    return training.fit_latent_gp(logits, labels, GPCalib(device="cpu", **params), None, progress).result
+    return training.fit_latent_gp(logits, labels, GPCalib(device="cpu", **params), None, progress)[0]
 
 
 def test_the_objective_rises_and_progress_is_told_of_each_step(overconfident):

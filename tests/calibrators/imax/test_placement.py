@@ -47,35 +47,11 @@ def test_the_bound_never_falls_and_the_end_is_a_fixed_point(seed, n_bins, start)
     assert len(trace.edges) == len(trace.bound)
 
 
-def test_each_step_of_the_trace_has_the_bound_of_its_edges():
-    log_odds = some_log_odds(300)
-    trace = iterate(SigmoidSums.from_log_odds(log_odds), 6, equal_width_edges(6))
-    for step in (0, 1, len(trace.bound) // 2, -1):
-        assert trace.bound[step] == pytest.approx(naive.model_information(log_odds, trace.edges[step]), abs=1e-12)
-    assert trace.bound[-1] > trace.bound[0]
-
-
 def test_two_bins_are_split_where_no_other_split_is_better():
     log_odds = some_log_odds(200)
     best = best_traces(SigmoidSums.from_log_odds(log_odds), 2)[0].bound[-1]
     every = [naive.model_information(log_odds, np.array([edge])) for edge in np.unique(log_odds)[1:]]
     assert best == pytest.approx(max(every), rel=1e-9)
-
-
-def test_more_starts_are_never_worse_and_the_best_comes_first():
-    sums = SigmoidSums.from_log_odds(some_log_odds())
-    few, many = best_traces(sums, 12, n_starts=2), best_traces(sums, 12, n_starts=7)
-    assert {trace.start for trace in few} == {"kmeans", "equal_mass"}
-    assert len(many) == 7
-    bounds = [trace.bound[-1] for trace in many]
-    assert bounds == sorted(bounds, reverse=True)
-    assert bounds[0] >= few[0].bound[-1]
-
-
-def test_steps_are_limited():
-    trace = iterate(SigmoidSums.from_log_odds(some_log_odds()), 15, equal_width_edges(15), max_steps=3)
-    assert not trace.converged
-    assert len(trace.bound) == 4
 
 
 def test_fewer_distinct_log_odds_than_bins_have_a_bin_each():
