@@ -8,7 +8,7 @@ import streamlit as st
 
 from calib.ui.fits import shown_fits
 from calib.ui.geometry import text as geometry_words
-from calib.ui.geometry.view import choose_kind, has_training, offer_fit, one_input, study_of, success
+from calib.ui.geometry.view import choose_kind, offer_fit, one_input, study_of, success
 from calib.ui.shell import open_session, page
 from calib.ui.widgets import folded
 
@@ -16,8 +16,6 @@ from calib.ui.widgets import folded
 def body() -> None:
     """Draw the page."""
     session = open_session()
-    if not has_training(session):
-        return
     opening = st.container()
     fits = shown_fits(session)
     kind = choose_kind()

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib.ui.active_learning.view import Rows, choose_and_start, follow, headline, need_features, simulations
+from calib.ui.active_learning.view import Rows, choose_and_start, follow, headline, simulations
 from calib.ui.shell import open_session, page
 
 
 def body() -> None:
     """Draw the page."""
     session = open_session()
-    if not need_features(session.data):
-        return
     rows, jobs = Rows.of(session), simulations()
     headline(rows, jobs)
     follow(jobs)

@@ -17,14 +17,14 @@ from calib.calibrators.backend import cpu_description, gpu_present
 from calib.data import DataError
 from calib.data.load import APART
 from calib.errors import CalibrationError
-from calib.evaluation.view import TOP_LABEL, Viewpoint
+from calib.evaluation.view import Viewpoint
 from calib.formatting import escape_markdown, plural
 from calib.isolation.logs import trace, without_data
 from calib.plots.style import COLORS, PAGES, text_color
 from calib.ui import fits, link
 from calib.ui.keeping import trouble
 from calib.ui.link import page_link
-from calib.ui.menu import draw_menu, needs_all_classes, onward
+from calib.ui.menu import Entry, draw_menu, entry_of, onward
 from calib.ui.progress import fits_under_way, offer_to_fit_again
 from calib.ui.progress import stop as stop_study
 from calib.ui.ready import waiting_line
@@ -82,46 +82,31 @@ def page(title: str, invitation: str = "") -> Iterator[None]:
     link.remember()
     _prepare()
     forget_unshown()
-    session = find_session()
+    session, entry = find_session(), entry_of(title)
     if session is not None:
         _look_at(session, st.session_state.get(VIEWPOINT, "event"))
         fits.ask_for_raw(session)
     _menu(session)
-    st.title(_in_view(title, session) if session is not None or not invitation else invitation)
+    st.title(entry.title_for(session) if session is not None or not invitation else invitation)
     if session is not None:
-        about = {
-            "top-label": plural(session.data.n_classes, "class", "classes"),
-            "event": f"two classes, event: {literal(session.view.event_name)}",
-            "pairs": "pairs of confidence and correct",
-        }
-        rows = plural(len(session.test), "test prediction")
-        st.caption(f"{literal(session.data.name)} · {rows} · {about[session.view.name]}")
-    if session is not None and session.view.is_event and title in OF_CLASSES:
-        name = literal(session.view.event_name)
-        st.caption(f"Shown for both classes, {name} and the other; confidence is that in the predicted class.")
+        _about(session, title)
     _from_the_top()
     # They come and go, and the browser knows elements by their places: those of the body keep theirs.
     notices = st.container()
     with notices:
         show_pending_notices()
         trouble()
-    if session is not None and needs_all_classes(title, session):
-        st.info(
-            "This page needs the outputs of all classes, and these data hold the largest of each row. Compare, "
-            "Reliability and Export work with them."
-        )
-        onward(title, session)
-        st.stop()
-    if session is not None:
-        with notices:
-            if title not in FITS_IN_BODY:
-                fits_under_way()
-            if title not in SPLIT_IN_BODY:
-                offer_to_fit_again(session)
+        if session is not None and title not in FITS_IN_BODY:
+            fits_under_way()
+        if session is not None and title not in SPLIT_IN_BODY:
+            offer_to_fit_again(session)
     try:
         with waiting_line():
+            if session is not None and (missing := entry.missing(session)):
+                _lacks(session, entry, missing)
             yield
-        onward(title, find_session())
+        if session is not None:
+            onward(entry, session)
     except (CalibrationError, DataError) as error:
         st.error(escape_markdown(str(error)), icon=":material/error:")
     except Exception as error:
@@ -133,6 +118,31 @@ def page(title: str, invitation: str = "") -> Iterator[None]:
             icon=":material/error:",
         )
     link.remember()
+
+
+def _about(session: OpenSession, title: str) -> None:
+    """What is open, in one line, and where a page has no words for an event, that it has none."""
+    about = {
+        "top-label": plural(session.data.n_classes, "class", "classes"),
+        "event": f"two classes, event: {literal(session.view.event_name)}",
+        "pairs": "pairs of confidence and correct",
+    }
+    rows = plural(len(session.test), "test prediction")
+    st.caption(f"{literal(session.data.name)} · {rows} · {about[session.view.name]}")
+    if session.view.is_event and title in OF_CLASSES:
+        name = literal(session.view.event_name)
+        st.caption(f"Shown for both classes, {name} and the other; confidence is that in the predicted class.")
+
+
+def _lacks(session: OpenSession, entry: Entry, missing: str) -> None:
+    """In place of a page, what the data lack for it, and why where that came with them and cannot be used."""
+    st.info(f"This page needs {missing}, which these data do not hold.")
+    for finding in session.data.findings:
+        if finding.left_out in entry.needs:
+            st.warning(escape_markdown(f"{finding.reason} {finding.action}"), icon=":material/warning:")
+    page_link("app.py", "Open data with them", ":material/upload_file:")
+    onward(entry, session)
+    st.stop()
 
 
 def _from_the_top() -> None:
@@ -156,11 +166,6 @@ def _prepare() -> None:
 def _import(*modules: str) -> None:
     for module in modules:
         import_module(module)
-
-
-def _in_view(title: str, session: OpenSession | None) -> str:
-    """A page's title in the words of the view."""
-    return session.view.over_and_under if session is not None and title == TOP_LABEL.over_and_under else title
 
 
 def _stop_unless_configured() -> None:

@@ -31,11 +31,8 @@ N = TypeVar("N", int, float)
 SCALES: tuple[Scale, ...] = ("linear", "logit")
 BUILT = "calib_built"
 """Files built while no data are open, in Streamlit's session state."""
-LARGE = 16 << 20
-"""Bytes of which no more than one file is kept for a visitor."""
 HALF = 495
 """Pixels: two figures and the menu fill a window of 1500."""
-LAST_CLICKED = "figures/last-clicked"
 SAID = "The table goes on to the right: swipe or scroll it sideways."
 PHONE = 640
 """Pixels of the widest screen that counts as narrow; Streamlit, too, lays out anew from there."""
@@ -252,24 +249,6 @@ def csv(label: str, key: str, file_name: str, table: Callable[[], pd.DataFrame],
     offer(label, kept[1], file_name, key, icon=":material/table:")
 
 
-def keep_built(key: str, of: Hashable, content: str | bytes) -> None:
-    """Keep a file that was built elsewhere under its button's key; of large ones, the last alone."""
-    built = _built()
-    for other in [other for other, (_, kept) in built.items() if len(kept) > LARGE]:
-        del built[other]
-    built[key] = of, content
-
-
-def offer_built(content: str | bytes, key: str, file_name: str, **looks: Any) -> None:
-    """Offer a file that was built on request."""
-    offer(f"Save {file_name}, {size_in_words(len(content))}", content, file_name, key, **looks | {"type": "primary"})
-
-
-def size_in_words(nbytes: int) -> str:
-    """A file's size: 1.2 MB."""
-    return f"{nbytes / 1024:,.1f} kB" if nbytes < 2**20 else f"{nbytes / 2**20:,.1f} MB"
-
-
 def _built() -> dict[str, tuple[Any, str | bytes]]:
     session = find_session()
     return st.session_state.setdefault(BUILT, {}) if session is None else session.built
@@ -278,25 +257,6 @@ def _built() -> dict[str, tuple[Any, str | bytes]]:
 def offer(label: str, content: str | bytes, file_name: str, key: str, **looks: Any) -> None:
     """Offer a file that is there; ``looks`` are ``icon``, ``type``, ``width`` and ``help`` of the button."""
     st.download_button(label, data=content, file_name=file_name, key=key, on_click="ignore", **looks)
-
-
-def show_selectable(fig: go.Figure, key: str, how_to_read: str) -> None:
-    """Draw a figure whose points can be clicked; see :func:`clicked_in`."""
-
-    def remember() -> None:
-        st.session_state[LAST_CLICKED] = key
-
-    show(fig, key, how_to_read, on_select=remember)
-
-
-def clicked_in(key: str) -> list[int]:
-    """The bins chosen in a figure, if it was the one clicked last; known before it is drawn."""
-    return selected_bins(st.session_state.get(key)) if st.session_state.get(LAST_CLICKED) == key else []
-
-
-def clear_clicked() -> None:
-    """Choose nothing any more."""
-    st.session_state.pop(LAST_CLICKED, None)
 
 
 def show_kept(key: Hashable, draw: Callable[[], go.Figure], name: str, how_to_read: str) -> None:

@@ -30,7 +30,7 @@ PAGES = [entry.title for entries in MENU.values() for entry in entries]
 
 UPLOADS = {
     "words.csv": (in_words, "text=What number does each mean"),
-    "models.csv": (several_models, "text=Compare the models"),
+    "models.csv": (several_models, "text=Several models?"),
     "readings.csv": (unclear, "text=Open this way"),
     "broken.npz": (mismatched, "[data-testid=stAlertContentError]"),
 }

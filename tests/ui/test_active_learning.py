@@ -12,7 +12,6 @@ from streamlit.testing.v1 import AppTest
 
 from calib.active_learning import Plan, Round, compare_arms, pool_from_predictions, rounds_table, simulate, verdicts
 from calib.data import Finding, Predictions
-from calib.data.samples import load_sample
 from calib.engine import Engine
 from calib.ui.active_learning import view
 from calib.ui.session import SESSION, OpenSession
@@ -54,23 +53,14 @@ def run(app: AppTest, queue: Engine) -> AppTest:
     return app.run()
 
 
-def test_without_features_it_says_what_to_upload_and_the_sample_is_one_click_away(queue: Engine) -> None:
-    app = open_page(PAGE, OpenSession.from_data(load_sample("breast-cancer-bayes"), sample="breast-cancer-bayes"))
-    assert "these data hold no features to train on" in said(app)
-    assert not app.selectbox and not charts(app)
-    app.button(key="active/sample").click().run()
-    assert app.session_state[SESSION].sample == "digits-forest"
-    assert "Pool: 250 rows, the training set that came with the data" in said(app)
-
-
-def test_features_that_were_left_out_are_not_called_missing(queue: Engine) -> None:
+def test_features_that_were_left_out_are_named_with_the_reason(queue: Engine) -> None:
     left_out = Finding(
         "warning", "features_not_finite", "1 row of 300 holds NaN.", "Leave it out.", left_out="features"
     )
     data = replace(features_of(), features=None, train_features=None, train_labels=None, findings=(left_out,))
     app = open_page(PAGE, OpenSession.from_data(data))
     assert "1 row of 300 holds NaN. Leave it out." in app.warning[0].value
-    assert "these data hold no features" not in said(app)
+    assert "This page needs features" in said(app) and not app.selectbox
 
 
 def test_before_a_run_it_says_which_rows_are_which_and_offers_sizes_that_fit(queue: Engine) -> None:

@@ -20,7 +20,7 @@ from calib.engine import Engine
 from calib.formatting import percent
 from calib.ui.geometry import text as geometry_words
 from calib.ui.geometry.view import BY_NUMBER, KINDS, axis_title, deciding_rows, tiles
-from calib.ui.session import SESSION, OpenSession
+from calib.ui.session import OpenSession
 from tests.conftest import simulate
 from tests.ui.conftest import charts, fit, group, open_page, said, unfold
 
@@ -46,14 +46,10 @@ def with_numbers(n: int = 200, n_classes: int = 3, d: int = 4, dtype: type = np.
     )  # fmt: skip
 
 
-def test_without_features_one_line_says_so_and_the_sample_is_one_click_away(queue: Engine) -> None:
+def test_without_features_one_line_says_so(queue: Engine) -> None:
     app = open_page(PAGE, OpenSession.from_data(load_sample("breast-cancer-bayes"), sample="breast-cancer-bayes"))
-    assert "these data hold no features, train_features and train_labels" in said(app)
+    assert "This page needs features and the training set, which these data do not hold." in said(app)
     assert not charts(app)
-    app.button(key="geometry/sample").click().run()
-    assert app.session_state[SESSION].sample == "digits-cnn"
-    assert app.markdown[0].value.startswith("**Inputs that lie well inside their predicted class are right")
-    assert len(charts(app)) == 1
 
 
 def test_the_finding_is_what_the_library_computes(sample_to_read: OpenSession) -> None:

@@ -24,7 +24,7 @@ from calib.export import writer
 from calib.ui.session import OpenSession
 from calib.ui.text import literal
 from tests.conftest import ROOT, simulate
-from tests.ui.conftest import PAGES, click, fit, npz, one_of, open_page, upload_file
+from tests.ui.conftest import PAGES, fit, npz, one_of, open_page, upload_file
 from tests.ui.rendered import dangers, live, live_html, live_in_figure, texts
 
 NAMES = ("![a](//e.vil/p)", "<a href='//e.vil'>b [b](//e.vil)", "=cmd :red[r] $d$", "www.e.vil :material/home:")
@@ -147,7 +147,7 @@ def test_an_upload_is_told_in_text(what: str) -> None:
     assert any("vil" in text for _, text in texts(app))  # it is spoken of
     assert dangers(app) == []
     if what == "several models":
-        assert dangers(click(app, "Compare the models")) == []
+        assert dangers(app.button(key="models/open/0").click().run()) == []
 
 
 @pytest.fixture(scope="module")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from streamlit.testing.v1 import AppTest
 
 from calib.data import Predictions
 from calib.ui.restore import entry_of
 from calib.ui.session import OpenSession
-from tests.ui.conftest import open_page, said
+from tests.ui.conftest import click, open_page, said
 
 
 def many() -> Predictions:
@@ -23,15 +24,19 @@ def test_a_sample_is_fitted_on_and_said_and_can_be_changed() -> None:
     app = open_page("app.py", session)
     assert sentence in said(app)
     assert sentence in said(open_page("pages/1_Fit.py", session))
-    (rows,) = (each for each in app.number_input if each.label == "Rows to fit on")
     before = session.split_key
-    rows.set_value(210_000).run()
+    ask(app, 210_000)
     assert len(session.calibration) == 210_000 and not session.drawn and session.split_key != before
     assert entry_of(session).most == 210_000
-    rows = next(each for each in app.number_input if each.label == "Rows to fit on")
-    rows.set_value(50_000).run()
+    ask(app, 50_000)
     assert session.split_key == before
-    next(each for each in app.number_input if each.label == "Rows to fit on").set_value(210_000).run()
-    app.slider[0].set_value(48).run()  # fewer rows than were asked for
+    app.slider[0].set_value(48)
+    ask(app, 210_000)  # more rows than there are then
     assert not app.exception
     assert len(session.calibration) == len(session.data) - len(session.test) < 210_000
+
+
+def ask(app: AppTest, rows: int) -> None:
+    """Fit on so many rows."""
+    next(each for each in app.number_input if each.label == "Rows to fit on").set_value(rows)
+    click(app, "Split again")

@@ -36,7 +36,7 @@ from calib.ui.progress import about
 from calib.ui.session import SESSION, OpenSession
 from calib.ui.widgets import DESK, PHONE, SAID
 from tests.conftest import ROOT, finished, simulate
-from tests.ui.conftest import PAGES, SAMPLE, charts, clean, facts, one_of, open_page, said, twice, unfold
+from tests.ui.conftest import PAGES, SAMPLE, charts, clean, click, facts, one_of, open_page, said, twice, unfold
 from tests.ui.rendered import texts
 
 NEEDS_DATA = [path for path in PAGES if path != "app.py"]
@@ -78,7 +78,8 @@ def test_a_sample_opens_in_one_click() -> None:
 
 def test_the_split_changes_the_rows(with_sample: OpenSession) -> None:
     app = open_page("app.py", with_sample)
-    app.slider[0].set_value(20).run()
+    app.slider[0].set_value(20)
+    click(app, "Split again")
     assert clean(app)
     n = len(with_sample.data)
     assert len(with_sample.calibration) == round(0.2 * n)
@@ -89,12 +90,11 @@ def test_the_split_changes_the_rows(with_sample: OpenSession) -> None:
 def test_a_split_that_cannot_be_made_is_refused_and_the_old_one_stays() -> None:
     session = twice(*simulate(60), clusters=np.arange(120) % 3)
     app = open_page("app.py", session)
-    (use_given,) = [toggle for toggle in app.toggle if "split that came with the data" in toggle.label]
-    app = use_given.set_value(False).run()
+    app.toggle[0].set_value(False)
+    click(app, "Split again")
     assert not app.exception
     assert "3 clusters, but a split needs at least 4" in app.error[0].value
-    (use_given,) = [toggle for toggle in app.toggle if "split that came with the data" in toggle.label]
-    assert (session.part, use_given.value, len(session.test)) == (None, True, 60)
+    assert (session.part, len(session.test)) == (None, 60)
 
 
 def test_other_data_are_shown_from_the_top(with_sample: OpenSession) -> None:

@@ -17,7 +17,7 @@ from calib.engine import Engine
 from calib.ui.restore import entry_of, session_of
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import two_scores
-from tests.ui.conftest import clean, click, facts, group, open_page, said, table, upload_file
+from tests.ui.conftest import clean, click, facts, group, open_page, said, upload_file
 
 
 def loans(n: int = 240) -> bytes:
@@ -185,14 +185,6 @@ def test_roles_of_data_that_a_link_brought_back_change_once_the_table_is_given_a
     assert role_choosers(app)["branch"].value == "group"
 
 
-def test_models_side_by_side_are_compared(asked: AppTest) -> None:
-    asked.button(key="models/compare").click().run()
-    assert not asked.exception and not asked.error
-    compared = table(asked, "model")
-    assert sorted(compared["rows"]) == ["200", "200"]
-    assert {"ECE of P(event)", "Brier score"} <= set(compared.columns)
-
-
 def test_one_of_the_models_in_long_form_is_opened() -> None:
     generator = np.random.default_rng(3)
     lines = ["question,model,confidence,correct"]
@@ -202,11 +194,10 @@ def test_one_of_the_models_in_long_form_is_opened() -> None:
             lines.append(f"Q{i:03d},{model},{p},{str(generator.random() < p).lower()}")
     app = upload_file("answers.csv", "\n".join(lines).encode())
     assert app.session_state[SESSION].data.kind == "pairs"
-    app.button(key="models/compare").click().run()
-    assert list(table(app, "model")["model"]) == ["large", "small"]
     click(app, "Open small")
     assert clean(app)
-    assert len(app.session_state[SESSION].data) == 150
+    data = app.session_state[SESSION].data
+    assert (len(data), data.name) == (150, "small")
 
 
 def test_one_of_several_sheets_is_chosen_in_one_click() -> None:

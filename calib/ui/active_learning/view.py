@@ -15,22 +15,17 @@ import streamlit as st
 from calib.active_learning import ARMS, CLASSIFIERS, MEASURES, Plan, pool_from_predictions, verdicts
 from calib.active_learning.results import ENOUGH, LABELS, ArmStudy, study_arms
 from calib.active_learning.simulation import pool_arrays, run_arm
-from calib.data import Predictions
-from calib.data.samples import SAMPLES
 from calib.engine import Data, Job, TaskSpec
 from calib.formatting import escape_markdown, listed, plural
 from calib.plots.active_learning import ArmLine, learning_curves
 from calib.plots.style import NEUTRAL, Style
 from calib.registry import METHODS
 from calib.ui import fits, progress, widgets
-from calib.ui.data.upload import open_sample
-from calib.ui.link import page_link
 from calib.ui.session import OpenSession, current_session
 from calib.ui.text import show_notes
 
 KIND = "active/"
 """Before the key of each simulation among the visitor's studies."""
-SAMPLE = "digits-forest"
 MOST_SHUFFLES = 20
 FIRST = ("classifier", "calibrator", "pretraining", "batch", "budget")
 """Settings that are open; the others are folded."""
@@ -87,31 +82,6 @@ class Rows:
             f"{plural(data.n_classes, 'class', 'classes')}. A classifier is trained here on their features, so the "
             "outputs of your own model take no part."
         ))  # fmt: skip
-
-
-def need_features(data: Predictions) -> bool:
-    """Whether there is something to train on; otherwise say what is missing, with the buttons that get it."""
-    if data.features is not None:
-        return True
-    left_out = next((finding for finding in data.findings if finding.left_out == "features"), None)
-    if left_out is not None:
-        st.warning(
-            "Active learning trains a classifier while it asks for labels, and the features that came with these data "
-            f"cannot be used: {escape_markdown(f'{left_out.reason} {left_out.action}')}"
-        )
-    else:
-        st.info(
-            "Active learning trains a classifier while it asks for labels, and these data hold no features to train "
-            "on. Upload features beside the outputs, one entry per row; with train_features and train_labels too, the "
-            "training set is the pool that labels are asked from."
-        )
-    with st.container(horizontal=True, vertical_alignment="center"):
-        page_link("app.py", "Open data with features", ":material/upload_file:")
-        st.button(
-            f"Open the sample {SAMPLES[SAMPLE].title}, which has them", key="active/sample", icon=":material/image:",
-            on_click=open_sample, args=(SAMPLE,),
-        )  # fmt: skip
-    return False
 
 
 def simulations() -> list[Job]:

@@ -15,7 +15,7 @@ from calib.evaluation.compare import table_of
 from calib.evaluation.recommendation import Recommendation, recommend
 from calib.formatting import escape_markdown, listed, plural
 from calib.reporting import Report, ReportedMethod, Source, html_of_fits
-from calib.ui.building import FileTask, on_request
+from calib.ui.building import offer_file
 from calib.ui.fits import ShownFit, jobs, ready, resampled
 from calib.ui.link import go_to
 from calib.ui.session import EXPORTED, OpenSession, keep
@@ -142,9 +142,9 @@ def report_button(session: OpenSession, fits: list[ShownFit], key: str) -> None:
     fits : the raw model first.
     key : of the button, unique in the app.
     """
-    task = FileTask(html_of_fits, partial(reported, session, fits))
-    on_request(
-        "Report (HTML)", key, "report.html", task, of=(session.view.key, *_named(fits)), icon=":material/summarize:",
+    offer_file(
+        "Report (HTML)", key, "report.html", html_of_fits, partial(reported, session, fits),
+        (session.view.key, *_named(fits)), large=True, icon=":material/summarize:",
         help="One file to hand over: the answer on one page, tables and figures, the data's hash, every setting, "
         "and how to make it again from a shell. It opens without a network.",
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,7 @@ from calib.evaluation.comparison_table import MARKS_SAID, verdict
 from calib.evaluation.learning_curve import SIZE_SCORES, halved_sizes, labels_needed
 from calib.evaluation.repeated_splits import summarise_splits
 from calib.evaluation.studies import SIZES, SPLITS, repeat_task, size_task
-from calib.formatting import escape_markdown, plural
+from calib.formatting import escape_markdown, listed, plural
 from calib.plots.compare import size_curves
 from calib.ui import progress, widgets
 from calib.ui.compare.scores import show_scores, styled_scores
@@ -23,8 +24,6 @@ from calib.ui.session import OpenSession, current_session, keep
 
 TABLE = ("NLL", "Brier", "accuracy", "ECE")
 N_SPLITS, N_DRAWS = 10, 5
-TOLERANCE = 0.01
-"""In nats: a number of labels within it of all labels is as good."""
 
 
 def repeated(session: OpenSession, fits: list[ShownFit]) -> None:
@@ -34,8 +33,7 @@ def repeated(session: OpenSession, fits: list[ShownFit]) -> None:
         "for splits that share most of their rows (Nadeau and Bengio 2003)."
     )
     arguments = (_methods(session, fits[1:]), len(session.calibration), N_SPLITS, session.seed, *_event(session))
-    spec = TaskSpec(repeat_task, arguments, session.data.sha256, f"Repeat on {N_SPLITS} splits")
-    _offer(SPLITS, spec, fits[1:], N_SPLITS)
+    _offer(SPLITS, f"Repeat on {N_SPLITS} splits", repeat_task, arguments, fits[1:], N_SPLITS)
     if (splits := progress.result_of(SPLITS)) is not None:
         _repeated_result(splits, session.studies[SPLITS].key)
 
@@ -51,8 +49,7 @@ def sizes(session: OpenSession, fits: list[ShownFit]) -> None:
         _methods(session, fits[1:]), session.part, session.seed, N_DRAWS, session.seed, *_event(session)
     )  # fmt: skip
     label = f"Try {plural(len(tried), 'size')} up to {len(session.calibration):,}"
-    spec = TaskSpec(size_task, arguments, session.data.sha256, label)
-    _offer(SIZES, spec, fits[1:], 1 + N_DRAWS * (len(tried) - 1))
+    _offer(SIZES, label, size_task, arguments, fits[1:], 1 + N_DRAWS * (len(tried) - 1))
     if (table := progress.result_of(SIZES)) is not None:
         _sizes_result(table, session.studies[SIZES].key, fits)
 
@@ -68,13 +65,16 @@ def _event(session: OpenSession) -> tuple[int, ...]:
     return () if column is None else (column,)
 
 
-def _offer(kind: str, spec: TaskSpec, fits: list[ShownFit], n_fits: int) -> None:
+def _offer(
+    kind: str, label: str, task: Callable[..., Any], arguments: tuple[Any, ...], fits: list[ShownFit], n_fits: int
+) -> None:
     """The button that starts a study, and what so many fits on all rows would take, which is the most that it takes."""
+    title = f"{label}: {listed([fit.title for fit in fits])}"
+    spec = TaskSpec(task, arguments, current_session().data.sha256, title)
     seconds = n_fits * sum(seconds_of(fit) + fit.predict_seconds for fit in fits)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
-            spec.title, key=f"study/{kind}/start", icon=":material/play_arrow:", on_click=progress.start,
-            args=(kind, spec),
+            label, key=f"study/{kind}/start", icon=":material/play_arrow:", on_click=progress.start, args=(kind, spec),
         )  # fmt: skip
         st.caption(f"At most {progress.about(seconds)} of processor time in the background; you can go on meanwhile.")
 
@@ -104,7 +104,7 @@ def _repeated_result(splits: pd.DataFrame, key: str) -> None:
 
 def _sizes_result(table: pd.DataFrame, key: str, fits: list[ShownFit]) -> None:
     last = table[(table["score"] == "NLL") & (table["size"] == table["size"].max()) & table["value"].notna()]
-    answers = [labels_needed(table, name, TOLERANCE).sentence for name in last["method"].iloc[1:]]
+    answers = [labels_needed(table, name).sentence for name in last["method"].iloc[1:]]
     st.markdown("\n".join(f"- {answer}" for answer in answers))
     styles = {fit.title: fit.style for fit in fits}
     columns = st.columns(2, gap="large")

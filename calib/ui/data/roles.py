@@ -11,7 +11,6 @@ from functools import partial
 from html import escape
 from typing import Any, Literal
 
-import pandas as pd
 import streamlit as st
 
 from calib.data import Choices, DataError, Inspection, Predictions, load_models
@@ -21,14 +20,10 @@ from calib.data.load import APART, lines_that_read
 from calib.data.options import NOTHING, OPTION_OF_ROLE
 from calib.data.roles import TableReading
 from calib.data.words import MODEL
-from calib.evaluation import SCORES, Evaluation, score_intervals
-from calib.formatting import escape_markdown, listed, number, percent, plural, with_interval
-from calib.registry import calibrator
-from calib.top_k import fit_top_k
+from calib.formatting import listed, plural
 from calib.ui.link import open_data
 from calib.ui.session import OpenSession, Reading, find_session
-from calib.ui.text import literal
-from calib.ui.widgets import show_table
+from calib.ui.text import add_notice, literal
 
 ROLES = {
     "outcome": ("outcome", "The true class of each row, or whether it happened."),
@@ -58,13 +53,8 @@ FEW = 12
 """So many columns have a chooser each; in a wider table outputs or features side by side share one."""
 MOST = 48
 """Choosers that are drawn; columns behind them keep their roles."""
-SHOWN = ("ECE", "Brier", "NLL")
-RESAMPLES = 200
-"""Enough for intervals of a first look."""
 MOST_MODELS = 20
-"""Models of a table that are compared; a column with more values names something else."""
-COMPARED = "data/models"
-"""The files whose models were read, with the models, in Streamlit's session state."""
+"""Models of a table that are offered; a column with more values names something else."""
 
 
 @dataclass(frozen=True)
@@ -219,17 +209,12 @@ def choosables(inspection: Inspection | None, data: Predictions | None = None) -
         roles = roles_of(inspection) if inspection.rows else {}
     else:
         roles = _roles_in(data) if data is not None else {}
-    each = [Choosable((name,), role, reason) for name, (role, reason) in roles.items()]
-    if len(each) <= FEW:
-        return each
-    shared: list[Choosable] = []
-    for chooser in each:
-        last = shared[-1] if shared else None
-        if last is not None and last.role == chooser.role and chooser.role in ("outputs", "features"):
-            shared[-1] = Choosable((*last.columns, *chooser.columns), last.role, last.reason)
-        else:
-            shared.append(chooser)
-    return shared
+    found: list[Choosable] = []
+    for name, (role, reason) in roles.items():
+        shares = len(roles) > FEW and role in ("outputs", "features") and bool(found) and found[-1].role == role
+        before = found.pop() if shares else Choosable((), role, reason)
+        found.append(Choosable((*before.columns, name), role, before.reason))
+    return found
 
 
 def roles_of(inspection: Inspection) -> dict[str, tuple[str, str]]:
@@ -289,74 +274,34 @@ def _columns(reading: Reading) -> tuple[str, ...]:
 
 
 def several_models(reading: Reading) -> None:
-    """Where a table may hold several models, offer to compare them and to open one."""
-    asked, named = reading.inspection is not None and is_wide(reading), column_of_models(reading)
-    if not asked and not named:
-        return
-    where = "The readings differ in the column of outputs alone" if asked else f"Rows belong to models named in {named}"
-    with st.container(border=True):
-        st.markdown(f":material/stacks: **Several models?** {where}.")
-        found = st.session_state.get(COMPARED)
-        if found is None or found[0] is not reading.upload:
-            if st.button("Compare the models", key="models/compare"):
-                with st.spinner("Reading each model…"):
-                    st.session_state[COMPARED] = reading.upload, read_models(reading)
-                st.rerun()
-            return
-        models: dict[str, Predictions] = found[1]
-        show_table(scores_of(models), "model", len(SHOWN))
-        st.caption("Raw scores on all rows of each model, with 95\u00a0% intervals.")
-        if asked:  # the readings above open one
-            return
-        with st.container(horizontal=True):
-            for i, (name, data) in enumerate(models.items()):
-                st.button(f"Open {literal(name)}", key=f"models/open/{i}", on_click=open_model, args=(data, reading))
-
-
-def is_wide(reading: Reading) -> bool:
-    """Whether the readings of a table differ in the column of outputs alone."""
-    readings = () if reading.inspection is None else reading.inspection.readings
-    outputs = {found.roles["outputs"] for found in readings}
-    others = {str({**found.roles, "outputs": None}) for found in readings}
-    return len(outputs) == len(readings) > 1 == len(others)
-
-
-def column_of_models(reading: Reading) -> str:
-    """The column that names the model of each row; empty where there is none."""
+    """Where rows belong to several models, offer to open those of one alone."""
     data = None if reading.inspection is None else reading.inspection.predictions
-    if data is None or data.groups is None or not 1 < len(set(data.groups.tolist())) <= MOST_MODELS:
-        return ""
-    return next((literal(r.column) for r in data.roles if r.role == "group" and has(r.column, MODEL)), "")
+    column = next((r.column for r in data.roles if r.role == "group" and has(r.column, MODEL)), "") if data else ""
+    if data is None or data.groups is None or not column:
+        return
+    names = sorted(set(data.groups.tolist()))
+    if 1 < len(names) <= MOST_MODELS:
+        with st.container(border=True):
+            st.markdown(
+                f":material/stacks: **Several models?** Rows belong to models named in {literal(column)}. Over- and "
+                "underconfidence compares them as groups; here the rows of one are opened alone."
+            )
+            with st.container(horizontal=True):
+                for i, name in enumerate(names):
+                    st.button(
+                        f"Open {literal(str(name))}", key=f"models/open/{i}", on_click=open_model,
+                        args=(str(name), reading),
+                    )  # fmt: skip
 
 
-def read_models(reading: Reading) -> dict[str, Predictions]:
-    """The models of a table by name; none where they cannot be read one by one."""
-    try:
-        return load_models(choices=reading.choices, isolate=APART, **reading.upload)  # type: ignore[arg-type]
-    except DataError as error:
-        st.error(escape_markdown(str(error)))
-        return {}
-
-
-def scores_of(models: dict[str, Predictions]) -> pd.DataFrame:
-    """One row for each model: how many rows, what is said and what happened, and scores with their intervals."""
-    rows = []
-    for name, data in models.items():
-        raw = fit_top_k(calibrator("identity"), data.logits[:2], data.labels[:2])
-        evaluation = Evaluation.from_predictions(raw, data)
-        view, (said, outcome) = evaluation.view, evaluation.pair
-        intervals = score_intervals(evaluation, n_resamples=RESAMPLES)
-        rows.append(
-            {"model": name, "rows": f"{len(data):,}"}
-            | {view.mean_said: percent(float(said.mean())), view.outcome: percent(float(outcome.mean()))}
-            | {SCORES[key].seen(view).title: with_interval(intervals[key], number) for key in SHOWN if key in intervals}
-        )
-    return pd.DataFrame(rows)
-
-
-def open_model(data: Predictions, reading: Reading) -> None:
-    """Make one model the open data set."""
+def open_model(name: str, reading: Reading) -> None:
+    """Make one model of a table the open data set."""
     before = find_session()
+    try:
+        data = load_models(choices=reading.choices, isolate=APART, **reading.upload)[name]  # type: ignore[arg-type]
+    except DataError as error:
+        add_notice(str(error), "error")
+        return
     opened = OpenSession.from_data(data, reading=Reading(upload=reading.upload, choices=reading.choices))
     if before is not None:
         opened.viewpoint = before.viewpoint

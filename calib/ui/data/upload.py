@@ -4,33 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from calib.canonical import KINDS
-from calib.data import Choices, DataError, Inspection, inspect, limits
+from calib.data import Choices, DataError, Inspection, inspect
 from calib.data.findings import InvalidUpload
 from calib.data.guess.files import SOURCE, Looked, look_at, roles_of_files
-from calib.data.limits import megabytes
 from calib.data.load import APART, in_a_reader
-from calib.data.options import COLUMNS, FEATURE_FILES, FILES, FORMATS, NOTHING, OPTIONS, SWITCH, TEXT
+from calib.data.options import COLUMNS, FILES, FORMATS, NOTHING, OPTIONS, SWITCH, TEXT
 from calib.data.samples import SAMPLES, load_sample
 from calib.data.scales import SCALES, in_words
-from calib.settings import limit
 from calib.store.saving import keeper
 from calib.ui.data import roles
 from calib.ui.link import open_data, private
-from calib.ui.server.memory import MOST_OF_ONE, admit
+from calib.ui.server.memory import admit
 from calib.ui.server.uploads import LARGEST, StoredUpload, uploader
 from calib.ui.server.uploads import uploaders as several_files
 from calib.ui.session import FROM_THE_TOP, REJECTED, OpenSession, Reading, Upload, find_session
 from calib.ui.text import add_notice, literal
 from calib.ui.widgets import draw_table
-
-ROW_OF_1000 = 8 * 1000
-"""Bytes of a row of 1,000 classes in float64."""
 
 SWITCHES = tuple(name for name, option in OPTIONS.items() if option["type"] is SWITCH and option["title"])
 ARRAYS = tuple(name for name, option in OPTIONS.items() if option["type"] in (COLUMNS, TEXT) and option["title"])
@@ -41,40 +37,12 @@ FILE_WIDTH = 320
 
 
 def show_limits() -> None:
-    """How files are kept, and all limits a click away."""
-    kept = "Nothing is kept on disk." if not _kept() or private() else f"Deleted {_kept()}."
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(f"Never run as code. {kept}", width="content")
-        with st.popover("All limits", icon=":material/straighten:", type="tertiary"):
-            rows = "\n".join(f"| {what} | {most} |" for what, most in _limits().items())
-            st.markdown(f"| Of | At most |\n|:--|:--|\n{rows}")
-            st.caption("From a shell, `python -m calib fit FILE` draws random rows of a file of any size.")
-
-
-def _kept() -> str:
-    """For how long, in words; empty where this server keeps nothing."""
+    """How large a file may be, and how it is kept."""
     store = keeper()
-    return "" if store is None else f"{store.max_days:g} days after the last use"
-
-
-def _limits() -> dict[str, str]:
-    store = keeper()
-    uploads = megabytes(int(limit("CALIB_UPLOADS_GB") * 1e9))
-    rows = limits.MAX_BYTES // ROW_OF_1000
-    return {
-        "A file": f"{LARGEST:,} MB",
-        "A text table, unpacked": megabytes(limits.MAX_TEXT),
-        "All arrays of an upload": f"{megabytes(limits.MAX_BYTES)}, such as {rows:,} rows of 1,000 classes in float64",
-        "Rows": f"{limits.MAX_ROWS:,}",
-        "Classes": f"{limits.MAX_CLASSES:,}",
-        "Arrays or columns in a file": f"{limits.MAX_ARRAYS:,}",
-        "Your data, fits and figures in memory": megabytes(MOST_OF_ONE),
-        "Your uploaded files": f"{megabytes(MOST_OF_ONE)}, and {uploads} of all visitors on their way",
-        "Your fits that wait for a worker": f"{limit('CALIB_WAITING'):,.0f}",
-        "What is kept on disk": "nothing"
-        if store is None
-        else f"{_kept()}, and {megabytes(store.max_bytes)} of all visitors",
-    }
+    kept = "Nothing is kept on disk."
+    if store is not None and not private():
+        kept = f"Deleted {store.max_days:g} days after the last use."
+    st.caption(f"Up to {LARGEST:,} MB a file. Never run as code. {kept}")
 
 
 def gallery() -> None:
@@ -235,68 +203,39 @@ def change_by_hand(reading: Reading) -> None:
 
 
 def _form(inspection: Inspection) -> dict[str, Any]:
-    inferred = inspection.choices
-    names = [array.name for array in inspection.arrays]
-    chosen: dict[str, Any] = {}
-    columns = st.columns(3)
-    # The columns of a table have their form: see :func:`calib.ui.data.roles.choosers`.
+    """What is left or changed of every option, by name; columns of a table have their own form."""
+    arrays = [array.name for array in inspection.arrays]
     in_files = not inspection.rows or len({array.file for array in inspection.arrays}) > 1
-    for i, name in enumerate(ARRAYS if in_files else ()):
-        with columns[i % 3]:
-            chosen[name] = _columns(name, names, getattr(inferred, name))
-    with columns[0]:
-        kinds = [None, *KINDS]
-        chosen["kind"] = st.selectbox(
-            OPTIONS["kind"]["title"],
-            kinds,
-            kinds.index(inferred.kind),
-            format_func=lambda kind: KINDS.get(kind, "inferred"),
-        )
-        scales = list(dict.fromkeys([None, *SCALES, inferred.scale]))
-        chosen["scale"] = st.selectbox(
-            OPTIONS["scale"]["title"],
-            scales,
-            scales.index(inferred.scale),
-            format_func=lambda scale: "inferred" if scale is None else in_words(scale),
-        )
-        chosen["floor"] = st.number_input(
-            OPTIONS["floor"]["title"], 0.0, 1.0, inferred.floor, format="%.3g",
-            help="Half the smallest positive probability of the upload unless you say otherwise.",
-        )  # fmt: skip
-    with columns[1]:
-        title = OPTIONS["class_names"]["title"]
-        text = st.text_area(title, "\n".join(inferred.class_names or ()), height=120)
-        chosen["class_names"] = tuple(line.strip() for line in text.splitlines() if line.strip()) or None
-        if inferred.verbal:
-            text = st.text_area(OPTIONS["verbal"]["title"], "\n".join(inferred.verbal), height=120)
-            chosen["verbal"] = tuple(line.strip() for line in text.splitlines() if line.strip())
-        if inferred.label_values is not None:
-            chosen["label_values"] = _label_values(inferred.label_values)
-    with columns[2]:
-        for name in SWITCHES:
-            on = st.toggle(OPTIONS[name]["title"], bool(getattr(inferred, name)))
-            chosen[name] = on if on != bool(getattr(inferred, name)) else getattr(inferred, name)
-    return chosen
+    inferred = {name: getattr(inspection.choices, name) for name in OPTIONS}
+    names = [*(ARRAYS if in_files else ()), "kind", "scale", "floor", "class_names"]
+    names += [name for name in ("verbal", "label_values") if inferred[name]]
+    with st.grid(3, min_column_width=220):
+        return {name: _field(name, inferred[name], arrays) for name in (*names, *SWITCHES)}
 
 
-def _label_values(inferred: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The label that belongs to each column: the order of the classes, where labels are not column numbers."""
-    text = st.text_area(OPTIONS["label_values"]["title"], "\n".join(map(str, inferred)), height=120)
-    by_text = {str(value): value for value in inferred}
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return tuple(by_text.get(line, line) for line in lines)
+def _field(name: str, value: Any, arrays: list[str]) -> Any:
+    """The widget of one option; where the visitor leaves it, the value as it is."""
+    title, key = OPTIONS[name]["title"], f"choices/{name}/{value}"
+    if name in SWITCHES:
+        on = st.toggle(title, bool(value), key=key)
+        return value if on == bool(value) else on
+    if name in ("kind", "scale", *ARRAYS):
+        given = {"kind": KINDS, "scale": SCALES}.get(name, [NOTHING, *arrays])
+        options = list(dict.fromkeys([value, *([None] if name in ("kind", "scale") else ()), *given]))
+        return st.selectbox(title, options, format_func=partial(_spelled, name), key=key)
+    listed, words = isinstance(value, tuple), {str(part): part for part in value} if isinstance(value, tuple) else {}
+    text = "\n".join(words) if listed else "" if value is None else f"{value:.3g}"
+    written = (st.text_input if name == "floor" else st.text_area)(title, text, key=key).strip()
+    if written == text:
+        return value
+    lines = tuple(words.get(line.strip(), line.strip()) for line in written.splitlines() if line.strip())
+    return (OPTIONS[name]["type"].from_text(written) if name == "floor" else lines) if written else None
 
 
-def _columns(name: str, names: list[str], current: Any) -> Any:
-    """One array or nothing; a table's outputs are several columns, and those of its features count as one choice."""
-    title = OPTIONS[name]["title"]
-    if isinstance(current, tuple) and name not in FEATURE_FILES:
-        return tuple(st.multiselect(title, names, [n for n in current if n in names]))
-    options = list(dict.fromkeys([current or NOTHING, NOTHING, *names]))
-    chosen = st.selectbox(title, options, format_func=_spelled, key=f"choices/{name}/{current}")
-    return current if chosen == (current or NOTHING) else chosen
-
-
-def _spelled(choice: str | tuple[str, ...]) -> str:
-    """A choice for the list: a name, ``none``, or how many columns."""
+def _spelled(name: str, choice: Any) -> str:
+    """A choice for the list: a name, "none", "inferred", or how many columns."""
+    if name == "kind":
+        return KINDS.get(choice, "inferred")
+    if name == "scale":
+        return "inferred" if choice is None else in_words(choice)
     return f"{len(choice):,} columns from {choice[0]}" if isinstance(choice, tuple) else choice or "none"

@@ -36,7 +36,7 @@ from calib.ui.server.uploads import uploader
 from calib.ui.session import OpenSession, Reading, current_session
 from calib.ui.shell import view_switch
 from calib.ui.text import LEVELS, add_notice, confidence_sentence, literal
-from calib.ui.widgets import drawn_with, put, show_kept
+from calib.ui.widgets import show_kept
 
 LEFT_OUT = ("rows_left_out", "unpaired_rows")
 """Findings on rows that are not read."""
@@ -199,7 +199,6 @@ def not_opened(reading: Reading) -> bool:
     if inspection is None or inspection.predictions is not None:
         return False
     changes = roles.ask(reading) or roles.ask_words(reading)
-    roles.several_models(reading)
     findings(reading)
     if changes := changes or roles.choosers(reading):
         read_again(reading, changes)
@@ -285,39 +284,31 @@ def _fix_buttons(finding: Finding, reading: Reading) -> None:
 
 def split_controls(session: OpenSession) -> None:
     """Choose which rows calibrators learn from; the test rows judge them."""
-    data, state = session.data, st.session_state
-    mark = data.sha256[:12]  # controls of other data must not carry their values over
-    given, share, seed, most = (f"split/{what}/{mark}" for what in ("given", "share", "seed", "most"))
-
-    def change() -> None:  # before the page is drawn, so that all of it is about the new split
-        part = None if state.get(given) else state.get(share, 50) / 100
-        try:
-            asked = int(state.get(most, SAMPLED_ROWS))
-            fits.change_split(
-                session, part, int(state.get(seed, session.seed)), None if asked == SAMPLED_ROWS else asked
-            )
-        except DataError as error:
-            add_notice(str(error), "error")
-
+    data, given = session.data, False
+    whole, part = len(data) - len(session.test), 0.5 if session.part is None else session.part
     st.header("Calibration and test rows")
-    left, middle, right = st.columns([2, 1, 2], vertical_alignment="bottom")
-    if data.given_split is not None:
-        put(given, session.part is None)
-        left.toggle("Use the split that came with the data", key=given, on_change=change)
-    if session.part is not None:
-        left.slider(
-            "Share for calibration", 5, 95, drawn_with(share, round(100 * session.part)), 5, format="%d %%", key=share,
+    form = st.form(f"split/{session.split_key}", border=False)  # another split begins with its own values
+    with form, st.container(horizontal=True, vertical_alignment="bottom"):
+        if data.given_split is not None:
+            given = st.toggle("Use the split that came with the data", session.part is None)
+        share = st.slider(
+            "Share for calibration", 5, 95, round(100 * part), 5, format="%d %%", width=320,
             help="Stratified by class. More calibration rows improve the fit; more test rows narrow the intervals.",
-            on_change=change,
         )  # fmt: skip
-        middle.number_input("Seed", 0, 10_000, drawn_with(seed, session.seed), key=seed, on_change=change)
-    if (whole := len(data) - len(session.test)) > MANY_ROWS:
-        left.number_input(
-            "Rows to fit on", 1000, whole, drawn_with(most, len(session.calibration)), 1000, key=most,
-            help="Fewer rows are fitted faster. Each number that a method learns costs about 1 / (2 x rows) nats: "
-            "0.00001 with 50,000 rows.",
-            on_change=change,
-        )  # fmt: skip
+        seed = st.number_input("Seed", 0, 10_000, session.seed, width=140)
+        most = SAMPLED_ROWS
+        if whole > MANY_ROWS:
+            most = st.number_input(
+                "Rows to fit on", 1000, whole, len(session.calibration), 1000, width=180,
+                help="Fewer rows are fitted faster. Each number that a method learns costs about 1 / (2 x rows) "
+                "nats: 0.00001 with 50,000 rows.",
+            )  # fmt: skip
+        if st.form_submit_button("Split again", icon=":material/call_split:"):
+            try:
+                fits.change_split(session, None if given else share / 100, seed, None if most == SAMPLED_ROWS else most)
+            except DataError as error:
+                add_notice(str(error), "error")
+            st.rerun()
     if session.drawn:
         st.caption(session.drawn)
     offer_to_fit_again(session)
@@ -328,7 +319,7 @@ def split_controls(session: OpenSession) -> None:
     else:
         happened, also = (int((part.labels == data.event.column).sum()) for part in (session.calibration, session.test))
         of_them = f"{literal(data.event.name)} in {happened:,} and {also:,} of them"
-    right.caption(f"{plural(n, 'calibration row')}, {plural(n_test, 'test row')}; {of_them}.")
+    st.caption(f"{plural(n, 'calibration row')}, {plural(n_test, 'test row')}; {of_them}.")
     asked = None if session.part is None else part_size(session.part, len(data))
     if said := said_of_clusters(session.calibration.clusters, session.test.clusters, asked):
         st.caption(said)

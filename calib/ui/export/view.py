@@ -26,21 +26,18 @@ from calib.export.seen import AmbiguousOutputs
 from calib.export.sql import check_sql
 from calib.formatting import escape_markdown, plural
 from calib.registry import is_pairs, is_top_k
-from calib.ui.building import FileTask, at_once, on_request
+from calib.ui.building import offer_file
 from calib.ui.data.view import show_finding
 from calib.ui.fits import RAW, ShownFit, intervals_of
 from calib.ui.server.memory import nbytes
 from calib.ui.server.uploads import StoredUpload, uploader
-from calib.ui.session import EXPORTED, Carried, OpenSession, current_session, keep
+from calib.ui.session import EXPORTED, Carried, OpenSession, keep
 from calib.ui.text import show_notes
 
 SMALL = 4 << 20
 """Bytes up to which the page waits until a calibrator is packed; the 1.2 MB of a GPcalib take about 0.3 s, once."""
 FEW_CELLS = 50_000
 """Cells up to which the page waits until calibrated probabilities are written, which takes about 0.1 s, once."""
-
-MOST_SHOWN = 6_000
-"""Characters up to which a file is shown as code, without packed numbers."""
 
 FILES = """
 | file | needs | holds |
@@ -73,7 +70,6 @@ OF_PAIRS = "confidence = calibrator.{name}(outputs)   # outputs: the confidence 
 CONFIDENCE = """confidence = calibrator.confidence(outputs, features)
 # outputs: what your model writes, features: the inputs of the same rows, both as uploaded here"""
 
-_PACKED = re.compile(r'(?<=numbers\(")[^"]+')  # what was learned, where it is long
 _HEADING = re.compile(r"^(?=#)", re.MULTILINE)
 EXPORT = "pages/5_Export.py"
 
@@ -108,25 +104,20 @@ class Packed:
         checks: Sequence[Callable[[], Any]] = (),
         name: str = "",
         **looks: Any,
-    ) -> bytes | str:
-        """Offer one of its files, at once where it is small; a grey button and the reason where a check fails.
-
-        Returns what it holds, as far as that is known.
-        """
-        key, looks = f"export/calibrator.{ending}", looks | {"icon": f":material/{icon}:"}
+    ) -> None:
+        """Offer one of its files, at once where it is small; a grey button and the reason where a check fails."""
+        key, name, icon = f"export/calibrator.{ending}", name or f"calibrator.{ending}", f":material/{icon}:"
         try:
             for check in checks:
                 check()
         except CalibrationError as error:
-            st.button(label, key=f"{key}/none", disabled=True, icon=looks["icon"])
+            st.button(label, key=f"{key}/none", disabled=True, icon=icon)
             st.caption(escape_markdown(str(error)))
-            return ""
-        task = FileTask(writer.written, lambda: {"exported": self.exported}, arguments=(ending,))
-        if self.size <= SMALL:
-            return at_once(label, key, name or f"calibrator.{ending}", task, of=self.key, **looks)
-        on_request(label, key, name or f"calibrator.{ending}", task, of=self.key, **looks)
-        of, content = current_session().built.get(key, (None, ""))
-        return content if of == self.key else ""
+            return
+        offer_file(
+            label, key, name, writer.written, lambda: {"exported": self.exported}, self.key, large=self.size > SMALL,
+            arguments=(ending,), icon=icon, **looks,
+        )  # fmt: skip
 
 
 def packed(session: OpenSession, fit: ShownFit, raw: ShownFit) -> Packed:
@@ -188,15 +179,9 @@ def other_languages(made: Packed) -> None:
     with st.container(horizontal=True):
         made.offer("ONNX model", "onnx", "hub", onnx)
         made.offer("ONNX model of float64", "onnx64", "hub", onnx, "calibrator-float64.onnx")
-    _code(made.offer("PyTorch module", "py", "code", [steps]), "python")
-    _code(made.offer("SQL expression", "sql", "code", [partial(check_sql, *of_outputs)]), "sql")
-    made.offer("MLflow model", "mlflow", "folder_zip", [steps], "calibrator-mlflow.zip")
-
-
-def _code(content: bytes | str, language: str) -> None:
-    shown = _PACKED.sub("...", content if isinstance(content, str) else "")
-    if 0 < len(shown) <= MOST_SHOWN:
-        st.code(shown, language=language, wrap_lines=True)
+        made.offer("PyTorch module", "py", "code", [steps])
+        made.offer("SQL expression", "sql", "code", [partial(check_sql, *of_outputs)])
+        made.offer("MLflow model", "mlflow", "folder_zip", [steps], "calibrator-mlflow.zip")
 
 
 def record(made: Packed) -> None:
@@ -247,15 +232,13 @@ def calibrate_upload(session: OpenSession, fit: ShownFit, made: Packed) -> None:
             return
         rows, of = uploaded
     given = {"exported": made.exported, "rows": rows}
-    few, icon = rows.logits.size <= FEW_CELLS, ":material/download:"
-    with st.container(horizontal=few):
+    large = rows.logits.size > FEW_CELLS
+    with st.container(horizontal=not large):
         for form, build in (("npz", to_npz), ("csv", to_csv))[: 1 if top_k else 2]:
-            key, name = f"export/{form}", f"calibrated.{form}"
-            task = FileTask(build, lambda: given, "row")
-            if few:
-                at_once(f"Download {form}", key, name, task, of, icon=icon)
-            else:
-                on_request(f"Build {form}", key, name, task, of, icon=icon)
+            offer_file(
+                f"{'Build' if large else 'Download'} {form}", f"export/{form}", f"calibrated.{form}", build,
+                lambda: given, of, large=large, unit="row", icon=":material/download:",
+            )  # fmt: skip
     st.caption(f"{plural(len(rows.logits), 'row')}, {plural(session.data.n_classes, 'class', 'classes')}.")
 
 

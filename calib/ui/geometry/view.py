@@ -19,23 +19,19 @@ from calib.diagnostics.separation import (
     study_separations,
 )
 from calib.engine import Data
-from calib.formatting import listed, number
+from calib.formatting import number
 from calib.plots.geometry import GAP, image_grid, success_curve, thinned
 from calib.plots.style import method_style
 from calib.registry import METHODS
 from calib.ui import widgets
-from calib.ui.data.upload import open_sample
 from calib.ui.fits import ShownFit, ready
 from calib.ui.geometry import text as geometry_words
-from calib.ui.link import page_link
-from calib.ui.menu import training_features
 from calib.ui.progress import fit_here
 from calib.ui.session import OpenSession
 from calib.ui.text import literal
 from calib.ui.widgets import draw_table, segments
 
 KINDS = {"l2": "Fast, L2", "l1": "Fast, L1", "linf": "Fast, L∞", EXACT: "Exact, L2"}
-SAMPLE = "digits-cnn"
 STYLES = {
     "isotonic": replace(method_style("isotonic"), dash="solid"),
     "sigmoid": replace(method_style("platt"), dash="dash"),
@@ -56,21 +52,6 @@ HOW_TO_READ = (
     "half the difference of two distances; exact separation looks at all pairs of training inputs of the predicted "
     "and of other classes. Both give the radius of a zone and have the same sign; fast is never the larger in size."
 )
-
-
-def has_training(session: OpenSession) -> bool:
-    """Whether there is what separation needs; else it is said what is missing."""
-    missing = training_features(session)
-    if not missing:
-        return True
-    st.info(f"Separation lies among the training data, and these data hold no {listed(missing)}.")
-    with st.container(horizontal=True):
-        page_link("app.py", "Open data with them", ":material/upload_file:")
-        st.button(
-            "Open the digits sample, which has them", key="geometry/sample", icon=":material/image:",
-            on_click=open_sample, args=(SAMPLE,),
-        )  # fmt: skip
-    return False
 
 
 def choose_kind() -> str:
