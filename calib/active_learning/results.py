@@ -11,7 +11,7 @@ import numpy as np
 
 from calib.active_learning.simulation import Round
 from calib.active_learning.strategies import ARMS
-from calib.metrics.bootstrap import Interval
+from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.numerics import Floats
 
 if TYPE_CHECKING:
@@ -69,6 +69,10 @@ def final_rounds(table: pd.DataFrame) -> pd.DataFrame:
 LABELS, FOR_CALIBRATION = "n_labels", "n_calibration"
 ERROR_AT_EQUAL, LABELS_AT_EQUAL = "error_at_equal_labels", "labels_at_equal_error"
 QUANTITIES = (LABELS, FOR_CALIBRATION, *MEASURES, ERROR_AT_EQUAL, LABELS_AT_EQUAL)
+COLUMNS = (
+    *("arm", "title", "quantity", "n_shuffles", "value", "low", "high"),
+    *("difference", "difference_low", "difference_high", "share"),
+)
 ENOUGH = 5
 """Shuffles from which an arm is said to save labels or to cost some."""
 
@@ -94,40 +98,29 @@ def compare_arms(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     """
     import pandas as pd
 
-    table = _common(table)
-    if table.empty:
-        columns = ["arm", "title", "quantity", "n_shuffles", "value", "low", "high"]
-        return pd.DataFrame(columns=[*columns, "difference", "difference_low", "difference_high", "share"])
-    finals = final_rounds(table).assign(**{ERROR_AT_EQUAL: 0.0, LABELS_AT_EQUAL: 0.0})
-    runs = dict(iter(table.groupby(["arm", "shuffle"])))
-    fewest, worst = finals.groupby("shuffle")[LABELS].min(), finals.groupby("shuffle")["error"].max()
-    for place, (arm, shuffle) in enumerate(zip(finals["arm"], finals["shuffle"], strict=True)):
-        labels, errors = (runs[arm, shuffle][name].to_numpy(float) for name in (LABELS, "error"))
-        finals.loc[place, ERROR_AT_EQUAL] = np.interp(fewest[shuffle], labels, errors)
-        finals.loc[place, LABELS_AT_EQUAL] = _labels_to(worst[shuffle], labels, errors)
-    arms = list(table["arm"].unique())
     rows: list[dict[str, Any]] = []
+    if not table.empty:
+        n_arms = table.groupby("shuffle")["arm"].nunique()
+        table = table[table["shuffle"].isin(n_arms[n_arms == table["arm"].nunique()].index)]
+    if table.empty:
+        return pd.DataFrame(rows, columns=COLUMNS)
+    finals = final_rounds(table)
+    fewest, worst = finals.groupby("shuffle")[LABELS].min(), finals.groupby("shuffle")["error"].max()
+    for (arm, shuffle), run in table.groupby(["arm", "shuffle"]):
+        labels, errors = run[LABELS].to_numpy(float), run["error"].to_numpy(float)
+        here = (finals["arm"] == arm) & (finals["shuffle"] == shuffle)
+        finals.loc[here, ERROR_AT_EQUAL] = np.interp(fewest[shuffle], labels, errors)
+        finals.loc[here, LABELS_AT_EQUAL] = _labels_to(worst[shuffle], labels, errors)
+    arms = list(table["arm"].unique())
     for quantity in QUANTITIES:
         values = finals.pivot(index="shuffle", columns="arm", values=quantity)
         reference = values[arms[0]]
         for arm in arms:
             own = mean_interval(values[arm].dropna(), level)
             change = mean_interval((values[arm] - reference).dropna(), level)
-            rows.append(
-                {
-                    "arm": arm,
-                    "title": ARMS[arm].title if arm in ARMS else arm,
-                    "quantity": quantity,
-                    "n_shuffles": len(values),
-                    "value": own.value,
-                    "low": own.low,
-                    "high": own.high,
-                    "difference": change.value,
-                    "difference_low": change.low,
-                    "difference_high": change.high,
-                    "share": change.value / reference.mean() if reference.mean() else math.nan,
-                }
-            )
+            share = change.value / reference.mean() if reference.mean() else math.nan
+            about = (arm, ARMS[arm].title if arm in ARMS else arm, quantity, len(values))
+            rows.append(dict(zip(COLUMNS, (*about, *own, *change, share), strict=True)))
     return pd.DataFrame(rows)
 
 
@@ -138,7 +131,7 @@ def mean_interval(values: Any, level: float = 0.95) -> Interval:
     values = np.asarray(values, dtype=float)
     n = len(values)
     if not n:
-        return Interval(math.nan, math.nan, math.nan)
+        return UNKNOWN
     mean = float(values.mean())
     if n == 1:
         return Interval(mean, -math.inf, math.inf)
@@ -146,21 +139,12 @@ def mean_interval(values: Any, level: float = 0.95) -> Interval:
     return Interval(mean, mean - half, mean + half)
 
 
-def _common(table: pd.DataFrame) -> pd.DataFrame:
-    """Rounds of the shuffles that every arm has run, so that differences are paired."""
-    if table.empty:
-        return table
-    n_arms = table.groupby("shuffle")["arm"].nunique()
-    return table[table["shuffle"].isin(n_arms[n_arms == table["arm"].nunique()].index)]
-
-
 def _labels_to(error: float, labels: Floats, errors: Floats) -> float:
     """Labels at which the error first is so low, on the straight line between rounds; the last round's is."""
     place = int(np.argmax(errors <= error))
     if place == 0:
         return float(labels[0])
-    before, after = errors[place - 1], errors[place]
-    return float(labels[place - 1] + (before - error) / (before - after) * (labels[place] - labels[place - 1]))
+    return float(np.interp(-error, -errors[place - 1 : place + 1], labels[place - 1 : place + 1]))
 
 
 def verdicts(summary: pd.DataFrame) -> list[str]:
@@ -243,24 +227,20 @@ def learning_curve(table: pd.DataFrame, arm: str, measure: str, level: float = 0
     measure : a column, such as "error".
     level : coverage of the band.
     """
-    from scipy.stats import t
-
     rounds = table[(table["arm"] == arm) & table[measure].notna()]
     shuffles = tuple(
         (one[LABELS].to_numpy(float), one[measure].to_numpy(float)) for _, one in rounds.groupby("shuffle")
     )
     if not shuffles:
-        empty = np.empty(0)
-        return LearningCurve(empty, empty, empty, empty, ())
+        return LearningCurve(*[np.empty(0)] * 4, ())
     first = min(labels[0] for labels, _ in shuffles)
     last = float(np.mean([labels[-1] for labels, _ in shuffles]))
     grid = np.linspace(first, last, N_POINTS) if last > first else np.array([first])
     lines = np.array([np.interp(grid, *shuffle) for shuffle in shuffles])
-    mean, n = lines.mean(axis=0), len(shuffles)
-    half = np.full(len(grid), math.nan)
-    if n > 1:
-        half = t.ppf(0.5 + level / 2, n - 1) * lines.std(axis=0, ddof=1) / math.sqrt(n)
-    return LearningCurve(grid, mean, mean - half, mean + half, shuffles)
+    mean, low, high = np.transpose([mean_interval(line, level) for line in lines.T])
+    if len(shuffles) == 1:
+        low = high = np.full(len(grid), math.nan)
+    return LearningCurve(grid, mean, low, high, shuffles)
 
 
 @dataclass(frozen=True, eq=False)

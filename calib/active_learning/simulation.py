@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.active_learning.classifiers import Learner, classifier
-from calib.active_learning.strategies import ARMS, UNCERTAINTY, Plan, StrategyState
+from calib.active_learning.strategies import ARMS, Plan, StrategyState, normalised_entropy
 from calib.base import Calibrator, Progress, silent
 from calib.canonical import to_canonical, zero_floor
 from calib.errors import CalibrationError
@@ -218,7 +218,19 @@ def _rounds(plan: Plan, arm: str, pool: Pool, seed: int, tell_last: Callable[[],
             known, test = _outputs(learner, pool, rows)
         fitted, note = _calibrated(plan, known, pool.labels, rows.calibration, seed, tell_last)
         unsure = _unsure(plan, arm, fitted, known[rows.waiting])
-        yield _judged(rows, spent, len(unsure), fitted, test, pool.test_labels, note)
+        probs, truth = _probabilities(fitted, test), pool.test_labels
+        yield Round(
+            rows.n_labels,
+            len(rows.calibration),
+            spent,
+            len(unsure),
+            float((probs.argmax(axis=1) != truth).mean()),
+            ece(probs, truth),
+            overconfidence(probs, truth),
+            underconfidence(probs, truth),
+            nll(probs, truth),
+            note,
+        )
         n_next = min(plan.batch, most - rows.n_labels)
         places = unsure[:n_next]
         if last or not len(places):
@@ -273,33 +285,11 @@ def _unsure(plan: Plan, arm: str, fitted: Calibrator | None, waiting: Floats) ->
     """Places in line of the rows to ask about, in the order in which to ask."""
     if ARMS[arm].asks_any or not len(waiting):
         return np.arange(len(waiting))
-    unsure = UNCERTAINTY[plan.uncertainty](_probabilities(fitted, waiting))
-    places = np.flatnonzero(unsure > plan.threshold)
-    if plan.first == "most_unsure":
-        places = places[np.argsort(-unsure[places], kind="stable")]
-    return places
+    return np.flatnonzero(normalised_entropy(_probabilities(fitted, waiting)) > plan.threshold)
 
 
 def _probabilities(fitted: Calibrator | None, logits: Floats) -> Floats:
     return fitted.predict_proba(logits) if fitted else softmax(logits)
-
-
-def _judged(
-    rows: _Rows, spent: str, n_unsure: int, fitted: Calibrator | None, test: Floats, labels: Ints, note: str
-) -> Round:
-    probs = _probabilities(fitted, test)
-    return Round(
-        n_labels=rows.n_labels,
-        n_calibration=len(rows.calibration),
-        spent=spent,
-        n_unsure=n_unsure,
-        error=float((probs.argmax(axis=1) != labels).mean()),
-        ece=float(ece(probs, labels)),
-        over=overconfidence(probs, labels),
-        under=underconfidence(probs, labels),
-        nll=nll(probs, labels),
-        note=note,
-    )
 
 
 def run_arm(

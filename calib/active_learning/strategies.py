@@ -1,4 +1,4 @@
-"""Strategies of active learning, their settings, and measures of uncertainty."""
+"""Strategies of active learning, their settings, and the uncertainty that they ask by."""
 
 from __future__ import annotations
 
@@ -25,26 +25,6 @@ def normalised_entropy(probs: Floats) -> Floats:
     return np.abs(terms.sum(axis=1)) / np.log(probs.shape[1])
 
 
-def least_confidence(probs: Floats) -> Floats:
-    """``(1 - max_k p_k) K / (K - 1)`` of each row, shape (n,) (Settles 2010, section 3.1)."""
-    n_classes = probs.shape[1]
-    return (1.0 - probs.max(axis=1)) * n_classes / (n_classes - 1)
-
-
-def small_margin(probs: Floats) -> Floats:
-    """One minus the distance between the two largest probabilities of each row, shape (n,) (Settles 2010, 3.1)."""
-    top = np.partition(probs, -2, axis=1)[:, -2:]
-    return 1.0 - (top[:, 1] - top[:, 0])
-
-
-UNCERTAINTY: dict[str, Callable[[Floats], Floats]] = {
-    "entropy": normalised_entropy,
-    "least_confidence": least_confidence,
-    "margin": small_margin,
-}
-"""By the name used in plans."""
-
-
 CALIBRATORS = tuple(name for name, method in METHODS.items() if name != "identity" and not method.needs)
 """What can calibrate along the way: all that is fitted to outputs and labels alone."""
 
@@ -59,12 +39,8 @@ class Plan:
     classifier: str = param("forest", choices=tuple(CLASSIFIERS), help="The classifier that learns.")
     calibrator: str = param("gpcalib", choices=CALIBRATORS, help="The calibrator of the arms that calibrate.")
     params: dict[str, Any] = field(default_factory=dict)
-    uncertainty: str = param("entropy", choices=tuple(UNCERTAINTY), help="How unsure a prediction is, from 0 to 1.")
-    threshold: float = param(0.25, low=0.0, high=1.0, help="Labels are asked only of rows more unsure than this.")
-    first: str = param(
-        "arrival",
-        choices=("arrival", "most_unsure"),
-        help="Which of the unsure rows a batch takes: the first to come in the shuffled pool, or the most unsure.",
+    threshold: float = param(
+        0.25, low=0.0, high=1.0, help="Labels are asked only of rows with a larger normalised entropy."
     )
     pretraining: int = param(500, low=1, help="Rows labelled before the first question, whatever their uncertainty.")
     batch: int = param(250, low=1, help="Labels asked at a time.")

@@ -16,6 +16,7 @@ from calib.diagnostics.reliability import (
     reliability_curve,
 )
 from calib.errors import CalibrationError, missing_package
+from calib.evaluation import SCORES
 from calib.evaluation.view import EVENT, TOP_LABEL, View
 from calib.formatting import number, plural
 from calib.parameters import shown
@@ -129,7 +130,7 @@ class ReliabilityDisplay:
             For arrays that do not fit together, labels that are missing, probabilities that are no finite numbers, a
             class that does not exist, and a package that is not installed.
         """
-        pair, view = _pair(_array(y_true, "y_true"), _array(y_prob, "y_prob"), pos_label, classes)
+        pair, view = _pair(y_true, y_prob, pos_label, classes)
         bins = default_bins(len(pair[0])) if n_bins is None else n_bins
         curve = reliability_curve(*pair, n_bins=bins, binning=binning, weights=sample_weight)
         histogram = confidence_histogram(*pair, logit_limits=view.logit_limits)
@@ -196,7 +197,8 @@ class ReliabilityDisplay:
         return ax
 
     def __repr__(self) -> str:
-        return f"<ReliabilityDisplay of {self.name}: ECE {number(self.curve.ece)} on {plural(self.curve.n, 'row')}>"
+        ece = f"{SCORES['ECE'].seen(self.view).title} {number(self.curve.ece)}"
+        return f"<ReliabilityDisplay of {self.name}: {ece} on {plural(self.curve.n, 'row')}>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         """What notebooks show: plotly's figure; of matplotlib nothing, whose figure shows itself."""
@@ -206,45 +208,23 @@ class ReliabilityDisplay:
         return shown
 
 
-def _array(values: Any, name: str) -> Any:
-    """What was given as an array; nothing, and rows of different lengths, are refused."""
-    if values is None:
-        raise CalibrationError(f"{name} is None; give one entry per row.")
-    try:
-        return np.asarray(values)
-    except ValueError as error:
-        raise CalibrationError(f"The rows of {name} have different lengths; give one length.") from error
-
-
-def _check_rows(labels: Any, probs: Any) -> Any:
-    """The probabilities as floats; labels that are missing and probabilities that are not finite are counted."""
-    check_labels_known(labels, "y_true")
-    try:
-        probs = probs if probs.dtype.kind in "fiub" else probs.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise CalibrationError(f"y_prob must hold numbers; its dtype is {probs.dtype}.") from error
-    usable = np.isfinite(probs.reshape(len(probs), -1)).all(axis=1)
-    if not usable.all():
-        raise CalibrationError(
-            f"{int((~usable).sum()):,} of {len(probs):,} rows of y_prob hold NaN or infinite values; leave them out."
-        )
-    return probs
-
-
-def _pair(labels: Any, probs: Any, pos_label: Any, classes: Sequence[Any] | None) -> tuple[tuple[Any, Any], View]:
+def _pair(y_true: Any, y_prob: Any, pos_label: Any, classes: Sequence[Any] | None) -> tuple[tuple[Any, Any], View]:
     """What is drawn against what: a probability and whether its class occurred, or all of them and class numbers."""
-    if labels.ndim != 1 or probs.ndim not in (1, 2) or len(labels) != len(probs):
+    try:
+        labels, probs = np.asarray(y_true), np.asarray(y_prob, dtype=np.float64)
+        check_labels_known(labels, "y_true")
+        known = np.unique(labels) if classes is None else np.asarray(classes)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, CalibrationError):
+            raise
+        raise CalibrationError(
+            f"y_true must be labels of one type and y_prob an array of numbers; got an array-like that is not: {error}."
+        ) from error
+    if labels.ndim != 1 or probs.ndim not in (1, 2) or len(labels) != len(probs) or not len(labels):
         raise CalibrationError(
             f"y_true has the shape {labels.shape} and y_prob {probs.shape}; give (n,) labels and (n, n_classes) "
-            "probabilities, or the (n,) of one class of two."
+            "probabilities, or the (n,) of one class of two, of at least one row."
         )
-    if not len(labels):
-        raise CalibrationError("y_true and y_prob have 0 rows; give at least one.")
-    probs = _check_rows(labels, probs)
-    try:
-        known = np.unique(labels) if classes is None else np.atleast_1d(_array(classes, "classes"))
-    except TypeError as error:
-        raise CalibrationError("y_true mixes labels that cannot be sorted, such as texts and numbers.") from error
     wanted = 2 if probs.ndim == 1 else probs.shape[1]
     if len(known) != wanted:
         raise CalibrationError(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
 
 from calib.active_learning.classifiers import CLASSIFIERS, Learner, classifier
@@ -25,14 +24,6 @@ def test_online_and_anew_agree_where_the_classifier_is_exact(pool):
     )
 
 
-def test_it_learns_all_rows_so_far(pool):
-    learner = Learner(RandomForestClassifier(10, random_state=0), 3, online=False)
-    for features, labels in batches(pool):
-        learner.learn(features, labels)
-    at_once = RandomForestClassifier(10, random_state=0).fit(pool.features[:200], pool.labels[:200])
-    np.testing.assert_array_equal(learner.probabilities(pool.test_features), at_once.predict_proba(pool.test_features))
-
-
 @pytest.mark.parametrize("online", [True, False])
 def test_one_class_is_all_it_knows_until_there_is_another(pool, online):
     learner = Learner(GaussianNB(), 5, online)
@@ -47,12 +38,6 @@ def test_one_class_is_all_it_knows_until_there_is_another(pool, online):
     )
     np.testing.assert_allclose(probs[:, :3], expected.predict_proba(pool.test_features), atol=1e-6)
     np.testing.assert_array_equal(probs[:, 3:], 0.0)
-
-
-def test_no_rows_have_no_probabilities(pool):
-    learner = Learner(RandomForestClassifier(5), 3, online=False)
-    learner.learn(pool.features, pool.labels)
-    assert learner.probabilities(pool.features[:0]).shape == (0, 3)
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from calib.active_learning import Round, compare_arms, learning_curve, rounds_table, verdicts
-from calib.active_learning.results import ENOUGH, ERROR_AT_EQUAL, LABELS_AT_EQUAL, mean_interval, study_arms
+from calib.active_learning.results import ERROR_AT_EQUAL, LABELS_AT_EQUAL, mean_interval, study_arms
 
 
 def rounds(labels, errors, n_calibration=0) -> list[Round]:
@@ -26,13 +26,6 @@ def runs(arms: dict[str, tuple[float, float]], n_shuffles: int = 8, seed: int = 
             end = int(labels + generator.normal() * 10)
             found[arm, shuffle] = rounds([100, (100 + end) // 2, end], [0.3, 0.2, error + generator.normal() * 1e-3])
     return rounds_table(found)
-
-
-def test_the_table_holds_every_round():
-    table = runs({"plain": (500, 0.1), "set_points": (400, 0.1)}, 3)
-    assert len(table) == 18
-    assert list(table["round"].unique()) == [0, 1, 2]
-    assert rounds_table({}).empty
 
 
 def test_differences_are_paired():
@@ -83,10 +76,7 @@ def test_intervals_cover_the_mean():
     ("arm", "said"),
     [
         ((400, 0.1), "saved labels"),
-        ((400, 0.16), "cost labels"),
-        ((500, 0.08), "saved labels"),
         ((500, 0.12), "cost labels"),
-        ((600, 0.1), "cost labels"),
         ((500, 0.1), "shows no significant saving of labels"),
     ],
 )
@@ -108,11 +98,6 @@ def test_fewer_labels_at_a_final_error_that_is_not_significantly_higher_are_no_s
     assert "saved labels" not in verdicts(compare_arms(rounds_table(found)))[0]
 
 
-def test_few_shuffles_are_not_judged():
-    sentence = verdicts(compare_arms(runs({"plain": (500, 0.1), "set_points": (300, 0.1)}, ENOUGH - 1)))[0]
-    assert f"cannot be judged yet: {ENOUGH - 1} of {ENOUGH} shuffles are done" in sentence
-
-
 def test_numbers_in_words():
     table = rounds_table(
         {("plain", s): rounds([100, 500], [0.3, 0.1]) for s in range(5)}
@@ -122,10 +107,6 @@ def test_numbers_in_words():
     assert "equally many labels differs by -5.00 points (95\u00a0%: -5.00 to -5.00)" in text
     assert "the labels for the same error by -100 (95\u00a0%: -100 to -100)" in text
     assert "It ended after 400 labels (-100) with an error of 10.00% (+0.00 points)." in text
-
-
-def test_one_shuffle_shows_no_spread():
-    assert "One shuffle" in verdicts(compare_arms(runs({"plain": (500, 0.1), "random": (600, 0.1)}, 1)))[0]
 
 
 def test_a_curve_is_the_mean_of_the_lines_with_its_t_interval():
@@ -142,15 +123,6 @@ def test_a_curve_is_the_mean_of_the_lines_with_its_t_interval():
     assert len(curve.shuffles) == 10 and len(study.table) == 190
 
 
-def test_a_curve_ends_at_the_average_number_of_labels_and_keeps_last_values():
-    flat = rounds_table(
-        {("plain", 0): rounds([100, 200], [0.4, 0.2]), ("plain", 1): rounds([100, 200, 400], [0.4, 0.2, 0.2])}
-    )
-    curve = learning_curve(flat, "plain", "error")
-    assert curve.labels[-1] == 300
-    assert curve.mean[-1] == pytest.approx(0.2, abs=0.05)
-
-
 def test_curves_of_little():
     one = learning_curve(rounds_table({("plain", 0): rounds([100], [0.4])}), "plain", "error")
     assert (list(one.labels), list(one.mean)) == ([100.0], [0.4]) and np.isnan(one.low).all()
@@ -160,7 +132,3 @@ def test_curves_of_little():
     np.testing.assert_array_equal(level.mean, 0.4)
     nowhere = rounds_table({("plain", 0): rounds([100], [0.4])}).assign(over=np.nan)
     assert learning_curve(nowhere, "plain", "over").shuffles == ()
-
-
-def test_a_single_arm_is_compared_with_nothing_however_few_its_shuffles():
-    assert verdicts(compare_arms(runs({"plain": (500, 0.1)}, 1))) == []

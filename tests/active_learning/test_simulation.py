@@ -89,14 +89,6 @@ def test_the_same_seed_gives_the_same_run_and_another_does_not(pool, arm):
     assert repr(simulate(made, arm, pool, seed=2)) != repr(first)
 
 
-def test_every_arm_begins_with_the_same_rows(pool):
-    made = plan(calibrator="gpcalib", budget=30)
-    firsts = [simulate(made, arm, pool, seed=4)[0] for arm in ARMS]
-    assert {(now.n_labels, now.error, now.nll, now.spent) for now in firsts} == {
-        (40, firsts[0].error, firsts[0].nll, "pretraining")
-    }
-
-
 def test_no_row_is_asked_about_twice_and_none_below_the_threshold(pool, monkeypatch):
     asked = []
     move = simulation._Rows.move
@@ -110,14 +102,6 @@ def test_no_row_is_asked_about_twice_and_none_below_the_threshold(pool, monkeypa
     rounds = simulate(plan(threshold=0.0), "plain", pool)
     together = np.concatenate(asked)
     assert len(np.unique(together)) == len(together) == rounds[-1].n_labels
-
-
-def test_a_pool_that_runs_dry(pool):
-    rounds = simulate(plan(threshold=0.0, batch=70), "plain", pool)
-    assert rounds[-1].n_labels == len(pool)
-    assert rounds[-1].n_unsure == 0
-    batches = np.diff([now.n_labels for now in rounds])
-    assert list(batches) == [70] * 5 + [10]
 
 
 def test_fewer_unsure_rows_than_a_batch_are_the_last_batch(pool):
@@ -142,24 +126,11 @@ def test_where_a_run_ends(pool, arm, changes, labels):
     assert len(rounds) == len(labels)
 
 
-def test_set_points_are_the_first_batch_and_every_so_many(pool):
-    rounds = simulate(plan(every=3, budget=210), "set_points", pool)
-    spent = ["calibration" if i % 3 == 0 else "training" for i in range(7)]
-    assert [now.spent for now in rounds] == ["pretraining", *spent]
-
-
 def test_a_class_that_never_appears(pool):
     wider = Pool(pool.features, pool.labels, pool.test_features, pool.test_labels, 5)
     for arm in ("plain", "set_points"):
         rounds = simulate(plan(classifier="forest", budget=120), arm, wider)
         assert all(np.isfinite([now.error, now.ece, now.nll]).all() for now in rounds)
-
-
-def test_a_class_of_test_rows_alone_is_always_wrong(pool):
-    moved = Pool(pool.features, pool.labels, pool.test_features, np.full(200, 3), 4)
-    rounds = simulate(plan(budget=60), "set_points", moved)
-    assert [now.error for now in rounds] == [1.0] * len(rounds)
-    assert np.isnan(rounds[-1].under)
 
 
 def test_pretraining_of_a_single_class():
@@ -176,11 +147,6 @@ def test_too_few_rows_for_the_calibrator_leave_the_model_raw_and_say_so(pool):
     rounds = simulate(plan(batch=1, every=1, budget=2), "set_points", pool)
     assert "needs at least 2" in rounds[1].note and not rounds[2].note
     assert rounds[1].nll == rounds[0].nll
-
-
-def test_most_unsure_first_asks_about_other_rows(pool):
-    in_line, sorted_ = (simulate(plan(first=first, budget=60), "plain", pool) for first in ("arrival", "most_unsure"))
-    assert [now.error for now in in_line] != [now.error for now in sorted_]
 
 
 def test_calibration_on_any_rows(pool):
@@ -246,11 +212,6 @@ def test_without_one_the_calibration_part_is():
     calibration, test = whole.split(20, random_state=3)
     np.testing.assert_array_equal(pool.labels, calibration.labels)
     np.testing.assert_array_equal(pool.test_features, test.features.reshape(40, 6))
-
-
-def test_no_features():
-    with pytest.raises(CalibrationError, match="Upload features"):
-        pool_from_predictions(data())
 
 
 @pytest.mark.parametrize(
