@@ -38,7 +38,7 @@ def test_each_table_that_can_be_opened_says_what_it_holds() -> None:
 
 
 def test_another_content_is_called_a_misreading() -> None:
-    table = next(table for table in TABLES if table.name == "azure_adult")
+    table = next(table for table in TABLES if table.name == "sklearn_breast_cancer")
     data = inspect((table.filename, table.content)).predictions
     (truth,) = table.truths
     inverted = replace(truth, probs=np.flip(truth.probs, axis=1))

@@ -11,7 +11,7 @@ from calib.data import words as w
 from calib.data.array_names import PARTS, SPLIT, feature_names, first_named
 from calib.data.assemble.beside import ROW_ROLES, times_of
 from calib.data.guess.columns import FEW, Column
-from calib.data.guess.names import tokens
+from calib.data.guess.names import is_anonymous, tokens
 from calib.data.options import OPTION_OF_ROLE, Choices, names_in
 from calib.data.roles import ColumnRole, Role
 
@@ -27,8 +27,8 @@ CODE = re.compile(r"[^\W\d_]{1,6}[-_ ]?\d{1,12}")
 
 def is_split(column: Column) -> bool:
     """Its two values are words for calibration and test."""
-    parts = [PARTS.get(value.lower()) for value in column.values]
-    return len(parts) == 2 and "test" in parts and None not in parts and parts[0] != parts[1]
+    parts = {PARTS.get(value.lower()) for value in column.values}
+    return len(column.values) == len(parts) == 2 and "test" in parts and None not in parts
 
 
 def is_time(column: Column) -> bool:
@@ -40,7 +40,7 @@ def is_coded(column: Column) -> bool:
     """It holds codes that repeat, or repeated numbers named as the id of something."""
     words = tokens(column.name)
     is_id = len(words) > 1 and words[-1] in w.ID and (words[-1] == "id" or column.low > 1)
-    is_id = is_id and column.is_whole and not column.is_counter and column.says != "group"
+    is_id = is_id and column.is_whole and not column.is_counter
     codes = column.numbers is None and all(map(CODE.fullmatch, column.values))
     return column.says in ("", "id", "cluster") and _repeats(column, 0.6) and (codes or is_id)
 
@@ -55,7 +55,7 @@ def is_few(column: Column) -> bool:
 def is_feature(column: Column) -> bool:
     """It holds complete numbers that vary, and its name says nothing else."""
     complete = column.numbers is not None and len(column.present) == len(column.cells)
-    says_nothing = column.says in ("", "past") and not column.is_anonymous and not column.is_counter
+    says_nothing = column.says in ("", "past") and not is_anonymous(column.name) and not column.is_counter
     return complete and says_nothing and len(column.values) > 1
 
 
@@ -88,18 +88,21 @@ def with_others(columns: Mapping[str, Column], chosen: Choices) -> Choices:
     """The choices with every column beside outcome and outputs that has a role."""
     taken = columns_in(chosen)
     free = {name: column for name, column in columns.items() if name not in taken}
-    has_body = any(column.words & w.BODY for column in columns.values())
     names = {"split": SPLIT, **{option: role.names for option, role in ROW_ROLES.items()}}
-    for option in dict.fromkeys((*(rule.option for rule in BESIDE), *ROW_ROLES)):
-        if getattr(chosen, option) is not None or (option == "weights" and has_body):
+    if any(column.words & w.BODY for column in columns.values()) and chosen.weights is None:
+        del names["weights"]  # it is that of a body
+    classes = {value for name in names_in(chosen.labels) if name in columns for value in columns[name].values}
+    for option in dict.fromkeys((*(rule.option for rule in BESIDE), *names)):
+        if option not in names or getattr(chosen, option) is not None:
             continue
         found: Any = first_named(free, names[option])
         for holds in [rule.holds for rule in BESIDE if rule.option == option and found is None]:
             fit = [column for column in free.values() if holds(column)]
+            fit = [c for c in fit if holds is not is_few or not classes.issuperset(c.values)]  # that is a prediction
             if fit and not (holds is is_coded and len(fit) > 1):  # of several codes it is open which hold rows together
                 found = min(fit, key=lambda column: (len(column.values), column.name)).name
                 break
-        free = {name: column for name, column in free.items() if name not in names_in(found)}
+        free.pop(found, None)
         chosen = replace(chosen, **{option: found})
     if chosen.features is None:
         numbers = [name for name, column in free.items() if column.numbers is not None and not column.is_date]
@@ -131,19 +134,15 @@ def column_roles(
     options = {name: option for option in role_of for name in names_in(getattr(found, option))}
     roles = []
     for name, column in columns.items():
-        option = options.get(name)
-        role: Any = role_of[option] if option else left_as(column)
+        option = options.get(name, "")
+        role: Any = role_of.get(option) or left_as(column)
+        why = why_left(column)
         if name in by_hand:
             why = "as chosen"
-        elif option and option in reasons:
-            why = f"{reasons[option]}; {column.seen}"
         elif option:
-            own = next((rule.says for rule in BESIDE if rule.option == option and rule.holds(column)), "")
-            named = "numbers" if option == "features" else "its name says so"
-            why = own or named
-            why += "" if column.is_date else f"; {column.seen}"
-        else:
-            why = why_left(column)
+            fits = (rule.says for rule in BESIDE if rule.option == option and rule.holds(column))
+            says = reasons.get(option) or next(fits, "numbers" if option == "features" else "its name says so")
+            why = says if column.is_date else f"{says}; {column.seen}"
         if n_rows > len(column.cells) and any(letter.isdigit() for letter in why):
             why = f"{why}, in {len(column.cells):,} rows looked at"
         roles.append(ColumnRole(name, role, why))
@@ -156,23 +155,26 @@ def left_as(column: Column) -> Role:
     return "id" if column.is_counter or names_rows or column.says == "id" else "ignore"
 
 
+LEFT = {
+    **dict.fromkeys(("output", "predicted"), "named like predictions, and not used"),
+    **dict.fromkeys(("truth", "label", "event", "correct"), "named like an outcome, and not used"),
+    "cluster": "it may hold rows together",
+    "group": "another column gives the groups",
+}
+"""Why a column with such a name is not used."""
+
+
 def why_left(column: Column) -> str:
     """Why a column is not used."""
     if len(column.values) < 2 and not column.is_date:
         return f"the same in every row: {column.values[0]}" if column.values else "empty"
-    if column.is_date:
-        return "dates"
-    if column.is_counter:
-        return "it counts the rows"
+    if column.is_date or column.is_counter:
+        return "dates" if column.is_date else "it counts the rows"
     missing = len(column.cells) - len(column.present)
-    told = {
-        **dict.fromkeys(("output", "predicted"), "named like predictions, and not used"),
-        **dict.fromkeys(("truth", "label", "event", "correct"), "named like an outcome, and not used"),
-        "cluster": "it may hold rows together",
-        "group": "another column gives the groups",
-    }
-    if column.says not in told and column.all_different and (column.numbers is None or column.is_whole):
+    if column.says in LEFT:
+        return f"{LEFT[column.says]}; {column.seen}"
+    if column.all_different and (column.numbers is None or column.is_whole):
         return "nearly every row has a value of its own"
-    if column.says not in told and column.numbers is not None and missing:
+    if column.numbers is not None and missing:
         return f"{missing:,} of {len(column.cells):,} values are missing"
-    return f"{told.get(column.says) or ('text' if column.numbers is None else 'no role')}; {column.seen}"
+    return f"{'text' if column.numbers is None else 'no role'}; {column.seen}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data import words as w
-from calib.data.guess.names import about, is_anonymous, known_words, tokens
+from calib.data.guess.names import about, known_words, tokens
 from calib.data.read.base import Array
 from calib.numerics import Floats
 
@@ -43,16 +43,6 @@ class Column:
         return known_words(self.name)
 
     @cached_property
-    def about(self) -> set[str]:
-        """The words of its name that say what it is about."""
-        return about(self.name)
-
-    @cached_property
-    def is_anonymous(self) -> bool:
-        """Whether it has no name but its place, as in a table without header."""
-        return is_anonymous(self.name)
-
-    @cached_property
     def numbers(self) -> Floats | None:
         """(n,) values as numbers, with NaN for the missing; None for truth values, text and dates."""
         if self.cells.dtype.kind in "iuf":
@@ -60,10 +50,10 @@ class Column:
         if self.cells.dtype.kind != "U":
             return None
         texts = [cell.strip() for cell in self.cells.tolist()]
-        is_number = [bool(NUMBER.fullmatch(text)) for text in texts]
-        if 2 * sum(is_number) <= sum(map(bool, texts)):
+        numbers = [float(text) if NUMBER.fullmatch(text) else None for text in texts]
+        if 2 * sum(number is not None for number in numbers) <= sum(map(bool, texts)):
             return None  # else it is a column of numbers with something odd in it
-        return np.array([float(text) if is_one else np.nan for text, is_one in zip(texts, is_number, strict=True)])
+        return np.array(numbers, dtype=np.float64)
 
     @cached_property
     def known(self) -> npt.NDArray[np.bool_]:
@@ -87,11 +77,6 @@ class Column:
     def codes(self) -> npt.NDArray[np.int64]:
         """(n,) number of each cell among the different ones."""
         return np.unique(self.cells, return_inverse=True)[1].reshape(-1).astype(np.int64)
-
-    def share_of(self, values: Collection[str]) -> float:
-        """Share of the rows with a value that hold one of these."""
-        is_one = np.array([spelled(cell) in values for cell in np.unique(self.cells).tolist()], dtype=bool)[self.codes]
-        return float(is_one[self.known].mean()) if self.known.any() else 0.0
 
     @cached_property
     def is_date(self) -> bool:
@@ -122,24 +107,15 @@ class Column:
         return self.low >= -1e-6 and self.high <= 1 + 1e-6
 
     @property
-    def is_percent(self) -> bool:
-        """Whether it holds numbers between 0 and 100, and its name speaks of percent."""
-        return self.low >= 0 and self.high <= 100 and ("%" in self.name or bool(self.words & w.PERCENT))
-
-    @property
-    def has_both_signs(self) -> bool:
-        """Whether it holds numbers below 0 and above 0, as log-odds are, so that none is a confidence."""
-        return self.low < 0 < self.high
-
-    @property
     def is_number(self) -> bool:
         """Whether it may hold outputs: numbers that are more than two whole ones."""
         return self.numbers is not None and not self.is_date and (len(self.values) > 2 or not self.is_whole)
 
     @property
     def is_fraction(self) -> bool:
-        """Whether it may hold probabilities as they stand."""
-        return self.is_number and self.in_unit
+        """Whether it may hold probabilities: numbers from 0 to 1, or to 100 where its name speaks of percent."""
+        percent = self.low >= 0 and self.high <= 100 and ("%" in self.name or bool(self.words & w.PERCENT))
+        return self.is_number and (self.in_unit or percent)
 
     @property
     def all_different(self) -> bool:
@@ -154,19 +130,15 @@ class Column:
     @cached_property
     def names_classes(self) -> bool:
         """Whether its values may be classes: text or whole numbers that repeat."""
-        if not self.values or self.is_date or self.all_different:
-            return False
-        return self.numbers is None or self.is_whole
+        whole = self.numbers is None or self.is_whole
+        return bool(self.values) and whole and not self.is_date and not self.all_different
 
     @property
     def yes_or_no(self) -> bool:
         """Whether its two values say what happened and what did not."""
-        plain = [value.strip().lower() for value in self.values]
-        if len(plain) != 2:
-            return False
-        if sorted(plain) in (["1", "2"], ["-1", "1"]):
-            return True
-        return any(value in w.HAPPENED for value in plain) and any(value in w.DID_NOT for value in plain)
+        plain = {value.strip().lower() for value in self.values}
+        said = bool(plain & w.HAPPENED and plain & w.DID_NOT) or plain in ({"1", "2"}, {"-1", "1"})
+        return said and len(self.values) == 2
 
     @cached_property
     def says(self) -> str:
@@ -194,24 +166,19 @@ def _may_be_truth(column: Column) -> bool:
     return _may_be_label(column) or (column.numbers is None and bool(column.values) and not column.is_date)
 
 
-def _is_two(column: Column) -> bool:
-    return column.names_classes and len(column.values) <= 2
-
-
 def _tells_what_is_right(column: Column) -> bool:
     """A short word such as "tp" says so only where no other word tells what the name is about."""
-    longer = any(len(word) > 3 for word in column.words & w.CORRECT) or column.about <= w.CORRECT
+    longer = any(len(word) > 3 for word in column.words & w.CORRECT) or about(column.name) <= w.CORRECT
     is_answer = bool(column.words & (w.CLASS | w.RESPONSES)) and not column.yes_or_no
     return _is_two(column) and longer and not is_answer
 
 
-def _is_prediction_of_class(column: Column) -> bool:
-    return column.names_classes and bool(column.words & w.CLASS or "argmax" in column.words)
+def _is_two(column: Column) -> bool:
+    return column.names_classes and len(column.values) <= 2
 
 
 def _is_score(column: Column) -> bool:
-    predicted_classes = column.is_whole and len(column.values) <= FEW and bool(column.words & w.PREDICTED)
-    return column.is_number and not predicted_classes
+    return column.is_number and not (column.is_whole and len(column.values) <= FEW and column.words & w.PREDICTED)
 
 
 def _is_of_things(column: Column) -> bool:
@@ -228,7 +195,7 @@ def _is_few(column: Column) -> bool:
 SAYS: tuple[tuple[str, frozenset[str], Callable[[Column], bool]], ...] = (
     ("limit", w.LIMITS, lambda column: column.is_number),
     ("past", w.EARLIER, lambda column: True),
-    ("predicted", w.PREDICTED, _is_prediction_of_class),
+    ("predicted", w.PREDICTED, lambda c: c.names_classes and bool(c.words & w.CLASS or "argmax" in c.words)),
     ("output", w.PROBABILITY, _is_score),
     ("correct", w.CORRECT, _tells_what_is_right),
     ("truth", w.TRUTH | w.RIGHT, _may_be_truth),
@@ -266,13 +233,11 @@ def _without_missing(cells: Array, called: set[str]) -> Array:
     """Text with blank cells left empty; beside two values words for a missing one too: a class may be ``unknown``."""
     if cells.dtype.kind != "U":
         return cells
-    values = np.unique(cells)
-    plain = [value.strip() for value in values.tolist()]
-    missing = np.array([text in w.NO_VALUE and text.lower() not in called for text in plain], dtype=bool)
-    left = {text for text, gone in zip(plain, missing, strict=True) if text and not gone}
-    if len(left) != 2:
-        missing = np.array([not text for text in plain], dtype=bool)
-    return np.where(np.isin(cells, values[missing]), "", cells) if missing.any() else cells
+    plain = {value: value.strip() for value in np.unique(cells).tolist()}
+    missing = [value for value, text in plain.items() if text in w.NO_VALUE and text.lower() not in called]
+    if len({text for value, text in plain.items() if text and value not in missing}) != 2:
+        missing = [value for value, text in plain.items() if not text]
+    return np.where(np.isin(cells, missing), "", cells) if missing else cells
 
 
 OFF = 2e-2
@@ -281,29 +246,20 @@ OFF = 2e-2
 
 def row_sums(columns: Sequence[Column]) -> float | None:
     """What the rows of some columns sum to, 0 for logarithms whose powers do so to one; None for nothing in common."""
-    matrix = _complete_rows(columns)
-    if matrix is None:
+    numbers = [column.numbers for column in columns if column.numbers is not None]
+    matrix = np.column_stack(numbers) if len(numbers) == len(columns) else np.empty((0, 1))
+    matrix = matrix[np.isfinite(matrix).all(axis=1)]
+    if not len(matrix):
         return None
-    total = matrix.sum(axis=1)
     if matrix.min() >= -1e-6:
+        total = matrix.sum(axis=1)
         goal = float(np.round(np.median(total)))
         same = (np.abs(total - goal) <= OFF * goal).mean() >= 0.98
         spans = np.ptp(matrix, axis=0)  # constants sum to something, too, and so do large numbers that differ little
         varies = goal == 1 or (spans.all() and np.ptp(total) <= spans.max() / 2)
         return goal if goal > 0 and same and varies else None
-    if matrix.max() > 1e-3:
-        return None
-    off = [np.abs(np.exp(matrix * np.log(base)).sum(axis=1) - 1) for base in (np.e, 2.0, 10.0)]
+    off = [np.abs((base**matrix).sum(axis=1) - 1) for base in (np.e, 2.0, 10.0)] if matrix.max() <= 1e-3 else []
     return 0.0 if any((of_base <= OFF).mean() >= 0.98 for of_base in off) else None
-
-
-def _complete_rows(columns: Sequence[Column]) -> Floats | None:
-    numbers = [column.numbers for column in columns if column.numbers is not None]
-    if len(numbers) < len(columns):
-        return None
-    matrix = np.column_stack(numbers)
-    matrix = matrix[np.isfinite(matrix).all(axis=1)]
-    return matrix if len(matrix) else None
 
 
 LEAST_DECIDED = 20
@@ -318,21 +274,3 @@ def follows(column: Column, scores: Sequence[Column]) -> bool:
         return False
     largest = np.column_stack(numbers).argmax(axis=1)
     return len(np.unique(column.codes * len(scores) + largest)) == len(np.unique(column.codes))
-
-
-TIES = 0.05
-"""Share of rows that may lie on a threshold itself."""
-
-
-def separates(score: Column, predicted: Column, of_value: str) -> bool:
-    """Whether a prediction is "score above a threshold", so that the score is that of one class."""
-    if score.numbers is None:
-        return False
-    known = np.isfinite(score.numbers)
-    different = [spelled(cell) == of_value for cell in np.unique(predicted.cells).tolist()]
-    is_value = np.array(different, dtype=bool)[predicted.codes[known]]
-    numbers = score.numbers[known]
-    above, below = numbers[is_value], numbers[~is_value]
-    if not len(above) or not len(below) or above.min() < below.max():
-        return False
-    return bool(above.min() > below.max()) or float((numbers == above.min()).mean()) < TIES

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from calib.data import words as w
 from calib.data.guess.columns import Column
-from calib.data.guess.names import has, known_words, same_word, telling, tokens
+from calib.data.guess.names import has, is_anonymous, same_word, telling, tokens
 
 LabelValues = tuple[str, ...] | tuple[int, ...] | None
 """The label of each column, that of which a single one speaks last; None for the usual order, 0 before 1."""
@@ -14,7 +14,7 @@ LabelValues = tuple[str, ...] | tuple[int, ...] | None
 
 def tells_correct(outcome: Column, score: Column) -> bool:
     """Whether an outcome says which answers are correct: by its name, or by its two values."""
-    if len(outcome.values) > 2 or score.words & (w.FAILS | w.UNSURE) or score.has_both_signs:
+    if len(outcome.values) > 2 or score.words & (w.FAILS | w.UNSURE) or score.low < 0 < score.high:
         return False
     plain, words = {value.strip().lower() for value in outcome.values}, set(tokens(outcome.name))
     return bool(
@@ -26,17 +26,14 @@ def tells_correct(outcome: Column, score: Column) -> bool:
     )
 
 
-def orders_of_one(score: Column, outcome: Column, separated: str | None = None) -> Sequence[LabelValues]:
-    """The two labels in order for one column; both orders where names do not say of which class it speaks.
-
-    Parameters
-    ----------
-    separated : the label that was predicted wherever the score is high, where that is known.
-    """
-    spoken = separated or spoken_label(score, outcome)
-    if spoken is not None:
-        return [ordered(outcome, spoken)]
-    likely = event_value(outcome) or outcome.values[1]
+def orders_of_one(score: Column, outcome: Column) -> Sequence[LabelValues]:
+    """The two labels in order for one column; both orders where names do not say of which class it speaks."""
+    named, event = named_value(score, outcome), event_value(outcome)
+    if named is None and event is not None and (same := speaks_of_the_event(score, outcome)) is not None:
+        named = event if same else next(value for value in outcome.values if value != event)
+    if named is not None:
+        return [ordered(outcome, named)]
+    likely = event or outcome.values[1]
     other = next(value for value in outcome.values if value != likely)
     opposite = _is_good(score) != _is_good(outcome)
     return [ordered(outcome, last, in_full=True) for last in ((other, likely) if opposite else (likely, other))]
@@ -49,58 +46,34 @@ def orders_of_two(scores: Sequence[Column], outcome: Column) -> Sequence[LabelVa
     return [ordered(outcome, last, in_full=True) for last in reversed(outcome.values)]
 
 
-def spoken_label(score: Column, outcome: Column) -> str | None:
-    """The label of which a score is the probability; None where names leave that open."""
-    named, event = named_value(score, outcome), event_value(outcome)
-    if named is not None or event is None:
-        return named
-    same = speaks_of_the_event(score, outcome)
-    if same is None:
-        return None
-    return event if same else next(value for value in outcome.values if value != event)
-
-
 def named_value(score: Column, outcome: Column) -> str | None:
     """The label whose words stand in the name of the score: ``p_yes``, ``prob_M``."""
     if outcome.numbers is not None or outcome.cells.dtype.kind == "b":
         return None
-    words = set(tokens(score.name))
-    words -= {word for word in words if len(word) == 1 and word in w.PROBABILITY}
+    words = {word for word in tokens(score.name) if len(word) > 1 or word not in w.PROBABILITY}
     if set(tokens(outcome.name)) <= words:  # the "no" of "no-show probability" belongs to what may happen
         words -= set(tokens(outcome.name))
     found = [value for value in outcome.values if tokens(value) and set(tokens(value)) <= words]
     found.sort(key=lambda value: -len(tokens(value)))
-    if len(found) == 2 and len(tokens(found[0])) > len(tokens(found[1])):
-        return found[0]
-    if not found and not outcome.yes_or_no:  # the B of "bad", the W of "win"
-        begun = tuple(word for word in words if word not in w.GENERAL)
-        short = [value for value in outcome.values if value.strip().isalpha()]
-        found = [value for value in short if any(word.startswith(value.strip().lower()) for word in begun)]
-    return found[0] if len(found) == 1 else None
+    longer = len(found) == 2 and len(tokens(found[0])) > len(tokens(found[1]))
+    return found[0] if longer or len(found) == 1 else None
 
 
 def event_value(outcome: Column) -> str | None:
     """The label that says that something happened; None where neither does."""
     if not 1 <= len(outcome.values) <= 2:
         return None
-    plain = {value: value.strip().lower() for value in outcome.values}
     if outcome.numbers is not None:
         return max(outcome.values, key=float)
-    for says in (
-        lambda text: text in w.HAPPENED,
-        lambda text: text not in w.DID_NOT,
-        lambda text: not set(tokens(text)) & (w.GOOD | w.NEGATIONS),
-        lambda text: bool(known_words(text) & w.BAD),
-    ):
-        said = [value for value, text in plain.items() if says(text)]
-        if len(said) == 1:
-            return said[0]
-    return None
+    plain = {value: value.strip().lower() for value in outcome.values}
+    happened = [value for value, text in plain.items() if text in w.HAPPENED]
+    others = [value for value, text in plain.items() if text not in w.DID_NOT]
+    return next((said[0] for said in (happened, others) if len(said) == 1), None)
 
 
 def speaks_of_the_event(score: Column, outcome: Column) -> bool | None:
     """Whether a score is the probability that the event happens rather than that it does not; None where it is open."""
-    if score.is_anonymous:
+    if is_anonymous(score.name):
         return True
     of_score, of_outcome = _words_of(score), _words_of(outcome)
     labels = {word for value in outcome.values for word in tokens(value)}

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
+from itertools import takewhile
 
 from calib.data.words import ENDS, GENERAL, KNOWN, LONG, PREDICTED, PROBABILITY, SCORE
 
@@ -13,6 +14,8 @@ LONGEST = 200
 """Characters of a name that are looked at; names of strangers can be of any length."""
 
 PIECES = re.compile(r"[^\W\d_]+|\d+")
+SPELLED = re.compile(r"\d+|[A-Z]?[^\W\d_A-Z]+|[A-Z]+|[\W_]")
+"""Pieces of a name that together are all of it."""
 CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 FOLDED = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "æ": "ae", "ø": "o"})
 
@@ -20,29 +23,21 @@ LEAST_STEM = 3
 """Letters of a word that may be short for another one."""
 
 
+@lru_cache(maxsize=2**14)
 def tokens(name: str) -> tuple[str, ...]:
     """The words and numbers of a name in lower case without accents: ``P(Güte)_1`` is ("p", "guete", "1")."""
-    return _tokens(name[:LONGEST])
-
-
-@lru_cache(maxsize=2**14)
-def _tokens(name: str) -> tuple[str, ...]:
-    spaced = CAMEL.sub("_", name).lower().translate(FOLDED)
+    spaced = CAMEL.sub("_", name[:LONGEST]).lower().translate(FOLDED)
     plain = "".join(c for c in unicodedata.normalize("NFKD", spaced) if not unicodedata.combining(c))
     return tuple(PIECES.findall(plain))
 
 
+@lru_cache(maxsize=2**14)
 def known_words(name: str) -> frozenset[str]:
     """The words of a name that are in the lists: two that belong together count as one, ``y_pred`` is "ypred".
 
     Of a compound such as "Ausfallwahrscheinlichkeit" its beginning and its end count.
     """
-    return _known_words(name[:LONGEST])
-
-
-@lru_cache(maxsize=2**14)
-def _known_words(name: str) -> frozenset[str]:
-    words = list(_tokens(name))
+    words = list(tokens(name))
     if "".join(words) in KNOWN:
         return frozenset(["".join(words)])
     # A letter after a number is a unit: the "y" of "1y" is a year.
@@ -106,28 +101,16 @@ def plain_name(name: str) -> str:
 
 
 def class_names(names: Sequence[str]) -> tuple[str, ...]:
-    """What names do not have in common, as they spell it; of one name what follows its last separator."""
+    """What names do not have in common, as they spell it, from where a word begins to where one ends."""
     if len(names) < 2 or (all(map(is_anonymous, names)) and not any(map(known_words, names))):
         return tuple(names)
-    start = boundary(names)
-    end = boundary([name[start:][::-1] for name in names])
-    middles = tuple(name[start : len(name) - end].strip(" _.-:()[]/=\"'") for name in names)
+    pieces = [SPELLED.findall(name) for name in names]
+    start = _in_common(pieces)
+    end = _in_common([own[start:][::-1] for own in pieces])
+    middles = tuple("".join(own[start : len(own) - end]).strip(" _.-:()[]/=\"'") for own in pieces)
     return middles if all(middles) and len(set(middles)) == len(names) else tuple(names)
 
 
-def boundary(names: Sequence[str]) -> int:
-    """Length of the common start that ends where a word does in every name."""
-    first, last = min(names), max(names)  # what these two share, all that lie between them share
-    n_common = next(
-        (j for j, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last))
-    )
-    for j in range(n_common, 0, -1):
-        if all(j < len(name) and _is_boundary(name[j - 1], name[j]) for name in names):
-            return j
-    return 0
-
-
-def _is_boundary(before: str, after: str) -> bool:
-    if not (before.isalnum() and after.isalnum()):
-        return True
-    return before.isdecimal() != after.isdecimal() or (before.islower() != after.islower() and before.isalpha())
+def _in_common(pieces: Sequence[Sequence[str]]) -> int:
+    """How many pieces all begin with."""
+    return sum(1 for _ in takewhile(lambda here: len(set(here)) == 1, zip(*pieces, strict=False)))

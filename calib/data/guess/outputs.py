@@ -6,20 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-import numpy as np
-
 from calib.canonical import ONE_COLUMN
 from calib.data import words as w
-from calib.data.guess.columns import FEW, OFF, Column, row_sums
+from calib.data.guess.columns import FEW, Column, row_sums
 from calib.data.guess.names import class_names, known_words, plain_name, tokens
 from calib.data.options import OPTION_OF_ROLE, Choices, names_in
-from calib.numerics import Floats
 
 MOST_TOKENS = 6
 """Words of a name that are looked at for what differs."""
-
-MOST_WINDOWS = 100
-"""Places of neighbouring columns without names that are tried."""
 
 MOST_SINGLES = 30
 """Single columns that are compared: those named as outputs first."""
@@ -61,10 +55,8 @@ class Outputs:
     @property
     def counts_up(self) -> bool:
         """Whether the classes are called 0, 1, 2, ... or 1, 2, 3, ..."""
-        if not all(name.isdecimal() for name in self.classes):
-            return False
-        numbers = sorted(int(name) for name in self.classes)
-        return numbers in (list(range(len(numbers))), list(range(1, len(numbers) + 1)))
+        numbers = sorted(int(name) for name in self.classes if name.isdecimal())
+        return len(numbers) == len(self.classes) and numbers in ([*range(len(numbers))], [*range(1, len(numbers) + 1)])
 
     def fit(self, values: Sequence[str]) -> bool:
         """Whether these labels may be those of the columns."""
@@ -77,8 +69,7 @@ class Outputs:
 
     def called(self, values: Sequence[str]) -> bool:
         """Whether the columns are called like these labels."""
-        labels, classes = self._labels(values), {plain_name(name) for name in self.classes}
-        return not self.is_single and (labels == classes)
+        return not self.is_single and self._labels(values) == {plain_name(name) for name in self.classes}
 
     def _labels(self, values: Sequence[str]) -> set[str]:
         """The labels without words for a missing one, unless a column is called so."""
@@ -119,30 +110,27 @@ class Candidates:
         if chosen.outputs:
             own = [self._columns[name] for name in names_in(chosen.outputs)]
             return [single(own[0]) if len(own) == 1 else family(own, "")]
-        families = list(self._families_beside(outcome))
+        families = self._families_beside(outcome)
         whole = {column.name for found in families if found.total is not None for column in found.columns}
         free = [column for column in self._free if column is not outcome and column.name not in whole]
-        likely = [column for column in free if column.says == "output" or column.is_fraction or column.is_percent]
-        likely = [
-            column for column in likely if column.is_number and (column.says == "output" or not column.is_counter)
-        ]
+        likely = [c for c in free if c.is_number and (c.says == "output" or (c.is_fraction and not c.is_counter))]
         likely.sort(key=lambda column: (column.says != "output", column.name))
         singles = [single(column) for column in likely[:MOST_SINGLES]]
         if chosen.kind is None:
             return [*families, *singles]
         return singles if chosen.kind in ONE_COLUMN else families  # the kind says whether there is one column
 
-    def _families_beside(self, outcome: Column | None) -> Iterator[Outputs]:
+    def _families_beside(self, outcome: Column | None) -> list[Outputs]:
         """Columns that belong together and fit to the labels, each set of them once."""
         free = [column for column in self._free if column is not outcome]
         values = outcome.values if outcome is not None else ()
         own: dict[frozenset[str], Outputs] = {}
-        for found in (*by_class(free, values), *self._alike(outcome), *side_by_side(free, len(values))):
+        for found in (*by_class(free, values), *self._alike(outcome), *nameless(free)):
             if (not values or found.fit(values)) and _may_be_scores(found, values):
                 own.setdefault(frozenset(found.names), found)
         whole = [names for names, found in own.items() if found.total is not None]
         # Columns that leave room for another class are no part of a family that leaves none.
-        yield from (f for names, f in own.items() if f.total is not None or not any(names < other for other in whole))
+        return [f for names, f in own.items() if f.total is not None or not any(names < other for other in whole)]
 
     def _alike(self, outcome: Column | None) -> Iterator[Outputs]:
         for stem, members in self._patterns:
@@ -179,48 +167,37 @@ def chosen_elsewhere(chosen: Choices, own: str) -> set[str]:
 def by_class(columns: Sequence[Column], values: Sequence[str]) -> Iterator[Outputs]:
     """Columns that are called like the labels, or whose names hold one: ``cat``, ``p_<5`` and ``P (age=>=5)``."""
     plain = {plain_name(value) for value in values}
-    numbers = [column for column in columns if column.numbers is not None and not column.is_date]
-    found = [column for column in numbers if plain_name(column.name) in plain]
+    numbers = {column.name: column for column in columns if column.numbers is not None and not column.is_date}
+    found = [column for column in numbers.values() if plain_name(column.name) in plain]
     if len(found) > 1 and len(found) == len(plain):
         yield family(found, "", [column.name for column in found])
     if len(values) < 2 or not all(values) or all(map(str.isdecimal, values)):
         return
-    by_name = {column.name: column for column in numbers}
-    around = {name.rpartition(values[0])[::2] for name in by_name if values[0] in name} - {("", "")}
+    around = {name.rpartition(values[0])[::2] for name in numbers if values[0] in name} - {("", "")}
     for start, end in sorted(around):
-        names = list(takewhile(by_name.__contains__, (start + value + end for value in values)))
+        names = list(takewhile(numbers.__contains__, (start + value + end for value in values)))
         if len(names) == len(values):
-            members = sorted(zip(names, values, strict=True), key=lambda member: by_name[member[0]].position)
-            yield family([by_name[name] for name, _ in members], f"{start} {end}", [value for _, value in members])
-
-
-Pattern = tuple[tuple[str, ...], tuple[str, ...]]
+            members = sorted(zip(names, values, strict=True), key=lambda member: numbers[member[0]].position)
+            yield family([numbers[name] for name, _ in members], f"{start} {end}", [value for _, value in members])
 
 
 def by_pattern(columns: Sequence[Column]) -> list[tuple[str, list[Column]]]:
     """Columns whose names differ in one place, p_0 to p_9, P(cat) and P(dog), and what these have in common."""
-    patterns: dict[Pattern, dict[tuple[str, ...], Column]] = {}
+    patterns: dict[tuple[tuple[str, ...], tuple[str, ...]], dict[tuple[str, ...], Column]] = {}
     for column in columns:
-        for pattern, middle in _split(tokens(column.name)):
-            # A numbered column belongs to its family whatever it holds; what is wrong with it is said later.
-            is_number = column.numbers is not None and not column.is_date and not column.is_counter
-            if is_number or all(word.isdecimal() for word in middle):
-                patterns.setdefault(pattern, {}).setdefault(middle, column)
+        words = tokens(column.name)[:MOST_TOKENS]
+        # A numbered column belongs to its family whatever it holds; what is wrong with it is said later.
+        is_number = column.numbers is not None and not column.is_date and not column.is_counter
+        places = [(j, k) for j in range(len(words)) for k in range(j + 1, len(words) + 1)]
+        for j, k in places:  # the end of a name, its start, or one word inside
+            may_differ = (j or k < len(words)) and (k == len(words) or j == 0 or k == j + 1)
+            if may_differ and (is_number or all(word.isdecimal() for word in words[j:k])):
+                patterns.setdefault((words[:j], words[k:]), {}).setdefault(words[j:k], column)
     return [
-        (" ".join((*pattern[0], *pattern[1])), _in_order(members))
-        for pattern, members in patterns.items()
+        (" ".join((*start, *end)), _in_order(members))
+        for (start, end), members in patterns.items()
         if len(members) > 1 and sum(column.numbers is not None for column in members.values()) > len(members) / 2
     ]
-
-
-def _split(words: tuple[str, ...]) -> Iterator[tuple[Pattern, tuple[str, ...]]]:
-    """What a name has in common with others, and what differs: its end, its start, or one word inside."""
-    words = words[:MOST_TOKENS]
-    for j in range(1, len(words)):
-        yield (words[:j], ()), words[j:]
-        yield ((), words[j:]), words[:j]
-    for j in range(1, len(words) - 1):
-        yield (words[:j], words[j + 1 :]), words[j : j + 1]
 
 
 def _in_order(members: Mapping[tuple[str, ...], Column]) -> list[Column]:
@@ -230,27 +207,8 @@ def _in_order(members: Mapping[tuple[str, ...], Column]) -> list[Column]:
     return sorted(members.values(), key=lambda column: column.position)
 
 
-def side_by_side(columns: Sequence[Column], n_classes: int) -> Iterator[Outputs]:
-    """Neighbours whose names say nothing: as many as there are classes, or all that there are, with a common sum."""
-    silent = [column for column in columns if not column.says and column.numbers is not None and not column.is_counter]
-    if len(silent) < 2:
-        return
-    matrix = np.column_stack([column.numbers for column in silent if column.numbers is not None])
-    complete = matrix[np.isfinite(matrix).all(axis=1)]
-    sums = np.cumsum(np.column_stack([np.zeros(len(complete)), complete]), axis=1)
-    for width in sorted({n_classes, len(silent)} - {0, 1}):
-        for start in _steady(complete, sums, width)[:MOST_WINDOWS]:
-            found = family(silent[start : start + width], "")
-            if found.total is not None:
-                yield found
-
-
-def _steady(complete: Floats, sums: Floats, width: int) -> list[int]:
-    """Where a window of neighbours begins whose rows may have a common sum, or are logarithms."""
-    if not len(complete) or complete.shape[1] < width:
-        return []
-    totals = sums[:, width:] - sums[:, :-width]
-    middle = np.median(totals, axis=0)
-    same = (np.abs(totals - middle) <= 2 * OFF * np.abs(middle)).mean(axis=0) >= 0.9
-    positive = np.concatenate([[0], np.cumsum(complete.max(axis=0) > 1e-3)])
-    return np.flatnonzero(same | (positive[width:] == positive[:-width])).tolist()
+def nameless(columns: Sequence[Column]) -> Iterator[Outputs]:
+    """All columns of numbers whose names say nothing, where their rows have a common sum."""
+    silent = [c for c in columns if not c.says and c.numbers is not None and not c.is_counter and not c.is_date]
+    if len(silent) > 1 and (found := family(silent, "")).total is not None:
+        yield found

@@ -30,44 +30,36 @@ def problem_of(columns: Mapping[str, Column], n_rows: int) -> Problem | None:
 
 
 def melted(columns: Sequence[Column], n_rows: int) -> Problem | None:
-    """A row for each example and class, with the probability of that class in it."""
+    """A row for each example and class, with the probability of that class in it: it sums to one over an example."""
     named = [column for column in columns if column.names_classes and column.words & w.CLASS and len(column.values) > 1]
     scores = [column for column in columns if column.is_fraction and column.says in ("", "output")]
-    keys = [
-        column
-        for column in columns
-        if (column.numbers is None or column.is_whole) and not column.is_date
-        if 2 < len(column.values) <= len(column.present) / 2
-    ]
-    for classes, score, key in ((c, s, k) for c in named for s in scores for k in keys if k is not c):
-        if _sums_by(key, classes, score, n_rows == len(key.cells)):
-            return Problem(
-                "melted",
-                f"a row for each {key.name} and {classes.name}: {score.name} sums to one over the "
-                f"{len(classes.values):,} rows of each {key.name}",
-                f"Save one row for each {key.name} with a column for each class: "
-                f"df.pivot(index={key.name!r}, columns={classes.name!r}, values={score.name!r}).",
-            )
+    keys = [column for column in columns if (column.numbers is None or column.is_whole) and not column.is_date]
+    keys = [key for key in keys if 2 < len(key.values) <= len(key.present) / 2]
+    for classes, key in ((c, k) for c in named for k in keys if k is not c):
+        codes, n_classes = key.codes, len(classes.values)
+        pairs = np.unique(codes * len(classes.cells) + classes.codes)
+        complete = np.bincount(codes) == n_classes
+        share = complete.mean() if n_rows == len(key.cells) else complete.any()  # of a sample some keys are cut
+        if len(pairs) < len(codes) or share < 0.9:
+            continue
+        for score in scores:
+            totals = np.bincount(codes, weights=np.nan_to_num(score.numbers))[complete]
+            if (np.abs(totals - 1) <= OFF).mean() >= 0.98:
+                return Problem(
+                    "melted",
+                    f"a row for each {key.name} and {classes.name}: {score.name} sums to one over the "
+                    f"{n_classes:,} rows of each {key.name}",
+                    f"Save one row for each {key.name} with a column for each class: "
+                    f"df.pivot(index={key.name!r}, columns={classes.name!r}, values={score.name!r}).",
+                )
     return None
-
-
-def _sums_by(key: Column, classes: Column, score: Column, is_whole_table: bool) -> bool:
-    """Whether the score sums to one over the rows of each key that has a row of each class."""
-    assert score.numbers is not None
-    codes, names = key.codes, classes.codes
-    if len(np.unique(codes * (int(names.max()) + 1) + names)) < len(codes):
-        return False
-    complete = np.bincount(codes) == len(classes.values)
-    if not complete.any() or (is_whole_table and complete.mean() < 0.9):
-        return False
-    totals = np.bincount(codes, weights=np.nan_to_num(score.numbers))[complete]
-    return bool((np.abs(totals - 1) <= OFF).mean() >= 0.98)
 
 
 def several_outcomes(columns: Sequence[Column]) -> Problem | None:
     """Truth in a column of zeros and ones for each class: one-hot, or several labels a row."""
-    flags = [c for c in columns if c.numbers is not None and len(c.values) == 2 and c.yes_or_no]
-    flags = [column for column in flags if column.says not in ("group", "predicted", "past")]
+    flags = [
+        c for c in columns if c.numbers is not None and c.yes_or_no and c.says not in ("group", "predicted", "past")
+    ]
     scores = [column for column in columns if column.is_number and column.says in ("", "output")]
     for stem in sorted({tokens(column.name)[:1] for column in flags} - {()}):
         own = [column for column in flags if tokens(column.name)[:1] == stem]
@@ -77,16 +69,10 @@ def several_outcomes(columns: Sequence[Column]) -> Problem | None:
             continue
         listed = ", ".join(column.name for column in own[:4])
         if row_sums(own) == 1:
-            return Problem(
-                "one_hot",
-                f"the true class in a column for each ({listed})",
-                f"Save one column with the class of each row: df[[{own[0].name!r}, ...]].idxmax(axis=1).",
-            )
-        return Problem(
-            "several_labels",
-            f"several labels a row ({listed}), each with a score of its own",
-            "Read one label at a time: choose one of these columns as the outcome and its score as the outputs.",
-        )
+            action = f"Save one column with the class of each row: df[[{own[0].name!r}, ...]].idxmax(axis=1)."
+            return Problem("one_hot", f"the true class in a column for each ({listed})", action)
+        action = "Read one label at a time: choose one of these columns as the outcome and its score as the outputs."
+        return Problem("several_labels", f"several labels a row ({listed}), each with a score of its own", action)
     return None
 
 

@@ -16,14 +16,13 @@ from calib.data.guess import Guess, Reading, guess
 from calib.data.guess.beside import with_others
 from calib.data.guess.columns import NUMBER, Column, spelled
 from calib.data.guess.direction import event_value
-from calib.data.guess.names import class_names, has
+from calib.data.guess.names import about, class_names, has
 from calib.data.guess.outputs import Candidates
 from calib.data.guess.rules import possible_outcomes
 from calib.data.options import Choices
 from calib.data.read.base import Contents
 from calib.data.roles import ColumnRole, Question, TableReading
-from calib.data.words import CORRECT, DID_NOT, EVENTS, GENERAL, LABEL, MODEL, PERCENT, PROBABILITY, SCORE, TRUTH
-from calib.numerics import Floats
+from calib.data.words import CORRECT, DID_NOT, EVENTS, LABEL, MODEL, PERCENT, PROBABILITY, SCORE, TRUTH
 
 NAMED_SCORES = PROBABILITY | SCORE | PERCENT
 """Words for outputs."""
@@ -54,17 +53,17 @@ def infer_columns(contents: Contents, choices: Choices, separate_labels: bool) -
         raise nothing_to_read(contents, found, choices, separate_labels)
     if not found.is_clear:
         raise ask(contents, found)
-    models = [role.column for role in found.roles if role.role == "group" and has(role.column, MODEL)]
     pooled = [
         warning(
             "several_models",
-            f"The rows of {contents.name} are of several models, which {shortened(name)} names; they were read "
+            f"The rows of {contents.name} are of several models, which {shortened(role.column)} names; they were read "
             "together, with the model as the group.",
             "Read each model by itself with calib.load_models, or under several models on the page.",
         )
-        for name in models[:1]
+        for role in found.roles
+        if role.role == "group" and has(role.column, MODEL)
     ]
-    return Step(found.roles, tuple(pooled), found.choices(choices).given())
+    return Step(found.roles, tuple(pooled[:1]), found.choices(choices).given())
 
 
 def nothing_to_read(contents: Contents, found: Guess, choices: Choices, separate_labels: bool) -> InvalidUpload:
@@ -76,42 +75,30 @@ def nothing_to_read(contents: Contents, found: Guess, choices: Choices, separate
     named = [column for column in outcomes if column.words & OUTCOMES or choices.labels]
     outcomes = named or (outcomes if len(outcomes) == 1 else [])
     outputs = [o for o in Candidates(columns, choices).beside(None) if not o.is_single or o.columns[0].says == "output"]
-    predicted = [column.name for column in columns.values() if column.says == "predicted"]
     has = f"{name} has the columns {listed(contents.names)}"
     if outputs and not outcomes and not separate_labels:
-        reason = (
-            f"{has}; {listed(outputs[0].names)} may be outputs, but none looks like labels, the true class of a row."
-        )
+        told = f"{listed(outputs[0].names)} may be outputs, but none looks like labels, the true class of a row."
         action = "Name the column with the outcome, or add a second file that holds it."
-        return InvalidUpload("no_labels", reason, action)
+        return InvalidUpload("no_labels", f"{has}; {told}", action)
     if percent := next((column for column in columns.values() if _is_half_percent(column)), None):
-        reason = (
-            f"Some cells of {shortened(percent.name)} in {name} have a percent sign and the others have none, so it is "
-            "open what these are."
-        )
-        return InvalidUpload("percent_signs", reason, "Write all cells of the column with a percent sign, or none.")
+        told = "have a percent sign and the others have none, so it is open what these are."
+        action = "Write all cells of the column with a percent sign, or none."
+        return InvalidUpload("percent_signs", f"Some cells of {shortened(percent.name)} in {name} {told}", action)
     scores = [c.name for c in columns.values() if c.words & NAMED_SCORES and c.values and {*c.values} <= {"0", "1"}]
-    scores = [score for score in scores if score not in {column.name for column in outcomes}]
-    if scores and outcomes:
-        held = f"{listed(scores)} of {name} {verb(len(scores), 'holds', 'hold')} 0 and 1 only"
-        reason = f"{held}: predicted classes, which carry no confidence."
-        action = "Save predict_proba instead of predict: one column for each class, or that of the event."
-        return InvalidUpload("hard_predictions", reason, action)
+    predicted = [column.name for column in columns.values() if column.says == "predicted"]
+    predicted = [score for score in scores if score not in {column.name for column in outcomes}] or predicted
     if predicted and outcomes:
-        reason = (
-            f"{has}; {shortened(outcomes[0].name)} is the outcome and {listed(predicted)} the predicted class, which "
-            "carries no confidence."
-        )
+        held = f"{listed(predicted)} of {name} {verb(len(predicted), 'holds', 'hold')}"
+        told = f"{held} {'0 and 1 only: ' if scores else ''}predicted classes, which carry no confidence."
         action = "Save predict_proba beside predict: one column for each class, or that of the event."
-        return InvalidUpload("hard_predictions", reason, action)
+        return InvalidUpload("hard_predictions", told, action)
     if outputs and outcomes and all(len(column.values) > 2 for column in outcomes):
-        several = outcomes[0]
-        reason = (
-            f"{shortened(several.name)} of {name} has {len(several.values):,} different values "
-            f"({listed(several.values)}), but {shortened(outputs[0].names[0])} is one score, which tells two apart."
+        held = f"{shortened(outcomes[0].name)} of {name} has {len(outcomes[0].values):,} different values"
+        told = (
+            f"({listed(outcomes[0].values)}), but {shortened(outputs[0].names[0])} is one score, which tells two apart."
         )
         action = "Delete rows that are no cases, such as a line of totals, or choose another column as the outcome."
-        return InvalidUpload("one_score", reason, action)
+        return InvalidUpload("one_score", f"{held} {told}", action)
     known = f"; {shortened(outcomes[0].name)} may be the outcome" if outcomes else ""
     reason = f"{has}{known}; none holds the score of a class or the probability of the event."
     action = "Save one column of logits or probabilities for each class, called p_0, p_1, ..., or that of the event."
@@ -128,7 +115,8 @@ def _is_half_percent(column: Column) -> bool:
 
 def ask(contents: Contents, found: Guess) -> InvalidUpload:
     """The error for a table with several readings, or one that is not sure enough, with the readings as a question."""
-    told = [(reading, table_reading(reading, found.columns, contents)) for reading in found.readings]
+    n_rows = contents.info(contents.names[0]).shape[0]
+    told = [(reading, table_reading(reading, found.columns, n_rows)) for reading in found.readings]
     told = [(reading, offered) for reading, offered in told if offered.rows]
     readings = tuple(offered for _, offered in told)
     if not readings:
@@ -159,21 +147,6 @@ def models_of(found: Sequence[Reading]) -> dict[str, Reading]:
     return dict(zip(names, best, strict=True))
 
 
-def table_reading(reading: Reading, columns: Mapping[str, Column], contents: Contents) -> TableReading:
-    """A reading for people: its roles as they are given to load, and what the sample says of it."""
-    roles = roles_of(reading, columns)
-    outputs = reading.outputs
-    keep = reading.outcome.known if reading.outcome is not None else np.ones(len(outputs.columns[0].cells), bool)
-    numbers = [column.numbers for column in outputs.columns]
-    scores = np.column_stack([np.full(len(keep), np.nan) if values is None else values for values in numbers])
-    keep = keep & np.isfinite(scores).all(axis=1)
-    n_rows = contents.info(contents.names[0]).shape[0]
-    rows = round(n_rows * float(keep.mean())) if len(keep) else 0
-    if reading.outcome is None or not keep.any():
-        return TableReading(roles, f"outputs in {listed(outputs.names)}", rows)
-    return measured(reading, reading.outcome, scores[keep], keep, roles, rows)
-
-
 def roles_of(reading: Reading, columns: Mapping[str, Column]) -> dict[str, Any]:
     """The roles of a reading as :func:`calib.load` takes them; with the options that settle what names leave open."""
     outputs = reading.outputs.names
@@ -182,9 +155,7 @@ def roles_of(reading: Reading, columns: Mapping[str, Column]) -> dict[str, Any]:
     if reading.predicted is not None:
         roles["predicted"] = reading.predicted.name
     others = with_others(columns, Choices.from_roles(roles))
-    for option, role in (("clusters", "cluster"), ("weights", "weight"), ("groups", "group")):
-        if value := getattr(others, option):
-            roles[role] = value
+    roles |= {role: value for role in ("cluster", "weight", "group") if (value := getattr(others, f"{role}s"))}
     if reading.pairs:
         roles["kind"] = "pairs"
     elif reading.predicted is not None and len(outputs) == 1:
@@ -194,41 +165,41 @@ def roles_of(reading: Reading, columns: Mapping[str, Column]) -> dict[str, Any]:
     return roles
 
 
-def measured(
-    reading: Reading, outcome: Column, scores: Floats, keep: npt.NDArray[np.bool_], roles: dict[str, Any], rows: int
-) -> TableReading:
-    """The sentence of a reading with its numbers."""
-    truth, n = np.array([spelled(cell) for cell in outcome.cells[keep].tolist()]), scores.shape[1]
-    stem = shortened(reading.outputs.stem)
+def table_reading(reading: Reading, columns: Mapping[str, Column], n_rows: int) -> TableReading:
+    """A reading for people: its roles as they are given to load, and a sentence with what the sample says of it."""
+    roles, outcome, outputs = roles_of(reading, columns), reading.outcome, reading.outputs
+    numbers = [np.full(len(c.cells), np.nan) if c.numbers is None else c.numbers for c in outputs.columns]
+    scores = np.column_stack(numbers)
+    keep = np.isfinite(scores).all(axis=1)
+    keep = keep if outcome is None else keep & outcome.known
+    rows = round(n_rows * float(keep.mean())) if len(keep) else 0
+    if outcome is None or not rows:
+        return TableReading(roles, f"outputs in {listed(outputs.names)}", rows)
+    if not outputs.is_single:
+        shown = listed(outputs.names, 3) + (f" for {listed(reading.label_values, 3)}" if reading.label_values else "")
+        of = f"{len(outputs.names):,} classes of {shortened(outcome.name)}"
+        return TableReading(roles, f"{of}, one column each ({shown})", rows)
+    truth, inside = texts_in(outcome, keep), -1e-6 <= scores[keep].min() <= scores[keep].max() <= 1 + 1e-6
+    stem, mean = shortened(outputs.stem), f"mean {scores[keep].mean():.1%}, " if inside else ""
     if reading.pairs:
         answer = f", {shortened(reading.predicted.name)} against {shortened(outcome.name)}" if reading.predicted else ""
-        right: Any = correct_value(outcome, None)
-        if reading.predicted is not None:
-            right = np.array([spelled(cell) for cell in reading.predicted.cells[keep].tolist()])
+        right: Any = texts_in(reading.predicted, keep) if reading.predicted else correct_value(outcome, None)
         rate = float((truth == right).mean())
-        sentence = f"confidence in an answer ({stem}{answer}): {mean_of(scores)}correct {rate:.1%}"
-        return TableReading(roles, sentence, rows, rate)
-    if n > 1:
-        shown = listed(reading.outputs.names, 3)
-        shown += f" for {listed(reading.label_values, 3)}" if reading.label_values else ""
-        return TableReading(roles, f"{n:,} classes of {shortened(outcome.name)}, one column each ({shown})", rows)
+        return TableReading(roles, f"confidence in an answer ({stem}{answer}): {mean}correct {rate:.1%}", rows, rate)
     event = spelled(reading.label_values[-1]) if reading.label_values else event_value(outcome) or outcome.values[-1]
     never = len(outcome.values) == 1 and outcome.values[0].strip().lower() in DID_NOT
     rate = 0.0 if never else float((truth == (event.lower() if outcome.cells.dtype.kind == "b" else event)).mean())
     named = shortened(outcome.name) if never else event_name(event, outcome)
-    return TableReading(roles, f"P({named}) in {stem}: {mean_of(scores)}happened {rate:.1%}", rows, rate)
+    return TableReading(roles, f"P({named}) in {stem}: {mean}happened {rate:.1%}", rows, rate)
+
+
+def texts_in(column: Column, rows: npt.NDArray[np.bool_]) -> npt.NDArray[np.str_]:
+    """Some cells as labels are written."""
+    return np.array([spelled(cell) for cell in column.cells[rows].tolist()])
 
 
 def event_name(event: str, outcome: Column) -> str:
     """What a probability is of, for a sentence: ``default``, ``bad``, or ``label = 1`` where no name says more."""
     name = Event.chosen((event, event), 1, outcome.name).name
-    telling = outcome.about - GENERAL
-    return shortened(
-        name if name == event or (telling and event == event_value(outcome)) else f"{outcome.name} = {event}"
-    )
-
-
-def mean_of(scores: Floats) -> str:
-    """The mean of probabilities for a sentence; nothing where scores are none."""
-    inside = scores.min() >= -1e-6 and scores.max() <= 1 + 1e-6
-    return f"mean {scores.mean():.1%}, " if inside else ""
+    says_more = about(outcome.name) and event == event_value(outcome)
+    return shortened(name if name == event or says_more else f"{outcome.name} = {event}")

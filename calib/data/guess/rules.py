@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from calib.data import words as w
 from calib.data.guess.beside import column_roles, left_as, why_left, with_others
-from calib.data.guess.columns import Column, columns_of, follows, separates
+from calib.data.guess.columns import Column, columns_of, follows
 from calib.data.guess.direction import LabelValues, named_value, orders_of_one, orders_of_two, tells_correct
-from calib.data.guess.names import about, class_names, plain_name, same_word, tokens
+from calib.data.guess.names import class_names, is_anonymous, plain_name, same_word, telling, tokens
 from calib.data.guess.outputs import Candidates, Outputs, chosen_elsewhere
 from calib.data.guess.problems import Problem, problem_of
 from calib.data.options import Choices, Columns
@@ -32,22 +32,24 @@ LEAST_RISKS = 10
 """Different values from which fractions may be risks."""
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(NamedTuple):
     """What makes columns the outputs, or a column the outcome.
 
     Attributes
     ----------
+    rank : rules of the same rank are equally good, and it is asked where both hold.
     says : the reason, for people.
     holds : of a reading.
     is_sure : whether it is enough where nothing else comes near.
-    beats_next : whether it goes before the next rule; else the two are equally good, and it is asked where both hold.
     """
 
+    rank: int
     says: str
     holds: Callable[[Reading], bool]
     is_sure: bool = True
-    beats_next: bool = True
+
+
+CHOSEN = Rule(0, "as chosen", bool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +63,6 @@ class Reading:
     pairs : whether the outputs are the confidence in an answer that is correct or wrong.
     label_values : labels of the two classes, that of which a single column speaks last.
     rules : the first that hold of the outcome and of the outputs.
-    ranks : their places.
     """
 
     outcome: Column | None
@@ -69,8 +70,7 @@ class Reading:
     predicted: Column | None = None
     pairs: bool = False
     label_values: LabelValues = None
-    rules: tuple[Rule, Rule] = (Rule("as chosen", bool), Rule("as chosen", bool))
-    ranks: tuple[int, int] = (0, 0)
+    rules: tuple[Rule, Rule] = (CHOSEN, CHOSEN)
 
     @property
     def score(self) -> Column:
@@ -97,33 +97,37 @@ class Reading:
         outcome, outputs = self.rules
         return {"labels": outcome.says, "outputs": outputs.says, "predicted": "the class that the model chose"}
 
+    @property
+    def ranks(self) -> tuple[int, int]:
+        """Those of its rules."""
+        return self.rules[0].rank, self.rules[1].rank
+
     def is_beaten_by(self, other: Reading) -> bool:
         """Whether another reading is as good in both, and better in one."""
-        pairs = list(zip(other.ranks, self.ranks, strict=True))
-        return all(a <= b for a, b in pairs) and other.ranks != self.ranks
+        return self.ranks != other.ranks and all(a <= b for a, b in zip(other.ranks, self.ranks, strict=True))
 
 
 OUTPUTS = (
-    Rule("one column for each class", lambda r: not r.outputs.is_single and _says_scores(r)),
-    Rule("named as a probability", lambda r: _is_named(r.outputs) and _is_probability(r.score)),
-    Rule("named as a score", lambda r: _is_named(r.outputs)),
-    Rule("fractions", lambda r: r.outputs.is_single and _is_fraction(r.score), False),
-    Rule("called like the classes", lambda r: not r.outputs.is_single, False),
+    Rule(1, "one column for each class", lambda r: not r.outputs.is_single and _says_scores(r)),
+    Rule(2, "named as a probability", lambda r: _is_named(r) and _is_probability(r.score)),
+    Rule(3, "named as a score", lambda r: _is_named(r)),
+    Rule(4, "fractions", lambda r: r.outputs.is_single and _is_fraction(r.score), False),
+    Rule(5, "called like the classes", lambda r: not r.outputs.is_single, False),
 )
 """What makes columns the outputs, the surest first."""
 
 OUTCOME = (
-    Rule("it lists the classes that outputs are named after", lambda r: _lists(r)),
-    Rule("it tells which answers are correct", lambda r: r.outputs.is_single and tells_correct(r.truth, r.score)),
-    Rule("named as the true class", lambda r: r.truth.says == "truth"),
-    Rule("named like what outputs speak of", lambda r: _shares_a_word(r)),
-    Rule("named as a label", lambda r: r.truth.says in ("label", "correct")),
-    Rule("it holds the classes that were predicted", lambda r: _holds_the_predicted(r)),
-    Rule("its values count as the columns do", lambda r: len(r.truth.values) > 2 and _counts_alike(r)),
-    Rule("named after an event", lambda r: r.truth.says == "event", beats_next=False),
-    Rule("two values that say yes and no", lambda r: r.truth.yes_or_no and not _is_aside(r.truth), False),
-    Rule("as many values as columns", lambda r: not r.outputs.is_single and not _is_aside(r.truth), False),
-    Rule("two values", lambda r: len(r.truth.values) == 2 and r.truth.says not in ("past", "limit"), False),
+    Rule(1, "it lists the classes that outputs are named after", lambda r: _lists(r)),
+    Rule(2, "it tells which answers are correct", lambda r: r.outputs.is_single and tells_correct(r.truth, r.score)),
+    Rule(3, "named as the true class", lambda r: r.truth.says == "truth"),
+    Rule(4, "named like what outputs speak of", lambda r: _shares_a_word(r)),
+    Rule(5, "named as a label", lambda r: r.truth.says in ("label", "correct")),
+    Rule(6, "it holds the classes that were predicted", lambda r: _holds_the_predicted(r)),
+    Rule(7, "its values count as the columns do", lambda r: len(r.truth.values) > 2 and _counts_alike(r)),
+    Rule(8, "named after an event", lambda r: r.truth.says == "event"),
+    Rule(8, "two values that say yes and no", lambda r: r.truth.yes_or_no and not _is_aside(r.truth), False),
+    Rule(9, "as many values as columns", lambda r: not r.outputs.is_single and not _is_aside(r.truth), False),
+    Rule(10, "two values", lambda r: len(r.truth.values) == 2 and r.truth.says not in ("past", "limit"), False),
 )
 """What makes a column the outcome, the surest first."""
 
@@ -135,28 +139,25 @@ def _says_scores(reading: Reading) -> bool:
     return outputs.is_named or outputs.total is not None or fractions
 
 
-def _is_named(outputs: Outputs) -> bool:
-    return outputs.is_single and outputs.columns[0].says == "output"
+def _is_named(reading: Reading) -> bool:
+    return reading.outputs.is_single and reading.score.says == "output"
 
 
 def _is_probability(column: Column) -> bool:
-    fractions = column.is_fraction or column.is_percent
-    log_odds = not column.is_whole and bool(column.words & w.PROBABILITY)
-    return fractions or log_odds
+    """Fractions, or log-odds that are called a probability."""
+    return column.is_fraction or (not column.is_whole and bool(column.words & w.PROBABILITY))
 
 
 def _is_fraction(column: Column) -> bool:
-    return (column.is_fraction or column.is_percent) and column.says not in ("limit", "past", "weight")
+    return column.is_fraction and column.says not in ("limit", "past", "weight")
 
 
 def _lists(reading: Reading) -> bool:
     """The values are what the columns are called, as words."""
     values = reading.truth.values
     labels, classes = {plain_name(value) for value in values}, {plain_name(name) for name in reading.outputs.classes}
-    lists = reading.outputs.called(values) or (
-        min(len(labels), len(classes)) > 2 and (labels < classes or classes < labels)
-    )
-    return lists and reading.truth.numbers is None
+    several = min(len(labels), len(classes)) > 2 and (labels < classes or classes < labels)
+    return reading.truth.numbers is None and (reading.outputs.called(values) or several)
 
 
 def _shares_a_word(reading: Reading) -> bool:
@@ -164,34 +165,31 @@ def _shares_a_word(reading: Reading) -> bool:
     outcome, outputs = reading.truth, reading.outputs
     if len(outcome.values) > 2 or (outputs.is_single and reading.score.says != "output"):
         return False
+    own, theirs = telling(tokens(outcome.name)), telling(tokens(outputs.stem))
     named = outcome.yes_or_no or outcome.says in ("label", "event")
-    if named and any(same_word(a, b) for a in outcome.about for b in about(outputs.stem)):
-        return True
-    return outputs.is_single and named_value(reading.score, outcome) is not None
+    shared = named and any(same_word(a, b) for a in own for b in theirs)
+    return shared or (outputs.is_single and named_value(reading.score, outcome) is not None)
 
 
 def _holds_the_predicted(reading: Reading) -> bool:
     """As with ``income`` beside ``Scored Labels``."""
     predicted, outcome = reading.predicted, reading.truth
-    if predicted is None or _is_aside(outcome) or (outcome.yes_or_no and outcome.numbers is not None):
-        return False
-    return are_alike(outcome, predicted)
+    numbered = outcome.yes_or_no and outcome.numbers is not None
+    return predicted is not None and not _is_aside(outcome) and not numbered and are_alike(outcome, predicted)
 
 
 def are_alike(first: Column, second: Column) -> bool:
-    """Whether most rows of two columns hold values that both have."""
-    same = set(first.values) & set(second.values)
-    return len(same) > 1 and all(column.share_of(same) > 0.5 for column in (first, second))
+    """Whether two columns have most of their values in common."""
+    same = len(set(first.values) & set(second.values))
+    return same > 1 and 2 * same >= max(len(first.values), len(second.values))
 
 
 def _counts_alike(reading: Reading) -> bool:
     """As with classes 0 to 9 in the names of the columns and in the values, or 0 to 9 beside ten without a name."""
     outputs, values = reading.outputs, reading.truth.values
-    if outputs.is_single:
-        return False
     counted = [[str(first + k) for k in range(len(outputs.columns))] for first in (0, 1)]
-    nameless = outputs.total is not None and outputs.columns[0].is_anonymous
-    return set(values) <= set(outputs.classes) or (nameless and sorted(values, key=len) in counted)
+    silent = outputs.total is not None and is_anonymous(outputs.names[0]) and sorted(values, key=len) in counted
+    return not outputs.is_single and (set(values) <= set(outputs.classes) or silent)
 
 
 def _is_aside(outcome: Column) -> bool:
@@ -242,9 +240,8 @@ def guess(
     found = all_readings(known, chosen, labels_elsewhere) if problem is None else []
     best = [reading for reading in found if not any(reading.is_beaten_by(other) for other in found)]
     best = [r for r in best if r.outcome is None or not follows(r.outcome, r.outputs.columns)] or best
-    others = [reading for reading in found if reading not in best]
     is_clear = len(best) == 1 and best[0].is_sure
-    readings = tuple([_with_prediction(best[0], known, chosen)] if is_clear else [*best, *others][:MOST_READINGS])
+    readings = tuple(best if is_clear else [*best, *(r for r in found if r not in best)][:MOST_READINGS])
     if not readings:
         roles = tuple(ColumnRole(name, left_as(column), why_left(column)) for name, column in known.items())
         return Guess(roles, (), False, known, problem)
@@ -259,12 +256,12 @@ def all_readings(columns: Mapping[str, Column], chosen: Choices, labels_elsewher
     for outcome in outcomes:
         for outputs in candidates.beside(outcome):
             for reading in _combined(outcome, outputs, columns, chosen):
-                of_outcome = None if outcome is None or chosen.labels else _first(OUTCOME, reading)
-                of_outputs = None if chosen.outputs else _first(OUTPUTS, reading)
-                if NO_RULE not in (of_outcome, of_outputs):
-                    found.append(_by_rules(reading, of_outcome, of_outputs))
+                of_outcome = CHOSEN if outcome is None or chosen.labels else _first(OUTCOME, reading)
+                of_outputs = CHOSEN if chosen.outputs else _first(OUTPUTS, reading)
+                if of_outcome and of_outputs:
+                    found.append(replace(reading, rules=(of_outcome, of_outputs)))
     distinct: dict[Any, Reading] = {}
-    for reading in sorted(found, key=lambda reading: (sum(reading.ranks), reading.ranks, _like_a_prediction(reading))):
+    for reading in sorted(found, key=lambda r: (sum(r.ranks), r.ranks, _like_a_prediction(r))):
         # Pairs compare two columns, whichever of them is the outcome.
         compared = frozenset((reading.outcome, reading.predicted)) if reading.pairs else reading.outcome
         distinct.setdefault((compared, reading.outputs, reading.pairs, reading.label_values), reading)
@@ -277,21 +274,8 @@ def _like_a_prediction(reading: Reading) -> tuple[int, int]:
     return len(set(own) & set(tokens(reading.outputs.stem))), len(own)
 
 
-NO_RULE = -1
-"""No rule holds."""
-
-
-def _first(rules: Sequence[Rule], reading: Reading) -> int:
-    return next((j for j, rule in enumerate(rules) if rule.holds(reading)), NO_RULE)
-
-
-def _by_rules(reading: Reading, of_outcome: int | None, of_outputs: int | None) -> Reading:
-    """The reading with its rules; what was chosen, or lies elsewhere, needs none."""
-    own, ranks = list(reading.rules), [0, 0]
-    for j, (rules, place) in enumerate(((OUTCOME, of_outcome), (OUTPUTS, of_outputs))):
-        if place is not None:
-            own[j], ranks[j] = rules[place], 1 + sum(rule.beats_next for rule in rules[:place])
-    return replace(reading, rules=(own[0], own[1]), ranks=(ranks[0], ranks[1]))
+def _first(rules: Sequence[Rule], reading: Reading) -> Rule | None:
+    return next((rule for rule in rules if rule.holds(reading)), None)
 
 
 def possible_outcomes(columns: Mapping[str, Column], chosen: Choices) -> list[Column]:
@@ -315,84 +299,63 @@ def _combined(
     if outcome is None:
         yield Reading(None, outputs)
         return
-    scores = outputs.columns
     reading = Reading(outcome, outputs, predicted_column(columns, outcome, outputs, chosen))
+    settled = chosen.label_values is not None
     if outputs.is_single:
-        yield from _of_one_column(reading, outcome, scores[0], chosen)
+        for is_pairs in _as_pairs(reading, chosen):
+            if is_pairs:
+                predicted = None if tells_correct(outcome, reading.score) else reading.predicted
+                yield replace(reading, pairs=True, predicted=predicted)
+            elif len(outcome.values) <= 2 or chosen.kind is not None:
+                both = [None] if settled or len(outcome.values) != 2 else orders_of_one(reading.score, outcome)
+                yield from (replace(reading, label_values=values) for values in both)
         return
     if outcome.says == "correct" and not outputs.called(outcome.values) and not chosen.labels:
         return
     classes = {plain_name(name) for name in outputs.classes}
     named = {plain_name(value) for value in outcome.values} <= classes or outputs.counts_up
-    if len(scores) != 2 or len(outcome.values) != 2 or named or chosen.label_values or chosen.class_names:
-        for values in _orders_of_several(outputs, outcome, chosen):
-            yield replace(reading, label_values=values)
-        return
-    for values in orders_of_two(scores, outcome):
-        yield replace(reading, label_values=values)
+    orders: Sequence[LabelValues] = [None]
+    if not (named or settled or chosen.class_names) and len(outputs.columns) == len(outcome.values) == 2:
+        orders = orders_of_two(outputs.columns, outcome)
+    elif not (chosen.outputs or settled or chosen.class_names):
+        orders = _orders_of_several(outputs, outcome)
+    yield from (replace(reading, label_values=values) for values in orders)
 
 
-def _orders_of_several(outputs: Outputs, outcome: Column, chosen: Choices) -> Sequence[LabelValues]:
+def _orders_of_several(outputs: Outputs, outcome: Column) -> Sequence[LabelValues]:
     """The usual order; and where labels are numbers and columns have names, that of the names."""
     names = [name.lower() for name in outputs.classes]
     numbered = outcome.numbers is not None and not any(map(str.isdecimal, names)) and len(names) > 2
-    if not numbered or names == sorted(names) or chosen.outputs or chosen.label_values or chosen.class_names:
+    if not numbered or names == sorted(names):
         return [None]
     first = min(int(value) for value in outcome.values)
     as_they_stand = tuple(range(first, first + len(names)))
     return [as_they_stand, tuple(first + sorted(names).index(name) for name in names)]
 
 
-def _of_one_column(reading: Reading, outcome: Column, score: Column, chosen: Choices) -> Iterator[Reading]:
-    """What one column says beside an outcome: P(event), or the confidence in an answer."""
+def _as_pairs(reading: Reading, chosen: Choices) -> Sequence[bool]:
+    """Whether one column is the confidence in an answer, P(class), or either."""
+    score, outcome, predicted = reading.score, reading.truth, reading.predicted
     if chosen.kind is not None:
-        as_pairs = chosen.kind == "pairs"
-        yield from [replace(reading, pairs=True)] if as_pairs else _of_class(reading, outcome, score, chosen)
-        return
+        return [chosen.kind == "pairs"]
     if tells_correct(outcome, score):
-        yield replace(reading, pairs=True, predicted=None)
-        return
-    predicted = reading.predicted
-    if len(outcome.values) > 2:
-        if predicted is not None and not score.has_both_signs:
-            yield replace(reading, pairs=True)
-        return
+        return [True]
     above_half = score.low >= 0.5
-    if predicted is None:
+    if predicted is None or len(outcome.values) > 2:
+        if predicted is not None:
+            return [True] if not score.low < 0 < score.high else []
         # A column of which no value is below a half may be the confidence in what was predicted, which is not there.
-        if above_half and score.in_unit and len(score.values) >= LEAST_RISKS and not _shares_a_word(reading):
-            yield replace(reading, pairs=True)
-        yield from _of_class(reading, outcome, score, chosen)
-        return
-    value = next((value for value in outcome.values if separates(score, predicted, value)), None)
-    if value is not None:
-        yield from _of_class(reading, outcome, score, chosen, value)
-        return
-    if above_half or score.words & w.CONFIDENCE:
-        yield replace(reading, pairs=True)
-    if not above_half:
-        yield from _of_class(reading, outcome, score, chosen)
-
-
-def _of_class(
-    reading: Reading, outcome: Column, score: Column, chosen: Choices, separated: str | None = None
-) -> Iterator[Reading]:
-    """P(class) of either class where names cannot tell of which, else of the one they tell."""
-    if chosen.label_values is not None or len(outcome.values) != 2:
-        yield reading
-        return
-    for values in orders_of_one(score, outcome, separated):
-        yield replace(reading, label_values=values)
+        unsaid = above_half and score.in_unit and len(score.values) >= LEAST_RISKS and not _shares_a_word(reading)
+        return [True, False] if unsaid and len(outcome.values) <= 2 else [False]
+    return [True] if above_half else [True, False] if score.words & w.CONFIDENCE else [False]
 
 
 def predicted_column(
     columns: Mapping[str, Column], outcome: Column, outputs: Outputs, chosen: Choices
 ) -> Column | None:
     """The column of predicted classes: chosen, or named so with labels in common, or the only one with these labels."""
-    if chosen.predicted:
-        return columns[chosen.predicted]
-    if chosen.predicted == "":
-        return None
+    if chosen.predicted is not None:
+        return columns.get(chosen.predicted)
     taken = {outcome.name, *outputs.names, *chosen_elsewhere(chosen, "predicted")}
     labels = set(outcome.values)
     free = [column for column in columns.values() if column.name not in taken and not labels.isdisjoint(column.values)]
@@ -406,16 +369,6 @@ def predicted_column(
         found = [c for c in free if set(tokens(c.name)) <= answers and set(c.values) <= labels]
     words = set(tokens(outputs.stem))
     return max(found, key=lambda c: (len(words & set(tokens(c.name))), c.says == "predicted", c.name), default=None)
-
-
-def _with_prediction(reading: Reading, columns: Mapping[str, Column], chosen: Choices) -> Reading:
-    """A clear reading with the column that holds the class of the largest output, where none is named so."""
-    taken = {reading.outcome.name if reading.outcome else None, *chosen_elsewhere(chosen, "predicted")}
-    if reading.outcome is None or reading.predicted is not None or chosen.predicted is not None:
-        return reading
-    scores, labels = reading.outputs.columns, set(reading.outcome.values)
-    free = [c for c in columns.values() if c.name not in taken and c not in scores and labels & set(c.values)]
-    return replace(reading, predicted=next((column for column in free if follows(column, scores)), None))
 
 
 def with_reading(reading: Reading, chosen: Choices) -> Choices:

@@ -27,7 +27,7 @@ HEAD = 50
 
 MOST_SHEETS = 12
 LAST_ROW = 2**20
-Row = tuple[Any, ...]
+EMPTY = (None, "")
 
 
 def open_spreadsheet(name: str, file: BinaryIO, allowance: Allowance, choices: Choices) -> Table:
@@ -56,51 +56,40 @@ def chosen_sheet(sheets: list[ReadOnlyWorksheet], name: str, chosen: str | None)
     InvalidUpload
         If there is none, or several, each of which is then a reading to choose.
     """
-    by_title = {sheet.title: sheet for sheet in sheets}
-    if chosen in by_title:
-        return by_title[chosen]
-    found = [sheet for sheet in sheets if has_table(sheet)]
-    tables = [sheet for sheet in found if sheet.sheet_state == "visible"] or found
+    named = [sheet for sheet in sheets if sheet.title == chosen]
+    tables = named or [sheet for sheet in sheets if has_table(sheet)]
+    tables = [sheet for sheet in tables if sheet.sheet_state == "visible"] or tables
     if len(tables) == 1:
         return tables[0]
     if not tables:
-        raise InvalidUpload(
-            "no_rows",
-            f"None of {count(len(sheets), 'sheet')} of {name} holds rows of numbers.",
-            "Check that the file is the right one, and that its values were saved.",
-        )
-    readings = {}
-    for sheet in tables[:MOST_SHEETS]:
-        cells = [cell for cell in next(filled_rows(sheet)) if cell is not None]
-        readings[f"Sheet {shortened(sheet.title)!r}, which begins with {listed(cells)}"] = {"sheet": sheet.title}
+        reason = f"None of {count(len(sheets), 'sheet')} of {name} holds rows of numbers."
+        raise InvalidUpload("no_rows", reason, "Check that the file is the right one, and that its values were saved.")
     raise InvalidUpload(
         "several_sheets",
         f"{name} holds {len(tables)} sheets with tables: {listed(sheet.title for sheet in tables)}.",
         "Choose one by the option sheet.",
-        readings=readings,
+        readings={f"Sheet {shortened(sheet.title)!r}": {"sheet": sheet.title} for sheet in tables[:MOST_SHEETS]},
     )
 
 
 def has_table(sheet: ReadOnlyWorksheet) -> bool:
     """Whether a row below the first one holds a number."""
-    cells = (str(cell).strip() for row in islice(filled_rows(sheet, HEAD), 1, None) for cell in row if cell is not None)
-    return any(cell and is_number(cell) for cell in cells)
+    rows = islice(filled_rows(sheet, HEAD), 1, None)
+    return any(is_number(str(cell)) for row in rows for cell in row if cell not in EMPTY)
 
 
-def filled_rows(sheet: ReadOnlyWorksheet, most: int = LAST_ROW) -> Iterator[Row]:
+def filled_rows(sheet: ReadOnlyWorksheet, most: int = LAST_ROW) -> Iterator[tuple[Any, ...]]:
     """The values of each row that holds any, from among the first rows."""
     sheet.reset_dimensions()  # what the file says of its size is not to be believed
     rows = islice(sheet.iter_rows(values_only=True), most)
-    return (row for row in rows if any(cell is not None and cell != "" for cell in row))
+    return (row for row in rows if any(cell not in EMPTY for cell in row))
 
 
-def lines_of(rows: Iterator[Row], what: str) -> bytes:
+def lines_of(rows: Iterator[tuple[Any, ...]], what: str) -> bytes:
     """The rows as csv, without empty columns around them."""
-    filled: list[Row] = []
-    n_cells = last = 0
-    first = MAX_SHEET_CELLS
+    filled, n_cells, first, last = [], 0, MAX_SHEET_CELLS, 0
     for row in rows:
-        places = [j for j, cell in enumerate(row) if cell is not None and cell != ""]
+        places = [j for j, cell in enumerate(row) if cell not in EMPTY]
         first, last = min(first, places[0]), max(last, places[-1] + 1)
         n_cells += len(row)
         if n_cells > MAX_SHEET_CELLS:
@@ -116,10 +105,8 @@ def lines_of(rows: Iterator[Row], what: str) -> bytes:
 
 def written(cell: Any) -> str:
     """A cell as a text table holds it."""
-    if cell is None:
-        return ""
     if isinstance(cell, bool):
-        return "true" if cell else "false"
+        return str(cell).lower()
     if isinstance(cell, (datetime, date, time)):
         return cell.isoformat()
-    return " ".join(str(cell).splitlines()) if isinstance(cell, str) else repr(cell)
+    return " ".join(str("" if cell is None else cell).splitlines())

@@ -6,7 +6,6 @@ pair: the log-likelihood, and whether greedy decoding gives that choice. Newer v
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -33,14 +32,13 @@ def harness_rows(samples: Iterable[Any], file: str) -> tuple[list[dict[str, Any]
         If the responses are no log-likelihoods of two choices or more.
     """
     rows: list[dict[str, Any]] = []
-    widths: Counter[int] = Counter()
     first: Any = None
+    width = others = 0
     for n, sample in enumerate(samples):
         if not is_harness_sample(sample):
             raise damaged(file, "an entry is no sample of lm-evaluation-harness")
-        own = sample.get("filter")
-        first = own if n == 0 else first
-        if own != first:  # the same answers once more
+        first = sample.get("filter") if n == 0 else first
+        if sample.get("filter") != first:  # the same answers once more
             continue
         values, names = log_likelihoods(sample), choice_names(sample.get("doc"))
         if 1 < len(names) < len(values):  # followed by those without the question, for the mutual information
@@ -51,18 +49,19 @@ def harness_rows(samples: Iterable[Any], file: str) -> tuple[list[dict[str, Any]
                 f"{file} holds samples of lm-evaluation-harness without log-likelihoods of several choices.",
                 "Log the samples of a multiple-choice task; generated text has no probabilities.",
             )
-        widths[len(values)] += 1
-        if len(widths) == 1 or len(values) == next(iter(widths)):
-            label = right_choice(sample["target"], names, len(values))
+        width = width or len(values)
+        if len(values) == width:
             logits = {f"logit_{j}": value for j, value in enumerate(values)}
+            label = right_choice(sample["target"], names, width)
             rows.append({"id": sample.get("doc_id"), "label": label, **logits})
-    width = next(iter(widths))
+        else:
+            others += 1
     text = (
         f"{file} holds samples of lm-evaluation-harness: the log-likelihoods of {width} choices are read as logits, so "
         "that probabilities are a softmax over the choices of a question."
     )
     findings = [info("softmax_over_choices", text)]
-    if others := widths.total() - widths[width]:
+    if others:
         text = f"{count(others, 'question')} of {file} with another number of choices than {width} left out."
         findings.append(warning("other_choices", text, "Calibrate each number of choices by itself."))
     return rows, findings
@@ -71,15 +70,12 @@ def harness_rows(samples: Iterable[Any], file: str) -> tuple[list[dict[str, Any]
 def log_likelihoods(sample: dict[str, Any]) -> list[float]:
     """The log-likelihood of each choice; empty where the responses are none."""
     for key in RESPONSES:
-        responses = sample.get(key) or []
-        pairs = [r[0] if isinstance(r, list) and len(r) == 1 else r for r in responses]
-        if pairs and all(
-            isinstance(pair, list) and len(pair) == 2 and str(pair[1]) in ("True", "False") for pair in pairs
-        ):
-            try:
-                return [float(pair[0]) for pair in pairs]
-            except (TypeError, ValueError, OverflowError):
-                return []
+        try:
+            pairs = [r[0] if len(r) == 1 else r for r in sample.get(key) or []]
+            if pairs and all(len(pair) == 2 and str(pair[1]) in ("True", "False") for pair in pairs):
+                return [float(value) for value, _ in pairs]
+        except (TypeError, ValueError, OverflowError, KeyError):
+            continue
     return []
 
 

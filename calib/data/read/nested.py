@@ -20,7 +20,6 @@ from calib.data.read.table import cells_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LABEL = "label"
 VALUES = ("score", "prob", "probability", "confidence", "value")
 """What programs call the number beside a label."""
 
@@ -31,9 +30,10 @@ HEAD = 4096
 """Rows of which one shows what the cells of a column hold."""
 
 Row = dict[str, Any]
+NESTED = (list, tuple, dict)
 
 
-def flat(row: Mapping[str, Any], left_out: dict[str, None]) -> Row:
+def flat(row: Mapping[str, Any], left_out: dict[str, None], depth: int = 2) -> Row:
     """A row with a column for each item of its lists and dictionaries, and of those of a dictionary in it.
 
     Parameters
@@ -42,37 +42,30 @@ def flat(row: Mapping[str, Any], left_out: dict[str, None]) -> Row:
     """
     found: Row = {}
     for key, value in paired(row).items():
-        if len(key) > LONGEST_KEY:
-            left_out[shortened(key)] = None
-        elif isinstance(value, (list, tuple, dict)):
-            _add_items(found, key, value, left_out, 2)
-        else:
+        key = key[:LONGEST_KEY]
+        if not isinstance(value, NESTED):
             found[key] = value
-    return found
-
-
-def _add_items(found: Row, key: str, value: Any, left_out: dict[str, None], depth: int) -> None:
-    if is_scored(value):  # by label, sorted: programs sort them by score
-        key = key if canonical(key).base in OUTPUTS else "score"
-        value = dict(sorted((str(item.pop(LABEL)), *item.values()) for item in map(dict, value)))
-    items = paired(value).items() if isinstance(value, dict) else enumerate(value)
-    for name, item in items:
-        own = f"{key}_{str(name)[:LONGEST_KEY]}"
-        if not isinstance(item, (list, tuple, dict)):
-            found[own] = item
-        elif isinstance(value, dict) and depth > 1:
-            _add_items(found, own, item, left_out, depth - 1)
+            continue
+        if is_scored(value):  # by label, sorted: programs sort them by score
+            key = key if canonical(key).base in OUTPUTS else "score"
+            value = dict(sorted((str(item.pop("label")), *item.values()) for item in map(dict, value)))
+        if isinstance(value, dict) and depth:
+            inner = flat({str(name): item for name, item in value.items()}, left_out, depth - 1)
         else:
+            inner = {str(j): item for j, item in enumerate(value) if not isinstance(item, NESTED)}
+        if len(inner) < len(value):
             left_out[shortened(key)] = None
+        found |= {f"{key}_{name}": item for name, item in inner.items()}
+    return found
 
 
 def is_scored(value: Any) -> bool:
     """Whether a value is a list of labels with their numbers, as pipelines and cloud services write them."""
-    return isinstance(value, list) and bool(value) and all(map(_is_labelled, value))
-
-
-def _is_labelled(value: Any) -> bool:
-    return isinstance(value, dict) and len(value) == 2 and LABEL in value and not set(value).isdisjoint(VALUES)
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(v, dict) and len(v) == 2 and "label" in v and not v.keys().isdisjoint(VALUES) for v in value)
+    )
 
 
 def paired(row: Mapping[str, Any]) -> Row:
@@ -84,18 +77,24 @@ def paired(row: Mapping[str, Any]) -> Row:
     found = dict(row)
     lists = {key: value for key, value in row.items() if isinstance(value, list) and len(value) > 1}
     for key, numbers in lists.items():
-        if not all(isinstance(number, (int, float)) for number in numbers) or not is_prediction(key):
-            continue
-        names = [other for other, value in lists.items() if len(value) == len(numbers) and are_names(value)]
-        if len(names) == 1 and len(set(row[names[0]])) == len(numbers):
-            found[key] = dict(sorted(zip(row[names[0]], numbers, strict=True)))
-            found.pop(names[0], None)
+        if is_row(numbers) and not is_scored(numbers) and is_prediction(key):
+            names = [k for k, v in lists.items() if are_names(v) and len(set(v)) == len(numbers) == len(v)]
+            if len(names) == 1:
+                found[key] = dict(sorted(zip(row[names[0]], numbers, strict=True)))
+                found.pop(names[0], None)
     return found
 
 
 def are_names(value: Any) -> bool:
     """Whether a value is a list of texts."""
     return isinstance(value, list) and all(isinstance(name, str) for name in value)
+
+
+def is_row(value: Any) -> bool:
+    """Whether a value is several numbers, by place or by name."""
+    items = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    numbers = all(isinstance(item, (int, float)) and not isinstance(item, bool) for item in items)
+    return is_scored(value) or (len(items) > 1 and numbers)
 
 
 def table_of(rows: Iterable[Row], file: str) -> pa.Table | None:
@@ -161,16 +160,13 @@ def with_columns(table: pa.Table, file: str) -> pa.Table:
     texts = [name for name in table.column_names if cells_of(table.field(name).type) == "text"]
     firsts = {name: parsed(next(filter(None, table.column(name).slice(0, HEAD).to_pylist()), "")) for name in texts}
     beside = [name for name, first in firsts.items() if are_names(first)]
-    columns: dict[str, pa.ChunkedArray] = {}
-    for name in table.column_names:
-        found = None
-        if is_row(firsts.get(name)) and is_prediction(name):
-            found = in_cells(table.select([name, *beside]), name, file)
-        own = {name: table.column(name)}
-        if found is not None and set(found.column_names).isdisjoint(table.column_names):
-            own = dict(zip(found.column_names, found.columns, strict=True))
-        columns |= own
-    return table if list(columns) == table.column_names else pa.table(columns)
+    columns = dict(zip(table.column_names, table.columns, strict=True))
+    for name in [name for name, first in firsts.items() if is_row(first) and is_prediction(name)]:
+        found = in_cells(table.select([name, *beside]), name, file)
+        if found is not None and columns.keys().isdisjoint(found.column_names):
+            del columns[name]
+            columns |= zip(found.column_names, found.columns, strict=True)
+    return pa.table(columns)
 
 
 def in_cells(table: pa.Table, name: str, file: str) -> pa.Table | None:
@@ -185,21 +181,11 @@ def in_cells(table: pa.Table, name: str, file: str) -> pa.Table | None:
     def rows() -> Iterator[Row]:
         for values in zip(*table.to_pydict().values(), strict=True):
             row = {key: parsed(cell) for key, cell in zip(table.column_names, values, strict=True) if cell}
-            if name not in row:
-                yield {}
-                continue
-            widths.add(len(row[name]) if is_row(row[name]) else 0)
-            yield flat(row, {}) if len(widths) == 1 else {}
+            if name in row:
+                widths.add(len(row[name]) if is_row(row[name]) else 0)
+            yield flat(row, {}) if name in row and len(widths) == 1 else {}
 
     found = table_of(rows(), file)
     if found is None or widths != {found.num_columns} or not 2 <= found.num_columns <= MAX_CLASSES:
         return None  # the labels differ from row to row, or some cells hold something else
     return found if all(cells_of(kind) == "number" for kind in found.schema.types) else None
-
-
-def is_row(value: Any) -> bool:
-    """Whether a value is several numbers, by place or by name."""
-    if is_scored(value):
-        return True
-    items = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
-    return len(items) > 1 and all(isinstance(item, (int, float)) and not isinstance(item, bool) for item in items)

@@ -59,14 +59,6 @@ def rows_of(document: Any, name: str) -> Iterable[Any]:
     """
     if isinstance(document, list):
         return document
-    while len(document) == 1:  # {"data": {"rows": [...]}}
-        (inner,) = document.values()
-        if not isinstance(inner, dict) or all(map(str.isdecimal, inner)):
-            break
-        document = inner
-    columns, data = document.get("columns"), document.get("data")
-    if isinstance(columns, list) and isinstance(data, list):  # pandas, orient="split"
-        return [dict(zip(map(str, columns), row, strict=False)) for row in data if isinstance(row, list)]
     tables = dict(tables_in(document))
     if len(tables) > 1:
         held = ", ".join(f"{shortened(path)} ({len(rows):,})" for path, rows in list(tables.items())[:6])
@@ -74,12 +66,16 @@ def rows_of(document: Any, name: str) -> Iterable[Any]:
         raise InvalidUpload("several_tables", reason, "Save the list with the outputs and labels in a file of its own.")
     if tables:
         return next(iter(tables.values()))
-    lists = {key: value for key, value in document.items() if isinstance(value, list)}
-    objects = {key: list(value.values()) for key, value in document.items() if isinstance(value, dict)}
-    if not lists and len(objects) == len(document):  # pandas, orient="index" with its numbers of rows, or "columns"
-        if all(key.isdecimal() for key in document):
+    while len(document) == 1 and isinstance(inner := next(iter(document.values())), dict):
+        document = inner  # {"data": {"logits": [...], "labels": [...]}}
+    if {"columns", "data"} <= document.keys() and isinstance(document["data"], list):  # pandas, orient="split"
+        return [dict(zip(document["columns"], row, strict=False)) for row in document["data"]]
+    objects = [list(value.values()) for value in document.values() if isinstance(value, dict)]
+    if len(objects) == len(document):  # pandas, orient="index" with its numbers of rows, or "columns"
+        if all(map(str.isdecimal, document)):
             return list(document.values())
-        lists = objects
+        document = dict(zip(document, objects, strict=True))
+    lists = {key: value for key, value in document.items() if isinstance(value, list)}
     n = max(map(len, lists.values()), default=0)
     whole = {key: value for key, value in lists.items() if len(value) == n}
     return [document] if n < 2 else ({key: value[i] for key, value in whole.items()} for i in range(n))
@@ -106,11 +102,9 @@ def open_records(rows: Iterable[Any], allowance: Allowance, choices: Choices, na
         rows, findings = harness_rows(rows, name)
     table = table_of((flat(plain(row), left_out) for row in rows), name)
     if table is None:
-        raise InvalidUpload(
-            "no_rows",
-            f"{name} holds no row with values ({listed(left_out)} left out).",
-            "Save a list of objects, or one object a line, with the outputs and the label of each row.",
-        )
+        reason = f"{name} holds no row with values ({listed(left_out)} left out)."
+        action = "Save a list of objects, or one object a line, with the outputs and the label of each row."
+        raise InvalidUpload("no_rows", reason, action)
     if left_out:
         findings.append(info("nested", f"{listed(left_out)} of {name} left out: nested values."))
     table, said = read_written(table, ".", name)

@@ -114,10 +114,10 @@ def test_a_column_of_yes_and_no_is_only_asked_about():
     assert found.readings and not found.is_clear
 
 
-def test_a_column_that_is_decided_by_the_outputs_is_the_prediction():
+def test_a_column_that_is_decided_by_the_outputs_is_not_the_outcome():
     columns = {a: PROBS[:, k] for k, a in enumerate(ANIMALS)}
     found = of(F_class=ANIMALS[LABELS], I_class=GUESSED, **columns)
-    assert found.is_clear and roles(found)["I_class"] == "predicted" and roles(found)["F_class"] == "outcome"
+    assert found.is_clear and roles(found)["I_class"] == "ignore" and roles(found)["F_class"] == "outcome"
 
 
 @pytest.mark.parametrize("name", ["correct", "is_right", "antwort_richtig", "réponse juste", "exact_match", "hit"])
@@ -133,7 +133,7 @@ def test_what_tells_which_answers_are_correct_makes_a_score_a_confidence(name):
     ("outcome", "labels", "score", "last"),
     [
         *(("label", ("no", "yes"), "p_no", "no"), ("kind", ("cat", "dog"), "p_cat", "cat")),
-        *(("diagnosis", ("B", "M"), "prob_malignant", "M"), ("churn", (0, 1), "prob_no_churn", "0")),
+        ("churn", (0, 1), "prob_no_churn", "0"),
         *(("passed", ("yes", "no"), "fail_prob", "no"), ("survived", (0, 1), "survival_prob", None)),
         *(("default", (0, 1), "pd", None), ("No-show", ("No", "Yes"), "p_no_show", "Yes")),
     ],
@@ -153,6 +153,7 @@ def test_names_say_of_which_class_a_column_speaks(outcome, labels, score, last):
             ("label", (0, 1), "prob_good"),
         ),
         *(("default", (0, 1), "credit_score"), ("label", ("PASS", "FAIL"), "score"), ("scrap", (0, 1), "p_yield")),
+        ("diagnosis", ("B", "M"), "prob_malignant"),
     ],
 )
 def test_where_names_do_not_say_it_both_are_offered(outcome, labels, score):
