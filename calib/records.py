@@ -12,7 +12,7 @@ import json
 import re
 import struct
 import zipfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from math import prod
@@ -28,10 +28,6 @@ LARGEST = 2**30
 """Bytes of unpacked arrays (1 GiB); a fitted calibrator has megabytes, with a training set a hundred."""
 MAX_TEXT = 2**25
 """Characters of a record's JSON (32 MiB); that of 10,000 classes has about one million."""
-MAX_DIRECTORY = 2**25
-"""Bytes of the directory of the arrays (32 MiB): five for each of 80,000 classes."""
-MAX_DEPTH = 32
-"""Lists and dictionaries inside each other; a calibrator has five."""
 HEADER = struct.Struct("<8sQ")
 """What the bytes of a record begin with: their mark, and the length of the JSON."""
 MARK = b"calib\0\0\2"
@@ -45,8 +41,6 @@ NUMBERS = frozenset(
 )
 TEXT = re.compile(re.escape(np.dtype("U1").str[:2]) + r"[1-9][0-9]{0,7}")
 MAX_CODE_POINT = 0x10FFFF
-CHUNK = 2**20
-"""Bytes of an array that are unpacked at a time."""
 PLAIN = "biufUS"
 """Kinds of arrays in a record: numbers, booleans and text."""
 ARRAY = "$array"
@@ -86,9 +80,9 @@ def flatten(value: Any, path: str = "") -> tuple[Any, dict[str, np.ndarray]]:
     if is_dataclass(value) and not isinstance(value, type):
         value = {field.name: getattr(value, field.name) for field in fields(value)}
     if isinstance(value, Mapping):
-        items = {_text_key(key, path): item for key, item in value.items()}
-        if ARRAY in items:
-            raise CalibrationError(f"{path or 'The value'} has the key {ARRAY!r}, which is reserved.")
+        items = dict(value)
+        if wrong := [key for key in items if not isinstance(key, str) or key == ARRAY]:
+            raise CalibrationError(f"{path or 'The value'} has the key {wrong[0]!r}; keys are text, and not {ARRAY!r}.")
     elif isinstance(value, (list, tuple)):
         items = {str(i): item for i, item in enumerate(value)}
     else:
@@ -116,45 +110,6 @@ def unflatten(outline: Any, arrays: Mapping[str, np.ndarray], expected: Any = An
         For anything that was not written for this type.
     """
     return TypedReader(arrays).read(outline, expected)
-
-
-def check_named_once(outline: Any, names: Collection[str]) -> None:
-    """Refuse an outline that does not name each of some arrays once, as :func:`flatten` does.
-
-    What is made of a record then costs what its bytes allow: not a hundred thousand times one array, nor arrays that
-    are held and never used.
-
-    Raises
-    ------
-    CalibrationError
-        With the numbers of both.
-    """
-    named: list[Any] = []
-    todo = [outline]
-    while todo:
-        value = todo.pop()
-        if isinstance(value, dict) and ARRAY in value:
-            named.append(value[ARRAY])
-        elif isinstance(value, (dict, list)):
-            todo.extend(value.values() if isinstance(value, dict) else value)
-    if len(named) != len(names) or set(named) != set(names):
-        raise CalibrationError(
-            f"The record names {len(named):,} arrays and its npz holds {len(names):,}, of which each must be named "
-            "once; it was changed, or is cut off."
-        )
-
-
-def parse(text: str) -> Any:
-    """What a JSON text of a record holds; BadRecord where it is none, too long, or nested too deeply."""
-    if len(text) > MAX_TEXT:
-        raise BadRecord(f"The text has {len(text) / 1e6:,.0f} million characters.")
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise BadRecord("The text is no JSON.") from error
-    if _deeper(found, MAX_DEPTH):
-        raise BadRecord("Lists and dictionaries are nested too deeply.")
-    return found
 
 
 def npz_of(arrays: Mapping[str, np.ndarray]) -> bytes:
@@ -206,16 +161,18 @@ def read(content: Any, expected: Any, reader: type[TypedReader] | None = None) -
         place = HEADER.size + checked(length, mark == MARK and length <= min(MAX_TEXT, len(held)))
         text = held[HEADER.size : place].tobytes()
         checked("So many values", sum(text.count(mark) for mark in b"[{,") < MAX_VALUES)
-        outline, declared = parse(text.decode("ascii"))
+        outline, declared = json.loads(text.decode("ascii"))
         arrays = {}
         for name, code, shape in declared:
             dtype, size = _type(code, shape)
             place += -place % ALIGNED
             arrays[name] = _array(held[place : place + size], dtype, shape)
             place += size
-        check_named_once(outline, arrays)
-        return (reader or TypedReader)(arrays).read(outline, expected)
-    except (CalibrationError, ValueError, TypeError, OverflowError, struct.error) as error:
+        reading = (reader or TypedReader)(arrays)
+        made = reading.read(outline, expected)
+        checked("An array that nothing names", not reading.arrays and len(arrays) == len(declared))
+        return made
+    except (ValueError, TypeError, OverflowError, RecursionError, struct.error) as error:
         raise BadRecord(f"{type(error).__name__}: {error}") from error
 
 
@@ -247,21 +204,6 @@ def _array(content: np.ndarray, dtype: np.dtype[Any], shape: Sequence[int]) -> n
     return np.asarray(content.view(dtype).reshape(shape))
 
 
-class _Bounded(io.BytesIO):
-    """Bytes of which no more than a directory is read at once; ``zipfile`` takes ten times as much for it."""
-
-    def read(self, size: int | None = -1) -> bytes:
-        """The next bytes."""
-        if size is not None and size > MAX_DIRECTORY:
-            raise BadRecord(f"The directory of the arrays has {size:,} bytes, where {MAX_DIRECTORY:,} are plenty.")
-        return super().read(size)
-
-
-def open_npz(npz: bytes) -> zipfile.ZipFile:
-    """The archive of arrays; raises what ``zipfile`` raises, or BadRecord where its directory is too large."""
-    return zipfile.ZipFile(_Bounded(npz))
-
-
 def arrays_of(npz: bytes) -> dict[str, np.ndarray]:
     """Undo :func:`npz_of`.
 
@@ -274,33 +216,27 @@ def arrays_of(npz: bytes) -> dict[str, np.ndarray]:
     Exception
         What ``zipfile`` and NumPy raise on bytes that are no such archive.
     """
-    with open_npz(npz) as archive:
+    with zipfile.ZipFile(io.BytesIO(npz)) as archive:
         members = archive.infolist()
         if sum(member.file_size for member in members) > LARGEST:
             raise CalibrationError("The arrays unpack to more than 1 GB, which no calibrator's do.")
         if others := [member.filename for member in members if not member.filename.endswith(".npy")]:
             raise CalibrationError(f"The npz holds {others[0][:80]!r}, which is no array.")
-        if len({member.filename for member in members}) < len(members):
-            raise BadRecord("Two arrays have one name.")
-        return {member.filename.removesuffix(".npy"): _read_array(archive, member) for member in members}
+        arrays = {member.filename.removesuffix(".npy"): _read_array(archive, member) for member in members}
+    checked("An array that is there twice", len(arrays) == len(members))
+    return arrays
 
 
 def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
-    # np.load would read a member that is no array whole, whatever it unpacks to, and take the memory for any shape.
-    if member.compress_type not in COMPRESSIONS:
-        raise BadRecord(f"Compression {member.compress_type} is none that NumPy writes.")
+    checked(member.compress_type, member.compress_type in COMPRESSIONS)
     with archive.open(member) as stream:
         version = npy_format.read_magic(stream)
         read = npy_format.read_array_header_1_0 if version == (1, 0) else npy_format.read_array_header_2_0
         shape, fortran_order, dtype = read(stream)
         size = member.file_size - stream.tell()
-        if dtype.kind not in PLAIN or prod(shape) * dtype.itemsize != size:
-            raise BadRecord("The shape is not that of what the array holds.")
-        content = bytearray()
-        while part := stream.read(min(CHUNK, size - len(content))):
-            content += part
-    if len(content) != size:
-        raise BadRecord("The array is cut off.")
+        # np.load would take the memory for any shape.
+        checked(f"The shape {shape}", dtype.kind in PLAIN and prod(shape) * dtype.itemsize == size)
+        content = bytearray(stream.read(size))
     return np.frombuffer(content, dtype).reshape(shape, order="F" if fortran_order else "C")
 
 
@@ -319,24 +255,17 @@ def plain_scalar(value: Any, path: str = "") -> Any:
     raise CalibrationError(f"{path or 'The value'} is a {type(value).__name__}, which cannot be written.")
 
 
-def _text_key(key: Any, path: str) -> str:
-    if not isinstance(key, str):
-        raise CalibrationError(f"{path or 'The value'} has the key {key!r}; records have text as keys.")
-    return key
-
-
-def _deeper(value: Any, than: int) -> bool:
-    """Whether lists and dicts lie further inside each other than so many."""
-    if not isinstance(value, (dict, list)):
-        return False
-    return than == 0 or any(_deeper(item, than - 1) for item in (value.values() if isinstance(value, dict) else value))
-
-
 class TypedReader:
-    """Makes values of expected types of what JSON gave; arrays are found by the name that stands for them."""
+    """Makes values of expected types of what JSON gave.
+
+    Attributes
+    ----------
+    arrays : those that no part has taken yet, by the name that stands for them. Each is taken once, so that a value
+        costs what the bytes allow, and not a hundred thousand times one array.
+    """
 
     def __init__(self, arrays: Mapping[str, np.ndarray]):
-        self._arrays = arrays
+        self.arrays = dict(arrays)
 
     def read(self, plain: Any, expected: Any) -> Any:
         """One value of a type; BadRecord where it is none."""
@@ -379,7 +308,7 @@ class TypedReader:
 
     def array(self, plain: Any) -> np.ndarray:
         """The array that a JSON object stands for."""
-        return self._arrays[checked(plain, type(plain) is dict and set(plain) == {ARRAY})[ARRAY]]
+        return self.arrays.pop(checked(plain, type(plain) is dict and set(plain) == {ARRAY})[ARRAY])
 
     def anything(self, plain: Any, sequence: type) -> Any:
         """Nested dicts and sequences, with arrays."""
@@ -393,10 +322,11 @@ class TypedReader:
 
     def _one_of(self, plain: Any, alternatives: tuple[Any, ...]) -> Any:
         for alternative in alternatives:
+            arrays = dict(self.arrays)
             try:
                 return self.value(plain, alternative)
             except BadRecord:
-                continue
+                self.arrays = arrays
         raise BadRecord("It is none of the types that are expected.")
 
     def _dataclass(self, plain: Any, expected: Any) -> Any:

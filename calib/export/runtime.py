@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import pickle
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -33,7 +35,7 @@ from calib.export.decisions import check_decisions, held
 from calib.export.seen import AmbiguousOutputs, Seen, in_unit
 from calib.numerics import Floats, Ints
 from calib.parameters import number_fault, shown
-from calib.records import COMPRESSIONS, LARGEST, arrays_of, open_npz, without_arrays
+from calib.records import COMPRESSIONS, LARGEST, arrays_of, without_arrays
 from calib.registry import METHODS, registry_name
 from calib.top_k import TopK, TopKProbs, predict_top_k
 
@@ -409,7 +411,7 @@ def load(path: str | Path) -> ExportedCalibrator:
 
 def npz_in(content: bytes) -> bytes:
     """The npz itself, or that in a bundle, whose other members are left alone."""
-    with open_npz(content) as archive:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
         if NPZ not in archive.namelist():
             return content
         member = archive.getinfo(NPZ)
