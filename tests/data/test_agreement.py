@@ -6,11 +6,7 @@ Measured over 1,000 seeds each, normal logits of which the label's is raised by 
 |---|---|---|---|---|---|
 | 100 | 2 | .71 | 1.8 % | 0 % | 87 % |
 | 300 | 2 | .64 | .1 % | 0 % | 99 % |
-| 1,000 | 2 | .58 | .1 % | 0 % | 98 % |
 | 300 | 4 | .39 | 0 % | .1 % | 100 % |
-| 300 | 10 | .20 | 0 % | 0 % | 100 % |
-| 300, 8 % events | 2 | AUROC .88 | 0 % | .1 % | 100 % |
-| 1,000, 8 % events | 2 | AUROC .76 | 0 % | .3 % | 100 % |
 
 With a higher accuracy no genuine outputs were accused. Two swapped columns were found in 94 % of sets of 1,000 rows of
 10 classes with an accuracy of .34, in all with .67, and in none of 500 rows of 100 classes.
@@ -22,17 +18,13 @@ import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu, permutation_test
 
-from calib.data import Choices, load
+from calib.data import Choices
 from calib.data.assemble.checks import check_agreement, rank_test
-from tests.data.conftest import the
 
 SIZES = [
     # rows, classes, strength, share of genuine models of this strength that may be called no better than chance
-    (100, 2, 1.5, 0.002),
     (300, 2, 0.5, 0.02),
-    (1000, 2, 0.5, 0),
     (300, 4, 0.5, 0.01),
-    (300, 10, 0.5, 0.02),
     (1000, 10, 1.0, 0),
 ]
 
@@ -95,14 +87,6 @@ def test_chance_is_that_of_labels_in_random_order(n_classes):
 
     by_rank = expected(lambda y: ranks[np.arange(40), y].sum())
     assert rank_test(logits, "logits", labels)[0] == pytest.approx(by_rank, abs=0.04)
-
-
-def test_a_rare_event_whose_score_is_upside_down_is_offered_the_other_way_round(make):
-    logits, labels, _ = simulated(4, 1000, 2, 1, [0.92, 0.08])
-    score = logits[:, 0] - logits[:, 1] - 2.4
-    data = load(make.npz(margin=score, labels=labels))
-    finding = the(data, "labels_inverted")
-    assert finding.fix == {"label_values": (1, 0)}
 
 
 @pytest.mark.parametrize("offset", [-6, 0, 3, 8], ids=["far too small", "right", "too large", "far too large"])

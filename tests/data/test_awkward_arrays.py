@@ -25,30 +25,19 @@ def objects(make):
     return path
 
 
-def structured(make):
-    record = np.zeros(300, dtype=[("logits", "f4", (4,)), ("label", "i8")])
-    return make.npy(record, "a.npy")
-
-
 REFUSED = [
     # name, builder, code of the error, fragment of its sentence
     ("objects", objects, "object_dtype", "unpickled"),
-    ("structured", structured, "structured_dtype", "logits, label"),
     ("complex", lambda m: m.both(m.logits + 0j), "complex", "complex128"),
-    ("dates as outputs", lambda m: m.both(m.logits.astype("M8[s]")), "dtype", "datetime64[s]"),
     ("text as outputs", lambda m: m.both(m.logits.astype("U")), "dtype", "numbers are needed"),
     ("dates as labels", lambda m: m.both(labels=m.labels.astype("M8[D]")), "labels_dtype", "datetime64[D]"),
     ("no labels", lambda m: m.npz(logits=m.logits), "no_labels", "logits (300, 4)"),
     ("no outputs", lambda m: m.npz(labels=m.labels), "no_outputs", "labels (300,)"),
-    ("only class names", lambda m: m.npz(class_names=NAMES), "no_outputs", "class_names (4,)"),
     ("single value", lambda m: m.both(np.float64(3)), "shape_0d", "single value"),
-    ("single label", lambda m: m.both(labels=np.int64(3)), "shape_0d", "labels is a single value"),
     ("ensemble", lambda m: m.both(np.stack([m.logits] * 5)), "shape_3d", "(5, 300, 4)"),
-    ("segmentation", lambda m: m.both(np.zeros((300, 4, 8, 8))), "shape_3d", "4 axes"),
     ("rows differ", lambda m: m.both(labels=m.labels[:-10]), "rows_differ", "labels has 290 rows but logits has 300"),
     ("one row less", lambda m: m.both(labels=m.labels[1:]), "rows_differ", "first line"),
     ("zero rows", lambda m: m.both(m.logits[:0], m.labels[:0]), "no_rows", "logits has 0 rows"),
-    ("zero columns", lambda m: m.both(m.logits[:, :0]), "no_outputs", "0 columns"),
     ("too many classes", lambda m: m.both(np.zeros((300, 100_001), "i1")), "too_many_classes", "100,001"),
     ("NaN", lambda m: m.both(with_cell(m.logits, 3, 1, np.nan)), "not_finite", "1 row of 300: 1 NaN"),
     ("infinite", lambda m: m.both(with_cell(m.logits, 3, 1, np.inf)), "not_finite", "1 value that is infinite"),
@@ -58,7 +47,6 @@ REFUSED = [
     ("unlabelled rows", lambda m: m.both(labels=np.r_[-1, -1, m.labels[2:]]), "label_negative", "2 rows of 300"),
     ("label too large", lambda m: m.both(labels=np.r_[0, 9, m.labels[2:]]), "label_too_large", "1 row of 300"),
     ("gapped labels", lambda m: m.both(labels=m.labels * 10), "label_too_large", "as many different labels"),
-    ("from minus one", lambda m: m.both(labels=m.labels - 1), "label_negative", "as many different labels"),
     ("fractional labels", lambda m: m.both(labels=m.labels + 0.5), "labels_fractional", "300 fractions"),
     ("soft labels", lambda m: m.both(labels=m.probs), "labels_fractional", "soft labels"),
     ("wide labels", lambda m: m.both(labels=np.stack([m.labels] * 3, 1)), "labels_shape", "(300, 3)"),
@@ -69,8 +57,6 @@ REFUSED = [
     ("predicted classes", lambda m: m.npz(pred=m.labels.astype(float), y=m.labels), "single_column", "predicted"),
     ("hard probabilities", lambda m: m.npz(probs=np.eye(4)[m.labels], y=m.labels), "hard_predictions", "exactly 0"),
     ("hard binary", lambda m: m.npz(p=m.binary * 1.0, y=m.binary), "hard_predictions", "0 and 1 only"),
-    ("labels 1.5 as text", lambda m: m.both(labels=(m.labels + 0.5).astype("U")), "labels_fractional", "300 fractions"),
-    ("binary NaN", lambda m: m.npz(p=np.full(300, np.nan), y=m.binary), "all_rows_bad", "300 rows"),
 ]
 
 
@@ -80,7 +66,7 @@ def test_is_refused_with_its_sentence(make, build, code, fragment):
 
 
 MENDED = [row for row in REFUSED if row[0] in {
-    "NaN", "infinite", "a label NaN", "unlabelled rows", "label too large", "gapped labels", "from minus one",
+    "NaN", "infinite", "a label NaN", "unlabelled rows", "label too large", "gapped labels",
     "sigmoids",
 }]  # fmt: skip
 
@@ -107,12 +93,9 @@ def same(make, path, **choices):
 READ = [
     # name, builder, code of the finding that says what was done (None where there is nothing to say)
     ("logits and labels", lambda m: m.both(), None),
-    ("netcal", lambda m: m.npz(predictions=m.probs, ground_truth=m.labels), None),
     ("arr_0, arr_1", lambda m: m.npz(arr_0=m.probs, arr_1=m.labels), None),
     ("arr_1, arr_0", lambda m: m.npz(arr_0=m.labels, arr_1=m.logits), None),
-    ("ytrues", lambda m: m.npz(logits=m.logits, ytrues=m.labels), None),
     ("unicode names", lambda m: m.npz(**{"wyjście": m.logits, "etykiety ✓": m.labels}), None),
-    ("camel case", lambda m: m.npz(testLogits=m.logits, testLabels=m.labels), None),
     ("logits before probabilities", lambda m: m.npz(probs=m.probs, logits=m.logits, y=m.labels), None),
     ("beside other arrays", lambda m: m.both(epoch=np.int64(3), images=np.zeros((7, 2, 2, 1)), note="x"), None),
     ("training outputs are left alone", lambda m: m.both(train_logits=m.logits[:50], train_labels=m.labels[:50]), None),
@@ -122,20 +105,13 @@ READ = [
     ("long double", lambda m: m.both(m.logits.astype(np.longdouble)), None),
     ("transposed", lambda m: m.both(m.logits.T), "transposed"),
     ("an axis of one", lambda m: m.both(m.logits[:, None, :]), "squeezed"),
-    ("a batch of one", lambda m: m.both(m.logits[None]), "squeezed"),
-    ("labels (N, 1)", lambda m: m.both(labels=m.labels[:, None]), "labels_squeezed"),
     ("labels (1, N)", lambda m: m.both(labels=m.labels[None]), "labels_squeezed"),
     ("one-hot", lambda m: m.both(labels=np.eye(4)[m.labels]), "one_hot"),
-    ("one-hot of booleans", lambda m: m.both(labels=np.eye(4, dtype=bool)[m.labels]), "one_hot"),
     ("one-based", lambda m: m.both(labels=m.labels + 1), "one_based"),
     ("float labels", lambda m: m.both(labels=m.labels.astype(float)), None),
-    ("unsigned labels", lambda m: m.both(labels=m.labels.astype(np.uint64)), None),
     ("digits as text", lambda m: m.both(labels=m.labels.astype("U")), None),
     ("2.0 as text", lambda m: m.both(labels=m.labels.astype(float).astype("U")), None),
     ("names", lambda m: m.both(labels=NAMES[m.labels]), "class_order"),
-    ("names as bytes", lambda m: m.both(labels=NAMES[m.labels].astype("S")), "class_order"),
-    ("log-probabilities", lambda m: m.npz(log_probs=np.log(m.probs), labels=m.labels), "kind"),
-    ("float32", lambda m: m.npz(probs=m.probs.astype(np.float32), labels=m.labels), "kind"),
 ]
 
 
@@ -150,14 +126,11 @@ def test_is_read_as_meant(make, build, code):
 WORTH_A_LOOK = [
     # name, builder, code, fragment
     ("few rows", lambda m: m.both(m.logits[:50], m.labels[:50]), "few_rows", "only 50 rows"),
-    ("two rows", lambda m: m.both(m.logits[:2], m.labels[:2]), "few_rows", "only 2 rows"),
     ("one class", lambda m: m.both(labels=m.labels * 0), "one_class", "in 300 rows"),
     ("absent class", lambda m: m.both(labels=m.labels % 3), "absent_classes", "1 class of 4 never occurs among"),
-    ("absent classes", lambda m: m.both(labels=m.labels % 2), "absent_classes", "2 classes of 4 never occur among"),
     ("rare class", lambda m: m.both(labels=np.r_[[3] * 4, m.labels[4:] % 3]), "few_per_class", "(3: 4)"),
     ("constant", lambda m: m.both(np.ones((300, 4)) * 2), "constant", "All 300 rows"),
     ("shuffled", lambda m: m.both(labels=np.roll(m.labels, 100)), "labels_shuffled", "better than chance"),
-    ("rows shifted", lambda m: m.both(labels=np.roll(m.labels, 1)), "labels_shuffled", "shifted by a row"),
     ("classes swapped", lambda m: m.npz(p=m.probs[:, :2].sum(1), y=m.binary), "labels_inverted", "other way round"),
     ("weak model", lambda m: m.both(labels=np.where(np.arange(300) < 210, 0, m.labels)), "below_majority", "largest"),
     ("saturated", lambda m: m.npz(probs=m.probs.round(2), y=m.labels), "saturated", "1.0, rounded before or while th"),
@@ -168,7 +141,6 @@ WORTH_A_LOOK = [
         "exactly 1.0, rounded to float32;",
     ),
     ("logits in another unit", lambda m: m.both(200 * m.logits), "spread", "apart (median)"),
-    ("similarities", lambda m: m.both(m.logits / 200), "spread", "0.05 to 100"),
     ("margins", lambda m: m.both(1e4 * (m.logits[:, 1] - m.logits[:, 0]), m.labels > 1), "spread", "the unit"),
     ("rounded", lambda m: m.npz(probs=m.probs.round(1), y=m.labels), "sums", "do not sum to one"),
     ("class names of others", lambda m: m.both(class_names=NAMES[:3]), "class_names", "but there are 4 classes"),

@@ -36,11 +36,6 @@ def in_npy(make, arrays):
     return {role: make.npy(arrays[role], f"{role}.npy") for role in ROLES}
 
 
-def in_csv(make, arrays):
-    files = {role: make.csv(table(arrays[role]), f"{role}.csv") for role in ROLES[:2]}
-    return {**files, "train_labels": make.csv(pd.DataFrame({"y": CLASSES}), "y.csv")}
-
-
 def in_csv_with_own_names(make, arrays):
     names = ["age", "height", "weight", "pulse", "income"]
     trained = pd.DataFrame(arrays["train_features"], columns=names).assign(id=np.arange(M), target=CLASSES)
@@ -58,18 +53,11 @@ def in_parquet_with_labels(make, arrays):
     }
 
 
-def in_two_npz(make, arrays):
-    return {
-        "features": make.npz("a.npz", x_test=arrays["features"], y_test=make.labels),
-        "train_features": make.npz("b.npz", x=arrays["train_features"], y=CLASSES),
-    }
-
-
 def in_one_npz(make, arrays):
     return {"features": make.npz("all.npz", **arrays)}
 
 
-FORMS = [in_npy, in_csv, in_csv_with_own_names, in_parquet_with_labels, in_two_npz, in_one_npz]
+FORMS = [in_npy, in_csv_with_own_names, in_parquet_with_labels, in_one_npz]
 
 
 @pytest.mark.parametrize("form", FORMS, ids=[form.__name__ for form in FORMS])
@@ -145,8 +133,3 @@ def test_files_that_do_not_fit_are_said_with_numbers(make, arrays, role, build, 
     warnings = [finding.message for finding in data.findings if finding.level == "warning"]
     assert any(fragment in message for message in warnings), warnings
     assert len(data) == 300
-
-
-def test_a_missing_file_is_a_sentence(make):
-    data = load(make.both(), features=make.folder / "nowhere.npy")
-    assert any("nowhere.npy cannot be opened" in f.message for f in data.findings)

@@ -20,26 +20,17 @@ def counted(*shape, dtype=np.float32):
     return np.arange(np.prod(shape)).reshape(shape).astype(dtype)
 
 
-# -- shapes --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("given", "kept", "codes"),
     [
         ((9,), (9, 1), []),
-        ((9, 5), (9, 5), []),
         ((9, 8, 6), (9, 8, 6), []),
-        ((9, 8, 6, 1), (9, 8, 6, 1), []),
         ((9, 8, 6, 3), (9, 8, 6, 3), []),
         ((9, 3, 3, 3), (9, 3, 3, 3), []),
         ((9, 3, 8, 6), (9, 8, 6, 3), ["channels_first"]),
-        ((9, 1, 8, 6), (9, 8, 6, 1), ["channels_first"]),
         ((9, 1, 8, 3), (9, 8, 3, 1), ["channels_first"]),
         ((9, 1, 5), (9, 5), ["features_flattened"]),
-        ((9, 5, 1), (9, 5), ["features_flattened"]),
         ((9, 512, 1, 1), (9, 512), ["features_flattened"]),
-        ((9, 7, 7, 4), (9, 196), ["features_flattened"]),
-        ((9, 2, 3, 2, 2), (9, 24), ["features_flattened"]),
     ],
 )
 def test_shapes(given, kept, codes):
@@ -50,21 +41,15 @@ def test_shapes(given, kept, codes):
     np.testing.assert_array_equal(features.reshape(9, -1), expected.reshape(9, -1))
 
 
-# -- types ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("dtype", "kept"),
     [
         (np.uint8, np.uint8),
         (np.bool_, np.uint8),
         (np.float16, np.float32),
-        (np.float32, np.float32),
-        (np.float64, np.float64),
         (np.int16, np.float32),
         (np.int64, np.float64),
         (">f4", np.float32),
-        (">f8", np.float64),
     ],
 )
 def test_types(dtype, kept):
@@ -74,19 +59,11 @@ def test_types(dtype, kept):
     np.testing.assert_array_equal(features, array)
 
 
-# -- what is left out ----------------------------------------------------------------------------------
-
 HOSTILE = [
     ("objects", lambda m: np.array([None] * 300), "object_dtype"),
-    ("lists of different lengths", lambda m: np.array([[1], [1, 2]] * 150, dtype=object), "object_dtype"),
-    ("records", lambda m: np.zeros(300, dtype=[("a", "f4"), ("b", "f4")]), "structured_dtype"),
     ("strings", lambda m: np.array(["left", "right"] * 150), "dtype"),
-    ("complex numbers", lambda m: np.ones((300, 2), complex), "complex"),
-    ("dates", lambda m: np.zeros((300, 2), "datetime64[s]"), "dtype"),
     ("no columns", lambda m: np.zeros((300, 0)), "features"),
-    ("no pixels", lambda m: np.zeros((300, 8, 0, 3)), "features"),
     ("one number", lambda m: np.float64(3), "rows_differ_beside"),
-    ("fewer rows", lambda m: np.zeros((299, 4)), "rows_differ_beside"),
     ("columns by rows", lambda m: np.zeros((4, 300)), "rows_differ_beside"),
     ("nothing but NaN", lambda m: np.full((300, 2), np.nan), "features_not_finite"),
     ("one column of NaN", lambda m: np.c_[np.ones(300), np.full(300, np.nan)], "features_not_finite"),
@@ -122,9 +99,6 @@ def test_a_training_set_that_cannot_be_used_leaves_the_features(make, build, fra
     assert any(fragment in f.message and f.level == "warning" for f in data.findings), data.findings
 
 
-# -- rows of NaN ---------------------------------------------------------------------------------------
-
-
 def test_rows_with_nan_are_counted_and_left_out_in_one_click(make, rng):
     features = rng.normal(size=(300, 3))
     features[[2, 5, 299], 1] = np.nan, np.inf, -np.inf
@@ -155,9 +129,6 @@ def test_values_whose_squares_overflow_are_no_features(make, rng, dtype, large, 
     assert "Of 40 rows of the training set 2 hold" in the(turned, "train_rows_dropped").message
 
 
-# -- hashes and scales ---------------------------------------------------------------------------------
-
-
 def test_mean_and_scale_are_those_of_numpy(rng):
     features = rng.normal(3, 10, size=(500, 4, 2)).astype(np.float32)
     features[:, 1, 1] = 0.1  # never varies
@@ -167,6 +138,3 @@ def test_mean_and_scale_are_those_of_numpy(rng):
     expected = exact.std(axis=0)
     expected[1, 1] = 1
     np.testing.assert_allclose(scale, expected, rtol=1e-10)
-
-
-# -- memory --------------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ that the fuzzer or a mutant found, or that left ``inspect`` as an exception.
 from __future__ import annotations
 
 import gzip
-import io
 import random
 import unicodedata
 import zlib
@@ -191,13 +190,6 @@ def test_any_name_fits_in_a_line(name, content):
         assert len(finding.message) < 500 and seen(finding.message)
 
 
-def test_names_of_arrays_are_shown_in_one_line(make):
-    found = inspect(make.both(**{"features\x1b[2J\u202e": np.ones((300, 2)) * np.arange(300)[:, None]}))
-    assert found.predictions is not None
-    assert all(seen(finding.message) for finding in found.findings)
-    assert all(seen(finding.message) for finding in inspect(make.npz("o.npz", **{"a\x1b[2J": np.ones(3)})).findings)
-
-
 def seen(text):
     """Whether a text is one line that nothing in it turns or hides."""
     return not {"Cc", "Cf", "Cs", "Zl", "Zp"} & {unicodedata.category(c) for c in text}
@@ -217,17 +209,3 @@ def test_a_parquet_file_of_minus_one_rows_is_damaged():
         refused += any("-1 rows" in finding.message for finding in found.findings)
         check(found)
     assert refused == 1
-
-
-def test_a_row_group_without_rows_is_passed_over():
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    n = 200_000  # more cells than are looked at together
-    table = pa.table({"label": np.arange(n) % 2, "p_0": np.full(n, 0.25), "p_1": np.full(n, 0.75)})
-    buffer = io.BytesIO()
-    with pq.ParquetWriter(buffer, table.schema) as writer:
-        for part in (table, table.slice(0, 0), table):
-            writer.write_table(part)
-    data = inspect(("a.parquet", buffer.getvalue())).predictions
-    assert data is not None and len(data) == 2 * n

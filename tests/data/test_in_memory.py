@@ -9,7 +9,6 @@ import pytest
 import calib
 from calib.data import inspect
 from calib.data.load import from_outputs
-from calib.formatting import percent
 from calib.numerics import softmax
 from tests.conftest import simulate
 from tests.data.conftest import npz_bytes
@@ -74,13 +73,6 @@ def test_a_pair_a_frame_and_a_file_are_taken_alone(tmp_path):
 def test_what_is_no_array_is_refused_in_a_sentence(outputs, labels, said):
     with pytest.raises(calib.DataError, match=said):
         from_outputs(outputs, labels)
-
-
-def test_the_plain_text_of_data_is_short():
-    data = from_outputs(np.tile(LOGITS, 10), LABELS, name="n" * 500, class_names=["c\n" * 90] * 30)
-    text = repr(data)
-    assert len(text) < 400 and "\n" not in text
-    assert "300 rows" in text and "30 classes" in text and percent(data.accuracy) in text
 
 
 @pytest.mark.parametrize("outputs", [PROBS, LOGITS.round().astype(int)])

@@ -103,23 +103,12 @@ def long_text(make):
     return make.folder / "text.parquet"
 
 
-def shared_string(make):
-    """The same in HDF5, where strings are kept apart from the rows."""
-    with h5py.File(make.folder / "text.h5", "w") as file:
-        file["logits"] = np.zeros((2000, 2))
-        labels = file.create_dataset("labels", (2000,), h5py.string_dtype())
-        labels[:] = "a"
-        labels[0] = "a" * 10**7
-    return make.folder / "text.h5"
-
-
 BOMBS = [
     (zip_bomb, "logits in bomb.npz would take 671 MB"),
     (chunk_bomb, "logits in chunk.h5 cannot be read"),
     (gzip_bomb, "The text of bomb.csv.gz has more than 225 MB"),
     (parquet_bomb, "of runs.parquet would take 600 MB"),
     (long_text, "text.parquet"),
-    (shared_string, "labels in text.h5"),
 ]
 
 
@@ -205,22 +194,9 @@ def dtype_depth(make, opening="[('a',", closing=")]", depth=900):
     return "deep.npy", b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text + bytes(9600)
 
 
-def dtype_lists(make):
-    return dtype_depth(make, "[", "]", 4000)
-
-
-def dtype_subarrays(make):
-    return dtype_depth(make, "(", ", (2,))", 900)
-
-
 def shape_depth(make):
     text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {'(' * 4000}1{',)' * 4000}}}".encode()
     return "deep.npy", b"\x93NUMPY\2\0" + struct.pack("<I", len(text)) + text
-
-
-def shape_digits(make):
-    text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({'9' * 9000},)}}".encode()
-    return "digits.npy", b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text
 
 
 def many_digits(make):
@@ -234,10 +210,7 @@ BUSY = {
     hdf5_depth: "read",
     hdf5_entries: "holds nothing",
     dtype_depth: "deep.npy",
-    dtype_lists: "deep.npy",
-    dtype_subarrays: "deep.npy",
     shape_depth: "deep.npy",
-    shape_digits: "digits.npy",
     many_digits: "digits.npy declares items of 8 bytes",
 }
 

@@ -20,7 +20,6 @@ from calib.data import inspect
 from calib.data.array_names import FEATURES, canonical, numbered_column
 from calib.data.assemble.outputs import told_by
 from calib.data.read import numerals as cells
-from calib.data.read.dialect import choose_decimal
 from calib.data.read.numerals import is_number
 from tests.conftest import minute_of_cpu
 from tests.data.conftest import parquet_bytes
@@ -53,8 +52,7 @@ def test_a_pattern_goes_through_hostile_text_once(name):
             pattern.fullmatch(text)
 
 
-@pytest.mark.parametrize("look", [is_number, told_by, lambda text: choose_decimal([text], ";", None)],
-                         ids=["is_number", "scale", "decimal"])  # fmt: skip
+@pytest.mark.parametrize("look", [is_number, told_by])
 def test_what_is_done_with_a_cell_or_a_name_goes_through_it_once(look):
     with minute_of_cpu():
         for text in (*HOSTILE, "1" * LONG + "x", " " * LONG, "1" + " " * LONG + "x"):

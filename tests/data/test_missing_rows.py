@@ -75,8 +75,6 @@ def test_values_with_which_no_method_can_compute_are_refused(make):
 
 TEXTS = [
     ("empty", ""),
-    ("none", "none"),
-    ("null", "null"),
     ("NaN", "NaN"),
     ("NA of R", "NA"),
     ("question mark", "?"),

@@ -25,9 +25,8 @@ def frame(make, correct):
 
 
 WORDINGS = [
-    *[("false", "true"), ("False", "True"), (0, 1), (0.0, 1.0), ("no", "yes"), ("wrong", "correct"), ("F", "T")],
-    *[("incorrect", "correct"), ("Incorrect", "Correct"), ("falsch", "richtig"), ("falsch", "wahr"), (-1, 1)],
-    *[("faux", "vrai"), ("incorrecto", "correcto"), ("fail", "pass"), ("\u2717", "\u2713")],
+    *[("False", "True"), (0.0, 1.0), ("no", "yes"), ("Incorrect", "Correct"), ("falsch", "wahr"), (-1, 1)],
+    *[("fail", "pass"), ("\u2717", "\u2713")],
 ]
 
 
@@ -70,15 +69,6 @@ def test_confidences_that_tell_nothing_are_said(make):
     data = load(make.csv(frame(make, right(make)).assign(confidence=shuffled)))
     assert the(data, "confidence_uninformative").level == "warning"
     assert not any(f.code == "confidence_uninformative" for f in load(make.csv(frame(make, right(make)))).findings)
-
-
-def test_rows_without_an_answer_or_a_confidence_are_left_out(make):
-    table = frame(make, right(make)).astype(object)
-    table.loc[4, "correct"] = None
-    table.loc[6, "confidence"] = None
-    data = load(make.csv(table))
-    assert len(data) == 298
-    np.testing.assert_array_equal(data.correct, np.delete(right(make), [4, 6]))
 
 
 # Predicted classes beside outputs.

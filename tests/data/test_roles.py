@@ -136,11 +136,6 @@ def test_several_columns_in_a_role_of_one_are_refused():
         load(table(a=HAPPENED, b=HAPPENED, p=RISK), roles={"outcome": ["a", "b"]})
 
 
-def test_an_unknown_role_is_refused():
-    with pytest.raises(calib.CalibrationError, match="outcome"):
-        load(table(p=RISK, y=HAPPENED), roles={"truth": "y"})
-
-
 def test_several_columns_of_groups_are_crossed():
     size, region = np.array(["sme", "corporate"])[AGE % 2], np.array(["north", "south"])[IDS % 2]
     data = load(table(pd=RISK, default=HAPPENED, size=size, region=region), roles={"group": ["size", "region"]})
@@ -180,11 +175,6 @@ def test_a_column_that_is_not_there_is_named(read, chosen):
         return  # without labels there is nothing to check by
     with pytest.raises(DataError, match="no array or column 'nope'; it holds pd, default"):
         read(table(pd=RISK, default=HAPPENED), choices=Choices(**chosen))
-
-
-def test_labels_in_several_columns_are_refused():
-    found = inspect(table(pd=RISK, default=HAPPENED), choices=Choices(labels=("pd", "default"), kind="logits"))
-    assert found.predictions is None and found.findings[0].action
 
 
 def test_a_reason_says_what_it_was_seen_in():

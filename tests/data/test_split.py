@@ -58,15 +58,6 @@ def test_frequencies_are_kept_to_one_row(counts, seed):
     assert (np.abs(found - np.array(counts) * len(calibration) / len(labels)) <= 1).all()
 
 
-@settings(deadline=None, max_examples=40)
-@given(st.integers(2, 40), st.data())
-def test_row_numbers_keep_their_order_and_leave_the_rest(n, data):
-    rows = data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=n - 1, unique=True))
-    calibration, test = dataset([0] * n).split(rows)
-    assert row_numbers(calibration).tolist() == rows
-    assert row_numbers(test).tolist() == sorted(set(range(n)) - set(rows))
-
-
 def test_a_class_with_one_row_goes_to_either_part():
     data = dataset([0] * 10 + [1])
     sides = {bool((data.split(0.5, random_state=s)[0].labels == 1).any()) for s in range(30)}

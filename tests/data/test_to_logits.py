@@ -8,23 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import expit, log_expit, log_softmax
+from scipy.special import expit, log_softmax
 
 from calib.canonical import ONE_COLUMN, Kind, to_canonical, zero_floor
 from calib.data import Choices, inspect, load
 from tests.data.conftest import the
-
-
-def test_logits_are_kept_as_they_are(make):
-    data = load(make.both(make.logits * 100))
-    np.testing.assert_array_equal(data.logits, make.logits * 100)
-    assert data.kind == "logits" and data.floor is None
-
-
-def test_probabilities_become_their_logarithms(make):
-    data = load(make.npz(probs=make.probs, labels=make.labels))
-    np.testing.assert_allclose(data.logits, log_softmax(make.logits, axis=1), rtol=1e-12)
-    assert data.floor is None
 
 
 def test_only_zeros_become_half_the_smallest_positive_value(make):
@@ -99,21 +87,6 @@ def test_minus_infinity_in_log_probabilities_is_a_zero(make):
     assert data.floor == pytest.approx(np.exp(lowest) / 2)
     np.testing.assert_allclose(data.logits[gone], lowest - np.log(2))
     np.testing.assert_array_equal(data.logits[~gone], logs[~gone])
-
-
-def test_binary_log_odds_are_stored_beside_zero(make):
-    margin = make.logits[:, 1] * 3
-    data = load(make.npz(margin=margin, labels=make.binary))
-    assert data.kind == "binary_log_odds"
-    np.testing.assert_array_equal(data.logits, np.stack([np.zeros(300), margin], axis=1))
-
-
-@pytest.mark.parametrize("shape", [(300,), (300, 1), (1, 300)])
-def test_a_binary_probability_is_stored_as_both_logarithms(make, shape):
-    margin = make.logits[:, 1]
-    data = load(make.npz(probs=expit(margin).reshape(shape), labels=make.binary))
-    assert data.kind == "binary_probability" and data.class_names == ("0", "1")
-    np.testing.assert_allclose(data.logits, np.stack([log_expit(-margin), log_expit(margin)], axis=1), rtol=1e-9)
 
 
 def test_the_kind_can_be_chosen_but_no_click_takes_probabilities_for_logits(make):

@@ -141,15 +141,6 @@ def test_the_split_and_groups_of_a_file_are_read():
     assert set(data.groups) == {"a", "b"}
 
 
-def test_lists_of_different_lengths_are_refused():
-    held = arrays()
-    values = [row[: 3 + i % 2] for i, row in enumerate(held["values"].tolist())]
-    indices = [row[:3] for row in held["indices"].tolist()]
-    table = pa.table({"values": values, "indices": indices, "labels": held["labels"]})
-    found = inspect(("model.parquet", parquet_bytes(table)))
-    assert [finding.code for finding in found.findings if finding.level == "error"] == ["lists"]
-
-
 def test_damage_after_an_isolated_reader_is_noticed():
     data = calib.load(npz(arrays()))
     outputs = data.logits

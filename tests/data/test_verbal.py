@@ -36,15 +36,6 @@ def test_words_are_asked_for_with_their_rows_and_the_proposal_is_one_click(make)
     assert "--read" in text.findings([error])
 
 
-def test_the_column_is_found_by_itself(make):
-    path = table(make, WORDS[make.labels])
-    error = inspect(path).findings[0]
-    assert error.code == "verbal"
-    data = load(path, **error.fix)
-    assert data.kind == "pairs"
-    np.testing.assert_allclose(data.confidence, NUMBERS[make.labels], rtol=1e-12)
-
-
 def test_numbers_of_ones_own_win_and_rows_without_a_word_are_left_out(make):
     words = WORDS[make.labels].astype(object)
     words[3] = None

@@ -70,10 +70,11 @@ def read_part(contents: Contents, labels: Contents | None, outputs: Any, label: 
     outputs_name, labels_name = display_name(contents, outputs), display_name(beside, label)
     if labels is not None:
         outputs_name, labels_name = contents.name, beside.name
-    in_words, raw = words_as_numbers(contents, outputs, choices), read_any(beside, label)
+    in_words = words_as_numbers(contents, outputs, choices)
     values, findings = in_words.value, list(in_words.findings)
     if values is None:
         values = read_any(contents, names_in(outputs) if contents.tabular else outputs)
+    raw = read_any(beside, label)
     if raw.ndim == 2 and len(raw) == 1 != raw.shape[1] and raw.shape[1] in values.shape:
         findings.append(info("labels_squeezed", f"{labels_name} has the shape {raw.shape}; read as one label per row."))
         raw = raw[0]

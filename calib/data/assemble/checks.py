@@ -76,10 +76,7 @@ def rank_test(outputs: Floats, kind: Kind, labels: Ints, most: int = RANKED) -> 
     close to normal (Hoeffding, 1951, "A combinatorial central limit theorem"). For two classes it is the rank-sum
     test.
 
-    Parameters
-    ----------
-    labels : (n,) integers in [0, n_classes).
-    most : outputs that are ranked.
+    Of more rows than give ``most`` outputs, some from the first to the last are taken.
     """
     n = min(len(labels), max(FEW, most // outputs.shape[1]))
     rows = np.linspace(0, len(labels) - 1, n).astype(np.int64)
@@ -104,10 +101,6 @@ def check_agreement(outputs: Floats, kind: Kind, labels: Ints, choices: Choices)
 
     Of two classes the ranks alone tell, since the accuracy of small risks is that of the larger class.
 
-    Parameters
-    ----------
-    outputs : (n, k) outputs of the kind.
-    labels : (n,) integers in [0, n_classes); of pairs 1 for a correct answer.
     """
     n_classes = max(outputs.shape[1], 2)
     counts = np.bincount(labels, minlength=n_classes)
@@ -235,12 +228,7 @@ def _check_spread(outputs: Floats, name: str) -> Iterator[Finding]:
 
 
 def _check_saturation(outputs: Floats, kind: Kind, labels: Ints, name: str) -> Iterator[Finding]:
-    """Probabilities of exactly 1, or 0 of an event: they cannot be ranked, and their log loss is infinite if wrong.
-
-    Parameters
-    ----------
-    outputs : (n, k) values of a kind that is not logits.
-    """
+    """Probabilities of exactly 1, or 0 of an event: they cannot be ranked, and their log loss is infinite if wrong."""
     zero, one = (-np.inf, 0.0) if kind == "log_probabilities" else (0.0, 1.0)
     full = outputs.max(axis=1) == one
     sure = "1.0"

@@ -20,7 +20,6 @@ def correct_answers(actual: Array, predicted: Array | None, name: str, chosen: s
     Parameters
     ----------
     actual : (n,) true class of each row; or whether the answer is correct, where nothing was predicted.
-    predicted : (n,) predicted class of each row.
     chosen : the value that means correct, where somebody has said it.
     """
     values, positions = different(actual.reshape(-1), name)

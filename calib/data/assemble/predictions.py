@@ -82,13 +82,7 @@ def predictions_of_arrays(arrays: Arrays, name: str, notes: Notes) -> Prediction
 
 
 def rows_to_keep(dropped: dict[str, Bools], choices: Choices) -> Step[Bools]:
-    """(n,) rows without any of the reasons to be left out; each reason is said with its rows, counted from 1.
-
-    Raises
-    ------
-    InvalidUpload
-        If more than half of the rows would go, and nobody has chosen that.
-    """
+    """(n,) rows without a reason to be left out; each reason is said. Most rows go only where that was chosen."""
     gone = np.logical_or.reduce(list(dropped.values()))
     reasons = [
         f"{count(int(mask.sum()), 'row')} of {len(mask):,} {verb(int(mask.sum()), 'has', 'have')} {reason} "
@@ -128,13 +122,7 @@ def name_classes(arrays: Arrays, n_classes: int, choices: Choices) -> Step[tuple
 
 
 def decide_event(class_names: tuple[str, ...], labels: Ints, labels_name: str, choices: Choices) -> Step[Event]:
-    """Which of two classes is the event: the one that was chosen, else the one that the labels say.
-
-    Raises
-    ------
-    InvalidUpload
-        If what was chosen is neither of the classes.
-    """
+    """Which of two classes is the event: the one that was chosen, else the one that the labels say."""
     outcome, chosen = outcome_name(labels_name), choices.event
     if choices.kind == "pairs":
         return Step(Event(1, "correct", "the confidence is that of a correct answer"))

@@ -53,18 +53,7 @@ def is_top_k(contents: Contents, choices: Choices) -> bool:
 
 
 def read_top_k(contents: Contents, labels: Contents | None, name: str, notes: Notes) -> Predictions:
-    """The data set of such a file; it has no hash yet.
-
-    Parameters
-    ----------
-    labels : the file with the labels, where they have their own.
-    name : how pages call the data set.
-
-    Raises
-    ------
-    InvalidUpload
-        If arrays are missing or do not fit together, or most rows cannot be what they say.
-    """
+    """The data set of such a file, of this name, with labels from it or from their own; it has no hash yet."""
     outputs = notes.take(_outputs(contents, notes.choices))
     codes, unknown = notes.take(_labels(labels or contents, labels is not None, outputs, notes.choices))
     dropped = {**outputs.faults(np.where(unknown, -1, codes)), "a label of no class": unknown}

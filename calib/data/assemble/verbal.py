@@ -46,10 +46,7 @@ NUMBER = re.compile(r"(\d{1,15}\.?\d{0,15}|\.\d{1,15})\s*(%?)")
 def words_as_numbers(contents: Contents, outputs: Any, choices: Choices) -> Step[Floats | None]:
     """(n,) confidences that are written in words; None where the outputs are something else.
 
-    Raises
-    ------
-    InvalidUpload
-        For words that have no number yet, with the question which numbers they mean.
+    Words that have no number yet are asked about.
     """
     names = names_in(outputs)
     if not contents.tabular or len(names) != 1 or "string" not in contents.info(names[0]).dtype:
@@ -61,10 +58,10 @@ def words_as_numbers(contents: Contents, outputs: Any, choices: Choices) -> Step
     words = [plain_word(word) for word in found[0].tolist()]
     if None in numbers.values():
         raise _ask(names[0], dict(zip(words, np.bincount(found[1]).tolist(), strict=True)), numbers)
-    values = np.array([numbers.get(word, np.nan) for word in words], dtype=np.float64)
     said = ", ".join(f"{shortened(word)} = {number:g}" for word, number in numbers.items())
-    reason = f"{names[0]} holds confidences in words, read as {said}."
-    return Step(values[found[1]], (info("verbal", reason, "Change them with the option verbal."),))
+    finding = info("verbal", f"{names[0]} holds confidences in words, read as {said}.", "Change them with verbal.")
+    values = np.array([numbers.get(word, np.nan) for word in words], dtype=np.float64)
+    return Step(values[found[1]], (finding,))
 
 
 def words_in_sample(sample: Mapping[str, Array], choices: Choices) -> dict[str, Array]:
@@ -89,11 +86,9 @@ def words_in_sample(sample: Mapping[str, Array], choices: Choices) -> dict[str, 
 def numbers_of(values: Array, choices: Choices, is_confidence: bool) -> dict[str, float | None] | None:
     """The number of each word, None for those that have none yet; None for values that are no words of confidence.
 
-    Parameters
-    ----------
-    is_confidence : whether the column is known to be one, so that its words need not be in the lists.
+    Of a column that is known to be a confidence no word need be in the lists.
     """
-    given = {} if choices.verbal is None else read_given(choices.verbal)
+    given = read_given(choices.verbal or ())
     words = list(dict.fromkeys(plain_word(word) for word in values.tolist() if not is_missing(word)))
     in_words = is_confidence or any(word in given or word in PROPOSED for word in words)
     if not words or not in_words or len(words) > MOST_WORDS or all(map(NUMBER.fullmatch, words)):
@@ -102,13 +97,7 @@ def numbers_of(values: Array, choices: Choices, is_confidence: bool) -> dict[str
 
 
 def read_given(pairs: Sequence[str]) -> dict[str, float]:
-    """The number of each word, from texts such as ``very likely=0.9``.
-
-    Raises
-    ------
-    InvalidUpload
-        For a text of another form, or a number that is no probability.
-    """
+    """The number of each word, from texts such as ``very likely=0.9``."""
     found = {}
     for pair in pairs:
         word, _, text = pair.rpartition("=")
