@@ -39,8 +39,6 @@ SETTINGS: dict[str, Any] = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "10 s",
     "distributed.admin.system-monitor.interval": "10 s",
-    "distributed.scheduler.active-memory-manager.start": False,
-    "distributed.admin.tick.limit": "1 h",  # methods hold Python's lock for long, and need not be told so
 }
 ENVIRONMENT = {
     # One thread a worker: fits are small, and a second thread slows them and the pages.

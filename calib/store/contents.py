@@ -134,16 +134,6 @@ def _checked(data: Predictions) -> Predictions:
     return data
 
 
-@dataclass(frozen=True)
-class Finished:
-    """A fit or study that is done: how long it took, what it said, and its result."""
-
-    seconds: float
-    cpu_seconds: float
-    message: str
-    result: Mapping[str, Any]
-
-
 def put_job(store: Store, job: Job) -> None:
     """Store a fit with its judgement, or the table of a study, under its key once it is done."""
     if isinstance(job.spec, FitSpec):
@@ -154,18 +144,18 @@ def put_job(store: Store, job: Job) -> None:
     else:
         columns = {name: column.to_numpy() for name, column in job.result.items()}
         result = {name: values if values.dtype.kind in "biuf" else values.tolist() for name, values in columns.items()}
-    store.put(job.key, Finished(job.seconds, job.cpu_seconds, job.message, result))
+    said = {"seconds": job.seconds, "cpu_seconds": job.cpu_seconds, "message": job.message}
+    store.put(job.key, {"said": said, "result": result})
 
 
 def get_job(store: Store, spec: FitSpec | TaskSpec) -> Job | None:
     """The job of a stored fit or study, or None; raises as :meth:`Store.get` does."""
 
-    def job(stored: Finished) -> Job:
-        costs: dict[str, Any] = {"seconds": stored.seconds, "cpu_seconds": stored.cpu_seconds}
-        result = _fitted(spec, stored.result) if isinstance(spec, FitSpec) else _table(spec, stored.result)
-        return Job(spec.key, spec, state="done", fraction=1.0, message=stored.message, result=result, **costs)
+    def job(stored: Mapping[str, Any]) -> Job:
+        result = _fitted(spec, stored["result"]) if isinstance(spec, FitSpec) else _table(spec, stored["result"])
+        return Job(spec.key, spec, "done", 1.0, result=result, **stored["said"])
 
-    return store.get(spec.key, Finished, job)
+    return store.get(spec.key, dict[str, Any], job)
 
 
 def _fitted(spec: FitSpec, stored: Mapping[str, Any]) -> Fitted:

@@ -16,8 +16,7 @@ MOST_OF_ONE = int(limit("CALIB_SESSION_GB") * 1e9)
 _DEEPEST = 8
 """Objects inside each other that are looked into; lists and dictionaries among them may lie any number deep."""
 _CONTAINERS = (dict, list, tuple, set, frozenset)
-_NUMBERS = (int, float, complex)
-_NOTHING = (bool, type(None), type)
+_NUMBERS = (int, float, complex, type(None))
 
 
 def admit(*held: Any) -> None:
@@ -47,36 +46,29 @@ def nbytes(*things: Any) -> int:
     What is mapped from disk takes none, and of a view counts what it keeps alive.
     """
     sizes: dict[int, int] = {}
-    seen: set[int] = set()
     todo = [(thing, 0) for thing in things]
     while todo:
         thing, depth = todo.pop()
+        while isinstance(thing, np.ndarray) and isinstance(thing.base, np.ndarray):
+            thing = thing.base
+        if id(thing) in sizes or depth > _DEEPEST or callable(thing):
+            continue
         if isinstance(thing, np.ndarray):
-            while isinstance(thing.base, np.ndarray):
-                thing = thing.base
-            if not isinstance(thing, np.memmap):
-                sizes[id(thing)] = thing.nbytes
+            sizes[id(thing)] = 0 if isinstance(thing, np.memmap) else thing.nbytes
+        elif hasattr(thing, "memory_usage") and hasattr(thing, "to_numpy"):  # a column or a table of pandas
+            sizes[id(thing)] = int(np.sum(thing.memory_usage(deep=True)))
+        elif isinstance(thing, _CONTAINERS):
+            # As they are at this moment: other threads add to what their visitors hold meanwhile.
+            parts = [*thing, *thing.values()] if isinstance(thing, dict) else list(thing)
+            sizes[id(thing)] = sys.getsizeof(thing) + sum(map(sys.getsizeof, filter(_is_number, parts)))
+            todo.extend((part, depth) for part in parts if not _is_number(part))
         elif isinstance(thing, (str, bytes, bytearray)):
             sizes[id(thing)] = len(thing)
-        elif id(thing) not in seen and depth < _DEEPEST:
-            seen.add(id(thing))
-            if hasattr(thing, "memory_usage") and hasattr(thing, "to_numpy"):  # a column or a table of pandas
-                sizes[id(thing)] = int(np.sum(thing.memory_usage(deep=True)))
-                continue
-            parts = _parts(thing)
-            inside = isinstance(thing, _CONTAINERS)
-            if inside:
-                numbers = sum(sys.getsizeof(part) for part in parts if isinstance(part, _NUMBERS))
-                sizes[id(thing)] = sys.getsizeof(thing) + numbers
-            deeper = depth if inside else depth + 1
-            todo.extend((part, deeper) for part in parts if not isinstance(part, (*_NUMBERS, *_NOTHING)))
+        else:
+            sizes[id(thing)] = 0
+            todo.extend((part, depth + 1) for part in list(getattr(thing, "__dict__", {}).values()))
     return sum(sizes.values())
 
 
-def _parts(thing: Any) -> list[Any]:
-    """What a thing consists of at this moment: other threads add to what their visitors hold meanwhile."""
-    if isinstance(thing, dict):
-        return [*thing.keys(), *thing.values()]
-    if isinstance(thing, _CONTAINERS):
-        return list(thing)
-    return [] if callable(thing) else list(getattr(thing, "__dict__", {}).values())
+def _is_number(part: Any) -> bool:
+    return isinstance(part, _NUMBERS)
