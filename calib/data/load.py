@@ -47,25 +47,15 @@ APART = os.name == "posix"
 
 
 def check_choices(choices: Choices) -> None:
-    """Refuse a value of the wrong type, or one that is not allowed.
-
-    Raises
-    ------
-    InvalidUpload
-        Naming the first such choice and what it may be.
-    """
+    """Refuse a value of the wrong type, or one that is not allowed, as InvalidUpload that says what it may be."""
     for name, value in choices.given().items():
         values = OPTIONS[name]["type"]
         if not values.fits(value):
-            raise InvalidUpload(
-                "choice",
-                f"{name} was chosen as {shortened(repr(value))}, but must be {values.expected}.",
-                "Choose another value, or leave it out to have it inferred.",
-            )
+            reason = f"{name} was chosen as {shortened(repr(value))}, but must be {values.expected}."
+            raise InvalidUpload("choice", reason, "Choose another value, or leave it out to have it inferred.")
     if choices.floor is not None and not 0 < choices.floor < 1:
-        raise InvalidUpload(
-            "floor", f"The floor {choices.floor:g} is not a probability between 0 and 1.", "Choose a small one."
-        )
+        reason = f"The floor {choices.floor:g} is not a probability between 0 and 1."
+        raise InvalidUpload("floor", reason, "Choose a small one.")
 
 
 @contextmanager
@@ -186,16 +176,15 @@ def inspect_all(source: Source, options: LoadOptions) -> Inspection:
 
 
 def first_rows(contents: Contents) -> dict[str, tuple[str, ...]]:
-    """The first cells of each column of a table, as text; nothing for files of arrays."""
+    """The first cells of each column of a table, as text of a few characters; nothing for files of arrays."""
     try:
         sample = contents.sample()
     except InvalidUpload:  # which was said where it was read
         return {}
-    return {name: tuple(map(in_a_cell, cells[:FIRST_ROWS].tolist())) for name, cells in sample.items()}
+    return {name: tuple(map(_in_a_cell, cells[:FIRST_ROWS].tolist())) for name, cells in sample.items()}
 
 
-def in_a_cell(value: Any) -> str:
-    """A value of a table in a few characters; nothing for one that is missing."""
+def _in_a_cell(value: Any) -> str:
     text = f"{value:.6g}" if isinstance(value, float) else "" if value is None else str(value)
     return "" if text in ("nan", "NaT") else shortened(text)
 

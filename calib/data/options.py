@@ -7,7 +7,7 @@ import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, Protocol, Self
+from typing import Any, BinaryIO, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -53,28 +53,17 @@ def names_in(chosen: Columns | None) -> tuple[str, ...]:
     return tuple(name for name in ((chosen,) if isinstance(chosen, str) else chosen or ()) if name)
 
 
-@dataclass(frozen=True)
-class ValueType:
-    """What values an option takes.
-
-    Attributes
-    ----------
-    expected : how they are called in a sentence.
-    fits : whether a value is one of them.
-    from_text : the value that a word of the command line means; where it means none, the word, which does not fit.
-    """
+class ValueType(NamedTuple):
+    """What values an option takes: how a sentence calls them, whether a value fits, and what written text means."""
 
     expected: str
     fits: Callable[[Any], bool]
     from_text: Callable[[str], Any] = str
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+def _of(*types: type) -> Callable[[Any], bool]:
+    """Whether a value is of one of these types; a truth value is no number."""
+    return lambda value: isinstance(value, types) and (not isinstance(value, bool) or bool in types)
 
 
 def _all(*types: type) -> Callable[[Any], bool]:
@@ -106,29 +95,22 @@ def _names_or_numbers(text: str) -> tuple[Any, ...]:
 
 _TRUTH = {"true": True, "yes": True, "false": False, "no": False}
 
-TEXT = ValueType("text", _is_text)
-COLUMNS = ValueType("one name or several", lambda value: _is_text(value) or _all(str)(value), _one_or_several)
-WEIGHT_KIND = ValueType(f"one of {', '.join(WEIGHT_KINDS)}", lambda value: _is_text(value) and value in WEIGHT_KINDS)
-KIND = ValueType(f"one of {', '.join(KINDS)}", lambda value: _is_text(value) and value in KINDS)
+TEXT = ValueType("text", _of(str))
+COLUMNS = ValueType("one name or several", lambda value: isinstance(value, str) or _all(str)(value), _one_or_several)
+WEIGHT_KIND = ValueType(f"one of {', '.join(WEIGHT_KINDS)}", lambda value: value in [*WEIGHT_KINDS])
+KIND = ValueType(f"one of {', '.join(KINDS)}", lambda value: value in [*KINDS])
 SCALE = ValueType(
     f"one of {', '.join(SCALES)}, or the number that a probability of one is written as", is_scale, _literal
 )
 NAMES = ValueType("several names", _all(str), _names)
 LABELS = ValueType("several names or whole numbers", _all(str, int, np.integer), _names_or_numbers)
-SWITCH = ValueType(
-    "true or false", lambda value: isinstance(value, (bool, np.bool_)), lambda text: _TRUTH.get(text.lower(), text)
-)
-WHOLE = ValueType("a whole number", _is_whole, _literal)
-NUMBER = ValueType("a number", lambda value: _is_whole(value) or isinstance(value, (float, np.floating)), _literal)
+SWITCH = ValueType("true or false", _of(bool, np.bool_), lambda text: _TRUTH.get(text.lower(), text))
+WHOLE = ValueType("a whole number", _of(int, np.integer), _literal)
+NUMBER = ValueType("a number", _of(int, np.integer, float, np.floating), _literal)
 
 
 def option(type: ValueType, title: str = "") -> Any:
-    """Declare an option that is inferred unless it is given.
-
-    Parameters
-    ----------
-    title : how the page calls it.
-    """
+    """Declare an option that is inferred unless it is given; ``title`` is how the page calls it."""
     return field(default=None, metadata={"type": type, "title": title})
 
 

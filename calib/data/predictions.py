@@ -215,11 +215,6 @@ class Predictions(Displayed):
         ----------
         part, random_state : as in :meth:`split`, whose calibration part this is too.
         decision : the part of the test rows that decisions are chosen on, as a fraction of them or a count.
-
-        Raises
-        ------
-        DataError
-            As :meth:`split`, for either split.
         """
         calibration, test = self.split(part, random_state)
         return calibration, *test.split(decision, random_state)

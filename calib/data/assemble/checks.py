@@ -190,27 +190,19 @@ def _check_rows(labels: Ints, class_names: tuple[str, ...]) -> Iterator[Finding]
     absent, few = np.flatnonzero(counts == 0), np.flatnonzero((counts > 0) & (counts < FEW_PER_CLASS))
     if len(absent) == k - 1:
         only = shortened(class_names[int(counts.argmax())])
-        yield warning(
-            "one_class",
-            f"The only label is {only}, in {count(n, 'row')}, so calibration cannot be measured.",
-            "Add rows of the other classes; a sorted file that was cut off usually causes it.",
-        )
+        reason = f"The only label is {only}, in {count(n, 'row')}, so calibration cannot be measured."
+        action = "Add rows of the other classes; a sorted file that was cut off usually causes it."
+        yield warning("one_class", reason, action)
         return
-    if absent.size:
-        yield warning(
-            "absent_classes",
-            f"{count(absent.size, 'class')} of {k:,} never {verb(absent.size, 'occurs', 'occur')} among the labels "
-            f"({listed(class_names[j] for j in absent)}); "
-            f"{verb(absent.size, 'it stays as a column', 'they stay as columns')}.",
-            "Methods that share one map among classes are not affected.",
-        )
+    if n_absent := absent.size:
+        said = f"{count(n_absent, 'class')} of {k:,} never {verb(n_absent, 'occurs', 'occur')} among the labels"
+        stay = verb(n_absent, "it stays as a column", "they stay as columns")
+        reason = f"{said} ({listed(class_names[j] for j in absent)}); {stay}."
+        yield warning("absent_classes", reason, "Methods that share one map among classes are not affected.")
     if few.size:
-        yield warning(
-            "few_per_class",
-            f"{count(few.size, 'class')} of {k:,} {verb(few.size, 'has', 'have')} fewer than {FEW_PER_CLASS} rows "
-            f"({listed(f'{class_names[j]}: {counts[j]}' for j in few)}).",
-            "Prefer methods that share one map among classes.",
-        )
+        said = f"{count(few.size, 'class')} of {k:,} {verb(few.size, 'has', 'have')} fewer than {FEW_PER_CLASS} rows"
+        reason = f"{said} ({listed(f'{class_names[j]}: {counts[j]}' for j in few)})."
+        yield warning("few_per_class", reason, "Prefer methods that share one map among classes.")
 
 
 def _check_spread(outputs: Floats, name: str) -> Iterator[Finding]:

@@ -82,8 +82,7 @@ def read_rows(source: Source, choices: Choices | None = None, isolate: bool = Fa
         if len(values) > MAX_ROWS:
             reason = f"{name} has {len(values):,} rows; at most {MAX_ROWS:,} are read."
             raise InvalidUpload("too_large", reason, "Save fewer rows.")
-        values = values.reshape(len(values), -1) if values.ndim == 1 else values
-        found = as_floats(values, name)
+        found = as_floats(values[:, None] if values.ndim == 1 else values, name)
         ids = {name: names for name in naming if (names := _names_of_rows(contents, name)) is not None}
         return UnlabelledRows(found, ids, columns if contents.tabular else read_class_names(contents) or ())
 
