@@ -33,7 +33,6 @@ class Method:
         number, 2 a few numbers, 3 a few for each class, 4 one free map or its bins, 5 an average of many such maps,
         6 a distribution of functions, 7 several methods, or more than the outputs.
     fast : whether it fits in about a second at 1000 x 1000; such methods make the *Fast* preset.
-    needs : arrays beyond logits and labels that it must be given.
     member : whether `auto` tries it for its mean; such a method must be `positive`.
     enough_rows : calibration rows below which its default form was measured to leave some models worse than they were
         (docs/library.md); 0 for a method that was not.
@@ -48,7 +47,6 @@ class Method:
     paper: str
     complexity: int = field(kw_only=True)
     fast: bool = True
-    needs: frozenset[str] = frozenset()
     member: bool = False
     enough_rows: int = 0
     formula: str = ""
@@ -59,6 +57,11 @@ class Method:
         """The class itself, imported now."""
         module, _, name = self.where.partition(":")
         return getattr(import_module(f"calib.calibrators.{module}"), name)
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Arrays beyond logits and labels that it must be given."""
+        return self.cls.needs
 
     @property
     def uses_device(self) -> bool:
@@ -173,7 +176,7 @@ _METHODS = (
                  "numbers."),
     Method("geometric", "Geometric", "geometric:Geometric",
            "How sure the training data around an input make its prediction; a confidence only.", CHOURAQUI,
-           complexity=7, needs=frozenset({"features", "train_features", "train_labels"}),
+           complexity=7,
            formula=r"c = f(r), \quad r = \text{separation of the input}",
            avoid="Where probabilities of all classes are needed, or the training data may not be passed on: an "
                  "exported file holds them."),
@@ -304,7 +307,8 @@ def extras_for(made: Calibrator, data: Any) -> dict[str, Any]:
         )
     arrays = {name: getattr(data, name, None) for name in sorted(made.needs)}
     if absent := [name for name, array in arrays.items() if array is None]:
-        why = _why_absent(absent, getattr(data, "findings", ()))
+        left_out = (finding for finding in getattr(data, "findings", ()) if finding.left_out in absent)
+        why = next((f": {finding.reason} {finding.action}".rstrip() for finding in left_out), ".")
         raise CalibrationError(f"{type(made).__name__} needs {', '.join(absent)}, which these data do not hold{why}")
     of_rows = {"clusters": getattr(data, "clusters", None), "weights": getattr(data, "confirmed_weights", None)}
     return arrays | {name: array for name, array in of_rows.items() if name in made.takes and array is not None}
@@ -339,23 +343,11 @@ def said_of_kind(data: Any) -> str:
             f"{left_out} learn from the outputs of all classes and are left out: these data hold the largest of "
             f"{data.n_classes:,}. The others see each row sorted, with one more column for all other classes together."
         )
-    kept = listed(
-        [
-            method.title
-            for method in methods
-            if KEEPS_HALF in method.cls.traits and NEEDS_CLASSES not in method.cls.traits
-        ]
-    )
+    kept = listed([m.title for m in methods if KEEPS_HALF in m.cls.traits and NEEDS_CLASSES not in m.cls.traits])
     return (
         f"{left_out} learn from the outputs of all classes and are left out: these data hold one "
         f"confidence for each answer. {kept} leave a confidence of 0.5 where it is."
     )
-
-
-def _why_absent(arrays: list[str], findings: Iterable[Any]) -> str:
-    """The end of a sentence about arrays that data do not hold: the finding that left one out, if there is one."""
-    why = next((finding for finding in findings if finding.left_out in arrays), None)
-    return f": {why.reason} {why.action}".rstrip() if why else "."
 
 
 def presets(data: Any = None, n_rows: int | None = None) -> dict[str, list[str]]:

@@ -205,7 +205,6 @@ def test_every_registered_method_is_whole(name):
     assert issubclass(method.cls, Calibrator)
     assert method.cls.__doc__
     assert method.summary.endswith(".")
-    assert method.cls.needs == method.needs
     for f in fields(method.cls):
         assert {"help", "low", "high", "choices", "optional"} <= set(f.metadata), f"declare {f.name} with param()"
 

@@ -93,26 +93,10 @@ def test_formulas_behind_a_mark_and_in_other_locales_become_text(text, inert):
 
 @pytest.mark.parametrize(
     "value",
-    [
-        "",
-        "cat",
-        "a=b",
-        "-1",
-        "+1",
-        "-0.5e-3",
-        "1",
-        "p_=1",
-        "'=1",
-        "+0.07 [-0.01, 0.09]",
-        "+1.0  [84 %]",
-        "-∞",
-        -1,
-        -0.5,
-        None,
-        True,
-    ],
+    ["", "cat", "a=b", "-1", "+1", "-0.5e-3", "1", "p_=1", "'=1", "+0.07 [-0.01, 0.09]", "+1.0  [84 %]", "-∞", -1, -0.5,
+     None, True],
     ids=repr,
-)
+)  # fmt: skip
 def test_everything_else_stays(value):
     assert safe_cell(value) is value
 
@@ -161,30 +145,9 @@ def test_every_table_is_made_safe_before_it_is_written():
 
 MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 MARKUP = (
-    *("!", "[a]", "](//b.c/d.png)", "*", "_", "**", "`", "<b>", "</b>", "<!--", "&#58;", "&lt;", "~~", "|", "\\", "#"),
-    *(
-        ">",
-        "-",
-        "+",
-        "=",
-        "1.",
-        "2)",
-        ":",
-        ".",
-        "a",
-        "b c",
-        "é",
-        "\n",
-        "\n\n",
-        "---",
-        "```",
-        "://",
-        "www",
-        "@",
-        "red",
-        "$",
-    ),
-)
+    "!", "[a]", "](//b.c/d.png)", "*", "_", "**", "`", "<b>", "</b>", "<!--", "&#58;", "&lt;", "~~", "|", "\\", "#",
+    ">", "-", "+", "=", "1.", "2)", ":", ".", "a", "b c", "é", "\n", "\n\n", "---", "```", "://", "www", "@", "red", "$",
+)  # fmt: skip
 BEHIND = ("{}", "It is {}.", "**{}**", "- {}", "x{}y", "a\n{}", "(“{}”)")
 """Where names stand in sentences."""
 

@@ -151,16 +151,6 @@ def test_a_curve_is_found_and_a_line_is_left_a_line():
     np.testing.assert_allclose(spline_probs, line, atol=0.02)
 
 
-@given(st.integers(0, 1000), st.integers(2, 60))
-@settings(max_examples=40)
-def test_a_spline_never_falls(seed, n):
-    generator = np.random.default_rng(seed)
-    log_odds = np.round(3 * generator.normal(size=n), 1)
-    labels = (generator.random(n) < 0.5 + 0.4 * np.sin(2 * log_odds)).astype(int)  # goes up and down
-    probs = learned(SplineCalibration(), log_odds, labels, np.linspace(-50, 50, 4001))
-    assert (np.diff(probs) >= 0).all()
-
-
 def test_a_few_scores_that_stand_for_zeros_do_not_make_a_spline_stiff():
     """Log-odds of -700 are those of probabilities of 0; a parabola or a line is as steep there as elsewhere."""
     log_odds, labels = curved(1000)
