@@ -68,9 +68,10 @@ def near_steps(given: ExportedCalibrator, rows: Floats) -> Any:
     if not edges:
         return np.zeros(len(rows), dtype=bool)
     log_odds = top_log_odds(rows)[:, None] if fitted.classes == "top" else one_vs_rest_log_odds(rows)
-    near = np.zeros(log_odds.shape, dtype=bool)
-    for edge in np.unique(np.concatenate(edges)):
-        near |= np.abs(log_odds - edge) <= 1e-9 * (1 + np.abs(log_odds))
+    known = np.unique(np.concatenate(edges))
+    after = np.clip(np.searchsorted(known, log_odds), 1, len(known) - 1)
+    away = np.minimum(np.abs(log_odds - known[after - 1]), np.abs(log_odds - known[after]))
+    near = away <= 1e-9 * (1 + np.abs(log_odds))
     return near.any(axis=1)
 
 
