@@ -49,7 +49,7 @@ def coverage(rate: float, n_calibration: int, n_new: int, draws: int) -> str:
     """One line of the table."""
     generator = np.random.default_rng(round(1000 * rate))
     held = np.zeros(2)
-    estimates, widths, equivalents, above = [], [], [], 0
+    estimates, widths, above = [], [], 0
     for seed in range(draws):
         (raw, labels), (new, _) = draw(n_calibration, OLD, generator), draw(n_new, rate, generator)
         found = estimate_rate(sigmoid(raw), labels, sigmoid(new), n_resamples=N_RESAMPLES, random_state=seed)
@@ -60,12 +60,10 @@ def coverage(rate: float, n_calibration: int, n_new: int, draws: int) -> str:
         above += low > rate
         estimates.append(value)
         widths.append(high - low)
-        equivalents.append(found.equivalent_labels)
     both, alone = 100 * held / draws
     cells = (
         f"{n_calibration:,}", f"{n_new:,}", f"{100 * rate:g} %", f"{100 * np.mean(estimates):.2f} %", f"{both:.1f} %",
         f"{100 * above / draws:.1f} %", f"{alone:.1f} %", f"{100 * np.median(widths):.1f} points",
-        f"{np.median(equivalents):.0f}",
     )  # fmt: skip
     return f"| {' | '.join(cells)} |"
 
@@ -76,7 +74,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--draws", type=int, default=1000)
     chosen = parser.parse_args(arguments)
     titles = ("rows with labels", "without", "new rate", "mean estimate", "held", "low end above it",
-              "held by the likelihood alone", "median width", "equivalent labels")  # fmt: skip
+              "held by the likelihood alone", "median width")  # fmt: skip
     print(f"| {' | '.join(titles)} |\n|{'---|' * len(titles)}")
     for n_calibration, n_new, fewer in SIZES:
         for rate in RATES:

@@ -7,7 +7,7 @@ from calib.decisions.group_recalibration import GroupGain, GroupRecalibration, j
 from calib.decisions.judgement import certify_answers, fit_and_judge, judge_answers, judged_answers
 from calib.decisions.outcomes import Change, Costs, Outcome, change, outcome_of
 from calib.decisions.prior_shift import NewRate, cut_at_rate, estimate_rate, likeliest_rate, shift_prior
-from calib.decisions.recalibration import RecalibratedCut, recalibrated_cut
+from calib.decisions.recalibration import recalibrated_cut
 from calib.decisions.rules import HAND_OVER, AnswerAbove, CostMatrix, EventCut
 from calib.decisions.selective import Guarantee, certify
 from calib.decisions.set_scores import fit_sets, judge_sets, judged_sets, sets_change
@@ -28,7 +28,6 @@ __all__ = [
     "NewRate",
     "Outcome",
     "PredictionSets",
-    "RecalibratedCut",
     "certify",
     "certify_answers",
     "change",

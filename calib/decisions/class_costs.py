@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from calib.arrays import check_labels
+from calib.decisions.judgement import share_of
 from calib.decisions.rules import HAND_OVER, CostMatrix
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import check_probs, weighted_mean
-from calib.metrics.estimate import Shares, shares_of_rows
+from calib.metrics.estimate import shares_of_rows
 from calib.numerics import Floats, Ints
 
 
@@ -106,18 +106,18 @@ def judge_actions(
     predicted, labels : (n,) most probable and true class of each row.
     rule, weights, clusters, level : as in :func:`decide_classes`.
     """
-    mean = _Means(weights, clusters, level)
     bottom, top = _range(rule)
     paid, before = _paid(rule, actions, labels), rule.costs[labels, predicted]
-    return ClassDecision(
-        actions,
-        weighted_mean(expected, weights),
-        mean.between(paid, bottom, top),
-        mean.between((actions == HAND_OVER).astype(float), 0.0, 1.0),
-        mean.between(before, bottom, top),
-        mean.difference(before - paid, top - bottom),
-        mean.between((actions != predicted).astype(float), 0.0, 1.0),
+    about = weights, clusters, level
+    cost, plain = (
+        Interval(*(bottom + part for part in _mean(values - bottom, top - bottom, *about, signed=False)))
+        for values in (paid, before)
     )
+    handed_over, changed = (
+        share_of(hit, clusters, level, weights) for hit in (actions == HAND_OVER, actions != predicted)
+    )
+    saved = _mean(before - paid, top - bottom, *about)
+    return ClassDecision(actions, weighted_mean(expected, weights), cost, handed_over, plain, saved, changed)
 
 
 def costs_saved(
@@ -144,7 +144,7 @@ def costs_saved(
     """
     bottom, top = _range(rule)
     less = _paid(rule, before, labels) - _paid(rule, actions, labels)
-    return _Means(weights, clusters, level).difference(less, top - bottom)
+    return _mean(less, top - bottom, weights, clusters, level)
 
 
 def _range(rule: CostMatrix) -> tuple[float, float]:
@@ -158,33 +158,9 @@ def _paid(rule: CostMatrix, actions: Ints, labels: Ints) -> Floats:
     return paid if rule.hand_over is None else np.where(actions == HAND_OVER, rule.hand_over, paid)
 
 
-@dataclass(frozen=True, eq=False)
-class _Means:
-    """Means of costs over rows."""
-
-    weights: Any
-    clusters: Any
-    level: float
-
-    def between(self, values: Floats, low: float, high: float) -> Interval:
-        """Mean of values that can lie between two bounds: Wilson's interval on the scale from one to the other.
-
-        It has as many rows as give the variance of the mean, and where no value was met but one, all of them.
-        """
-        scale = high - low or 1.0
-        share = self._shares(values, lambda met: ((met - low) / scale)[:, None]).of_share(0, self.level)
-        return Interval(*(low + scale * part for part in share))
-
-    def difference(self, values: Floats, scale: float) -> Interval:
-        """Mean of differences of costs, from what is lost and what is saved, each at most ``scale`` a row."""
-        scale = scale or 1.0
-
-        def lost_and_saved(met: Floats) -> Floats:
-            return np.column_stack([np.maximum(met, 0.0), np.maximum(-met, 0.0)]) / scale
-
-        shares = self._shares(values, lost_and_saved)
-        return shares.of_combination([scale, -scale], self.level)
-
-    def _shares(self, values: Floats, table: Callable[[Floats], Floats]) -> Shares:
-        met, cell = np.unique(values, return_inverse=True)
-        return shares_of_rows(cell, table(met), self.weights, self.clusters)
+def _mean(values: Floats, most: float, weights: Any, clusters: Any, level: float, signed: bool = True) -> Interval:
+    """Mean of differences of costs, from what is lost and what is saved, each at most ``most`` a row; or of costs."""
+    met, cell = np.unique(values, return_inverse=True)
+    scale, sides = most or 1.0, [1.0, -1.0] if signed else [1.0]
+    parts = np.column_stack([np.maximum(side * met, 0.0) for side in sides]) / scale
+    return shares_of_rows(cell, parts, weights, clusters).of_combination(scale * np.array(sides), level)

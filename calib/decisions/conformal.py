@@ -10,14 +10,14 @@ each class nor for each row.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from calib.decisions.stored import check_array, check_number, made_of
+from calib.arrays import check_labels
+from calib.decisions.rules import check_array, check_number, made_of
 from calib.errors import CalibrationError
 from calib.formatting import round_percent
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, normalised
@@ -131,11 +131,7 @@ class PredictionSets:
         CalibrationError
             For anything that was never written so.
         """
-        if state is None:
-            return None
-        if not isinstance(state, Mapping):
-            raise CalibrationError(f"Prediction sets are recorded by name; got {shown(state)}.")
-        return made_of(cls, state)
+        return None if state is None else made_of(cls, state)
 
 
 def conformal_sets(
@@ -169,11 +165,10 @@ def conformal_sets(
     """
     if not 1e-9 <= alpha <= 1 - 1e-9:
         raise CalibrationError(f"Sets leave out the label with a probability between 0 and 1; got alpha={alpha:g}.")
-    probs, labels = np.asarray(probs), np.asarray(labels)
-    if probs.ndim != 2 or labels.shape != probs.shape[:1] or not len(labels):
-        raise CalibrationError(f"Sets are fitted on (n, n_classes) and (n,) arrays; got {probs.shape}, {labels.shape}.")
-    if labels.dtype.kind not in "iu" or labels.min() < 0 or labels.max() >= probs.shape[1]:
-        raise CalibrationError(f"Labels must be whole numbers from 0 to {probs.shape[1] - 1}, the columns.")
+    probs = np.asarray(probs)
+    if probs.ndim != 2 or not len(probs):
+        raise CalibrationError(f"Sets are fitted on (n, n_classes) probabilities; got shape {probs.shape}.")
+    labels = check_labels(labels, probs.shape)
     n, n_classes = probs.shape
     of_label = np.empty(n)
     for rows in blocks(n, n_classes, MEMORY_ENTRIES):

@@ -13,11 +13,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from calib.data.split import split_rows
+from calib.decisions.judgement import resampled
 from calib.decisions.outcomes import Change, Costs, Outcome, change, check_threshold, outcome_of
-from calib.decisions.recalibration import RecalibratedCut, recalibrated_cut
+from calib.decisions.recalibration import recalibrated_cut
 from calib.errors import CalibrationError
 from calib.formatting import plural
-from calib.metrics.bootstrap import Groups, Interval, Resamples, interval_of_draws
+from calib.metrics.bootstrap import Interval, interval_of_draws
 from calib.metrics.confidence import Bools, check_event, check_weights, weighted_mean
 from calib.metrics.estimate import check_clusters
 from calib.numerics import Floats, Ints
@@ -25,8 +26,7 @@ from calib.numerics import Floats, Ints
 Basis = Literal["costs", "threshold", "capacity", "recall", "precision"]
 SEARCHED = ("recall", "precision")
 """Ways to a cut that need labels; it is then chosen on one half of the rows and judged on the other."""
-MAX_CUTS = 2000
-"""Different probabilities up to which each is a cut that a resample may choose; above, so many of their quantiles."""
+N_RESAMPLES = 400
 FEW_EVENTS = 20
 """Fewer rows with the event than this, or without it, say too little of a cut."""
 
@@ -95,7 +95,7 @@ class EventDecision:
     from_today: Change | None
     acting_on_all: bool
     from_same: Change
-    recalibrated: RecalibratedCut | None
+    recalibrated: Interval | None
 
     @property
     def too_few(self) -> str:
@@ -203,8 +203,6 @@ def cut_for(
     labels: Bools,
     weights: Any = None,
     clusters: Any = None,
-    level: float = 0.95,
-    n_resamples: int = 1000,
     random_state: int = 0,
 ) -> Interval:
     """The cut that a goal asks for on some rows; one that rows choose has percentiles of those that resamples choose.
@@ -218,43 +216,31 @@ def cut_for(
         return Interval(*[goal.costs.cut if goal.basis == "costs" else goal.value] * 3)
     if goal.basis == "recall" and not labels.any():
         raise CalibrationError("No row has the event, so that no threshold has a recall; give rows with events.")
-    counted = np.ones(len(probs)) if weights is None else weights
-    every = np.unique(probs)[::-1]
+    order = np.argsort(-probs, kind="stable")
+    falling, came = probs[order], labels[order]
+    counted = np.ones(len(probs)) if weights is None else weights[order]
+    last = np.flatnonzero(np.append(np.diff(falling) < 0, True))  # of each different probability
 
-    def sums(cuts: Floats, groups: Groups) -> tuple[Floats, Floats]:
-        """Weights of rows with and without events from each falling cut to the one above it, (groups, cuts)."""
-        cell = np.searchsorted(-cuts, -probs)
-        return groups.sums_by(cell, len(cuts), counted * labels), groups.sums_by(cell, len(cuts), counted * ~labels)
+    def chosen(times: Any) -> float:
+        """The cut where each row counts so many times; NaN where none will do."""
+        acted, hits = np.cumsum(times * counted)[last], np.cumsum(times * counted * came)[last]
+        share = goal.value - 1e-12
+        if goal.basis == "precision":
+            reached = np.flatnonzero((acted > 0) & (hits >= share * acted))[-1:]
+        else:
+            part = acted if goal.basis == "capacity" else hits
+            reached = np.flatnonzero((part > 0) & (part >= share * part[-1]))[:1]
+        return float(falling[last[reached[0]]]) if len(reached) else np.nan
 
-    events, others = sums(every, Groups(np.zeros(len(probs), dtype=int), 1))
-    chosen = int(_place(goal.basis, goal.value, events, others)[0])
-    if chosen < 0:
-        highest = float(np.max(np.cumsum(events) / np.cumsum(events + others)))
+    cut = chosen(1.0)
+    if np.isnan(cut):
+        highest = float(np.max(np.cumsum(counted * came)[last] / np.cumsum(counted)[last]))
         raise CalibrationError(
             f"No threshold has a precision of {goal.value:g} on these rows: the highest is {highest:.4g}. Ask for "
             "less, or choose a threshold from costs."
         )
-    cuts = every
-    if len(every) > MAX_CUTS:
-        cuts = every[np.linspace(0, len(every) - 1, MAX_CUTS).round().astype(int)]
-
-    def choose(events: Floats, others: Floats) -> Floats:
-        places = _place(goal.basis, goal.value, events, others)
-        return np.where(places < 0, np.nan, cuts[places])
-
-    resamples = Resamples(len(probs), n_resamples, random_state, clusters)
-    return interval_of_draws(float(every[chosen]), resamples.each(choose, *sums(cuts, resamples.groups)), level)
-
-
-def _place(basis: str, share: float, events: Floats, others: Floats) -> Ints:
-    """Place of the cut in each of m samples, -1 where none will do; from (m, cuts) weights at each cut."""
-    hits, acted = np.cumsum(events, axis=1), np.cumsum(events + others, axis=1)
-    if basis == "capacity":
-        return np.argmax(acted >= share * acted[:, -1:] * (1.0 - 1e-12), axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        reached = hits / (hits[:, -1:] if basis == "recall" else acted) >= share - 1e-12
-    first, last = np.argmax(reached, axis=1), reached.shape[1] - 1 - np.argmax(reached[:, ::-1], axis=1)
-    return np.where(reached.any(axis=1), first if basis == "recall" else last, -1)
+    draws = [chosen(times[order]) for times in resampled(len(probs), clusters, N_RESAMPLES, random_state)]
+    return interval_of_draws(cut, np.array(draws))
 
 
 def highest_rows(probs: Floats, weights: Any, share: float, random_state: int) -> Bools:
@@ -286,7 +272,7 @@ def _same_for_all(labels: Bools, costs: Costs, weights: Any, clusters: Any) -> t
     return np.full(len(labels), acting), bool(acting)
 
 
-def _recalibrated(raw: Any, labels: Any, cut: float, weights: Any, clusters: Any) -> RecalibratedCut | None:
+def _recalibrated(raw: Any, labels: Any, cut: float, weights: Any, clusters: Any) -> Interval | None:
     """None where the outcome does not rise with the probability, or has one value alone."""
     if not 0.0 < cut < 1.0:
         return None

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.decisions.recalibration import log_odds, recalibrate
+from calib.decisions.recalibration import recalibrate
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools, check_event
 from calib.metrics.estimate import Rows
+from calib.metrics.risk_model import default_floor
 from calib.numerics import PROBABILITY_FLOOR, Floats, Ints, log_odds_of, sigmoid
 
 LEAST_SPREAD = 0.05
@@ -92,7 +93,8 @@ def recalibrate_groups(probs: Any, labels: Any, groups: Any) -> GroupRecalibrati
     """
     said, came = check_event(probs, labels)
     names, group = np.unique(_names(groups, len(said)), return_inverse=True)
-    score, _, floor = log_odds(said)
+    floor = default_floor(said)
+    score = log_odds_of(said, floor)
     a, b = recalibrate(score, came)
     rows, events = np.bincount(group), np.bincount(group, weights=came).astype(int)
     centre, slope, offsets, spread = _departures(score, came, group, len(names), a, b)
@@ -107,14 +109,13 @@ class GroupGain:
     ----------
     made : both maps.
     n : rows judged on.
-    log_loss, brier : mean by groups minus mean by the shared map, paired by row; below 0 groups pay.
+    log_loss : mean by groups minus mean by the shared map, paired by row; below 0 groups pay.
     shared_loss : mean log loss of the shared map.
     """
 
     made: GroupRecalibration
     n: int
     log_loss: Interval
-    brier: Interval
     shared_loss: float
 
     @property
@@ -133,14 +134,14 @@ def judge_groups(
     clusters: Any = None,
     level: float = 0.95,
 ) -> GroupGain:
-    """What intercepts for groups change in log loss and Brier score on held-out rows.
+    """What intercepts for groups change in log loss on held-out rows.
 
     Parameters
     ----------
     made : of :func:`recalibrate_groups`.
     probs, labels, groups : (n,) raw probabilities, outcomes and groups of other rows.
     weights, weight_kind, clusters : as in :func:`calib.metrics.risk_model`.
-    level : coverage of the intervals, which are those of a mean of differences.
+    level : coverage of the interval, which is that of a mean of differences.
 
     Raises
     ------
@@ -150,11 +151,11 @@ def judge_groups(
     said, came = check_event(probs, labels)
     kept, rows = Rows.checked(came, weights, weight_kind, clusters)
     said, came, group = said[kept], came[kept], _names(groups, len(kept))[kept]
-    before, after = made.shared(said), made.by_group(said, group)
-    losses = [-np.log(np.maximum(np.where(came, p, 1.0 - p), PROBABILITY_FLOOR)) for p in (before, after)]  # the NLL
-    squares = [(p - came) ** 2 for p in (before, after)]
-    log_loss, brier = (rows.mean_of(new - old).interval(level) for old, new in (losses, squares))
-    return GroupGain(made, len(said), log_loss, brier, rows.mean(losses[0]))
+    before, after = (
+        -np.log(np.maximum(np.where(came, p, 1.0 - p), PROBABILITY_FLOOR))  # the NLL of each row
+        for p in (made.shared(said), made.by_group(said, group))
+    )
+    return GroupGain(made, len(said), rows.mean_of(after - before).interval(level), rows.mean(before))
 
 
 def _names(groups: Any, n: int) -> npt.NDArray[np.str_]:

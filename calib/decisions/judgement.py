@@ -6,7 +6,7 @@ own: :meth:`calib.data.Predictions.three_parts`, or the two parts into which :fu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -17,7 +17,8 @@ from calib.decisions.selective import Guarantee, certify, exact_interval
 from calib.evaluation.evaluation import Evaluation
 from calib.metrics.bootstrap import Interval, drawn_units
 from calib.metrics.confidence import Bools
-from calib.metrics.estimate import Rows, shares_of_rows
+from calib.metrics.estimate import Rows, check_clusters, shares_of_rows
+from calib.numerics import Ints
 
 if TYPE_CHECKING:
     from calib.data.predictions import Predictions
@@ -37,7 +38,6 @@ class Judged(Generic[Made, Found]):
     found : its judgement.
     n_decision, n_judgement : rows of both.
     clustered : whether the parts are of whole clusters.
-    n_used : rows that the decision is of: one of each cluster for guarantees, all of them otherwise.
     """
 
     made: Made
@@ -45,13 +45,11 @@ class Judged(Generic[Made, Found]):
     n_decision: int
     n_judgement: int
     clustered: bool
-    n_used: int
 
     def said(self) -> str:
         """Which rows were used for what, in a sentence."""
         whole = ", in whole clusters" if self.clustered else ""
-        used = f" ({self.n_used:,} of them, one of each cluster)" if self.n_used < self.n_decision else ""
-        return f"Chosen on {self.n_decision:,} test rows{used}, judged on the {self.n_judgement:,} others{whole}."
+        return f"Chosen on {self.n_decision:,} test rows, judged on the {self.n_judgement:,} others{whole}."
 
 
 def fit_and_judge(
@@ -78,7 +76,7 @@ def fit_and_judge(
     decision, judgement = test.split(part, random_state)
     made = fit(decision)
     clustered = drawn_units(len(test), test.clusters)[2]
-    return Judged(made, judge(made, judgement), len(decision), len(judgement), clustered, len(decision))
+    return Judged(made, judge(made, judgement), len(decision), len(judgement), clustered)
 
 
 def independent_rows(data: Predictions, random_state: int = 0) -> Predictions:
@@ -167,13 +165,12 @@ def judge_answers(
     error = exact_interval(n_wrong, n_answered, level)
     if unit[2] and n_answered:
         error = share_of(wrong[answered], unit[0][answered], level)
-    found = AnswerScores(len(data), n_answered, n_wrong, share_of(answered, data.clusters, level), error)
-    if costs is None:
-        return found
-    answering = wrong * costs[0]
-    each = np.where(answered, answering, costs[1])
-    means = (mean_of(values, data.clusters, level) for values in (each, answering, answering - each))
-    return AnswerScores(found.n, n_answered, n_wrong, found.coverage, error, *means)
+    means = []
+    if costs is not None:
+        answering = wrong * costs[0]
+        each = np.where(answered, answering, costs[1])
+        means = [mean_of(values, data.clusters, level) for values in (each, answering, answering - each)]
+    return AnswerScores(len(data), n_answered, n_wrong, share_of(answered, data.clusters, level), error, *means)
 
 
 def judged_answers(
@@ -191,24 +188,29 @@ def judged_answers(
     def judge(made: Guarantee, rows: Predictions) -> AnswerScores | None:
         return None if made.rule is None else judge_answers(calibrator, made.rule, rows)
 
-    found = fit_and_judge(
-        test,
-        lambda rows: certify_answers(calibrator, rows, calibration, risk, delta, random_state),
-        judge,
-        part,
-        random_state,
-    )
-    return replace(found, n_used=found.made.n)
+    def fit(rows: Predictions) -> Guarantee:
+        return certify_answers(calibrator, rows, calibration, risk, delta, random_state)
+
+    return fit_and_judge(test, fit, judge, part, random_state)
 
 
 # -- intervals -----------------------------------------------------------------------------------------
 
 
-def share_of(hit: Bools, clusters: Any, level: float = LEVEL) -> Interval:
+def share_of(hit: Bools, clusters: Any, level: float = LEVEL, weights: Any = None) -> Interval:
     """A share with its Wilson interval, of as many independent rows as the clusters are worth."""
-    return shares_of_rows(hit.astype(np.int64), np.array([[0], [1]]), None, clusters).of_share(0, level)
+    return shares_of_rows(hit.astype(np.int64), np.array([[0], [1]]), weights, clusters).of_share(0, level)
 
 
 def mean_of(values: Any, clusters: Any, level: float = LEVEL) -> Interval:
     """A mean over rows with its interval, in which whole clusters count where there are any."""
     return Rows.of(len(values), clusters).mean_of(np.asarray(values, dtype=np.float64)).interval(level)
+
+
+def resampled(n: int, clusters: Any, n_resamples: int, random_state: int) -> Iterator[Ints]:
+    """How often each resample holds each of n rows, whole clusters together."""
+    unit, n_units, clustered = drawn_units(n, None if clusters is None else check_clusters(clusters, n))
+    generator = np.random.default_rng(random_state)
+    for _ in range(n_resamples):
+        drawn = generator.integers(n_units, size=n_units - clustered)
+        yield np.bincount(drawn, minlength=n_units)[unit]

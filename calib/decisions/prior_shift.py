@@ -12,16 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from calib.decisions.judgement import resampled
 from calib.decisions.recalibration import recalibrate
 from calib.errors import CalibrationError
-from calib.metrics.bootstrap import Interval, drawn_units, interval_of_draws
+from calib.metrics.bootstrap import Interval, interval_of_draws
 from calib.metrics.confidence import check_event
-from calib.metrics.estimate import check_clusters
 from calib.metrics.risk_model import default_floor
-from calib.numerics import Floats, Ints, log_odds_of, sigmoid
-
-FEW_LABELS = 20.0
-"""The likelihood is called flat where it tells less of a rate than so many rows with labels."""
+from calib.numerics import Floats, log_odds_of, sigmoid
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,22 +28,11 @@ class NewRate:
     Attributes
     ----------
     rate : with its interval.
-    old_rate : the same among the calibration rows.
-    equivalent_labels : rows with labels that would tell as much of the rate as the likelihood of the new rows does. It
-        leaves out what the calibrator does not know.
-    n_new, n_calibration : rows without and with labels.
+    n_new : how many rows these are.
     """
 
     rate: Interval
-    old_rate: float
-    equivalent_labels: float
     n_new: int
-    n_calibration: int
-
-    @property
-    def flat(self) -> bool:
-        """Whether the new rows say too little: the likelihood hardly changes with the rate."""
-        return self.equivalent_labels < FEW_LABELS
 
 
 def shift_prior(probs: Any, old_rate: Any, new_rate: Any) -> Floats:
@@ -109,25 +95,35 @@ def cut_at_rate(cut: float, old_rate: float, new_rate: float) -> float:
     return float(shift_prior([cut], new_rate, old_rate)[0])
 
 
-def likeliest_rate(probs: Any, old_rate: float) -> float:
+def likeliest_rate(probs: Any, old_rate: float, counts: Any = 1.0) -> float:
     """The rate of an event under which rows without labels are most likely (Saerens et al. 2002, section 2.2).
 
     It is the fixed point of their EM steps, in which the new rate is the mean of the shifted probabilities. The
-    log-likelihood is concave, so that the zero of its slope is the same.
+    log-likelihood is concave in the rate: it is highest where its slope is 0, or at an end.
 
     Parameters
     ----------
     probs : (n,) calibrated probabilities of the event, of the new rows.
     old_rate : of the rows on which they were calibrated.
+    counts : (n,) how often each row counts.
 
     Raises
     ------
     CalibrationError
         If the rate is no rate.
     """
+    from scipy.optimize import brentq
+
     said = np.asarray(probs, dtype=float)
     (old,) = _check_rates(old_rate, said)
-    return _likeliest(_ratios(said, old), np.ones(len(said)))
+    rest, event = (1.0 - said) / (1.0 - old), said / old  # likelihoods up to a factor of each row
+
+    def slope(rate: float) -> float:
+        return float(np.sum(counts * (event - rest) / np.maximum(rest + rate * (event - rest), 1e-300)))
+
+    if slope(0.0) <= 0.0:
+        return 0.0
+    return 1.0 if slope(1.0) >= 0.0 else float(brentq(slope, 0.0, 1.0, xtol=1e-14, rtol=1e-12))
 
 
 def estimate_rate(
@@ -169,8 +165,8 @@ def estimate_rate(
     >>> score = rng.normal(2.0 * labels, 1.0)
     >>> new = rng.normal(2.0 * (rng.random(2000) < 0.1), 1.0)
     >>> found = estimate_rate(sigmoid(score), labels, sigmoid(new))
-    >>> found.rate.low < 0.1 < found.rate.high, found.flat
-    (True, False)
+    >>> found.rate.low < 0.1 < found.rate.high
+    True
     """
     said, came = check_event(probs, labels)
     new, _ = check_event(new_probs, np.zeros(np.shape(new_probs)))
@@ -181,20 +177,19 @@ def estimate_rate(
     floor = default_floor(np.concatenate([said, new]))
     score, new_score = log_odds_of(said, floor), log_odds_of(new, floor)
 
-    def ratios_of(rows: Any) -> Floats:
+    def rate_of(rows: Any, counts: Any = 1.0) -> float:
+        """The rate of new rows that count so often, by some of the rows with labels."""
         intercept, slope = recalibrate(score[rows], came[rows])
-        return _ratios(sigmoid(intercept + slope * new_score), float(came[rows].mean()))
+        return likeliest_rate(sigmoid(intercept + slope * new_score), float(came[rows].mean()), counts)
 
-    ratios = ratios_of(slice(None))
-    value = _likeliest(ratios, np.ones(len(new)))
-    generator, draws = np.random.default_rng(random_state), []
-    units, new_units = _units(len(said), clusters), _units(len(new), new_clusters)
-    for _ in range(n_resamples):
-        rows, new_counts = np.repeat(np.arange(len(said)), _counts(units, generator)), _counts(new_units, generator)
+    draws = []
+    old_draws = resampled(len(said), clusters, n_resamples, random_state)
+    for old, counts in zip(old_draws, resampled(len(new), new_clusters, n_resamples, random_state + 1), strict=True):
+        rows = np.repeat(np.arange(len(said)), old)
         if 0 < came[rows].sum() < len(rows):  # with few events some resamples have none, and tell nothing
-            draws.append(_likeliest(ratios_of(rows), new_counts))
-    rate = interval_of_draws(value, np.array(draws), level, 0.0, 1.0)
-    return NewRate(rate, float(came.mean()), _equivalent_labels(ratios, value), len(new), len(said))
+            draws.append(rate_of(rows, counts))
+    rate = interval_of_draws(rate_of(slice(None)), np.array(draws), level, 0.0, 1.0)
+    return NewRate(rate, len(new))
 
 
 def _check_rates(rates: Any, probs: Floats) -> Floats:
@@ -206,47 +201,3 @@ def _check_rates(rates: Any, probs: Floats) -> Floats:
     if wanted > 1 and abs(found.sum() - 1.0) > 1e-6:
         raise CalibrationError(f"The classes' base rates must sum to 1; these sum to {found.sum():.6g}.")
     return found
-
-
-def _units(n: int, clusters: Any) -> tuple[Ints, int, bool]:
-    return drawn_units(n, None if clusters is None else check_clusters(clusters, n))
-
-
-def _counts(units: tuple[Ints, int, bool], generator: np.random.Generator) -> Ints:
-    """How often a resample holds each row, (n,), whole clusters together."""
-    unit, n_units, clustered = units
-    drawn = generator.integers(n_units, size=n_units - clustered)
-    return np.bincount(drawn, minlength=n_units)[unit]
-
-
-def _ratios(probs: Floats, old: float) -> Floats:
-    """(n, 2) ``p / old`` of the event's absence and of the event: likelihoods up to a factor of each row."""
-    return np.column_stack([(1.0 - probs) / (1.0 - old), probs / old])
-
-
-def _likeliest(ratios: Floats, counts: Any) -> float:
-    """Likeliest rate, from (n, 2) ratios and (n,) counts of rows.
-
-    The log-likelihood is concave in the rate: it is highest where its slope is 0, or at an end.
-    """
-    from scipy.optimize import brentq
-
-    rest, event = ratios.T
-
-    def slope(rate: float) -> float:
-        return float(np.sum(counts * (event - rest) / np.maximum(rest + rate * (event - rest), 1e-300)))
-
-    if slope(0.0) <= 0.0:
-        return 0.0
-    return 1.0 if slope(1.0) >= 0.0 else float(brentq(slope, 0.0, 1.0, xtol=1e-14, rtol=1e-12))
-
-
-def _equivalent_labels(ratios: Floats, rate: float) -> float:
-    """Rows with labels whose Fisher information of the rate is that of the new rows.
-
-    The latter is ``sum_i ((r_i1 - r_i0) / (r_i0 + rate (r_i1 - r_i0)))^2``; that of N labels ``N / (rate (1 - rate))``.
-    """
-    n, (rest, event) = len(ratios), ratios.T
-    rate = float(np.clip(rate, 1.0 / n, 1.0 - 1.0 / n))
-    slopes = (event - rest) / np.maximum(rest + rate * (event - rest), 1e-300)
-    return float(slopes @ slopes) * rate * (1.0 - rate)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,33 +17,14 @@ from calib.metrics.risk_model import default_floor
 from calib.numerics import Floats, log_odds_of, sigmoid
 
 
-@dataclass(frozen=True)
-class RecalibratedCut:
-    """Where an uncalibrated probability reaches a threshold of the calibrated one.
-
-    Attributes
-    ----------
-    cut : ``expit((logit t - intercept) / slope)``.
-    intercept, slope : of the logistic recalibration ``logit P(event) = intercept + slope logit p`` (Cox 1958).
-    n_clipped : rows whose probability is nearer to 0 or 1 than ``floor`` and was moved to that distance, because 0
-        and 1 have no log-odds.
-    floor : half the step in which the probabilities are written, see :func:`calib.metrics.risk_model.default_floor`.
-    """
-
-    cut: Interval
-    intercept: Interval
-    slope: Interval
-    n_clipped: int
-    floor: float
-
-
 def recalibrated_cut(
     probs: Any, labels: Any, threshold: float, weights: Any = None, clusters: Any = None, level: float = 0.95
-) -> RecalibratedCut:
+) -> Interval:
     """The cut on the raw probability that is the same as a threshold of the calibrated one.
 
-    Intervals are by the delta method, of the cut on the scale of its log-odds. The covariance is the inverse of the
-    Fisher information; with weights or clusters it is the sandwich, with G clusters times ``G / (G - 1)``, and with
+    It is ``expit((logit t - intercept) / slope)`` of the logistic recalibration ``logit P(event) = intercept + slope
+    logit p`` (Cox 1958). The interval is by the delta method, on log-odds. The covariance is the inverse of the Fisher
+    information; with weights or clusters it is the sandwich, with G clusters times ``G / (G - 1)``, and with
     fewer than 40 that have each outcome Student's t. On 2,000 simulated loans the interval was less than half as wide
     as that of the cut that cost least on these rows, both with 95.5 % coverage in 200 runs.
 
@@ -62,7 +42,7 @@ def recalibrated_cut(
     """
     said, came = check_event(probs, labels)
     wanted = check_threshold(threshold)
-    score, n_clipped, floor = log_odds(said)
+    score = log_odds_of(said, default_floor(said))
     kept, rows = Rows.checked(came, weights, "sampling", clusters)
     fit = fit_logistic(np.column_stack([np.ones(len(score)), score])[kept], came[kept], rows)
     a, b = (float(part) for part in fit.coef)
@@ -72,26 +52,11 @@ def recalibrated_cut(
             "separates them. Check that the column is the event's probability, or give the threshold itself."
         )
     covariance = fit.model_cov if rows.is_simple else fit.estimate.covariance
-    critical = fit.estimate.critical(level)
-    reach = critical * np.sqrt(np.diagonal(covariance))
     at = (np.log(wanted / (1.0 - wanted)) - a) / b
     gradient = -np.array([1.0, at]) / b
-    half = critical * float(np.sqrt(gradient @ covariance @ gradient))
+    half = fit.estimate.critical(level) * float(np.sqrt(gradient @ covariance @ gradient))
     low, value, high = sigmoid(np.array([at - half, at, at + half]))
-    return RecalibratedCut(
-        Interval(float(value), float(low), float(high)),
-        Interval(a, a - float(reach[0]), a + float(reach[0])),
-        Interval(b, b - float(reach[1]), b + float(reach[1])),
-        n_clipped,
-        floor,
-    )
-
-
-def log_odds(probs: Floats) -> tuple[Floats, int, float]:
-    """Log-odds of (n,) probabilities, how many of these were moved inwards for it, and how far from 0 and 1."""
-    floor = default_floor(probs)
-    moved = np.minimum(probs, 1.0 - probs) < floor
-    return log_odds_of(probs, floor), int(moved.sum()), floor
+    return Interval(float(value), float(low), float(high))
 
 
 def recalibrate(score: Floats, labels: Bools) -> tuple[float, float]:

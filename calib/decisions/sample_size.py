@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from calib.errors import CalibrationError
-from calib.metrics.bootstrap import drawn_units
+from calib.metrics.estimate import Rows
 from calib.metrics.scoring_rules import auroc
 from calib.numerics import Floats, log_odds_of, sigmoid
 
@@ -106,9 +106,10 @@ def rows_needed(
     if threshold is not None and not 0.0 < threshold < 1.0:
         raise CalibrationError(f"A threshold of {threshold:g} is no probability strictly between 0 and 1.")
     rate, inner, concordance = float(came.mean()), said[(said > 0.0) & (said < 1.0)], auroc(said, came)
-    targets: dict[str, Callable[[float], float]] = {
-        "O:E": lambda width: _up(rows_for_o_e(rate, width)) * design_effect(said, came, clusters)
-    }
+    residual = came - said * (came.sum() / said.sum())  # whose variance over clusters is larger (Kish 1965)
+    of_rows, of_clusters = (Rows.of(len(said), members).mean_of(residual).error for members in (None, clusters))
+    effect = max(1.0, float(of_clusters / of_rows) ** 2)
+    targets: dict[str, Callable[[float], float]] = {"O:E": lambda width: _up(rows_for_o_e(rate, width)) * effect}
     if len(inner) and np.ptp(inner) > 0:
         targets["slope"] = lambda width: rows_for_slope(inner, width)
     if concordance is not None and 0.0 < concordance < 1.0:
@@ -119,19 +120,6 @@ def rows_needed(
         targets["net benefit"] = lambda width: rows_for_net_benefit(rate, sensitivity, specificity, threshold, width)
     found = {target: _up(of(wanted[target])) for target, of in targets.items()}
     return [Needed(target, wanted[target], rows, ceil(rows * rate)) for target, rows in found.items() if rows > 0]
-
-
-def design_effect(probs: Floats, outcomes: Any, clusters: Any) -> float:
-    """How many times more rows O:E needs because rows of a cluster resemble each other (Kish 1965); 1 without clusters.
-
-    The variance of ``sum(y - p)`` between clusters over that between rows; at least 1.
-    """
-    unit, n_units, clustered = drawn_units(len(probs), clusters)
-    if not clustered:
-        return 1.0
-    residual = outcomes - probs * (outcomes.sum() / probs.sum())
-    between = n_units / (n_units - 1) * float(np.sum(np.bincount(unit, residual, n_units) ** 2))
-    return max(1.0, between / float(np.sum(residual**2)))
 
 
 def _up(rows: float) -> int:

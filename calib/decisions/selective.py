@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from calib.decisions.rules import AnswerAbove
 from calib.errors import CalibrationError
-from calib.formatting import round_percent
+from calib.formatting import plural, round_percent
 from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.metrics.confidence import Bools, top_label
 from calib.numerics import Floats, Ints
@@ -26,16 +26,16 @@ N_THRESHOLDS = 100
 
 @dataclass(frozen=True, eq=False)
 class Guarantee:
-    """What fixed-sequence testing found, with every threshold that it looked at.
+    """What fixed-sequence testing found.
 
     Attributes
     ----------
     risk, delta : asked for: error among answers at most ``risk``, with confidence 1 - ``delta``.
     n : rows that were tested on.
     fewest : rows that would have to be answered without an error for any certificate, see :func:`fewest_answers`.
-    thresholds : (m,) thresholds that were tested, the strictest first; the last may have failed.
-    answered, wrong : (m,) rows that reach each threshold, and how many of them are wrong.
-    p_values : (m,) of "the risk of this threshold is above ``risk``".
+    tested : thresholds that were tested, the strictest first, until one failed.
+    threshold : the loosest that passed, with all before it; None where nothing is certified.
+    answered, wrong : rows that reach it, and how many of them are wrong; of the strictest one where nothing passed.
     clustered : whether the rows are one of each cluster.
     """
 
@@ -43,60 +43,39 @@ class Guarantee:
     delta: float
     n: int
     fewest: int
-    thresholds: Floats
-    answered: Ints
-    wrong: Ints
-    p_values: Floats
+    tested: int
+    threshold: float | None
+    answered: int
+    wrong: int
     clustered: bool = False
-
-    @property
-    def certified(self) -> int | None:
-        """Entry of the loosest threshold that passed, with all before it; None where nothing is certified."""
-        passed = int(np.argmax(np.append(self.p_values > self.delta, True)))
-        return passed - 1 if passed else None
 
     @property
     def rule(self) -> AnswerAbove | None:
         """The threshold as a rule that can be exported; None where nothing is certified."""
-        entry = self.certified
-        if entry is None:
+        if self.threshold is None:
             return None
-        chosen = f"fixed-sequence test of {len(self.thresholds):,} thresholds on {self.n:,} rows."
-        threshold = min(1.0, float(self.thresholds[entry]))  # a sum of probabilities may exceed 1 by rounding
-        return AnswerAbove(threshold=threshold, risk=self.risk, delta=self.delta, n_rows=self.n, chosen=chosen)
-
-    @property
-    def coverage(self) -> float:
-        """Share of the tested rows that are answered; 0 where nothing is certified."""
-        return 0.0 if self.certified is None else float(self.answered[self.certified]) / self.n
-
-    @property
-    def bound(self) -> float:
-        """Clopper-Pearson upper bound of the risk at the certified threshold, of confidence 1 - delta; NaN for none."""
-        entry = self.certified
-        if entry is None:
-            return float("nan")
-        return upper_bound(int(self.wrong[entry]), int(self.answered[entry]), self.delta)
+        chosen = f"fixed-sequence test of {plural(self.tested, 'threshold')} on {self.n:,} rows."
+        at = min(1.0, self.threshold)  # a sum of probabilities may exceed 1 by rounding
+        return AnswerAbove(threshold=at, risk=self.risk, delta=self.delta, n_rows=self.n, chosen=chosen)
 
     def said(self) -> str:
         """The result in one or two sentences, with what to do where nothing is certified."""
         error, confidence = round_percent(self.risk), round_percent(1 - self.delta)
         promise = f"an error of at most {error} among answers, with {confidence} confidence"
         rows = f"{self.n:,} rows, one of each cluster" if self.clustered else f"{self.n:,} rows"
-        if self.certified is not None:
-            answered, wrong = int(self.answered[self.certified]), int(self.wrong[self.certified])
+        if self.threshold is not None:
             return (
-                f"Answers at a confidence of {self.thresholds[self.certified]:.4g} or more have {promise}; of "
-                f"{rows}{',' * self.clustered} {answered:,} reach it, {wrong:,} of them wrong."
+                f"Answers at a confidence of {self.threshold:.4g} or more have {promise}; of "
+                f"{rows}{',' * self.clustered} {self.answered:,} reach it, {self.wrong:,} of them wrong."
             )
-        if not len(self.thresholds):
+        if not self.tested:
             return (
                 f"No threshold can be certified for {promise}: this takes {self.fewest:,} answers without an error, "
                 f"and there are {rows}. Give more of them, or accept a larger error."
             )
         return (
-            f"No threshold is certified for {promise}: of the {self.answered[0]:,} surest of {rows}"
-            f"{',' * self.clustered} {self.wrong[0]:,} are wrong. Give more of them, or accept a larger error."
+            f"No threshold is certified for {promise}: of the {self.answered:,} surest of {rows}"
+            f"{',' * self.clustered} {self.wrong:,} are wrong. Give more of them, or accept a larger error."
         )
 
 
@@ -112,19 +91,6 @@ def fewest_answers(risk: float, delta: float) -> int:
     return math.ceil(math.log(delta) / math.log1p(-risk) - 1e-9)
 
 
-def upper_bound(wrong: int, answered: int, delta: float) -> float:
-    """Upper end of a one-sided interval of confidence 1 - delta of a proportion (Clopper and Pearson 1934).
-
-    Examples
-    --------
-    >>> round(upper_bound(0, 149, 0.05), 4)
-    0.0199
-    """
-    from scipy.special import betaincinv
-
-    return 1.0 if wrong >= answered else float(betaincinv(wrong + 1, answered - wrong, 1.0 - delta))
-
-
 def exact_interval(wrong: int, answered: int, level: float = 0.95) -> Interval:
     """Two-sided interval of a proportion of independent rows (Clopper and Pearson 1934); NaN for none.
 
@@ -133,29 +99,12 @@ def exact_interval(wrong: int, answered: int, level: float = 0.95) -> Interval:
     >>> [round(end, 3) for end in exact_interval(7, 755)]
     [0.009, 0.004, 0.019]
     """
+    from scipy.stats import binomtest
+
     if not answered:
         return UNKNOWN
-    tail = (1.0 - level) / 2.0
-    low = 1.0 - upper_bound(answered - wrong, answered, tail) if wrong else 0.0
-    return Interval(wrong / answered, low, upper_bound(wrong, answered, tail))
-
-
-def threshold_grid(confidence: npt.ArrayLike, n: int = N_THRESHOLDS) -> Floats:
-    """Thresholds that 1/n, 2/n, ... of some rows reach, falling; equal ones once.
-
-    The rows need no labels, but must be others than those that a threshold is tested on: the rows of the calibrator
-    serve.
-
-    Examples
-    --------
-    >>> threshold_grid([0.5, 0.6, 0.7, 0.8], 2)
-    array([0.7, 0.5])
-    """
-    falling = -np.sort(-np.asarray(confidence, dtype=np.float64).ravel())
-    if not len(falling):
-        raise CalibrationError("Thresholds are taken from the confidences of some rows; there are none.")
-    last = np.ceil(np.arange(1, n + 1) * len(falling) / n - 1e-9).astype(int) - 1
-    return np.unique(falling[np.maximum(last, 0)])[::-1]
+    ends = binomtest(wrong, answered).proportion_ci(level, method="exact")
+    return Interval(wrong / answered, float(ends.low), float(ends.high))
 
 
 def certify(
@@ -164,15 +113,14 @@ def certify(
     others: npt.ArrayLike,
     risk: float = 0.05,
     delta: float = 0.05,
-    *,
-    start: float | None = None,
 ) -> Guarantee:
     """The loosest threshold with "error among answers at most ``risk``, with confidence 1 - ``delta``".
 
     Thresholds are tested from the strictest to the loosest, each at the full ``delta``, until the first fails. Of m
     answers at one threshold the errors are binomial, so that the p-value of "its risk is above ``risk``" is
     ``P(Binomial(m, risk) <= errors)``. At the strictest thresholds few rows answer and no test can pass: the sequence
-    starts where about ``start`` times :func:`fewest_answers` of the rows are expected to answer.
+    starts where about three times :func:`fewest_answers` of the rows are expected to answer; twice where that is more
+    than half of the rows, or once where twice is more than three quarters of them.
 
     Parameters
     ----------
@@ -180,8 +128,6 @@ def certify(
         calibrator nor ``others`` has seen. For pairs, whether the answer is correct.
     others : (m,) confidences of other rows, of which no label is needed; thresholds and start come from them.
     risk, delta : between 0 and 1.
-    start : multiple of the fewest answers; None takes 3, or 2 where 3 are more than half of the rows, or 1 where 2 are
-        more than three quarters of them.
 
     Raises
     ------
@@ -193,23 +139,30 @@ def certify(
     >>> rng = np.random.default_rng(0)
     >>> p = rng.uniform(0.5, 1, 3000)
     >>> found = certify(p[:1000], rng.random(1000) < p[:1000], p[1000:], risk=0.1)
-    >>> found.rule.threshold > 0.8, found.bound <= 0.1
+    >>> found.threshold > 0.8, found.wrong / found.answered < 0.1
     (True, True)
     """
     from scipy.special import bdtr
 
     confidence, correct = top_label(confidence, correct)
-    others = np.asarray(others, dtype=np.float64).ravel()
+    falling = -np.sort(-np.asarray(others, dtype=np.float64).ravel())
+    if not len(falling):
+        raise CalibrationError("Thresholds are taken from the confidences of some other rows; there are none.")
     n, fewest = len(confidence), fewest_answers(risk, delta)
-    if start is None:
-        start = 3.0 if 3 * fewest <= n / 2 else 2.0 if 2 * fewest <= 3 * n / 4 else 1.0
-    thresholds = threshold_grid(others)
-    share = np.searchsorted(np.sort(-others), -thresholds, side="right") / len(others)
+    start = 3 if 3 * fewest <= n / 2 else 2 if 2 * fewest <= 3 * n / 4 else 1
+    last = np.ceil(np.arange(1, N_THRESHOLDS + 1) * len(falling) / N_THRESHOLDS - 1e-9).astype(int) - 1
+    thresholds = np.unique(falling[np.maximum(last, 0)])[::-1]
+    share = np.searchsorted(-falling, -thresholds, side="right") / len(falling)
     thresholds = thresholds[n * share >= start * fewest]
     answered, wrong = counts_at(confidence, correct, thresholds)
     p_values = np.where(answered > 0, bdtr(wrong, np.maximum(answered, 1), risk), 1.0)
-    tested = slice(0, int(np.argmax(np.append(p_values > delta, True))) + 1)
-    return Guarantee(*(risk, delta, n, fewest), thresholds[tested], answered[tested], wrong[tested], p_values[tested])
+    passed = int(np.argmax(np.append(p_values > delta, True)))
+    tested = min(passed + 1, len(thresholds))
+    if not tested:
+        return Guarantee(risk, delta, n, fewest, 0, None, 0, 0)
+    last = max(passed - 1, 0)
+    threshold = float(thresholds[last]) if passed else None
+    return Guarantee(risk, delta, n, fewest, tested, threshold, int(answered[last]), int(wrong[last]))
 
 
 def counts_at(confidence: Floats, correct: Bools, thresholds: Floats) -> tuple[Ints, Ints]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -123,14 +123,13 @@ def judged_sets(
 
     Two calibrators with the same ``part`` and ``random_state`` are judged on the same rows: :func:`sets_change`.
     """
-    found = fit_and_judge(
+    return fit_and_judge(
         test,
         lambda rows: fit_sets(calibrator, rows, alpha, per_class=per_class, random_state=random_state),
         lambda sets, rows: judge_sets(calibrator, sets, rows),
         part,
         random_state,
     )
-    return replace(found, n_used=found.made.n_rows)
 
 
 def sets_change(before: SetScores, after: SetScores, level: float = LEVEL) -> dict[str, Interval]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from calib.decisions.conformal import PredictionSets
-from calib.decisions.rules import AnyRule
-from calib.decisions.stored import check_array
+from calib.decisions.rules import AnyRule, check_array
 from calib.errors import CalibrationError
 from calib.numerics import Floats
 from calib.parameters import unusable

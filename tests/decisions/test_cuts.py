@@ -8,10 +8,10 @@ import pytest
 
 from calib.decisions import Costs, Goal, change, outcome_of, recalibrated_cut
 from calib.decisions.cuts import cut_for, event_decision, highest_rows
-from calib.decisions.recalibration import log_odds, recalibrate
+from calib.decisions.recalibration import recalibrate
 from calib.errors import CalibrationError
 from calib.metrics import wilson_interval
-from calib.numerics import sigmoid
+from calib.numerics import log_odds_of, sigmoid
 
 COSTS = Costs(false_alarm=1.0, miss=10.0)
 
@@ -113,18 +113,9 @@ def test_a_capacity_s_cut_is_a_quantile_with_the_quantile_s_interval():
     held = 0
     for seed in range(80):
         probs = rng.random(200)
-        cut = cut_for(Goal("capacity", 0.1), probs, probs > 0.5, n_resamples=200, random_state=seed)
+        cut = cut_for(Goal("capacity", 0.1), probs, probs > 0.5, random_state=seed)
         held += cut.low <= 0.9 <= cut.high
     assert 68 <= held <= 80
-
-
-def test_many_different_probabilities_are_searched_among_their_quantiles(monkeypatch, rows):
-    probs, labels = rows
-    exact = cut_for(Goal("recall", 0.8), probs, labels)
-    monkeypatch.setattr("calib.decisions.cuts.MAX_CUTS", 100)
-    thinned = cut_for(Goal("recall", 0.8), probs, labels)
-    assert thinned.value == exact.value
-    np.testing.assert_allclose(thinned[1:], exact[1:], atol=0.02)
 
 
 def test_a_change_is_the_difference_of_two_costs(rows, rng):
@@ -154,8 +145,7 @@ def test_a_recalibration_finds_the_raw_cut_of_a_known_map():
     labels = rng.random(len(score)) < sigmoid(0.3 + 0.6 * score)
     found = recalibrated_cut(sigmoid(score), labels, 0.2)
     truth = float(sigmoid(np.array((np.log(0.25) - 0.3) / 0.6)))
-    assert found.cut.low <= truth <= found.cut.high and found.cut.high - found.cut.low < 0.01
-    assert found.slope.value == pytest.approx(0.6, abs=0.02) and found.n_clipped == 0
+    assert found.low <= truth <= found.high and found.high - found.low < 0.01
 
 
 def test_the_delta_interval_holds_the_true_cut(rng):
@@ -165,14 +155,14 @@ def test_the_delta_interval_holds_the_true_cut(rng):
         score = rng.normal(-1, 1.3, 500)
         labels = rng.random(500) < sigmoid(-0.5 + 0.7 * score)
         for kind, clusters in (("rows", None), ("clusters", np.arange(500) % 50)):
-            cut = recalibrated_cut(sigmoid(score), labels, 0.1, clusters=clusters).cut
+            cut = recalibrated_cut(sigmoid(score), labels, 0.1, clusters=clusters)
             held[kind] += cut.low <= truth <= cut.high
     assert all(0.91 * 200 <= count <= 0.985 * 200 for count in held.values()), held
 
 
 def test_a_recalibration_solves_the_score_equations(rows):
     probs, labels = rows
-    score, _, _ = log_odds(probs)
+    score = log_odds_of(probs, 0.0005)
     intercept, slope = recalibrate(score, labels)
     residual = labels - sigmoid(intercept + slope * score)
     assert residual.sum() == pytest.approx(0, abs=1e-6) and residual @ score == pytest.approx(0, abs=1e-5)
@@ -183,17 +173,9 @@ def test_a_score_that_separates_the_outcomes_gives_a_steep_slope():
     assert np.isfinite([intercept, slope]).all() and slope > 10
 
 
-def test_probabilities_of_0_and_1_are_moved_and_counted():
-    score, moved, floor = log_odds(np.array([0.0, 0.02, 0.5, 1.0]))
-    assert moved == 2 and floor == pytest.approx(0.005)
-    np.testing.assert_allclose(sigmoid(score), [0.005, 0.02, 0.5, 0.995])
-
-
-@pytest.mark.parametrize(
-    ("labels", "word"), [([1, 1, 0, 0], "slope"), ([0, 0, 0, 0], "slope"), ([0, 0, 1, 1], "slope")]
-)
-def test_recalibrations_without_a_cut_are_refused(labels, word):
-    with pytest.raises(CalibrationError, match=word):
+@pytest.mark.parametrize("labels", [[1, 1, 0, 0], [0, 0, 0, 0], [0, 0, 1, 1]])
+def test_recalibrations_without_a_cut_are_refused(labels):
+    with pytest.raises(CalibrationError, match="slope"):
         recalibrated_cut(np.array([0.1, 0.3, 0.6, 0.8]), np.array(labels), 0.2)
 
 
@@ -210,9 +192,9 @@ def test_cuts_of_the_credit_data_are_those_computed_elsewhere(credit):
     plain = outcome_of(probs >= COSTS.cut, labels, COSTS)
     assert plain.cost.value == pytest.approx(known["cost_at_t_star_raw"], abs=1e-9)
     raw = recalibrated_cut(probs, labels, COSTS.cut)
-    assert raw.cut.value == pytest.approx(known["platt_equivalent_raw_cut"], abs=1e-9)
-    np.testing.assert_allclose(raw.cut[1:], known["platt_cut_95"], atol=1e-6)  # theirs has z = 1.96
-    cost = outcome_of(probs >= raw.cut.value, labels, COSTS).cost.value
+    assert raw.value == pytest.approx(known["platt_equivalent_raw_cut"], abs=1e-9)
+    np.testing.assert_allclose(raw[1:], known["platt_cut_95"], atol=1e-6)  # theirs has z = 1.96
+    cost = outcome_of(probs >= raw.value, labels, COSTS).cost.value
     assert cost == pytest.approx(known["cost_at_platt_cut"], abs=1e-9)
     room = event_decision(probs, probs, labels, Goal("capacity", known["capacity"]["k"] / len(probs)))
     assert room.cut.value == known["capacity"]["cut"] and room.tied == known["capacity"]["rows_at_the_cut"]

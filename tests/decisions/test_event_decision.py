@@ -117,23 +117,18 @@ def test_the_same_probabilities_change_nothing():
         assert change_ is not None
         assert change_.changed.value == change_.saved.value == 0.0
     assert found.recalibrated is not None  # these are calibrated: the same cut, within its interval
-    assert found.recalibrated.cut.low < 0.25 < found.recalibrated.cut.high
+    assert found.recalibrated.low < 0.25 < found.recalibrated.high
 
 
 def test_too_few_events_are_said_with_their_number():
     p, raw, _ = simulated()
-    found = event_decision(p, raw, np.arange(2000) < 7, Goal())
-    assert "7 rows" in found.too_few
+    assert "7 rows" in event_decision(p, raw, np.arange(2000) < 7, Goal()).too_few
     assert not event_decision(*simulated(), Goal()).too_few
-
-
-def test_one_outcome_alone_is_judged_too():
-    p, raw, _ = simulated(100)
-    found = event_decision(p, raw, np.zeros(100, bool), Goal(today=0.2))
+    found = event_decision(p, raw, np.zeros(2000, bool), Goal(today=0.2))
     assert found.recalibrated is None and math.isnan(found.outcome.recall.value)
 
 
-@pytest.mark.parametrize("value", [0.0, 1.0, 1.4, -0.1])
+@pytest.mark.parametrize("value", [0.0, 1.4])
 def test_a_goal_that_is_no_share_is_refused(value: float):
     with pytest.raises(CalibrationError, match="between 0 and 1"):
         Goal("recall", value)

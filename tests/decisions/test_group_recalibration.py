@@ -31,6 +31,8 @@ def test_departures_are_found_and_shrunk_the_more_the_fewer_rows():
     assert found.spread == pytest.approx(true.std(), rel=0.25) and found.group_slope == pytest.approx(0.7, abs=0.05)
     assert np.corrcoef(found.offsets, true)[0, 1] > 0.95
     assert found.rows.sum() == 20_000 and found.events.sum() == event.sum()
+    expected = expit(found.centre + found.group_slope * np.log(probs / (1 - probs))[:3])
+    np.testing.assert_allclose(found.by_group(probs[:3], ["new"] * 3), expected)
     few = recalibrate_groups(*(part[:400] for part in (probs, event, group)))
     own = []  # the departure of each group by itself, without shrinkage
     for name in few.names:
@@ -55,14 +57,6 @@ def test_groups_that_do_not_depart_have_the_shared_map():
     np.testing.assert_allclose(one.by_group(probs, np.zeros(len(probs))), one.shared(probs), atol=0.02)
 
 
-def test_a_new_group_does_not_depart():
-    probs, event, group, _ = simulated(2000, 0.8)
-    found = recalibrate_groups(probs, event, group)
-    score = np.log(probs / (1 - probs))
-    expected = expit(found.centre + found.group_slope * score[:3])
-    np.testing.assert_allclose(found.by_group(probs[:3], ["new"] * 3), expected)
-
-
 def test_groups_pay_on_other_rows_where_they_depart_and_not_elsewhere():
     for spread, pays in ((0.9, True), (0.0, None)):
         probs, event, group, _ = simulated(6000, spread, seed=1)
@@ -74,7 +68,6 @@ def test_groups_pay_on_other_rows_where_they_depart_and_not_elsewhere():
         difference = losses[0] - losses[1]
         half = 1.959964 * difference.std(ddof=1) / np.sqrt(3000)
         assert gain.log_loss == pytest.approx((difference.mean(), difference.mean() - half, difference.mean() + half))
-        assert gain.brier.value == pytest.approx(np.mean((own - y) ** 2 - (shared - y) ** 2))
 
 
 def test_the_log_loss_is_the_nll_also_where_risks_are_written_with_one_decimal(rng):

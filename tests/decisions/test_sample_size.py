@@ -11,7 +11,6 @@ import pytest
 from calib.decisions.recalibration import recalibrate
 from calib.decisions.sample_size import (
     WIDTHS,
-    design_effect,
     rows_for_auroc,
     rows_for_net_benefit,
     rows_for_o_e,
@@ -82,15 +81,13 @@ def test_all_targets_from_rows_at_hand(rng) -> None:
 
 
 def test_clusters_need_more_rows(rng) -> None:
-    probs = np.repeat(0.2, 4000)
-    cluster = np.arange(4000) // 40
-    same = np.repeat(rng.random(100) < 0.2, 40)
-    assert design_effect(probs, same, cluster) == pytest.approx(40.0, rel=0.05)
-    assert design_effect(probs, same, None) == 1.0
-    apart = rng.random(4000) < 0.2
-    assert design_effect(probs, apart, cluster) < 1.5
-    plain, clustered = (rows_needed(probs, same, clusters=given)[0].rows for given in (None, cluster))
-    assert clustered > 30 * plain
+    probs, cluster = np.repeat(0.2, 4000), np.arange(4000) // 40
+    same, apart = np.repeat(rng.random(100) < 0.2, 40), rng.random(4000) < 0.2
+    (plain, clustered), (loose, looser) = (
+        [rows_needed(probs, came, clusters=given)[0].rows for given in (None, cluster)] for came in (same, apart)
+    )
+    assert clustered == pytest.approx(40.0 * plain, rel=0.05)
+    assert looser < 1.5 * loose
 
 
 def test_what_cannot_be_is_refused() -> None:

@@ -218,8 +218,8 @@ def numbers(found: EventDecision, has_calibrator: bool) -> None:
     apart = f"The threshold was chosen on {found.n_decision:,} other test rows. " if found.n_decision else ""
     cut = found.recalibrated
     at = "" if cut is None else (
-        f" By logistic recalibration, this threshold is an uncalibrated probability of {percent(cut.cut.value)} "
-        f"[{percents(cut.cut)}]."
+        f" By logistic recalibration, this threshold is an uncalibrated probability of {percent(cut.value)} "
+        f"[{percents(cut)}]."
     )  # fmt: skip
     events = f"{plural(found.n_judgement, 'test row')}, {found.n_events:,} with the event"
     st.caption(f"{apart}Judged on {events}. Brackets are 95\u00a0% intervals.{at}")

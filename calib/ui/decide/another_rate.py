@@ -13,7 +13,7 @@ from calib.decisions.rules import EventCut
 from calib.diagnostics.judged_decisions import rates_of_rows
 from calib.engine import Data
 from calib.errors import CalibrationError
-from calib.formatting import number, percent, plural
+from calib.formatting import percent, plural
 from calib.ui.export.view import offer_decision, uploaded_rows
 from calib.ui.fits import ShownFit, ready
 from calib.ui.session import OpenSession
@@ -76,17 +76,11 @@ def estimated(session: OpenSession, raw: ShownFit) -> NewRate | None:
 
 
 def words_of_rate(found: NewRate, name: str) -> None:
-    """The estimate with its interval, and a warning where the rows tell too little."""
+    """The estimate with its interval."""
     st.markdown(
         f"The rate of {name} among {plural(found.n_new, 'new row')} is **{percent(found.rate.value)}** "
         f"({percents(found.rate)}), estimated from the outputs alone."
     )
-    if found.flat:
-        st.warning(
-            f"These rows say too little of the rate: their likelihood is flat, and tells as much as "
-            f"{number(found.equivalent_labels, 2)} rows with labels would. Collect more rows, or label some.",
-            icon=":material/warning:",
-        )
 
 
 def _cut(costs: Costs, old: float, rate: float) -> float:
