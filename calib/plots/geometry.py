@@ -1,4 +1,4 @@
-"""Figures of geometric separation: accuracy by separation, and images side by side."""
+"""Figure of geometric separation: accuracy by separation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.diagnostics.reliability import Frequencies, SidedCounts
-from calib.numerics import Floats, Ints
+from calib.numerics import Floats
 from calib.plots.annotations import (
     Counted,
     carry,
@@ -95,43 +95,3 @@ def _draw_dangerous_side(fig: go.Figure, low: float, high: float) -> None:
                       line={"color": GUIDE, "width": 1.5, "dash": "dot"})  # fmt: skip
     # Above the plot, where no line can be, however narrow the side is.
     write(fig, "← dangerous", 0, 1, color=DANGER, xref="paper", xanchor="left", yref="paper", yanchor="bottom")
-
-
-GAP = 1
-"""Pixels of the images between two of them; transparent, so that they fit every background."""
-LARGEST = 128
-"""Pixels of an image each way; of larger ones every second, third, ... is shown."""
-
-
-def thinned(images: np.ndarray) -> np.ndarray:
-    """Images (n, height, width, ...) of no more pixels each way than are shown."""
-    step = -(-max(images.shape[1:3]) // LARGEST)
-    return images[:, ::step, ::step]
-
-
-def image_grid(images: np.ndarray, columns: int, pixel: int = 1) -> Ints:
-    """Rows of images from left to right, on one scale of brightness.
-
-    Parameters
-    ----------
-    images : (n, height, width) or (n, height, width, channels) with 1 or 3 channels; any finite numbers, of which the
-        least becomes black and the largest white, for all images alike.
-    columns : images in a row.
-    pixel : how many pixels of the picture one of the images takes each way, so that small ones can be seen.
-
-    Returns
-    -------
-    (h, w, 4) uint8: red, green, blue and opacity.
-    """
-    images = images[..., None] if images.ndim == 3 else images
-    n, height, width, _ = images.shape
-    low, high = float(images.min()), float(images.max())
-    span = high - low or 1.0
-    rows = -(-n // columns)
-    picture = np.zeros((rows * (height + GAP) - GAP, columns * (width + GAP) - GAP, 4), dtype=np.uint8)
-    for i, image in enumerate(images):
-        top, left = (i // columns) * (height + GAP), (i % columns) * (width + GAP)
-        tile = picture[top : top + height, left : left + width]
-        tile[..., :3] = np.rint(255 * ((image.astype(np.float64) - low) / span))
-        tile[..., 3] = 255
-    return picture.repeat(pixel, axis=0).repeat(pixel, axis=1)

@@ -9,9 +9,8 @@ from calib.diagnostics.over_under import over_under_confidence, theorem_one
 from calib.diagnostics.subgroups import GroupGaps, by_band, gaps_by_group
 from calib.evaluation import Evaluation
 from calib.plots.annotations import figure_data
-from calib.plots.over_under import Row, band_chart, before_after, per_class_chart, ratio_to_odds
+from calib.plots.over_under import Row, band_chart, before_after, per_class_chart, ratio_to_odds, theorem_chain
 from calib.plots.style import alt_text, method_style
-from calib.plots.theorem import theorem_chain
 from tests.plots.conftest import words
 
 STYLE = method_style("isotonic")

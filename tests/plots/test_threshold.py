@@ -8,8 +8,8 @@ import pytest
 from calib.diagnostics.judged_decisions import threshold_counts
 from calib.evaluation.view import EVENT
 from calib.plots import alt_text
+from calib.plots.decisions import dragged_to, threshold_chart
 from calib.plots.style import Style
-from calib.plots.threshold import dragged_to, threshold_chart
 
 
 @pytest.mark.parametrize("scale", ["linear", "logit"])

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from calib.calibrators.imax import IMaxBinning
 from calib.diagnostics import binning
 from calib.diagnostics.binning import binning_picture, uncertain_span
-from calib.engine import Data, Engine, FitSpec
+from calib.engine import Engine
 from calib.formatting import percent
 from calib.plots.binning import SCHEME_NAMES
 from calib.plots.style import method_style
@@ -17,8 +17,8 @@ from calib.ui.binning.text import edges_where_uncertain
 from calib.ui.binning.view import own_bins, rails_of
 from calib.ui.fits import ShownFit
 from calib.ui.session import OpenSession
-from tests.conftest import finished, simulate
-from tests.ui.conftest import charts, clean, group, open_page, said, twice, unfold
+from tests.conftest import simulate
+from tests.ui.conftest import charts, clean, fit, group, open_page, said, twice, unfold
 
 PAGE = "pages/9_IMax_binning.py"
 SECTIONS = {"meaning": 1, "numbers": 1}
@@ -71,12 +71,7 @@ def test_edges_are_counted_where_labels_are_uncertain() -> None:
 
 
 def test_a_fitted_binning_is_shown_with_its_own_bins(queue: Engine, with_sample: OpenSession) -> None:
-    part = with_sample.calibration
-    for params in ({"n_bins": 6}, {"n_bins": 5, "share_classes": False}):
-        spec = FitSpec("imax", params, data_key=with_sample.split_key)
-        queue.submit(spec, Data.of(spec.data_key, logits=part.logits, labels=part.labels))
-        with_sample.specs[spec.key] = spec
-    assert {job.state for job in finished(queue, with_sample.specs)} == {"done"}
+    fit(queue, with_sample, *(("imax", params) for params in ({"n_bins": 6}, {"n_bins": 5, "share_classes": False})))
     app = unfold(open_page(PAGE, with_sample), "binning/meaning")
     assert clean(app)
     names = group(app, "binning/table").options
@@ -94,7 +89,7 @@ def test_bins_of_a_fit_that_are_those_of_the_picture_are_drawn_once() -> None:
     for n_bins in (15, 7):
         fitted = IMaxBinning(n_bins=n_bins).fit(logits, labels)
         fits.append(ShownFit("key", "imax", f"I-Max {n_bins}", method_style("imax"), fitted, None, 0.0, 0.0))  # type: ignore[arg-type]
-    given = {fit.title: own_bins(fit, None, 3) for fit in fits}
+    given = {one.title: own_bins(one, None, 3) for one in fits}
     rails = rails_of(binning_picture(logits, labels, given=given), fits)
     assert [name for name, _, _ in rails][3:] == ["I-Max 7, fitted"]
 

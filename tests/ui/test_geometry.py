@@ -15,11 +15,11 @@ from calib import geometry
 from calib.calibrators.geometric.search import TrainingSet
 from calib.data import Predictions
 from calib.data.samples import load_sample
-from calib.diagnostics.separation import WAYS, ExplainedInput, Explanation, Measured, Sides, explain
+from calib.diagnostics.separation import WAYS, Measured, Sides, explain
 from calib.engine import Engine
 from calib.formatting import percent
 from calib.ui.geometry import text as geometry_words
-from calib.ui.geometry.view import BY_NUMBER, KINDS, axis_title, deciding_rows, tiles
+from calib.ui.geometry.view import BY_NUMBER, KINDS, axis_title, tiles
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
 from tests.ui.conftest import charts, fit, group, open_page, said, unfold
@@ -107,12 +107,6 @@ def test_rows_of_numbers_are_shown_as_numbers(queue: Engine, dtype: type, n_clas
     assert any(frame.value.columns[1].startswith("number ") for frame in app.dataframe)
 
 
-def test_two_classes_with_images(queue: Engine) -> None:
-    app = opened(OpenSession.from_data(load_sample("odd-digits-adaboost"), sample="odd-digits-adaboost"))
-    assert "well inside their predicted class" in said(app)
-    assert len(charts(app)) == 1
-
-
 def test_a_predicted_class_absent_from_training_has_no_finite_separation(queue: Engine) -> None:
     data = with_numbers()
     assert data.train_labels is not None
@@ -125,18 +119,11 @@ def test_a_predicted_class_absent_from_training_has_no_finite_separation(queue: 
     assert "separation is −∞" in said(opened(OpenSession.from_data(only)))
 
 
-def test_a_row_that_is_nearest_and_decides_is_named_once() -> None:
-    why = Explanation(1.0, 2.0, 3, 8, 0.5, 0.6, 3, 9)
-    assert deciding_rows(ExplainedInput(0, 1, 1, 0.9, why, 0.5, {})) == {
-        3: "nearest of the predicted class, decides", 8: "nearest of another class", 9: "decides, another class",
-    }  # fmt: skip
-
-
 def test_tiles_share_one_scale_of_brightness() -> None:
     first, second = tiles(np.stack([np.zeros((8, 8)), np.full((8, 8), 2.0)]))
-    assert first.shape == second.shape == (128, 128, 4)
-    assert first[..., :3].max() == 0
-    assert second[..., :3].min() == 255
+    assert first.shape == second.shape == (128, 128)
+    assert first.max() == 0
+    assert second.min() == 255
 
 
 def sides(separation: list[float], right: list[bool]) -> Sides:
@@ -156,13 +143,6 @@ def test_few_rows_are_not_said_to_tell_right_from_wrong() -> None:
     assert "intervals overlap" not in other_way
     assert "100 of 200 are **dangerous**" in many
     assert "0.0\u00a0% of these are right" in many
-
-
-def test_one_dangerous_row_and_none() -> None:
-    assert "1 of 3 is **dangerous**, nearer to another class, and it is wrong" in geometry_words.finding(
-        sides([1.0, 2.0, -1.0], [True, True, False])
-    )
-    assert "None of them is dangerous" in geometry_words.finding(sides([1.0, 2.0], [True, False]))
 
 
 @pytest.mark.parametrize("n_safe", [20, 0])

@@ -11,7 +11,7 @@ import streamlit as st
 from calib.diagnostics.judged_decisions import ThresholdCounts, threshold_counts
 from calib.evaluation import Evaluation
 from calib.plots.axes import crowded
-from calib.plots.threshold import dragged_to, threshold_chart
+from calib.plots.decisions import dragged_to, threshold_chart
 from calib.ui import widgets
 from calib.ui.fits import ShownFit, ready
 from calib.ui.session import current_session, keep

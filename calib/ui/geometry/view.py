@@ -20,7 +20,7 @@ from calib.diagnostics.separation import (
 )
 from calib.engine import Data
 from calib.formatting import number
-from calib.plots.geometry import GAP, image_grid, success_curve, thinned
+from calib.plots.geometry import success_curve
 from calib.plots.style import method_style
 from calib.registry import METHODS
 from calib.ui import widgets
@@ -31,7 +31,7 @@ from calib.ui.session import OpenSession
 from calib.ui.text import literal
 from calib.ui.widgets import draw_table, segments
 
-KINDS = {"l2": "Fast, L2", "l1": "Fast, L1", "linf": "Fast, L∞", EXACT: "Exact, L2"}
+KINDS = {"l2": "fast, L2", "l1": "fast, L1", "linf": "fast, L∞", EXACT: "exact, L2"}
 STYLES = {
     "isotonic": replace(method_style("isotonic"), dash="solid"),
     "sigmoid": replace(method_style("platt"), dash="dash"),
@@ -61,7 +61,7 @@ def choose_kind() -> str:
 
 def axis_title(kind: str) -> str:
     """The separation as an axis calls it."""
-    return f"separation ({KINDS[kind].lower().replace('l1', 'L1').replace('l2', 'L2').replace('l∞', 'L∞')})"
+    return f"separation ({KINDS[kind]})"
 
 
 def study_of(session: OpenSession, kind: str) -> SeparationStudy:
@@ -192,9 +192,10 @@ def _show_features(session: OpenSession, row: ExplainedInput, roles: dict[int, s
 
 
 def tiles(images: np.ndarray) -> list[np.ndarray]:
-    """Images (n, H, W[, C]) one by one, on one scale of brightness, about ``SHOWN_WIDTH`` pixels wide."""
-    images = thinned(images)
+    """Images (n, H, W[, C]) one by one, on one scale of brightness and about ``SHOWN_WIDTH`` pixels wide."""
+    step = -(-max(images.shape[1:3]) // SHOWN_WIDTH)
+    images = images[:, ::step, ::step].astype(np.float64)
+    low, high = float(images.min()), float(images.max())
+    shades = np.rint(255 * ((images - low) / ((high - low) or 1.0))).astype(np.uint8)
     pixel = max(1, SHOWN_WIDTH // images.shape[2])
-    whole = image_grid(images, len(images), pixel)
-    width, stride = images.shape[2] * pixel, (images.shape[2] + GAP) * pixel
-    return [whole[:, start : start + width] for start in range(0, stride * len(images), stride)]
+    return [np.atleast_2d(image.squeeze()).repeat(pixel, axis=0).repeat(pixel, axis=1) for image in shades]

@@ -26,9 +26,9 @@ from calib.plots.over_under import (
     band_name,
     before_after,
     ratio_to_odds,
+    theorem_chain,
 )
 from calib.plots.style import Style
-from calib.plots.theorem import theorem_chain
 from calib.ui import widgets
 from calib.ui.chosen_rows import choose_rows, show_clickable
 from calib.ui.fits import ShownFit, beside_raw, gap_and_extremes_of, ready
