@@ -36,28 +36,18 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _NAMES = {
-    "AmbiguousTable": "errors",
-    "CalibrationError": "errors",
-    "Calibrator": "base",
-    "Comparison": "evaluation.compare",
-    "DataError": "errors",
-    "FitCancelled": "errors",
-    "METHODS": "registry",
-    "Predictions": "data",
-    "ReliabilityCurve": "diagnostics.reliability",
-    "calibrator": "registry",
-    "compare": "evaluation.compare",
-    "compare_methods": "evaluation.compare",
-    "ece": "evaluation.scoring",
-    "find_groups": "diagnostics.find_groups",
-    "from_outputs": "data.load",
-    "load": "data",
-    "load_models": "data",
-    "logits": "arrays",
-    "open_app": "cli.open_app",
-    "reliability_curve": "diagnostics.reliability",
-    "report": "reporting.make",
-    "scores": "evaluation.scoring",
+    "arrays": ("logits",),
+    "base": ("Calibrator",),
+    "cli.open_app": ("open_app",),
+    "data": ("Predictions", "load", "load_models"),
+    "data.load": ("from_outputs",),
+    "diagnostics.find_groups": ("find_groups",),
+    "diagnostics.reliability": ("ReliabilityCurve", "reliability_curve"),
+    "errors": ("AmbiguousTable", "CalibrationError", "DataError", "FitCancelled"),
+    "evaluation.compare": ("Comparison", "compare", "compare_methods"),
+    "evaluation.scoring": ("ece", "scores"),
+    "registry": ("METHODS", "calibrator"),
+    "reporting.make": ("report",),
 }
 _MODULES = {
     "decisions": "decisions",
@@ -99,8 +89,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _NAMES:
-        return getattr(import_module(f"calib.{_NAMES[name]}"), name)
+    for module, names in _NAMES.items():
+        if name in names:
+            return getattr(import_module(f"calib.{module}"), name)
     if name in _MODULES:
         return import_module(f"calib.{_MODULES[name]}")
     raise AttributeError(f"module 'calib' has no attribute {name!r}")

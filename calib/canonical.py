@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from calib.errors import CalibrationError
 from calib.numerics import MEMORY_ENTRIES, Floats, blocks
@@ -116,14 +115,20 @@ def to_canonical(outputs: Any, kind: Kind, floor: float | None = None) -> Floats
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float32 if array.dtype.itemsize <= 2 else np.float64)
     if kind in ONE_COLUMN:
-        return _binary(_one_column(array), kind, floor)
-    if array.ndim != 2 or array.shape[1] < 2:
+        if array.ndim != 1 and array.shape[1:] != (1,):
+            raise CalibrationError(f"Expected one binary column, of shape (n,) or (n, 1); got {array.shape}.")
+        column = array.reshape(-1)
+        array = np.stack([np.zeros_like(column) if kind == "binary_log_odds" else 1 - column, column], axis=1)
+    elif array.ndim != 2 or array.shape[1] < 2:
         raise CalibrationError(f"Expected {kind} of shape (n, n_classes) with 2 or more classes; got {array.shape}.")
-    if kind == "logits":
+    if kind in ("logits", "binary_log_odds"):
         return array
-    if kind == "probabilities":
-        return _log(array, floor)
-    return _raise_zeros(array, np.isneginf(array), floor)
+    zero = array <= 0 if kind in IN_UNIT else np.isneginf(array)
+    if kind in IN_UNIT:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            array = np.log(array)
+    # The logarithm of the floor is taken in float64: half the smallest float32 would itself be zero.
+    return np.where(zero, array.dtype.type(np.log(floor or DEFAULT_FLOOR)), array) if zero.any() else array
 
 
 def class_order(columns: Sequence[str], class_names: Sequence[str]) -> list[int]:
@@ -169,29 +174,3 @@ def check_values(outputs: Any, kind: Kind) -> None:
         )
     if kind == "log_probabilities" and high > 1e-3:
         raise CalibrationError(f"Log-probabilities are never positive, but the largest value is {high:.4g}.")
-
-
-def _one_column(array: Floats) -> Floats:
-    if array.ndim == 1:
-        return array
-    if array.ndim == 2 and array.shape[1] == 1:
-        return array[:, 0]
-    raise CalibrationError(f"Expected one binary column, of shape (n,) or (n, 1); got {array.shape}.")
-
-
-def _binary(column: Floats, kind: str, floor: float | None) -> Floats:
-    if kind == "binary_log_odds":
-        return np.stack([np.zeros_like(column), column], axis=1)
-    return _log(np.stack([1 - column, column], axis=1), floor)
-
-
-def _log(probs: Floats, floor: float | None) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return _raise_zeros(np.log(probs), probs <= 0, floor)
-
-
-def _raise_zeros(log_probs: Floats, zero: npt.NDArray[np.bool_], floor: float | None) -> Floats:
-    # The logarithm of the floor is taken in float64: half the smallest float32 would itself be zero.
-    if not zero.any():
-        return log_probs
-    return np.where(zero, log_probs.dtype.type(np.log(floor or DEFAULT_FLOOR)), log_probs)

@@ -55,7 +55,10 @@ def parameter_names(cls: type[Any]) -> list[str]:
 def check_declared(instance: Any) -> None:
     """Raise :class:`CalibrationError` for a field of a dataclass outside the range that :func:`param` gave it."""
     for f in fields(instance):
-        _check_param(f.name, getattr(instance, f.name), f.default, f.metadata)
+        value = getattr(instance, f.name)
+        fault = "" if value is None and f.metadata.get("optional") else _fault(value, f.default, f.metadata)
+        if fault:
+            raise CalibrationError(f"{f.name}={shown(value)} {fault}.")
 
 
 def unknown_parameter(cls: type[Any], name: str) -> str:
@@ -73,12 +76,6 @@ def written(fix: Mapping[str, object]) -> str:
 def shown(value: object) -> str:
     """The beginning of how a value is written, on one line: a file can hold any value."""
     return " ".join(repr(value)[:60].split())
-
-
-def _check_param(name: str, value: Any, default: Any, meta: Any) -> None:
-    fault = "" if value is None and meta.get("optional") else _fault(value, default, meta)
-    if fault:
-        raise CalibrationError(f"{name}={shown(value)} {fault}.")
 
 
 def _fault(value: Any, default: Any, meta: Any) -> str:

@@ -97,7 +97,7 @@ def number(name: str, variables: Mapping[str, str] | None = None) -> float:
     declared = SETTINGS[name]
     given = text(name, variables)
     if not given:
-        return _default(declared)
+        return float(declared.default)
     try:
         value = float(given)
     except ValueError:
@@ -113,7 +113,7 @@ def limit(name: str) -> float:
     try:
         return number(name)
     except ValueError:
-        return _default(SETTINGS[name])
+        return float(SETTINGS[name].default)
 
 
 def check() -> None:
@@ -121,8 +121,3 @@ def check() -> None:
     for declared in DECLARED:
         if not isinstance(declared.default, str):
             number(declared.name)
-
-
-def _default(declared: Setting) -> float:
-    assert not isinstance(declared.default, str)
-    return float(declared.default)

@@ -146,7 +146,8 @@ def test_every_table_is_made_safe_before_it_is_written():
 MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 MARKUP = (
     "!", "[a]", "](//b.c/d.png)", "*", "_", "**", "`", "<b>", "</b>", "<!--", "&#58;", "&lt;", "~~", "|", "\\", "#",
-    ">", "-", "+", "=", "1.", "2)", ":", ".", "a", "b c", "é", "\n", "\n\n", "---", "```", "://", "www", "@", "red", "$",
+    ">", "-", "+", "=", "1.", "2)", ":", ".", "a", "b c", "é", "\n", "\n\n", "---", "```", "://", "www", "@", "red",
+    "$",
 )  # fmt: skip
 BEHIND = ("{}", "It is {}.", "**{}**", "- {}", "x{}y", "a\n{}", "(“{}”)")
 """Where names stand in sentences."""
