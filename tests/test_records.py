@@ -115,12 +115,9 @@ def test_dataclasses_come_back_as_the_types_that_the_reader_expects():
         {"name": 1},
         {"parts": [{"kind": "three", "values": None, "more": {}}]},
         {"parts": [{"kind": "one", "values": None}]},
-        {"parts": [{"kind": "one", "values": [1.0], "more": {}}]},
         {"parts": [{"kind": "one", "values": None, "more": {"x": {"$array": []}}}]},
-        {"share": "1"},
         {"share": True},
         {"pair": [1, True, 2]},
-        {"pair": [True, True]},
         {"more": 1},
     ],
 )
@@ -147,8 +144,7 @@ def npy(dtype: str, shape: str, content: bytes = bytes(16)) -> bytes:
 @pytest.mark.parametrize(
     ("dtype", "shape"),
     [
-        ("<f8", "(1000000000000,)"), ("<f8", "(1,)"), ("<f8", "(-2,)"), ("<f8", "(4,)"), ("|O", "(2,)"),
-        ("<M8[ns]", "(2,)"), ("<f8", "(2, 10000000000)"),
+        ("<f8", "(1000000000000,)"), ("<f8", "(1,)"), ("<f8", "(-2,)"), ("|O", "(2,)"), ("<M8[ns]", "(2,)"),
     ],
 )  # fmt: skip
 def test_an_array_that_is_not_what_it_declares_takes_no_memory(monkeypatch, dtype, shape):

@@ -82,10 +82,6 @@ BAD = {
 }
 
 
-def deaf_study(*, data, callback):
-    deaf(callback=callback)
-
-
 def deaf_page():
     time.sleep(3600)
 

@@ -42,10 +42,6 @@ def test_key_differs_where_the_fit_differs(other):
     assert FitSpec("temperature", {}, "data").key != other.key
 
 
-def test_a_wrong_parameter_has_a_key_too():
-    assert FitSpec("temperature", {"no_such": 1}, "data").key != FitSpec("temperature", {}, "data").key
-
-
 def test_title():
     assert FitSpec("temperature", {"random_state": 5}).title == "Temperature"
     assert FitSpec("gpcalib", {"n_inducing": 9}).title == "GPcalib (n_inducing=9)"
@@ -64,11 +60,9 @@ def test_another_device_is_another_fit_of_the_same_name():
         (FitSpec("temperature"), False, True),
         (FitSpec("temperature"), True, False),
         (FitSpec("temperature", {"device": "cpu"}), True, True),
-        (FitSpec("temperature", {"device": "gpu"}), False, True),
         (FitSpec("isotonic"), True, True),
         (FitSpec("gpcalib"), False, True),
         (FitSpec("gpcalib"), True, False),
-        (FitSpec("gpcalib", {"device": "cpu"}), True, True),
         (FitSpec("no such method"), False, False),
     ],
 )
@@ -108,9 +102,7 @@ METHODS = [("temperature", "temperature", {}), ("isotonic", "isotonic", {})]
     ("task", "arguments"),
     [
         (repeat_task, (METHODS, 0.5, 3, 1)),
-        (repeat_task, (METHODS, 40, 2, 1)),
         (size_task, (METHODS, 0.5, 0, 3, 1)),
-        (size_task, (METHODS, None, 0, 2, 1)),
         (size_task, ([], None, 0, 2, 1)),
     ],
 )

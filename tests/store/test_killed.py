@@ -75,15 +75,6 @@ def test_nothing_announced_is_lost_when_servers_are_killed(
     assert {path.suffix for path in (tmp_path / "records").iterdir()} == {""}
 
 
-def test_two_servers_store_the_same_content_once(tmp_path: Path) -> None:
-    writers = [start(tmp_path, 1), start(tmp_path, 1)]
-    said = [killed(writer, 0.5) for writer in writers]
-    check(tmp_path, said[0] + said[1])
-    assert len(list(tmp_path.glob("index*.sqlite"))) == 1
-    held = {name for kind, _, name in said[0] + said[1] if kind == "data"}
-    assert len(list((tmp_path / "records").glob("*"))) <= 2 * len(held) + 4
-
-
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of 8 MB, where this process may mount one."""

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from calib.data import Predictions
-from calib.engine import Job, TaskSpec
+from calib.engine import Job
 from calib.store import saving as store_saving
 from calib.store.contents import Entry, get_data, get_job
 from calib.store.index import Store
@@ -88,12 +88,6 @@ def test_a_finished_fit_is_stored_if_a_link_leads_there(keeper: Keeper, mine) ->
     keeper.save(LINK, entry, data)
     keeper.keep_fit(job)  # whether or not the link has been written by now
     assert get_job(keeper, job.spec) is not None
-
-
-def test_what_is_no_fit_is_left_alone(keeper: Keeper) -> None:
-    spec = TaskSpec(max, (1, 2))
-    keeper.keep_fit(Job(spec.key, spec, state="done", result=2))
-    assert get_job(keeper, spec) is None
 
 
 def test_what_is_too_large_is_said_and_deletes_nothing(tmp_path: Path, mine, theirs, clock) -> None:
