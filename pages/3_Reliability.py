@@ -23,7 +23,7 @@ def body() -> None:
     fits = shown_fits(session)
     finding = st.container()
     view_switch(session)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(horizontal=True, gap="medium"):
         begin = recommended(fits)[1] if len(fits) > 1 else fits[0]
         picked = session.picked.get(CHOSEN, {})
         chosen_before = any(picked.get(fit.key) for fit in fits[1:])  # while others were still being fitted

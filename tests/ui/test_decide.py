@@ -133,8 +133,8 @@ def test_a_threshold_that_is_typed_decides(loans: OpenSession, page: str) -> Non
 
 def test_savings_are_said_in_positive_numbers() -> None:
     saved = Interval(0.0107, 0.004, 0.017)
-    assert worth(saved).startswith("**saves 11** (4.0 to 17), counted in false alarms")
-    assert worth(Interval(*(-part for part in (0.0107, 0.017, 0.004)))).startswith("**adds 11**")
+    assert worth(saved) == "**saves 11 false alarms** (4.0 to 17) in 1,000 cases"
+    assert worth(Interval(*(-part for part in (0.0107, 0.017, 0.004)))).startswith("**adds 11 false alarms**")
     assert "undecided" in worth(Interval(0.01, -0.01, 0.03))
     assert on_costs(saved) == "**saves 0.0107** (0.00400 to 0.0170)"
 

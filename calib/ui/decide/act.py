@@ -154,25 +154,26 @@ def _count(alarms: float) -> str:
     return "0" if text in ("0.0", "-0.0") else text.replace("-", "−")
 
 
-def on_costs(saved: Interval, scale: float = 1.0, write: Callable[[float], str] = number) -> str:
+def on_costs(saved: Interval, scale: float = 1.0, write: Callable[[float], str] = number, unit: str = "") -> str:
     """Whether a new rule saves costs or adds to them, as the rest of "that ...", with positive numbers.
 
     Parameters
     ----------
     saved : cost by the old rule minus that by the new one, with its interval.
     scale : of how many cases costs are said.
+    unit : behind the number, with a blank before it.
     """
     value, low, high = (scale * part for part in saved)
     if low <= 0.0 <= high:
-        return f"has an **undecided** effect on costs (saved {write(value)}, {write(low)} to {write(high)})"
+        return f"has an **undecided** effect on costs: {write(value)}{unit} saved ({write(low)} to {write(high)})"
     near, far = sorted((abs(low), abs(high)))
     word = "saves" if value > 0 else "adds"
-    return f"**{word} {write(abs(value))}** ({write(near)} to {write(far)})"
+    return f"**{word} {write(abs(value))}{unit}** ({write(near)} to {write(far)})"
 
 
 def worth(saved: Interval) -> str:
     """The same in false alarms among 1,000 cases."""
-    return f"{on_costs(saved, 1000.0, _count)}, counted in false alarms of 1,000 cases"
+    return f"{on_costs(saved, 1000.0, _count, ' false alarms')} in 1,000 cases"
 
 
 def _ties(found: EventDecision) -> str:

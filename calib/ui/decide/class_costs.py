@@ -88,7 +88,6 @@ def _matrix(names: list[str]) -> Floats:
     }
     known = st.column_config.TextColumn("true class", pinned=True, disabled=True)
     table = widgets.edited(begin, EDITOR, column_config={"true": known, **titles}, num_rows="fixed")
-    widgets.sideways()
     costs = table.drop(columns="true").to_numpy(dtype=float, na_value=np.nan)
     empty = np.argwhere(~np.isfinite(costs))
     if len(empty):

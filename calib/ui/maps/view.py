@@ -204,7 +204,7 @@ def overlay(
 
 def ends(session: OpenSession, maps: list[ShownMap]) -> None:
     """Whether the maps are right at both ends."""
-    with st.container(horizontal=True, gap="medium"):
+    with st.container(horizontal=True, gap="small"):
         for end, title in (("first", f"Lowest {100 * END:g}\u00a0%"), ("last", f"Highest {100 * END:g}\u00a0%")):
             rows = [
                 EndRow(one.name, one.fit.style, one.judged.ends[end].mean,

@@ -71,7 +71,9 @@ def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
     view, methods = closer.evaluation.view, beside_raw(fits, closer)
     offered = kinds(test, view)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        by = segments("Rows grouped by", {kind: BY[kind] for kind in offered}, offered[0], f"groups/by/{offered}")
+        by, titles = offered[0], {kind: BY[kind] for kind in offered}
+        if len(offered) > 1:
+            by = segments("Rows grouped by", titles, by, f"groups/by/{by}")
         least = whole_number("Minimum rows of a group", 2, 10_000, LEAST_ROWS, "groups/least", width=180)
     classes = {"predicted": fits[0].evaluation.predicted, "label": fits[0].evaluation.labels}
     names = np.array([*map(class_in_words, test.class_names)])
@@ -166,7 +168,7 @@ def panel(session: OpenSession, fit: ShownFit) -> None:
     more = [f"{len(off) - MOST_NAMED} more"] * (len(off) > MOST_NAMED)
     said = f"in {len(off)} of {judged}**: {listed(named + more)}" if off else f"significantly in none of {judged}**"
     st.markdown(f"With {fit.title}, **O:E differs from 1 {said}.")
-    show_table(_panel_table(found), "group", len(MEASURES))
+    show_table(_panel_table(found), "group")
     st.caption(
         f"Intervals of one measure hold for all {judged} together with 95\u00a0% (Bonferroni). The groups come in the "
         f"order of O:E, the farthest from 1 first; those with fewer than {LEAST_EVENTS} rows of either outcome are too "

@@ -18,7 +18,7 @@ from calib.evaluation import Evaluation
 from calib.evaluation.view import View
 from calib.formatting import number, percent, plural, points
 from calib.metrics import BINNINGS
-from calib.plots.axes import crowded
+from calib.plots.axes import Scale, crowded
 from calib.plots.confidences import confidence_densities
 from calib.plots.over_under import (
     Row,
@@ -34,7 +34,7 @@ from calib.ui.chosen_rows import choose_rows, show_clickable
 from calib.ui.fits import ShownFit, beside_raw, gap_and_extremes_of, ready
 from calib.ui.session import keep
 from calib.ui.text import binning_name, leaning
-from calib.ui.widgets import segments, show_table, whole_number
+from calib.ui.widgets import scale_of_probabilities, show_table, whole_number
 
 THIRD = 310
 """Three figures and the menu fill a window of 1500 pixels, two one of 1100."""
@@ -122,7 +122,7 @@ def change(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
 def numbers(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
     """The same in numbers, with intervals and changes."""
     table = keep(("over-under table", *keys), lambda: _table(rows, view))
-    show_table(table, "method", len(table.columns))
+    show_table(table, "method")
     st.caption(
         "95\u00a0% intervals in brackets. Changes are against the raw "
         "model on the same rows (paired): differences of o, u and the gap, factors of the ratio. The gap is "
@@ -138,8 +138,9 @@ def _table(rows: list[Row], view: View) -> pd.DataFrame:
 def densities(chosen: list[ShownFit]) -> None:
     """Confidence of right and wrong predictions, one picture per method on the same scale."""
     said, _ = chosen[0].evaluation.pair
-    view, begin = chosen[0].evaluation.view, "logit" if crowded(said) else "linear"
-    scale = segments("Scale", ["linear", "logit"], begin, f"confidence/scale/{begin}")
+    view = chosen[0].evaluation.view
+    begin: Scale = "logit" if crowded(said) else "linear"
+    scale = scale_of_probabilities(begin, f"confidence/scale/{begin}")
     with st.container(horizontal=True, gap="small"):
         for fit in chosen:
             with st.container(width=THIRD):
@@ -152,7 +153,7 @@ def densities(chosen: list[ShownFit]) -> None:
                 )
 
 
-def _densities(fit: ShownFit, scale: str) -> go.Figure:
+def _densities(fit: ShownFit, scale: Scale) -> go.Figure:
     limits = fit.evaluation.view.logit_limits
     compute = partial(confidence_histogram, scale=scale, logit_limits=limits)
     histogram = ready(("histogram", fit.key, scale), f"the histogram of {fit.title}", compute, *fit.evaluation.pair)

@@ -63,7 +63,7 @@ def diagrams(chosen: list[ShownFit], options: Options) -> None:
                 else:
                     widgets.show_kept(key, draw, name, how_to_read(options, view))
     found = said_of_intervals(chosen[0].evaluation.n_clusters)
-    ring = "Rings show where the rows lie that are chosen." if rows is not None else ""
+    ring = "Rings show where the chosen rows lie." if rows is not None else ""
     st.caption(" ".join(filter(None, (note(options, view), found, ring))))
 
 
@@ -111,7 +111,7 @@ def panel(session: OpenSession, fits: list[ShownFit], begin: ShownFit) -> None:
     if len(fits) > 1:
         shown = beside_raw(fits, widgets.one_fit(fits[1:], BESIDE, "Beside the raw model", begin, style="list"))
     panels = [(fit, panel_of(session, fit)) for fit in shown]
-    widgets.show_table(_panel_table(panels), "measure", len(panels), height="content")
+    widgets.show_table(_panel_table(panels), "measure", height="content")
     with st.popover("Definitions and intervals", icon=":material/help:", type="tertiary"):
         for measure in panels[0][1].measures:
             st.markdown(f"**{measure.title}:** {escape_markdown(measure.convention)}")
