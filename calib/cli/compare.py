@@ -128,7 +128,7 @@ def _say_comparison(answer: text.Answer, found: Comparison, n_calibration: int) 
         summary(found.table, recommendation=found.recommendation),
         rows=rows, scores=found.table, recommendation=take, model=text.means(raw),
     )  # fmt: skip
-    answer.say(f"Raw model: {text.gap_sentence(raw)}")
+    answer.say(text.gap_sentence(raw))
     if weighted := weighted_rows(found.table):
         answer.say("\n".join(["", *aligned(weighted)]))
 

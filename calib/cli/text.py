@@ -16,11 +16,11 @@ from calib.base import Calibrator
 from calib.cli import UNREAD
 from calib.data import Finding, Predictions
 from calib.data.findings import shortened
-from calib.diagnostics.subgroups import gap_and_extremes
+from calib.diagnostics.subgroups import confidence_sentence, gap_and_extremes
 from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.evaluation.comparison_table import SHOWN
 from calib.evaluation.view import view_of
-from calib.formatting import aligned, fixed, for_terminal, one_line, plural, points, points_between, with_interval
+from calib.formatting import aligned, fixed, for_terminal, one_line, plural, with_interval
 from calib.metrics.bootstrap import Interval
 from calib.parameters import written
 from calib.registry import calibrator
@@ -172,19 +172,10 @@ def before_and_after(fitted: Calibrator, test: Predictions) -> dict[str, dict[st
     return scores
 
 
-def gap_sentence(evaluation: Evaluation) -> str:
-    """The mean of what is said beside what came true, and what that makes of a model, in one line."""
-    view, (said, outcome) = evaluation.view, evaluation.pair
-    about = f"P({shortened(view.event_name)}): {view.mean_said}" if view.is_event else view.mean_said.capitalize()
-    gap, extreme = gap_and_extremes(evaluation)
-    if gap.low <= 0.0 <= gap.high:
-        ends = points_between(gap.low, gap.high)
-        lean = f"{view.neither} significantly (gap {points(gap.value)} points, 95 %: {ends})"
-    else:
-        near, far = sorted((abs(gap.low), abs(gap.high)))
-        way = view.over if gap.value > 0 else view.under
-        lean = f"{way} by {100 * abs(gap.value):.1f} points (95 %: {points_between(near, far, sign=False)})"
-    return f"{about} {said.mean():.1%} against an {view.outcome} of {outcome.mean():.1%}: {lean}. {extreme}".strip()
+def gap_sentence(evaluation: Evaluation, subject: str = "The raw model") -> str:
+    """Whether what is said exceeds what came true, with the numbers of both."""
+    event = shortened(evaluation.view.event_name)
+    return plain_text(confidence_sentence(evaluation, subject, *gap_and_extremes(evaluation), event=event))
 
 
 def means(evaluation: Evaluation) -> dict[str, Any]:

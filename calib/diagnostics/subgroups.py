@@ -14,7 +14,8 @@ from calib.decisions.group_recalibration import GroupGain, judge_groups, recalib
 from calib.diagnostics.reliability import independent_rows
 from calib.errors import CalibrationError
 from calib.evaluation.evaluation import Evaluation
-from calib.formatting import percent, plural, points, points_between
+from calib.evaluation.view import View
+from calib.formatting import NO_BREAK, percent, plural, points, points_between
 from calib.metrics.bootstrap import Interval, wilson_interval
 from calib.metrics.confidence import Bools, check_event
 from calib.metrics.estimate import Rows
@@ -137,6 +138,40 @@ def by_band(evaluation: Evaluation, level: float = 0.95) -> GroupGaps:
     edges = evaluation.view.bands  # a band holds its lower edge, the last one its upper edge too
     band = np.searchsorted(edges[1:-1], said, side="right")
     return gaps_by_group(said, outcome, band, len(edges) - 1, level, evaluation.clusters)
+
+
+def leaning(gap: Interval, view: View, event: str = "", strong: str = "") -> str:
+    """Whether what is said is too high or too low, by how much and with which interval: the same everywhere.
+
+    Parameters
+    ----------
+    gap : mean probability minus what came true, as :func:`average_gap` gives it.
+    event : how the event is called, where its own name needs to be escaped.
+    strong : what stands around the verdict to make it bold.
+    """
+    of = f" of {event or view.event_name}" if view.event_name else ""
+    if gap.low <= 0.0 <= gap.high:
+        verdict, ends = f"{view.neither}{of} significantly", points_between(gap.low, gap.high)
+        return f"{view.is_}{strong}{verdict}{strong} (gap {points(gap.value)} points, 95{NO_BREAK}%: {ends})"
+    near, far = sorted((abs(gap.low), abs(gap.high)))
+    verdict = f"{view.over if gap.value > 0 else view.under}{of} by {100 * abs(gap.value):.1f} points"
+    return f"{view.is_}{strong}{verdict}{strong} (95{NO_BREAK}%: {points_between(near, far, sign=False)})"
+
+
+def confidence_sentence(
+    evaluation: Evaluation, subject: str, gap: Interval, extremes: str = "", event: str = "", strong: str = ""
+) -> str:
+    """Whether what is said exceeds what came true, by how much, and whether the difference is significant.
+
+    Parameters
+    ----------
+    subject : who says it, such as "The raw model".
+    gap, extremes : as :func:`gap_and_extremes` gives them.
+    event, strong : as in :func:`leaning`.
+    """
+    view, (said, outcome) = evaluation.view, evaluation.pair
+    facts = f"{view.mean_said} {percent(float(said.mean()))}, {view.outcome} {percent(float(outcome.mean()))}"
+    return f"{subject} {leaning(gap, view, event, strong)}: {facts}. {extremes}".rstrip()
 
 
 def too_extreme(evaluation: Evaluation, level: float = 0.95) -> str:

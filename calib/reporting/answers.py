@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from calib.decisions import judged_answers
 from calib.diagnostics.judged_decisions import Certified
@@ -13,8 +13,9 @@ from calib.diagnostics.risk_coverage import (
     risk_coverage,
     usual_error,
 )
+from calib.diagnostics.subgroups import confidence_sentence
 from calib.evaluation.scores import said_of_intervals
-from calib.formatting import brackets, number, percent, points, round_percent
+from calib.formatting import brackets, number, percent, round_percent
 from calib.metrics.bootstrap import Interval
 from calib.plots.decisions import risk_diagram
 from calib.reporting import parts
@@ -47,7 +48,9 @@ def _first(report: Report) -> Iterator[Block]:
     curves, usual = [_curve(model) for model in models], usual_error(_curve(models[0]))
     if len(models) > 1:
         yield parts.tiles(report, models[-1], FIRST)
-    yield " ".join(finding(models, [_gap(report, model) for model in models]))
+    for model in models:
+        subject = "The raw model" if model is models[0] else model.title
+        yield confidence_sentence(model.evaluation, subject, _gap(report, model))
     errors = accepted_errors(usual, float(curves[0].risk[-1]))
     promised = {error: judged_answers(models[-1].calibrator, test, calibration, error, DELTA) for error in errors}
     yield f"With {models[-1].title}: {promised[usual].made.said()}"
@@ -67,28 +70,6 @@ def _gap(report: Report, model: ReportedMethod) -> Interval:
     """Mean confidence minus accuracy, as the table has it."""
     row = report.score(model, "signed gap")
     return Interval(row["value"], row["low"], row["high"])
-
-
-def finding(models: Sequence[ReportedMethod], gaps: Sequence[Interval]) -> list[str]:
-    """Whether confidence can be taken as it is, and what a calibrator makes of it.
-
-    Parameters
-    ----------
-    models : the raw model and, where there is one, a calibrator.
-    gaps : of each the mean confidence minus the accuracy.
-    """
-    said = []
-    for place, (model, gap) in enumerate(zip(models, gaps, strict=True)):
-        mean, right = float(model.evaluation.confidence.mean()), float(model.evaluation.correct.mean())
-        of = f"After {model.title} confidence" if place else "Confidence"
-        if gap.low > 0 or gap.high < 0:
-            near, far = sorted((100 * abs(gap.low), 100 * abs(gap.high)))
-            way = "high" if gap.value > 0 else "low"
-            verdict = f"too {way} by {100 * abs(gap.value):.1f} points ({near:.1f} to {far:.1f})"
-        else:
-            verdict = f"neither too high nor too low on the whole ({points(gap.low)} to {points(gap.high)} points)"
-        said.append(f"{of} is {verdict}: {percent(mean)} on average, and {percent(right)} of the answers are correct.")
-    return said
 
 
 def _share(share: Interval) -> Cell:

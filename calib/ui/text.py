@@ -13,9 +13,10 @@ from typing import Literal
 
 import streamlit as st
 
+from calib.diagnostics import subgroups
 from calib.evaluation import Evaluation
 from calib.evaluation.view import View
-from calib.formatting import escape_markdown, number, percent, points, points_between, with_interval
+from calib.formatting import escape_markdown, number, percent, with_interval
 from calib.metrics.bootstrap import Interval
 
 _BINNING_NAMES = {"imax": "I-Max", "kmeans": "k-means"}
@@ -36,36 +37,15 @@ def binning_name(binning: str) -> str:
 
 
 def confidence_sentence(evaluation: Evaluation, subject: str, gap: Interval, extremes: str) -> str:
-    """Whether what is said exceeds what came true, by how much, and whether the difference is significant.
-
-    ``gap`` and ``extremes`` come from :func:`calib.ui.fits.gap_and_extremes_of`.
-    """
-    view, (said, outcome) = evaluation.view, evaluation.pair
-    facts = f"{view.mean_said} {percent(float(said.mean()))}, {view.outcome} {percent(float(outcome.mean()))}"
-    more = f" {extremes}" if extremes else ""
-    return f"{subject} {leaning(gap, view)}: {facts}.{more}"
+    """:func:`calib.diagnostics.subgroups.confidence_sentence` in Markdown."""
+    return subgroups.confidence_sentence(
+        evaluation, subject, gap, extremes, literal(evaluation.view.event_name), strong="**"
+    )
 
 
 def leaning(gap: Interval, view: View) -> str:
-    """Whether what is said is too high or too low, by how much and with which interval: the same on all pages.
-
-    Parameters
-    ----------
-    gap : mean probability minus what came true, of :func:`calib.diagnostics.subgroups.average_gap`.
-    """
-    if gap.low <= 0.0 <= gap.high:
-        interval = f"95\u00a0%: {points_between(gap.low, gap.high)}"
-        of = of_event(view)
-        return f"{view.is_}**{view.neither}{of} significantly** (gap {points(gap.value)} points, {interval})"
-    word = f"{view.over if gap.value > 0 else view.under}{of_event(view)}"
-    near, far = sorted((abs(gap.low), abs(gap.high)))
-    interval = f"95\u00a0%: {points_between(near, far, sign=False)}"
-    return f"{view.is_}**{word} by {100 * abs(gap.value):.1f} points** ({interval})"
-
-
-def of_event(view: View) -> str:
-    """What comes behind "the risk" in Markdown: " of default"; nothing where no event is looked at."""
-    return f" of {literal(view.event_name)}" if view.event_name else ""
+    """:func:`calib.diagnostics.subgroups.leaning` in Markdown."""
+    return subgroups.leaning(gap, view, literal(view.event_name), strong="**")
 
 
 def interval_cell(interval: Interval | None, write: Callable[[float], str] = number) -> str:

@@ -60,7 +60,7 @@ def test_inspect_says_what_was_understood_and_what_is_wrong(folder, overconfiden
     assert run("inspect", "outputs.npz") == 0
     out = capsys.readouterr().out
     assert "logits  400 x 4  float64" in out and "kind='logits'" in out and "overconfident by" in out
-    assert f"accuracy of {(logits.argmax(axis=1) == labels).mean():.1%}" in out
+    assert f"accuracy {(logits.argmax(axis=1) == labels).mean():.1%}".replace("%", " %") in out
     assert run("inspect", "broken.npz") == 1
     out = capsys.readouterr().out
     assert "error: " in out and "397" in out and "400" in out

@@ -45,11 +45,12 @@ def test_it_opens_with_how_far_confidence_can_be_trusted(made, page):
     gap, after = table.loc[(raw.key, "signed gap")], table.loc[(platt.key, "signed gap")]
     verdict = page.text.split("accepted error")[0]
     assert (
-        f"too high by {100 * gap['value']:.1f} points ({100 * gap['low']:.1f} to {100 * gap['high']:.1f}): "
-        f"{percent(raw.evaluation.confidence.mean())} on average" in verdict
+        f"The raw model is overconfident by {100 * gap['value']:.1f} points (95\u00a0%: {100 * gap['low']:.1f} to "
+        f"{100 * gap['high']:.1f}): mean confidence {percent(raw.evaluation.confidence.mean())}, accuracy" in verdict
     )
-    assert after["low"] < 0 < after["high"] and "neither too high nor too low on the whole" in verdict
-    tiles = verdict.split("Confidence is")[0]
+    assert after["low"] < 0 < after["high"]
+    assert f"{platt.title} is neither over- nor underconfident significantly" in verdict
+    tiles = verdict.split("The raw model is")[0]
     assert f"{points(gap['value'])} → {points(after['value'])}".replace("−", "-") in tiles
     assert "-" in tiles and "−" not in tiles, "all tiles have one minus sign"
 
