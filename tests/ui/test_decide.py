@@ -190,7 +190,7 @@ def test_pairs_have_no_sets() -> None:
 @pytest.fixture
 def session(with_fits: OpenSession) -> OpenSession:
     """A visitor's own session with fits, of which no file is packed yet."""
-    return replace(with_fits, kept={}, kept_bytes={})
+    return replace(with_fits, kept={})
 
 
 def test_a_decision_goes_into_the_files(session: OpenSession) -> None:
@@ -199,7 +199,7 @@ def test_a_decision_goes_into_the_files(session: OpenSession) -> None:
     app.button(key="decide/carry/answers").click().run()
     assert clean(app)
     assert "These files also decide:" in said(app)
-    (packed,) = [value for key, value in session.kept.items() if "packed" in str(key)]
+    (packed,) = [value for key, (value, _) in session.kept.items() if "packed" in str(key)]
     assert packed.exported.decision.threshold == pytest.approx(0.95)
     assert packed.exported.decision == session.carried[next(iter(session.carried))].decision
     app.switch_page("pages/5_Export.py").run()
@@ -253,7 +253,7 @@ def test_costs_of_classes_are_those_of_counting_and_are_exported(session: OpenSe
     assert table(app, "action")["rows"].sum() == (actions != probs.argmax(axis=1)).sum()
     app.button(key="decide/carry/class costs").click().run()
     assert clean(app)
-    (packed,) = [value for name, value in session.kept.items() if "packed" in str(name)]
+    (packed,) = [value for name, (value, _) in session.kept.items() if "packed" in str(name)]
     np.testing.assert_array_equal(packed.exported.answer(session.test.logits, more=("actions",))["actions"], actions)
 
 
@@ -284,7 +284,3 @@ def test_a_rate_is_known_or_estimated_from_rows_without_labels_and_moves_the_cut
     assert clean(app)
     known = estimate_rate(softmax(loans.calibration.logits)[:, 1], loans.calibration.labels == 1, probs, n_resamples=2)
     assert f"**{percent(known.rate.value)}**" in said(app)
-    few = "probability\n0.1\n0.2\n0.15\n"
-    app.file_uploader(key="rate/upload").upload("few.csv", few.encode(), "text/csv").run()
-    assert clean(app)
-    assert any("flat" in warning.value for warning in app.warning)
