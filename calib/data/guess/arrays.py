@@ -37,42 +37,40 @@ def infer_arrays(contents: Contents, choices: Choices, separate_labels: bool) ->
     separate_labels : whether the labels lie in another file, so that none are looked for here.
     """
     part, test_part = parts_of(contents)
-    outputs = (
-        choices.outputs or first_named(contents.names, OUTPUTS, part) or outputs_by_shape(contents, choices.labels)
-    )
+    names = contents.names
+    outputs = choices.outputs or first_named(names, OUTPUTS, part) or outputs_by_shape(contents, choices.labels)
     if outputs is None:
-        raise InvalidUpload(
-            "no_outputs",
-            f"{contents.name} holds {describe(contents)}; none looks like outputs of shape (rows, classes).",
-            "Name the array with the logits or probabilities.",
-        )
+        raise nothing(contents, "no_outputs", "outputs of shape (rows, classes)", "logits or probabilities")
     labels = choices.labels or None
     if labels is None and not separate_labels:
-        labels = first_named(contents.names, LABELS, part) or labels_by_shape(contents, str(outputs))
+        labels = first_named(names, LABELS, part) or labels_by_shape(contents, str(outputs))
         if labels is None:
-            raise InvalidUpload(
-                "no_labels",
-                f"{contents.name} holds {describe(contents)}; none looks like labels, the true class of each row.",
-                "Name the array with the labels, or add a second file that holds them.",
-            )
+            raise nothing(contents, "no_labels", "labels, the true class of each row", "labels")
     test_outputs, test_labels = choices.test_outputs, choices.test_labels
     if test_outputs is None and test_part is not NO_TEST:
-        test_outputs = first_named(contents.names, OUTPUTS, test_part)
-        test_labels = test_labels or first_named(contents.names, LABELS, test_part)
+        test_outputs = first_named(names, OUTPUTS, test_part)
+        test_labels = test_labels or first_named(names, LABELS, test_part)
         if test_outputs == outputs or test_labels is None:
             test_outputs = test_labels = None
     # Where there is one part only, features of its rows may still be called x_test beside x_train.
     others: tuple[Part, ...] = ("test", "calibration") if test_part is NO_TEST else ()
     inferred: dict[str, Any] = {
-        "split": first_named(contents.names, SPLIT, None, "calibration"),
-        "features": first_named(contents.names, FEATURES, part, None, *others),
-        "train_features": first_named(contents.names, FEATURES, "train"),
-        "train_labels": first_named(contents.names, LABELS, "train"),
-        **{name: first_named(contents.names, role.names, part, None) for name, role in ROW_ROLES.items()},
+        "split": first_named(names, SPLIT, None, "calibration"),
+        "features": first_named(names, FEATURES, part, None, *others),
+        "train_features": first_named(names, FEATURES, "train"),
+        "train_labels": first_named(names, LABELS, "train"),
+        **{name: first_named(names, role.names, part, None) for name, role in ROW_ROLES.items()},
     }
     inferred = {name: value for name, value in inferred.items() if getattr(choices, name) is None}
     found: dict[str, Any] = {"outputs": outputs, "labels": labels}
     return replace(choices, **found, test_outputs=test_outputs, test_labels=test_labels, **inferred)
+
+
+def nothing(contents: Contents, code: str, sought: str, called: str) -> InvalidUpload:
+    """The error for a file in which an array is missing."""
+    reason = f"{contents.name} holds {describe(contents)}; none looks like {sought}."
+    other = ", or add a second file that holds them" if code == "no_labels" else ""
+    return InvalidUpload(code, reason, f"Name the array with the {called}{other}.")
 
 
 NO_TEST: Part = "train"
@@ -86,24 +84,22 @@ def parts_of(contents: Contents) -> tuple[Part | None, Part | None]:
     """
     names = [canonical(name) for name in contents.names]
     with_outputs = {name.part for name in names if name.base in OUTPUTS} - {"train"}
-    usual: tuple[tuple[Part | None, Part | None], ...] = (
-        ("calibration", "test"),
-        (None, "test"),
-        ("calibration", None),
-    )
-    both = next((parts for parts in usual if set(parts) <= with_outputs), None)
-    return both or (next(iter(with_outputs), None), NO_TEST)
+    for first, second in (("calibration", "test"), (None, "test"), ("calibration", None)):
+        if {first, second} <= with_outputs:
+            return first, second  # type: ignore[return-value]
+    return next(iter(with_outputs), None), NO_TEST
 
 
 def outputs_by_shape(contents: Contents, labels: object) -> str | None:
     """The widest two-dimensional array of floats; else of any numbers; else a single column of floats."""
     free = [a for a in contents.arrays if is_free(a) and a.name != labels and not is_label(a.name)]
     floats = [array for array in free if "float" in array.dtype or array.dtype[:2] in ("<f", ">f")]
+    wide = [array for array in free if array_width(array) > 1]
     for candidates in (
-        [array for array in floats if array_width(array) > 1],
-        [array for array in free if array_width(array) > 1 and array.dtype.startswith(NUMBERS)],
+        [array for array in floats if array in wide],
+        [array for array in wide if array.dtype.startswith(NUMBERS)],
         floats,
-        [array for array in free if len(contents.arrays) == 1 or array_width(array) > 1],
+        free if len(contents.arrays) == 1 else wide,
     ):
         if candidates:
             return max(candidates, key=array_width).name
@@ -116,8 +112,7 @@ def labels_by_shape(contents: Contents, outputs: str) -> str | None:
     free = [a for a in contents.arrays if is_free(a) and a.name != outputs and 0 < len(a.shape) <= 2]
     fits = [a for a in free if a.shape[0] in shape[:2] and (array_width(a) == 1 or a.shape == shape)]
     fits = fits or [a for a in free if len(free) == 1 and array_width(a) == 1]
-    fits.sort(key=lambda array: "int" not in array.dtype)
-    return fits[0].name if fits else None
+    return min(fits, key=lambda array: "int" not in array.dtype).name if fits else None
 
 
 def is_free(array: ArrayInfo) -> bool:
@@ -154,10 +149,11 @@ def infer_array(contents: Contents, role: str, own: Contents | None) -> Columns 
     """
     parts = ("train", None) if role != "features" else (None, "test", "calibration")
     if role == "train_labels":
-        found: Columns | None = first_named(contents.names, LABELS, *(() if contents.tabular else parts))
-        return found or (contents.names[-1] if contents is own else None)
+        named = first_named(contents.names, LABELS, *(() if contents.tabular else parts))
+        return named or (contents.names[-1] if contents is own else None)
     if contents is not own:
         return first_named(contents.names, FEATURES, "train")
+    found: Columns | None
     if contents.tabular:
         numbers = [array.name for array in contents.arrays if array.dtype.startswith(ARROW_NUMBERS)]
         free = [name for name in numbers if canonical(name).base not in (*ROW_NAMES, *HARD, *ROLE_NAMES, *SPLIT)]
@@ -165,14 +161,9 @@ def infer_array(contents: Contents, role: str, own: Contents | None) -> Columns 
     else:
         arrays = [a for a in contents.arrays if a.dtype.startswith(NUMBERS) and not is_label(a.name)]
         arrays = [a for a in arrays if role == "train_features" or canonical(a.name).part != "train"]
-        widest = max(arrays, key=array_width).name if arrays else None
-        found = first_named(contents.names, FEATURES, *parts) or widest
+        found = first_named(contents.names, FEATURES, *parts) or (max(arrays, key=array_width).name if arrays else None)
     if not found:
-        raise InvalidUpload(
-            "no_features",
-            f"{contents.name} holds {describe(contents)}; none looks like features.",
-            "Name the array with the features.",
-        )
+        raise nothing(contents, "no_features", "features", "features")
     return found
 
 
@@ -180,12 +171,9 @@ def infer_label(labels: Contents) -> str:
     """The array of a file that holds labels: the only one, by name, else the last of whole numbers or strings."""
     names = labels.names
     found = first_named(names, LABELS, None, "calibration", "test")
-    if found or len(names) == 1:
-        return found or names[0]
-    telling = [
-        a.name for a in labels.arrays if a.dtype.startswith(("int", "uint", "<U", "|S", "string", "large_string"))
-    ]
-    if telling:
-        return telling[-1]
+    whole = ("int", "uint", "<U", "|S", "string", "large_string")
+    telling = [array.name for array in labels.arrays if array.dtype.startswith(whole)]
+    if found or len(names) == 1 or telling:
+        return found or (telling[-1] if telling else names[0])
     reason = f"{labels.name} holds {listed(names)}; none looks like labels."
     raise InvalidUpload("no_labels", reason, "Name the array with the labels.")

@@ -54,9 +54,8 @@ def look_at(files: tuple[Source, ...]) -> tuple[Looked, ...]:
             alone = len(widths) <= 2 and set(widths) == {1}  # labels, perhaps beside ids
             is_labels = alone and not any(floats) and all(array.shape for array in contents.arrays)
             one_hot = len(widths) == 1 and widths[0] > 1 and not floats[0]
-            names = contents.names
-            features = bool(feature_names(names)) or any(canonical(name).base in FEATURES for name in names)
-            found.append(Looked(contents.name, is_labels, describe(contents), alone or one_hot, features))
+            features = any(canonical(name).base in FEATURES for name in contents.names) or feature_names(contents.names)
+            found.append(Looked(contents.name, is_labels, describe(contents), alone or one_hot, bool(features)))
     return tuple(found)
 
 
@@ -72,32 +71,28 @@ def roles_of_files(looked: Sequence[Looked], n_read: int = 0) -> tuple[str, ...]
     wanted = [_role_of(file) for file in looked]
     if 0 < n_read < len(looked) and SOURCE in wanted[n_read:]:
         return (*[NOTHING] * n_read, *roles_of_files(looked[n_read:]))
-    parts = [canonical(PurePath(file.name).stem).part for file in looked]
     if "labels" not in wanted and wanted.count(SOURCE) == 2:
         labels = [j for j, file in enumerate(looked) if wanted[j] == SOURCE and file.may_be_labels]
         if len(labels) == 1:
             wanted[labels[0]] = "labels"
     if SOURCE not in wanted:  # all outputs are those of the test set, or every file holds one value a row
-        others = [j for j, file in enumerate(looked) if _base(file) not in LABELS]
+        others = [j for j, file in enumerate(looked) if _part_and_base(file)[1] not in LABELS]
         test = wanted.index("test") if "test" in wanted else next(iter(others), 0)
         wanted[test] = SOURCE
-        if parts[test] == "test" and "test" not in wanted:
+        if _part_and_base(looked[test])[0] == "test" and "test" not in wanted:
             wanted = ["labels" if role == "test_labels" else role for role in wanted]
-    taken: list[str] = []
-    for role in wanted:
-        taken.append(role if role not in taken else NOTHING)
-    return tuple(taken)
+    return tuple(role if role not in wanted[:j] else NOTHING for j, role in enumerate(wanted))
 
 
-def _base(file: Looked) -> str:
-    """What a file is called without its part and a number at its end: of ``val_y2.npy`` it is y."""
-    base = canonical(PurePath(file.name).stem).base
-    return base.rstrip(digits) or base
+def _part_and_base(file: Looked) -> tuple[str | None, str]:
+    """What a file is called without a number at its end: ``val_y2.npy`` is ("calibration", "y")."""
+    part, base = canonical(PurePath(file.name).stem)
+    return part, base.rstrip(digits) or base
 
 
 def _role_of(file: Looked) -> str:
-    part, base = canonical(PurePath(file.name).stem).part, _base(file)
-    if base in FEATURES or any(base.endswith(word) for word in ("features", "embeddings")):
+    part, base = _part_and_base(file)
+    if base in FEATURES or base.endswith(("features", "embeddings")):
         return "train_features" if part == "train" else "features"
     if part == "train" and not base:
         return NOTHING if file.has_features is False else "train_features"

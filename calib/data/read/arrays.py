@@ -98,30 +98,23 @@ def npy_header(file: IO[bytes], what: str, size: int) -> tuple[tuple[int, ...], 
         declared = f"{what} declares items of {dtype.itemsize} bytes and the shape {shortened(str(shape))}."
         raise InvalidUpload("dtype", declared, RESAVE)
     if nbytes > there and not dtype.hasobject:
-        raise InvalidUpload(
-            "truncated",
-            f"{what} says it has the shape {shape}, {nbytes:,} bytes, but only {there:,} are there. "
-            "The copy or download was probably cut off.",
-            "Copy or download the file again.",
-        )
+        reason_ = f"{what} says it has the shape {shape}, {nbytes:,} bytes, but only {there:,} are there. "
+        reason_ += "The copy or download was probably cut off."
+        raise InvalidUpload("truncated", reason_, "Copy or download the file again.")
     return shape, dtype
 
 
 def check_dtype(dtype: np.dtype[Any], what: str) -> None:
     """Refuse items that are Python objects (they would need unpickling) or records."""
     if dtype.hasobject:
-        raise InvalidUpload(
-            "object_dtype",
-            f"{what} holds Python objects, which would have to be unpickled; that can run code, so it is never "
-            "done. Rows of different lengths or a list of strings usually cause it.",
-            "Save numbers as array.astype('float32') and strings as array.astype('str').",
-        )
+        why = f"{what} holds Python objects, which would have to be unpickled; that can run code, so it is never done. "
+        action = "Save numbers as array.astype('float32') and strings as array.astype('str')."
+        why += "Rows of different lengths or a list of strings usually cause it."
+        raise InvalidUpload("object_dtype", why, action)
     if dtype.names is not None or dtype.subdtype is not None:
-        raise InvalidUpload(
-            "structured_dtype",
-            f"{what} is a structured array with the fields {', '.join(dtype.names or ('0',))[:200]}.",
-            "Save each field as its own array: numpy.savez(file, logits=..., labels=a['label']).",
-        )
+        fields = f"{what} is a structured array with the fields {', '.join(dtype.names or ('0',))[:200]}."
+        action = "Save each field as its own array: numpy.savez(file, logits=..., labels=a['label'])."
+        raise InvalidUpload("structured_dtype", fields, action)
 
 
 LAST_LETTER = 0x10FFFF
@@ -157,8 +150,7 @@ def open_hdf5(name: str, file: BinaryIO, allowance: Allowance) -> Arrays:
         check_count(n_entries, name)
         if isinstance(item, h5py.Dataset):
             dtype = "structured" if item.dtype.names or item.dtype.subdtype else str(item.dtype)
-            read = lambda: hdf5_array(item, f"{path} in {name}")  # noqa: E731
-            arrays.append((ArrayInfo(path, item.shape or (), dtype), read))
+            arrays.append((ArrayInfo(path, item.shape or (), dtype), partial(hdf5_array, item, f"{path} in {name}")))
 
     with reading(name):
         opened = h5py.File(file, "r")

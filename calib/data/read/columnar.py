@@ -26,12 +26,10 @@ class Parquet(Table):
         import pyarrow.parquet as pq
 
         with reading(name):
-            metadata = pq.ParquetFile(file).metadata
-            if metadata.num_rows < 0:
-                raise ValueError(f"it says that it has {metadata.num_rows:,} rows")
-            self.schema = metadata.schema.to_arrow_schema()
-            self._file = pq.ParquetFile(file, metadata=metadata)
-        super().__init__(name, self.schema, metadata.num_rows, allowance, drop_bad_cells)
+            self._file = pq.ParquetFile(file)
+            if (n_rows := self._file.metadata.num_rows) < 0:
+                raise ValueError(f"it says that it has {n_rows:,} rows")
+        super().__init__(name, self._file.schema_arrow, n_rows, allowance, drop_bad_cells)
 
     def fetch(self, names: list[str]) -> pa.Table:
         """See the base class."""
@@ -41,20 +39,18 @@ class Parquet(Table):
         """The rows of a small file, or the first ones of :data:`SAMPLE_GROUPS` row groups from all of a larger one."""
         import pyarrow as pa
 
-        if self.n_rows * len(self.names) <= SAMPLE_CELLS:
+        if self.n_rows * len(self.names) <= SAMPLE_CELLS or not names:
             return super().some_rows(names, most)
-        groups = np.unique(np.linspace(0, self._file.metadata.num_row_groups - 1, SAMPLE_GROUPS).astype(int)).tolist()
-        parts = []
-        for group in groups:
-            batches = self._file.iter_batches(max(1, most // len(groups)), [group], names, use_threads=False)
-            parts += [pa.Table.from_batches([batch]) for batch in islice(batches, 1)]  # none of an empty group
-        return pa.concat_tables(parts)
+        groups = np.unique(np.linspace(0, self._file.num_row_groups - 1, SAMPLE_GROUPS).astype(int)).tolist()
+        each = max(1, most // len(groups))
+        found = [self._file.iter_batches(each, [group], names, use_threads=False) for group in groups]
+        return pa.Table.from_batches([batch for batches in found for batch in islice(batches, 1)])
 
 
 def open_parquet(name: str, file: BinaryIO, allowance: Allowance, drop_bad_cells: bool) -> Table:
     """A Parquet file; one with lists of numbers, which become columns, is read whole."""
     parquet = Parquet(name, file, allowance, drop_bad_cells)
-    if not lists_to_split(parquet.schema):
+    if not any(cells == "list" for cells in parquet.cells.values()):
         return parquet
     with reading(name):
         table = plain_columns(parquet.fetch(parquet.names), name)
@@ -68,8 +64,7 @@ def open_arrow(name: str, file: BinaryIO, allowance: Allowance, drop_bad_cells: 
     opened = pa.ipc.open_file if file.read(6) == b"ARROW1" else pa.ipc.open_stream
     file.seek(0)
     with reading(name):
-        reader = opened(file, options=pa.ipc.IpcReadOptions(use_threads=False))
-        table = reader.read_all()
+        table = opened(file, options=pa.ipc.IpcReadOptions(use_threads=False)).read_all()
         table.validate(full=True)  # offsets are of the file's making
         return Table.from_arrow(name, plain_columns(table, name), allowance, drop_bad_cells)
 
@@ -96,11 +91,8 @@ def open_frame(source: Any, allowance: Allowance, drop_bad_cells: bool) -> Table
         try:
             table = pandas_table(source) if is_pandas(source) else pa.table(source)
         except pa.ArrowInvalid as error:
-            raise InvalidUpload(
-                "source",
-                f"A {type(source).__name__} is one column, and outputs need the outcome beside them.",
-                "Give a DataFrame that holds both.",
-            ) from error
+            reason = f"A {type(source).__name__} is one column, and outputs need the outcome beside them."
+            raise InvalidUpload("source", reason, "Give a DataFrame that holds both.") from error
         return Table.from_arrow(NAME, plain_columns(table, NAME), allowance, drop_bad_cells)
 
 
@@ -108,25 +100,29 @@ def pandas_table(frame: Any) -> pa.Table:
     """The columns of a pandas DataFrame, with its index where that has a name; objects of several types as text."""
     import pyarrow as pa
 
+    def as_arrow(column: Any) -> pa.Array:
+        try:
+            return pa.array(column, from_pandas=True)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+            return pa.array(column.astype(str), from_pandas=True)
+
     if any(name is not None for name in frame.index.names):
         frame = frame.reset_index()
     names = [" ".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in frame.columns]
-    columns = []
-    for j in range(len(names)):
-        column = frame.iloc[:, j]
-        try:
-            columns.append(pa.array(column, from_pandas=True))
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-            columns.append(pa.array(column.astype(str), from_pandas=True))
-    return pa.table(columns, names=names)
+    return pa.table([as_arrow(frame.iloc[:, j]) for j in range(len(names))], names=names)
 
 
 def plain_columns(table: pa.Table, file: str) -> pa.Table:
-    """A table whose lists of equally many numbers are columns of their own, and whose types are Arrow's own."""
+    """A table whose lists of equally many numbers are columns of their own, and whose types are Arrow's own.
+
+    Lists stay where some hold whole numbers and some do not, as the top k of very many classes.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    split = lists_to_split(table.schema)
+    lists = {f.name: f.type.value_type for f in table.schema if cells_of(f.type) == "list"}
+    lists = {name: kind for name, kind in lists.items() if cells_of(kind) == "number"}
+    split = set(lists) if len({pa.types.is_integer(kind) for kind in lists.values()}) == 1 else set()
     names: list[str] = []
     columns: list[pa.ChunkedArray] = []
     for name, column in zip(table.column_names, table.columns, strict=True):
@@ -145,12 +141,3 @@ def plain_columns(table: pa.Table, file: str) -> pa.Table:
             names.append(name)
             columns.append(column)
     return pa.table(columns, names=names)
-
-
-def lists_to_split(schema: pa.Schema) -> set[str]:
-    """The columns of lists of numbers; none where some hold whole numbers and some do not, as the top k of classes."""
-    import pyarrow as pa
-
-    lists = {f.name: f.type.value_type for f in schema if cells_of(f.type) == "list"}
-    lists = {name: kind for name, kind in lists.items() if cells_of(kind) == "number"}
-    return set() if len({pa.types.is_integer(kind) for kind in lists.values()}) > 1 else set(lists)

@@ -46,10 +46,7 @@ SIGNATURES: dict[bytes, Format] = {
 PICKLE_ENDINGS = {".pkl", ".pickle", ".joblib", ".pt", ".pth", ".ckpt"}
 PICKLES = (
     *(b"\x80" + bytes([version]) for version in (2, 3, 4, 5)),
-    b"\x78\x01",
-    b"\x78\x5e",
-    b"\x78\x9c",
-    b"\x78\xda",
+    *(b"\x78" + bytes([level]) for level in (0x01, 0x5E, 0x9C, 0xDA)),
 )
 """What binary pickles begin with; by the last four those of joblib, which packs them with zlib."""
 
@@ -75,7 +72,7 @@ def sniff(name: str, file: BinaryIO) -> Format:
     found = next((form for signature, form in SIGNATURES.items() if head.startswith(signature)), None)
     if found is None:
         refuse(name, head)
-        # The first character opens an object or a list, in any encoding that text may have.
+        # The first character opens an object or a list.
         start = head.decode("utf-16" if head.startswith(UTF_16) else "utf-8", "replace").removeprefix("\ufeff").lstrip()
         found = "json" if start.startswith(("{", "[")) else "text"
     return found
@@ -92,11 +89,9 @@ def sniff_zip(name: str, file: BinaryIO) -> Format:
         raise pickled(name)
     if any(member.lower() == "xl/workbook.xml" for member in members):
         return "xlsx"
-    raise InvalidUpload(
-        "zip",
-        f"{name} is a zip archive of {len(members):,} files, and none is a NumPy array.",
-        "Unpack it and upload the file with the outputs, or save numpy.savez(file, logits=..., labels=...).",
-    )
+    reason = f"{name} is a zip archive of {len(members):,} files, and none is a NumPy array."
+    action = "Unpack it and upload the file with the outputs, or save numpy.savez(file, logits=..., labels=...)."
+    raise InvalidUpload("zip", reason, action)
 
 
 def refuse(name: str, head: bytes) -> None:
@@ -104,17 +99,11 @@ def refuse(name: str, head: bytes) -> None:
     start = head.removeprefix(codecs.BOM_UTF8).lstrip()
     if start.startswith(b"version https://git-lfs"):
         size = next((int(w) for w in head.split() if w.isdigit()), 0)
-        raise InvalidUpload(
-            "lfs_pointer",
-            f"{name} is a git-lfs pointer of {len(head):,} bytes, not the data themselves ({size:,} bytes).",
-            "Run git lfs pull in the repository, then upload the file again.",
-        )
+        reason = f"{name} is a git-lfs pointer of {len(head):,} bytes, not the data themselves ({size:,} bytes)."
+        raise InvalidUpload("lfs_pointer", reason, "Run git lfs pull in the repository, then upload the file again.")
     if start.lower().startswith((b"<!doctype html", b"<html")):
-        raise InvalidUpload(
-            "html",
-            f"{name} is a web page (HTML), not data; a download link that needs a login usually causes it.",
-            "Open the link in a browser, download the raw file and upload that.",
-        )
+        reason = f"{name} is a web page (HTML), not data; a download link that needs a login usually causes it."
+        raise InvalidUpload("html", reason, "Open the link in a browser, download the raw file and upload that.")
     if head.startswith(PICKLES) or PurePath(name.removesuffix(".gz")).suffix.lower() in PICKLE_ENDINGS:
         raise pickled(name)
     if any(line.strip().lower().startswith(b"@relation") for line in head.splitlines()):
@@ -142,44 +131,32 @@ def pickled(name: str) -> InvalidUpload:
 
 def contents_of(found: Format, name: str, file: BinaryIO, allowance: Allowance, choices: Choices) -> Contents:
     """The reader of one format; each loads pyarrow, h5py or openpyxl only where it needs it."""
-    drop = bool(choices.drop_bad_rows)
-    if found == "npz":
-        return open_npz(name, file, allowance)
-    if found == "npy":
-        return open_npy(name, file, allowance)
-    if found == "hdf5":
-        return open_hdf5(name, file, allowance)
-    if found == "parquet":
-        return open_parquet(name, file, allowance, drop)
-    if found == "arrow":
-        return open_arrow(name, file, allowance, drop)
+    arrays = {"npz": open_npz, "npy": open_npy, "hdf5": open_hdf5}
+    columns = {"parquet": open_parquet, "arrow": open_arrow}
+    if found in arrays:
+        return arrays[found](name, file, allowance)
+    if found in columns:
+        return columns[found](name, file, allowance, bool(choices.drop_bad_rows))
     if found == "xlsx":
         return open_spreadsheet(name, file, allowance, choices)
+    content = text_in(name, gzip.GzipFile(fileobj=file) if found == "gzip" else file)
     if found == "gzip":
-        inner = io.BytesIO(text_in(name, gzip.GzipFile(fileobj=file)))
+        inner = io.BytesIO(content)
         return contents_of(sniff(name, inner), name, inner, allowance, choices)
-    content = text_in(name, file)
     if found == "json":
         return open_json(name, as_text(content, infer_encoding(content), name), allowance, choices)
     return open_text(name, content, allowance, choices)
 
 
-CHUNK = 2**24
-
-
 def text_in(name: str, file: IO[bytes] | gzip.GzipFile) -> bytes:
     """The bytes of a text, unpacked, if they are not more than :data:`MAX_TEXT`."""
-    content = bytearray()
     with reading(name):
-        while chunk := file.read(CHUNK):
-            content += chunk
-            if len(content) > MAX_TEXT:
-                raise InvalidUpload(
-                    "too_large",
-                    f"The text of {name} has more than {megabytes(MAX_TEXT)}.",
-                    "Save it as npz or Parquet with float32 columns, or fewer rows: 20,000 are plenty to calibrate.",
-                )
-    return bytes(content)
+        content = file.read(MAX_TEXT + 1)
+    if len(content) > MAX_TEXT:
+        reason = f"The text of {name} has more than {megabytes(MAX_TEXT)}."
+        action = "Save it as npz or Parquet with float32 columns, or fewer rows: 20,000 are plenty to calibrate."
+        raise InvalidUpload("too_large", reason, action)
+    return content
 
 
 # Where the bytes come from.
@@ -200,19 +177,17 @@ def open_source(source: Source, allowance: Allowance, choices: Choices, stack: E
     """
     if isinstance(source, Mapping):
         return open_arrays(source, allowance)
+    if isinstance(source, list) and in_memory(source):
+        return open_records(source, allowance, choices)
     if in_memory(source):
-        if isinstance(source, list):
-            return open_records(source, allowance, choices)
         return open_frame(source, allowance, bool(choices.drop_bad_rows))
     name, file = open_file(source, stack)
     size = file.seek(0, io.SEEK_END)
     if size > MAX_UPLOAD:
-        raise InvalidUpload(
-            "too_large",
-            # In the unit in which Streamlit writes its own limit beside the upload.
-            f"{name} has {size / 2**20:,.0f} MB; at most {MAX_UPLOAD / 2**20:,.0f} MB are read.",
-            "Save float32 instead of float64, or fewer rows: 20,000 are plenty to calibrate.",
-        )
+        # In the unit in which Streamlit writes its own limit beside the upload.
+        reason = f"{name} has {size / 2**20:,.0f} MB; at most {MAX_UPLOAD / 2**20:,.0f} MB are read."
+        action = "Save float32 instead of float64, or fewer rows: 20,000 are plenty to calibrate."
+        raise InvalidUpload("too_large", reason, action)
     return contents_of(sniff(name, file), name, file, allowance, choices)
 
 
@@ -222,21 +197,15 @@ def open_file(source: Source, stack: ExitStack) -> tuple[str, BinaryIO]:
         name, content = source
         return shown_name(name), io.BytesIO(content) if isinstance(content, (bytes, bytearray, memoryview)) else content
     if not isinstance(source, (str, Path)):
-        kind = shortened(type(source).__name__)
-        raise InvalidUpload(
-            "source",
-            f"A {kind} is neither a file nor a table that is read; a single array needs labels beside it.",
-            "Give a path, (name, bytes), a DataFrame or an Arrow table, or arrays as {'outputs': ..., 'labels': ...}.",
-        )
+        kind = f"A {shortened(type(source).__name__)} is neither a file nor a table that is read"
+        action = "Give a path, (name, bytes), a DataFrame or Arrow table, or arrays as {'outputs': ..., 'labels': ...}."
+        raise InvalidUpload("source", f"{kind}; a single array needs labels beside it.", action)
     name = shown_name(source)
     try:
         file = Path(source).open("rb")  # noqa: SIM115
     except (OSError, ValueError) as error:  # a ValueError: no system takes a path with such characters
-        raise InvalidUpload(
-            "missing",
-            f"{name} cannot be opened ({reason(error)}).",
-            "Check the path; to name an array inside a file, give its name as the outputs or the labels.",
-        ) from error
+        action = "Check the path; to name an array inside a file, give its name as the outputs or the labels."
+        raise InvalidUpload("missing", f"{name} cannot be opened ({reason(error)}).", action) from error
     stack.enter_context(file)
     if not file.seekable():
         piped = f"{name} is a pipe, and a file is read in more than one pass."

@@ -98,13 +98,7 @@ class Table(Contents):
             return self.fetch([name]).column(0)
 
     def taken(self, rows: pa.Array | None, without: str = "") -> Table:
-        """The same table with the rows of these numbers, in their order.
-
-        Parameters
-        ----------
-        rows : their numbers; None for all rows.
-        without : a column that is left out.
-        """
+        """The same table with the rows of these numbers, in their order, or all; without one of its columns."""
         with reading(self.name):
             table = self.fetch([name for name in self.names if name != without])
             table = table if rows is None else table.take(rows)
@@ -122,9 +116,9 @@ class Table(Contents):
             most = max(SAMPLE_LEAST, min(SAMPLE_ROWS, SAMPLE_CELLS // max(1, len(self.names))))
             plain = [name for name, cells in self.cells.items() if cells not in ("list", "other")]
             with reading(self.name):
-                some = self.some_rows(plain, most) if plain else None
-                n = len(spread(self.n_rows, most)) if some is None else some.num_rows
-                found = {} if some is None else {name: sampled(some.column(name)) for name in plain}
+                some = self.some_rows(plain, most)
+                found = {name: sampled(some.column(name)) for name in plain}
+                n = some.num_rows if plain else min(self.n_rows, most)
                 self._sample = {name: found.get(name, np.full(n, np.nan)) for name in self.names}
         return self._sample
 

@@ -46,7 +46,6 @@ def roles(found) -> dict[str, str]:
     [
         ({"p_0": 0, "p_1": 1, "p_2": 2}, ("p_0", "p_1", "p_2")),
         ({"prob cat": 0, "prob dog": 1, "prob cow": 2}, ("prob cat", "prob dog", "prob cow")),
-        ({"class_2": 2, "class_0": 0, "class_1": 1}, ("class_0", "class_1", "class_2")),
     ],
 )
 @pytest.mark.parametrize("scale", [1, 100, "log"])

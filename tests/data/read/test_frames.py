@@ -42,7 +42,6 @@ FRAMES = [
     ("pandas", FRAME),
     ("pandas, categories", FRAME.astype({"label": "category"})),
     ("pandas, objects", FRAME.astype({"label": object})),
-    ("pandas, single precision", FRAME.astype({f"p_{name}": "float32" for name in NAMES})),
     ("pandas, an index", FRAME.set_index(pd.Index(np.arange(240)[::-1], name="id"))),
     ("pandas, mixed types", FRAME.assign(note=[1, "a"] * 120)),
     ("arrow", ARROW),
@@ -73,23 +72,15 @@ def test_lists_of_numbers_in_a_column_are_the_classes():
     np.testing.assert_allclose(np.exp(data.logits), PROBS)
 
 
-def test_roles_are_chosen_by_name():
-    frame = FRAME.rename(columns={"label": "what it was"}).assign(branch=["a", "b"] * 120)
-    data = calib.load(frame, choices=calib.data.Choices(labels="what it was", groups="branch"))
-    assert data.groups is not None and set(data.groups) == {"a", "b"}
-
-
 @cases(
     "source, code",
     [
         ("an array", np.zeros(3), "source"),
-        ("a number", 7, "source"),
         (
             "two columns of one name",
             pd.concat([FRAME, FRAME[::-1].reset_index(drop=True)], axis=1),
             "duplicate_columns",
         ),
-        ("no rows", FRAME[:0], "no_rows"),
         ("no columns", pd.DataFrame(index=range(3)), "no_outputs"),
         ("an empty list", [], "no_rows"),
         ("complex numbers", pd.DataFrame({"z": np.zeros(3, complex)}), "no_outputs"),

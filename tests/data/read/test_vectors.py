@@ -36,7 +36,6 @@ CELLS = [
     ("numpy", lambda row: f"[{' '.join(map(str, row))}]"),
     ("blanks", lambda row: " ".join(f"{v:.6f}" for v in row)),
     ("semicolons", lambda row: ";".join(f"{v:.6f}" for v in row)),
-    ("bars", lambda row: "|".join(f"{v:.6f}" for v in row)),
     ("Python's dictionary", lambda row: repr(dict(zip(NAMES, row.tolist(), strict=True)))),
     ("JSON, keys by value", lambda row: json.dumps(dict(by_score(row)))),
     ("labels and scores", lambda row: json.dumps([{"label": n, "score": v} for n, v in by_score(row)])),
@@ -73,12 +72,6 @@ def test_scores_of_labels_that_differ_from_row_to_row_are_not_taken_by_place():
     scores = [repr([0.7, 0.3]) for _ in range(40)]
     with pytest.raises(DataError):
         calib.load(("top.csv", csv_bytes(species_true=LABELS, labels=labels, scores=scores)))
-
-
-def test_cells_may_be_missing_for_a_while():
-    cells = ["" if 12 <= k < 31 else repr(row.tolist()) for k, row in enumerate(PROBS)]
-    data = calib.load(("gap.csv", csv_bytes(species_true=LABELS, class_probs=cells)), drop_bad_rows=True)
-    assert (len(data), data.n_classes) == (21, 3)
 
 
 @cases(
