@@ -22,7 +22,7 @@ from calib.evaluation import Evaluation
 from calib.evaluation.scores import Scored, scored_on
 from calib.evaluation.view import PAIRS, TOP_LABEL, VIEWPOINTS, View, view_of
 from calib.metrics.confidence import Bools
-from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
+from calib.numerics import MEMORY_ENTRIES, Floats, blocks
 from calib.registry import calibrator
 from calib.top_k import fit_top_k
 
@@ -30,34 +30,26 @@ MOST_BINS = 12
 """Small pictures of many methods side by side show no more."""
 
 
-@dataclass(frozen=True, eq=False)
-class GapCurve:
-    """Confidence minus accuracy over the ranks of the confidence, in bins of equally many rows.
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class GapCurve(ReliabilityCurve):
+    """A curve with what chance gives: (m,) ends of the middle 95 % of the gaps of a calibrated model."""
 
-    The sign is that of ``signed gap`` among the scores and of every figure: above zero a method is overconfident.
-
-    Attributes
-    ----------
-    rank : (m,) middle of each bin among all rows by confidence, in (0, 1).
-    gap : (m,) mean confidence minus accuracy of each bin.
-    chance_low, chance_high : (m,) the middle 95 % of the gaps that chance gives a calibrated model.
-    count : (m,) rows in each bin.
-    confidence, accuracy : (m,) means of each bin.
-    mean_gap : over all rows.
-    """
-
-    rank: Floats
-    gap: Floats
     chance_low: Floats
     chance_high: Floats
-    count: Ints
-    confidence: Floats
-    accuracy: Floats
-    mean_gap: float
+
+    @property
+    def rank(self) -> Floats:
+        """(m,) middle of each bin among all rows by confidence, in (0, 1)."""
+        return (np.cumsum(self.count) - self.count / 2) / self.n
+
+    @property
+    def mean_gap(self) -> float:
+        """Mean confidence minus accuracy over all rows."""
+        return self.mean_confidence - self.mean_accuracy
 
 
 def gap_curve(confidence: Floats, outcome: Bools, clusters: Any = None) -> GapCurve:
-    """The gaps of what is said and whether it came true, in about n^(1/3) bins, at most twelve.
+    """The gaps of what is said and whether it came true, in about n^(1/3) bins of equal mass, at most twelve.
 
     Parameters
     ----------
@@ -67,16 +59,8 @@ def gap_curve(confidence: Floats, outcome: Bools, clusters: Any = None) -> GapCu
     n_bins = min(default_bins(len(outcome)), MOST_BINS)
     curve = reliability_curve(confidence, outcome, n_bins=n_bins, binning="equal_mass", clusters=clusters)
     band = binned_consistency(curve, confidence)
-    return GapCurve(
-        rank=(np.cumsum(curve.count) - curve.count / 2) / curve.n,
-        gap=curve.gap,
-        chance_low=curve.confidence - band.high,
-        chance_high=curve.confidence - band.low,
-        count=curve.count,
-        confidence=curve.confidence,
-        accuracy=curve.accuracy,
-        mean_gap=curve.mean_confidence - curve.mean_accuracy,
-    )
+    low, high = curve.confidence - band.high, curve.confidence - band.low
+    return GapCurve(**_fields(curve) | {"bin_of_row": curve.bin_of_row[:0]}, chance_low=low, chance_high=high)
 
 
 TEST = "test_"

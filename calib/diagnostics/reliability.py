@@ -462,49 +462,20 @@ class RankReliability:
         return (self.predicted < self.low) | (self.predicted > self.high)
 
 
-def rank_reliability(probs: Floats, labels: Ints, tied_by: Floats | None = None) -> RankReliability:
-    """Predicted and observed frequency of each rank.
-
-    Parameters
-    ----------
-    probs : (n, n_classes) probabilities, n at least 1.
-    labels : (n,) integers in [0, n_classes).
-    tied_by : (n, n_classes) values that order equal probabilities, then the lower class is first.
-
-    Examples
-    --------
-    >>> found = rank_reliability(np.array([[0.7, 0.2, 0.1], [0.3, 0.6, 0.1]]), np.array([0, 0]))
-    >>> found.predicted.round(2).tolist(), found.observed.tolist()
-    ([0.65, 0.25, 0.1], [0.5, 0.5, 0.0])
-    """
-    predicted, observed = _sums(probs, labels, probs if tied_by is None else tied_by)
-    return _summary(predicted, observed, len(labels))
-
-
 def ranks_of_rows(calibrator: Calibrator, *, data: Mapping[str, Any]) -> RankReliability:
-    """:func:`rank_reliability` of a fitted method, over a worker's logits and labels, some rows at a time."""
+    """Predicted and observed frequency of each rank by a fitted method, over a worker's logits and labels.
+
+    Equal probabilities are ordered by their logits, equal logits by their class.
+    """
     logits, labels = data["logits"], data["labels"]
     n, n_classes = logits.shape
     predicted, observed = np.zeros(n_classes), np.zeros(n_classes)
-    for rows in blocks(n, n_classes, PREDICTED_ENTRIES):
-        probs, counts = _sums(calibrator.predict_proba(logits[rows]), labels[rows], logits[rows])
-        predicted += probs
-        observed += counts
-    return _summary(predicted, observed, n)
-
-
-def _sums(probs: Floats, labels: Ints, tied_by: Floats) -> tuple[Floats, Floats]:
-    """Sums over rows of the probability of each rank, and how many labels have it; both (n_classes,)."""
-    order = np.argsort(-tied_by, axis=1, kind="stable")
-    ranked = -np.take_along_axis(probs, order, axis=1)
-    within = np.argsort(ranked, axis=1, kind="stable")
-    rank_of_label = (np.take_along_axis(order, within, axis=1) == labels[:, None]).argmax(axis=1)
-    probs_of_ranks = -np.take_along_axis(ranked, within, axis=1).sum(axis=0)
-    return probs_of_ranks, np.bincount(rank_of_label, minlength=probs.shape[1]).astype(float)
-
-
-def _summary(predicted: Floats, observed: Floats, n: int) -> RankReliability:
-    n_classes = len(predicted)
+    for rows in blocks(n, n_classes, PREDICTED_ENTRIES):  # some rows at a time
+        probs = calibrator.predict_proba(logits[rows])
+        order = np.lexsort((-logits[rows], -probs), axis=1)
+        predicted += np.take_along_axis(probs, order, axis=1).sum(axis=0)
+        rank_of_label = (order == labels[rows][:, None]).argmax(axis=1)
+        observed += np.bincount(rank_of_label, minlength=n_classes)
     last = np.array([rank for rank in LAST_RANKS if rank < n_classes] + [n_classes])
     first = np.r_[1, last[:-1] + 1]
     predicted, observed = np.add.reduceat(predicted, first - 1), np.add.reduceat(observed, first - 1)

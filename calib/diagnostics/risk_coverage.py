@@ -37,7 +37,6 @@ class RiskCoverage:
     n : number of rows.
     aurc : area under the curve, the mean over i = 1..n of the error rate among the i most confident rows; within
         rows of equal confidence, the mean over their orders (Geifman, Uziel and El-Yaniv 2019, section 3).
-    best_aurc : the area of the best order for this accuracy, with all right predictions before all wrong ones.
     """
 
     threshold: Floats
@@ -47,7 +46,6 @@ class RiskCoverage:
     high: Floats
     n: int
     aurc: float
-    best_aurc: float
 
     @property
     def coverage(self) -> Floats:
@@ -58,11 +56,6 @@ class RiskCoverage:
     def risk(self) -> Floats:
         """Error rate among the rows answered."""
         return self.wrong / self.answered
-
-    @property
-    def excess_aurc(self) -> float:
-        """E-AURC: the area above that of the best order; 0 where confidence tells all right from all wrong."""
-        return self.aurc - self.best_aurc
 
     def best_risk(self, coverage: Floats) -> Floats:
         """Risk of the best order at each coverage: 0 up to the accuracy, then ``1 - accuracy / coverage``."""
@@ -115,9 +108,7 @@ def risk_coverage(confidence: Any, correct: Any, level: float = 0.95, clusters: 
     low, high = wilson_interval(wrong * worth, answered * worth, level)
     rows = np.arange(1, n + 1)
     in_order = np.interp(rows, np.append(0, answered), np.append(0, wrong))
-    at_best = np.maximum(0, rows - int(correct.sum()))
-    aurc, best = float(np.mean(in_order / rows)), float(np.mean(at_best / rows))
-    return RiskCoverage(descending[last], answered, wrong, low, high, n, aurc, best)
+    return RiskCoverage(descending[last], answered, wrong, low, high, n, float(np.mean(in_order / rows)))
 
 
 def answerable(curve: RiskCoverage, risk: float) -> Answerable:

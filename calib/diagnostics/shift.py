@@ -27,23 +27,14 @@ LARGEST = 1e6
 
 @dataclass(frozen=True)
 class ScoreChange:
-    """One score, before and now.
+    """One score on the new data and on the rows that the calibrator was judged on, and now minus before.
 
-    Attributes
-    ----------
-    key : of ``calib.evaluation.SCORES``.
-    now : on the new data.
-    before : on the rows that the calibrator was judged on; None if that is not known.
-    change : now minus before; None where there is no before.
-    joint_now, joint_change : the same at the level at which all claims of the verdict hold together.
+    Before and the change are None where it is not known how the calibrator was judged.
     """
 
-    key: str
     now: Interval
-    joint_now: Interval
     before: Interval | None = None
     change: Interval | None = None
-    joint_change: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -54,10 +45,10 @@ class CalibrationShift:
     ----------
     n, n_before : rows now, and rows it was judged on (None if not known).
     said, outcome : means over the new data of what is said of a row and of what it should equal.
-    scores : by key, those of ``SHOWN`` that exist.
+    scores, joint : by key, those of ``SHOWN`` that exist: at ``level`` each, and so that all claims hold together.
     gain : NLL of the calibrator minus that of the raw model on the new data, paired, at the joint level; None for
         methods that give a confidence only.
-    level : of the intervals; the joint ones hold for all claims together.
+    level : of the intervals.
     view : what a probability is about.
     """
 
@@ -65,15 +56,11 @@ class CalibrationShift:
     said: float
     outcome: float
     scores: dict[str, ScoreChange]
+    joint: dict[str, ScoreChange]
     n_before: int | None = None
     gain: Interval | None = None
     level: float = 0.95
     view: View = TOP_LABEL
-
-    @property
-    def joint_level(self) -> float:
-        """Of one claim, so that all hold together (Bonferroni)."""
-        return joint_level(self.level)
 
 
 def joint_level(level: float) -> float:
@@ -105,31 +92,30 @@ def calibration_shift(
     level : of the intervals.
     n_resamples, random_state : of the bootstrap.
     """
-    wide = joint_level(level)
-    scored = scored_on(now, now.resamples(n_resamples, random_state))
-    here, here_joint = scored.intervals(level), scored.intervals(wide)
-    keys = [key for key in SHOWN if key in here]
+    wide, scored = joint_level(level), scored_on(now, now.resamples(n_resamples, random_state))
+    earlier = None
     if isinstance(before, Evaluation):
-        earlier = scored_on(before, before.resamples(n_resamples, random_state + 1))
-        there, there_joint = earlier.intervals(level), earlier.intervals(wide)
-        n_before = len(before)
-    else:
-        factor = NormalDist().inv_cdf(0.5 + wide / 2) / NormalDist().inv_cdf(0.5 + level / 2)
-        there = dict(before or {})
-        there_joint = {key: _wider(interval, factor) for key, interval in there.items()}
-    changes = {
-        key: (there[key], combined(here[key], there[key]), combined(here_joint[key], there_joint[key]))
-        for key in keys
-        if key in there
-    }
-    scores = {key: ScoreChange(key, here[key], here_joint[key], *changes.get(key, ())) for key in keys}
+        earlier, n_before = scored_on(before, before.resamples(n_resamples, random_state + 1)), len(before)
+    recorded = before if isinstance(before, Mapping) else {}
+
+    def changes(of: float) -> dict[str, ScoreChange]:
+        here, there = scored.intervals(of), {} if earlier is None else earlier.intervals(of)
+        for key, interval in recorded.items():
+            there[key] = _wider(interval, NormalDist().inv_cdf(0.5 + of / 2) / NormalDist().inv_cdf(0.5 + level / 2))
+        found = {}
+        for key in SHOWN:
+            if key in here:
+                known = (there[key], combined(here[key], there[key])) if key in there else ()
+                found[key] = ScoreChange(here[key], *known)
+        return found
+
     gain = None
     if raw is not None and now.row_nll is not None and raw.row_nll is not None:
         check_same_rows(now, raw)
         gain = Rows.of(len(now), now.clusters).mean_of(now.row_nll - raw.row_nll).interval(wide)
     said, outcome = now.pair
     means = float(said.mean()), float(outcome.mean())
-    return CalibrationShift(len(now), *means, scores, n_before, gain, level, now.view)
+    return CalibrationShift(len(now), *means, changes(level), changes(wide), n_before, gain, level, now.view)
 
 
 def combined(now: Interval, before: Interval) -> Interval:
@@ -195,12 +181,12 @@ def verdict(shift: CalibrationShift, subject: str) -> list[str]:
 
 def off(shift: CalibrationShift) -> bool:
     """Whether the gap or the ECE on the new data differs significantly from 0, at the joint level."""
-    gap, ece = shift.scores["signed gap"].joint_now, shift.scores["ECE"].joint_now
+    gap, ece = shift.joint["signed gap"].now, shift.joint["ECE"].now
     return shift.n >= FEW and (_beyond(gap) or ece.low > 0)
 
 
 def _now(shift: CalibrationShift, subject: str) -> str:
-    gap, ece = shift.scores["signed gap"].joint_now, shift.scores["ECE"].joint_now
+    gap, ece = shift.joint["signed gap"].now, shift.joint["ECE"].now
     view = shift.view
     facts = f"{view.mean_said} {percent(shift.said)}, {view.outcome} {percent(shift.outcome)}"
     if _beyond(gap):
@@ -222,7 +208,7 @@ def _now(shift: CalibrationShift, subject: str) -> str:
 
 
 def _changed(shift: CalibrationShift) -> str:
-    known = {key: score.joint_change for key, score in shift.scores.items() if key in _CLAIMED and score.joint_change}
+    known = {key: score.change for key, score in shift.joint.items() if key in _CLAIMED and score.change}
     names = {key: key for key in _CLAIMED} | {"signed gap": f"{shift.view.said} minus {shift.view.outcome}"}
     if not known or (shift.n_before is not None and shift.n_before < FEW):
         return ""

@@ -7,7 +7,7 @@ import pytest
 
 from calib.calibrators.identity import Identity
 from calib.calibrators.temperature import TemperatureScaling
-from calib.diagnostics.reliability import rank_reliability, ranks_of_rows
+from calib.diagnostics.reliability import ranks_of_rows
 from calib.metrics.bootstrap import wilson_interval
 from calib.numerics import softmax
 from calib.plots.annotations import figure_data
@@ -27,11 +27,22 @@ def naive(probs, labels, logits):
     return predicted, observed
 
 
-def test_each_rank_is_counted():
+class Rounded:
+    """Probabilities with many ties."""
+
+    def predict_proba(self, logits):
+        return np.round(softmax(logits), 1)
+
+
+def ranks(logits, labels, method=None):
+    return ranks_of_rows(method or Identity().fit(logits, labels), data={"logits": logits, "labels": labels})
+
+
+def test_each_rank_is_counted(monkeypatch):
+    monkeypatch.setattr("calib.diagnostics.reliability.PREDICTED_ENTRIES", 100)  # in blocks
     logits, labels = simulate(200, 4)
-    probs = np.round(softmax(logits), 1)  # many ties
-    found = rank_reliability(probs, labels, logits)
-    predicted, observed = naive(probs, labels, logits)
+    found = ranks(logits, labels, Rounded())
+    predicted, observed = naive(Rounded().predict_proba(logits), labels, logits)
     np.testing.assert_allclose(found.predicted, predicted)
     np.testing.assert_allclose(found.observed, observed)
     assert found.names == ["1", "2", "3", "4"]
@@ -42,7 +53,7 @@ def test_each_rank_is_counted():
 
 def test_ranks_far_down_are_grouped():
     logits, labels = simulate(50, 23)
-    found = rank_reliability(softmax(logits), labels)
+    found = ranks(logits, labels)
     assert found.names == ["1", "2", "3", "4", "5", "6–10", "11–20", "21–23"]
     predicted, observed = naive(softmax(logits), labels, logits)
     np.testing.assert_allclose(
@@ -51,17 +62,6 @@ def test_ranks_far_down_are_grouped():
     np.testing.assert_allclose(found.observed[5:], [observed[5:10].sum(), observed[10:20].sum(), observed[20:].sum()])
     assert found.predicted.sum() == pytest.approx(1)
     assert found.observed.sum() == pytest.approx(1)
-
-
-def test_in_a_worker_it_is_the_same_of_a_method_in_blocks(monkeypatch):
-    monkeypatch.setattr("calib.diagnostics.reliability.PREDICTED_ENTRIES", 100)
-    logits, labels = simulate(150, 4)
-    fitted = TemperatureScaling().fit(logits, labels)
-    found = ranks_of_rows(fitted, data={"logits": logits, "labels": labels})
-    expected = rank_reliability(fitted.predict_proba(logits), labels)
-    np.testing.assert_allclose(found.predicted, expected.predicted)
-    np.testing.assert_array_equal(found.observed, expected.observed)
-    assert found.n_rows == 150
 
 
 def test_overconfidence_shows_at_the_first_rank_and_not_after_temperature_scaling():
@@ -76,7 +76,7 @@ def test_overconfidence_shows_at_the_first_rank_and_not_after_temperature_scalin
 
 def test_the_figure_holds_the_ratios_and_says_them():
     logits, labels = simulate(60, 12)
-    found = rank_reliability(softmax(logits), labels)
+    found = ranks(logits, labels)
     fig = rank_chart([("Uncalibrated", found, method_style("identity"))])
     table = figure_data(fig)
     assert table["rank"].tolist() == found.names

@@ -56,8 +56,8 @@ def test_scores_now_are_those_of_every_other_page() -> None:
         assert score.now == pytest.approx(here[key])
         assert score.before is None
         assert score.change is None
-        assert score.joint_now.low <= score.now.low
-        assert score.now.high <= score.joint_now.high
+        assert found.joint[key].now.low <= score.now.low
+        assert score.now.high <= found.joint[key].now.high
     assert found.gain is None
 
 
@@ -65,12 +65,12 @@ def test_changes_are_differences_with_wider_joint_intervals() -> None:
     before, now = rows(700, 1), rows(500, 2, excess=0.05)
     found = calibration_shift(now, before=before, n_resamples=500)
     assert (found.n, found.n_before) == (500, 700)
-    for score in found.scores.values():
+    for key, score in found.scores.items():
         assert score.change.value == pytest.approx(score.now.value - score.before.value)
         assert score.change.low <= score.change.value <= score.change.high
-        assert score.joint_change.low <= score.change.low
-        assert score.change.high <= score.joint_change.high
-    assert found.joint_level == pytest.approx(1 - 0.05 / CLAIMS) == joint_level(0.95)
+        assert found.joint[key].change.low <= score.change.low
+        assert score.change.high <= found.joint[key].change.high
+    assert joint_level(0.95) == pytest.approx(1 - 0.05 / CLAIMS)
 
 
 def test_a_difference_of_proportions_is_newcombes() -> None:
@@ -108,7 +108,7 @@ def test_recorded_scores_stand_for_the_rows_that_are_gone() -> None:
     for key in ("NLL", "Brier", "accuracy", "signed gap"):
         width = whole.scores[key].change.high - whole.scores[key].change.low
         assert known.scores[key].change == pytest.approx(whole.scores[key].change, abs=0.15 * width)
-        assert known.scores[key].joint_change == pytest.approx(whole.scores[key].joint_change, abs=0.25 * width)
+        assert known.joint[key].change == pytest.approx(whole.joint[key].change, abs=0.25 * width)
 
 
 @pytest.mark.parametrize(

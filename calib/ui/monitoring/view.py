@@ -136,7 +136,7 @@ def scores(subject: Subject, change: CalibrationShift) -> None:
                 "before": interval_cell(score.before),
                 "now": interval_cell(score.now),
                 "change": interval_cell(score.change, signed),
-                "significance": _beyond(key, score.joint_change),
+                "significance": _beyond(key, change.joint[key].change),
             }
         )
     table = pd.DataFrame(rows)
