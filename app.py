@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from calib import settings
 from calib.isolation.logs import without_data
 from calib.ui.data.first import QUESTION, first_page
 from calib.ui.data.roles import several_models
@@ -52,10 +53,25 @@ def body() -> None:
     where_data_are_kept()
 
 
+def check_settings() -> None:
+    """End a server with one sentence where a setting is wrong."""
+    try:
+        settings.check()
+        asked, allowed = settings.number("CALIB_UPLOAD_MB"), float(st.get_option("server.maxUploadSize"))
+        if asked > allowed:  # Streamlit's server refuses what is larger before we see it
+            raise ValueError(
+                f"CALIB_UPLOAD_MB is {asked:g} and Streamlit takes {allowed:g}; "
+                "set STREAMLIT_SERVER_MAX_UPLOAD_SIZE too."
+            )
+    except ValueError as error:
+        raise SystemExit(f"calib is not started: {error}") from error
+
+
 if __name__ == "__main__":
     with page("Data", QUESTION):
         body()
 else:
     without_data()
+    check_settings()
     guard.check_readers()
     app = st.App(__file__, middleware=guard.middleware(), lifespan=guard.lifespan)

@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from calib.ui.compare.answer import recommended, report_button, taken
-from calib.ui.export.view import calibrate_upload, decided, files, other_languages, packed, record
+from calib.ui.export.view import calibrate_upload, decided, files, other_languages, packed
 from calib.ui.fits import shown_fits
 from calib.ui.session import EXPORTED
 from calib.ui.shell import need_fit, open_session, page
@@ -28,7 +28,6 @@ def body() -> None:
     files(made, advised=taken(fits) is not fits[0])
     decided(session, fit)
     folded("Other languages: ONNX, PyTorch, SQL, MLflow", "export/languages", partial(other_languages, made))
-    folded("What each file records: data, limits, scores, versions", "export/record", partial(record, made))
     report_button(session, fits, "export/report")
     calibrate_upload(session, fit, made)
 

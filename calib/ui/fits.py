@@ -235,11 +235,6 @@ def jobs() -> list[Job]:
     return where(session.specs.values())
 
 
-def running() -> bool:
-    """Whether any of the visitor's fits waits or runs; costs nothing where none was asked for."""
-    return any(job.active for job in jobs())
-
-
 def shown_fits(session: OpenSession) -> list[ShownFit]:
     """The raw model and every finished fit, in the order of their methods, judged on the test set."""
     start, what = partial(_judge_raw, session), "the scores of the raw model"

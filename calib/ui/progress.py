@@ -125,8 +125,8 @@ def _row(job: Job) -> None:
             text = job.message if waits(job) else f"{job.fraction:.0%} · {job.message}"
             st.progress(job.fraction, text=escape_markdown(text))
         elif job.calibrator is not None:
-            took = f"{number(job.seconds)} s on {device_of(job.calibrator)}"
-            show_notes(job.calibrator.notes(), f"fitted in {took} · {number(job.cpu_seconds)} s of processor time")
+            took = f"fitted in {number(job.seconds)} s on {device_of(job.calibrator)}"
+            show_notes(job.calibrator.notes(), took)
         else:
             st.caption(escape_markdown(job.message))
     with action:
@@ -224,26 +224,3 @@ def start_fits(chosen: list[tuple[str, Mapping[str, Any]]]) -> None:
             break
         except CalibrationError as error:
             add_notice(f"{METHODS[name].title} was not started: {error}", "error")
-
-
-def offer_to_fit_again(session: OpenSession) -> None:
-    """Where the split was changed: that its fits are those of another one, and the button that fits them on this."""
-    specs = session.specs_of_last_split
-    if not specs:
-        return
-    split = "the split of the file" if session.part is None else f"{session.part:.0%} for calibration"
-    with st.container(border=True, horizontal=True, vertical_alignment="center"):
-        st.markdown(
-            f":material/call_split: **The split is another one now** ({split}, seed {session.seed}), and no calibrator "
-            f"is fitted on it yet. {plural(len(specs), 'fit')} of the split before will be shown again once you go "
-            "back to that.",
-            width="stretch",
-        )
-        st.button(
-            f"Fit {'it' if len(specs) == 1 else f'all {len(specs)}'} again on this split",
-            key="fit/again", type="primary", icon=":material/replay:", on_click=_fit_again,
-        )  # fmt: skip
-
-
-def _fit_again() -> None:
-    start_fits([(spec.method, spec.params) for spec in current_session().specs_of_last_split])

@@ -85,14 +85,12 @@ class Visitor:
     ----------
     visitor : tells this visitor from others who may want the same fit.
     waiting : what workers compute for pages at this moment; see :mod:`calib.ui.ready`.
-    kept : what pages computed, by key; see :func:`keep`.
-    kept_bytes : memory that it takes, by key.
+    kept : what pages computed with the bytes that it takes, by key; see :func:`keep`.
     """
 
     visitor: str = field(default_factory=lambda: uuid4().hex)
     waiting: dict[Hashable, Future[Any]] = field(default_factory=dict)
-    kept: dict[Hashable, Any] = field(default_factory=dict)
-    kept_bytes: dict[Hashable, int] = field(default_factory=dict)
+    kept: dict[Hashable, tuple[Any, int]] = field(default_factory=dict)
 
     def seen(self, key: Hashable) -> Hashable:
         """The key of what is computed in the view that the visitor looks at."""
@@ -112,8 +110,7 @@ class OpenSession(Visitor):
     drawn : sentence that says how many of the calibration rows were drawn; "" where all are there.
     sample : name of the sample, where one is open.
     reading : the files that the data come from.
-    specs_of_splits : fits asked for on every split looked at, so that going back finds them again; the split left last
-        stands behind the others.
+    specs_of_splits : fits asked for on every split looked at, so that going back finds them again.
     studies : studies asked for on the present split, by kind.
     built : files that are offered, each with what it was built of, by button; see :mod:`calib.ui.widgets`.
     picked : what pages show by the visitor's choice, by widget; see :mod:`calib.ui.widgets`.
@@ -166,12 +163,6 @@ class OpenSession(Visitor):
         return [*fits, *self.studies.values()]
 
     @property
-    def specs_of_last_split(self) -> list[FitSpec]:
-        """Fits asked for on the split left last, which are shown again there; none once some are asked for here."""
-        others = [specs for key, specs in self.specs_of_splits.items() if key != self.split_key and specs]
-        return list(others[-1].values()) if others and not self.specs else []
-
-    @property
     def test_numbers(self) -> Ints:
         """Numbers of the test rows in the data, from 1."""
         data = self.data
@@ -192,11 +183,9 @@ class OpenSession(Visitor):
         if (self.part, self.seed, self.most) == (part, seed, most):
             return
         calibration, test, drawn = _split(self.data, part, seed, most)
-        self.specs_of_splits[self.split_key] = self.specs_of_splits.pop(self.split_key, {})
         self.part, self.seed, self.most, self.drawn = part, seed, most, drawn
         self.calibration, self.test = calibration, test
-        self.kept, self.built, self.studies = {}, {}, {}
-        self.kept_bytes, self.waiting, self.carried = {}, {}, {}
+        self.kept, self.built, self.studies, self.waiting, self.carried = {}, {}, {}, {}, {}
 
     def go_on_from(self, before: OpenSession) -> None:
         """Take over split, fits and studies of a session with the same data."""
@@ -256,17 +245,14 @@ def keep(key: Hashable, build: Callable[[], T]) -> T:
     visitor = find_visitor()
     if visitor is None:
         return build()
-    key = visitor.seen(key)
-    kept, sizes = visitor.kept, visitor.kept_bytes
+    key, kept = visitor.seen(key), visitor.kept
     if key in kept:
         kept[key] = kept.pop(key)  # to the end: used last
-        return kept[key]
-    value = kept[key] = build()
-    sizes[key] = nbytes(value)
-    for gone in sizes.keys() - kept.keys():
-        del sizes[gone]
-    while len(kept) > 1 and (len(kept) > MOST_KEPT or sum(sizes.values()) > MOST_OF_ONE * KEPT_SHARE):
-        oldest = next(iter(kept))
-        del kept[oldest]
-        sizes.pop(oldest, None)
+        return kept[key][0]
+    value = build()
+    kept[key] = value, nbytes(value)
+    while len(kept) > 1 and (
+        len(kept) > MOST_KEPT or sum(size for _, size in kept.values()) > MOST_OF_ONE * KEPT_SHARE
+    ):
+        del kept[next(iter(kept))]
     return value

@@ -12,7 +12,6 @@ from importlib import import_module
 
 import streamlit as st
 
-from calib import settings
 from calib.calibrators.backend import cpu_description, gpu_present
 from calib.data import DataError
 from calib.data.load import APART
@@ -25,7 +24,7 @@ from calib.ui import fits, link
 from calib.ui.keeping import trouble
 from calib.ui.link import page_link
 from calib.ui.menu import Entry, draw_menu, entry_of, onward
-from calib.ui.progress import fits_under_way, offer_to_fit_again
+from calib.ui.progress import fits_under_way
 from calib.ui.progress import stop as stop_study
 from calib.ui.ready import waiting_line
 from calib.ui.server.uploads import forget_unshown
@@ -33,15 +32,12 @@ from calib.ui.session import FROM_THE_TOP, VIEWPOINT, OpenSession, find_session
 from calib.ui.text import literal, show_pending_notices
 from calib.ui.widgets import segments
 
-FITS_IN_BODY, SPLIT_IN_BODY = ("Fit",), ("Data",)
-"""Pages that say further down, where one clicks, how far fits are, and that the split is another one."""
+FITS_IN_BODY = ("Fit",)
+"""Pages that say further down, where one clicks, how far fits are."""
 OF_CLASSES = ("Latent GP", "I-Max binning", "Geometry", "Active learning")
 """Pages that have no words of their own for an event."""
 IMPORTED = ("sklearn.model_selection", "plotly.graph_objs.scatter", "plotly.graph_objs.layout", "calib.reporting")
 """What the first split, figure and comparison import, which takes more than a processor second."""
-CAP = "server.maxUploadSize"
-"""Streamlit's own limit of an upload, in MB of 2^20 bytes; its server refuses what is larger before we see it."""
-
 TO_THE_TOP = """document.querySelector('[data-testid="stMain"]').scrollTo(0, 0)"""
 """Streamlit scrolls up when the page changes, and offers no way to do so on the same page."""
 ICON = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="#0072B2" stroke-width="2.4">
@@ -77,7 +73,6 @@ def page(title: str, invitation: str = "") -> Iterator[None]:
     without_data()
     st.set_page_config(page_title=f"{title} · calib", page_icon=ICON, layout="wide")
     st.html(READABLE)
-    _stop_unless_configured()
     link.arrive()
     link.remember()
     _prepare()
@@ -98,8 +93,6 @@ def page(title: str, invitation: str = "") -> Iterator[None]:
         trouble()
         if session is not None and title not in FITS_IN_BODY:
             fits_under_way()
-        if session is not None and title not in SPLIT_IN_BODY:
-            offer_to_fit_again(session)
     try:
         with waiting_line():
             if session is not None and (missing := entry.missing(session)):
@@ -166,23 +159,6 @@ def _prepare() -> None:
 def _import(*modules: str) -> None:
     for module in modules:
         import_module(module)
-
-
-def _stop_unless_configured() -> None:
-    """Where a setting is wrong, show the sentence that says so and nothing else."""
-    try:
-        settings.check()
-        asked, allowed = settings.number("CALIB_UPLOAD_MB"), float(st.get_option(CAP))
-        if asked > allowed:
-            raise ValueError(
-                f"CALIB_UPLOAD_MB is {asked:g} and Streamlit takes {allowed:g}; "
-                "set STREAMLIT_SERVER_MAX_UPLOAD_SIZE too."
-            )
-    except ValueError as error:
-        logging.getLogger("calib").error("%s", error)
-        sentence = f"This server is not configured as it should be. {error}"
-        st.error(escape_markdown(sentence), icon=":material/settings_alert:")
-        st.stop()
 
 
 def _menu(session: OpenSession | None) -> None:

@@ -33,13 +33,8 @@ BUILT = "calib_built"
 """Files built while no data are open, in Streamlit's session state."""
 HALF = 495
 """Pixels: two figures and the menu fill a window of 1500."""
-SAID = "The table goes on to the right: swipe or scroll it sideways."
-PHONE = 640
-"""Pixels of the widest screen that counts as narrow; Streamlit, too, lays out anew from there."""
 LONG_NAME, WIDEST_NAME = 18, 220
 """Characters of a name in a table's first column that its width is set by, and the most pixels of it."""
-MANY, DESK = 7, 1800
-"""So many columns of scores with their intervals fit into a window of so many pixels, beside the menu."""
 
 
 def choose(
@@ -356,7 +351,7 @@ def selected_bins(event: Any) -> list[int]:
     return [int(point["customdata"][0]) for point in points if point.get("customdata")]
 
 
-def show_table(table: pd.DataFrame | Styler, pinned: str = "", n_with_intervals: int = 0, **looks: Any) -> None:
+def show_table(table: pd.DataFrame | Styler, pinned: str = "", **looks: Any) -> None:
     """Draw a table, with the column of this name held at the left."""
     columns = None
     if pinned:  # Streamlit measures the first few rows alone, and cuts a longer name further down
@@ -365,7 +360,6 @@ def show_table(table: pd.DataFrame | Styler, pinned: str = "", n_with_intervals:
         width = min(8 * longest + 24, WIDEST_NAME) if longest > LONG_NAME else None
         columns = {pinned: st.column_config.TextColumn(pinned=True, width=width)}
     draw_table(table, column_config=columns, **looks)
-    sideways(n_with_intervals)
 
 
 def draw_table(table: pd.DataFrame | Styler, **looks: Any) -> Any:
@@ -387,18 +381,3 @@ def edited(table: pd.DataFrame, key: str, **looks: Any) -> pd.DataFrame:
         picked[begin] = picked.get(key, table)
     picked[key] = st.data_editor(safe_table(picked[begin]), hide_index=True, key=key, **looks)
     return picked[key]
-
-
-def sideways(n_with_intervals: int = 0) -> None:
-    """Say below a table that it goes on, where it does: its own scroll bar shows only while it is touched.
-
-    Parameters
-    ----------
-    n_with_intervals : number of columns of scores with their intervals.
-    """
-    widest = DESK if n_with_intervals > MANY else PHONE
-    name = f"calib-narrow-{widest}"
-    st.html(
-        f"<style>.{name} {{display: none; margin: 0; font-size: .875rem; opacity: .7}} @media (max-width: {widest}px) "
-        f"{{.{name} {{display: block}}}}</style><p class='{name}'>↔ {SAID}</p>"
-    )

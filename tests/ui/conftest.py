@@ -240,6 +240,6 @@ def with_fits(shared: tuple[OpenSession, OpenSession]) -> OpenSession:
     """A visitor's own session with the same fits, which has what pages computed of them."""
     known = shared[1]
     own: dict[str, Any] = {name: {} for name in ("waiting", "studies", "built", "picked", "carried")}
-    own |= {name: dict(getattr(known, name)) for name in ("kept", "kept_bytes")}
+    own["kept"] = dict(known.kept)
     own["specs_of_splits"] = {split: dict(held) for split, held in known.specs_of_splits.items()}
     return replace(known, visitor=uuid4().hex, **own)

@@ -63,4 +63,4 @@ def test_a_download_holds_one_confidence_for_each_answer() -> None:
 
 def test_the_line_that_uses_the_export_takes_confidences(answers: OpenSession) -> None:
     app = open_page("pages/5_Export.py", answers)
-    assert any("calibrator.confidence(outputs)" in code.value for code in app.code)
+    assert any("confidence = calibrator.calibrate(outputs)" in code.value for code in app.code)

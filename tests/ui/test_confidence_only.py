@@ -10,15 +10,14 @@ import pandas as pd
 import pytest
 
 from calib.data.assemble.features import check_leak, row_hashes
-from calib.data.samples import load_sample
 from calib.engine import Engine
 from calib.evaluation import Evaluation
 from calib.export.calibrated import Rows, to_csv, to_npz
 from calib.export.runtime import ExportedCalibrator
 from calib.plots.style import method_style
-from calib.registry import calibrator, extras_for, presets
+from calib.registry import calibrator, extras_for
 from calib.ui.fits import ShownFit
-from calib.ui.session import SESSION, OpenSession
+from calib.ui.session import OpenSession
 from tests.ui.conftest import PAGES, SAMPLE, clean, fit, npz, one_of, open_page, said, unfold
 
 FITTED = ("temperature", "geometric")
@@ -41,30 +40,6 @@ def test_every_page_draws_beside_others_and_alone(path: str, queue: Engine, with
     assert clean(open_page(path, alone))
 
 
-@pytest.mark.parametrize(
-    "path",
-    one_of(
-        ["pages/3_Reliability.py", "pages/7_Calibration_maps.py", "pages/9_IMax_binning.py"],
-        "pages/7_Calibration_maps.py",
-    ),
-)
-def test_two_classes_make_no_map_of_a_confidence(path: str, queue: Engine) -> None:
-    opened = fit(queue, OpenSession.from_data(load_sample("odd-digits-adaboost")), "geometric", "platt")
-    app = open_page(path, opened)
-    assert clean(app)
-    if "maps" in path:
-        assert "Geometric gives a confidence in the predicted class only" in said(app)
-
-
-def test_it_is_offered_and_fitted_where_the_data_hold_features(with_sample: OpenSession) -> None:
-    app = open_page("pages/1_Fit.py", with_sample)
-    assert "geometric" in app.session_state["fit/methods"]
-    assert "Geometric] :gray[needs" not in said(app)
-    app.button(key="fit/start").click().run()
-    assert clean(app)
-    assert "geometric" in {spec.method for spec in with_sample.specs.values()}
-
-
 def test_training_rows_among_the_test_rows_are_warned_of_beside_the_fits(with_sample: OpenSession) -> None:
     assert "also among" not in said(open_page("pages/1_Fit.py", with_sample))
     rows = np.arange(6.0).reshape(3, 2)
@@ -81,35 +56,6 @@ def test_without_features_the_page_says_what_is_missing_and_where_to_bring_it(wi
     assert "Geometric] :gray[needs features and the training set" in said(app)
     assert "geometric" not in app.session_state["fit/methods"]
     assert any(link.proto.label == "Open data with them" for link in app.get("page_link"))
-
-
-def test_a_choice_that_other_data_allowed_is_taken_back(with_sample: OpenSession) -> None:
-    app = open_page("pages/1_Fit.py", with_sample)
-    app.session_state[SESSION] = OpenSession.from_data(replace(with_sample.data, features=None, sha256="without"))
-    app.run()
-    assert clean(app)
-    assert "geometric" not in app.session_state["fit/methods"]
-
-
-def test_presets_hold_it_where_the_data_do(with_sample: OpenSession) -> None:
-    assert all("geometric" in names for names in presets(with_sample.data).values())
-    assert not any("geometric" in names for names in presets().values())
-
-
-@pytest.mark.long
-def test_reliability_of_one_class_leaves_it_out_in_words(with_geometric: OpenSession) -> None:
-    app = open_page("pages/3_Reliability.py", with_geometric)
-    app.button_group(key="reliability/methods").set_value(["raw", *with_geometric.specs]).run()
-    assert len(app.get("plotly_chart")) == 3
-    app.selectbox(key="rel/target").select(3).run()
-    assert clean(app)
-    assert len(app.get("plotly_chart")) == 2
-    assert "Geometric gives a confidence in the predicted class only, and no probability of one class" in said(app)
-
-
-def test_maps_name_it_without_calling_it_a_map(with_geometric: OpenSession) -> None:
-    words = said(open_page("pages/7_Calibration_maps.py", with_geometric))
-    assert "Geometric gives a confidence in the predicted class only, and so no map of a class." in words
 
 
 def test_compare_claims_nothing_of_its_nll(with_geometric: OpenSession) -> None:

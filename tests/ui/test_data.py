@@ -113,19 +113,6 @@ def upload(app: AppTest, **files: bytes) -> AppTest:
     return app.file_uploader(key="upload/main").set_value(given).run()
 
 
-def test_images_are_described(sample_to_read: OpenSession) -> None:
-    app = open_page("app.py", sample_to_read)
-    assert not app.exception
-    assert "an image of 8 × 8 pixels with values from 0 to 1" in said(app)
-    assert "The training set has 250 rows, 10 of 10 classes among them." in said(app)
-
-
-def test_a_pointer_on_a_sample_is_told_what_it_shows() -> None:
-    app = open_page("app.py")
-    for sample in SAMPLES.values():
-        assert app.button(key=f"sample/{sample.name}").help == f"{sample.description} {sample.look_for}"
-
-
 def test_features_are_described(outputs: dict[str, np.ndarray]) -> None:
     app = upload(open_page("app.py"), main=npz(**outputs, **inputs()))
     assert not app.error and not app.exception
@@ -158,22 +145,6 @@ def test_features_of_other_scales_are_standardised_in_one_click(outputs: dict[st
     data = app.session_state[SESSION].data
     np.testing.assert_allclose(data.train_features.std(axis=0), 1)
     np.testing.assert_allclose(data.feature_mean, given["train_features"].mean(axis=0))
-
-
-def test_features_that_do_not_fit_cost_nothing_else(outputs: dict[str, np.ndarray]) -> None:
-    app = upload(open_page("app.py"), main=npz(**outputs, features=np.zeros((299, 2))))
-    assert not app.error and not app.exception
-    assert "(299, 2) for 300 rows" in said(app)
-    assert facts(app)["Rows"] == "300"
-
-
-def test_the_array_with_the_features_is_chosen_by_hand(outputs: dict[str, np.ndarray]) -> None:
-    given = inputs()
-    app = upload(open_page("app.py"), main=npz(**outputs, **given, others=given["features"][:, :2] * 2))
-    next(box for box in app.selectbox if box.label == "Features").select("")
-    click(app, "Read again with these choices")
-    assert not app.exception
-    assert app.session_state[SESSION].data.features is None
 
 
 def npy(array: np.ndarray) -> bytes:

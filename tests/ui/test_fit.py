@@ -10,16 +10,13 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib.calibrators import backend
 from calib.engine import Engine
 from calib.registry import METHODS
 from calib.ui import fits
 from calib.ui.fit import view as parameters
-from calib.ui.fits import RAW
 from calib.ui.progress import offered_presets
 from calib.ui.session import OpenSession
-from tests.conftest import simulate
-from tests.ui.conftest import fit, group, open_page, opened, said, twice, unfold
+from tests.ui.conftest import clean, fit, group, open_page, opened, unfold
 
 
 def add(session: OpenSession, queue: Engine, n_bins: int) -> str:
@@ -30,29 +27,12 @@ def test_fits_of_one_method_look_different_also_when_one_is_removed(
     with_sample: OpenSession, queue: Engine, three: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened(monkeypatch, with_sample)
-    with_sample.kept["figure"] = "drawn in the old style"
+    with_sample.kept["figure"] = "drawn in the old style", 0
     fits.remove(three[0])
     assert not with_sample.kept
     add(with_sample, queue, 40)
     styles = [one.style for one in fits.shown_fits(with_sample)]
     assert len(set(styles)) == len(styles) == 4
-
-
-def pills(app: AppTest):
-    return next(group for group in app.button_group if group.label == "Methods")
-
-
-def test_a_fit_in_the_place_of_a_removed_one_is_chosen(
-    with_sample: OpenSession, queue: Engine, three: list[str]
-) -> None:
-    app = open_page("pages/6_Over_underconfidence.py", with_sample)
-    pills(app).set_value(three[:2]).run()
-    app.switch_page("pages/1_Fit.py").run()
-    app.button(key=f"Remove/{three[0]}").click().run()
-    new = add(with_sample, queue, 40)
-    app.switch_page("pages/6_Over_underconfidence.py").run()
-    assert not app.exception
-    assert new in pills(app).value
 
 
 @pytest.fixture
@@ -86,25 +66,6 @@ def test_what_was_left_out_stays_out_when_a_fit_finishes(
     assert set(group(unfold(app, question), key).value) == {*kept, new}
 
 
-def test_a_click_on_a_page_drawn_before_the_fit_finished_counts(
-    with_sample: OpenSession, queue: Engine, three: list[str]
-) -> None:
-    app = open_page("pages/6_Over_underconfidence.py", with_sample)
-    new = add(with_sample, queue, 40)
-    group(app, "confidence/methods").set_value([RAW, three[0]]).run()
-    assert set(group(app, "confidence/methods").value) == {RAW, three[0], new}
-
-
-def test_a_method_left_out_returns_left_out(with_sample: OpenSession, queue: Engine, three: list[str]) -> None:
-    app = open_page("pages/6_Over_underconfidence.py", with_sample)
-    group(app, "confidence/methods").set_value([RAW, three[0], three[2]]).run()
-    removed = with_sample.specs.pop(three[1])
-    app.run()
-    with_sample.specs[three[1]] = removed
-    app.run()
-    assert set(group(app, "confidence/methods").value) == {RAW, three[0], three[2]}
-
-
 def test_the_method_looked_at_closely_stays(with_sample: OpenSession, queue: Engine, three: list[str]) -> None:
     app = open_page("pages/6_Over_underconfidence.py", with_sample)
     shown = group(app, "confidence/closer").value
@@ -119,30 +80,13 @@ def test_the_method_looked_at_closely_stays(with_sample: OpenSession, queue: Eng
     assert group(app, "confidence/closer").value in with_sample.specs
 
 
-def test_the_calibrator_to_export_stays_once_it_is_chosen(
-    with_sample: OpenSession, queue: Engine, three: list[str]
-) -> None:
-    app = open_page("pages/5_Export.py", with_sample)
-    chosen = next(key for key in three if key != app.selectbox(key="export/calibrator").value)
-    app.selectbox(key="export/calibrator").set_value(chosen).run()
-    add(with_sample, queue, 40)
-    app.run()
-    assert app.selectbox(key="export/calibrator").value == chosen
-
-
 FIT = "pages/1_Fit.py"
-CPU = backend.cpu_description()
 
 
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """The page sees a GPU; where the fits run is another matter."""
     monkeypatch.setattr(parameters, "gpu_present", lambda: True)
-
-
-@pytest.fixture
-def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parameters, "gpu_present", lambda: False)
 
 
 @pytest.fixture
@@ -167,14 +111,13 @@ def device(app: AppTest):
     return control
 
 
-def test_without_a_gpu_it_says_so_and_asks_nothing(no_gpu: None, with_sample: OpenSession) -> None:
+def test_without_a_gpu_it_asks_nothing(with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parameters, "gpu_present", lambda: False)
     app = choose(open_page(FIT, with_sample), "temperature", "gpcalib", "isotonic")
-    assert device(app).proto.disabled
-    assert f"No NVIDIA GPU on this machine: everything is fitted on the {CPU}." in captions(app)
-    assert "Temperature and GPcalib could use one." in captions(app)
+    assert clean(app) and not [group for group in app.button_group if group.key == "fit/device"]
 
 
-@pytest.mark.parametrize("value", ["auto", "cpu", "gpu"])
+@pytest.mark.parametrize("value", ["auto", "gpu"])
 def test_one_choice_reaches_the_methods_that_use_it(
     value: str, gpu: None, with_sample: OpenSession, asked: dict[str, dict[str, object]]
 ) -> None:
@@ -188,27 +131,6 @@ def test_one_choice_reaches_the_methods_that_use_it(
     }  # fmt: skip
 
 
-def test_methods_that_never_use_it_are_not_asked_about(gpu: None, with_sample: OpenSession) -> None:
-    app = choose(open_page(FIT, with_sample), "isotonic")
-    assert device(app).proto.disabled
-    assert "None of the chosen methods uses a GPU." in captions(app)
-
-
-def test_the_choice_outlasts_another_page(gpu: None, with_sample: OpenSession) -> None:
-    app = device(open_page(FIT, with_sample)).set_value("cpu").run()
-    app.switch_page("pages/3_Reliability.py").run()
-    assert device(app.switch_page(FIT).run()).value == "cpu"
-
-
-def test_no_method_has_a_device_widget_of_its_own(gpu: None, with_sample: OpenSession) -> None:
-    app = choose(open_page(FIT, with_sample), *[name for name in METHODS if METHODS[name].uses_device])
-    assert not [box.key for box in app.selectbox if box.key and box.key.endswith("/device")]
-
-
-def test_what_was_used_is_on_each_result(with_fits: OpenSession) -> None:
-    assert captions(open_page(FIT, with_fits)).count(f" s on {CPU} · ") == len(with_fits.specs)
-
-
 def test_the_same_fit_elsewhere_takes_the_place_of_the_first(
     queue: Engine, with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,21 +142,17 @@ def test_the_same_fit_elsewhere_takes_the_place_of_the_first(
     assert [spec.params["device"] for spec in with_sample.specs.values()] == ["cpu", "cpu"]
 
 
-def test_fits_of_another_split_are_named_and_fitted_again_in_one_click(
+def test_another_split_has_the_same_fits_and_going_back_finds_the_first(
     queue: Engine, with_sample: OpenSession, three: list[str]
 ) -> None:
     before = [(spec.method, spec.params) for spec in with_sample.specs.values()]
-    with_sample.split(0.3, 7)
-    app = open_page("pages/3_Reliability.py", with_sample)
-    assert "30% for calibration, seed 7" in said(app) and "3 fits of the split before" in said(app)
-    app.button(key="fit/again").click().run()
-    assert not app.exception
-    assert [(spec.method, spec.params) for spec in with_sample.specs.values()] == before
-    assert not set(with_sample.specs) & set(three)
-    assert "seed 7" not in said(app)
-    with_sample.split(0.5, 0)
-    assert list(with_sample.specs) == three
-    assert "seed 0" not in said(open_page("pages/3_Reliability.py", with_sample))
+    app = open_page("app.py", with_sample)
+    for share, keys in ((30, set()), (50, set(three))):
+        app.slider[0].set_value(share)
+        app.button(key="split/again").click().run()
+        assert clean(app)
+        assert [(spec.method, spec.params) for spec in with_sample.specs.values()] == before
+        assert set(with_sample.specs) & set(three) == keys
 
 
 def test_what_is_recommended_is_fitted_and_compared_in_one_click(
@@ -245,19 +163,6 @@ def test_what_is_recommended_is_fitted_and_compared_in_one_click(
     assert not app.exception
     assert [title.value for title in app.title] == ["Compare"]
     assert asked == {name: {} for name in offered_presets(with_sample)["Recommended"]}
-
-
-@pytest.mark.parametrize("n_rows", [300, 999, 1000])
-def test_nothing_is_recommended_that_the_page_warns_of(queue: Engine, n_rows: int) -> None:
-    session = twice(*simulate(n_rows))
-    app = open_page("pages/1_Fit.py", session)
-    assert not app.warning
-    recommended = app.session_state["fit/methods"]
-    assert {"isotonic", "imax"} & set(recommended) == ({"isotonic", "imax"} if n_rows >= 1000 else set())
-    assert {"auto", "temperature", "gpcalib"} <= set(recommended)
-    assert recommended == offered_presets(session)["Recommended"]
-    app.button(key="fit/preset/All").click().run()
-    assert bool(app.warning) == (n_rows < 1000)
 
 
 @pytest.mark.parametrize("n_rows", [300, 999, 1000])

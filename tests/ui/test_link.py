@@ -26,7 +26,7 @@ from calib.ui.server import memory
 from calib.ui.server.uploads import HELD
 from calib.ui.session import SESSION, Carried, OpenSession, Reading
 from tests.conftest import ROOT, finished, simulate
-from tests.ui.conftest import SAMPLE, click, npz, open_page, said
+from tests.ui.conftest import SAMPLE, npz, open_page, said
 
 
 class Server:
@@ -350,7 +350,7 @@ def test_deleting_leaves_nothing_on_disk_nor_what_was_taken_off_the_pages_before
     fits.queue().adopt(Job(simulation.key, simulation, state="done"), owner=session.visitor)
     app.switch_page("app.py").run()
     app.slider[0].set_value(30)  # another split
-    click(app, "Split again")
+    app.button(key="split/again").click().run()
     assert not session.studies and not session.specs
     assert len(fits.queue().snapshot([key, simulation.key])) == 2
     server.written()

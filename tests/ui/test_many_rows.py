@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from calib.data import Predictions
 from calib.ui.restore import entry_of
 from calib.ui.session import OpenSession
-from tests.ui.conftest import click, open_page, said
+from tests.ui.conftest import open_page, said
 
 
 def many() -> Predictions:
@@ -39,4 +39,4 @@ def test_a_sample_is_fitted_on_and_said_and_can_be_changed() -> None:
 def ask(app: AppTest, rows: int) -> None:
     """Fit on so many rows."""
     next(each for each in app.number_input if each.label == "Rows to fit on").set_value(rows)
-    click(app, "Split again")
+    app.button(key="split/again").click().run()

@@ -55,7 +55,7 @@ def test_figures_count_and_the_oldest_make_way(monkeypatch: pytest.MonkeyPatch) 
     keep("large", lambda: np.zeros(5000))
     assert list(now.kept) == ["large"], "what is shown now stays, however large"
     now.split(0.3, 1)
-    assert not now.kept_bytes
+    assert not now.kept
 
 
 def test_what_a_thing_takes() -> None:

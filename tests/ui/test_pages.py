@@ -2,13 +2,9 @@
 
 Fits are told apart by their titles, which tables and figures use as keys.
 
-A wrong setting is one sentence in place of every page.
+A server with a wrong setting is not started.
 
 The menu says where fits run, and the Fit page why they do not run where they should.
-
-How long a study will take, in words.
-
-A table that is cut says so, on the screens that cut it.
 
 A further question is computed only while it is opened, and is still open when the visitor returns.
 """
@@ -29,14 +25,12 @@ from calib.data.samples import SAMPLES
 from calib.diagnostics.judgement import fit_method_and_judge
 from calib.engine import Engine
 from calib.formatting import escape_markdown
-from calib.registry import METHODS, calibrator, title_of, titles_of
+from calib.registry import METHODS, calibrator, title_of
 from calib.ui import fits, menu
 from calib.ui.data.first import QUESTION
-from calib.ui.progress import about
 from calib.ui.session import SESSION, OpenSession
-from calib.ui.widgets import DESK, PHONE, SAID
 from tests.conftest import ROOT, finished, simulate
-from tests.ui.conftest import PAGES, SAMPLE, charts, clean, click, facts, one_of, open_page, said, twice, unfold
+from tests.ui.conftest import PAGES, SAMPLE, clean, one_of, open_page, said, twice, unfold
 from tests.ui.rendered import texts
 
 NEEDS_DATA = [path for path in PAGES if path != "app.py"]
@@ -60,26 +54,10 @@ def test_every_page_draws(path: str, with_sample: OpenSession, fits_to_read: Ope
         assert not divided, "a line may break between the number and the sign"
 
 
-@pytest.mark.parametrize("path", DIAGNOSIS)
-def test_raw_predictions_alone_are_diagnosed(path: str, sample_to_read: OpenSession) -> None:
-    app = open_page(path, sample_to_read)
-    assert charts(app)
-    assert "Only the raw model is here" in said(app)
-
-
-def test_a_sample_opens_in_one_click() -> None:
-    app = open_page("app.py")
-    assert {f"sample/{name}" for name in SAMPLES} <= {button.key for button in app.button}
-    app.button(key="sample/simulated-binary").click().run()
-    assert clean(app)
-    assert "simulated" in said(app)
-    assert facts(app)["Rows"] == "4,000"
-
-
 def test_the_split_changes_the_rows(with_sample: OpenSession) -> None:
     app = open_page("app.py", with_sample)
     app.slider[0].set_value(20)
-    click(app, "Split again")
+    app.button(key="split/again").click().run()
     assert clean(app)
     n = len(with_sample.data)
     assert len(with_sample.calibration) == round(0.2 * n)
@@ -91,7 +69,7 @@ def test_a_split_that_cannot_be_made_is_refused_and_the_old_one_stays() -> None:
     session = twice(*simulate(60), clusters=np.arange(120) % 3)
     app = open_page("app.py", session)
     app.toggle[0].set_value(False)
-    click(app, "Split again")
+    app.button(key="split/again").click().run()
     assert not app.exception
     assert "3 clusters, but a split needs at least 4" in app.error[0].value
     assert (session.part, len(session.test)) == (None, 60)
@@ -186,22 +164,6 @@ def test_every_changed_parameter_changes_the_title() -> None:
     assert len(titles | {plain}) == 5
 
 
-def test_shared_and_class_wise_maps_have_titles_of_their_own() -> None:
-    shared, apart = (calibrator("isotonic", share_classes=share) for share in (True, False))
-    assert title_of(shared, "isotonic", 3) == "Isotonic (shared map)"
-    assert title_of(apart, "isotonic", 3) == "Isotonic (class-wise)"
-    assert title_of(shared, "isotonic", 2) == METHODS["isotonic"].title
-    assert title_of(apart, "isotonic", 2) != title_of(shared, "isotonic", 2)
-
-
-def test_a_seed_is_told_where_it_is_not_the_usual_one() -> None:
-    seeded = calibrator("gpcalib", random_state=3)
-    assert "seed 3" in title_of(seeded, "gpcalib", 3)
-    assert title_of(seeded, "gpcalib", 3, usual_seed=3) == METHODS["gpcalib"].title
-    assert "seed 0" in title_of(calibrator("gpcalib"), "gpcalib", 3, usual_seed=3)
-    assert titles_of({"gpcalib": seeded, "mine": seeded}, 3) == {"gpcalib": METHODS["gpcalib"].title, "mine": "mine"}
-
-
 def errors(app: AppTest) -> list[str]:
     assert not app.exception
     return [str(error.value) for error in app.error]
@@ -219,17 +181,10 @@ def errors(app: AppTest) -> list[str]:
         ),
     ],
 )
-@pytest.mark.parametrize("page", one_of(["app.py", "pages/2_Compare.py"], "pages/2_Compare.py"))
-def test_nothing_is_drawn_until_it_is_corrected(page, name, value, sentence, monkeypatch):
+def test_a_server_with_a_wrong_setting_is_not_started(name: str, value: str, sentence: str, monkeypatch) -> None:
     monkeypatch.setenv(name, value)
-    app = open_page(page)
-    assert len(errors(app)) == 1
-    assert sentence in errors(app)[0]
-    assert not app.title and not app.sidebar.caption
-    monkeypatch.delenv(name)
-    app.run()
-    assert not errors(app)
-    assert app.title
+    with pytest.raises(SystemExit, match=re.escape(sentence)):
+        runpy.run_path(str(ROOT / "app.py"), run_name="app")
 
 
 FIT = "pages/1_Fit.py"
@@ -241,11 +196,6 @@ def test_a_cluster_is_named_in_the_menu(with_sample: OpenSession, monkeypatch: p
     captions = [str(caption.value) for caption in app.sidebar.caption]
     assert f":material/lan: Cluster at {escape_markdown('tcp://a:8786')}" in captions
     assert not any(caption.startswith(":material/memory:") for caption in captions)
-
-
-def test_this_machine_is_named_where_there_is_no_cluster(with_sample: OpenSession) -> None:
-    app = open_page(FIT, with_sample)
-    assert any(str(caption.value).startswith(":material/memory: ") for caption in app.sidebar.caption)
 
 
 def test_a_fit_without_its_scheduler_fails_in_a_sentence(
@@ -261,24 +211,6 @@ def test_a_fit_without_its_scheduler_fails_in_a_sentence(
     assert not app.exception and app.button(f"Try again/{job.key}")
     assert job.message == "The scheduler at tcp://127.0.0.1:1 cannot be reached. Start it, then try again."
     queue.shutdown()
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [(0.2, "about 1 second"), (40, "about 40 seconds"), (100, "about 2 minutes"), (600, "about 10 minutes")],
-)
-def test_durations_are_round(seconds, words):
-    assert about(seconds) == words
-
-
-@pytest.mark.parametrize(("n_columns", "widest"), [(3, PHONE), (9, DESK)])
-def test_the_hint_is_for_screens_that_cut_the_table(n_columns, widest):
-    app = AppTest.from_string(
-        f"from calib.ui.widgets import sideways\nsideways({n_columns})", default_timeout=300
-    ).run()
-    (hint,) = app.get("html")
-    assert SAID in hint.proto.body
-    assert f"@media (max-width: {widest}px)" in hint.proto.body
 
 
 def test_a_folded_question_is_computed_while_it_is_opened(sample_to_read: OpenSession) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block
 
@@ -23,7 +24,7 @@ from calib.evaluation import Evaluation
 from calib.export import writer
 from calib.metrics.estimate import JOINT_DRAWS
 from calib.registry import calibrator
-from calib.ui import fits, ready, widgets
+from calib.ui import ready, widgets
 from calib.ui.ready import awaited
 from calib.ui.session import OpenSession
 from tests.conftest import ROOT, simulate
@@ -177,11 +178,11 @@ def test_what_is_drawn_keeps_its_place_when_nothing_is_awaited_any_more(
 def test_what_is_drawn_keeps_its_place_when_fits_end(
     fits_to_read: OpenSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fits, "running", lambda: True)
+    monkeypatch.setattr("calib.ui.shell.fits_under_way", lambda at_the_foot=False: st.progress(0.5))
     app = open_page("pages/4_Decide.py", fits_to_read)
     assert clean(app)
     drawn = places(app.main)
-    monkeypatch.setattr(fits, "running", lambda: False)
+    monkeypatch.undo()
     ended = places(app.run().main)
     assert clean(app) and len(ended) < len(drawn), "how many are done was said, and is no longer"
     assert ended < drawn

@@ -75,10 +75,6 @@ def test_weights_wait_until_their_kind_is_confirmed(binary: OpenSession) -> None
     assert app.session_state[SESSION].data.sha256 == binary.data.sha256
 
 
-def test_clusters_are_counted(binary: OpenSession) -> None:
-    assert "40 values of" in said(open_page("app.py", binary))
-
-
 def test_a_sample_keeps_its_swapped_event(queue: Engine) -> None:
     app = open_page("app.py")
     app.button(key="sample/simulated-binary").click().run()
@@ -117,12 +113,6 @@ def test_a_table_with_two_readings_is_asked_and_opens_in_one_click(asked: AppTes
     assert (len(data), data.event.name) == (200, "churned")
 
 
-def test_the_first_rows_stand_under_the_choosers(asked: AppTest) -> None:
-    first = two_scores().decode().splitlines()[1].split(",")
-    shown = " ".join(element.proto.body for element in asked.get("html"))
-    assert all(f">{cell.rstrip('0') if '.' in cell else cell}<" in shown for cell in first)
-
-
 def test_roles_are_chosen_by_hand_and_remembered_for_the_same_columns(asked: AppTest) -> None:
     boxes = role_choosers(asked)
     boxes["score_a"].select("features")
@@ -153,17 +143,6 @@ def test_no_outputs_are_said_before_anything_is_read(asked: AppTest) -> None:
     click(asked, "Read with these roles")
     assert any("outcome" in warning.value for warning in asked.warning)
     assert SESSION not in asked.session_state
-
-
-def test_columns_of_a_table_that_was_read_have_their_roles_with_reasons() -> None:
-    app = upload_file("loans.csv", loans())
-    assert clean(app)
-    data = app.session_state[SESSION].data
-    assert {column: box.value for column, box in role_choosers(app).items()} == {
-        "loan_id": "ignore", "pd": "outputs", "default": "outcome",
-        "segment": "group", "exposure": "weight", "branch": "cluster",
-    }  # fmt: skip
-    assert all(any(role.reason[:20] in caption.value for caption in app.caption) for role in data.roles)
 
 
 def test_roles_of_data_that_a_link_brought_back_change_once_the_table_is_given_again(binary: OpenSession) -> None:

@@ -47,15 +47,6 @@ def test_a_file_opens_and_is_said_to_be_a_top_k():
     assert isinstance(app.session_state[SESSION].data.logits, TopK)
 
 
-def test_the_sample_opens_in_one_click_and_says_that_it_is_simulated():
-    app = open_page("app.py")
-    app.button(key="sample/simulated-tokens").click().run()
-    assert clean(app)
-    assert facts(app)["Classes"] == "8,000"
-    assert "Next tokens, simulated" in said(app)
-    assert "the largest logits of very many classes" in said(app)
-
-
 @pytest.mark.long
 def test_every_page_works_or_says_why_not(queue: Engine, session: OpenSession):
     fit(queue, session, "temperature", "isotonic", "imax")
@@ -64,12 +55,6 @@ def test_every_page_works_or_says_why_not(queue: Engine, session: OpenSession):
         assert clean(app), (path, [error.value for error in app.error])
         refused = "This page needs the outputs of all classes" in said(app)
         assert refused == any(name in path for name in NEED_ALL), path
-
-
-def test_a_page_that_needs_all_classes_says_so(session: OpenSession):
-    app = open_page("pages/7_Calibration_maps.py", session)
-    assert clean(app)
-    assert "This page needs the outputs of all classes" in said(app)
 
 
 def test_the_fit_page_offers_the_methods_that_can_and_says_which_cannot(session: OpenSession):

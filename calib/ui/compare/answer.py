@@ -65,18 +65,16 @@ def recommended(fits: Sequence[ShownFit]) -> tuple[str, ShownFit]:
         return "No method has a score to recommend one by.", fits[1]
     by_title = {fit.title: fit for fit in fits}
     chosen = by_title[found.method] if found.method != found.baseline else by_title[found.best]
-    return so_far(fits, found) or finding(found), fits[1] if chosen is fits[0] else chosen
+    return so_far(found) or finding(found), fits[1] if chosen is fits[0] else chosen
 
 
-def so_far(fits: Sequence[ShownFit], answer: Recommendation) -> str:
-    """How many fits have ended and which leads, while others still run; "" once all have ended."""
-    active = sum(job.active for job in jobs())
-    if not active:
+def so_far(answer: Recommendation) -> str:
+    """Which method leads while others still run; "" once all have ended."""
+    if not any(job.active for job in jobs()):
         return ""
-    done = len(fits) - 1
     return (
-        f"{done} of {plural(done + active, 'fit')} done; so far {literal(answer.best)} has the best "
-        f"{SCORES[answer.score].title}. What to take is said once all have ended."
+        f"So far {literal(answer.best)} has the best {SCORES[answer.score].title}. What to take is said once all fits "
+        "have ended."
     )
 
 
@@ -106,7 +104,7 @@ def answer_with_export(session: OpenSession, fits: Sequence[ShownFit]) -> None:
     if answer is None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        waiting = so_far(fits, answer)
+        waiting = so_far(answer)
         st.markdown(waiting or finding(answer))
         if waiting or answer.too_few or answer.method == answer.baseline:
             return

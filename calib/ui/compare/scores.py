@@ -92,7 +92,7 @@ def styled_scores(
 
 def show_scores(styler: Styler) -> None:
     """Draw the table with the methods held at the left."""
-    show_table(styler, "method", len(styler.columns), width="stretch", height="content", placeholder="–")
+    show_table(styler, "method", width="stretch", height="content", placeholder="–")
 
 
 class Shown(float):

@@ -30,7 +30,7 @@ from calib.ui import fits
 from calib.ui.data import roles
 from calib.ui.data.upload import read_again
 from calib.ui.link import go_to, open_data, page_link
-from calib.ui.progress import offer_to_fit_again, offered_presets, start_fits
+from calib.ui.progress import offered_presets, start_fits
 from calib.ui.reliability.text import bins_in_words
 from calib.ui.server.uploads import uploader
 from calib.ui.session import OpenSession, Reading, current_session
@@ -283,7 +283,7 @@ def _fix_buttons(finding: Finding, reading: Reading) -> None:
 
 
 def split_controls(session: OpenSession) -> None:
-    """Choose which rows calibrators learn from; the test rows judge them."""
+    """Choose which rows calibrators learn from, and fit there again what was fitted; the test rows judge them."""
     data, given = session.data, False
     whole, part = len(data) - len(session.test), 0.5 if session.part is None else session.part
     st.header("Calibration and test rows")
@@ -303,15 +303,17 @@ def split_controls(session: OpenSession) -> None:
                 help="Fewer rows are fitted faster. Each number that a method learns costs about 1 / (2 x rows) "
                 "nats: 0.00001 with 50,000 rows.",
             )  # fmt: skip
-        if st.form_submit_button("Split again", icon=":material/call_split:"):
+        label, before = "Split and fit again" if session.specs else "Split again", list(session.specs.values())
+        if st.form_submit_button(label, icon=":material/call_split:", key="split/again"):
             try:
                 fits.change_split(session, None if given else share / 100, seed, None if most == SAMPLED_ROWS else most)
+                if not session.specs:
+                    start_fits([(spec.method, spec.params) for spec in before])
             except DataError as error:
                 add_notice(str(error), "error")
             st.rerun()
     if session.drawn:
         st.caption(session.drawn)
-    offer_to_fit_again(session)
     n, n_test = len(session.calibration), len(session.test)
     if data.event is None:
         present = np.count_nonzero(np.bincount(session.calibration.labels))
@@ -331,7 +333,7 @@ def next_step(session: OpenSession) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if session.specs:
             page_link("pages/2_Compare.py", "**See the comparison**", ":material/leaderboard:")
-        elif not session.specs_of_last_split and st.button(
+        elif st.button(
             f"Fit the {plural(len(names), 'recommended calibrator')} and compare them",
             key="data/fit",
             type="primary",

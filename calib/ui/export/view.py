@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,7 +19,6 @@ from calib.decisions.rules import AnyRule
 from calib.errors import CalibrationError
 from calib.export import npz, provenance, writer
 from calib.export.calibrated import Rows, to_csv, to_npz
-from calib.export.model_card import model_card
 from calib.export.runtime import ExportedCalibrator
 from calib.export.seen import AmbiguousOutputs
 from calib.export.sql import check_sql
@@ -62,15 +60,11 @@ python calibrator/predict.py {file} --out calibrated.csv  # needs NumPy alone"""
 PYTHON = """from predict import load                      # in the unzipped folder
 calibrator = load("calibrator.npz")           # nothing is unpickled
 {call}"""
-PICKLE = """import calib                                  # where calib is installed
-calibrator = calib.runtime.load("calibrator.pkl")
-{call}"""
 PROBABILITIES = "probs = calibrator.calibrate(outputs)         # outputs: what your model writes, as uploaded here"
-OF_PAIRS = "confidence = calibrator.{name}(outputs)   # outputs: the confidence in each answer, as uploaded here"
+OF_PAIRS = "confidence = calibrator.calibrate(outputs)   # outputs: the confidence in each answer, as uploaded here"
 CONFIDENCE = """confidence = calibrator.confidence(outputs, features)
 # outputs: what your model writes, features: the inputs of the same rows, both as uploaded here"""
 
-_HEADING = re.compile(r"^(?=#)", re.MULTILINE)
 EXPORT = "pages/5_Export.py"
 
 
@@ -88,13 +82,6 @@ class Packed:
     key: Hashable
     exported: ExportedCalibrator
     size: int
-
-    def call(self, of_object: bool = False) -> str:
-        """The line that calibrates outputs, with the script of a bundle or with the fitted object of a pickle."""
-        fitted = self.exported.calibrator
-        if self.exported.kind == "pairs":
-            return OF_PAIRS.format(name="confidence" if of_object else "calibrate")
-        return PROBABILITIES if fitted.gives_probabilities else CONFIDENCE
 
     def offer(
         self,
@@ -148,11 +135,11 @@ def files(made: Packed, advised: bool = True) -> None:
         made.offer("Arrays (npz)", "npz", "data_array", [steps])
     if "train_features" in exported.calibrator.needs:
         st.caption("The pickle holds the training rows too.")
-    shell, python, pickle = st.tabs(["Bundle in a shell", "Bundle in Python", "Pickle"])
-    file = "new.csv" if exported.columns else "outputs.npy"
-    shell.code(SHELL.format(file=file), language="bash", wrap_lines=True)
-    python.code(PYTHON.format(call=made.call()), language="python", wrap_lines=True)
-    pickle.code(PICKLE.format(call=made.call(of_object=True)), language="python", wrap_lines=True)
+    shell, python = st.tabs(["The bundle in a shell", "In Python"])
+    shell.code(SHELL.format(file="new.csv" if exported.columns else "outputs.npy"), language="bash", wrap_lines=True)
+    of_rows = PROBABILITIES if exported.calibrator.gives_probabilities else CONFIDENCE
+    call = OF_PAIRS if exported.kind == "pairs" else of_rows
+    python.code(PYTHON.format(call=call), language="python", wrap_lines=True)
     st.caption(_limits(exported))
     show_notes(exported.calibrator.notes())
 
@@ -182,11 +169,6 @@ def other_languages(made: Packed) -> None:
         made.offer("PyTorch module", "py", "code", [steps])
         made.offer("SQL expression", "sql", "code", [partial(check_sql, *of_outputs)])
         made.offer("MLflow model", "mlflow", "folder_zip", [steps], "calibrator-mlflow.zip")
-
-
-def record(made: Packed) -> None:
-    """The model card, as it lies in the bundle."""
-    st.markdown(_HEADING.sub("#", model_card(made.exported)))
 
 
 def metadata_of(session: OpenSession, fit: ShownFit, raw: ShownFit) -> dict[str, Any]:

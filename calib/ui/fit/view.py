@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from calib.base import Calibrator
-from calib.calibrators.backend import DEVICES, cpu_description, gpu_present
+from calib.calibrators.backend import DEVICES, gpu_present
 from calib.data import Predictions
 from calib.formatting import listed, plural
 from calib.registry import METHODS, can_learn, methods_that_take, missing_arrays, said_of_kind, short_of_rows
@@ -25,25 +25,17 @@ CHOSEN = "fit/methods"
 
 
 def device_choice(methods: list[str]) -> str:
-    """Ask once where the chosen methods are fitted, and say which of them that concerns."""
+    """Ask once where the methods are fitted, where there is a GPU that any of them can use."""
     able = [METHODS[name].title for name in methods if METHODS[name].uses_device]
-    present = gpu_present()
-    chosen = segments(
-        "Device",
-        DEVICES,
-        "auto",
-        "fit/device",
-        DEVICE_NAMES.__getitem__,
-        help="Auto takes the GPU for slow fits, and for quick ones where the data are big enough to pay for its start.",
-        disabled=not (present and able),
-    )
-    if not present:
-        could = f" {listed(able)} could use one." if able else ""
-        st.caption(f"No NVIDIA GPU on this machine: everything is fitted on the {cpu_description()}.{could}")
+    if not able or not gpu_present():
         return "auto"
+    chosen = segments(
+        "Device", DEVICES, "auto", "fit/device", DEVICE_NAMES.__getitem__,
+        help="Auto takes the GPU for slow fits, and for quick ones where the data are big enough to pay for its start.",
+    )  # fmt: skip
     rest = "; the others are fitted on the CPU" if len(able) < len(methods) else ""
-    st.caption(f"{listed(able)} can use the GPU{rest}." if able else "None of the chosen methods uses a GPU.")
-    return chosen or "auto"
+    st.caption(f"{listed(able)} can use the GPU{rest}.")
+    return chosen
 
 
 def parameter_widgets(cls: type[Calibrator], name: str) -> dict[str, Any]:
