@@ -30,6 +30,7 @@ from calib.data.options import FORMATS
 from calib.errors import CalibrationError
 from calib.export import calibrated, runtime
 from calib.export.runtime import ExportedCalibrator
+from calib.formatting import plural
 
 
 def apply(
@@ -78,8 +79,7 @@ def apply(
         calibrated.write_predictions(out, exported, rows, more)
         n = len(rows.logits)
     answer = text.Answer(json)
-    said = calibrated.written(out, exported, n, more)
-    answer.say(said, rows=n, method=exported.method, file=out, added=more)
+    answer.say(f"Wrote {plural(n, 'row')} to {out}.", rows=n, method=exported.method, file=out, added=more)
     return answer.end()
 
 

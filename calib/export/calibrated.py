@@ -14,7 +14,6 @@ from calib.base import Progress, silent
 from calib.errors import CalibrationError
 from calib.export import predict
 from calib.export.runtime import ExportedCalibrator
-from calib.formatting import listed
 from calib.numerics import Floats, Ints
 from calib.records import npz_of
 from calib.top_k import TopK
@@ -77,15 +76,6 @@ def _table(exported: ExportedCalibrator, rows: Rows, more: Sequence[str] = ()) -
 
 
 # -- on the command line -----------------------------------------------------------------------------------------------
-
-
-def written(path: Path, calibrator: ExportedCalibrator, n: int, more: Sequence[str] = ()) -> str:
-    """What was written, in a sentence."""
-    probabilities = calibrator.calibrator.gives_probabilities and calibrator.kind != "pairs"
-    main = "calibrated probabilities" if probabilities else "calibrated confidence"
-    decided = [name if name == "actions" else "prediction sets" for name in more]
-    what = listed(decided if decided and path.suffix.lower() == ".npy" else [main, *decided])
-    return f"Wrote {n:,} rows of {what} to {path}."
 
 
 def write_predictions(path: Path, exported: ExportedCalibrator, rows: Rows, more: Sequence[str] = ()) -> None:

@@ -7,7 +7,6 @@ import platform
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,7 +35,6 @@ RECORDED = (
 """What is recorded of the data and the fit; ``metadata`` holds anything else by name."""
 
 _USED_IN_FITS = ("scipy", "sklearn", "gpflow", "tensorflow")
-_DISTRIBUTIONS = {"sklearn": "scikit-learn"}
 
 
 def exported(
@@ -155,10 +153,5 @@ def _columns(data: Predictions) -> tuple[str, ...]:
 def versions() -> dict[str, str]:
     """Versions of calib, Python, NumPy and of those libraries for fitting that this process has loaded."""
     installed = {"calib": calib.__version__, "python": platform.python_version(), "numpy": np.__version__}
-    for module in _USED_IN_FITS:
-        if module in sys.modules:
-            try:
-                installed[module] = version(_DISTRIBUTIONS.get(module, module))
-            except PackageNotFoundError:  # tensorflow also comes as tensorflow-cpu
-                installed[module] = str(getattr(sys.modules[module], "__version__", "unknown"))
-    return installed
+    loaded = {module: sys.modules[module] for module in _USED_IN_FITS if module in sys.modules}
+    return installed | {module: str(getattr(library, "__version__", "unknown")) for module, library in loaded.items()}

@@ -101,11 +101,6 @@ def joint_change(row: Any) -> Interval:
     return Interval(row["difference"], row["joint_low"], row["joint_high"])
 
 
-def change_in_words(change: Interval, write: Callable[[float], str] = signed) -> str:
-    """A change with its interval; empty where there is none."""
-    return "" if change.value != change.value else with_interval(change, write)
-
-
 def strip(report: Report, key: str) -> tuple[Any, str] | None:
     """The differences of all methods from the raw model by one score, as on the page Compare; None of one method."""
     rows = report.table[(report.table["score"] == key) & report.table["value"].notna()]
@@ -173,7 +168,7 @@ def tiles(report: Report, chosen: ReportedMethod, keys: Sequence[str]) -> Tiles:
         if key == "signed gap":
             title, write, signed_as = f"{title}, points", points, points
         if after["value"] == after["value"]:
-            change = change_in_words(joint_change(after), signed_as)
+            change = with_interval(joint_change(after), signed_as)
             numbers = write(before["value"]), write(after["value"]), change
             found.append(Tile(title, *(text.replace("−", "-") for text in numbers)))  # as all tables write minus
     return Tiles(
