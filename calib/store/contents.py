@@ -81,7 +81,7 @@ class Entry:
 
     def beyond(self, known: Entry) -> Entry:
         """With no fits, studies and decisions but those that another entry lacks."""
-        new = {
+        new: dict[str, Any] = {
             part: {key: value for key, value in getattr(self, part).items() if key not in getattr(known, part)}
             for part in ASKED_FOR
         }
@@ -89,7 +89,8 @@ class Entry:
 
     def joined(self, more: Entry) -> Entry:
         """With the fits, studies and decisions of another entry too."""
-        return replace(self, **{part: {**getattr(more, part), **getattr(self, part)} for part in ASKED_FOR})
+        both: dict[str, Any] = {part: {**getattr(more, part), **getattr(self, part)} for part in ASKED_FOR}
+        return replace(self, **both)
 
 
 NOTHING = Entry("")

@@ -9,19 +9,12 @@ import streamlit as st
 from calib.formatting import escape_markdown
 from calib.store.saving import DELETED, in_words
 from calib.ui import fits, link
-from calib.ui.link import ARRIVED, ASKED, PRIVATE, find_link, private, remember
+from calib.ui.link import ARRIVED, ASKED, PRIVATE, Link, find_link, private, remember
 from calib.ui.server.guard import refresh_interval
 from calib.ui.session import find_session
 from calib.ui.text import add_notice
 
 SWITCH = "link/private"
-
-
-def be_private(wanted: bool) -> None:
-    """Write nothing from now on and remove what was written; or write again."""
-    if not wanted or _dropped():
-        st.session_state[PRIVATE] = wanted
-    st.session_state[SWITCH] = private()
 
 
 def delete() -> None:
@@ -84,7 +77,17 @@ def where_data_are_kept() -> None:
 
 
 def _switched() -> None:
-    be_private(bool(st.session_state[SWITCH]))
+    """Write nothing from now on and remove what was written; or write again."""
+    wanted = bool(st.session_state[SWITCH])
+    if not wanted or _dropped():
+        st.session_state[PRIVATE] = wanted
+    st.session_state[SWITCH] = private()
+
+
+def _remembered() -> Link | None:
+    """The link of the open data, once what has changed is handed over."""
+    remember()
+    return find_link()
 
 
 def _while_unsettled(say: Callable[[], None]) -> None:
@@ -96,17 +99,11 @@ def _while_unsettled(say: Callable[[], None]) -> None:
 def _state() -> None:
     if private():
         st.caption(":material/visibility_off: Private: nothing is kept, and the address leads to nothing.")
-        return
-    remember()
-    current = find_link()
-    if current is None:
-        return
-    if current.saved:
+    elif (current := _remembered()) is not None and current.saved:
         st.caption(":material/cloud_done: Saved.")
-    elif current.trouble:
-        st.caption(":material/cloud_off: Not saved: see above.")
-    else:
-        st.caption(":material/cloud_sync: Saving…")
+    elif current is not None:
+        not_yet = ":material/cloud_off: Not saved: see above." if current.trouble else ":material/cloud_sync: Saving…"
+        st.caption(not_yet)
 
 
 def trouble() -> None:
@@ -116,8 +113,7 @@ def trouble() -> None:
 
 
 def _trouble() -> None:
-    remember()
-    current = find_link()
+    current = _remembered()
     if current is not None and current.trouble:
         again = "" if current.trouble == DELETED else "Saving is tried again by itself. "
         st.warning(

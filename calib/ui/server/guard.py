@@ -133,7 +133,7 @@ class Guard:
         headers = Headers(scope=scope)
         origin = headers.get("origin")
         if origin is not None and urlsplit(origin).netloc != headers.get("host"):
-            if not _allowed(origin):
+            if origin not in st.get_option("server.corsAllowedOrigins") and st.get_option("server.enableCORS"):
                 logging.getLogger("calib").warning("a page with a disallowed Origin asked to connect and was refused")
                 return await send({"type": "websocket.close", "code": 1008})
             scope = {**scope, "headers": [(name, value) for name, value in scope["headers"] if name != b"origin"]}
@@ -191,11 +191,6 @@ def _sent_by_a_page(content: bytes) -> bool:
     except DecodeError:
         return True  # Streamlit ends the connection
     return message.WhichOneof("type") in SENT_BY_PAGES
-
-
-def _allowed(origin: str) -> bool:
-    """Whether another origin was configured, or any may connect."""
-    return origin in st.get_option("server.corsAllowedOrigins") or not st.get_option("server.enableCORS")
 
 
 def _below_the_base(path: str) -> list[str]:
