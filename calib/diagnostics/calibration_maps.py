@@ -242,17 +242,13 @@ class ScoreAxis:
 
 def score_axis(kind: Place, pairs: Floats) -> ScoreAxis:
     """The axis of some calibration pairs' (n,) log-odds, at least one."""
-    scores, count = np.unique(pairs, return_counts=True)
-    upto = np.cumsum(count)
-    ranks = (upto - count / 2) / upto[-1]
-    # Evenly by rank and evenly by score: neither a crowd nor a tail is left without.
-    by_rank = np.searchsorted(upto, np.linspace(0, upto[-1], _MOST))
-    by_score = np.linspace(0, len(scores) - 1, _MOST).astype(int)
-    kept = np.unique(np.minimum(np.concatenate([by_rank, by_score]), len(scores) - 1))
+    ordered, n = np.sort(pairs), len(pairs)
+    scores = np.unique(ordered[np.linspace(0, n - 1, _MOST).astype(int)])
+    ranks = (np.searchsorted(ordered, scores) + np.searchsorted(ordered, scores, side="right")) / (2 * n)
     low, high = (float(end) for end in np.quantile(pairs, [0.005, 0.995], method="closest_observation"))
-    if len(pairs) < 200:
+    if n < 200:
         low, high = float(scores[0]), float(scores[-1])
-    return ScoreAxis(kind, scores[kept], ranks[kept], (low - 0.5, high + 0.5) if high - low < 1e-9 else (low, high))
+    return ScoreAxis(kind, scores, ranks, (low - 0.5, high + 0.5) if high - low < 1e-9 else (low, high))
 
 
 @dataclass(frozen=True, eq=False)

@@ -407,21 +407,14 @@ class GroupPanels:
     Attributes
     ----------
     groups : by falling distance of the O:E interval from 1, and then of O:E itself; those with too few events last.
-    level : joint coverage of the intervals of one measure in all groups that are judged.
     """
 
     groups: tuple[GroupPanel, ...]
-    level: float
 
     @property
     def judged(self) -> tuple[GroupPanel, ...]:
         """Groups with enough events, and enough rows without."""
         return tuple(group for group in self.groups if group.measures)
-
-    @property
-    def small(self) -> tuple[GroupPanel, ...]:
-        """All others."""
-        return tuple(group for group in self.groups if not group.measures)
 
     def off(self, key: str) -> tuple[GroupPanel, ...]:
         """Groups in which a measure's interval leaves out what a calibrated model has."""
@@ -483,7 +476,7 @@ def group_panels(
         measures = {key: measured[key] for key in MEASURES if enough[k]}
         about = str(name), len(risk), int(event.sum()), sample.mean(event), sample.mean(risk)
         found.append(GroupPanel(*about, measures))
-    return GroupPanels(tuple(sorted(found, key=_order)), level)
+    return GroupPanels(tuple(sorted(found, key=_order)))
 
 
 def _order(group: GroupPanel) -> tuple[float, float, int]:

@@ -150,7 +150,7 @@ def test_small_groups_are_named_with_what_they_lack(rng):
     group[np.flatnonzero(~y)[:300]] = "few"
     group[np.flatnonzero(y)[20:90]] = "none"
     found = group_panels(p, y, group)
-    assert {g.name: g.too_few for g in found.small} == {"few": "12 events", "none": "0 non-events"}
+    assert {g.name: g.too_few for g in found.groups[1:]} == {"few": "12 events", "none": "0 non-events"}
     assert found.groups[0].name == "a" and not found.groups[0].too_few
 
 
