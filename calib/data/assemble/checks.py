@@ -15,7 +15,7 @@ from calib.data.findings import InvalidUpload, count, info, listed, row_numbers,
 from calib.data.options import Choices
 from calib.data.read.base import Array
 from calib.errors import Finding
-from calib.numerics import Floats, Ints, blocks, log_softmax, logit_unit, softmax, unit_rows
+from calib.numerics import UNIT_ENTRIES, Floats, Ints, blocks, log_softmax, logit_unit, softmax
 
 CHANCE = 0.001
 """How rarely labels that have nothing to do with the outputs may pass for good ones."""
@@ -151,10 +151,11 @@ def _check_repeats(outputs: Floats, kind: Kind, labels: Ints, name: str) -> Iter
     Rounded outputs, and models of few different ones such as forests, repeat by chance. Labels are then drawn anew, and
     two of a row agree with the probability sum_k p_k^2; so all have to agree, and by chance in few cases only.
     """
-    weights = np.random.default_rng(0).normal(size=outputs.shape[1])
-    key = np.empty(len(outputs))
-    for rows in blocks(*outputs.shape):
-        key[rows] = (outputs[rows] * weights).sum(axis=1)
+    # Equal rows have equal sums, of which few others are equal.
+    key = np.einsum("ij,j->i", outputs, np.random.default_rng(0).normal(size=outputs.shape[1]).astype(outputs.dtype))
+    in_order = np.sort(key)
+    if (in_order[:-1] < in_order[1:]).all():
+        return
     order = np.argsort(key, kind="stable")
     first, second = order[:-1], order[1:]
     same = np.flatnonzero(key[first] == key[second])
@@ -207,7 +208,7 @@ def _check_rows(labels: Ints, class_names: tuple[str, ...]) -> Iterator[Finding]
 
 def _check_spread(outputs: Floats, name: str) -> Iterator[Finding]:
     """Logits, (n, n_classes) or as (n, 1) log-odds, whose spread is far from any softmax's."""
-    rows = outputs[unit_rows(outputs.shape)].astype(np.float64)
+    rows = outputs[:: max(1, outputs.size // UNIT_ENTRIES)].astype(np.float64)
     gap = logit_unit(np.concatenate([np.zeros_like(rows), rows], axis=1) if rows.shape[1] == 1 else rows)
     if not USUAL_GAPS[0] <= gap <= USUAL_GAPS[1]:
         yield warning(
