@@ -203,11 +203,6 @@ def edges_at_or_below(values: Floats, edges: Floats) -> Ints:
     return np.minimum(counts, len(edges), out=counts).reshape(values.shape)  # infinite values come to one more
 
 
-def unit_rows(shape: tuple[int, ...]) -> Ints:
-    """The rows by which the unit of logits of this shape is found."""
-    return np.arange(0, shape[0], max(1, shape[0] * shape[1] // UNIT_ENTRIES))
-
-
 def logit_unit(logits: Floats) -> float:
     """The median gap between the two largest logits of a row, or the mean gap where most rows have none; 1 if all tie.
 
@@ -216,8 +211,9 @@ def logit_unit(logits: Floats) -> float:
 
     Parameters
     ----------
-    logits : (n, n_classes) of the rows that :func:`unit_rows` names.
+    logits : (n, n_classes), of which evenly spaced rows are read.
     """
+    logits = logits[:: max(1, logits.size // UNIT_ENTRIES)]
     best = np.partition(logits, -2, axis=1)[:, -2:]
     gaps = best[:, 1] - best[:, 0]
     for unit in (float(np.median(gaps)), float(gaps.mean()), float((best[:, 1] - logits.min(axis=1)).mean())):

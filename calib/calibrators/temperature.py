@@ -11,7 +11,7 @@ from calib.base import KEEPS_ACCURACY, KEEPS_HALF, KEEPS_RANKING, POSITIVE, Cali
 from calib.calibrators.backend import DEVICES, Loss, run
 from calib.calibrators.minimisation import newton
 from calib.calibrators.steps import Step
-from calib.numerics import Floats, Ints, logit_unit, unit_rows
+from calib.numerics import Floats, Ints, logit_unit
 from calib.parameters import param
 
 BOUND = 5.0
@@ -60,7 +60,7 @@ class TemperatureScaling(Calibrator):
 
     def _fit(self, logits: Floats, labels: Ints, *, progress: Progress, weights: Floats | None = None) -> None:
         weights = np.ones(len(labels)) if weights is None else weights
-        self.unit_ = logit_unit(logits[unit_rows(logits.shape)])
+        self.unit_ = logit_unit(logits)
         all_correct = not logits[np.arange(len(labels)), labels].any()  # the largest logit of a row is 0
 
         def search(on_gpu: bool) -> float:
