@@ -127,6 +127,11 @@ def group(app: AppTest, key: str) -> Any:
     return next(each for each in app.button_group if str(each.key).startswith(key))
 
 
+def menu(app: AppTest, key: str) -> Any:
+    """The first menu whose key begins so."""
+    return next(each for each in app.selectbox if str(each.key).startswith(key))
+
+
 def click(app: AppTest, label: str) -> AppTest:
     """Click the first button with this label."""
     return next(button for button in app.button if button.label == label).click().run()

@@ -25,7 +25,7 @@ from calib.ui.compare.overview import look_at
 from calib.ui.fits import resampled, shown_fits
 from calib.ui.session import OpenSession
 from tests.conftest import finished
-from tests.ui.conftest import charts, clean, group, open_page, opened, said, unfold
+from tests.ui.conftest import charts, clean, group, menu, open_page, opened, said, unfold
 
 PAGE = "pages/2_Compare.py"
 
@@ -119,7 +119,7 @@ def test_the_tiles_say_what_the_method_changes_and_follow_the_one_looked_at(
 
     assert all(text in tiles() for text in told(answer.method))
     (key,) = [key for key, spec in with_fits.specs.items() if spec.method == "isotonic"]
-    app.selectbox(key="compare/closer").select(with_fits.specs[key].title).run()
+    menu(app, "compare/closer").select(with_fits.specs[key].title).run()
     assert clean(app)
     assert all(text in tiles() for text in told(with_fits.specs[key].title))
     assert f"From the raw model to {with_fits.specs[key].title}" in said(app)
@@ -133,7 +133,7 @@ def test_a_method_that_is_clicked_is_looked_at_on_all_pages(
     fits = shown_fits(with_fits)
     look_at(with_fits, fits, next(one for one in fits if one.key == key))
     app = open_page(PAGE, with_fits)
-    assert app.selectbox(key="compare/closer").value == key
+    assert menu(app, "compare/closer").value == key
     assert group(app.switch_page("pages/3_Reliability.py").run(), "reliability/methods").value == ["raw", key]
 
 

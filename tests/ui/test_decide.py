@@ -22,7 +22,7 @@ from calib.numerics import softmax
 from calib.ui import fits
 from calib.ui.decide.act import on_costs, worth
 from calib.ui.session import OpenSession
-from tests.ui.conftest import FITTED, charts, clean, facts, group, open_page, said, table, twice, unfold
+from tests.ui.conftest import FITTED, charts, clean, facts, group, menu, open_page, said, table, twice, unfold
 
 PAGE = "pages/4_Decide.py"
 
@@ -69,7 +69,7 @@ def test_it_begins_with_the_method_that_export_offers_and_that_of_other_pages(fi
     assert clean(app)
     assert "of Uncalibrated" in app.markdown[0].value
     gpcalib = next(key for key, spec in fits_to_read.specs.items() if spec.method == "gpcalib")
-    app.selectbox(key="decide/closer").set_value(gpcalib).run()
+    menu(app, "decide/closer").set_value(gpcalib).run()
     assert group(app.switch_page(other).run(), "confidence/closer").value == gpcalib
 
 
@@ -240,7 +240,7 @@ def test_costs_of_classes_are_those_of_counting_and_are_exported(session: OpenSe
     entered.loc[3, "5"] = entered.loc[8, "1"] = 9.0
     app = by_costs(session, entered)
     key = next(key for key, spec in session.specs.items() if spec.method == "temperature")
-    app.selectbox(key="decide/closer").set_value(key).run()
+    menu(app, "decide/closer").set_value(key).run()
     assert clean(app)
     matrix = entered.drop(columns="true").to_numpy(float)
     (fitted,) = (job.calibrator for job in fits.queue().snapshot([key]))

@@ -95,7 +95,8 @@ def choose_one(fits: list[ShownFit], page: str, label: str = "Method", **looks: 
     """
     if len(fits) == 1:
         return fits[0]
-    return one_fit(fits, f"{page}/closer", label, recommended(fits)[1], shared=CLOSER, **looks)
+    begin = recommended(fits)[1]  # it changes while fits go on; in one widget a browser would keep the first
+    return one_fit(fits, f"{page}/closer/{begin.key}", label, begin, shared=CLOSER, **looks)
 
 
 def answer_with_export(session: OpenSession, fits: Sequence[ShownFit]) -> None:
