@@ -160,9 +160,9 @@ def certify(
     tested = min(passed + 1, len(thresholds))
     if not tested:
         return Guarantee(risk, delta, n, fewest, 0, None, 0, 0)
-    last = max(passed - 1, 0)
-    threshold = float(thresholds[last]) if passed else None
-    return Guarantee(risk, delta, n, fewest, tested, threshold, int(answered[last]), int(wrong[last]))
+    place = max(passed - 1, 0)
+    threshold = float(thresholds[place]) if passed else None
+    return Guarantee(risk, delta, n, fewest, tested, threshold, int(answered[place]), int(wrong[place]))
 
 
 def counts_at(confidence: Floats, correct: Bools, thresholds: Floats) -> tuple[Ints, Ints]:

@@ -81,13 +81,6 @@ def test_a_capacity_acts_on_as_many_rows_as_it_says():
     assert found.drawn == 100 - (coarse > found.cut.value).sum() < found.tied
 
 
-def test_a_capacity_of_no_whole_number_of_rows_is_rounded_down_without_ties():
-    p, raw, y = simulated(2001)
-    found = event_decision(p, raw, y, Goal("capacity", 0.05))  # 100.05 rows
-    assert found.outcome.acted.value == pytest.approx(1000 * 100 / 2001)
-    assert found.cut.value == np.sort(p)[-100] and found.tied == found.drawn == 1
-
-
 def test_ties_within_a_capacity_are_drawn_whatever_the_order_of_the_rows():
     y = np.arange(4000) < 400  # sorted by label, as files often are
     found = event_decision(np.full(4000, 0.1), np.full(4000, 0.2), y, Goal("capacity", 0.1))

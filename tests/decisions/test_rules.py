@@ -99,22 +99,3 @@ def test_a_rule_comes_back_from_its_state(rule):
 def test_what_is_no_rule_is_refused(made, says):
     with pytest.raises(CalibrationError, match=says):
         made()
-
-
-def test_costs_of_real_outputs_are_those_that_were_measured(reference_data):
-    # reference/decisions.json, k_class_cost: 5 for cat as dog and dog as cat, 1 for any other error; 9000 test rows.
-    with np.load(reference_data / "wideresnet-16-4-cifar-10.npz") as file:
-        probs, labels = file["predictions"].astype(float), file["ground_truth"].astype(int)
-    test = np.random.RandomState(0).permutation(len(labels))[1000:]
-    probs, labels = probs[test], labels[test]
-    costs = 1.0 - np.eye(10)
-    costs[3, 5] = costs[5, 3] = 5.0
-    rule = CostMatrix(costs=costs)
-    actions = rule.decide(probs)
-    assert costs[labels, actions].mean() == pytest.approx(0.14955555555555555, abs=1e-12)
-    assert rule.expected(probs).min(axis=1).mean() == pytest.approx(0.04791317251350664, abs=1e-7)
-    assert (actions != probs.argmax(axis=1)).sum() == 108
-    handing = CostMatrix(costs=costs, hand_over=0.15).decide(probs)
-    assert (handing == HAND_OVER).mean() == pytest.approx(0.09566666666666666, abs=1e-12)
-    paid = np.where(handing == HAND_OVER, 0.15, costs[labels, np.maximum(handing, 0)]).mean()
-    assert paid == pytest.approx(0.08512777777777779, abs=1e-9)

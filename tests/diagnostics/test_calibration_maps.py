@@ -114,11 +114,6 @@ def test_the_posterior_is_ordered_and_holds_the_mean_that_predicts(binary, schem
     assert not seen.dominated
 
 
-def test_there_is_no_posterior_of_a_map_with_nothing_to_learn_from():
-    logits, _ = simulate(20, 2)
-    assert posterior_map(calib.calibrator("bayes_iso").fit(logits, np.zeros(20, dtype=int))) is None
-
-
 def test_the_ends_are_the_outermost_pairs_with_all_that_are_tied(rng):
     log_odds = rng.permutation(np.arange(1000.0) - 500)
     positives = log_odds > 470  # the last 29 of 1000

@@ -90,17 +90,6 @@ def test_bins_keep_no_more_than_the_log_odds_and_these_no_more_than_the_label_ha
     assert kept <= information_of_bins(density, np.sort(np.append(edges, 0.123))) + 1e-12
 
 
-def test_masses_of_bins_are_those_of_normal_distributions():
-    from scipy.stats import norm
-
-    generator = np.random.default_rng(0)
-    label, other = generator.normal(2, 1, 200_000), generator.normal(-2, 2, 200_000)
-    density = log_odds_density(np.concatenate([label, other]), label)
-    edges = np.array([-3.0, 0.0, 1.5])
-    expected = [0.5 * np.diff(d.cdf(edges), prepend=0, append=1) for d in (norm(-2, 2), norm(2, 1))]
-    np.testing.assert_allclose(joint_of_bins(density, edges), expected, atol=3e-3)
-
-
 @pytest.mark.parametrize("seed", [0, 1])
 def test_no_scheme_keeps_more_than_the_log_odds_or_its_rate_and_imax_keeps_most(seed):
     plane = information_by_bins(log_odds_density(*some_pairs(20_000, seed)), n_bins=(2, 4, 8, 16, 64))

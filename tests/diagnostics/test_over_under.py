@@ -88,15 +88,6 @@ def test_intervals_are_those_of_the_other_pages(overconfident):
     assert ours_better.change.gap == pytest.approx(changed["signed gap"])
 
 
-def test_a_method_that_changes_nothing_has_no_change(overconfident):
-    logits, labels = overconfident
-    evaluation = evaluate(softmax(logits), labels)
-    change = over_under_confidence([evaluation, evaluation])[1].change
-    assert change is not None
-    assert change.over == change.under == change.gap == (0, 0, 0)
-    assert change.ratio == change.ratio_over_odds == (1, 1, 1)
-
-
 def test_intervals_of_ratios_hold_the_truth():
     held, repeats = 0, 50
     for seed in range(repeats):

@@ -65,12 +65,6 @@ def test_the_intervals_hold_what_comes(n_judged: int) -> None:
         assert 0.90 <= covered / runs <= 0.99
 
 
-def test_few_labelled_rows_are_not_fitted_to(rng) -> None:
-    scores = rng.normal(0, 1, 20)
-    found = without_labels(events(scores, np.zeros(20)), events(scores, np.arange(20) < 4))
-    assert found.n_judged == 0
-
-
 def test_a_change_of_the_mean_risk_is_one_of_the_means_and_found_where_the_sentence_looks(rng) -> None:
     # A mean risk that rose from 3.4 to 4.9 % (z = 4.7) was "not shifted significantly" by the PSI.
     scores = rng.normal(-3.7, 1.0, 5000)

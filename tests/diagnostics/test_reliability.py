@@ -24,7 +24,6 @@ from calib.diagnostics.reliability import (
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, evaluate, score_intervals, scores
 from calib.evaluation.view import EVENT
-from calib.metrics.corp import calibrated_outcomes
 from calib.numerics import softmax
 from calib.sklearn import ReliabilityDisplay
 from tests.conftest import compare_evaluations, simulate
@@ -61,18 +60,6 @@ def test_curve_of_a_class_bins_its_probability_against_its_label(overconfident):
     np.testing.assert_array_equal(curve.accuracy, other.accuracy)
     np.testing.assert_array_equal(curve.confidence, other.confidence)
     assert curve.ece == other.ece
-
-
-def test_gap_is_positive_where_overconfident():
-    curve = reliability_curve(np.array([0.9, 0.9]), np.array([True, False]))
-    np.testing.assert_allclose(curve.gap, [0.4])
-
-
-def test_public_name_and_unknown_class(overconfident):
-    logits, labels = overconfident
-    assert calib.reliability_curve(softmax(logits), labels).n == len(labels)
-    with pytest.raises(CalibrationError, match="no class 4"):
-        reliability_curve(softmax(logits), labels, target=4)
 
 
 @pytest.mark.parametrize(("n", "bins"), [(2, 2), (1000, 10), (10_000, 22), (1_000_000, 100)])
@@ -132,26 +119,6 @@ def test_the_ece_of_an_event_is_that_of_its_probability(rng: np.random.Generator
     assert SCORES["ECE"].seen(EVENT).title == "ECE of P(event)"
 
 
-def test_ece_interval_of_an_overconfident_model_stays_above_zero(rng: np.random.Generator) -> None:
-    """Its mean confidence is well above its accuracy, which no binning can hide."""
-    confidence = rng.uniform(0.6, 1.0, 400)
-    correct = rng.uniform(size=400) < confidence - 0.1
-    gap = confidence.mean() - correct.mean()
-    noise = 1.96 * (confidence - correct).std() / 20
-    value, low, high = ece_interval(confidence, correct)
-    assert value >= gap
-    assert low >= gap - 1.2 * noise > 0
-    assert high >= gap + 0.8 * noise
-
-
-def test_ece_interval_of_calibrated_confidences_reaches_zero(rng: np.random.Generator) -> None:
-    confidence = rng.uniform(0.3, 1.0, 5000)
-    correct = rng.uniform(size=5000) < confidence
-    value, low, high = ece_interval(confidence, correct)
-    assert low < 0.25 * value
-    assert value <= high
-
-
 rows_corp_curve = st.lists(
     st.tuples(st.sampled_from(np.linspace(0, 1, 21).tolist()), st.booleans()), min_size=1, max_size=60
 )
@@ -171,14 +138,6 @@ def test_steps_are_the_isotonic_regression(rows_corp_curve):
         assert curve.confidence[step].min() == confidence[pooled].min()
         assert curve.confidence[step].max() == confidence[pooled].max()
         assert correct[pooled].mean() == pytest.approx(level)
-
-
-def test_parts_are_the_decomposition_and_classes_are_pairs(overconfident):
-    logits, labels = overconfident
-    probs = softmax(logits)
-    curve = corp_curve(probs, labels, target=1)
-    assert curve.parts == metrics.corp(probs[:, 1], labels == 1)
-    np.testing.assert_array_equal(curve.accuracy, corp_curve(probs[:, 1], labels == 1).accuracy)
 
 
 def test_many_steps_stay_few_points(rng):
@@ -226,12 +185,3 @@ def test_band_of_tied_confidences_is_the_binomials(rng):
     curve = reliability_curve(confidence, rng.random(200) < 0.8, 5)
     band = binned_consistency(curve, confidence)
     np.testing.assert_allclose([band.low[0], band.high[0]], binom(200, 0.8).ppf([0.025, 0.975]) / 200, atol=0.011)
-
-
-def test_sure_rows_are_always_right():
-    count, mean, right = calibrated_outcomes(
-        np.r_[np.ones(4), np.zeros(3)], np.r_[np.ones(4, int), np.zeros(3, int)], 7
-    )
-    np.testing.assert_array_equal(count, [3, 4])
-    np.testing.assert_array_equal(mean, [0.0, 1.0])
-    np.testing.assert_array_equal(right, np.tile([0, 4], (7, 1)))

@@ -31,14 +31,6 @@ def all_outcomes(n: int) -> list[np.ndarray]:
     return [np.array(values, dtype=bool) for values in product((0, 1), repeat=n)]
 
 
-def test_weights_are_those_of_a_mixture() -> None:
-    assert WEIGHTS.sum() == pytest.approx(1.0)
-    np.testing.assert_allclose(EFFECTS, -EFFECTS[::-1])
-    assert start_weights(10**6).sum() == pytest.approx(1.0, abs=1e-4)
-    assert start_weights(1).tolist() == [0.5]
-    assert (np.diff(start_weights(500)[1:]) < 0).all()
-
-
 def test_the_o_e_ratio_is_the_likelihood_ratio_of_shifted_log_odds(rng) -> None:
     probs, came = rng.uniform(0.05, 0.9, 7), rng.random(7) < 0.5
     shifted = sigmoid(np.log(probs / (1 - probs)) + EFFECTS[:, None])

@@ -39,21 +39,6 @@ def fresh() -> Predictions:
     return Predictions(*simulate(n=300, seed=5), NAMES)
 
 
-def test_columns_in_another_order_are_moved_by_name(made, fresh) -> None:
-    order = np.array(SHUFFLED)
-    other = replace(
-        fresh,
-        logits=fresh.logits[:, order],
-        labels=np.argsort(order)[fresh.labels],
-        class_names=tuple(NAMES[k] for k in order),
-    )
-    back, notes = fitted_to(made.exported, other)
-    np.testing.assert_array_equal(back.logits, fresh.logits)
-    np.testing.assert_array_equal(back.labels, fresh.labels)
-    assert back.class_names == NAMES
-    assert "brought into the calibrator's" in notes[0]
-
-
 def test_a_table_with_named_columns_in_another_order(made, fresh) -> None:
     table = csv(fresh.logits[:, SHUFFLED], np.array(NAMES)[fresh.labels], [NAMES[k] for k in SHUFFLED])
     found = read_new_rows(made.exported, ("fresh.csv", table))
@@ -71,13 +56,6 @@ def test_columns_without_names_are_in_the_calibrators_order(fresh) -> None:
     assert found.data.class_names == names
     assert "No column is named" in found.notes[0]
     assert not found.noticed
-
-
-def test_a_class_without_fresh_rows_is_no_obstacle(made, fresh) -> None:
-    rows = fresh.labels < 3
-    file = packed(logits=fresh.logits[rows], labels=np.array(NAMES)[fresh.labels[rows]])
-    found = read_new_rows(made.exported, ("f.npz", file))
-    np.testing.assert_array_equal(found.data.labels, fresh.labels[rows])
 
 
 def test_counted_classes_are_taken_in_order_and_that_is_said(made, fresh) -> None:
@@ -192,10 +170,6 @@ def test_the_event_is_that_of_the_calibrator_whatever_is_rarer_now() -> None:
     np.testing.assert_array_equal(raw.pair[1], labels == 0)
 
 
-def test_a_file_that_does_not_say_its_view_is_judged_by_the_predicted_class(made, fresh) -> None:
-    assert judge(made.exported, fresh)[1].view.column is None
-
-
 def test_rows_without_labels_are_read_in_the_calibrators_order(made, fresh) -> None:
     for stem in ("", "logit_"):
         table = pd.DataFrame(fresh.logits[:, SHUFFLED], columns=[f"{stem}{NAMES[k]}" for k in SHUFFLED])
@@ -207,13 +181,6 @@ def test_rows_without_labels_are_read_in_the_calibrators_order(made, fresh) -> N
     array = read_new_rows(made.exported, ("fresh.npz", packed(logits=fresh.logits)))
     np.testing.assert_allclose(array.data.logits, fresh.logits)
     assert not array.notes
-
-
-def test_labels_are_left_aside_on_request(made, fresh) -> None:
-    file = packed(logits=fresh.logits, labels=np.array(NAMES)[fresh.labels])
-    found = read_new_rows(made.exported, ("fresh.npz", file), labelled=False)
-    assert not found.labelled
-    assert not found.data.labels.any()
 
 
 def test_rows_without_labels_are_counted(made, monkeypatch: pytest.MonkeyPatch) -> None:
