@@ -204,12 +204,14 @@ def representatives(density: LogOddsDensity, rails: Sequence[Rail], scale: Scale
         told = carry(f"{name} {{probability:.3r}}<br>at {{log_odds:.3r}}", log_odds=x[shown], probability=y[shown])
         draw_line(fig, x[shown], on_scale(y[shown], scale, limits), look, name, told)
     for name, bins, style in reversed(rails):
-        ends = np.clip(np.r_[span[0], bins.edges, span[1]], *span)
-        values = np.r_[bins.representatives, bins.representatives[-1:]]
-        first = bins is rails[0][1]
+        shown = np.flatnonzero((bins.edges > span[0]) & (bins.edges < span[1]))
+        at = np.searchsorted(bins.edges, span[0], side="right") + np.arange(len(shown) + 1)
+        at = np.append(at, at[-1])  # the last bin ends where the axis does
+        ends, first = np.r_[span[0], bins.edges[shown], span[1]], bins is rails[0][1]
+        values = bins.representatives[at]
         told = carry(
             f"{plain(name)} says {{representative:.3r}}<br>{{pairs:,d}} pairs from log-odds {{from_log_odds:.3r}} on",
-            from_log_odds=ends, representative=values, pairs=np.r_[bins.count, bins.count[-1:]],
+            from_log_odds=ends, representative=values, pairs=bins.count[at],
         )  # fmt: skip
         look = Style(style.color, dash="solid" if first else style.dash)
         y = on_scale(values, scale, limits)

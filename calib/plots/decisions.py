@@ -215,7 +215,7 @@ def threshold_chart(counts: ThresholdCounts, style: Style, view: View, action: s
     scale: Scale = "logit" if counts.scale == "logit" else "linear"
     at, fig = counts.at, go.Figure()
     done = [int(part[reached].sum()) for part in (counts.right, counts.wrong)]
-    words = f"{action} from {100 * counts.threshold:.3g} %"
+    words = f"{action} from {100 * counts.threshold:.4g} %"
     alt = (
         f"{view.said.capitalize()} of {counts.right.sum():,} rows {view.right} and {counts.wrong.sum():,} "
         f"{view.wrong}; {words}: {done[0]:,} and {done[1]:,} of them lie there."

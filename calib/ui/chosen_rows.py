@@ -56,7 +56,7 @@ def choose_rows(fit: ShownFit, what: str, held: Bools, pair: tuple[Floats, Bools
     gaps = gaps_by_group(said, outcome, held.astype(np.int64), 2, clusters=fit.evaluation.clusters)
     gap = f"{points(gaps.gap[1])} points (95\u00a0%: {points_between(gaps.gap_low[1], gaps.gap_high[1])})"
     means = f"{view.mean_said} {percent(gaps.confidence[1])}, {view.outcome} {percent(gaps.accuracy[1])}"
-    columns = {role.role: role.column for role in test.roles}
+    columns: dict[str, str] = {role.role: role.column for role in test.roles}
     held_too = {"cluster": test.clusters, "group": test.groups, "time": test.times}
     table = pd.DataFrame(
         {

@@ -76,15 +76,16 @@ def test_a_density_has_an_area_of_one(figures) -> None:
         assert np.trapezoid(line.y, line.x) == pytest.approx(1, abs=0.02)
 
 
-def test_steps_are_the_representatives(figures, picture, rails) -> None:
-    for name, bins, _ in rails:
-        line = traces_of(figures["steps"])[name]
+@pytest.mark.parametrize("name", ["steps", "logit steps"])
+def test_steps_are_the_representatives(figures, rails, name) -> None:
+    low, high = figures[name].layout.xaxis.range
+    for title, bins, _ in rails:
+        line = traces_of(figures[name])[title]
         assert line.line.shape == "hv"
-        np.testing.assert_allclose(line.y[:-1], bins.representatives)
-        low, high = figures["steps"].layout.xaxis.range
-        inner = np.array(line.x[1:-1])
-        np.testing.assert_allclose(inner, np.clip(bins.edges, low, high))
-        assert low < high
+        np.testing.assert_allclose(line.x[1:-1], bins.edges[(bins.edges > low) & (bins.edges < high)])
+        middles = (np.array(line.x[:-1]) + line.x[1:]) / 2
+        expected = bins.representatives[np.searchsorted(bins.edges, middles)]
+        np.testing.assert_allclose([row[1] for row in line.customdata[:-1]], expected, rtol=1e-5)
 
 
 def test_on_a_logit_scale_the_sigmoid_is_the_diagonal(figures) -> None:

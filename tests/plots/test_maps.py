@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.special import expit, logit
 
 from calib.calibrators.bayes_iso import BayesIso
@@ -88,19 +86,6 @@ def test_the_band_of_the_posterior_and_its_mean_are_drawn(picture, binary) -> No
     band = next(trace for trace in fig.data if trace.fill == "toself")
     np.testing.assert_allclose(band.y, np.r_[posterior.low, posterior.high[::-1]])
     assert set(figure_data(fig).columns) >= {"low", "high", "mean", "probability", "frequency"}
-
-
-@given(st.lists(st.integers(-3, 3), min_size=1, max_size=50), st.sampled_from(["rank", "log_odds", "probability"]))
-def test_places_never_decrease_and_lie_on_the_axis(pairs, kind) -> None:
-    log_odds = np.array(pairs, dtype=float)
-    axis = score_axis(kind, log_odds)
-    places = axis.place(np.linspace(-9, 9, 50))
-    assert (np.diff(places) >= 0).all()
-    own = axis.place(log_odds)
-    assert (own >= axis.limits[0]).all()
-    assert (own <= axis.limits[1]).all()
-    if kind == "rank":
-        np.testing.assert_allclose(own, ranks_of(log_odds, log_odds))
 
 
 def test_ends_show_what_is_said_over_what_is() -> None:

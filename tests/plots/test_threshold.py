@@ -27,7 +27,7 @@ def test_bars_are_the_rows_and_those_below_the_line_are_pale(rng, scale, thresho
         number = np.array([told[-1] for told in bars.customdata], dtype=float)
         assert number.sum() == rows.sum()
         assert number[full].sum() == (risk[rows] >= threshold).sum()
-    assert f"act from {100 * threshold:.3g} %" in alt_text(fig)
+    assert f"act from {100 * threshold:.4g} %" in alt_text(fig)
 
 
 def test_a_line_is_dragged_on_the_axis_of_the_figure() -> None:

@@ -6,16 +6,12 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib.calibrators.imax import IMaxBinning
 from calib.diagnostics import binning
 from calib.diagnostics.binning import binning_picture, uncertain_span
 from calib.engine import Engine
 from calib.formatting import percent
 from calib.plots.binning import SCHEME_NAMES
-from calib.plots.style import method_style
 from calib.ui.binning.text import edges_where_uncertain
-from calib.ui.binning.view import own_bins, rails_of
-from calib.ui.fits import ShownFit
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
 from tests.ui.conftest import charts, clean, fit, group, open_page, said, twice, unfold
@@ -81,17 +77,6 @@ def test_a_fitted_binning_is_shown_with_its_own_bins(queue: Engine, with_sample:
     names = group(app, "binning/table").options
     assert len(names) == 5
     assert clean(open_sections(app))
-
-
-def test_bins_of_a_fit_that_are_those_of_the_picture_are_drawn_once() -> None:
-    logits, labels = simulate(n=200, n_classes=3)
-    fits = []
-    for n_bins in (15, 7):
-        fitted = IMaxBinning(n_bins=n_bins).fit(logits, labels)
-        fits.append(ShownFit("key", "imax", f"I-Max {n_bins}", method_style("imax"), fitted, None, 0.0, 0.0))  # type: ignore[arg-type]
-    given = {one.title: own_bins(one, None, 3) for one in fits}
-    rails = rails_of(binning_picture(logits, labels, given=given), fits)
-    assert [name for name, _, _ in rails][3:] == ["I-Max 7, fitted"]
 
 
 def test_two_classes_have_one_map_and_their_names_are_no_markdown() -> None:

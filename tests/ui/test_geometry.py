@@ -15,14 +15,14 @@ from calib import geometry
 from calib.calibrators.geometric.search import TrainingSet
 from calib.data import Predictions
 from calib.data.samples import load_sample
-from calib.diagnostics.separation import WAYS, Measured, Sides, explain
+from calib.diagnostics.separation import WAYS, Sides, explain
 from calib.engine import Engine
 from calib.formatting import percent
 from calib.ui.geometry import text as geometry_words
 from calib.ui.geometry.view import BY_NUMBER, KINDS, axis_title, tiles
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
-from tests.ui.conftest import charts, fit, group, open_page, said, unfold
+from tests.ui.conftest import charts, group, open_page, said, unfold
 
 PAGE = "pages/10_Geometry.py"
 
@@ -92,12 +92,6 @@ def test_the_chosen_input_is_explained(sample_to_read: OpenSession) -> None:
     assert f"is **{'safe' if why.safe else 'dangerous'}**" in words
 
 
-def test_a_fit_says_its_confidence_and_is_not_offered_again(queue: Engine, with_sample: OpenSession) -> None:
-    app = opened(fit(queue, with_sample, "geometric"))
-    assert "Confidence of the fitted calibrators in this prediction: Geometric" in said(app)
-    assert "turns this into a calibrator" not in said(app)
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_rows_of_numbers_are_shown_as_numbers(queue: Engine, dtype: type, n_classes: int) -> None:
@@ -130,10 +124,6 @@ def sides(separation: list[float], right: list[bool]) -> Sides:
     return Sides.from_separations(np.array(separation), np.array(right))
 
 
-def measured(n: int, rows: int, infinite: int = 0) -> Measured:
-    return Measured(np.arange(rows), np.r_[np.linspace(-1, 1, rows - infinite), np.full(infinite, -np.inf)], n)
-
-
 def test_few_rows_are_not_said_to_tell_right_from_wrong() -> None:
     few = geometry_words.finding(sides([1.0, 0.5, -0.1, -0.2], [True, True, False, False]))
     assert "intervals overlap" in few
@@ -153,13 +143,3 @@ def test_where_most_rows_are_dangerous_the_finding_compares_them_with_the_safe_o
     assert f"80 of {80 + n_safe} test rows are dangerous" in words
     assert "well inside" not in words and words.count("25.0") == 1 + bool(n_safe)
     assert ("intervals overlap" in words) == ("safe ones" in words) == bool(n_safe)
-
-
-def test_what_was_left_out_and_what_is_infinite_is_said() -> None:
-    whole = geometry_words.whose(measured(100, 100), measured(50, 50), 1234)
-    assert whole.startswith("Judged on 100 test rows against 1,234 training rows")
-    assert "random draw" not in whole
-    assert "finite" not in whole
-    part = geometry_words.whose(measured(5000, 300, infinite=1), measured(50, 50), 10)
-    assert "a random draw of 300 of 5,000 test rows." in part
-    assert "1 test row has no finite separation" in part

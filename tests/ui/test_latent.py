@@ -75,12 +75,6 @@ def test_the_fit_it_lacks_is_one_click_away(queue: Engine) -> None:
     assert app.run().markdown[0].value.startswith("**GPcalib ")
 
 
-def test_without_temperature_nothing_is_compared_with_it(queue: Engine) -> None:
-    app = open_page(PAGE, fit(queue, sample("digits-cnn"), ("gpcalib", QUICK)))
-    assert "Temperature" not in said(app)
-    assert '"name":"temperature"' not in alternatives(app).replace(" ", "")
-
-
 def test_a_known_truth_is_drawn_in_every_picture_of_it(several: OpenSession) -> None:
     app = unfold(open_page(PAGE, several), FOLDED)
     drawn = [chart.spec.replace(" ", "") for chart in charts(app)]
@@ -139,13 +133,6 @@ def study(effect: ConfidenceEffect) -> EffectStudy:
 def said_latent_words(levels: dict[float, tuple[float, float]]) -> str:
     effect = study(effect_of(levels))
     return f"{finding('GPcalib', effect)} {least_sure('GPcalib', effect.curve)}"
-
-
-def test_changes_of_one_direction_share_their_verb() -> None:
-    assert said_latent_words({0.95: (-0.031, 0.004), 0.7: (-0.09, 0.02), 0.4: (0.05, 0.01)}).startswith(
-        "**GPcalib lowers confidences above 0.9 by 3.1 points (sd 0.4) and those from 0.5 to 0.9 by 9.0 points "
-        "(sd 2.0) and raises those below 0.5 by 5.0 points (sd 1.0).**"
-    )
 
 
 def test_a_change_the_band_does_not_allow_is_not_claimed() -> None:

@@ -13,8 +13,12 @@ from calib.data import Event
 from calib.data.samples import load_sample
 from calib.engine import Engine
 from calib.registry import METHODS
+from calib.ui import chosen_rows
+from calib.ui.fits import shown_fits
+from calib.ui.maps.view import choose_bin, rows_of_class
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
+from tests.ui import conftest
 from tests.ui.conftest import charts, clean, fit, group, open_page, twice, unfold
 from tests.ui.test_latent import alternatives, said
 
@@ -88,11 +92,6 @@ def test_all_classes_are_pooled_first_and_a_method_without_a_map_is_named(with_f
     assert "have no map of one class" in said(app)
 
 
-def test_overconfidence_of_all_classes_is_found(overconfident) -> None:
-    app = opened(twice(*overconfident))
-    assert "are off in" in app.markdown[0].value
-
-
 def test_a_class_that_is_absent() -> None:
     logits, labels = simulate(300, 4)
     app = opened(twice(logits, np.where(labels == 2, 1, labels)))
@@ -116,3 +115,18 @@ def test_the_map_is_that_of_the_event_and_called_by_its_name(binary: OpenSession
     assert clean(app)
     assert "refusal" in said(app)
     assert "confident" not in said(app).split("In the")[-1].split(".")[0]
+
+
+def test_the_rows_of_a_dot_are_those_whose_score_lies_in_its_bin(monkeypatch: pytest.MonkeyPatch, binary) -> None:
+    session = replace(binary, picked={})
+    conftest.opened(monkeypatch, session)
+    monkeypatch.setattr(chosen_rows, "current_session", lambda: session)
+    raw, *_ = shown_fits(session)
+    rows = rows_of_class(session, 1)
+    for which, score in enumerate(rows.frequencies.score):
+        choose_bin(session, raw, rows, 1, "frequency", float(f"{score:.6g}"))
+        chosen = session.picked[chosen_rows.CHOSEN]
+        assert len(chosen.places) == rows.frequencies.count[which]
+        assert (session.test.labels[chosen.places] == 1).sum() == rows.frequencies.positives[which]
+    choose_bin(session, raw, rows, None, "frequency", 0.0)
+    assert session.picked[chosen_rows.CHOSEN] is chosen

@@ -190,15 +190,6 @@ def test_rows_with_nan_are_left_out_in_one_click(checking: AppTest) -> None:
     assert "297 new rows" in said(app)
 
 
-def test_outputs_are_read_as_the_calibrators_kind_on_request(checking: AppTest) -> None:
-    logits, labels = simulate(n=300)
-    app = give_rows(checking, "new.npz", npz(outputs=softmax(logits), labels=labels))
-    assert "takes logits, but the new data were read as probabilities" in app.error[0].value
-    app.toggle(key="monitoring/kind").set_value(True).run()
-    assert not app.error
-    assert "300 new rows" in said(app)
-
-
 def followed(app: AppTest) -> str:
     """What is said of the tests after every batch."""
     return next(element.value for element in app.markdown if "e-value" in element.value)

@@ -172,11 +172,3 @@ def test_too_few_events_are_a_warning() -> None:
     app = unfold(open_page(PAGE, session), "reliability/panel")
     assert clean(app)
     assert any("Too few events" in warning.value for warning in app.warning)
-
-
-def test_there_is_no_panel_of_ten_classes(sample_to_read: OpenSession, loans: OpenSession) -> None:
-    def offered(session: OpenSession) -> bool:
-        return any("panel of a risk model" in each.label for each in open_page(PAGE, session).expander)
-
-    assert offered(loans)
-    assert not offered(sample_to_read)

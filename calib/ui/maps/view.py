@@ -30,7 +30,7 @@ from calib.plots.axes import Scale
 from calib.plots.maps import EndRow, MapLine, MapPicture, calibration_maps, end_rows
 from calib.registry import METHODS, variant_of
 from calib.ui import widgets
-from calib.ui.chosen_rows import choose_rows
+from calib.ui.chosen_rows import choose_rows, list_rows, show_clickable
 from calib.ui.fits import RAW, ShownFit, pair_of_class, ready, rows_to_predict
 from calib.ui.maps import text as maps_words
 from calib.ui.session import OpenSession
@@ -192,7 +192,12 @@ def overlay(
 
     drawn = tuple((one.fit.key, one.fit.style, one.name) for one in maps)
     with figure:
-        widgets.show_kept(("maps figure", target, place, scale, drawn), build, "calibration-maps", HOW_TO_READ)
+        key = ("maps figure", target, place, scale, drawn)
+        if target is None:  # a dot stands for pairs of row and class
+            widgets.show_kept(key, build, "calibration-maps", HOW_TO_READ)
+        else:
+            show_clickable(key, build, "calibration-maps", HOW_TO_READ, choose)
+        list_rows()
         if known is not None and known.judged.posterior is not None:
             if trouble := maps_words.dominated(known.name, known.judged.posterior):
                 st.warning(trouble)

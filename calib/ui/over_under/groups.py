@@ -81,7 +81,7 @@ def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
     results = [subgroups_of(fit, by, of_row, least) for fit in methods]
 
     def choose(title: str, name: str) -> None:
-        choose_rows(next(fit for fit in methods if fit.title == title), literal(name), of_row == name)
+        choose_rows(next(fit for fit in methods if fit.title == title), literal(name), np.equal(of_row, name))
 
     last = results[-1]
     if by != "groups" or least != LEAST_ROWS:  # else the page has said so
@@ -104,7 +104,7 @@ def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
         key = ("subgroup chart", closer.key, by, least)
         show_clickable(key, draw, "subgroups", how_to_read + BY_LABEL * (by == "label"), choose)
     table = _subgroup_table(last, results[0] if len(results) > 1 else None, view)
-    widgets.folded("Every group in numbers", "groups/numbers", partial(show_table, table, "group", len(table.columns)))
+    widgets.folded("Every group in numbers", "groups/numbers", partial(show_table, table, "group"))
 
 
 def _chart(gaps: list[tuple[str, GroupGaps, Style]], result: Subgroups, least: int, view: View, by: str) -> Any:
