@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 from calib.data.samples import SAMPLES
 from calib.formatting import percent
 from calib.ui.data import upload as limits_view
-from calib.ui.data.upload import LARGEST
+from calib.ui.server.uploads import LARGEST
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import simulate
 from tests.ui.conftest import SAMPLE, clean, click, facts, npz, open_page, said, upload_file
@@ -178,8 +178,8 @@ class Kept:
     max_days = 12.0
 
 
-def test_it_says_how_large_a_file_may_be_what_is_kept_and_for_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "Up to 1,024 MB a file. Never run as code. Nothing is kept on disk." in said(open_page("app.py"))
+def test_it_says_what_is_kept_and_for_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "Never run as code. Nothing is kept on disk." in said(open_page("app.py"))
     monkeypatch.setattr(limits_view, "keeper", lambda: Kept)
     assert "Deleted 12 days after the last use." in said(open_page("app.py"))
 

@@ -22,7 +22,7 @@ from calib.store.saving import keeper
 from calib.ui.data import roles
 from calib.ui.link import open_data, private
 from calib.ui.server.memory import admit
-from calib.ui.server.uploads import LARGEST, StoredUpload, uploader
+from calib.ui.server.uploads import StoredUpload, uploader
 from calib.ui.server.uploads import uploaders as several_files
 from calib.ui.session import FROM_THE_TOP, REJECTED, OpenSession, Reading, Upload, find_session
 from calib.ui.text import add_notice, literal
@@ -37,12 +37,12 @@ FILE_WIDTH = 320
 
 
 def show_limits() -> None:
-    """How large a file may be, and how it is kept."""
+    """How files are kept; the uploader itself says how large one may be."""
     store = keeper()
     kept = "Nothing is kept on disk."
     if store is not None and not private():
         kept = f"Deleted {store.max_days:g} days after the last use."
-    st.caption(f"Up to {LARGEST:,} MB a file. Never run as code. {kept}")
+    st.caption(f"Never run as code. {kept}")
 
 
 def gallery() -> None:
