@@ -146,16 +146,19 @@ class Calibrator(Displayed):
                 f"{type(self).__name__} needs at least {self.min_rows}."
             )
         fitted = type(self)(**self.get_params())
-        fitted.n_classes_ = logits.shape[1]
-        if "weights" in extras and (note := _weights_note(extras["weights"])):
-            fitted.weights_note_ = note
-        try:
-            fitted._fit(logits, labels, progress=progress, **extras)
-        except ModuleNotFoundError as error:
-            raise CalibrationError(missing_package(error)) from error
+        fitted._fit_checked(logits, labels, progress, extras)
         vars(self).clear()
         vars(self).update(vars(fitted))
         return self
+
+    def _fit_checked(self, logits: Floats, labels: Ints, progress: Progress, extras: dict[str, Any]) -> None:
+        self.n_classes_ = logits.shape[1]
+        if "weights" in extras and (note := _weights_note(extras["weights"])):
+            self.weights_note_ = note
+        try:
+            self._fit(logits, labels, progress=progress, **extras)
+        except ModuleNotFoundError as error:
+            raise CalibrationError(missing_package(error)) from error
 
     @property
     def gives_probabilities(self) -> bool:
