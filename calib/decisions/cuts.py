@@ -7,6 +7,7 @@ on these than on others, so that others judge it.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
@@ -157,7 +158,8 @@ def event_decision(
 
     about = part(weight, judged), part(cluster, judged)
     tied = drawn = 0
-    cut_of_raw: Interval | None
+    cut_of_raw: Interval | None = None
+    recalibrated: Interval | None = None
     if goal.basis == "capacity":
         cut, cut_of_raw = (cut_for(goal, each, came, weight, cluster) for each in (said, before))
         acts, acts_of_raw = (highest_rows(each, weight, goal.value, random_state) for each in (said, before))
@@ -167,7 +169,9 @@ def event_decision(
         tied, drawn = int(at_cut.sum()), int((at_cut & acts).sum())
     else:
         rows = came[chosen], part(weight, chosen), part(cluster, chosen)
-        cut, cut_of_raw = cut_for(goal, said[chosen], *rows), _cut_of_raw(goal, before[chosen], *rows)
+        cut = cut_for(goal, said[chosen], *rows)
+        with suppress(CalibrationError):  # it may reach the precision nowhere
+            cut_of_raw = cut_for(goal, before[chosen], *rows)
         acts = said[judged] >= cut.value
         acts_of_raw = before[judged] >= (np.inf if cut_of_raw is None else cut_of_raw.value)
     held_out = came[judged], goal.costs, *about
@@ -175,7 +179,9 @@ def event_decision(
     outcome, of_raw = outcome_of(acts, *held_out), outcome_of(acts_of_raw, *held_out)
     if goal.basis == "capacity":  # how many are acted on was given
         outcome, of_raw = (replace(one, acted=Interval(*[one.acted.value] * 3)) for one in (outcome, of_raw))
-    given = goal.basis in ("costs", "threshold")
+    if goal.basis in ("costs", "threshold") and 0.0 < cut.value < 1.0:
+        with suppress(CalibrationError):  # the outcome may not rise with the probability, or have one value alone
+            recalibrated = recalibrated_cut(before, came, cut.value, *about)
     same, acting_on_all = _same_for_all(*held_out)
     return EventDecision(
         goal,
@@ -193,7 +199,7 @@ def event_decision(
         None if now is None else change(acts, now, *held_out),
         acting_on_all,
         change(acts, same, *held_out),
-        _recalibrated(before, came, cut.value, *about) if given else None,
+        recalibrated,
     )
 
 
@@ -254,29 +260,9 @@ def highest_rows(probs: Floats, weights: Any, share: float, random_state: int) -
     return acts
 
 
-def _cut_of_raw(goal: Goal, raw: Floats, labels: Bools, weights: Any, clusters: Any) -> Interval | None:
-    """None where no cut reaches the precision."""
-    try:
-        return cut_for(goal, raw, labels, weights, clusters)
-    except CalibrationError:
-        if goal.basis != "precision":
-            raise
-        return None
-
-
 def _same_for_all(labels: Bools, costs: Costs, weights: Any, clusters: Any) -> tuple[Bools, bool]:
     """The action that costs least if all rows have the same one, (n,), and whether that is to act."""
     rate = weighted_mean(labels, weights)
     true_negative, miss, alarm, true_positive = costs.of_kinds
     acting = (1.0 - rate) * alarm + rate * true_positive < (1.0 - rate) * true_negative + rate * miss
     return np.full(len(labels), acting), bool(acting)
-
-
-def _recalibrated(raw: Any, labels: Any, cut: float, weights: Any, clusters: Any) -> Interval | None:
-    """None where the outcome does not rise with the probability, or has one value alone."""
-    if not 0.0 < cut < 1.0:
-        return None
-    try:
-        return recalibrated_cut(raw, labels, cut, weights, clusters)
-    except CalibrationError:
-        return None

@@ -33,7 +33,7 @@ class SetScores:
     expected : within which the coverage on so many rows lies in 95 % of cases where rows are exchangeable: the central
         range of a beta-binomial distribution. None per class, where rows come in clusters, and where the most
         probable class alone has the coverage asked for.
-    class_rows, class_covered : (n_classes,) rows of each class, and how many of their sets hold it.
+    class_rows, class_coverage : (n_classes,) rows of each class, and the share of their sets that hold it; NaN of none.
     class_low, class_high : (n_classes,) Wilson interval of each class's coverage.
     sizes : (n_classes + 1,) rows by the size of their set.
     clusters : (n,) of the rows, or None.
@@ -46,17 +46,11 @@ class SetScores:
     single: Interval
     expected: tuple[float, float] | None
     class_rows: Ints
-    class_covered: Ints
+    class_coverage: Floats
     class_low: Floats
     class_high: Floats
     sizes: Ints
     clusters: Any = None
-
-    @property
-    def class_coverage(self) -> Floats:
-        """(n_classes,) coverage of each class; NaN for classes without rows."""
-        rows = self.class_rows
-        return np.where(rows > 0, self.class_covered / np.maximum(rows, 1), np.nan)
 
 
 def fit_sets(
@@ -103,7 +97,7 @@ def judge_sets(calibrator: Any, sets: PredictionSets, data: Predictions, level: 
         share_of(size == 1, data.clusters, level),
         None if sets.per_class or clustered or sets.top_alone else coverage_range(sets.n_rows, n, sets.alpha, level),
         class_rows,
-        class_covered,
+        np.where(class_rows > 0, class_covered / np.maximum(class_rows, 1), np.nan),
         *wilson_interval(class_covered, class_rows, level),
         np.bincount(size, minlength=n_classes + 1),
         data.clusters,
