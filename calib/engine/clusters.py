@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -36,11 +36,10 @@ class Cluster:
     address : of the scheduler, such as ``tcp://host:8786``; empty for workers of this machine, in processes of their
         own that end with this one.
     topic, receive : under which workers report, and what takes the reports.
-    python_path : folders from which workers of this machine import, beside the one that holds ``calib``.
     """
 
-    def __init__(self, address: str, topic: str, receive: Receive, python_path: Sequence[str] = ()):
-        self.address, self._topic, self._receive, self._python_path = address, topic, receive, python_path
+    def __init__(self, address: str, topic: str, receive: Receive):
+        self.address, self._topic, self._receive = address, topic, receive
         self._process: subprocess.Popen[bytes] | None = None
         self._client: Any = None
         self._failed = 0.0  # when the last attempt to connect did, by the monotonic clock
@@ -99,7 +98,7 @@ class Cluster:
         common: dict[str, Any] = {"set_as_default": False, "name": "calib"}
         if self.address:
             return Client(self.address, timeout=CONNECT_SECONDS, **common)
-        path = [str(PROJECT), *self._python_path, *filter(None, [os.environ.get("PYTHONPATH")])]
+        path = [str(PROJECT), *filter(None, [os.environ.get("PYTHONPATH")])]
         # Not made by multiprocessing, whose spawn runs the page again under Streamlit. -P: modules come from the path
         # alone, not from whatever lies in the current folder.
         self._process = subprocess.Popen(

@@ -10,7 +10,7 @@ import signal
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -35,6 +35,8 @@ MOST_STARTS = 2
 """How often a task starts before its workers' ends count as its own fault."""
 DIED = "its process was ended again and again, most likely because the machine ran out of memory"
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+MOST_FINISHED = 256
+"""Finished fits that are kept; the one looked at least recently goes first."""
 MOST_LOST = 3
 """How often a task is handed over anew after a loss that was no fault of its own, such as its scheduler's end."""
 
@@ -96,8 +98,6 @@ class Engine:
     fit : the task of a :class:`FitSpec`, called as ``fit(method, params, data=..., callback=...)``.
     on_done : called with each job that is done, before anybody sees that it is, so that it can be stored first.
     most_waiting : tasks of one owner that may wait.
-    max_finished : how many finished fits are kept; the one looked at least recently goes first.
-    python_path : folders from which workers import functions, beside the one that holds ``calib``.
     """
 
     def __init__(
@@ -107,13 +107,11 @@ class Engine:
         fit: Callable[..., Any] = fit_calibrator,
         on_done: Callable[[Job], None] | None = None,
         most_waiting: int = 60,
-        max_finished: int = 256,
-        python_path: Sequence[str] = (),
     ):
         topic = f"calib-{uuid4().hex}"
         self._topic, self._fit, self._on_done = topic, fit, on_done
-        self._most_waiting, self._max_finished = most_waiting, max_finished
-        self._here = Cluster("", topic, self._report, python_path)
+        self._most_waiting = most_waiting
+        self._here = Cluster("", topic, self._report)
         self._for_fits = Cluster(address, topic, self._report) if address else self._here
         self._tasks: OrderedDict[str, _Task] = OrderedDict()  # those with a job, by its key
         self._going: dict[str, _Task] = {}  # all that wait and run, by name
@@ -377,7 +375,7 @@ class Engine:
 
     def _drop_oldest(self) -> None:
         finished = [key for key, task in self._tasks.items() if task.job is not None and not task.job.active]
-        for key in finished[: max(0, len(finished) - self._max_finished)]:
+        for key in finished[: max(0, len(finished) - MOST_FINISHED)]:
             del self._tasks[key]
 
 

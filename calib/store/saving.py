@@ -6,17 +6,17 @@ import errno
 import logging
 import os
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
-from calib import settings
 from calib.data import Predictions
 from calib.engine import Job
 from calib.errors import reason
 from calib.isolation.logs import trace
 from calib.records import flatten
+from calib.settings import limit, text
 from calib.store.contents import NOTHING, Entry, put_data, put_job
 from calib.store.index import Deleted, Store
 
@@ -44,25 +44,6 @@ class Keeper(Store):
         self._pool = ThreadPoolExecutor(1, "calib-store")
         self._closed = threading.Event()
         threading.Thread(target=self._sweep_often, name="calib-sweep", daemon=True).start()
-
-    @classmethod
-    def from_settings(cls, variables: Mapping[str, str] | None = None) -> Keeper | None:
-        """The store of the server's settings, or of these variables; None where it is ``off``.
-
-        Raises
-        ------
-        ValueError
-            If a limit is not a positive number.
-        """
-        variables = os.environ if variables is None else variables
-        folder = settings.text("CALIB_WORKSPACE", variables)
-        if folder.lower() == "off":
-            return None
-        if not folder:
-            folder = str(Path(variables.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "calib")
-        gigabytes = settings.number("CALIB_WORKSPACE_GB", variables)
-        days = settings.number("CALIB_WORKSPACE_DAYS", variables)
-        return cls(Path(folder).expanduser().resolve(), int(gigabytes * 1e9), days)
 
     def save(
         self, name: str, entry: Entry, data: Predictions | None = None, jobs: Iterable[Job] = (), had: Entry = NOTHING
@@ -147,9 +128,10 @@ def in_words(error: BaseException) -> str:
 
 @cache
 def keeper() -> Keeper | None:
-    """The keeper of this process; None where the store is off or not configured as it should be."""
-    try:
-        return Keeper.from_settings()
-    except ValueError as error:
-        log.error("nothing is kept on disk: %s", error)
+    """The keeper of this process, as its settings say; None where the store is ``off``."""
+    folder = text("CALIB_WORKSPACE")
+    if folder.lower() == "off":
         return None
+    folder = folder or str(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "calib")
+    most = int(limit("CALIB_WORKSPACE_GB") * 1e9)
+    return Keeper(Path(folder).expanduser().resolve(), most, limit("CALIB_WORKSPACE_DAYS"))

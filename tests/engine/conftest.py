@@ -24,11 +24,12 @@ def engine() -> Iterator[Engine]:
 
     Dask's own clusters give up a worker that is not back after a time, which a busy machine exceeds; nothing here does.
     """
-    engine = Engine(fit=slow_methods.fit, python_path=[HERE])
+    engine = Engine(fit=slow_methods.fit)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", HERE)
         patch.setenv("DASK_DISTRIBUTED__DEPLOY__LOST_WORKER_TIMEOUT", "100 ms")
         engine.compute(sum, [1, 2]).result(timeout=300)
-    yield engine
+        yield engine
     engine.shutdown()
 
 

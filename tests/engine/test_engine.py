@@ -235,7 +235,8 @@ def test_owners_take_turns_and_each_is_told_what_comes_before():
 
 
 def test_finished_fits_are_kept_up_to_a_bound(data, monkeypatch):
-    engine, keys = Engine(max_finished=2), []
+    monkeypatch.setattr("calib.engine.engine.MOST_FINISHED", 2)
+    engine, keys = Engine(), []
     monkeypatch.setattr(engine, "_result", lambda task: None)
     for seed in range(4):
         keys.append(engine.submit(FitSpec("identity", {"random_state": seed}, "data"), rows_of(*data)))
@@ -406,11 +407,10 @@ def alive(pid: int) -> bool:
 APP = """
     import json, os, sys, time
     import numpy as np
-    sys.path.append({here!r})
     import slow_methods
     from calib.engine import Data, Engine, FitSpec, on_disk
 
-    engine = Engine(fit=slow_methods.fit, python_path=[{here!r}])
+    engine = Engine(fit=slow_methods.fit)
     kept = on_disk(np.zeros((1 << 18, 8)))
     rows = Data.of("rows", logits=kept, labels=np.zeros(1 << 18))
     keys = [engine.submit(FitSpec(method, {{}}, "data"), rows) for method in ("deaf", "locked")]
@@ -431,8 +431,8 @@ def family(pid: int) -> list[int]:
 @pytest.mark.parametrize("end", ["sys.exit(0)", "time.sleep(3600)"])
 def test_nothing_of_the_workers_stays(end, tmp_path):
     app = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(APP).format(here=HERE, end="sys.stdin.readline(); " + end)],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
+        [sys.executable, "-c", textwrap.dedent(APP).format(end="sys.stdin.readline(); " + end)],
+        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{HERE}", "TMPDIR": str(tmp_path)},
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
     )  # fmt: skip
     try:
@@ -450,8 +450,9 @@ def test_nothing_of_the_workers_stays(end, tmp_path):
     wait_until(lambda: not list(tmp_path.iterdir()), seconds=60)
 
 
-def test_shutdown_cancels_and_refuses(data, wait):
-    engine = Engine(fit=slow_methods.fit, python_path=[HERE])
+def test_shutdown_cancels_and_refuses(data, wait, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", HERE)
+    engine = Engine(fit=slow_methods.fit)
     keys = [engine.submit(FitSpec(method, {}, "data"), rows_of(*data)) for method in ("deaf", "steps")]
     wait(keys[0], running, of=engine)
     engine.shutdown()

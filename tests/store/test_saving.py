@@ -215,13 +215,17 @@ def test_what_is_deleted_while_it_is_stored_is_not_there(keeper: Keeper, mine, m
     assert not (keeper.root / "records").exists()  # nor was anything written on the way
 
 
-def test_settings_say_where_and_how_much(tmp_path: Path) -> None:
+def test_settings_say_where_and_how_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = {"CALIB_WORKSPACE": str(tmp_path), "CALIB_WORKSPACE_GB": "2", "CALIB_WORKSPACE_DAYS": "7"}
-    made, usual = Keeper.from_settings(given), Keeper.from_settings({"XDG_CACHE_HOME": str(tmp_path)})
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    made = store_saving.keeper.__wrapped__()
     assert (made.root, made.max_bytes, made.max_days) == (tmp_path, 2 * 10**9, 7.0)
+    monkeypatch.setenv("CALIB_WORKSPACE", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    usual = store_saving.keeper.__wrapped__()
     assert usual.root == tmp_path / "calib"
     for keeper in (made, usual):
         keeper.close()
-    assert Keeper.from_settings({"CALIB_WORKSPACE": "off"}) is None
-    with pytest.raises(ValueError, match="CALIB_WORKSPACE_GB='much'"):
-        Keeper.from_settings({"CALIB_WORKSPACE_GB": "much"})
+    monkeypatch.setenv("CALIB_WORKSPACE", "OFF")
+    assert store_saving.keeper.__wrapped__() is None
