@@ -179,7 +179,11 @@ def paired_differences(ours, theirs, n_resamples=50):
 
 def compare_evaluations(evaluations, baseline="identity", *, titles=None, seconds=None, notes=None, **options):
     """The table of finished evaluations of the same rows."""
-    from calib.evaluation.compare import claims_of, table_of
+    from calib.evaluation.claims import Claims
+    from calib.evaluation.compare import table_of
+    from calib.evaluation.scores import scored_on
 
-    claims = claims_of(evaluations, baseline, **options)
+    resamples = evaluations[baseline].resamples(options.pop("n_resamples", 1000))
+    order = [baseline, *(name for name in evaluations if name != baseline)]
+    claims = Claims({name: scored_on(evaluations[name], resamples) for name in order}, **options)
     return table_of(claims, evaluations, titles=titles, seconds=seconds, notes=notes)

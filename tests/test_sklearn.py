@@ -159,14 +159,6 @@ def test_rows_of_any_test_fold_calibrate(named):
     assert not hasattr(made, "calibrator_")
 
 
-def test_a_search_puts_an_estimator_in_the_place_of_none(named):
-    candidates = [GaussianNB(), LogisticRegression()]
-    model = CalibratedModel(None, cv=2)
-    assert "None" in repr(model) and model._repr_html_()
-    search = GridSearchCV(model, {"estimator": candidates}, cv=2, scoring=nll_scorer).fit(*named)
-    assert type(search.best_estimator_.estimator_) in map(type, candidates)
-
-
 def test_out_of_fold_outputs_are_calibrated_and_the_estimator_is_fitted_on_all_rows(named):
     X, y = named
     outputs = np.empty((len(y), 3))
@@ -372,9 +364,3 @@ def test_missing_labels_are_counted(named, dtype):
     ):
         with pytest.raises(CalibrationError, match=said):
             refused()
-
-
-def test_labels_of_another_type_are_none_of_the_classes(named):
-    X, y = named
-    with pytest.raises(CalibrationError, match="450 of 450 labels are none of the 3 classes"):
-        ece_scorer(GaussianNB().fit(X, y), X, np.unique(y, return_inverse=True)[1].astype(object))

@@ -14,7 +14,7 @@ from calib.data.predictions import Predictions
 from calib.errors import CalibrationError, FitCancelled, reason
 from calib.evaluation.claims import ABSENT, Claim, Claims, relevant_differences
 from calib.evaluation.comparison_table import COLUMN, CONFIDENCE_ONLY
-from calib.evaluation.evaluation import Evaluation, check_same_rows
+from calib.evaluation.evaluation import Evaluation
 from calib.evaluation.recommendation import Recommendation, recommend
 from calib.evaluation.scores import N_RESAMPLES, SCORES, scored_on, weighted_scores
 from calib.evaluation.view import view_of
@@ -98,9 +98,7 @@ def compare(
     calibration: Predictions,
     test: Predictions,
     *,
-    level: float = 0.95,
     n_resamples: int = N_RESAMPLES,
-    random_state: int = 0,
     view: str = "event",
     relevant: Mapping[str, float] | None = None,
 ) -> pd.DataFrame:
@@ -113,9 +111,7 @@ def compare(
     ----------
     calibrators : name -> calibrator; those not fitted yet are fitted in place.
     calibration, test : the two parts of the data, as from ``Predictions.split``.
-    level : coverage of the intervals.
-    n_resamples : bootstrap resamples, the same for all methods.
-    random_state : seed of the resamples.
+    n_resamples : bootstrap resamples for the ECE's intervals, the same for all methods, from a fixed seed.
     view : with two classes and an event, "event" takes calibration errors, over- and underconfidence of its
         probability, and the Brier score of that probability alone; "top-label" those of the predicted class. Data of
         more classes, or without an event, have the second only; see :func:`calib.evaluation.view.view_of`.
@@ -131,10 +127,7 @@ def compare(
     CalibrationError
         If the two parts are not predictions of the same classes, or the test part has no rows.
     """
-    return compare_methods(
-        calibrators, calibration, test, view,
-        level=level, n_resamples=n_resamples, random_state=random_state, relevant=relevant,
-    ).table  # fmt: skip
+    return compare_methods(calibrators, calibration, test, view, n_resamples=n_resamples, relevant=relevant).table
 
 
 def compare_methods(
@@ -143,9 +136,7 @@ def compare_methods(
     test: Predictions,
     view: str = "event",
     *,
-    level: float = 0.95,
     n_resamples: int = N_RESAMPLES,
-    random_state: int = 0,
     relevant: Mapping[str, float] | None = None,
     callback: Progress = silent,
 ) -> Comparison:
@@ -178,36 +169,13 @@ def compare_methods(
         else:
             evaluations[name], seconds[name] = made.evaluation, (made.fit_seconds, made.predict_seconds)
         callback(done, len(methods), nan)
+    if BASELINE not in evaluations:
+        raise CalibrationError(f"The raw model cannot be judged, and nothing compared with it: {notes[BASELINE]}")
     titles = titles_of(calibrators, calibration.n_classes)
-    about: dict[str, Any] = {"level": level, "n_resamples": n_resamples, "random_state": random_state}
-    claims = claims_of(evaluations, **about, relevant=relevant)
+    resamples = evaluations[BASELINE].resamples(n_resamples)
+    claims = Claims({name: scored_on(one, resamples) for name, one in evaluations.items()}, relevant=relevant)
     table = table_of(claims, evaluations, titles=titles, seconds=seconds, notes=notes)
     return Comparison(table, evaluations, seconds, notes, recommend(claims, methods, evaluations=evaluations))
-
-
-def claims_of(
-    evaluations: Mapping[str, Evaluation],
-    baseline: str = BASELINE,
-    *,
-    level: float = 0.95,
-    n_resamples: int = N_RESAMPLES,
-    random_state: int = 0,
-    relevant: Mapping[str, float] | None = None,
-) -> Claims:
-    """What finished evaluations of the same test set allow to be claimed, the baseline first.
-
-    Raises
-    ------
-    CalibrationError
-        If the baseline is missing or the evaluations are not of the same rows.
-    """
-    if baseline not in evaluations:
-        raise CalibrationError(f"There is no evaluation of the baseline {baseline!r} among {', '.join(evaluations)}.")
-    for evaluation in evaluations.values():
-        check_same_rows(evaluation, evaluations[baseline])
-    resamples = evaluations[baseline].resamples(n_resamples, random_state)
-    order = (baseline, *(name for name in evaluations if name != baseline))
-    return Claims({name: scored_on(evaluations[name], resamples) for name in order}, level=level, relevant=relevant)
 
 
 def table_of(

@@ -215,28 +215,20 @@ def _by_blocks(
     predict: Any, ranking: Floats, labels: Ints, clusters: Ints | None = None, weights: Floats | None = None
 ) -> Evaluation:
     n, n_classes = ranking.shape
-    confidence, nll, brier = np.empty(n), np.empty(n), np.empty(n)
+    confidence, rest, brier, of_label = np.empty((4, n))
     predicted = np.empty(n, dtype=np.int64)
     top5 = np.empty(n, dtype=bool) if n_classes > TOP_K else None
-    rest = np.empty(n) if n_classes == 2 else None
-    n_clipped = 0
     for rows in blocks(n, n_classes, MEMORY_ENTRIES):
         probs, keys, truth = predict(rows), ranking[rows], labels[rows]
         predicted[rows] = argmax_with_ties(probs, keys)
         confidence[rows] = probs[np.arange(len(probs)), predicted[rows]]
-        if rest is not None:
+        if n_classes == 2:
             rest[rows] = probs[np.arange(len(probs)), 1 - predicted[rows]]
-        nll[rows], brier[rows], of_label = row_scores(probs, truth)
-        n_clipped += int((of_label < PROBABILITY_FLOOR).sum())
+        _, brier[rows], of_label[rows] = row_scores(probs, truth)
         if top5 is not None:
             top5[rows] = label_in_top_k(probs, truth, TOP_K, keys)
-    _check_no_nan(brier)
-    correct = predicted == labels
-    return Evaluation(
-        *(confidence, correct, predicted, labels, n_classes, nll, brier, top5, n_clipped, rest),
-        clusters=clusters,
-        weights=weights,
-    )
+    made = _judged(confidence, predicted, labels, n_classes, of_label, brier, top5)
+    return replace(made, rest=rest if n_classes == 2 else None, clusters=clusters, weights=weights)
 
 
 def _of_top_k(
@@ -249,7 +241,7 @@ def _of_top_k(
     """
     n, k = outputs.values.shape
     predicted = np.empty(n, dtype=np.int64)
-    confidence, of_label, brier = np.empty(n), np.empty(n), np.empty(n)
+    confidence, of_label, brier = np.empty((3, n))
     top5 = np.empty(n, dtype=bool) if k >= TOP_K else None
     for rows in blocks(n, k + 1, MEMORY_ENTRIES):
         part, place = outputs[rows], outputs[rows].places(labels[rows])
@@ -260,23 +252,26 @@ def _of_top_k(
         own = np.where(outside, in_rest, said.values[np.arange(len(place)), column])
         n_left = np.maximum(outputs.n_others - outside, 1)
         squares = (said.values**2).sum(axis=1) + in_rest**2 + (said.rest - in_rest) ** 2 / n_left
-        of_label[rows], brier[rows] = own, squares - 2.0 * own + 1.0
+        of_label[rows], brier[rows] = own, np.maximum(squares - 2.0 * own + 1.0, 0.0)
         if top5 is not None:
             top5[rows] = ~outside & label_in_top_k(said.values, column, TOP_K, part.values)
+    made = _judged(confidence, predicted, labels, outputs.n_classes, of_label, brier, top5)
+    return replace(made, clusters=clusters, weights=weights)
+
+
+def _judged(
+    confidence: Floats,
+    predicted: Ints,
+    labels: Ints,
+    n_classes: int,
+    of_label: Floats,
+    brier: Floats,
+    top5: Bools | None,
+) -> Evaluation:
     _check_no_nan(brier)
-    return Evaluation(
-        confidence,
-        predicted == labels,
-        predicted,
-        labels,
-        outputs.n_classes,
-        row_nll=-np.log(np.maximum(of_label, PROBABILITY_FLOOR)),
-        row_brier=np.maximum(brier, 0.0),
-        top5=top5,
-        n_clipped=int((of_label < PROBABILITY_FLOOR).sum()),
-        clusters=clusters,
-        weights=weights,
-    )
+    nll = -np.log(np.maximum(of_label, PROBABILITY_FLOOR))
+    n_clipped = int((of_label < PROBABILITY_FLOOR).sum())
+    return Evaluation(confidence, predicted == labels, predicted, labels, n_classes, nll, brier, top5, n_clipped)
 
 
 def _check_no_nan(values: Floats) -> None:

@@ -23,32 +23,18 @@ VIEWPOINTS: tuple[Viewpoint, ...] = ("event", "top-label")
 class View:
     """Which pair of vectors is looked at, and its words.
 
-    No word but ``event_name`` comes from an upload, so that all others are safe in Markdown, HTML and figures.
+    The defaults are the words of the top-label view, and say what each is for. No word but ``event_name`` comes from an
+    upload, so that all others are safe in Markdown, HTML and figures.
 
     Attributes
     ----------
     name : "top-label", "event" or "pairs".
     column : column of the event; None in the top-label view. Of pairs it is that of a correct answer.
     event_name : what happens, as in the data; empty in the other views.
-    said, outcome : what is said of a row on average, and what it should equal: "confidence" and "accuracy".
-    mean_said : the first of a mean over rows.
-    the_outcome : the second of one method, in a sentence.
-    marks : the same two where they mark means in a narrow figure.
-    said_short, outcome_short : the same where there is least room.
-    outcome_of_row : the second of one row, as the name of a column.
-    right, wrong : rows in which it came true, and the others, behind a number.
-    right_rows, wrong_rows : the same rows in a sentence.
+    said, outcome : what is said of a row on average, and what it should equal; ``marks`` and the short ones mean the
+        same where there is less room.
     is_ : the verb before ``over`` and ``under``, with a blank behind it; empty where these hold one.
-    over, under : what a method does whose values are too high, or too low.
-    neither : what it does whose values are neither.
-    too_high, too_low : the same at the ends of an axis.
-    overconfidence, underconfidence : names of o and u.
-    over_and_under, menu : both, as a title and where there is less room.
-    over_meaning, under_meaning : what they are the mean of.
-    over_axis, under_axis : the same on an axis.
     odds : what the ratio o / u of a calibrated method equals.
-    p_wrong, p_right : in formulas.
-    histogram : what the histogram beneath a curve shows.
     logit_limits : ends of a grid of log-odds.
     bands : edges of bands of the probability.
     scores : key -> (title, meaning) of scores whose words differ from those of the top-label view.

@@ -113,11 +113,6 @@ class Groups:
         return np.bincount(cell, weights=values, minlength=self.n_groups * n_index).reshape(self.n_groups, n_index)
 
 
-def random_groups(n: int, n_groups: int, generator: np.random.Generator) -> Groups:
-    """A random partition of n rows into groups of equal size, to one row."""
-    return Groups(generator.permutation(np.arange(n) % n_groups), n_groups)
-
-
 def drawn_units(n: int, clusters: npt.NDArray[Any] | None) -> tuple[Ints, int, bool]:
     """What a resample draws: the number of each row's unit, how many units there are, and whether they are clusters.
 
@@ -139,14 +134,12 @@ def drawn_units(n: int, clusters: npt.NDArray[Any] | None) -> tuple[Ints, int, b
 def groups_of_units(
     n: int, clusters: npt.NDArray[Any] | None, most: int, generator: np.random.Generator
 ) -> tuple[Groups, bool]:
-    """At most so many random groups of rows, or of whole clusters, and whether they are of clusters."""
+    """At most so many random groups of rows, or of whole clusters, equal in size to one; and whether of clusters."""
     unit, n_units, clustered = drawn_units(n, clusters)
-    if not clustered:
-        return random_groups(n, min(n, most), generator), False
-    if n_units <= most:
+    if clustered and n_units <= most:
         return Groups(unit, n_units), True
-    of_cluster = random_groups(n_units, most, generator)
-    return Groups(of_cluster.group[unit], most), True
+    n_groups = min(n_units, most)
+    return Groups(generator.permutation(np.arange(n_units) % n_groups)[unit], n_groups), clustered
 
 
 class Resamples:

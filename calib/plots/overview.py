@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.evaluation.scores import Unit
+from calib.evaluation.scores import SCORES, Unit
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import brief
 from calib.metrics.bootstrap import Interval
@@ -260,7 +260,8 @@ def reliability_panels(panels: Sequence[Panel], reach: float, pixels: int, view:
     plot = pixels - _NAME_PIXELS - _GAP_PIXELS
     per_pixel = 2 * reach / plot
     corners = [(_STRIDE * (k % ACROSS_PANELS), -pixels * per_pixel * (k // ACROSS_PANELS)) for k in range(len(panels))]
-    eces = [f"ECE {brief(panel.ece)}" if math.isfinite(panel.ece) else "no ECE" for panel in panels]
+    name = SCORES["ECE"].seen(view).title
+    eces = [f"{name} {brief(panel.ece)}" if math.isfinite(panel.ece) else "no ECE" for panel in panels]
     names = [f"{name_with_glyph(panel.title, panel.style)}<br>{ece}" for panel, ece in zip(panels, eces, strict=True)]
     told = [f"<b>{plain(panel.title)}</b><br>{_lean(panel, view)}<br>click to see its diagram" for panel in panels]
     heads = [y + reach + _NAME_PIXELS * per_pixel for _, y in corners]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 
+from calib.evaluation import SCORES
 from calib.evaluation.view import TOP_LABEL, View
 from calib.numerics import Floats
 from calib.plots.annotations import carry, draw_line, draw_marks, explain_open, fill_between, whiskers
@@ -192,6 +193,6 @@ def _described(curve: ReliabilityCurve, line: CorpCurve | None, of: str, view: V
     return (
         f"Reliability diagram{of}: {curve.n:,} rows in {len(curve.count)} bins, {view.mean_said}"
         f" {three_digits(curve.mean_confidence)}, {view.outcome} {three_digits(curve.mean_accuracy)},"
-        f" {view.over if gap > 0 else view.under} by {three_digits(abs(gap))}, ECE"
+        f" {view.over if gap > 0 else view.under} by {three_digits(abs(gap))}, {SCORES['ECE'].seen(view).title}"
         f" {three_digits(curve.ece)}."
     )

@@ -9,7 +9,7 @@ import pytest
 
 import calib.active_learning.simulation as simulation
 from calib.active_learning import ARMS, Plan, simulate
-from calib.active_learning.simulation import Pool, pool_arrays, pool_from_predictions, run_arm, shuffled
+from calib.active_learning.simulation import Pool, pool_from_predictions, shuffled
 from calib.base import Calibrator
 from calib.canonical import to_canonical, zero_floor
 from calib.data.predictions import Predictions
@@ -104,12 +104,6 @@ def test_no_row_is_asked_about_twice_and_none_below_the_threshold(pool, monkeypa
     assert len(np.unique(together)) == len(together) == rounds[-1].n_labels
 
 
-def test_fewer_unsure_rows_than_a_batch_are_the_last_batch(pool):
-    rounds = simulate(plan(batch=5000), "set_points", pool)
-    assert len(rounds) == 2
-    assert rounds[1].n_labels == 40 + rounds[0].n_unsure == 40 + rounds[1].n_calibration
-
-
 @pytest.mark.parametrize(
     ("arm", "changes", "labels"),
     [
@@ -184,11 +178,6 @@ def test_progress_and_cancelling(pool):
         simulate(plan(), "plain", pool, callback=cancel)
 
 
-def test_an_unknown_arm(pool):
-    with pytest.raises(CalibrationError, match="choose from plain"):
-        simulate(plan(), "guess", pool)
-
-
 GENERATOR = np.random.default_rng(0)
 FEATURES = GENERATOR.normal(size=(60, 2, 3))
 LABELS = GENERATOR.integers(3, size=60)
@@ -234,11 +223,3 @@ def test_parts_that_do_not_belong_together(changes, said):
     }
     with pytest.raises(CalibrationError, match=said):
         Pool(**{**parts, **changes}, n_classes=3)
-
-
-def test_a_worker_runs_the_same(pool):
-    settings = {"classifier": "naive_bayes", "calibrator": "temperature", "pretraining": 40, "batch": 60}
-    seen = []
-    found = run_arm(settings, "set_points", 2, data=pool_arrays(pool), callback=lambda *now: seen.append(now))
-    assert repr(found) == repr(simulate(Plan(**settings), "set_points", pool, seed=2))
-    assert seen

@@ -10,7 +10,7 @@ from scipy.stats import t
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, evaluate, scores
 from calib.evaluation.claims import SPENT, Claims, relevant_differences, rows_to_decide, word_of
-from calib.evaluation.scores import Score, Scored, bins_of_ece, scored_on, without_noise
+from calib.evaluation.scores import Scored, bins_of_ece, scored_on, without_noise
 from calib.evaluation.view import EVENT
 from calib.metrics.bootstrap import Groups, Interval
 from calib.numerics import sigmoid, softmax
@@ -62,14 +62,6 @@ def test_half_the_width_is_that_of_dunnett_against_the_raw_model_and_of_tukey_am
         assert claims.quantile(False) == pytest.approx(tukey, rel=0.03)
         between = claims.between("a", "b", "NLL")
         assert between.high - between.value == pytest.approx(claims.quantile(False) * 0.01 * math.sqrt(2), rel=0.05)
-
-
-def test_methods_whose_resamples_agree_cost_less_width():
-    apart = Claims(scored([0.5] * 8, [0.01] * 8))
-    alike = scored([0.5] * 8, [0.01] * 8)
-    for name in "bcdefg":  # all the same method but for its name
-        alike[name] = alike["a"]
-    assert Claims(alike).quantile(True) < apart.quantile(True) - 0.4
 
 
 def test_few_clusters_widen_by_the_t_distribution():
@@ -142,12 +134,6 @@ def test_the_relevant_difference_can_be_changed():
     for wrong in ({"nonsense": 0.1}, {"NLL": -0.1}, {"NLL": math.nan}):
         with pytest.raises(CalibrationError, match=next(iter(wrong))):
             relevant_differences(wrong)
-
-
-def test_a_score_is_silent_unless_it_says_that_it_claims():
-    assert not Score("new", "New", "lower", "").claims
-    assert not SCORES["gap"].claims and SCORES["NLL"].claims
-    assert all(score.relevant > 0 for score in SCORES.values())
 
 
 def overconfident_and_calibrated(n, seed):

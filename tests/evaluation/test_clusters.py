@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import calib
-from calib.data import Choices, Predictions
+from calib.data import Predictions
 from calib.diagnostics.over_under import over_under_confidence
 from calib.diagnostics.reliability import ece_interval, reliability_curve
 from calib.diagnostics.risk_coverage import risk_coverage
 from calib.diagnostics.subgroups import subgroups
 from calib.evaluation import Evaluation, score_intervals
-from calib.evaluation.scores import FEW_CLUSTERS, said_of_intervals, scored_on, scores
-from calib.metrics.bootstrap import MAX_GROUPS, Resamples, effective_count, wilson_interval
+from calib.evaluation.scores import scored_on, scores
+from calib.metrics.bootstrap import Resamples, effective_count, wilson_interval
 
 ESTABLISHED = ("NLL", "Brier", "accuracy", "signed gap", "ECE", "underconfidence")
 
@@ -51,13 +51,6 @@ def test_a_resample_holds_whole_clusters_one_fewer_than_there_are(rng):
         assert sum(found.pop() for found in by_cluster) == 29
 
 
-def test_many_clusters_are_drawn_in_groups_that_keep_them_whole():
-    cluster = np.repeat(np.arange(3 * MAX_GROUPS + 5), 2)
-    groups = Resamples(len(cluster), 2, clusters=cluster).groups
-    assert groups.n_groups == MAX_GROUPS
-    np.testing.assert_array_equal(groups.group[::2], groups.group[1::2])
-
-
 def test_the_standard_error_of_a_mean_is_that_between_clusters(rng):
     cluster = np.repeat(np.arange(25), 8)
     values = rng.normal(size=25)[cluster] + 0.1 * rng.normal(size=200)
@@ -65,12 +58,6 @@ def test_the_standard_error_of_a_mean_is_that_between_clusters(rng):
     resamples = Resamples(200, 8000, clusters=cluster)
     drawn = resamples.resample(resamples.groups.sums(values)) / resamples.resample(resamples.groups.sums(None))
     assert drawn.std() == pytest.approx(means.std(ddof=1) / 5, rel=0.03)
-
-
-def test_one_cluster_says_nothing_and_its_rows_are_drawn():
-    alone = Resamples(40, 3, clusters=np.zeros(40, dtype=int))
-    np.testing.assert_array_equal(alone.resample(np.eye(40)), Resamples(40, 3).resample(np.eye(40)))
-    assert judged(replace(clustered(1, 40))).n_clusters is None
 
 
 def test_copies_of_rows_leave_intervals_as_wide_as_without_them():
@@ -138,12 +125,6 @@ def test_few_clusters_rank_nothing_however_many_rows_they_have():
     assert set(table["verdict"]) == {"", "undecided"}
 
 
-def test_what_is_drawn_is_said():
-    assert said_of_intervals(None) == ""
-    assert "60" in said_of_intervals(60) and "rough" not in said_of_intervals(60)
-    assert "rough" in said_of_intervals(FEW_CLUSTERS - 1)
-
-
 @pytest.mark.long
 def test_intervals_of_clustered_rows_hold_the_truth_where_those_of_rows_do_not():
     """The truth is that of 6,000 clusters; 150 samples of 80 clusters of 25 rows each."""
@@ -160,15 +141,3 @@ def test_intervals_of_clustered_rows_hold_the_truth_where_those_of_rows_do_not()
     shares = {which: {key: count / 150 for key, count in counts.items()} for which, counts in held.items()}
     assert all(share >= 0.9 for share in shares["clusters"].values()), shares
     assert all(shares["rows"][key] < shares["clusters"][key] - 0.05 for key in keys), shares
-
-
-def test_the_gap_of_loans_varies_between_branches_as_in_the_notes(reference_data):
-    choices = Choices(outputs="pd", labels="default", clusters="branch")
-    data = calib.load(reference_data / "credit.csv", choices=choices)
-    risk, happened = np.exp(data.logits[:, 1]), data.labels
-    errors = {}
-    for which, clusters in (("branch", data.clusters), ("row", None)):
-        resamples = Resamples(len(data), 20_000, clusters=clusters)
-        observed, expected = (resamples.resample(resamples.groups.sums(v)) for v in (happened.astype(float), risk))
-        errors[which] = (observed / expected).std()
-    assert errors == {"branch": pytest.approx(0.078, abs=0.004), "row": pytest.approx(0.067, abs=0.003)}

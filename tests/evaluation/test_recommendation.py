@@ -6,15 +6,11 @@ import numpy as np
 import pytest
 
 import calib
-from calib.base import Calibrator
-from calib.data.predictions import Predictions
 from calib.errors import CalibrationError
 from calib.evaluation import evaluate, scores
 from calib.evaluation.claims import Claims
-from calib.evaluation.compare import compare_methods
 from calib.evaluation.recommendation import recommend
 from calib.evaluation.scores import Scored, scored_on
-from calib.registry import METHODS, simplicity
 from tests.conftest import simulate
 
 ERROR = 0.002
@@ -97,23 +93,6 @@ def test_what_is_taken_is_better_than_the_raw_model_where_the_best_is(calibrator
     assert recommend(claims, calibrators).method == "isotonic"
 
 
-def test_a_method_that_is_better_goes_before_one_that_may_be(calibrators):
-    # The lowest NLL varies so much that it is undecided against the raw model; a higher one is not.
-    generator = np.random.default_rng(2)
-    draws = generator.normal(size=(2, 1000)) / math.sqrt(1000)
-    made = {
-        name: Scored({"NLL": 0.5 - gain, "accuracy": 0.8}, {"NLL": change, "accuracy": np.zeros(1000)}, {}, 9999)
-        for name, gain, change in (
-            ("identity", 0.0, np.zeros(1000)),
-            ("vector", 0.10, 0.10 * draws[0]),
-            ("temperature", 0.08, 0.01 * draws[1]),
-        )
-    }
-    answer = recommend(Claims(made), calibrators)
-    assert (answer.method, answer.best, answer.word) == ("temperature", "temperature", "better")
-    assert answer.as_good == ("vector",)
-
-
 def test_where_no_class_may_change_another_may_be_taken(calibrators):
     answer = chosen(calibrators, {"vector": 0.4, "temperature": 0.45, "platt": 0.46})
     assert answer.method == "vector" and not answer.keeps_accuracy
@@ -149,29 +128,6 @@ def test_where_only_confidences_are_compared_their_error_decides(calibrators):
     answer = recommend(Claims(made), calibrators)
     assert (answer.score, answer.method, answer.word) == ("ECE", "histogram", "better")
     assert recommend(Claims(made | {"platt": scored(0.2, NLL=0.4)}), calibrators).score == "NLL"
-
-
-def test_the_order_of_simplicity_is_that_of_the_registry(calibrators):
-    class Mine(Calibrator):
-        """Not registered."""
-
-    by_rank = sorted(METHODS.values(), key=lambda method: method.complexity)
-    assert [method.name for method in by_rank[:2]] == ["identity", "temperature"]
-    order = ["identity", "temperature", "platt", "vector", "isotonic", "apart"]
-    assert sorted(order, key=lambda name: simplicity(calibrators[name])) == order
-    assert simplicity(Mine()) > max(simplicity(one) for one in calibrators.values())
-
-
-def test_a_comparison_comes_with_its_recommendation():
-    logits, labels = simulate(n=3000, n_classes=3)
-    data = Predictions(3 * logits, labels, tuple("abc"))
-    methods = {name: calib.calibrator(name) for name in ("temperature", "vector")}
-    found = compare_methods(methods, *data.split(0.5), n_resamples=300)
-    answer = found.recommendation
-    row = found.table[(found.table["method"] == answer.method) & (found.table["score"] == "NLL")].iloc[0]
-    assert answer.word == row["verdict"] == "better"
-    assert (-answer.gain.high, -answer.gain.low) == pytest.approx((row["joint_low"], row["joint_high"]))
-    assert answer.gain.value == pytest.approx(-row["difference"])
 
 
 def test_the_simplest_of_those_that_are_not_worse_is_taken_also_where_that_is_undecided(calibrators):

@@ -84,14 +84,6 @@ def test_a_method_that_cannot_be_fitted_is_a_note(queue, data):
     assert "n_inducing=-1" in job.message
 
 
-def test_it_is_paid_once_and_settings_make_another(queue, data):
-    first = submit(queue, data, repeat_task, METHODS[:1], 120, 2, 5)
-    done = wait(queue, first)
-    assert submit(queue, data, repeat_task, METHODS[:1], 120, 2, 5) == first
-    assert queue.snapshot([first])[0].result is done.result
-    assert submit(queue, data, repeat_task, METHODS[:1], 120, 2, 6) != first
-
-
 def test_cancel_and_progress_and_fits_do_not_wait_for_it(queue, data):
     key = submit(queue, data, repeat_task, METHODS[:1], 120, 5000, 5)
     job = wait(queue, key, lambda job: job.step > 0)
@@ -101,16 +93,6 @@ def test_cancel_and_progress_and_fits_do_not_wait_for_it(queue, data):
     assert queue.snapshot([key])[0].state == "running"
     queue.cancel(key)
     assert wait(queue, key).state == "cancelled"
-
-
-def test_the_key_is_of_the_content():
-    assert TaskSpec(repeat_task, (METHODS, 1), "d").key == TaskSpec(repeat_task, (METHODS, 1), "d", "other title").key
-    others = [
-        TaskSpec(repeat_task, (METHODS, 2), "d"),
-        TaskSpec(size_task, (METHODS, 1), "d"),
-        TaskSpec(repeat_task, (METHODS, 1), "e"),
-    ]
-    assert len({spec.key for spec in others} | {TaskSpec(repeat_task, (METHODS, 1), "d").key}) == 4
 
 
 ARGUMENTS = {

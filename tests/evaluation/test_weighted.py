@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import calib
 from calib import metrics
-from calib.cli import main
 from calib.data import Predictions
 from calib.diagnostics.reliability import reliability_curve
 from calib.errors import CalibrationError
@@ -80,14 +79,6 @@ def test_the_number_of_equal_rows_is_kishs():
     assert "as 2 equal" in said_of_weights(data)
 
 
-def test_frequencies_are_rows_and_have_no_effective_number():
-    said = said_of_weights(replace(weighted(4), weights=np.array([1.0, 3.0, 0.0, 0.0])))
-    assert "these 4 rows stand for 4." in said and "Kish" not in said
-    risk, came = np.array([0.2, 0.6, 0.4]), [0, 1, 0]
-    notes = " ".join(metrics.risk_model(risk, came, [10, 30, 20], "frequency", n_resamples=0).notes)
-    assert "these 3 rows stand for 60." in notes and "equal ones" not in notes
-
-
 def test_a_comparison_shows_both_numbers_and_leaves_the_others_as_they_were():
     calibration, test = weighted().split(0.5)
     methods = {name: calib.calibrator(name) for name in ("temperature", "platt")}
@@ -105,12 +96,6 @@ def test_a_comparison_shows_both_numbers_and_leaves_the_others_as_they_were():
     assert len(heading) == len(rows[0])
 
 
-def test_a_test_part_whose_weights_are_zero_is_compared_without_them():
-    data = weighted()
-    nothing = replace(data, weights=np.zeros(len(data)))
-    assert judged(nothing).weights is None and said_of_weights(nothing)
-
-
 def test_a_reliability_curve_is_weighted_and_its_intervals_know_how_much():
     evaluation, again = judged(weighted()), judged(repeated(weighted()))
     curve = reliability_curve(*evaluation.pair, weights=evaluation.weights)
@@ -125,19 +110,6 @@ def test_a_reliability_curve_is_weighted_and_its_intervals_know_how_much():
 def test_weights_that_cannot_be_are_refused(weights):
     with pytest.raises(CalibrationError, match=r"[Ww]eights"):
         metrics.accuracy(np.full((3, 2), 0.5), [0, 1, 0], weights=weights)
-
-
-def test_the_command_line_prints_both_and_says_how_many_rows_that_is(tmp_path, capsys):
-    data = weighted()
-    np.savez(tmp_path / "w.npz", logits=data.logits, labels=data.labels, weights=data.weights,
-             clusters=np.arange(300) // 5)  # fmt: skip
-    command = ["compare", str(tmp_path / "w.npz"), "--methods", "temperature"]
-    assert main([*command, "--read", "weight_kind=sampling"]) == 0
-    printed = capsys.readouterr()
-    assert "weighted (unweighted)" in printed.out and "Weighted by sampling" in printed.out
-    assert "whole clusters" in printed.out and "Clusters are kept whole" in printed.err
-    assert main(command) == 0
-    assert "not applied" in capsys.readouterr().out
 
 
 def test_exposures_of_loans_count_as_in_the_notes(reference_data):

@@ -13,14 +13,6 @@ def everything(n):
     return np.ones(n, dtype=bool)
 
 
-def test_a_mean_has_the_standard_error_of_the_textbook_and_students_t_for_few_rows(rng):
-    from scipy.stats import ttest_1samp
-
-    values = rng.normal(2, 3, 17)
-    found = Rows.of(17).mean_of(values).interval()
-    assert found[1:] == pytest.approx(tuple(ttest_1samp(values, 0).confidence_interval(0.95)))
-
-
 def test_a_difference_is_the_paired_one(rng):
     one, other = rng.normal(size=(2, 300))
     rows = Rows.of(300)
@@ -34,12 +26,6 @@ def test_frequencies_are_rows_written_out(rng):
     counted = Rows.with_outcome(everything(40), often, "frequency").mean_of(values)
     written = Rows.of(int(often.sum())).mean_of(np.repeat(values, often))
     assert counted.interval() == pytest.approx(written.interval())
-
-
-def test_clusters_of_one_row_are_rows(rng):
-    values = rng.normal(size=60)
-    alone, plain = Rows.of(60, np.arange(60)).mean_of(values), Rows.of(60).mean_of(values)
-    assert alone.interval() == pytest.approx(plain.interval())
 
 
 @pytest.mark.parametrize("clustered", [False, True])
@@ -84,22 +70,11 @@ def test_combinations_and_the_largest_of_several_deviations(rng):
     assert same.joint_critical() == pytest.approx(1.96, abs=0.06)  # of one statistic three times
 
 
-def test_joint_quantiles_are_those_of_multiplier_draws(rng):
-    influence = rng.normal(size=(30, 5)) * np.array([1, 2, 3, 4, 0.0])
-    found = Estimate(np.zeros(5), influence).joint_critical()
-    drawn = rng.normal(size=(20_000, 30)) @ influence[:, :4] / np.sqrt((influence[:, :4] ** 2).sum(axis=0))
-    assert found == pytest.approx(np.quantile(np.abs(drawn).max(axis=1), 0.95), abs=0.05)
-
-
 def test_an_auroc_s_clusters_of_one_row_are_delong_s_rows(rng):
     risk = rng.random(200)
     event = rng.random(200) < risk
     plain, alone = (auroc(risk, event, Rows.with_outcome(event, clusters=c)) for c in (None, np.arange(200)))
     assert alone == pytest.approx(plain)
-
-
-def test_one_unit_has_no_interval():
-    assert np.isnan(Rows.of(1).mean_of(np.array([0.3])).interval().low)
 
 
 def test_shares_are_the_covariance_of_a_multinomial():

@@ -8,8 +8,6 @@ import pytest
 
 from calib.errors import CalibrationError
 from calib.metrics import net_benefit, net_benefit_difference, wilson_interval
-from calib.metrics.confidence import check_event
-from calib.metrics.estimate import shares_of_rows
 from calib.numerics import sigmoid
 
 THRESHOLDS = np.array([0.05, 0.1, 0.2, 0.3, 0.5])
@@ -44,13 +42,6 @@ def test_it_is_what_rows_count(rows, rng):
         np.testing.assert_allclose(found.avoided.value, (wanted - everyone) / odds, atol=1e-12)
 
 
-def test_a_row_at_the_threshold_is_acted_on():
-    found = net_benefit([0.5, 0.5, 0.2], [1, 0, 0], [0.5])
-    assert found.model.value[0] == 0.0
-    assert net_benefit([0.5, 0.5, 0.2], [1, 1, 0], [0.5]).model.value[0] == pytest.approx(2 / 3)
-    assert net_benefit([0.5, 0.5, 0.2], [1, 1, 0], [0.5 + 1e-12]).model.value[0] == 0.0
-
-
 def test_the_interval_is_that_of_zou_huang_and_zhang(rows):
     probs, labels = rows
     n, t = len(probs), 0.2
@@ -69,18 +60,6 @@ def test_the_interval_is_that_of_zou_huang_and_zhang(rows):
     assert band.high[0] == pytest.approx(value + reach(hit_high - hits, odds * (alarms - alarm_low)), abs=1e-12)
 
 
-def test_clusters_of_one_row_and_of_equal_rows(rows):
-    probs, labels = rows
-    each = net_benefit(probs, labels, THRESHOLDS).model
-    alone = net_benefit(probs, labels, THRESHOLDS, clusters=np.arange(len(probs))).model
-    np.testing.assert_allclose(alone.high - alone.low, each.high - each.low, rtol=0.01)  # t and G / (G - 1)
-    # Nine copies of each row in one cluster tell no more than the row.
-    many = net_benefit(*(np.repeat(of, 9) for of in rows), THRESHOLDS, clusters=np.repeat(np.arange(400), 9)).model
-    np.testing.assert_allclose(many.low, alone.low, atol=1e-12)
-    once = net_benefit(probs, labels, THRESHOLDS, clusters=np.zeros(len(probs))).model
-    np.testing.assert_array_equal(once.low, each.low)
-
-
 def test_equal_weights_are_none_and_unequal_ones_widen(rows, rng):
     probs, labels = rows
     each = net_benefit(probs, labels, THRESHOLDS).model
@@ -88,11 +67,6 @@ def test_equal_weights_are_none_and_unequal_ones_widen(rows, rng):
     np.testing.assert_allclose(equal.low, each.low, atol=1e-12)
     uneven = net_benefit(probs, labels, THRESHOLDS, weights=rng.choice([0.1, 3.0], len(probs))).model
     assert np.all(uneven.high - uneven.low > 1.2 * (each.high - each.low))
-
-
-def test_shares_of_nothing_have_wilsons_upper_end():
-    shares = shares_of_rows(np.zeros(50, dtype=int), np.eye(2))
-    assert shares.of_share(1) == pytest.approx((0.0, 0.0, float(wilson_interval(0, 50)[1])))
 
 
 def test_a_difference_is_paired_and_its_band_holds_all_thresholds(rows):
@@ -107,13 +81,6 @@ def test_a_difference_is_paired_and_its_band_holds_all_thresholds(rows):
     assert np.all(found.joint.low < found.difference.low) and np.all(found.joint.high > found.difference.high)
     apart = (first.high - first.low) + (second.high - second.low)
     assert np.all(found.difference.high - found.difference.low < 0.5 * apart)
-
-
-def test_the_quantile_of_the_largest_deviation_is_that_of_independent_ones():
-    # 20 shares of different rows: 1 - 0.05 = Phi(c)^20 on both sides gives c = 3.02 (Sidak); correlation is -1/20.
-    shares = shares_of_rows(np.arange(2000) % 20, np.eye(20))
-    assert shares.joint_critical() == pytest.approx(3.02, abs=0.05)
-    assert shares.combine(np.eye(20)[:1]).joint_critical() == pytest.approx(1.96, abs=0.05)
 
 
 @pytest.mark.parametrize(
@@ -132,10 +99,6 @@ def test_what_cannot_be_used_is_said(probs, labels, thresholds, word):
     with pytest.raises(CalibrationError) as refused:
         net_benefit(probs, labels, thresholds)
     assert word in str(refused.value)
-
-
-def test_booleans_are_labels_too():
-    np.testing.assert_array_equal(check_event([0.2, 0.7], [False, True])[1], check_event([0.2, 0.7], [0, 1])[1])
 
 
 DRAWS = 2000

@@ -49,12 +49,6 @@ def test_the_answers_have_the_numbers_of_r(answers, key, value, low, high):
     assert high is None or measure.high == pytest.approx(high, abs=1e-8)
 
 
-def test_zeros_and_ones_are_counted(answers):
-    clipping = answers.clipping
-    assert (clipping.zeros, clipping.ones, clipping.others, clipping.floor) == (44, 110, 0, 0.005)
-    assert "44" in clipping.sentence and "110" in clipping.sentence
-
-
 def test_log_loss_is_the_nll_whatever_the_floor(answers):
     assert answers["log_loss"].value == pytest.approx(nll(SAID, CORRECT))
     assert answers["log_loss"].low >= 0
@@ -80,11 +74,6 @@ def test_few_events_are_said_with_their_number():
     panel = risk_model(risk, rng.random(1000) < risk, n_resamples=0)
     assert panel.too_few_events
     assert panel.notes[0].startswith("Too few events") and f"{risk.sum():.1f}" in panel.notes[0]
-
-
-def test_weights_without_their_kind_are_refused():
-    with pytest.raises(CalibrationError, match="weight_kind"):
-        risk_model([0.2, 0.8], [0, 1], weights=[1, 2])
 
 
 def simulated(n=400, seed=0, slope=0.7):
@@ -114,26 +103,6 @@ def test_rows_written_out_are_the_same_as_frequencies():
     assert weighted.spiegelhalter.z == pytest.approx(written.spiegelhalter.z)
     for name in ("spline", "low", "high", "with_event"):
         np.testing.assert_allclose(getattr(weighted.curve, name), getattr(written.curve, name), rtol=1e-7)
-
-
-def test_rows_of_one_cluster_that_say_the_same_count_once():
-    risk, event = simulated()
-    twice = risk_model(np.repeat(risk, 2), np.repeat(event, 2), clusters=np.repeat(np.arange(400), 2), n_resamples=0)
-    once = risk_model(risk, event, n_resamples=0)
-    keys = ("auroc", "scaled_brier", "log_loss", "oe", "citl")
-    np.testing.assert_allclose(values(twice, keys), values(once, keys), rtol=1e-9)
-    assert twice.n_effective == pytest.approx(400, rel=0.01) and twice.n_clusters == 400
-    assert any("400 equal ones" in note or "399" in note or "401" in note for note in twice.notes)
-
-
-def test_the_scale_of_sampling_weights_and_rows_without_weight_do_not_matter():
-    risk, event = simulated()
-    weights = np.random.default_rng(2).exponential(size=400)
-    weights[::7] = 0.0
-    kept = weights > 0
-    first = risk_model(risk, event, weights, "sampling", n_resamples=50)
-    second = risk_model(risk[kept], event[kept], 12.5 * weights[kept], "sampling", n_resamples=50)
-    np.testing.assert_allclose(values(first), values(second), rtol=1e-9)
 
 
 def test_the_auroc_is_the_share_of_pairs_ranked_right():
@@ -211,27 +180,12 @@ def test_the_floor_is_half_the_step_in_which_risks_are_written(risk, floor):
     assert default_floor(np.asarray(risk, dtype=float)) == pytest.approx(floor)
 
 
-def test_without_events_the_panel_says_what_does_not_exist():
-    risk, _ = simulated(50)
-    panel = risk_model(risk, np.zeros(50, bool), n_resamples=20)
-    assert np.isnan([panel[key].value for key in ("auroc", "scaled_brier", "citl", "slope")]).all()
-    assert "does not exist" in panel["slope"].sentence
-    assert panel["oe"].value == 0 and panel["oe"].high == pytest.approx(-np.log(0.025) / risk.sum())
-    assert any("no event" in note for note in panel.notes)
-
-
 def test_separated_outcomes_have_no_slope_and_one_risk_for_all_no_curve():
     risk = np.linspace(0.01, 0.99, 60)
     assert np.isnan(risk_model(risk, risk > 0.5, n_resamples=0)["slope"].value)
     alike = risk_model(np.full(60, 0.5), risk > 0.3, n_resamples=20)
     assert alike["ici"].value == pytest.approx(abs((risk > 0.3).mean() - 0.5))
     assert np.isnan(alike.spiegelhalter.z) and alike.curve.n_knots == 0
-
-
-def test_two_columns_are_the_same_as_the_events_risk():
-    risk, event = simulated(100)
-    both = risk_model(np.stack([1 - risk, risk], axis=1), event.astype(int), n_resamples=0)
-    np.testing.assert_array_equal(values(both), values(risk_model(risk, event, n_resamples=0)))
 
 
 @pytest.mark.parametrize(
@@ -246,12 +200,6 @@ def test_two_columns_are_the_same_as_the_events_risk():
 def test_what_cannot_be_judged_is_refused_with_its_numbers(arguments, said):
     with pytest.raises(CalibrationError, match=said):
         risk_model(**arguments)
-
-
-def test_a_single_cluster_says_nothing_of_clusters():
-    risk, event = simulated(100)
-    panel = risk_model(risk, event, clusters=np.zeros(100), n_resamples=0)
-    assert panel.n_clusters is None and any("one cluster" in note for note in panel.notes)
 
 
 @pytest.mark.long
@@ -281,12 +229,6 @@ def test_odd_rows_are_judged_or_said_to_have_no_such_measure(seed):
         assert not known or measure.low <= measure.value + 1e-9 <= measure.high + 2e-9, measure
 
 
-def test_less_than_one_row_is_not_cut():
-    with minute_of_cpu():
-        loess = Loess.from_risks(np.array([0.1, 0.4, 0.9]), np.array([1.6, 1.6, 0.4]))
-    assert loess.vertices[0] < 0.1 and loess.vertices[-1] > 0.9
-
-
 def test_a_panel_prints_as_a_table_and_is_indexed_by_name():
     risk = np.linspace(0.01, 0.99, 400)
     panel = risk_model(risk, np.random.default_rng(0).random(400) < risk, n_resamples=0)
@@ -296,8 +238,3 @@ def test_a_panel_prints_as_a_table_and_is_indexed_by_name():
     np.testing.assert_allclose(panel.table.loc["oe"], [panel["oe"].value, panel["oe"].low, panel["oe"].high])
     with pytest.raises(KeyError, match="these are auroc"):
         panel["AUROC"]
-
-
-def test_the_scaled_brier_score_cannot_exceed_one():
-    panel = risk_model(np.linspace(0.05, 0.95, 5), np.array([0, 0, 1, 1, 1]), n_resamples=0)
-    assert panel["scaled_brier"].low < panel["scaled_brier"].value < panel["scaled_brier"].high == 1.0

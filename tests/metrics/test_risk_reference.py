@@ -150,18 +150,6 @@ def test_clusters(tables, reference):
         assert error == pytest.approx(reference["credit"]["bootstrap"]["cluster"][key]["se"], rel=allowed)
 
 
-def test_clusters_of_two_answers(tables, reference):
-    risk, event = pair(tables, "llm")
-    question = np.array([row["question_id"] for row in tables["llm"]])
-    panel = risk_model(np.clip(risk, 0.005, 0.995), event, clusters=question, n_resamples=0)
-    numbers = reference["llm"]["cluster_question"]["survey"]
-    check(panel["oe"], numbers["oe"], *numbers["oe_ci_log"])
-    citl, error = numbers["citl"], numbers["citl_se"]
-    check(panel["citl"], citl, citl - Z * error, citl + Z * error, 1e-8)
-    slope, error = numbers["intercept_slope"][1], numbers["intercept_slope_se"][1]
-    check(panel["slope"], slope, slope - Z * error, slope + Z * error, 1e-8)
-
-
 @pytest.mark.parametrize("by_branch", [False, True])
 def test_exposure_weights(tables, reference, by_branch):
     risk, event = pair(tables, "credit")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from calib.evaluation.view import View
+from calib.evaluation import SCORES
+from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import brief, escape_markdown, listed
 from calib.ui.fits import ShownFit
 from calib.ui.reliability.state import Options, binned, corp, cumulative
@@ -67,7 +68,7 @@ def scores(fit: ShownFit, options: Options) -> str:
     else:
         found = binned(fit, options)
         ends = f"95\u00a0%: {brief(found.interval.low)} to {brief(found.interval.high)}"
-        said = [f"ECE **{brief(found.curve.ece)}** ({ends})"]
+        said = [f"{_error_name(fit, options)} **{brief(found.curve.ece)}** ({ends})"]
     if options.target is None and fit.evaluation.row_nll is not None:
         said.append(f"NLL **{brief(float(fit.evaluation.row_nll.mean()))}**")
     p = cumulative(fit, options).kuiper_p
@@ -75,9 +76,13 @@ def scores(fit: ShownFit, options: Options) -> str:
     return " · ".join(said)
 
 
+def _error_name(fit: ShownFit, options: Options) -> str:
+    return SCORES["ECE"].seen(fit.evaluation.view if options.target is None else TOP_LABEL).title
+
+
 def after(raw: ShownFit, chosen: list[ShownFit], options: Options) -> str:
     """What becomes of the raw model's error with the calibrators among those chosen."""
-    name = "miscalibration" if options.shape == "CORP" else "ECE"
+    name = "miscalibration" if options.shape == "CORP" else _error_name(raw, options)
 
     def error(fit: ShownFit) -> float:
         return corp(fit, options).parts.miscalibration if options.shape == "CORP" else binned(fit, options).curve.ece
