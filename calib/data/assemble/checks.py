@@ -152,7 +152,8 @@ def _check_repeats(outputs: Floats, kind: Kind, labels: Ints, name: str) -> Iter
     two of a row agree with the probability sum_k p_k^2; so all have to agree, and by chance in few cases only.
     """
     # Equal rows have equal sums, of which few others are equal.
-    key = np.einsum("ij,j->i", outputs, np.random.default_rng(0).normal(size=outputs.shape[1]).astype(outputs.dtype))
+    weights: Floats = np.random.default_rng(0).normal(size=(outputs.shape[1],)).astype(outputs.dtype)
+    key = np.asarray(np.einsum("ij,j->i", outputs, weights))
     in_order = np.sort(key)
     if (in_order[:-1] < in_order[1:]).all():
         return

@@ -96,7 +96,7 @@ def outputs_by_shape(contents: Contents, labels: object) -> str | None:
     floats = [array for array in free if "float" in array.dtype or array.dtype[:2] in ("<f", ">f")]
     wide = [array for array in free if array_width(array) > 1]
     for candidates in (
-        [array for array in floats if array in wide],
+        [array for array in floats if array_width(array) > 1],
         [array for array in wide if array.dtype.startswith(NUMBERS)],
         floats,
         free if len(contents.arrays) == 1 else wide,
