@@ -79,21 +79,13 @@ def speaks_of_the_event(score: Column, outcome: Column) -> bool | None:
     labels = {word for value in outcome.values for word in tokens(value)}
     if labels <= of_outcome:  # "benign_malignant" is called after both labels, and so after neither
         of_outcome -= labels
-    ends = labels & w.GOOD and labels & w.BAD
-    if of_score & w.UNSURE or (ends and not of_score & (w.RISK | w.EVENTS)):
+    if of_score & w.UNSURE or (labels & w.GOOD and labels & w.BAD):
         return None
-    if of_score & w.NEGATIONS:
-        return bool(of_outcome & w.NEGATIONS)
-    ways = [(bool(words & w.FAILS), bool(words & w.SUCCEEDS)) for words in (of_score, of_outcome)]
-    if sorted(ways) == [(False, True), (True, False)]:
-        return False
-    if any(same_word(a, b) for a in telling(of_score) for b in telling(of_outcome)):
+    said = [[bool(words & way) for way in (w.NEGATIONS, w.FAILS, w.SUCCEEDS)] for words in (of_score, of_outcome)]
+    if said[0] == said[1] and _is_good(score) == bool(of_outcome & w.GOOD):
         return True
-    good_score, good_outcome = _is_good(score), bool(of_outcome & w.GOOD)
-    if good_score == good_outcome:
-        return True
-    # One is named after something good, the other after what people fear, or after nothing.
-    return True if good_outcome and not of_score & (w.EVENTS | w.RISK | w.CREDIT) else None
+    shared = any(same_word(a, b) for a in telling(of_score) for b in telling(of_outcome))
+    return True if shared and not of_score & w.NEGATIONS else None
 
 
 def _words_of(column: Column) -> set[str]:

@@ -43,7 +43,7 @@ def melted(columns: Sequence[Column], n_rows: int) -> Problem | None:
         if len(pairs) < len(codes) or share < 0.9:
             continue
         for score in scores:
-            totals = np.bincount(codes, weights=np.nan_to_num(score.numbers))[complete]
+            totals = np.bincount(codes, weights=np.nan_to_num(np.array(score.numbers, dtype=np.float64)))[complete]
             if (np.abs(totals - 1) <= OFF).mean() >= 0.98:
                 return Problem(
                     "melted",

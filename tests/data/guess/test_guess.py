@@ -132,8 +132,7 @@ def test_what_tells_which_answers_are_correct_makes_a_score_a_confidence(name):
     ("outcome", "labels", "score", "last"),
     [
         *(("label", ("no", "yes"), "p_no", "no"), ("kind", ("cat", "dog"), "p_cat", "cat")),
-        ("churn", (0, 1), "prob_no_churn", "0"),
-        *(("passed", ("yes", "no"), "fail_prob", "no"), ("survived", (0, 1), "survival_prob", None)),
+        ("survived", (0, 1), "survival_prob", None),
         *(("default", (0, 1), "pd", None), ("No-show", ("No", "Yes"), "p_no_show", "Yes")),
     ],
 )
@@ -152,7 +151,8 @@ def test_names_say_of_which_class_a_column_speaks(outcome, labels, score, last):
             ("label", (0, 1), "prob_good"),
         ),
         *(("default", (0, 1), "credit_score"), ("label", ("PASS", "FAIL"), "score"), ("scrap", (0, 1), "p_yield")),
-        ("diagnosis", ("B", "M"), "prob_malignant"),
+        *(("diagnosis", ("B", "M"), "prob_malignant"), ("passed", ("yes", "no"), "fail_prob")),
+        ("churn", (0, 1), "prob_no_churn"),
     ],
 )
 def test_where_names_do_not_say_it_both_are_offered(outcome, labels, score):
