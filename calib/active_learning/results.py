@@ -106,11 +106,11 @@ def compare_arms(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
         return pd.DataFrame(rows, columns=COLUMNS)
     finals = final_rounds(table)
     fewest, worst = finals.groupby("shuffle")[LABELS].min(), finals.groupby("shuffle")["error"].max()
-    for (arm, shuffle), run in table.groupby(["arm", "shuffle"]):
-        labels, errors = run[LABELS].to_numpy(float), run["error"].to_numpy(float)
-        here = (finals["arm"] == arm) & (finals["shuffle"] == shuffle)
-        finals.loc[here, ERROR_AT_EQUAL] = np.interp(fewest[shuffle], labels, errors)
-        finals.loc[here, LABELS_AT_EQUAL] = _labels_to(worst[shuffle], labels, errors)
+    runs = dict(iter(table.groupby(["arm", "shuffle"])))
+    for place, (arm, shuffle) in enumerate(zip(finals["arm"], finals["shuffle"], strict=True)):
+        labels, errors = (runs[arm, shuffle][name].to_numpy(float) for name in (LABELS, "error"))
+        finals.loc[place, ERROR_AT_EQUAL] = np.interp(fewest[shuffle], labels, errors)
+        finals.loc[place, LABELS_AT_EQUAL] = _labels_to(worst[shuffle], labels, errors)
     arms = list(table["arm"].unique())
     for quantity in QUANTITIES:
         values = finals.pivot(index="shuffle", columns="arm", values=quantity)
@@ -232,7 +232,8 @@ def learning_curve(table: pd.DataFrame, arm: str, measure: str, level: float = 0
         (one[LABELS].to_numpy(float), one[measure].to_numpy(float)) for _, one in rounds.groupby("shuffle")
     )
     if not shuffles:
-        return LearningCurve(*[np.empty(0)] * 4, ())
+        empty = np.empty(0)
+        return LearningCurve(empty, empty, empty, empty, ())
     first = min(labels[0] for labels, _ in shuffles)
     last = float(np.mean([labels[-1] for labels, _ in shuffles]))
     grid = np.linspace(first, last, N_POINTS) if last > first else np.array([first])

@@ -212,7 +212,8 @@ def summarise_splits(
             found = apart(other, joint_level)
             if key not in PROPORTIONS and (few[name] or few[other]) and found.value == found.value:
                 found = found._replace(low=-math.inf, high=math.inf)
-            return Claim(*found, "" if name == other else word_of(key, found, margins[key]))
+            word = "" if name == other else word_of(key, found, margins[key])
+            return Claim(found.value, found.low, found.high, word)
 
         value = cut(corrected_interval(ours, *sizes, level), SCORES[key].low, SCORES[key].high)
         rows.append(

@@ -270,7 +270,7 @@ def ece_interval(
     clusters : (n,) what rows that belong together share; whole clusters are drawn.
     """
     resamples = Resamples(len(confidence), n_resamples, clusters=clusters)
-    n_clusters = len(np.unique(clusters)) if resamples.clustered else None
+    n_clusters = len(np.unique(clusters)) if clusters is not None and resamples.clustered else None
     smooth = {"accuracy": _mean_among(correct), **_gaps(confidence, correct)}
     return _scored(smooth, confidence, correct, resamples, n_clusters).intervals(level)["ECE"]
 
