@@ -81,7 +81,7 @@ def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
     results = [subgroups_of(fit, by, of_row, least) for fit in methods]
 
     def choose(title: str, name: str) -> None:
-        choose_rows(next(fit for fit in methods if fit.title == title), literal(name), np.equal(of_row, name))
+        choose_rows(next(fit for fit in methods if fit.title == title), literal(name), np.asarray(of_row) == name)
 
     last = results[-1]
     if by != "groups" or least != LEAST_ROWS:  # else the page has said so
