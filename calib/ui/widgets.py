@@ -196,9 +196,10 @@ def declared(name: str, default: Any, meta: Mapping[str, Any], key: str, title: 
         return st.selectbox(label, options, options.index(default), format_func=title, **looks)
     if isinstance(default, bool):
         return st.toggle(label, value=default, **looks)
-    kind, steps = (float, {"format": "%.4g"}) if isinstance(default, float) else (int, {"step": 1, "format": "%d"})
-    ends = {"min_value": None if low is None else kind(low), "max_value": None if high is None else kind(high)}
-    return st.number_input(label, value=default, placeholder="no end", **ends, **steps, **looks)
+    kind = float if isinstance(default, float) else int
+    looks |= {"format": "%.4g"} if kind is float else {"format": "%d", "step": 1}
+    looks |= {"min_value": None if low is None else kind(low), "max_value": None if high is None else kind(high)}
+    return st.number_input(label, value=default, placeholder="no end", **looks)
 
 
 def scale_of_probabilities(begin: Scale, key: str) -> Scale:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -220,7 +220,8 @@ def _field(name: str, value: Any, arrays: list[str]) -> Any:
         on = st.toggle(title, bool(value), key=key)
         return value if on == bool(value) else on
     if name in ("kind", "scale", *ARRAYS):
-        given = {"kind": KINDS, "scale": SCALES}.get(name, [NOTHING, *arrays])
+        known: dict[str, Iterable[Any]] = {"kind": KINDS, "scale": SCALES}
+        given = known.get(name, [NOTHING, *arrays])
         options = list(dict.fromkeys([value, *([None] if name in ("kind", "scale") else ()), *given]))
         return st.selectbox(title, options, format_func=partial(_spelled, name), key=key)
     listed, words = isinstance(value, tuple), {str(part): part for part in value} if isinstance(value, tuple) else {}
