@@ -40,6 +40,8 @@ def flat(row: Mapping[str, Any], left_out: dict[str, None], depth: int = 2) -> R
     ----------
     left_out : gets the keys whose values are nested more deeply.
     """
+    if not any(isinstance(value, NESTED) for value in row.values()):
+        return dict(row)
     found: Row = {}
     for key, value in paired(row).items():
         key = key[:LONGEST_KEY]
