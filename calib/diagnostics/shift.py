@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from calib.evaluation.evaluation import Evaluation, check_same_rows
-from calib.evaluation.scores import scored_on
+from calib.evaluation.scores import SCORES, scored_on
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import listed, percent, points_between
 from calib.metrics.bootstrap import Interval
@@ -199,7 +199,7 @@ def _now(shift: CalibrationShift, subject: str) -> str:
     if ece.low > 0:
         return (
             f"{subject} is **miscalibrated on the new data** at some values of the {view.said}, though not on "
-            f"average ({facts}): ECE {ece.value:.3f} ({ece.low:.3f} to {ece.high:.3f})."
+            f"average ({facts}): {SCORES['ECE'].seen(view).title} {ece.value:.3f} ({ece.low:.3f} to {ece.high:.3f})."
         )
     return (
         f"**No significant miscalibration of {subject}**: {facts}. With {shift.n:,} rows the interval of the gap is "
