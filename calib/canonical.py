@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calib.errors import CalibrationError
+from calib.formatting import row_numbers
 from calib.numerics import MEMORY_ENTRIES, Floats, blocks
 
 Kind = Literal["logits", "probabilities", "log_probabilities", "binary_log_odds", "binary_probability", "pairs", "topk"]
@@ -154,6 +155,10 @@ def class_order(columns: Sequence[str], class_names: Sequence[str]) -> list[int]
     return list(range(len(columns)))
 
 
+SLIPS = 0.1
+"""Share of rows up to which numbers outside [0, 1] are slips among probabilities, and not outputs of another kind."""
+
+
 def check_values(outputs: Any, kind: Kind) -> None:
     """Raise :class:`CalibrationError` where outputs cannot be of the kind they are said to be.
 
@@ -165,9 +170,18 @@ def check_values(outputs: Any, kind: Kind) -> None:
     array = array.reshape(len(array), -1)
     bad = np.isnan(array) | (np.isposinf(array) if kind == "log_probabilities" else np.isinf(array))
     if bad.any():
-        raise CalibrationError(f"{int(bad.any(axis=1).sum()):,} of {len(array):,} rows hold NaN or infinite values.")
+        rows = bad.any(axis=1)
+        raise CalibrationError(
+            f"{rows.sum():,} of {len(rows):,} rows hold NaN or infinite values ({row_numbers(rows)}); leave them out."
+        )
     low, high = float(array.min()), float(array.max())
-    if kind in IN_UNIT and (low < -ROUNDING or high > 1 + ROUNDING):
+    outside = ((array < -ROUNDING) | (array > 1 + ROUNDING)).any(axis=1) if kind in IN_UNIT else np.zeros(0, bool)
+    if outside.any():
+        if outside.mean() < SLIPS:
+            raise CalibrationError(
+                f"{outside.sum():,} of {len(outside):,} rows hold what is no probability ({row_numbers(outside)}): the "
+                f"values run from {low:.4g} to {high:.4g}; correct these rows, or leave them out."
+            )
         raise CalibrationError(
             f"Probabilities are expected, but the values run from {low:.4g} to {high:.4g}; apply the softmax the "
             "calibration data had, or export a calibrator fitted on logits."

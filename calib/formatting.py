@@ -16,6 +16,9 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -193,3 +196,17 @@ def escape_markdown(text: str) -> str:
     """
     line = one_line(" ".join(text.split()))
     return _BEGINNING.sub(r"\g<0>\\", _MARKS.sub(r"\\\g<0>", _ADDRESSES.sub(JOINER, line)))
+
+
+def row_numbers(mask: npt.NDArray[np.bool_], first: int = 1, most: int = 6) -> str:
+    """``rows 3, 17, 42 and 12 more``: the numbers of the first rows that are marked.
+
+    Parameters
+    ----------
+    mask : (n,) which rows.
+    first : number of the first row.
+    """
+    rows = np.flatnonzero(mask) + first
+    shown = ", ".join(f"{row:,}" for row in rows[:most].tolist())
+    more = f" and {len(rows) - most:,} more" if len(rows) > most else ""
+    return f"{'row' if len(rows) == 1 else 'rows'} {shown}{more}"

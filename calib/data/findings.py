@@ -6,9 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
 from calib.data.options import Choices
 from calib.data.roles import Question
 from calib.errors import Finding
@@ -120,20 +117,6 @@ def listed(names: Iterable[Any], most: int = 6) -> str:
     names = list(names)
     shown = ", ".join(shortened(name) for name in names[:most])
     return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown or "nothing"
-
-
-def row_numbers(mask: npt.NDArray[np.bool_], first: int = 1, most: int = 6) -> str:
-    """``rows 3, 17, 42 and 12 more``: the numbers of the first rows that are marked.
-
-    Parameters
-    ----------
-    mask : (n,) which rows.
-    first : number of the first row.
-    """
-    rows = np.flatnonzero(mask) + first
-    shown = ", ".join(f"{row:,}" for row in rows[:most].tolist())
-    more = f" and {len(rows) - most:,} more" if len(rows) > most else ""
-    return f"{'row' if len(rows) == 1 else 'rows'} {shown}{more}"
 
 
 def shortened(value: Any, length: int = 40) -> str:

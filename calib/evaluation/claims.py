@@ -206,6 +206,8 @@ class Claims:
             unknown = Interval(value, -math.inf, math.inf)
             return Claim(*unknown, word_of(key, unknown, self.relevant[key]))
         difference = ours.estimate(key) - theirs.estimate(key)
+        if abs(value) < NEGLIGIBLE and not difference.influence.any():  # not one row differs
+            return Claim(0.0, 0.0, 0.0, word_of(key, Interval(0.0, 0.0, 0.0), self.relevant[key]))
         error = max(float(difference.error), self._least_error(key))
         quantile = self.quantile(key == PRIMARY and self.baseline in (name, other))
         _, low, high = difference.with_error(error, critical=quantile)

@@ -173,3 +173,14 @@ def test_the_noise_of_bins_is_taken_off_in_squares():
     noise = np.sqrt(2 / np.pi) * np.mean([np.sqrt(a * (1 - a) / 100) for a in (50.5 / 101, 30.5 / 101)])
     assert without_noise(0.2, bins) == pytest.approx(np.sqrt(0.04 - noise**2))
     assert without_noise(0.01, bins) == 0.0
+
+
+def test_what_changes_in_no_row_is_unchanged():
+    """It had the interval of the smallest standard error, ±.035 points of an accuracy that cannot change."""
+    logits, labels = simulate(n=400, n_classes=3)
+    raw, half = (evaluate(softmax(each), labels) for each in (logits, logits / 2))
+    resamples = raw.resamples()
+    claims = Claims({"raw": scored_on(raw, resamples), "half": scored_on(half, resamples)})
+    accuracy, nll = (claims.between("half", "raw", key) for key in ("accuracy", "NLL"))
+    assert (accuracy.value, accuracy.low, accuracy.high, accuracy.word) == (0.0, 0.0, 0.0, "equivalent")
+    assert nll.low < nll.value < nll.high

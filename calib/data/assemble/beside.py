@@ -17,10 +17,11 @@ import numpy.typing as npt
 
 from calib.data.array_names import PARTS
 from calib.data.assemble.labels import is_missing
-from calib.data.findings import Step, count, info, listed, row_numbers, verb, warning
+from calib.data.findings import Step, count, info, listed, verb, warning
 from calib.data.limits import MAX_DISTINCT
 from calib.data.read.base import Allowance, Array, book_texts, distinct
 from calib.errors import Finding
+from calib.formatting import row_numbers
 from calib.numerics import Floats
 
 Texts = npt.NDArray[np.str_]

@@ -11,10 +11,11 @@ import numpy.typing as npt
 
 from calib.canonical import IN_UNIT, Kind, to_canonical
 from calib.data.assemble.labels import decode_labels
-from calib.data.findings import InvalidUpload, count, info, listed, row_numbers, shortened, verb, warning
+from calib.data.findings import InvalidUpload, count, info, listed, shortened, verb, warning
 from calib.data.options import Choices
 from calib.data.read.base import Array
 from calib.errors import Finding
+from calib.formatting import row_numbers
 from calib.numerics import UNIT_ENTRIES, Floats, Ints, blocks, log_softmax, logit_unit, softmax
 
 CHANCE = 0.001

@@ -15,12 +15,13 @@ import numpy.typing as npt
 
 from calib.canonical import IN_UNIT, KINDS, ONE_COLUMN, ROUNDING, Kind, to_canonical, zero_floor
 from calib.data.array_names import words
-from calib.data.findings import InvalidUpload, Step, count, info, row_numbers, verb, warning
+from calib.data.findings import InvalidUpload, Step, count, info, verb, warning
 from calib.data.options import Choices, names_in
 from calib.data.read.base import Array
 from calib.data.scales import LOGS, PLAIN, SLACK, Scale, in_words
 from calib.data.words import POINTS
 from calib.errors import Finding
+from calib.formatting import row_numbers
 from calib.numerics import LARGEST, Floats, blocks
 
 Bools = npt.NDArray[np.bool_]

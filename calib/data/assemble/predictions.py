@@ -16,10 +16,11 @@ from calib.data.assemble.features import feature_fields, own_features
 from calib.data.assemble.labels import decode_labels
 from calib.data.assemble.outputs import bad_rows, check_plain, decide_form, refuse_single_column, to_logits
 from calib.data.event import Event
-from calib.data.findings import InvalidUpload, Notes, Step, count, info, row_numbers, shortened, verb, warning
+from calib.data.findings import InvalidUpload, Notes, Step, count, info, shortened, verb, warning
 from calib.data.options import Choices
 from calib.data.predictions import Predictions
 from calib.data.scales import to_plain
+from calib.formatting import row_numbers
 from calib.numerics import Ints
 
 Bools = npt.NDArray[np.bool_]

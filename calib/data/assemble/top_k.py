@@ -13,13 +13,14 @@ from calib.data.array_names import LABELS, SPLIT, first_named
 from calib.data.assemble.arrays import check_there, read_class_names, read_rows
 from calib.data.assemble.beside import ROW_ROLES, row_fields
 from calib.data.assemble.predictions import rows_to_keep
-from calib.data.findings import InvalidUpload, Notes, Step, count, info, row_numbers, warning
+from calib.data.findings import InvalidUpload, Notes, Step, count, info, warning
 from calib.data.guess.arrays import infer_label
 from calib.data.limits import MAX_ROWS, MAX_TOP_K_CLASSES
 from calib.data.options import Choices
 from calib.data.predictions import Predictions, as_outputs
 from calib.data.read.base import Allowance, Array, Contents
 from calib.errors import CalibrationError, Finding
+from calib.formatting import row_numbers
 from calib.numerics import Floats, Ints, logsumexp
 from calib.top_k import Bools, TopK
 

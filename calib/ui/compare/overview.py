@@ -105,6 +105,7 @@ def _tiles(claims: Claims, raw: ShownFit, fit: ShownFit) -> None:
             before, after = (write(claims.scored[one.title].value[key]) for one in (raw, fit))
             unit = score.unit if key in ("NLL", "accuracy") else Unit("", 1.0)  # an ECE is .134 on every page
             change = f"{unit.number(claim.value)} ({unit.number(claim.low)} to {unit.amount(claim.high)})"
+            change = "unchanged in each row" if claim.low == claim.high else change
             change += f": {claim.word}" if claim.word else ""
             color = f"color:{text_color(SIGNS[claim.word])}" if claim.word in SIGNS else "opacity:.7"
             with st.container(border=True, key=f"tile/{key}"):
