@@ -64,7 +64,6 @@ class View:
     overconfidence: str = "overconfidence"
     underconfidence: str = "underconfidence"
     over_and_under: str = "Over- and underconfidence"
-    menu: str = "Over- and underconfidence"
     over_meaning: str = "mean confidence where the method is wrong"
     under_meaning: str = "mean of 1 − confidence where the method is right"
     over_axis: str = "mean confidence where wrong, o"
@@ -120,8 +119,7 @@ EVENT = View(
     too_low="risk underestimated",
     overconfidence="overestimation of risk",
     underconfidence="underestimation of risk",
-    over_and_under="Over- and underestimation of risk",
-    menu="Over- and underestimation",
+    over_and_under="Over- and underestimation",
     over_meaning="mean predicted risk of the rows without the event",
     under_meaning="mean of 1 − predicted risk over the rows with the event",
     over_axis="mean risk without the event, o",

@@ -47,7 +47,11 @@ class Entry:
 
     def title_for(self, session: OpenSession | None) -> str:
         """The title in the words of the view."""
-        return session.view.menu if session is not None and self.title == TOP_LABEL.menu else self.title
+        return (
+            session.view.over_and_under
+            if session is not None and self.title == TOP_LABEL.over_and_under
+            else self.title
+        )
 
     def missing(self, session: OpenSession | None) -> str:
         """What the open data lack of what the page needs, in words; "" where nothing is missing, or open."""
