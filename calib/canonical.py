@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from calib.errors import CalibrationError
 from calib.formatting import row_numbers
@@ -168,19 +169,19 @@ def check_values(outputs: Any, kind: Kind) -> None:
     if not array.size:
         return
     array = array.reshape(len(array), -1)
-    bad = np.isnan(array) | (np.isposinf(array) if kind == "log_probabilities" else np.isinf(array))
+    cells = np.isnan(array) | (np.isposinf(array) if kind == "log_probabilities" else np.isinf(array))
+    bad: npt.NDArray[np.bool_] = np.any(cells, axis=1, keepdims=True)[:, 0]
     if bad.any():
-        rows = bad.any(axis=1)
         raise CalibrationError(
-            f"{rows.sum():,} of {len(rows):,} rows hold NaN or infinite values ({row_numbers(rows)}); leave them out."
+            f"{bad.sum():,} of {len(array):,} rows hold NaN or infinite values ({row_numbers(bad)}); leave them out."
         )
     low, high = float(array.min()), float(array.max())
-    outside = ((array < -ROUNDING) | (array > 1 + ROUNDING)).any(axis=1) if kind in IN_UNIT else np.zeros(0, bool)
-    if outside.any():
-        if outside.mean() < SLIPS:
+    if kind in IN_UNIT and (low < -ROUNDING or high > 1 + ROUNDING):
+        bad = np.any((array < -ROUNDING) | (array > 1 + ROUNDING), axis=1, keepdims=True)[:, 0]
+        if bad.mean() < SLIPS:
             raise CalibrationError(
-                f"{outside.sum():,} of {len(outside):,} rows hold what is no probability ({row_numbers(outside)}): the "
-                f"values run from {low:.4g} to {high:.4g}; correct these rows, or leave them out."
+                f"{bad.sum():,} of {len(array):,} rows hold what is no probability ({row_numbers(bad)}): the values "
+                f"run from {low:.4g} to {high:.4g}; correct these rows, or leave them out."
             )
         raise CalibrationError(
             f"Probabilities are expected, but the values run from {low:.4g} to {high:.4g}; apply the softmax the "

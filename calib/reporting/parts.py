@@ -38,8 +38,6 @@ MAIN = ("NLL", "Brier", "accuracy", "ECE", "overconfidence", "underconfidence")
 HEIGHT = 520
 """Pixels of a square diagram over its histogram."""
 MOST_GROUPS = 30
-CLICK = "<br>click to diagnose"
-"""What figures of pages say where they are clicked, which leads nowhere here."""
 INTERVALS = (
     f"Brackets hold 95 % intervals. {MARKS_SAID}: by paired differences, in intervals that "
     "hold for all methods and all scores that claim, together. Equivalent means that the whole interval lies within "
@@ -114,15 +112,7 @@ def strip(report: Report, key: str) -> tuple[Any, str] | None:
     ]
     relevant, title = float(rows["relevant"].iloc[0]), score.seen(report.view).title
     fig = difference_strip(drawn, title, score.unit, relevant, score.better)
-    return _still(fig), f"{title}: difference from the raw model. Shaded: too small to matter"
-
-
-def _still(fig: Any) -> Any:
-    """A figure of a page without the words that invite to click it."""
-    for trace in fig.data:
-        if trace.text is not None:
-            trace.text = [text.replace(CLICK, "") for text in trace.text]
-    return fig
+    return fig, f"{title}: difference from the raw model. Shaded: too small to matter"
 
 
 def reliability(methods: Sequence[ReportedMethod]) -> list[Any]:
@@ -154,7 +144,7 @@ def panels(report: Report) -> list[Any]:
     halves = [[panel for k, panel in enumerate(made) if k % 4 // 2 == half] for half in (0, 1)]
     view = report.view
     said = f"{view.said.capitalize()} minus {view.outcome} in points; above 0 {view.too_high}"
-    return [(_still(reliability_panels(half, reach, pixels, view)), said) for half in halves if half]
+    return [(reliability_panels(half, reach, pixels, view), said) for half in halves if half]
 
 
 def tiles(report: Report, chosen: ReportedMethod, keys: Sequence[str]) -> Tiles:
