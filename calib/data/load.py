@@ -28,6 +28,7 @@ from calib.data.assemble.predictions import predictions_of_arrays
 from calib.data.assemble.top_k import is_top_k, read_top_k
 from calib.data.findings import InvalidUpload, Notes, info, left_out_as, listed, shortened, verb, warning
 from calib.data.guess.arrays import infer_arrays, infer_label
+from calib.data.guess.names import class_names as names_in_common
 from calib.data.guess.names import has, is_prediction
 from calib.data.guess.question import infer_columns
 from calib.data.options import FEATURE_FILES, NOTHING, OPTION_OF_ROLE, OPTIONS, Choices, LoadOptions, Source
@@ -409,7 +410,8 @@ def from_outputs(
     data : (n, n_classes) probabilities or logits, or the (n,) of one class of two, as an array, a DataFrame or a
         tensor; without ``labels`` what :func:`calib.load` takes, such as a path or a DataFrame that holds the outcome
         too, the two as a pair, or data that were loaded before.
-    labels : (n,) true classes: numbers of columns, or the texts of ``class_names``.
+    labels : (n,) true classes: numbers of columns, or the texts of ``class_names``; of a DataFrame whose columns are
+        named by numbers, as ``p_1``, these numbers.
     name : how pages call the data; of a file its own name unless given.
     class_names : one for each column; by default the columns of a DataFrame, where these are texts.
     **changes : options of :func:`calib.load`, such as ``kind="logits"``.
@@ -434,7 +436,12 @@ def from_outputs(
     columns = list(getattr(data, "columns", ()))
     if class_names is None and labels is not None and len(columns) > 1 and all(isinstance(c, str) for c in columns):
         class_names = columns
-    if class_names is not None:
+        numbers, codes = names_in_common(columns), np.asarray(labels)
+        if all(map(str.isdecimal, numbers)) and codes.dtype.kind in "iu" and codes.ndim == 1:
+            in_order = [str(k) for k in range(len(numbers))]
+            if list(numbers) != in_order and {*map(str, np.unique(codes).tolist())} <= {*numbers}:
+                changes["label_values"] = tuple(map(int, numbers))  # the columns are named by what the labels say
+    if class_names is not None and "label_values" not in changes:
         names = tuple(map(str, class_names))
         texts = labels is not None and all(isinstance(label, str) for label in labels)
         changes["label_values" if texts else "class_names"] = names

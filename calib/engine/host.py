@@ -13,6 +13,7 @@ import os
 import shutil
 import signal
 import sys
+import tempfile
 import threading
 from multiprocessing.util import get_temp_dir
 from typing import Any
@@ -23,6 +24,8 @@ from distributed.system import MEMORY_LIMIT
 
 from calib.engine.clusters import PLACES
 
+LONGEST = 70
+"""Characters of the folder in which the fork server has its socket, whose path has at most 107."""
 START = "forkserver" if sys.platform == "linux" else "spawn"
 SETTINGS: dict[str, Any] = {
     "distributed.worker.multiprocessing-method": START,
@@ -97,6 +100,8 @@ def main() -> None:
     """Run until the server is gone."""
     folder, server = sys.argv[1], os.getppid()
     os.environ.update(ENVIRONMENT)
+    if len(tempfile.gettempdir()) > LONGEST and os.path.isdir("/tmp"):
+        tempfile.tempdir = "/tmp"
     try:
         with dask.config.set({**SETTINGS, "temporary-directory": folder}):
             asyncio.run(serve())

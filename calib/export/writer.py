@@ -60,6 +60,8 @@ def save(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metada
         raise CalibrationError(
             f"A calibrator is saved as {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}; got {path.name!r}."
         )
+    if not path.parent.is_dir():
+        raise CalibrationError(f"There is no folder {str(path.parent)!r} to write {path.name!r} to; make it first.")
     content = to_bytes(cast(Ending, suffix[1:]), calibrator, metadata)
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path

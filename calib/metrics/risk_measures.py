@@ -227,6 +227,7 @@ def described(found: dict[str, Interval], rate: float, sample: Rows) -> list[Ris
         ),
         "slope": (
             "Calibration slope",
+            "risks fall where the event rate rises" if slope.high < 0 else
             _judged(slope, 1.0, f"risks are too {'extreme' if slope.value < 1 else 'close to each other'}"),
             f"Slope of the recalibrated log-odds, fitted with its intercept. {of_slope} interval.",
         ),

@@ -84,3 +84,17 @@ def test_masked_outputs_are_missing_whatever_stands_below(outputs):
         == inspect({"outputs": np.where(masked.mask, np.nan, outputs), "labels": LABELS}).findings[0].code
     )
     assert findings[0].level == "error" and "5 rows of 300" in findings[0].reason
+
+
+@pytest.mark.parametrize("name", ["{}", "p_{}"])
+def test_columns_named_by_numbers_are_the_classes_of_labels_beside_them(name):
+    """Sorted as text, 10 stands before 2; the labels were taken for places of columns."""
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.full(12, 0.2), size=400)
+    labels = np.array([rng.choice(12, p=row) for row in probs])
+    table = pd.DataFrame(probs, columns=[name.format(k) for k in range(12)])
+    table = table[sorted(table.columns)]
+    data = calib.from_outputs(table, labels)
+    assert data.accuracy == pytest.approx((probs.argmax(axis=1) == labels).mean())
+    assert data.class_names[:3] == ("0", "1", "10")
+    assert calib.from_outputs(table.to_numpy(), labels).accuracy < 0.3  # without names labels are places

@@ -121,6 +121,8 @@ def test_saving_to_an_unknown_suffix_says_what_there_is(everything, tmp_path):
         writer.save(everything[0]["identity"], tmp_path / "c.joblib")
     with pytest.raises(CalibrationError, match="not fitted"):
         writer.save(calib.calibrator("platt"), tmp_path / "c.pkl")
+    with pytest.raises(CalibrationError, match="There is no folder"):
+        writer.save(everything[0]["identity"], tmp_path / "nowhere" / "c.pkl")
 
 
 # -- model card ----------------------------------------------------------------------------------------

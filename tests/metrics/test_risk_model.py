@@ -238,3 +238,10 @@ def test_a_panel_prints_as_a_table_and_is_indexed_by_name():
     np.testing.assert_allclose(panel.table.loc["oe"], [panel["oe"].value, panel["oe"].low, panel["oe"].high])
     with pytest.raises(KeyError, match="these are auroc"):
         panel["AUROC"]
+
+
+def test_risks_that_rank_the_wrong_way_round_are_not_called_too_extreme():
+    rng = np.random.default_rng(0)
+    risk = rng.beta(1, 3, 600)
+    panel = risk_model(1 - risk, rng.random(600) < risk, n_resamples=0)
+    assert panel["slope"].high < 0 and panel["slope"].meaning == "risks fall where the event rate rises"
