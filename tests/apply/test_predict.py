@@ -85,7 +85,7 @@ def test_columns_are_taken_by_the_names_of_the_classes(tmp_path, overconfident):
     [
         ("logits", np.nan, r"plain\.npy, rows 112 to 148 of 400: 2 of 37 rows hold NaN.*Row 124 is the first"),
         ("logits", np.inf, "2 of 37 rows hold NaN.*Row 124 is the first"),
-        ("probabilities", 1.5, r"plain\.npy, rows 112 to 148 of 400.*Probabilities are expected"),
+        ("probabilities", 1.5, r"plain\.npy, rows 112 to 148 of 400: 2 of 37 rows.*\(rows 13, 15 of these\)"),
         ("log_probabilities", 0.5, "rows 112 to 148.*never positive"),
     ],
 )

@@ -302,10 +302,10 @@ def test_a_slip_in_a_row_is_named_and_not_taken_for_another_kind(overconfident):
     made = ExportedCalibrator(calib.calibrator("temperature").fit(logits, labels), "probabilities")
     probs = softmax(logits)
     probs[[6, 40]] = [[1.02, 0.0, 0.0, 0.0], [0.1, 0.2, -0.3, 1.0]]
-    with pytest.raises(CalibrationError, match=r"2 of 400 rows .*\(rows 7, 41\).*from -0.3 to 1.02; correct"):
+    with pytest.raises(CalibrationError, match=r"2 of 400 rows .*\(rows 7, 41 of these\).*from -0.3 to 1.02; correct"):
         made.calibrate(probs)
     probs[[6, 40]] = np.nan
-    with pytest.raises(CalibrationError, match=r"2 of 400 rows hold NaN .*\(rows 7, 41\)"):
+    with pytest.raises(CalibrationError, match=r"2 of 400 rows hold NaN .*\(rows 7, 41 of these\)"):
         made.calibrate(probs)
     with pytest.raises(CalibrationError, match="apply the softmax"):
         made.calibrate(logits)
