@@ -173,15 +173,16 @@ def check_values(outputs: Any, kind: Kind) -> None:
     bad: npt.NDArray[np.bool_] = np.any(cells, axis=1, keepdims=True)[:, 0]
     if bad.any():
         raise CalibrationError(
-            f"{bad.sum():,} of {len(array):,} rows hold NaN or infinite values ({row_numbers(bad)} of these); leave them out."
+            f"{bad.sum():,} of {len(array):,} rows hold NaN or infinite values ({row_numbers(bad)} of these); leave "
+            "them out."
         )
     low, high = float(array.min()), float(array.max())
     if kind in IN_UNIT and (low < -ROUNDING or high > 1 + ROUNDING):
         bad = np.any((array < -ROUNDING) | (array > 1 + ROUNDING), axis=1, keepdims=True)[:, 0]
         if bad.mean() < SLIPS:
             raise CalibrationError(
-                f"{bad.sum():,} of {len(array):,} rows hold what is no probability ({row_numbers(bad)} of these): the values "
-                f"run from {low:.4g} to {high:.4g}; correct these rows, or leave them out."
+                f"{bad.sum():,} of {len(array):,} rows hold what is no probability ({row_numbers(bad)} of these): the "
+                f"values run from {low:.4g} to {high:.4g}; correct these rows, or leave them out."
             )
         raise CalibrationError(
             f"Probabilities are expected, but the values run from {low:.4g} to {high:.4g}; apply the softmax the "
