@@ -197,7 +197,7 @@ class Calibrator:
         x = x.astype(np.float64)
         good = ((x >= low) & (x <= high)).all(axis=1)
         if not good.all():
-            raise Refused(f"{(~good).sum():,} of {len(x):,} rows hold NaN, or numbers that are no {own} of this scale.")
+            raise Refused(f"{(~good).sum():,} of {len(x):,} rows (first: {good.argmin() + 1:,}) hold NaN or no {own}.")
         inside = ((x >= 0) & (x <= 1)).all(axis=1).mean() if x.size >= 10 else 0.0
         if kind is None and inside > self.record["in_unit"] + 0.5:  # of those fitted on so many do
             raise Refused(f"{inside:.0%} of rows look like probabilities; if they are {own}, say so by kind={own!r}.")
@@ -240,8 +240,9 @@ def read_outputs(record, path):
     cells = np.array(rows, dtype=object)[:, places(record, [name.strip() for name in names])].astype(str)
     if mark != "," and not (np.char.find(cells, ".") >= 0).any():  # decimal commas
         cells = np.char.replace(cells, ",", ".")
-    percent = np.char.endswith(cells, "%").all()
-    return np.char.rstrip(cells, "%" if percent else " ").astype(np.float64) / (100 if percent else 1), names, rows
+    whole = 100 if np.char.endswith(cells, "%").all() else 1
+    cells = np.where(np.char.strip(cells) == "", "nan", np.char.rstrip(cells, "%" if whole > 1 else " "))
+    return cells.astype(np.float64) / whole, names, rows
 
 
 def as_columns(record, said):
@@ -283,8 +284,7 @@ def main(arguments=None):
     given = parser.parse_args(arguments)
     try:
         calibrator = load(given.calibrator)
-        if given.columns:
-            calibrator.record["columns"] = given.columns.split(",")
+        calibrator.record["columns"] = given.columns.split(",") if given.columns else calibrator.record["columns"]
         outputs, names, rows = read_outputs(calibrator.record, given.outputs)
         said = calibrator.answer(outputs, given.kind)
         if given.out.suffix.lower() == ".npz":

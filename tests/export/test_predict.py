@@ -208,7 +208,7 @@ def test_outputs_of_another_kind_are_refused(fitted, overconfident):
     for calibrator, outputs, says in (
         (made, softmax(logits), "kind='logits'"),
         (made, logits[:, :3], r"\(n, 4\)"),
-        (made, logits * np.nan, "400 of 400 rows hold NaN"),
+        (made, logits * np.nan, r"400 of 400 rows \(first: 1\) hold NaN"),
         (made, np.array([["a"] * 4]), "numbers"),
         (of_probs, data.logits, "no probabilities"),
     ):
@@ -225,6 +225,7 @@ def test_the_command_says_what_is_wrong_in_one_line(fitted, overconfident, tmp_p
     np.savez(tmp_path / "two.npz", a=np.zeros((2, 4)))
     np.save(tmp_path / "objects.npy", np.array([None, {}]), allow_pickle=True)
     (tmp_path / "bad.csv").write_text("a,b,c,d\n1,2,\x1bx,4\n")
+    (tmp_path / "gap.csv").write_text("a,b,c,d\n1,2,3,4\n1,2, ,4\n")
     (tmp_path / "short.csv").write_text("a,b,c,d\n1,2\n")
     (tmp_path / "other.csv").write_text("e,f\n1,2\n")
     (tmp_path / "empty.csv").write_text("")
@@ -233,6 +234,7 @@ def test_the_command_says_what_is_wrong_in_one_line(fitted, overconfident, tmp_p
     for name, calibrator, says in (
         ("objects.npy", "c.npz", "pickle"),
         ("bad.csv", "c.npz", "could not convert"),
+        ("gap.csv", "c.npz", "1 of 2 rows (first: 2) hold NaN"),
         ("short.csv", "c.npz", "no table"),
         ("other.csv", "c.npz", "no single column 'a'"),
         ("empty.csv", "c.npz", "no table"),
