@@ -47,7 +47,7 @@ def break_all(module):
     module.arrive = fall
 
 def break_method(module): module.IsotonicCalibration.fit = fit
-def break_page(module): module.accepted_error = draw
+def break_page(module): module.draw = draw
 BROKEN = {
     "calib.calibrators.isotonic": break_method, "calib.ui.decide.selective": break_page, "calib.ui.link": break_all,
 }
