@@ -51,22 +51,26 @@ HARD_SHARE = 1e-3
 
 
 def zero_floor(smallest: float, n_classes: int) -> float:
-    """The probability that stands for an exact zero: half the smallest positive one of the upload.
+    """The probability that stands for an exact zero, so that a row's zeros together hold half the smallest positive one.
 
-    A zero says "less often than I can tell", and the smallest positive value is what the model can tell. It is
-    capped in two cases that would otherwise turn a row around. At half of 1 / n_classes, for a coarse model of many
-    classes (few trees or neighbours): a zero never stands for more than half of a uniform guess, and a row's zeros
-    together for less than half of a one. And where every positive probability is one (hard predictions)
-    nothing tells how fine the model is; its rows then keep a confidence of about 0.999, close to what they say.
+    A zero says "less often than I can tell", and the smallest positive value is what the model can tell: a row that
+    rounds to a single 1.00 holds up to 0.005 elsewhere, over all its other classes. What a row says of its positive
+    classes hardly changes so, however many zeros stand beside them. Where every positive probability is one (hard
+    predictions) nothing tells how fine the model is; its rows then keep a confidence of about 0.999.
 
     Parameters
     ----------
     smallest : smallest positive probability of the upload.
     n_classes : number of classes.
+
+    Examples
+    --------
+    >>> zero_floor(0.01, n_classes=101)
+    5e-05
     """
     if smallest >= 1:
         return HARD_SHARE / n_classes
-    return max(min(smallest, 1 / n_classes) / 2, SMALLEST)
+    return max(smallest / (2 * (n_classes - 1)), SMALLEST)
 
 
 def standardise(features: Any, mean: Floats, scale: Floats) -> Floats:

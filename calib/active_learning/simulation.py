@@ -168,7 +168,8 @@ def simulate(plan: Plan, arm: str, pool: Pool, *, seed: int = 0, callback: Progr
     to the outputs that the classifier *now* has for all calibration rows, as those of earlier classifiers say nothing
     about it.
 
-    Zeros of the classifier become half of its smallest positive output for waiting and calibration rows.
+    Zeros of the classifier become what :func:`~calib.canonical.zero_floor` makes of its smallest positive output for
+    waiting and calibration rows.
 
     Parameters
     ----------

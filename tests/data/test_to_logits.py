@@ -1,4 +1,4 @@
-"""Probabilities become log-probabilities once: only zeros change, and the floor is half the smallest positive."""
+"""Probabilities become log-probabilities once: only zeros change, and the floor follows the smallest positive."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import expit, log_softmax
+from scipy.special import expit, log_softmax, softmax
 
+from calib import ece
 from calib.canonical import ONE_COLUMN, Kind, to_canonical, zero_floor
 from calib.data import Choices, inspect, load
 from tests.data.conftest import the
 
 
-def test_only_zeros_become_half_the_smallest_positive_value(make):
+def test_only_zeros_change_and_hold_half_the_smallest_positive_value_together(make):
     probs = make.probs
     probs[:, 1] += probs[:, 0]
     probs[:10, 0] = 0.0
@@ -24,12 +25,12 @@ def test_only_zeros_become_half_the_smallest_positive_value(make):
     probs[12:, 0], probs[12:, 1] = probs[12:, 0], probs[12:, 1] - probs[12:, 0]
     found = inspect(make.npz(probs=probs, labels=make.labels))
     data = found.predictions
-    assert data.floor == found.choices.floor == pytest.approx(0.5e-37)
+    assert data.floor == found.choices.floor == pytest.approx(0.5e-37 / 3)
     zero = probs == 0
     np.testing.assert_array_equal(data.logits[zero], np.log(data.floor))
     np.testing.assert_array_equal(data.logits[~zero], np.log(probs[~zero]))
     message = the(data, "zeros").message
-    assert "11 values in 11 rows of 300" in message and "5e-38" in message
+    assert "11 values in 11 rows of 300" in message and "became 1.7e-38" in message
 
 
 def test_the_floor_can_be_chosen(make):
@@ -51,10 +52,19 @@ def test_a_floor_exists_even_below_the_smallest_number(make, dtype):
 
 
 @given(st.floats(1e-300, 1), st.integers(2, 1000))
-def test_zeros_never_turn_a_row_around(smallest, n_classes):
+def test_a_rows_zeros_together_hold_at_most_half_of_what_the_model_can_tell(smallest, n_classes):
     floor = zero_floor(smallest, n_classes)
-    assert 0 < floor <= smallest / 2, "a zero stays below what the model calls possible"
-    assert n_classes * floor <= 0.5 * (1 + 1e-12), "all zeros together stay below half of a one"
+    assert 0 < floor and (n_classes - 1) * floor <= smallest / 2 * (1 + 1e-12)
+
+
+def test_rounding_over_many_classes_changes_no_score(make):
+    """Rows of 100 classes rounded to 0.01: 95 zeros of 0.005 each would take a third of every row."""
+    rng = np.random.default_rng(3)
+    probs = softmax(3 * rng.normal(size=(2000, 100)), axis=1).round(2)
+    labels = rng.integers(0, 100, 2000)
+    data = load(make.npz(probs=probs, labels=labels))
+    exact = probs / probs.sum(axis=1, keepdims=True)
+    assert ece(softmax(data.logits, axis=1), labels) == pytest.approx(ece(exact, labels), abs=0.005)
 
 
 def test_values_rounded_below_zero_count_as_zeros(make):
@@ -84,7 +94,7 @@ def test_minus_infinity_in_log_probabilities_is_a_zero(make):
     data = load(make.npz(log_probs=logs, labels=make.labels))
     assert data.kind == "log_probabilities"
     lowest = logs[~gone].min()
-    assert data.floor == pytest.approx(np.exp(lowest) / 2)
+    assert data.floor == pytest.approx(np.exp(lowest) / 2 / 3)
     np.testing.assert_allclose(data.logits[gone], lowest - np.log(2))
     np.testing.assert_array_equal(data.logits[~gone], logs[~gone])
 

@@ -377,7 +377,7 @@ def to_logits(outputs: Floats, kind: Kind, name: str, choices: Choices) -> Step[
         "zeros",
         f"{count(n, 'value')} in {count(int(zero.any(axis=1).sum()), 'row')} of {len(outputs):,} of {name} "
         f"{verb(n, 'is', 'are')} exactly zero{below}; the logarithm would be infinite, so zeros became {floor:.2g}"
-        f"{', as chosen' if choices.floor else ', half of the smallest other value at most'}.",
+        f"{', as chosen' if choices.floor else '; those of a row together hold half the smallest other value'}.",
         "Save logits instead of probabilities, or choose another floor.",
     )
     return Step(to_canonical(outputs, kind, floor), (said,), {"floor": floor})

@@ -50,7 +50,7 @@ def forest(n: int, n_classes: int, n_trees: int, seed: int) -> tuple[np.ndarray,
 
 
 def test_exact_zeros_and_a_class_that_was_never_trained():
-    """The recipe of the 8-class KITTI tables: zeros are half the smallest positive."""
+    """The recipe of the 8-class KITTI tables: zeros follow the smallest positive."""
     probs, labels = forest(3000, 8, 1000, seed=0)
     assert (probs == 0).mean() > 1 / 8
     logits = to_canonical(probs, "probabilities", floor=zero_floor(probs[probs > 0].min(), 8))
