@@ -95,7 +95,7 @@ def test_minus_infinity_in_log_probabilities_is_a_zero(make):
     assert data.kind == "log_probabilities"
     lowest = logs[~gone].min()
     assert data.floor == pytest.approx(np.exp(lowest) / 2 / 3)
-    np.testing.assert_allclose(data.logits[gone], lowest - np.log(2))
+    np.testing.assert_allclose(data.logits[gone], lowest - np.log(6))
     np.testing.assert_array_equal(data.logits[~gone], logs[~gone])
 
 
