@@ -1,6 +1,6 @@
 """Decisions by a cost matrix, row by row and as computed elsewhere."""
 
-import json
+from __future__ import annotations
 
 import numpy as np
 import pytest
@@ -9,32 +9,21 @@ import calib
 from calib.decisions import CostMatrix, decide_classes
 from calib.errors import CalibrationError
 from calib.metrics import wilson_interval
+from calib.numerics import softmax
 from tests.conftest import simulate
 
 MATRIX = np.ones((4, 4)) - np.eye(4)
 MATRIX[2, 1] = MATRIX[1, 2] = 5.0
 
 
-@pytest.fixture
-def rows():
-    logits, labels = simulate(n=600, scale=1.0)
-    probs = np.exp(logits)
-    return probs / probs.sum(axis=1, keepdims=True), labels
+def rows(n: int = 600) -> tuple[np.ndarray, np.ndarray]:
+    """Calibrated probabilities of four classes, and labels."""
+    logits, labels = simulate(n=n, scale=1.0)
+    return softmax(logits), labels
 
 
-def test_each_row_gets_the_action_that_costs_least(rows):
-    probs, labels = rows
-    found = decide_classes(probs, labels, CostMatrix(costs=MATRIX, hand_over=0.4))
-    least = []
-    for row, action in zip(probs, found.actions, strict=True):
-        by_action = [sum(row[k] * MATRIX[k, a] for k in range(4)) for a in range(4)]
-        least.append(min(0.4, *by_action))
-        assert action == (-1 if min(by_action) > 0.4 else int(np.argmin(by_action)))
-    assert found.expected == pytest.approx(np.mean(least))
-
-
-def test_equal_costs_of_all_errors_are_the_most_probable_class(rows):
-    probs, labels = rows
+def test_equal_costs_of_all_errors_are_the_most_probable_class():
+    probs, labels = rows()
     found = decide_classes(probs, labels, CostMatrix(costs=np.ones((4, 4)) - np.eye(4)))
     np.testing.assert_array_equal(found.actions, probs.argmax(axis=1))
     wrong = int((probs.argmax(axis=1) != labels).sum())
@@ -43,10 +32,12 @@ def test_equal_costs_of_all_errors_are_the_most_probable_class(rows):
     assert found.saved.value == 0.0 and found.saved.high == pytest.approx(-found.saved.low)
     assert 0 < found.saved.high < 8 / len(labels)
     assert found.expected == pytest.approx(1 - probs.max(axis=1).mean())
+    with pytest.raises(CalibrationError, match="each of 4 classes"):
+        decide_classes(probs, labels, CostMatrix(costs=np.ones((4, 2))))
 
 
-def test_costs_are_means_over_rows_with_weights(rows, rng):
-    probs, labels = rows
+def test_costs_are_means_over_rows_with_weights(rng):
+    probs, labels = rows()
     weights = rng.uniform(0.5, 2.0, len(labels))
     found = decide_classes(probs, labels, CostMatrix(costs=MATRIX, hand_over=0.4), weights)
     paid = [0.4 if a < 0 else MATRIX[k, a] for k, a in zip(labels, found.actions, strict=True)]
@@ -60,9 +51,7 @@ def test_costs_are_means_over_rows_with_weights(rows, rng):
 
 
 def test_the_intervals_hold_the_truth(rng):
-    logits, labels = simulate(n=60_000, scale=1.0, seed=4)
-    probs = np.exp(logits)
-    probs /= probs.sum(axis=1, keepdims=True)
+    probs, labels = rows(60_000)
     whole = decide_classes(probs, labels, CostMatrix(costs=MATRIX))
     held = np.zeros(2)
     for _ in range(200):
@@ -73,29 +62,20 @@ def test_the_intervals_hold_the_truth(rng):
     assert np.all((held >= 0.91 * 200) & (held <= 0.985 * 200)), held / 200
 
 
-@pytest.mark.parametrize("shape", [(3, 3), (4, 2)])
-def test_costs_that_do_not_fit_are_refused(rows, shape):
-    with pytest.raises(CalibrationError, match="each of 4 classes"):
-        decide_classes(*rows, CostMatrix(costs=np.ones(shape)))
-
-
 @pytest.mark.parametrize("name", ["raw", "temperature"])
-def test_costs_of_cats_and_dogs_are_those_computed_elsewhere(reference_data, name):
-    known = json.loads((reference_data.parent / "numbers" / "decisions.json").read_text())["k_class_cost"][name]
-    with np.load(reference_data / "wideresnet-16-4-cifar-10.npz") as file:
-        probs, labels = file["predictions"].astype(float), file["ground_truth"].ravel()
-    order = np.random.RandomState(0).permutation(len(labels))
-    fit, test = order[:1000], order[1000:]
+def test_costs_of_cats_and_dogs_are_those_computed_elsewhere(cifar, known, name):
+    numbers = known("decisions")["k_class_cost"][name]
+    (fit, fit_labels), (test, labels) = cifar(10)
     matrix = np.ones((10, 10)) - np.eye(10)
     matrix[3, 5] = matrix[5, 3] = 5.0
     if name == "temperature":
-        probs = calib.calibrator("temperature").fit(np.log(probs[fit]), labels[fit]).predict_proba(np.log(probs))
-    found = decide_classes(probs[test], labels[test], CostMatrix(costs=matrix))
+        test = calib.calibrator("temperature").fit(np.log(fit), fit_labels).predict_proba(np.log(test))
+    found = decide_classes(test, labels, CostMatrix(costs=matrix))
     exact = 1e-12 if name == "raw" else 1e-6  # two fits of one temperature
-    assert found.plain.value == pytest.approx(known["argmax_cost"], abs=1e-12)
-    assert found.cost.value == pytest.approx(known["bayes_cost"], abs=1e-12)
-    assert found.expected == pytest.approx(known["expected_bayes_cost"], abs=max(exact, 1e-9))  # rows normalised
-    assert round(found.changed.value * len(test)) == known["decisions_changed"]
-    rejecting = decide_classes(probs[test], labels[test], CostMatrix(costs=matrix, hand_over=known["reject_cost"]))
-    assert rejecting.handed_over.value == pytest.approx(known["reject_share"], abs=1e-12)
-    assert rejecting.cost.value == pytest.approx(known["cost_with_reject"], abs=1e-12)
+    assert found.plain.value == pytest.approx(numbers["argmax_cost"], abs=1e-12)
+    assert found.cost.value == pytest.approx(numbers["bayes_cost"], abs=1e-12)
+    assert found.expected == pytest.approx(numbers["expected_bayes_cost"], abs=max(exact, 1e-9))  # rows normalised
+    assert round(found.changed.value * len(test)) == numbers["decisions_changed"]
+    rejecting = decide_classes(test, labels, CostMatrix(costs=matrix, hand_over=numbers["reject_cost"]))
+    assert rejecting.handed_over.value == pytest.approx(numbers["reject_share"], abs=1e-12)
+    assert rejecting.cost.value == pytest.approx(numbers["cost_with_reject"], abs=1e-12)

@@ -52,14 +52,10 @@ def test_too_few_rows_give_full_sets_and_classes_without_rows_are_always_in():
     np.testing.assert_array_equal(mixed.predict([[0.0, 0.0, 1.0]]), [[False, True, True]])
 
 
-def test_sets_are_empty_only_where_that_is_asked_for():
-    probs = [[0.5, 0.3, 0.2], [0.7, 0.2, 0.1]]
+def test_a_model_that_is_right_more_often_than_asked_for_gives_its_class_alone(rng):
     for allowed, sizes in ((True, [0, 1]), (False, [1, 1])):
         made = PredictionSets(alpha=0.1, quantiles=np.full(3, 0.4), allow_empty=allowed)
-        np.testing.assert_array_equal(made.predict(probs).sum(axis=1), sizes)
-
-
-def test_a_model_that_is_right_more_often_than_asked_for_gives_its_class_alone(rng):
+        np.testing.assert_array_equal(made.predict([[0.5, 0.3, 0.2], [0.7, 0.2, 0.1]]).sum(axis=1), sizes)
     # Of sets that may be empty, some were, although the most probable class alone has the coverage.
     probs = np.where(np.eye(4)[rng.integers(0, 4, 3000)] > 0, 0.97, 0.01)
     labels = np.array([rng.choice(4, p=p) for p in probs])
@@ -98,37 +94,24 @@ def test_coverage_follows_the_beta_binomial_law(allow_empty):
     assert abs(covered.std() / sd - 1) < 4 / np.sqrt(2 * runs)
     low, high = coverage_range(n, m, alpha)
     assert 0.92 < ((covered >= low) & (covered <= high)).mean() < 0.98
-
-
-def test_the_range_of_coverage_is_that_of_the_measured_law():
-    # decision notes of the reference: 1000 rows, alpha .1, 9000 test rows.
-    np.testing.assert_allclose(coverage_range(1000, 9000, 0.1), (0.880, 0.919), atol=6e-4)
+    np.testing.assert_allclose(coverage_range(1000, 9000, 0.1), (0.880, 0.919), atol=6e-4)  # measured elsewhere
     assert coverage_range(8, 100, 0.1) == (1.0, 1.0)
 
 
-# -- measured numbers ----------------------------------------------------------------------------------
-
-# Of sets of the WideResNet's outputs for CIFAR-10 and CIFAR-100, from reference/decisions.json: the first 1000 rows of
-# RandomState(0).permutation calibrate; quantile, coverage, mean size, share of empty sets, sets of the first test rows.
+# Of sets of the WideResNet's outputs for CIFAR-10 and CIFAR-100: quantile, coverage, mean size, share of empty sets,
+# and the sets of the first test rows.
 MEASURED = {
-    ("10", 0.1): (0.3559350371360779, 0.8945555555555555, 0.964, 0.036, [[4], [4], [1], [6], [1]]),
-    ("10", 0.05): (0.9238807111978531, 0.9471111111111111, 1.1336666666666666, 0.0, [[4], [0, 4], [1], [2, 6], [1]]),
-    ("100", 0.1): (0.9774994980543852, 0.9124444444444444, 2.5196666666666667, 0.0,
-                   [[71, 95], [59], [56, 96], [13, 19, 69, 81, 87, 90], [13, 40, 58, 87]]),
+    (10, 0.1): (0.3559350371360779, 0.8945555555555555, 0.964, 0.036, [[4], [4], [1], [6], [1]]),
+    (10, 0.05): (0.9238807111978531, 0.9471111111111111, 1.1336666666666666, 0.0, [[4], [0, 4], [1], [2, 6], [1]]),
+    (100, 0.1): (0.9774994980543852, 0.9124444444444444, 2.5196666666666667, 0.0,
+                 [[71, 95], [59], [56, 96], [13, 19, 69, 81, 87, 90], [13, 40, 58, 87]]),
 }  # fmt: skip
 
 
-def cifar(reference_data, n_classes):
-    with np.load(reference_data / f"wideresnet-16-4-cifar-{n_classes}.npz") as file:
-        probs, labels = file["predictions"].astype(float), file["ground_truth"].astype(int)
-    order = np.random.RandomState(0).permutation(len(labels))
-    return (probs[order[:1000]], labels[order[:1000]]), (probs[order[1000:]], labels[order[1000:]])
-
-
 @pytest.mark.parametrize(("n_classes", "alpha"), MEASURED)
-def test_sets_of_real_outputs_are_those_that_were_measured(reference_data, n_classes, alpha):
+def test_sets_of_real_outputs_are_those_that_were_measured(cifar, n_classes, alpha):
     quantile, coverage, size, empty, first = MEASURED[n_classes, alpha]
-    (probs, labels), (new, truth) = cifar(reference_data, n_classes)
+    (probs, labels), (new, truth) = cifar(n_classes)
     made = conformal_sets(probs, labels, alpha, allow_empty=True)
     inside = made.predict(new)
     # The measured numbers are of rows as stored, which sum to one to 2e-7.
@@ -139,8 +122,8 @@ def test_sets_of_real_outputs_are_those_that_were_measured(reference_data, n_cla
     assert [np.flatnonzero(row).tolist() for row in inside[: len(first)]] == first
 
 
-def test_sets_by_class_of_real_outputs_are_those_that_were_measured(reference_data):
-    (probs, labels), (new, truth) = cifar(reference_data, "10")
+def test_sets_by_class_of_real_outputs_are_those_that_were_measured(cifar):
+    (probs, labels), (new, truth) = cifar(10)
     made = conformal_sets(probs, labels, 0.1, per_class=True, allow_empty=True)
     expected = [
         *(0.9557831361889839, 0.03911179304122925, 0.5857330858707428, 0.5882167816162109, 0.16528522968292236),
@@ -149,7 +132,7 @@ def test_sets_by_class_of_real_outputs_are_those_that_were_measured(reference_da
     np.testing.assert_allclose(made.quantiles, expected, atol=3e-7)
     covered = made.predict(new)[np.arange(9000), truth]
     assert min(covered[truth == k].mean() for k in range(10)) == pytest.approx(0.8558659217877095, abs=1e-12)
-    (probs, labels), (new, _) = cifar(reference_data, "100")
+    (probs, labels), (new, _) = cifar(100)
     made = conformal_sets(probs, labels, 0.1, per_class=True, allow_empty=True)
     assert len(made.always) == 40
     assert made.predict(new).sum(axis=1).mean() == pytest.approx(44.30422222222222, abs=1e-9)

@@ -1,13 +1,14 @@
-"""Cuts and what they cost: closed forms, searches over every row, and numbers computed elsewhere."""
+"""Cuts and what they cost: closed forms, searches over every row, counts by hand, and numbers computed elsewhere."""
 
-import csv
-import json
+from __future__ import annotations
+
+import math
 
 import numpy as np
 import pytest
 
 from calib.decisions import Costs, Goal, change, outcome_of, recalibrated_cut
-from calib.decisions.cuts import cut_for, event_decision, highest_rows
+from calib.decisions.cuts import SEARCHED, Basis, cut_for, event_decision, highest_rows
 from calib.decisions.recalibration import recalibrate
 from calib.errors import CalibrationError
 from calib.metrics import wilson_interval
@@ -22,6 +23,13 @@ def rows(rng):
     return np.round(sigmoid(score), 3), rng.random(600) < sigmoid(-0.4 + 0.7 * score)
 
 
+def simulated(n: int = 2000) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Calibrated and too low probabilities, and labels."""
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0, 1, n) ** 2
+    return p, p**1.5, rng.random(n) < p
+
+
 def cost_of(acts, labels, costs):
     """Mean cost row by row."""
     cells = {
@@ -30,7 +38,7 @@ def cost_of(acts, labels, costs):
         (False, True): costs.miss,
         (False, False): costs.true_negative,
     }
-    return np.mean([cells[bool(act), bool(came)] for act, came in zip(acts, labels, strict=True)])
+    return np.mean([cells[bool(act), bool(event)] for act, event in zip(acts, labels, strict=True)])
 
 
 def test_the_cut_is_where_both_actions_cost_the_same():
@@ -41,12 +49,15 @@ def test_the_cut_is_where_both_actions_cost_the_same():
     assert acting == pytest.approx(waiting, abs=1e-12)
     with pytest.raises(CalibrationError, match="one action is always best"):
         Costs(false_alarm=1.0, miss=1.0, true_positive=2.0)
+    for goal in ({"basis": "recall", "value": 0.0}, {"basis": "recall", "value": 1.4}, {"today": 1.4}):
+        with pytest.raises(CalibrationError, match="between 0 and 1"):
+            Goal(**goal)
 
 
 def test_outcomes_are_counts_with_wilsons_intervals(rows):
     probs, labels = rows
-    acts = probs >= 0.2
-    found = outcome_of(acts, labels, Costs(1.0, 4.0, 0.5, -2.0))
+    acts, costs = probs >= 0.2, Costs(1.0, 4.0, 0.5, -2.0)
+    found = outcome_of(acts, labels, costs)
     n, hits = len(labels), int((acts & labels).sum())
     low, high = wilson_interval(hits, n)
     assert found.true_positives == pytest.approx((1000 * hits / n, 1000 * float(low), 1000 * float(high)))
@@ -55,20 +66,12 @@ def test_outcomes_are_counts_with_wilsons_intervals(rows):
     assert found.precision.value == pytest.approx(hits / acts.sum())
     counts = (found.true_positives, found.false_positives, found.misses, found.true_negatives)
     assert sum(count.value for count in counts) == pytest.approx(1000)
-    assert found.cost.value == pytest.approx(cost_of(acts, labels, Costs(1.0, 4.0, 0.5, -2.0)))
-
-
-def test_what_every_row_costs_moves_the_interval_and_does_not_widen_it(rows):
-    probs, labels = rows
-    plain = outcome_of(probs >= 0.2, labels, Costs(1.0, 4.0)).cost
-    more = outcome_of(probs >= 0.2, labels, Costs(6.0, 9.0, 5.0, 5.0)).cost
-    np.testing.assert_allclose(np.subtract(more, plain), 5.0)
-
-
-def test_an_outcome_without_events_or_actions_has_no_recall_or_precision():
-    found = outcome_of(np.zeros(4, bool), np.zeros(4, bool), COSTS)
-    assert np.isnan(found.recall).all() and np.isnan(found.precision).all()
-    assert found.cost.value == 0.0 and found.cost.high > 0.0
+    assert found.cost.value == pytest.approx(cost_of(acts, labels, costs))
+    more = outcome_of(acts, labels, Costs(6.0, 9.0, 5.5, 3.0)).cost  # what every row costs more
+    np.testing.assert_allclose(np.subtract(more, found.cost), 5.0)
+    none = outcome_of(np.zeros(4, bool), np.zeros(4, bool), COSTS)
+    assert np.isnan(none.recall).all() and np.isnan(none.precision).all()
+    assert none.cost.value == 0.0 and none.cost.high > 0.0
 
 
 def test_targets_are_met_by_the_first_and_the_last_cut(rows):
@@ -95,11 +98,22 @@ def test_a_capacity_takes_the_highest_and_draws_among_ties():
     assert (np.abs(taken[[0, 2, 3]] - 40) < 4 * np.sqrt(60 * 2 / 9)).all()
     weighted = highest_rows(probs, np.array([1, 3, 1, 1, 1, 1]), 0.5, 0)
     assert weighted[1] and weighted.sum() == 2 and not weighted[4:].any()
+    y = np.arange(4000) < 400  # sorted by label, as files often are
+    found = event_decision(np.full(4000, 0.1), np.full(4000, 0.2), y, Goal("capacity", 0.1))
+    assert abs(found.outcome.precision.value - 0.1) < 4 * np.sqrt(0.09 / 400)
+    assert not found.from_raw.changed.value  # the same draw for both
 
 
-def test_a_capacity_s_cut_is_a_quantile_with_the_quantile_s_interval():
-    rng = np.random.default_rng(3)
-    held = 0
+def test_a_capacity_acts_on_as_many_rows_as_it_says_and_its_cut_has_the_quantile_s_interval():
+    p, raw, y = simulated()
+    coarse = np.round(p, 1)  # ties, as an isotonic map makes them
+    for probs in (p, coarse):
+        found = event_decision(probs, raw, y, Goal("capacity", 0.05))
+        assert found.outcome.acted == found.raw.acted == (50.0, 50.0, 50.0)
+        assert (found.n_decision, found.n_judgement) == (0, 2000)
+    assert found.tied == (coarse == found.cut.value).sum()
+    assert found.drawn == 100 - (coarse > found.cut.value).sum() < found.tied
+    rng, held = np.random.default_rng(3), 0
     for seed in range(80):
         probs = rng.random(200)
         cut = cut_for(Goal("capacity", 0.1), probs, probs > 0.5, random_state=seed)
@@ -119,13 +133,24 @@ def test_a_change_is_the_difference_of_two_costs(rows, rng):
         assert 1000 * found.changed.value == pytest.approx(found.newly_acted.value) and found.no_longer_acted.value == 0
     there, back = change(probs >= 0.1, probs >= 0.3, labels, costs), change(probs >= 0.3, probs >= 0.1, labels, costs)
     np.testing.assert_allclose(back.saved, [-there.saved.value, -there.saved.high, -there.saved.low])
+    none = change(probs >= 0.2, probs >= 0.2, labels, Costs(1.0, 1.0))
+    assert none.changed.value == 0.0
+    # No change reaches as far as a few rows would.
+    assert none.saved.high == pytest.approx(-none.saved.low) and 0 < none.saved.high < 8 / 600
 
 
-def test_no_change_reaches_as_far_as_a_few_rows_would(rows):
-    probs, labels = rows
-    found = change(probs >= 0.2, probs >= 0.2, labels, Costs(1.0, 1.0))
-    assert found.changed.value == 0.0
-    assert found.saved.high == pytest.approx(-found.saved.low) and 0 < found.saved.high < 8 / 600
+def test_few_clusters_do_not_widen_what_hardly_changes():
+    # 24 changed rows of 2,000 in 60 clusters. Kinds of change that no row has once counted as 1 of 60 clusters.
+    rng = np.random.default_rng(0)
+    y, before = rng.random(2000) < 0.1, rng.random(2000) < 0.2
+    acts = before.copy()
+    acts[rng.choice(np.flatnonzero(~before), 24, replace=False)] = True
+    costs = Costs(1, 5)
+    found = change(acts, before, y, costs, clusters=np.arange(2000) % 60).saved
+    alone = change(acts, before, y, costs).saved
+    assert (found.high - found.low) < 2 * (alone.high - alone.low)
+    each = np.where(acts & ~before, np.where(y, -5.0, 1.0), 0.0)
+    assert found.high - found.low > 2 * 1.96 * each.std() / math.sqrt(2000)
 
 
 def test_the_delta_interval_holds_the_true_cut(rng):
@@ -146,49 +171,91 @@ def test_a_recalibration_solves_the_score_equations(rows):
     intercept, slope = recalibrate(score, labels)
     residual = labels - sigmoid(intercept + slope * score)
     assert residual.sum() == pytest.approx(0, abs=1e-6) and residual @ score == pytest.approx(0, abs=1e-5)
+    for given in ([1, 1, 0, 0], [0, 0, 0, 0], [0, 0, 1, 1]):
+        with pytest.raises(CalibrationError, match="slope"):
+            recalibrated_cut(np.array([0.1, 0.3, 0.6, 0.8]), np.array(given), 0.2)
 
 
-@pytest.mark.parametrize("labels", [[1, 1, 0, 0], [0, 0, 0, 0], [0, 0, 1, 1]])
-def test_recalibrations_without_a_cut_are_refused(labels):
-    with pytest.raises(CalibrationError, match="slope"):
-        recalibrated_cut(np.array([0.1, 0.3, 0.6, 0.8]), np.array(labels), 0.2)
+# -- a cut beside today's and the uncalibrated probability --------------------------------------------
 
 
-@pytest.fixture
-def credit(reference_data):
-    with open(reference_data / "credit.csv", encoding="utf-8") as file:
-        table = list(csv.DictReader(file))
-    known = json.loads((reference_data.parent / "numbers" / "decisions.json").read_text())["decisions"]
-    return *(np.array([float(row[column]) for row in table]) for column in ("pd", "default")), known
+@pytest.mark.parametrize("costs", [Costs(1, 1), Costs(1, 50), Costs(3, 7, 1, 2)])
+def test_costs_are_those_of_counting_row_by_row(costs):
+    p, raw, y = simulated()
+    found = event_decision(p, raw, y, Goal(costs=costs, today=0.3))
+    assert found.cut.value == pytest.approx(costs.cut)
+    assert (found.n_decision, found.n_judgement, found.n_events) == (0, 2000, int(y.sum()))
+    cut = costs.cut
+    for outcome, acts in ((found.outcome, p >= cut), (found.raw, raw >= cut), (found.today, raw >= 0.3)):
+        assert outcome.cost.value == pytest.approx(cost_of(acts, y, costs))
+        assert outcome.acted.value == pytest.approx(1000 * acts.mean())
+    assert found.from_today.saved.value == pytest.approx(found.today.cost.value - found.outcome.cost.value)
+    both = cost_of(np.zeros(2000), y, costs), cost_of(np.ones(2000), y, costs)  # the rules without a model
+    assert found.acting_on_all == (both[1] < both[0])
+    assert found.from_same.saved.value == pytest.approx(min(both) - cost_of(p >= cut, y, costs))
+    assert found.from_same.saved.low <= found.from_same.saved.value <= found.from_same.saved.high
 
 
-def test_cuts_of_the_credit_data_are_those_computed_elsewhere(credit):
-    probs, labels, known = credit
+@pytest.mark.parametrize("basis", ["capacity", "recall", "precision"])
+def test_a_cut_is_judged_on_other_rows_and_a_map_that_keeps_the_order_changes_no_decision(basis: Basis):
+    p, raw, y = simulated()
+    found = event_decision(p, raw, y, Goal(basis, 0.4))
+    # The raw probability has another threshold for the same goal: it was judged at the calibrated one.
+    assert found.from_raw.changed.value == found.from_raw.saved.value == 0.0
+    assert found.cut_of_raw.value == pytest.approx(found.cut.value**1.5)
+    assert found.raw.recall == found.outcome.recall
+    if basis in SEARCHED:
+        found = event_decision(p, raw, y, Goal(basis, 0.4), clusters=np.arange(2000) // 20)
+        assert found.n_decision + found.n_judgement == 2000
+        assert found.n_judgement % 20 == 0  # whole clusters
+        assert found.cut.low <= found.cut.value <= found.cut.high
+        assert abs(getattr(found.outcome, basis).value - 0.4) < 0.08
+
+
+def test_a_precision_that_the_raw_model_reaches_nowhere_has_it_act_on_nothing():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0, 1, 2000)
+    found = event_decision(p, np.full(2000, 0.3), rng.random(2000) < p, Goal("precision", 0.8))
+    assert found.cut_of_raw is None and found.raw.acted.value == 0.0
+    assert abs(found.outcome.precision.value - 0.8) < 0.1
+
+
+def test_the_same_probabilities_change_nothing_and_too_few_events_are_said():
+    p, raw, y = simulated()
+    found = event_decision(p, p, y, Goal("threshold", 0.25, today=0.25))
+    for change_ in (found.from_raw, found.from_today):
+        assert change_.changed.value == change_.saved.value == 0.0
+    assert found.recalibrated.low < 0.25 < found.recalibrated.high  # these are calibrated
+    assert not found.too_few
+    assert "7 rows" in event_decision(p, raw, np.arange(2000) < 7, Goal()).too_few
+    found = event_decision(p, raw, np.zeros(2000, bool), Goal(today=0.2))
+    assert found.recalibrated is None and math.isnan(found.outcome.recall.value)
+
+
+# -- numbers computed elsewhere -----------------------------------------------------------------------
+
+
+def test_cuts_of_the_credit_data_are_those_computed_elsewhere(risks, known):
+    (probs, labels), numbers = risks("credit"), known("decisions")["decisions"]
     plain = outcome_of(probs >= COSTS.cut, labels, COSTS)
-    assert plain.cost.value == pytest.approx(known["cost_at_t_star_raw"], abs=1e-9)
+    assert plain.cost.value == pytest.approx(numbers["cost_at_t_star_raw"], abs=1e-9)
     raw = recalibrated_cut(probs, labels, COSTS.cut)
-    assert raw.value == pytest.approx(known["platt_equivalent_raw_cut"], abs=1e-9)
-    np.testing.assert_allclose(raw[1:], known["platt_cut_95"], atol=1e-6)  # theirs has z = 1.96
+    assert raw.value == pytest.approx(numbers["platt_equivalent_raw_cut"], abs=1e-9)
+    np.testing.assert_allclose(raw[1:], numbers["platt_cut_95"], atol=1e-6)  # theirs has z = 1.96
     cost = outcome_of(probs >= raw.value, labels, COSTS).cost.value
-    assert cost == pytest.approx(known["cost_at_platt_cut"], abs=1e-9)
-    room = event_decision(probs, probs, labels, Goal("capacity", known["capacity"]["k"] / len(probs)))
-    assert room.cut.value == known["capacity"]["cut"] and room.tied == known["capacity"]["rows_at_the_cut"]
-    caught = known["capacity"]["events_caught"]
-    assert room.outcome.true_positives.value == pytest.approx(1000 * caught / len(probs))
+    assert cost == pytest.approx(numbers["cost_at_platt_cut"], abs=1e-9)
+    capacity = numbers["capacity"]
+    room = event_decision(probs, probs, labels, Goal("capacity", capacity["k"] / len(probs)))
+    assert room.cut.value == capacity["cut"] and room.tied == capacity["rows_at_the_cut"]
+    assert room.outcome.true_positives.value == pytest.approx(1000 * capacity["events_caught"] / len(probs))
 
 
 @pytest.mark.parametrize("name", ["credit", "breast", "llm"])
-def test_costs_on_real_data_are_those_of_the_stratos_script(reference_data, name):
-    known = json.loads((reference_data.parent / "numbers" / "risk_model.json").read_text())[name]
-    risk, event = {"credit": ("pd", "default"), "breast": ("risk", "malignant"), "llm": ("confidence", "correct")}[name]
-    with open(reference_data / f"{name}.csv", encoding="utf-8") as file:
-        table = list(csv.DictReader(file))
-    probs = np.array([float(row[risk]) for row in table])
-    labels = np.array([row[event] in ("1", "true") for row in table])
+def test_costs_on_real_data_are_those_of_the_stratos_script(risks, known, name):
+    (probs, labels), numbers = risks(name), known("risk_model")[name]
     if name == "llm":
-        probs, known = np.clip(probs, 0.005, 0.995), known["clipped_0.005"]
-    thresholds = known["expected_cost"]["thresholds"]
-    for threshold, numbers in thresholds.items():
+        probs, numbers = np.clip(probs, 0.005, 0.995), numbers["clipped_0.005"]
+    for threshold, there in numbers["expected_cost"]["thresholds"].items():
         costs = Costs(1.0, (1 - float(threshold)) / float(threshold))
         plain = outcome_of(probs >= float(threshold), labels, costs)
-        assert plain.cost.value == pytest.approx(numbers["cost_at_theoretical"], abs=1e-11)
+        assert plain.cost.value == pytest.approx(there["cost_at_theoretical"], abs=1e-11)

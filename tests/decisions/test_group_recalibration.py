@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
-
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -55,6 +52,8 @@ def test_groups_that_do_not_depart_have_the_shared_map():
         np.testing.assert_array_equal(found.by_group(probs, group), found.shared(probs))
     one = recalibrate_groups(probs, event, np.zeros(len(probs)))
     np.testing.assert_allclose(one.by_group(probs, np.zeros(len(probs))), one.shared(probs), atol=0.02)
+    with pytest.raises(CalibrationError, match="one group for each"):
+        recalibrate_groups([0.2, 0.4], [0, 1], ["a"])
 
 
 def test_groups_pay_on_other_rows_where_they_depart_and_not_elsewhere():
@@ -80,17 +79,8 @@ def test_the_log_loss_is_the_nll_also_where_risks_are_written_with_one_decimal(r
     assert gain.shared_loss == pytest.approx(nll(made.shared(probs), event), rel=1e-12)
 
 
-def test_arrays_that_do_not_fit_are_refused():
-    with pytest.raises(CalibrationError, match="one group for each"):
-        recalibrate_groups([0.2, 0.4], [0, 1], ["a"])
-
-
-def test_intercepts_of_branches_are_those_of_lme4(reference_data):
-    with (reference_data / "credit.csv").open() as file:
-        table = list(csv.DictReader(file))
-    probs, event = (np.array([float(row[name]) for row in table]) for name in ("pd", "default"))
-    known = json.loads((reference_data.parent / "numbers" / "risk_model.json").read_text())
-    mixed = known["credit"]["cluster"]["mixed"]["recalibration"]
-    found = recalibrate_groups(probs, event, [row["branch"] for row in table])
+def test_intercepts_of_branches_are_those_of_lme4(table, risks, known):
+    mixed = known("risk_model")["credit"]["cluster"]["mixed"]["recalibration"]
+    found = recalibrate_groups(*risks("credit"), table("credit")["branch"])
     assert (found.centre, found.group_slope) == pytest.approx(mixed["intercept_slope"], abs=0.02)
     assert found.spread == pytest.approx(mixed["sd_branch"], rel=0.1)

@@ -69,7 +69,6 @@ def test_of_clusters_one_random_row_each_is_independent(rng):
     # Each of the five places of a cluster is taken as often as any other: chi-square of 300 draws.
     counts = np.bincount(taken % 5, minlength=5)
     assert ((counts - 60) ** 2 / 60).sum() < 18.5
-    assert independent_rows(replace(data, clusters=None)) is not None
     assert len(independent_rows(replace(data, clusters=None))) == 1500
 
 
@@ -153,7 +152,6 @@ def test_of_answers_with_a_confidence_each_the_risk_is_that_of_wrong_answers():
 def test_intervals_of_clusters_are_those_of_as_many_independent_rows(rng):
     hit, clusters = rng.random(2000) < 0.3, np.repeat(np.arange(100), 20)
     alone = share_of(hit, None)
-    assert share_of(np.repeat(hit[:100], 20), clusters)[1:] != pytest.approx(share_of(hit, clusters)[1:], abs=0.01)
     assert alone.low < 0.3 < alone.high
     together = np.repeat(hit[:100], 20)  # clusters whose rows are all alike tell as much as one row each
     wide = share_of(together, clusters)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from math import ceil, log, sqrt
 
 import numpy as np
@@ -90,30 +89,23 @@ def test_clusters_need_more_rows(rng) -> None:
     assert looser < 1.5 * loose
 
 
-def test_what_cannot_be_is_refused() -> None:
-    for wrong in (
-        lambda: rows_needed([0.1, 0.2], [0, 0]),
-        lambda: rows_needed([0.1, 0.2], [0, 1], threshold=1.0),
-    ):
-        with pytest.raises(CalibrationError):
-            wrong()
-
-
-def test_the_numbers_of_credit(reference_data) -> None:
+def test_the_numbers_of_credit(risks) -> None:
     """Computed independently from the paper's formulas; the package pmvalsampsize 0.2.1 gives 4483, 5625, 1306, 1475.
 
     It rounds the standard error of ln O:E, takes normal log-odds, and another sensitivity and specificity.
     """
-    with (reference_data / "credit.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    probs, came = (np.array([float(row[name]) for row in rows]) for name in ("pd", "default"))
+    probs, came = risks("credit")
     assert [one.rows for one in rows_needed(probs, came, 0.1)] == [4494, 5618, 1306, 1479]
     assert ceil(rows_for_slope(probs, 0.2, -0.4676062462351283, 0.6753757296717651)) == 3603
     assert ceil(rows_for_o_e(0.079, 0.1)) == 17930
     assert log(rows_for_o_e(0.079, 0.1) / 4483) > 0
 
 
-@pytest.mark.parametrize("width", [-1.0, 0.0, float("nan"), float("inf")])
-def test_no_width_is_squared_away(width) -> None:
-    with pytest.raises(CalibrationError, match="width"):
-        rows_needed([0.2, 0.4, 0.7], [0, 1, 0], widths={"slope": width})
+def test_what_cannot_be_is_refused() -> None:
+    for wrong in (
+        {"outcomes": [0, 0, 0]},
+        {"threshold": 1.0},
+        *({"widths": {"slope": w}} for w in (-1.0, 0.0, np.nan)),
+    ):
+        with pytest.raises(CalibrationError):
+            rows_needed([0.2, 0.4, 0.7], **{"outcomes": [0, 1, 0], **wrong})
