@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from calib.calibrators.isotonic import LinearMap, Tally, joined
-from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest, platt_targets
+from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
 from calib.numerics import Floats, Ints
 from calib.parameters import param
 
@@ -155,8 +155,7 @@ class NearIsotonicEnsemble(OneVsRest):
 
     def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
         tally, margin = Tally.of(log_odds, positives), self.margin_
-        n_positive, n = float(tally.positives.sum()), float(tally.counts.sum())
-        low, high = platt_targets(n_positive, n - n_positive) if self.platt_correction else (0.0, 1.0)
+        low, high = tally.platt_targets() if self.platt_correction else (0.0, 1.0)
         tally = Tally(tally.scores, tally.counts, low * tally.counts + (high - low) * tally.positives)
         path = near_isotonic_path(tally.positives / tally.counts, tally.counts)
         scores, models = [], []

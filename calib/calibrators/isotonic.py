@@ -31,21 +31,18 @@ class Tally:
     @classmethod
     def of(cls, log_odds: Floats, positives: Bools, weights: Floats | None = None) -> Self:
         """Count (n,) pairs."""
-        if weights is not None:
-            scores, found = np.unique(log_odds, return_inverse=True)
-            return cls(
-                scores, *(np.bincount(found, each, len(scores)) + 0.0 for each in (weights, weights * positives))
-            )
-        # Sorting scores alone is quicker, and one class against the rest has few positives to look up.
-        scores, counts = np.sort(log_odds), np.ones(len(log_odds))
-        differ = scores[1:] > scores[:-1]
-        if not differ.all():
-            starts = np.flatnonzero(np.append(True, differ))
-            scores, counts = scores[starts], np.diff(starts, append=len(scores)) + 0.0
-        held = np.zeros(len(scores))
-        places, times = np.unique(np.searchsorted(scores, log_odds[positives]), return_counts=True)
-        held[places] = times
-        return cls(scores, counts, held)
+        scores, counts = np.unique(log_odds, return_counts=True)
+        if weights is None:
+            counts, weights = counts.astype(float), np.broadcast_to(1.0, len(log_odds))
+        else:
+            counts = np.bincount(np.searchsorted(scores, log_odds), weights)
+        places = np.searchsorted(scores, log_odds[positives])
+        return cls(scores, counts, np.bincount(places, weights[positives], len(scores)))
+
+    def platt_targets(self) -> tuple[float, float]:
+        """What stands for 0 and for 1 in Platt's smoothed labels of these pairs."""
+        positive = float(self.positives.sum())
+        return platt_targets(positive, float(self.counts.sum()) - positive)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,31 +80,20 @@ def isotonic_map(
     """
     from scipy.optimize import isotonic_regression
 
-    if weights is None:
-        scores, each = np.sort(log_odds), None
-    else:
-        order = np.argsort(log_odds)
-        scores, each, each_positive = log_odds[order], weights[order], (weights * positives)[order]
+    tally = Tally.of(log_odds, positives, weights)
     # A run of negatives between two positives, as most of one class against the rest are, has one value.
-    of_positives = np.unique(log_odds[positives])
-    ends = [np.searchsorted(scores, of_positives, side) for side in ("left", "right")]
-    starts = np.unique(np.concatenate([[0], *ends]))
-    starts = starts[starts < len(scores)]
-    if each is None:
-        counts = np.diff(starts, append=len(scores)) + 0.0
-        held = np.bincount(np.searchsorted(scores[starts], log_odds[positives]), minlength=len(starts)) + 0.0
-    else:
-        counts, held = np.add.reduceat(each, starts), np.add.reduceat(each_positive, starts)
-    fit = isotonic_regression(held / counts, weights=counts).x
+    held = tally.positives > 0
+    starts = np.flatnonzero(np.append(True, held[1:] | held[:-1]))
+    counts, ones = (np.add.reduceat(each, starts) for each in (tally.counts, tally.positives))
+    fit = isotonic_regression(ones / counts, weights=counts).x
     rises = np.append(True, fit[1:] > fit[:-1] + (ROUNDING if centred else 0.0))
     starts, values = starts[rises], fit[rises]
     if centred:
-        knots = _middles(scores, each, starts)
+        knots = _middles(tally, starts)
     else:
-        knots, values = joined(scores, starts, values)
+        knots, values = joined(tally.scores, starts, values)
     # Least squares commutes with a linear change of the targets.
-    n_positive = float(held.sum())
-    low, high = platt_targets(n_positive, float(counts.sum()) - n_positive) if platt_correction else (0.0, 1.0)
+    low, high = tally.platt_targets() if platt_correction else (0.0, 1.0)
     return LinearMap(knots, np.clip(low + (high - low) * values, margin, 1 - margin))
 
 
@@ -157,15 +143,13 @@ def joined(scores: Floats, starts: Ints, values: Floats) -> tuple[Floats, Floats
     return knots, np.repeat(values, 2)[kept]
 
 
-def _middles(scores: Floats, weights: Floats | None, starts: Ints) -> Floats:
+def _middles(tally: Tally, starts: Ints) -> Floats:
     """Log-odds of the mean probability of the pairs of each step, strictly increasing."""
-    chances = (
-        np.add.reduceat(sigmoid(sign * scores) * (1.0 if weights is None else weights), starts) for sign in (1, -1)
-    )
+    scores = tally.scores
     with np.errstate(divide="ignore"):
-        positive, negative = (np.log(chance) for chance in chances)
+        one, zero = (np.log(np.add.reduceat(sigmoid(sign * scores) * tally.counts, starts)) for sign in (1, -1))
     # Rounding, and probabilities that underflow, may lead out of the step.
-    return np.clip(positive - negative, scores[starts], scores[np.append(starts[1:], len(scores)) - 1])
+    return np.clip(one - zero, scores[starts], scores[np.append(starts[1:], len(scores)) - 1])
 
 
 def interpolate(points: Floats, knots: Floats, values: Floats) -> Floats:

@@ -64,18 +64,12 @@ class QuadraticScaling(LogisticCurves):
 
     def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
         targets = targets_of(log_odds, positives, weights)
-        low, high, centre = float(log_odds.min()), float(log_odds.max()), float(log_odds.mean())
+        low, high = float(log_odds.min()), float(log_odds.max())
         width = (high - low) or 1.0
-        around = (log_odds - centre) / width  # squares of the scores themselves could be infinite
-        (slope, curvature), intercept = fit_logistic(np.stack([around, around**2]), targets, weights)
-        first, last = (slope + 2 * curvature * (end - centre) / width for end in (low, high))
-        at_low = intercept + slope * (low - centre) / width + curvature * ((low - centre) / width) ** 2
-        intercept = at_low + first / 2
-        if min(first, last) < 0:
-            # Any slope that is zero or more at both ends is a sum of two such slopes, each zero at one end.
-            halves = np.stack(_halves((log_odds - low) / width))
-            (first, last), intercept = fit_logistic(halves, targets, weights, rising=True)
-        return QuadraticMap(low, high, float(intercept), float(first) / width, float(last) / width)
+        # Any slope that is zero or more at both ends is a sum of two such slopes, each zero at one end.
+        halves = np.stack(_halves((log_odds - low) / width))
+        (first, last), intercept = fit_logistic(halves, targets, weights, rising=True)
+        return QuadraticMap(low, high, intercept, float(first) / width, float(last) / width)
 
 
 def _halves(share: Floats) -> tuple[Floats, Floats]:
