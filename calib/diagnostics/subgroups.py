@@ -236,11 +236,14 @@ def gap_sentence(
     >>> gap_sentence(Interval(0.002, -0.01, 0.014), [chemistry], 12)
     'Fine on average, but chemistry +10.0 points (+4.0 to +16.0), 412 rows.'
     """
-    fine = average.low <= 0.0 <= average.high
+    none = average.low <= 0.0 <= average.high
+    fine = none and average.high - average.low <= FINE_WIDTH
     lead = "Fine on average" if fine else f"{_points(average)} on average"
+    if not groups and not n_judged:
+        return f"{lead}; no group has enough rows to be judged."
     if not groups:
         of = plural(n_judged, "group")
-        return f"{lead}, and {'no significant gap in any' if fine else 'not significantly more in any'} of {of}."
+        return f"{lead}, and {'no significant gap in any' if none else 'not significantly more in any'} of {of}."
     named = [
         f"{strong}{write(group.name)} {points(group.gap.value)} points{strong} "
         f"({points_between(group.gap.low, group.gap.high)}), {plural(group.rows, 'row')}"
@@ -260,6 +263,8 @@ def _ratio(total: Floats | Ints, count: Ints) -> Floats:
 
 MOST_NAMED = 3
 """Groups that a sentence names."""
+FINE_WIDTH = 0.1
+"""Width of the average gap's interval up to which one that holds 0 says that probabilities are fine on average."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -101,6 +101,8 @@ def test_the_sentence_is_that_of_its_numbers() -> None:
     assert gap_sentence(fine, [], 9) == "Fine on average, and no significant gap in any of 9 groups."
     assert gap_sentence(off, [], 9).startswith("+5.0 points (+4.0 to +6.0) on average, and not significantly more in")
     assert gap_sentence(off, [chemistry] * 5, 9).endswith("; and 2 more.")
+    few = gap_sentence(Interval(-0.2, -0.9, 0.5), [], 0)
+    assert few == "−20.0 points (−90.0 to +50.0) on average; no group has enough rows to be judged."
 
 
 def test_others_are_pooled_in_the_last_row(rng) -> None:
