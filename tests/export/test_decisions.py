@@ -14,7 +14,7 @@ import calib
 from calib.data.samples import load_sample
 from calib.decisions import HAND_OVER, AnswerAbove, CostMatrix, EventCut, PredictionSets, conformal_sets
 from calib.errors import CalibrationError
-from calib.export import provenance, runtime, writer
+from calib.export import provenance
 from calib.export.calibrated import Rows, to_csv, write_predictions
 from calib.export.model_card import model_card
 from calib.export.runtime import ExportedCalibrator, from_arrays
@@ -73,28 +73,6 @@ def test_pairs_are_answered_or_handed_over():
     assert set(actions) == {1, HAND_OVER} == set(exported.action_names)
     assert "1: answer, -1: hand over" in markdown_free(model_card(exported))
     np.testing.assert_allclose(exported.base_rate, np.bincount(data.labels) / len(data))
-
-
-def test_a_row_has_the_same_action_and_set_in_any_company(fitted, sets, overconfident, rng):
-    logits, _ = overconfident
-    exported = ExportedCalibrator(fitted, decision=COSTS, sets=sets)
-    order = rng.permutation(len(logits))
-    np.testing.assert_array_equal(exported.decide(logits[order]), exported.decide(logits)[order])
-    np.testing.assert_array_equal(exported.prediction_sets(logits[order]), exported.prediction_sets(logits)[order])
-    np.testing.assert_array_equal(exported.prediction_sets(logits[7:8]), exported.prediction_sets(logits)[7:8])
-
-
-@pytest.mark.parametrize("suffix", [".npz", ".pkl", ".zip"])
-def test_files_keep_them_exactly(fitted, sets, overconfident, tmp_path, suffix):
-    logits, labels = overconfident
-    rate = np.bincount(labels) / len(labels)
-    writer.save(fitted, tmp_path / f"c{suffix}", decision=COSTS, sets=sets, base_rate=rate)
-    again = runtime.load(tmp_path / f"c{suffix}")
-    np.testing.assert_array_equal(again.base_rate, rate)
-    np.testing.assert_array_equal(again.sets.quantiles, sets.quantiles)
-    assert again.sets.as_state().keys() == sets.as_state().keys() and again.sets.per_class
-    np.testing.assert_array_equal(again.decide(logits), COSTS.decide(fitted.predict_proba(logits)))
-    np.testing.assert_array_equal(again.prediction_sets(logits), sets.predict(fitted.predict_proba(logits)))
 
 
 def test_infinite_quantiles_are_kept(fitted, overconfident):

@@ -7,14 +7,11 @@ import subprocess
 import sys
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import calib
 from benchmarks.exports import simulated
 from calib.errors import CalibrationError
-from calib.export.predict import Refused, load
-from calib.export.runtime import ExportedCalibrator
 from calib.export.writer import to_mlflow
 
 
@@ -40,23 +37,6 @@ assert not {{"calib", "scipy", "pandas", "sklearn"}} & set(sys.modules)
     run = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     np.testing.assert_allclose(np.load(tmp_path / "probs.npy"), fitted.predict_proba(rows), atol=1e-12)
-
-
-def test_tables_are_taken_by_the_names_of_columns(fitted, tmp_path):
-    model = load(to_mlflow(fitted, tmp_path / "model", class_names=["a", "b", "c"]) / "data/calibrator.npz")
-    rows = simulated(20, 3, seed=2)[0]
-    expected = fitted.predict_proba(rows)
-    np.testing.assert_allclose(model.calibrate(pd.DataFrame(rows[:, [2, 0, 1]], columns=["c", "a", "b"])), expected)
-    np.testing.assert_allclose(model.calibrate(rows.tolist()), expected)
-    with pytest.raises(Refused, match="object"):
-        model.calibrate(pd.DataFrame({"a": ["x"], "b": ["y"], "c": ["z"]}))
-
-
-def test_pairs_give_one_confidence(tmp_path):
-    given = ExportedCalibrator(calib.calibrator("beta").fit(*simulated(200, 2)), "pairs")
-    model = load(to_mlflow(given, tmp_path / "model") / "data/calibrator.npz")
-    said = np.array([0.1, 0.5, 0.9])
-    np.testing.assert_allclose(model.calibrate(said), given.confidence(said))
 
 
 def test_full_folders_are_refused(fitted, tmp_path):

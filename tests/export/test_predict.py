@@ -15,7 +15,7 @@ import pytest
 import calib
 from calib.canonical import ONE_COLUMN
 from calib.data.samples import load_sample
-from calib.decisions import AnswerAbove, CostMatrix, EventCut, conformal_sets
+from calib.decisions import AnswerAbove, CostMatrix, EventCut
 from calib.errors import CalibrationError
 from calib.export import predict, provenance, writer
 from calib.export.predict import Refused, inert, load, main
@@ -88,20 +88,6 @@ def test_any_table_with_ids_dates_and_text(fitted, overconfident, tmp_path, enco
     said = pd.read_csv(tmp_path / "o.csv", encoding=encoding)
     assert said["id"].tolist() == [row[0] for row in rows]
     np.testing.assert_allclose(said[[f"p_{k}" for k in "abcd"]], fitted.predict_proba(logits), rtol=0, atol=1e-12)
-
-
-def test_arrays_go_in_and_come_out(fitted, overconfident, tmp_path):
-    logits = overconfident[0]
-    probs = fitted.predict_proba(logits)
-    sets = conformal_sets(probs, probs.argmax(axis=1), 0.3)
-    writer.save(fitted, tmp_path / "c.npz", decision=COSTS, sets=sets)
-    np.save(tmp_path / "o.npy", logits)
-    main([str(tmp_path / "o.npy"), "--out", str(tmp_path / "p.npz"), "--calibrator", str(tmp_path / "c.npz")])
-    with np.load(tmp_path / "p.npz") as said:
-        np.testing.assert_allclose(said["probabilities"], probs, rtol=0, atol=1e-12)
-        np.testing.assert_array_equal(said["predicted"], fitted.predict(logits))
-        np.testing.assert_array_equal(said["actions"], COSTS.decide(probs))
-        np.testing.assert_array_equal(said["sets"], sets.predict(probs))
 
 
 @pytest.mark.parametrize("k", [3, 30])
@@ -258,11 +244,8 @@ def test_no_cell_is_a_formula(cell):
     said = inert(cell)
     assert said.replace("'", "") == cell.replace("'", "")
     assert not any(part.strip('\ufeff \t"').startswith(("=", "+", "-", "@")) for part in said.split(";"))
-
-
-@pytest.mark.parametrize("cell", ["-1.5", "+2", "1e-7", "plain; text", "a - b", "-1,5", 3.0])
-def test_other_cells_stay(cell):
-    assert inert(cell) == cell
+    for other in ("-1.5", "+2", "1e-7", "plain; text", "a - b", "-1,5", 3.0):
+        assert inert(other) == other
 
 
 def test_hostile_names_of_classes_and_columns_are_inert(fitted, overconfident, tmp_path):

@@ -66,40 +66,6 @@ def test_modules_give_what_the_methods_give(method, n_classes):
 
 
 @pytest.mark.parametrize(
-    "method", ["temperature", "spline", "isotonic", "gpcalib", "order_preserving", "dirichlet", "auto"]
-)
-def test_modules_pass_torch_export_for_any_number_of_rows(method):
-    torch = pytest.importorskip("torch", reason="torch is not installed")
-    _, _, given, rows = next(fits(3, [method], n=200))
-    module, outputs = module_of(torch_source(given)), torch.tensor(rows[:500])
-    with torch.no_grad():
-        probs = module(outputs)
-        program = torch.export.export(module, (outputs[:5],), dynamic_shapes=({0: torch.export.Dim("rows")},))
-        torch.testing.assert_close(program.module()(outputs), probs, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("method", ["isotonic", "order_preserving", "auto"])
-@pytest.mark.filterwarnings("ignore")  # newer versions of torch call scripting deprecated
-def test_modules_are_scripted(method, tmp_path):
-    torch = pytest.importorskip("torch", reason="torch is not installed")
-    _, _, given, rows = next(fits(3, [method], n=200))
-    place = spec_from_file_location("exported_calibrator", save(given, tmp_path / "calibrator.py"))
-    file = module_from_spec(place)
-    place.loader.exec_module(file)
-    outputs = torch.tensor(rows[:500])
-    torch.testing.assert_close(torch.jit.script(file.Calibrator())(outputs), file.Calibrator()(outputs))
-
-
-def test_buffers_are_float64_and_single_precision_is_taken(fitted):
-    torch = pytest.importorskip("torch", reason="torch is not installed")
-    module = module_of(torch_source(exported(fitted)))
-    floats = [buffer for buffer in module.buffers() if buffer.is_floating_point()]
-    assert floats and all(buffer.dtype == torch.float64 for buffer in floats)
-    rows = simulated(100, 3, seed=3)[0].astype(np.float32)
-    np.testing.assert_allclose(module(torch.tensor(rows)).numpy(), fitted.predict_proba(rows), atol=1e-9)
-
-
-@pytest.mark.parametrize(
     "method", ["temperature", "beta", "spline", "isotonic", "vector", "gpcalib", "order_preserving"]
 )
 def test_gradients_are_those_of_the_map(method):
@@ -114,11 +80,23 @@ def test_gradients_are_those_of_the_map(method):
         np.testing.assert_allclose(outputs.grad.numpy()[:, k], (ahead - behind) / (2 * step), atol=1e-6)
 
 
-def test_rows_that_numpy_refuses_become_nan(fitted):
+@pytest.mark.filterwarnings("ignore")  # newer versions of torch call scripting deprecated
+@pytest.mark.parametrize("method", ["isotonic", "gpcalib", "order_preserving", "auto"])
+def test_modules_are_exported_and_scripted_and_take_what_a_network_gives(method, tmp_path):
     torch = pytest.importorskip("torch", reason="torch is not installed")
-    rows = np.random.default_rng(1).normal(size=(4, 3))
-    rows[1, 0], rows[2, 1] = np.nan, np.inf
-    module = module_of(torch_source(exported(fitted)))
-    assert np.isnan(module(torch.tensor(rows)).numpy()).all(axis=1).tolist() == [False, True, True, False]
+    _, _, given, rows = next(fits(3, [method], n=200))
+    place = spec_from_file_location("exported_calibrator", save(given, tmp_path / "calibrator.py"))
+    file = module_from_spec(place)
+    place.loader.exec_module(file)
+    module, outputs = file.Calibrator(), torch.tensor(rows[:500])
+    with torch.no_grad():
+        probs = module(outputs)
+        torch.testing.assert_close(torch.jit.script(file.Calibrator())(outputs), probs)
+        program = torch.export.export(module, (outputs[:5],), dynamic_shapes=({0: torch.export.Dim("rows")},))
+        torch.testing.assert_close(program.module()(outputs), probs, rtol=0, atol=1e-12)
+        single = torch.tensor(simulated(100, 3, seed=3)[0].astype(np.float32))
+        torch.testing.assert_close(module(single), module(single.double()), rtol=0, atol=1e-9)
+        outputs[1, 0], outputs[2, 1] = torch.nan, torch.inf
+        assert torch.isnan(module(outputs[:4])).all(dim=1).tolist() == [False, True, True, False]
     with pytest.raises(ValueError, match=r"\(n, 3\)"):
-        module(torch.tensor(rows[:, :2]))
+        module(outputs[:, :2])
