@@ -13,7 +13,7 @@ from calib.data import Finding, Predictions
 from calib.data.event import Event
 from calib.data.samples import load_sample
 from calib.evaluation.compare import compare_methods
-from calib.formatting import NO_BREAK, number, percent, round_percent, with_interval
+from calib.formatting import number, percent, round_percent, with_interval
 from calib.metrics import net_benefit, risk_model
 from calib.reporting import Report, Source, html
 from calib.reporting.figures import policy, scripts
@@ -60,11 +60,6 @@ def shown(report: Report) -> list:
     """The raw model and the recommended calibrator."""
     raw, *others = report.methods
     return [raw, next(method for method in others if method.key == report.recommendation.method)]
-
-
-def test_sections_name_the_items_of_tripod_that_they_help_to_fill(page):
-    for items in ("TRIPOD+AI 5, 7, 8 and 11", "TRIPOD+AI 12e", "TRIPOD+AI 23a"):
-        assert items in page.text
 
 
 def test_the_panel_is_that_of_the_library(loans, page):
@@ -141,17 +136,6 @@ def test_rows_left_out_are_told_with_their_reason(tmp_path):
     assert "2 rows of 80 have no" in page.text and "nothing was filled in" in page.text
 
 
-def test_without_groups_or_calibrators_there_are_no_sections_of_them():
-    page = Reading(html(report_of(small(groups=None))))
-    assert not {"groups", "changes"} & set(page.tables)
-    assert [len(row) for row in page.tables["panel"]] == [2] * 13
-
-
-def test_times_of_the_rows_are_told():
-    data = small(times=np.array([f"2026-03-{1 + day % 28:02d}" for day in range(240)]))
-    assert "from 2026-03-01 to 2026-03-28" in Reading(html(report_of(data))).text
-
-
 def test_few_events_are_said_and_judged_by_nothing():
     page = Reading(html(report_of(small(80, rate=0.03), "platt")))
     verdict = page.text.split("Net benefit")[0]
@@ -222,8 +206,3 @@ def test_hostile_names_are_text_and_nothing_is_fetched():
     assert not any(name.startswith("on") for _, attributes in page.elements for name in attributes)
     (given,) = [each["content"] for _, each in page.elements if each.get("http-equiv") == "Content-Security-Policy"]
     assert given == policy() and "\x00" not in without and "\u202e" not in without
-
-
-def test_percentages_of_the_panel_do_not_break(page):
-    said = " ".join(cell for row in page.tables["panel"] for cell in row)
-    assert f"95{NO_BREAK}%" in said and " %" not in said
