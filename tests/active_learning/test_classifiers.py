@@ -7,7 +7,6 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from calib.active_learning.classifiers import CLASSIFIERS, Learner, classifier
-from calib.errors import CalibrationError
 
 
 def batches(pool, size=50, n=4):
@@ -57,26 +56,3 @@ def test_every_classifier_learns_in_batches_and_repeats_itself(pool, name):
     np.testing.assert_allclose(probs[:, 3], 0.0, atol=1e-6)
     assert (probs.argmax(axis=1) == pool.test_labels).mean() > 0.6
     np.testing.assert_array_equal(learned(), probs)
-
-
-def test_an_unknown_classifier():
-    with pytest.raises(CalibrationError, match="choose from forest"):
-        classifier("oracle", 0)
-
-
-def test_a_package_that_is_not_there(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "river.compat", None)
-    with pytest.raises(CalibrationError, match=r"calib-studio\[active\]"):
-        classifier("mondrian", 0)
-
-
-@pytest.mark.parametrize("name", ["naive_bayes", "logistic", "forest", "network"])
-def test_features_that_never_vary_give_probabilities_or_a_reason(name):
-    features, labels = np.ones((40, 3)), np.arange(40) % 2
-    learner = Learner(classifier(name, seed=0)[0], 2, CLASSIFIERS[name].online)
-    learner.learn(features, labels)
-    if name == "naive_bayes":
-        with pytest.raises(CalibrationError, match="no probabilities for 40 of 40 rows"):
-            learner.probabilities(features)
-    else:
-        np.testing.assert_allclose(learner.probabilities(features), 0.5, atol=0.1)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from calib.active_learning import Round, compare_arms, learning_curve, rounds_table, verdicts
+from calib.active_learning import Round, compare_arms, rounds_table, verdicts
 from calib.active_learning.results import ERROR_AT_EQUAL, LABELS_AT_EQUAL, mean_interval, study_arms
 
 
@@ -72,19 +72,6 @@ def test_intervals_cover_the_mean():
     assert np.isnan(mean_interval([])).all()
 
 
-@pytest.mark.parametrize(
-    ("arm", "said"),
-    [
-        ((400, 0.1), "saved labels"),
-        ((500, 0.12), "cost labels"),
-        ((500, 0.1), "shows no significant saving of labels"),
-    ],
-)
-def test_each_outcome_in_words(arm, said):
-    (sentence,) = verdicts(compare_arms(runs({"plain": (500, 0.1), "set_points": arm})))
-    assert sentence.startswith(f"**Calibrated at set points {said}.**")
-
-
 def test_fewer_labels_at_a_final_error_that_is_not_significantly_higher_are_no_saving():
     """With few shuffles nothing is significant, and fewer labels alone save none: the error is just higher earlier."""
     generator = np.random.default_rng(3)
@@ -121,14 +108,3 @@ def test_a_curve_is_the_mean_of_the_lines_with_its_t_interval():
     t = stats.ttest_1samp(at, 0).confidence_interval(0.95)
     np.testing.assert_allclose((curve.low, curve.high), (t.low, t.high))
     assert len(curve.shuffles) == 10 and len(study.table) == 190
-
-
-def test_curves_of_little():
-    one = learning_curve(rounds_table({("plain", 0): rounds([100], [0.4])}), "plain", "error")
-    assert (list(one.labels), list(one.mean)) == ([100.0], [0.4]) and np.isnan(one.low).all()
-    level = learning_curve(
-        rounds_table({("plain", s): rounds([100, 200], [0.4, 0.4]) for s in range(2)}), "plain", "error"
-    )
-    np.testing.assert_array_equal(level.mean, 0.4)
-    nowhere = rounds_table({("plain", 0): rounds([100], [0.4])}).assign(over=np.nan)
-    assert learning_curve(nowhere, "plain", "over").shuffles == ()

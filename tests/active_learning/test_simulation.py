@@ -120,13 +120,6 @@ def test_where_a_run_ends(pool, arm, changes, labels):
     assert len(rounds) == len(labels)
 
 
-def test_a_class_that_never_appears(pool):
-    wider = Pool(pool.features, pool.labels, pool.test_features, pool.test_labels, 5)
-    for arm in ("plain", "set_points"):
-        rounds = simulate(plan(classifier="forest", budget=120), arm, wider)
-        assert all(np.isfinite([now.error, now.ece, now.nll]).all() for now in rounds)
-
-
 def test_pretraining_of_a_single_class():
     pool = simulated_pool(200)
     first = shuffled(pool, 0)[:20]
@@ -141,13 +134,6 @@ def test_too_few_rows_for_the_calibrator_leave_the_model_raw_and_say_so(pool):
     rounds = simulate(plan(batch=1, every=1, budget=2), "set_points", pool)
     assert "needs at least 2" in rounds[1].note and not rounds[2].note
     assert rounds[1].nll == rounds[0].nll
-
-
-def test_calibration_on_any_rows(pool):
-    rounds = simulate(plan(calibrate_on="any", budget=120), "set_points", pool)
-    assert [now.n_labels for now in rounds] == [40, 70, 100, 130, 160]
-    unsure = simulate(plan(budget=120), "set_points", pool)
-    assert rounds[1].nll != unsure[1].nll
 
 
 def test_active_calibration_calibrates_first_and_until_it_is_sure(pool, monkeypatch):
@@ -193,33 +179,3 @@ def test_a_training_set_is_the_pool():
     np.testing.assert_array_equal(pool.features, train.reshape(90, 6))
     np.testing.assert_array_equal(pool.test_features, FEATURES.reshape(60, 6))
     assert (len(pool), pool.n_classes) == (90, 3)
-
-
-def test_without_one_the_calibration_part_is():
-    whole = data(features=FEATURES)
-    pool = pool_from_predictions(whole, 20, seed=3)
-    calibration, test = whole.split(20, random_state=3)
-    np.testing.assert_array_equal(pool.labels, calibration.labels)
-    np.testing.assert_array_equal(pool.test_features, test.features.reshape(40, 6))
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"labels": np.zeros(5, int)}, "with n labels"),
-        ({"features": np.zeros((6, 2, 2))}, "shape"),
-        ({"features": np.zeros((0, 2)), "labels": np.zeros(0, int)}, "pool needs"),
-        ({"labels": np.full(6, 3)}, r"0\.\.2"),
-        ({"test_labels": np.full(4, -1)}, "test set must"),
-        ({"test_features": np.zeros((4, 5))}, "test rows 5"),
-    ],
-)
-def test_parts_that_do_not_belong_together(changes, said):
-    parts = {
-        "features": np.zeros((6, 2)),
-        "labels": np.zeros(6, int),
-        "test_features": np.zeros((4, 2)),
-        "test_labels": np.zeros(4, int),
-    }
-    with pytest.raises(CalibrationError, match=said):
-        Pool(**{**parts, **changes}, n_classes=3)

@@ -11,7 +11,6 @@ from hypothesis.extra.numpy import arrays
 from calib.active_learning.strategies import (
     Plan,
     StrategyState,
-    at_set_points,
     confidence_sd,
     normalised_entropy,
     when_unsure,
@@ -38,12 +37,6 @@ def test_the_deviation_over_functions_by_a_loop(gps):
         confidences.append(probs[np.arange(20), logits.argmax(axis=1)])
     expected = np.sqrt(np.var(confidences, axis=0).mean())
     assert confidence_sd(gp, logits) == pytest.approx(expected, rel=0.02)
-
-
-def test_only_a_latent_function_has_it():
-    logits, labels = simulate()
-    with pytest.raises(CalibrationError, match="only gpcalib"):
-        confidence_sd(calibrator("temperature").fit(logits, labels), logits)
 
 
 def test_the_tolerance_decides(gps):
@@ -74,11 +67,6 @@ def test_a_function_that_has_collapsed_is_not_sure(gps, monkeypatch):
     ]
 
 
-def test_set_points():
-    decided = [at_set_points(Plan(every=3), StrategyState(n, 0, None, np.zeros((2, 3)))) for n in range(7)]
-    assert decided == [True, False, False, True, False, False, True]
-
-
 LOGITS = arrays(float, st.tuples(st.integers(1, 5), st.integers(2, 6)), elements=st.floats(-30, 30))
 
 
@@ -91,12 +79,6 @@ def test_entropy_against_its_definition(logits):
     np.testing.assert_allclose(normalised_entropy(probs), expected, atol=1e-9)
     ends = np.array([np.eye(probs.shape[1])[0], np.full(probs.shape[1], 1 / probs.shape[1])])
     np.testing.assert_allclose(normalised_entropy(ends), [0.0, 1.0], atol=1e-12)
-
-
-def test_the_defaults_are_the_papers():
-    plan = Plan()
-    assert (plan.threshold, plan.pretraining, plan.batch) == (0.25, 500, 250)
-    assert plan.calibrator == "gpcalib"
 
 
 @pytest.mark.parametrize(
@@ -115,10 +97,3 @@ def test_the_defaults_are_the_papers():
 def test_what_is_out_of_range_is_named(name, value):
     with pytest.raises(CalibrationError, match=name):
         Plan(**{name: value})
-
-
-def test_parameters_of_the_calibrator_are_checked_too():
-    with pytest.raises(CalibrationError, match="n_inducing"):
-        Plan(params={"n_inducing": 1})
-    with pytest.raises(CalibrationError, match="no parameter"):
-        Plan(params={"colour": 1})

@@ -37,17 +37,10 @@ def test_the_numbers_are_those_of_one_call(tmp_path, overconfident, small_blocks
     assert predict_file(fitted, source, tmp_path / out, progress=lambda *step: seen.append(step)) == len(logits)
     np.testing.assert_allclose(written(tmp_path / out), fitted.predict_proba(logits), rtol=1e-12)
     assert seen[0] == ("calibrated", 37, 400) or name.endswith("parquet")
+    predict_file(fitted, source, tmp_path / out, dtype="float32")
+    assert written(tmp_path / out).dtype == np.float32
+    np.testing.assert_allclose(written(tmp_path / out), fitted.predict_proba(logits), rtol=2.0**-24)
     assert len(seen) > 10 and seen[-1] == ("calibrated", 400, 400)
-
-
-@pytest.mark.parametrize("out", ["out.npy", "out.parquet"])
-def test_float32_is_right_to_6e_8(tmp_path, overconfident, out):
-    logits, labels = overconfident
-    fitted = calib.calibrator("temperature").fit(logits, labels)
-    predict_file(fitted, write(tmp_path / "plain.npy", logits), tmp_path / out, dtype="float32")
-    found = written(tmp_path / out)
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(found, fitted.predict_proba(logits), rtol=2.0**-24)
 
 
 def test_outputs_of_every_kind(tmp_path, overconfident, small_blocks):
@@ -67,17 +60,6 @@ def test_outputs_of_every_kind(tmp_path, overconfident, small_blocks):
     for made, outputs in cases:
         predict_file(made, write(tmp_path / "plain.npy", outputs), tmp_path / "out.npy")
         np.testing.assert_allclose(np.load(tmp_path / "out.npy"), made.calibrate(outputs), rtol=1e-12)
-
-
-def test_columns_are_taken_by_the_names_of_the_classes(tmp_path, overconfident):
-    logits, labels = overconfident
-    names = ("cat", "dog", "eel", "fox")
-    made = ExportedCalibrator(calib.calibrator("vector").fit(logits, labels), class_names=names)
-    frame = pd.DataFrame(logits, columns=[f"logit_{name}" for name in names])
-    frame[[*reversed(frame.columns)]].to_parquet(tmp_path / "table.parquet")
-    predict_file(made, tmp_path / "table.parquet", tmp_path / "out.parquet")
-    assert [*pd.read_parquet(tmp_path / "out.parquet").columns] == [*names]
-    np.testing.assert_allclose(written(tmp_path / "out.parquet"), made.calibrate(logits), rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -127,6 +109,9 @@ def test_what_cannot_be_done_is_a_sentence(tmp_path, overconfident, monkeypatch)
         (tmp_path / name).write_bytes(content)
         with pytest.raises(DataError, match=said):
             predict_file(made, tmp_path / name, tmp_path / "out.npy")
+    for outputs, says in ((np.float64(3), "single value"), (np.empty((0, 4)), "0 rows")):
+        with pytest.raises(DataError, match=says):
+            predict_file(made, write(tmp_path / "none.npy", outputs), tmp_path / "out.npy")
     with pytest.raises(DataError, match="cannot be opened"):
         predict_file(made, tmp_path / "absent.npy", tmp_path / "out.npy")
     monkeypatch.setattr("shutil.disk_usage", lambda path: type("Usage", (), {"free": 12_000})())
@@ -239,16 +224,6 @@ def test_arguments_that_cannot_be_are_refused_before_anything_is_predicted(tmp_p
             predict_file(fitted, outputs, target)
     with pytest.raises(CalibrationError, match=r"got str\. A saved one is loaded first"):
         predict_file("calibrator.npz", source, tmp_path / "out.npy")
-
-
-@pytest.mark.parametrize(
-    ("outputs", "said"), [(np.float64(3), "single value"), (np.empty(0), "0 rows"), (np.empty((0, 4)), "0 rows")]
-)
-def test_a_file_without_rows_is_refused(tmp_path, overconfident, outputs, said):
-    fitted = calib.calibrator("temperature").fit(*overconfident)
-    with pytest.raises(DataError, match=said):
-        predict_file(fitted, write(tmp_path / "plain.npy", outputs), tmp_path / "out.npy")
-    assert os.listdir(tmp_path) == ["plain.npy"]
 
 
 def test_a_file_is_not_written_over_itself(tmp_path, overconfident):

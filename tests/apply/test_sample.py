@@ -52,15 +52,6 @@ def test_rows_are_drawn_once_each_with_their_labels(tmp_path, data, small_blocks
     assert not np.array_equal(other.logits, sample.logits)
 
 
-def test_all_rows_are_what_loading_gives(tmp_path, data, small_blocks):
-    logits, labels = data
-    path = write(tmp_path / "table.parquet", logits, labels)
-    sample, loaded = sample_rows(path, 1000), calib.load(path)
-    np.testing.assert_array_equal(sample.logits, loaded.logits)
-    np.testing.assert_array_equal(sample.labels, loaded.labels)
-    assert not [finding for finding in sample.findings if finding.code == "sampled"]
-
-
 def test_every_row_is_as_likely(tmp_path, files):
     counts = sum(
         np.isin(np.load(files[0])[:, 0], sample_rows(files[0], 50, labels=files[1], random_state=seed).logits[:, 0])
@@ -97,11 +88,6 @@ def test_labels_mean_what_all_of_them_say(tmp_path, data, named):
     np.testing.assert_array_equal(sample.labels, labels[places])
 
 
-def test_a_sample_takes_no_more_than_is_read_at_once(tmp_path, files, monkeypatch):
-    monkeypatch.setattr("calib.apply.sample.MAX_BYTES", 1600)
-    assert len(sample_rows(files[0], 400, labels=files[1])) == 100
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -124,9 +110,17 @@ def test_what_needs_all_rows_is_refused(tmp_path, files):
         sample_rows(files[0])
     with pytest.raises(CalibrationError, match="source must be the path"):
         sample_rows(np.load(files[0]), labels=files[1])
-    for n_rows in (0, True, "5", None):
+    data = calib.Predictions(*simulate(), tuple("abcd"))
+    for n_rows in (0, -3, 2.5, True, "5", float("nan")):
         with pytest.raises(CalibrationError, match=r"n_rows=\S+ must"):
             sample_rows(files[0], n_rows, labels=files[1])
+        with pytest.raises(CalibrationError, match=r"n_rows=\S+ must"):
+            fewer_rows(data, n_rows)
+    for seed in (-1, 0.5, "0", None):
+        with pytest.raises(CalibrationError, match=r"random_state=\S+ must"):
+            sample_rows(files[0], 10, labels=files[1], random_state=seed)
+        with pytest.raises(CalibrationError, match=r"random_state=\S+ must"):
+            fewer_rows(data, 10, seed)
     labels = np.load(files[1]).astype(float)
     labels[::2] = np.nan
     with pytest.raises(DataError, match="no label"):
@@ -142,14 +136,6 @@ def test_parts_whose_types_do_not_go_together_are_refused(tmp_path, data, column
     second.assign(**{column: [f"text {i}" for i in range(250)]}).to_parquet(tmp_path / "1.parquet")
     with pytest.raises(DataError, match=rf"cannot be read as one table \(.*{column} has incompatible types"):
         sample_rows(tmp_path, 120)
-
-
-@pytest.mark.parametrize("seed", [-1, 0.5, "0", None])
-def test_a_seed_that_is_none_is_refused(files, overconfident, seed):
-    with pytest.raises(CalibrationError, match=r"random_state=\S+ must"):
-        sample_rows(files[0], 10, labels=files[1], random_state=seed)
-    with pytest.raises(CalibrationError, match=r"random_state=\S+ must"):
-        fewer_rows(calib.Predictions(*overconfident, tuple("abcd")), 10, seed)
 
 
 def test_fewer_rows_only_of_very_many(monkeypatch):
@@ -210,10 +196,3 @@ def test_a_folder_is_fitted_and_its_scale_kept(tmp_path, data, capsys):
     assert run("apply", out, tmp_path / "parts", "--out", tmp_path / "out") == 0
     found = pd.concat(map(pd.read_parquet, sorted((tmp_path / "out").iterdir())))
     np.testing.assert_allclose(found, saved.calibrate(100 * softmax(logits)), rtol=1e-6)
-
-
-@pytest.mark.parametrize("n_rows", [0, -3, 2.5, True, "5", float("nan")])
-def test_a_number_of_rows_that_is_none_is_refused(overconfident, n_rows):
-    data = calib.Predictions(*overconfident, tuple("abcd"))
-    with pytest.raises(calib.CalibrationError, match=r"n_rows=\S+ must"):
-        fewer_rows(data, n_rows)

@@ -29,13 +29,6 @@ def test_a_run_that_was_broken_off_goes_on(pool, tmp_path, capsys):
     assert capsys.readouterr().err.count("labels, error") == 6 + 2 + 4
 
 
-def test_the_table_has_a_line_for_each_variant(pool):
-    text = active_learning.summary_table(active_learning.run(pool, SMALL, VARIANTS, 2, None))
-    head, _, plain, calibrated = text.splitlines()
-    assert head.count("|") == plain.count("|") == calibrated.count("|") == 13
-    assert "%" in calibrated and "%" not in plain
-
-
 def test_digits_and_the_command(monkeypatch, capsys, pool):
     whole = active_learning.digits()
     assert (len(whole), len(whole.test_labels), whole.n_classes) == (1297, 500, 10)
@@ -46,26 +39,3 @@ def test_digits_and_the_command(monkeypatch, capsys, pool):
     assert "### digits, naive bayes: 400 rows, 2 shuffles" in said
     assert "**set points, temperature" in said
     assert "about 10 % fewer labels" in said
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--shuffles", "0"], "'0' is not a whole number of at least 1"),
-        (["--pool-rows", "-5"], "'-5' is not a whole number of at least 1"),
-        (["--data", "nowhere.zip"], "nowhere.zip is not the archive kitti_data.zip"),
-        (["--data", "sample_data/digits-forest.npz"], "is not the archive kitti_data.zip"),
-    ],
-)
-def test_wrong_arguments_are_said_in_a_line(arguments, said, capsys):
-    with pytest.raises(SystemExit):
-        active_learning.main(arguments)
-    assert said in capsys.readouterr().err
-
-
-def test_kitti_is_read(kitti_archive):
-    made = active_learning.kitti(kitti_archive, 150, 100)
-    assert isinstance(made, Pool)
-    assert (made.features.shape, made.test_features.shape, made.n_classes) == ((150, 3), (100, 3), 8)
-    every = active_learning.kitti(kitti_archive, None, None)
-    assert (every.features.shape, every.test_features.shape) == ((210, 3), (180, 3))

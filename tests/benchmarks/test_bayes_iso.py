@@ -11,12 +11,6 @@ from benchmarks.bayes_iso_table1 import calibration_set, excess, ideal
 from calib.data.samples import bayes_iso_map, bayes_iso_scores
 
 
-def test_draws_are_exactly_balanced():
-    logits, labels = calibration_set(100, 3)
-    assert logits.shape == (100, 2)
-    assert labels.sum() == 50
-
-
 def test_the_excess_is_what_a_large_test_set_says():
     scores, labels = bayes_iso_scores(300_000, seed=1)
     made = calib.calibrator("platt").fit(*calibration_set(100, 0))
@@ -26,13 +20,6 @@ def test_the_excess_is_what_a_large_test_set_says():
     log_loss = np.mean(np.log(np.where(labels, truth, 1 - truth)) - np.log(np.where(labels, probs, 1 - probs)))
     assert excess(made) == pytest.approx((brier, log_loss), abs=0.001)
     assert log_loss > 0.01
-
-
-def test_the_ideal_is_the_true_maps_score():
-    scores, labels = bayes_iso_scores(300_000, seed=2)
-    truth = bayes_iso_map(scores)
-    log_loss = -np.mean(np.log(np.where(labels, truth, 1 - truth)))
-    assert ideal() == pytest.approx((np.mean((truth - labels) ** 2), log_loss), abs=0.002)
 
 
 def test_the_ideal_is_the_one_integrated_apart_from_this_code():

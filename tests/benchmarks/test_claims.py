@@ -1,12 +1,10 @@
 """The simulation of claims: its populations are what they are said to be, and it counts rightly."""
 
-import json
-
 import numpy as np
 import pytest
 
-from benchmarks import claims, populations
-from benchmarks.claims import Cell, Tally, collected, is_false, tables
+from benchmarks import claims
+from benchmarks.claims import is_false
 from benchmarks.populations import alike, better, overconfident, sharper
 from calib.evaluation.scores import Scored
 from calib.metrics.bootstrap import Interval
@@ -83,23 +81,3 @@ def test_counts_of_one_test_set():
     assert found[""] == {"draws": 1, "false": 0}, "a score that claims nothing makes no false claim"
     wrong = claims.measure(truth | {"NLL": np.zeros(3)}, made)
     assert wrong[""]["false"] == 1 and wrong["NLL"]["shown"] == 0
-
-
-def test_parts_are_made_once_and_added(tmp_path, monkeypatch):
-    cell = Cell("alike", 60, 2, parts=2)
-    monkeypatch.setattr(claims, "CELLS", (cell,))
-    monkeypatch.setattr(populations, "POOL", 500)
-    populations.population.cache_clear()
-    claims.run(tmp_path, (cell,), draws=2)
-    files = sorted(tmp_path.iterdir())
-    assert len(files) == 2
-    files[0].write_text(json.dumps(json.loads(files[0].read_text()) | {"kept": True}))
-    claims.run(tmp_path, (cell,), draws=2)
-    assert "kept" in json.loads(files[0].read_text())
-    tallies, parts = collected(tmp_path, [cell, Cell("alike", 61, 2, parts=2)])[cell]
-    assert tallies[""].draws == tallies["NLL"].draws == 4 and len(parts) == 2
-    first, *_ = tables(tmp_path)
-    assert "| alike" in first and "| 4 |" in " ".join(first.split())
-    tally = Tally(draws=1)
-    tally.add({"draws": 2, "false": 1})
-    assert (tally.draws, tally.false) == (3, 1)

@@ -25,16 +25,6 @@ def test_the_classifiers_own_confidence_becomes_the_outputs_of_a_binary_problem(
     np.testing.assert_array_equal(np.concatenate(one.right), right)
 
 
-def test_a_shuffle_parts_the_rows_and_scales_by_the_training_rows_alone():
-    features, labels = np.arange(50.0)[:, None] ** 2, np.resize([0, 1], 50)
-    one = split(features, labels, "random forest", 0)
-    assert [len(one.train_labels), *map(len, one.labels)] == [30, 10, 10]
-    assert one.train_features.mean() == pytest.approx(0)
-    assert one.train_features.std() == pytest.approx(1)
-    assert len(np.unique(np.concatenate([one.train_features, *one.features]))) == 50
-    assert not np.array_equal(one.features[0], split(features, labels, "random forest", 1).features[0])
-
-
 def test_on_digits_the_separation_is_near_the_reference_and_sharper_than_the_baselines():
     reference = json.loads((REFERENCE / "numbers" / "geometric.json").read_text(encoding="utf-8"))["random forest"][1:]
     found: dict[str, list[tuple[float, float]]] = {}

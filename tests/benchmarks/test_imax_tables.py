@@ -21,12 +21,3 @@ def test_errors_of_shared_bins_are_in_the_bins_themselves():
     assert ece == pytest.approx(own)
     assert accuracy == pytest.approx(100 * right.mean())
     assert classwise == pytest.approx(metrics.classwise_ece(probs, labels, 2000, "1/K"))
-
-
-def test_every_method_has_its_row(monkeypatch):
-    monkeypatch.setattr(imax_tables, "N_TEST", 150)
-    methods = {title: (name, 100, params) for title, (name, _, params) in imax_tables.METHODS.items()}
-    monkeypatch.setattr(imax_tables, "METHODS", methods)
-    lines = imax_tables.table(*simulate(300, 6), 2).split("\n")
-    assert [line.split("|")[1].strip() for line in lines[2:]] == list(imax_tables.METHODS)
-    assert {line.count("|") for line in lines} == {9}

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks import risk_model_coverage
-from benchmarks.risk_model_coverage import CLUSTERS, ICC, TITLES, Population, intervals, missed
-from calib.metrics.bootstrap import Interval
+from benchmarks.risk_model_coverage import CLUSTERS, ICC, Population, intervals
 
 
 @pytest.mark.parametrize("clustered", [False, True])
@@ -31,14 +30,3 @@ def test_outcomes_of_a_cluster_are_correlated_as_much_as_is_said():
         shares += list(np.bincount(cluster, weights=event) / np.bincount(cluster))
     assert len(shares) == 20 * CLUSTERS
     assert np.var(shares) / (0.1 * 0.9) == pytest.approx(ICC, rel=0.25)
-
-
-def test_misses_are_counted_by_side(monkeypatch):
-    population = Population(0.5, False)
-    made = {key: Interval(truth + 1, truth + 0.5, truth + 2) for key, truth in population.truth.items()}
-    made["oe"] = Interval(*(population.truth["oe"] + side for side in (0, -1, 1)))
-    made["slope"] = Interval(np.nan, np.nan, np.nan)
-    monkeypatch.setattr(risk_model_coverage, "intervals", lambda *_: made)
-    counts = missed(population, 50, draws=3)
-    assert set(counts) == set(TITLES)
-    assert (counts["oe"]["held"], counts["slope"]["none"], counts["auroc"]["below"]) == (3, 3, 3)
