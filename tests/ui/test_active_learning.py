@@ -7,7 +7,6 @@ from io import StringIO
 
 import numpy as np
 import pandas as pd
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib.active_learning import Plan, Round, compare_arms, pool_from_predictions, rounds_table, simulate, verdicts
@@ -74,16 +73,6 @@ def test_before_a_run_it_says_which_rows_are_which_and_offers_sizes_that_fit(que
     assert group(quick(app), "active/arms").value == ["plain", "set_points"], "active calibration needs GPcalib"
 
 
-def test_without_a_training_set_the_calibration_part_is_the_pool(queue: Engine) -> None:
-    session = OpenSession.from_data(features_of(pool=False, name="no pool"))
-    assert "Pool: 150 rows, the calibration part of the split" in said(open_page(PAGE, session))
-    pool = pool_from_predictions(session.data, session.part, session.seed)
-    np.testing.assert_array_equal(pool.features, session.calibration.features)
-    before = view.Rows.of(session).key
-    session.split(0.5, 1)
-    assert view.Rows.of(session).key != before
-
-
 def test_a_run_ends_with_what_the_library_finds(queue: Engine) -> None:
     data = features_of(name="a run")
     app = run(quick(open_page(PAGE, OpenSession.from_data(data)), 3), queue)
@@ -126,16 +115,6 @@ def test_all_can_be_cancelled_at_once_and_what_is_done_stays(queue: Engine) -> N
     states = [job.state for job in finished(queue, keys)]
     assert set(states) <= {"cancelled", "done"}
     assert len(session.studies) == states.count("done")
-
-
-@pytest.mark.long
-def test_a_full_line_starts_what_it_can_and_says_so(queue: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "_most_waiting", 2)
-    session = OpenSession.from_data(features_of(name="full"))
-    app = quick(open_page(PAGE, session), 5)
-    app.button(key="active/start").click().run()
-    assert "a visitor may have 2" in said(app)
-    assert 2 <= len(session.studies) < 10
 
 
 def test_simulations_that_fail_are_named_with_the_reason_and_start_again(queue: Engine) -> None:

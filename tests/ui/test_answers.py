@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from calib.engine import Engine
-from calib.export.calibrated import Rows, to_csv, to_npz
-from calib.export.runtime import ExportedCalibrator
-from calib.registry import calibrator
 from calib.ui.session import OpenSession
 from tests.test_pairs import pairs
 from tests.ui.conftest import PAGES, clean, fit, one_of, open_page, said, unfold
@@ -46,21 +41,3 @@ def test_compare_draws_clusters_and_shows_both_numbers(answers: OpenSession) -> 
     assert "take whole clusters as independent" in said(app) and "Weighted by frequency" in said(app)
     (table,) = (frame.value for frame in app.dataframe if "weighted (unweighted)" in frame.value.columns)
     assert len(table) == 3
-
-
-def test_a_download_holds_one_confidence_for_each_answer() -> None:
-    data = pairs(20)
-    fitted = calibrator("platt").fit(data.logits, data.labels)
-    rows = Rows(data.logits, data.labels, weights=np.arange(20.0))
-    given = {"exported": ExportedCalibrator(fitted, "pairs"), "rows": rows}
-    table = pd.read_csv(io.StringIO(to_csv(data=given)))
-    assert list(table) == ["row", "confidence", "label", "weight"]
-    np.testing.assert_allclose(table["confidence"], fitted.predict_proba(data.logits)[:, 1])
-    with np.load(io.BytesIO(to_npz(data=given))) as arrays:
-        assert set(arrays.files) == {"confidence", "labels", "weights"}
-        np.testing.assert_array_equal(arrays["weights"], rows.weights)
-
-
-def test_the_line_that_uses_the_export_takes_confidences(answers: OpenSession) -> None:
-    app = open_page("pages/5_Export.py", answers)
-    assert any("confidence = calibrator.calibrate(outputs)" in code.value for code in app.code)

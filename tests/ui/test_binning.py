@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib.diagnostics import binning
 from calib.diagnostics.binning import binning_picture, uncertain_span
 from calib.engine import Engine
 from calib.formatting import percent
@@ -41,13 +39,6 @@ def test_the_finding_has_the_numbers_and_sections_are_computed_when_opened(sampl
     assert len(charts(app)) == 1 + sum(SECTIONS.values())
 
 
-def test_bins_are_placed_by_a_worker(with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binning, "binning_picture", lambda *_: pytest.fail("placed in the server's process"))
-    app = open_page(PAGE, with_sample)
-    assert clean(app)
-    assert len(charts(app)) == 1
-
-
 def test_edges_are_counted_where_labels_are_uncertain() -> None:
     """The middle of I-Max's own edges would praise what bins evenly there; a denser scheme is said to keep less."""
     generator = np.random.default_rng(0)
@@ -79,17 +70,6 @@ def test_a_fitted_binning_is_shown_with_its_own_bins(queue: Engine, with_sample:
     assert clean(open_sections(app))
 
 
-def test_two_classes_have_one_map_and_their_names_are_no_markdown() -> None:
-    name = "$a_b$ [x](y) **bold** " + 50 * "long"
-    app = open_page(PAGE, twice(*simulate(n=300, n_classes=2), class_names=("no", name)))
-    assert clean(app)
-    assert not app.selectbox
-    assert r"300 pairs of “\$a_b\$ \[x\](y) \*\*bold" in said(app)
-    assert 12 * "long" not in said(app)
-    open_sections(app)
-    assert clean(app)
-
-
 def test_a_class_without_rows_leaves_the_choice() -> None:
     logits, labels = simulate(n=300, n_classes=4)
     app = open_page(PAGE, twice(logits, np.where(labels == 2, 1, labels)))
@@ -99,18 +79,3 @@ def test_a_class_without_rows_leaves_the_choice() -> None:
     assert "choose another class" in app.warning[0].value
     app.selectbox(key="binning/target/4").set_value(0).run()
     assert len(charts(app)) == 1
-
-
-@pytest.mark.parametrize(
-    ("logits", "labels"),
-    [
-        pytest.param(*simulate(n=2, n_classes=3), marks=pytest.mark.long),
-        (np.zeros((40, 3)), np.arange(40) % 3),
-        pytest.param(*simulate(n=10, n_classes=3), marks=pytest.mark.long),
-    ],
-    ids=["two rows", "equal logits", "ten rows"],
-)
-def test_odd_data(logits: np.ndarray, labels: np.ndarray) -> None:
-    app = open_sections(open_page(PAGE, twice(logits, labels)))
-    assert clean(app)
-    assert len(charts(app)) == 1 + sum(SECTIONS.values())

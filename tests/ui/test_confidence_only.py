@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from calib.data.assemble.features import check_leak, row_hashes
 from calib.engine import Engine
-from calib.evaluation import Evaluation
-from calib.export.calibrated import Rows, to_csv, to_npz
-from calib.export.runtime import ExportedCalibrator
-from calib.plots.style import method_style
-from calib.registry import calibrator, extras_for
-from calib.ui.fits import ShownFit
 from calib.ui.session import OpenSession
 from tests.ui.conftest import PAGES, SAMPLE, clean, fit, npz, one_of, open_page, said, unfold
 
@@ -38,15 +29,6 @@ def test_every_page_draws_beside_others_and_alone(path: str, queue: Engine, with
     assert clean(open_page(path, with_geometric))
     alone = fit(queue, OpenSession.from_data(with_geometric.data, sample=SAMPLE), "geometric")
     assert clean(open_page(path, alone))
-
-
-def test_training_rows_among_the_test_rows_are_warned_of_beside_the_fits(with_sample: OpenSession) -> None:
-    assert "also among" not in said(open_page("pages/1_Fit.py", with_sample))
-    rows = np.arange(6.0).reshape(3, 2)
-    findings = check_leak(row_hashes(rows), row_hashes(rows))
-    with_sample.data = replace(with_sample.data, findings=findings)
-    app = open_page("pages/1_Fit.py", with_sample)
-    assert any("3 rows of 3 in features are also among" in warning.value for warning in app.warning)
 
 
 def test_without_features_the_page_says_what_is_missing_and_where_to_bring_it(with_sample: OpenSession) -> None:
@@ -91,19 +73,3 @@ def test_an_upload_to_calibrate_brings_its_features(geometric_alone: OpenSession
         app.file_uploader[0].upload("new.npz", npz(**arrays)).run()
         assert not app.exception
         assert sentence in " ".join([said(app), *(error.value for error in app.error)])
-
-
-def test_downloads_hold_the_predicted_class_and_its_confidence(with_sample: OpenSession) -> None:
-    calibration, test = with_sample.calibration, with_sample.test
-    made = calibrator("geometric")
-    made.fit(calibration.logits, calibration.labels, **extras_for(made, calibration))
-    evaluation = Evaluation.from_calibrator(made, test.logits, test.labels, test.features)
-    it = ShownFit("k", "geometric", "Geometric", method_style("geometric"), made, evaluation, 0, 0)
-    rows = Rows(test.logits, test.labels, test.features)
-    given = {"exported": ExportedCalibrator(it.calibrator, class_names=test.class_names), "rows": rows}
-    with np.load(io.BytesIO(to_npz(data=given))) as arrays:
-        assert set(arrays.files) == {"predicted", "confidence", "labels"}
-        np.testing.assert_array_equal(arrays["confidence"], evaluation.confidence)
-    table = pd.read_csv(io.StringIO(to_csv(data=given)))
-    assert list(table) == ["row", "predicted", "confidence", "label"]
-    assert table["predicted"][0] == test.class_names[test.logits[0].argmax()]

@@ -14,21 +14,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib.data.samples import SAMPLES
-from calib.formatting import percent
 from calib.ui.data import upload as limits_view
 from calib.ui.server.uploads import LARGEST
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import simulate
 from tests.ui.conftest import SAMPLE, clean, click, facts, npz, open_page, said, upload_file
-
-
-def test_an_upload_is_understood() -> None:
-    logits, labels = simulate(n=300, n_classes=5)
-    app = upload_file("mine.npz", npz(logits=logits, labels=labels))
-    assert not app.error
-    assert facts(app)["Rows"] == "300"
-    assert "Recognised as **logits**." in said(app)
-    assert facts(app)["Accuracy"] == percent(np.mean(logits.argmax(axis=1) == labels))
 
 
 def test_rows_with_nan_are_left_out_in_one_click() -> None:
@@ -41,16 +31,6 @@ def test_rows_with_nan_are_left_out_in_one_click() -> None:
     assert facts(app)["Rows"] == "297"
 
 
-def test_a_scale_that_is_left_open_is_chosen_in_one_click() -> None:
-    logits, labels = simulate(n=300, n_classes=2)
-    points = np.round(10 / (1 + np.exp(logits[:, 0] - logits[:, 1])))
-    app = upload_file("mine.npz", npz(points=points, labels=labels))
-    assert "from 0 to 10" in app.error[0].value
-    click(app, "A probability of one is 10")
-    assert not app.error
-    assert app.session_state[SESSION].data.scale == 10.0
-
-
 def test_clusters_are_kept_whole_and_the_sizes_said() -> None:
     logits, labels = simulate(n=300)
     content = npz(logits=logits, labels=labels, clusters=np.arange(300) // 7)
@@ -59,15 +39,6 @@ def test_clusters_are_kept_whole_and_the_sizes_said() -> None:
     assert not set(session.calibration.clusters) & set(session.test.clusters)
     counts = f"{len(set(session.calibration.clusters))} for calibration"
     assert any(counts in caption.value for caption in app.caption)
-
-
-def test_too_few_clusters_are_refused_and_left_out_in_one_click() -> None:
-    logits, labels = simulate(n=300)
-    app = upload_file("mine.npz", npz(logits=logits, labels=labels, clusters=np.arange(300) % 2))
-    assert "2 clusters" in app.error[0].value
-    click(app, "Do this")
-    assert not app.error
-    assert facts(app)["Rows"] == "300"
 
 
 def test_a_refused_upload_leaves_open_data_and_fits_alone(with_fits: OpenSession) -> None:
@@ -111,27 +82,6 @@ def upload(app: AppTest, **files: bytes) -> AppTest:
     """Upload files in one go; their names say what they are given for."""
     given = [(f"{role}.npz", content, "application/octet-stream") for role, content in files.items()]
     return app.file_uploader(key="upload/main").set_value(given).run()
-
-
-def test_features_are_described(outputs: dict[str, np.ndarray]) -> None:
-    app = upload(open_page("app.py"), main=npz(**outputs, **inputs()))
-    assert not app.error and not app.exception
-    assert "each row carries 6 numbers" in said(app)
-
-
-def test_features_come_in_files_of_their_own(outputs: dict[str, np.ndarray]) -> None:
-    given = inputs()
-    app = upload(
-        open_page("app.py"),
-        main=npz(**outputs),
-        features=npz(x=given["features"]),
-        train_features=npz(x=given["train_features"]),
-        train_labels=npz(y=given["train_labels"]),
-    )
-    assert not app.error and not app.exception
-    data = app.session_state[SESSION].data
-    for role, array in given.items():
-        np.testing.assert_array_equal(getattr(data, role), array)
 
 
 def test_features_of_other_scales_are_standardised_in_one_click(outputs: dict[str, np.ndarray]) -> None:

@@ -17,10 +17,8 @@ from calib.decisions.cuts import SEARCHED
 from calib.diagnostics.risk_coverage import answerable, risk_coverage, usual_error
 from calib.evaluation import evaluate
 from calib.formatting import number, percent, round_percent
-from calib.metrics.bootstrap import Interval
 from calib.numerics import softmax
 from calib.ui import fits
-from calib.ui.decide.act import on_costs, worth
 from calib.ui.session import OpenSession
 from tests.ui.conftest import FITTED, charts, clean, facts, group, menu, open_page, said, table, twice, unfold
 
@@ -131,14 +129,6 @@ def test_a_threshold_that_is_typed_decides(loans: OpenSession, page: str) -> Non
     assert app.number_input(key=f"{page}/typed").value != 60.0
 
 
-def test_savings_are_said_in_positive_numbers() -> None:
-    saved = Interval(0.0107, 0.004, 0.017)
-    assert worth(saved) == "**saves 11 false alarms** (4.0 to 17) in 1,000 cases"
-    assert worth(Interval(*(-part for part in (0.0107, 0.017, 0.004)))).startswith("**adds 11 false alarms**")
-    assert "undecided" in worth(Interval(0.01, -0.01, 0.03))
-    assert on_costs(saved) == "**saves 0.0107** (0.00400 to 0.0170)"
-
-
 @pytest.mark.parametrize("basis", ["capacity", "recall", "precision"])
 def test_every_way_to_a_cut_is_judged(loans: OpenSession, basis: str) -> None:
     app = open_page(PAGE, loans)
@@ -179,12 +169,6 @@ def test_an_answer_has_a_guarantee_and_a_price(fits_to_read: OpenSession) -> Non
     assert "Handing over **saves" in app.markdown[0].value
     app.number_input(key="answers/hand over").set_value(0.01).run()
     assert clean(app)
-
-
-def test_pairs_have_no_sets() -> None:
-    app = open_page(PAGE, OpenSession.from_data(load_sample("simulated-answers")))
-    assert clean(app)
-    assert app.segmented_control(key="decide/question").options == ["Answer or hand over"]
 
 
 @pytest.fixture

@@ -58,17 +58,6 @@ def test_pages_open_with_the_risk_beside_the_rate(risk, path):
         assert "confiden" not in said(app)
 
 
-def test_over_and_underestimation_leaves_out_the_classes(risk):
-    app = open_page("pages/6_Over_underconfidence.py", risk)
-    assert app.title[0].value == EVENT.over_and_under
-    assert "In which groups or classes?" not in [part.label for part in app.expander]
-    app.session_state[VIEWPOINT] = "top-label"
-    app.run()
-    assert clean(app)
-    assert app.title[0].value == "Over- and underconfidence"
-    assert "In which groups or classes?" in [part.label for part in app.expander]
-
-
 def errors(app: AppTest) -> list[str]:
     """The lines above the diagrams."""
     return [text.value for text in app.markdown if text.value.startswith("ECE")]
@@ -102,23 +91,6 @@ def test_the_report_speaks_of_the_event_and_escapes_its_name(risk, monkeypatch):
     again = report_of(risk, shown_fits(risk))
     assert "--view top-label" in again
     assert "Over- and underconfidence" in again
-
-
-@pytest.mark.parametrize("path", ["app.py", "pages/3_Reliability.py", "pages/6_Over_underconfidence.py"])
-def test_pairs_keep_the_words_of_confidence_and_have_no_switch(queue, path):
-    rng = np.random.default_rng(1)
-    confidence = rng.beta(6, 2, 600)
-    correct = (rng.random(600) < confidence - 0.15).astype(np.int64)
-    logits = np.log(np.stack([1 - confidence, confidence], axis=1))
-    names = ("wrong", "correct")
-    data = Predictions(logits, correct, names, kind="pairs", event=Event(1, "correct", ""), sha256="p", name="answers")
-    session = OpenSession.from_data(data)
-    app = open_page(path, session)
-    assert clean(app)
-    assert VIEWPOINT not in [one.key for one in app.button_group]
-    judged = data if path == "app.py" else session.test
-    assert "overconfident by" in said(app)
-    assert percent(float(judged.labels.mean())) in said(app) + " ".join(metric.value for metric in app.metric)
 
 
 def test_pages_without_words_of_an_event_say_so(risk):

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import ast
 import io
-import json
 import re
 import shlex
-from pathlib import Path
 from typing import Any, cast
-from zipfile import ZipFile
 
 import numpy as np
 import pandas as pd
@@ -22,50 +19,21 @@ from streamlit.testing.v1 import AppTest
 from calib.cli import main
 from calib.data import Choices, Predictions
 from calib.engine import Engine
-from calib.evaluation import SCORES, Evaluation
+from calib.evaluation import SCORES
 from calib.evaluation.claims import Claims
 from calib.evaluation.compare import table_of
 from calib.evaluation.recommendation import recommend
-from calib.export.calibrated import Rows, to_csv
-from calib.export.predict import load
 from calib.export.runtime import ExportedCalibrator
 from calib.formatting import number, signed
 from calib.numerics import softmax
-from calib.plots.style import method_style
 from calib.registry import calibrator
 from calib.top_k import TopK
-from calib.ui import building
 from calib.ui.export.view import _read
-from calib.ui.fits import ShownFit, resampled, shown_fits
+from calib.ui.fits import resampled, shown_fits
 from calib.ui.session import OpenSession
 from tests.conftest import ROOT, simulate, wait_until
 from tests.reporting.conftest import Reading
 from tests.ui.conftest import built, clean, fit, open_page, opened, report_of, unfold
-
-
-def fitted() -> tuple[ShownFit, np.ndarray, np.ndarray]:
-    logits, labels = simulate(n=50)
-    made = calibrator("temperature").fit(logits, labels)
-    evaluation = Evaluation.from_calibrator(made, logits, labels)
-    return (
-        ShownFit("k", "temperature", "Temperature", method_style("temperature"), made, evaluation, 0, 0),
-        logits,
-        labels,
-    )
-
-
-def test_csv_holds_probabilities_and_labels() -> None:
-    one, logits, labels = fitted()
-    names = ("a", "b,c", "d", "e")
-    case = np.array([f"r{k}" for k in range(50)])
-    exported = ExportedCalibrator(one.calibrator, class_names=names)
-    given = {"exported": exported, "rows": Rows(logits, labels, ids={"case": case})}
-    table = pd.read_csv(io.StringIO(to_csv(data=given)))
-    assert list(table.columns) == ["case", "p_a", "p_b,c", "p_d", "p_e", "predicted", "label"]
-    np.testing.assert_allclose(table.iloc[:, 1:5], one.calibrator.predict_proba(logits), rtol=1e-12)
-    np.testing.assert_array_equal(table["label"], labels)
-    np.testing.assert_array_equal(table["case"], case)
-    np.testing.assert_array_equal(table["predicted"], np.array(names)[one.calibrator.predict(logits)])
 
 
 def test_the_top_k_of_very_many_classes_are_given_as_an_npz(queue: Engine) -> None:
@@ -99,26 +67,6 @@ def test_a_pytorch_module_is_built_by_a_worker_and_sql_is_of_two_classes(with_fi
     assert any("of two classes" in each.value and said in each.value for each in app.caption)
 
 
-def test_an_mlflow_model_is_a_zip_of_its_folder(with_fits: OpenSession, tmp_path: Path) -> None:
-    app = unfold(open_page("pages/5_Export.py", with_fits), "export/languages")
-    assert "MLflow model" in urls(app) and not app.exception
-    with ZipFile(io.BytesIO(with_fits.built["export/calibrator.mlflow"][1])) as archive:
-        archive.extractall(tmp_path)
-    flavour = json.loads((tmp_path / "MLmodel").read_text())["flavors"]["python_function"]
-    model = load(tmp_path / flavour["data"])
-    rows = with_fits.test.logits[:5]
-    np.testing.assert_allclose(model.calibrate(rows).sum(axis=1), 1)
-
-
-def test_without_the_package_the_button_is_grey_and_says_what_to_install(
-    with_fits: OpenSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("calib.export.writer.find_spec", lambda name: None)
-    app = unfold(open_page("pages/5_Export.py", with_fits), "export/languages")
-    assert app.button(key="export/calibrator.onnx/none").disabled
-    assert any("This needs onnx, which is not installed: pip install" in each.value for each in app.caption)
-
-
 def test_probabilities_in_the_place_of_logits_are_asked_about_on_the_page(with_fits: OpenSession) -> None:
     app = open_page("pages/5_Export.py", with_fits)
     app.segmented_control(key="export/of").set_value("an upload").run()
@@ -135,14 +83,6 @@ def test_probabilities_in_the_place_of_logits_are_asked_about_on_the_page(with_f
 
 class Uploaded(io.BytesIO):
     filename = "new.csv"
-
-
-def test_columns_of_an_upload_are_taken_by_the_names_of_the_classes() -> None:
-    logits, labels = simulate(n=100, n_classes=3)
-    exported = ExportedCalibrator(calibrator("vector").fit(logits, labels), class_names=("cat", "dog", "cow"))
-    table = pd.DataFrame(logits, columns=["logit_cat", "logit_dog", "logit_cow"]).iloc[:, [2, 0, 1]]
-    read = _read(exported, cast(Any, Uploaded(table.to_csv(index=False).encode())), None, Choices())
-    np.testing.assert_allclose(read.logits, logits, rtol=1e-12)
 
 
 def test_words_of_confidence_mean_in_an_upload_what_they_mean_in_the_open_data() -> None:
@@ -208,18 +148,6 @@ def test_what_takes_seconds_is_built_on_request_and_stays_until_the_fits_change(
 
 
 @pytest.mark.long
-def test_a_file_is_built_while_one_looks_elsewhere(queue: Engine, with_fits: OpenSession) -> None:
-    app = open_page("pages/2_Compare.py", with_fits)
-    app.button(key="compare/report/build").click().run()
-    (spec,) = with_fits.studies.values()
-    assert clean(open_page("pages/1_Fit.py", with_fits))
-    wait_until(lambda: queue.snapshot([spec.key])[0].state == "done")
-    assert report(app.run())
-    assert not with_fits.studies
-    assert not queue.snapshot([spec.key]), "the visitor holds the file, and the queue no longer"
-
-
-@pytest.mark.long
 def test_building_a_file_can_be_stopped_and_tried_again(queue: Engine, with_fits: OpenSession) -> None:
     app = open_page("pages/2_Compare.py", with_fits)
     app.button(key="compare/report/build").click().run()
@@ -230,13 +158,6 @@ def test_building_a_file_can_be_stopped_and_tried_again(queue: Engine, with_fits
     assert not report(app)
     app.button(key="compare/report/build").click().run()
     assert wait_until(lambda: report(app.run()))
-
-
-def test_only_one_large_file_is_kept(with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(building, "LARGE", 1000)
-    for key, size in (("small", 20), ("a", 2000), ("b", 2000)):
-        building.keep_built(with_sample, key, 0, b"x" * size)
-    assert list(with_sample.built) == ["small", "b"]
 
 
 def test_files_are_offered_in_one_way_only() -> None:

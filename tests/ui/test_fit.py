@@ -111,12 +111,6 @@ def device(app: AppTest):
     return control
 
 
-def test_without_a_gpu_it_asks_nothing(with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parameters, "gpu_present", lambda: False)
-    app = choose(open_page(FIT, with_sample), "temperature", "gpcalib", "isotonic")
-    assert clean(app) and not [group for group in app.button_group if group.key == "fit/device"]
-
-
 @pytest.mark.parametrize("value", ["auto", "gpu"])
 def test_one_choice_reaches_the_methods_that_use_it(
     value: str, gpu: None, with_sample: OpenSession, asked: dict[str, dict[str, object]]
@@ -129,17 +123,6 @@ def test_one_choice_reaches_the_methods_that_use_it(
     assert {name: params.get("device") for name, params in asked.items()} == {
         "temperature": value, "isotonic": None, "vector": value, "gpcalib": value,
     }  # fmt: skip
-
-
-def test_the_same_fit_elsewhere_takes_the_place_of_the_first(
-    queue: Engine, with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened(monkeypatch, with_sample)
-    for chosen in ({}, {"device": "cpu"}, {"device": "cpu", "n_inducing": 5}):
-        fits.submit("gpcalib", chosen)
-    titles = [spec.title for spec in with_sample.specs.values()]
-    assert titles == ["GPcalib", "GPcalib (n_inducing=5)"]
-    assert [spec.params["device"] for spec in with_sample.specs.values()] == ["cpu", "cpu"]
 
 
 def test_another_split_has_the_same_fits_and_going_back_finds_the_first(

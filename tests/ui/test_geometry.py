@@ -12,14 +12,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib import geometry
-from calib.calibrators.geometric.search import TrainingSet
 from calib.data import Predictions
 from calib.data.samples import load_sample
-from calib.diagnostics.separation import WAYS, Sides, explain
+from calib.diagnostics.separation import WAYS, Sides
 from calib.engine import Engine
 from calib.formatting import percent
 from calib.ui.geometry import text as geometry_words
-from calib.ui.geometry.view import BY_NUMBER, KINDS, axis_title, tiles
+from calib.ui.geometry.view import BY_NUMBER, KINDS, axis_title
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
 from tests.ui.conftest import charts, group, open_page, said, unfold
@@ -80,27 +79,6 @@ def test_every_separation_and_every_way_to_choose(sample_to_read: OpenSession, k
     assert len(app.get("image")) >= 3
 
 
-def test_the_chosen_input_is_explained(sample_to_read: OpenSession) -> None:
-    app = opened(sample_to_read)
-    group(app, "geometry/way").set_value("By number").run()
-    app.number_input[0].set_value(5).run()
-    test = sample_to_read.test
-    training = TrainingSet.from_arrays(test.train_features, test.train_labels)
-    why = explain(training, test.features[5], int(test.logits[5].argmax()))
-    words = said(app)
-    assert "**Test row 5**" in words
-    assert f"is **{'safe' if why.safe else 'dangerous'}**" in words
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_rows_of_numbers_are_shown_as_numbers(queue: Engine, dtype: type, n_classes: int) -> None:
-    app = opened(OpenSession.from_data(with_numbers(n_classes=n_classes, dtype=dtype)))
-    assert len(charts(app)) == 1
-    assert not app.get("image")
-    assert any(frame.value.columns[1].startswith("number ") for frame in app.dataframe)
-
-
 def test_a_predicted_class_absent_from_training_has_no_finite_separation(queue: Engine) -> None:
     data = with_numbers()
     assert data.train_labels is not None
@@ -111,13 +89,6 @@ def test_a_predicted_class_absent_from_training_has_no_finite_separation(queue: 
     assert len(charts(app)) == 1
     only = replace(data, train_labels=np.zeros(60, dtype=int), sha256="one class")
     assert "separation is −∞" in said(opened(OpenSession.from_data(only)))
-
-
-def test_tiles_share_one_scale_of_brightness() -> None:
-    first, second = tiles(np.stack([np.zeros((8, 8)), np.full((8, 8), 2.0)]))
-    assert first.shape == second.shape == (128, 128)
-    assert first.max() == 0
-    assert second.min() == 255
 
 
 def sides(separation: list[float], right: list[bool]) -> Sides:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from queue import SimpleQueue
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -12,24 +11,6 @@ from calib.engine import Engine
 from calib.isolation.sandbox import CLOSED_FILES, FILTER
 from calib.ui import fits
 from calib.ui.server import guard
-
-
-@pytest.mark.parametrize("headless", [False, True])
-def test_the_browser_is_opened_where_there_is_a_screen(headless: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    options = {"server.headless": headless, "browser.serverAddress": "localhost"}
-    opened: SimpleQueue[str] = SimpleQueue()
-    monkeypatch.setattr(guard.st, "get_option", options.__getitem__)
-    monkeypatch.setattr(guard.webbrowser, "open", opened.put)
-
-    async def start() -> None:
-        async with guard.lifespan(None):
-            pass
-
-    asyncio.run(start())
-    if headless:
-        assert opened.empty()
-    else:
-        assert opened.get(timeout=300) == "http://localhost:8501"
 
 
 @pytest.mark.parametrize(
@@ -81,13 +62,6 @@ def test_messages_that_no_page_sends_are_dropped() -> None:
 def test_the_queue_outlives_the_cache_of_streamlit(queue: Engine) -> None:
     guard.st.cache_resource.clear()
     assert fits.queue() is queue
-
-
-def test_parts_refresh_less_often_the_more_pages_are_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert guard.refresh_interval(0.5) == 0.5
-    monkeypatch.setattr(guard, "_open_pages", set(range(30)))
-    assert guard.refresh_interval(0.5) == guard.refresh_interval(1.0) == pytest.approx(3.0)
-    assert guard.refresh_interval(5.0) == 5.0
 
 
 def test_a_page_counts_from_its_connection_to_its_end() -> None:

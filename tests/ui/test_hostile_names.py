@@ -6,7 +6,6 @@ Names of classes, columns, groups, files, models, words, sheets, events and thos
 from __future__ import annotations
 
 import io
-import json
 import re
 from collections.abc import Callable
 
@@ -24,8 +23,8 @@ from calib.export import writer
 from calib.ui.session import OpenSession
 from calib.ui.text import literal
 from tests.conftest import ROOT, simulate
-from tests.ui.conftest import PAGES, fit, npz, one_of, open_page, upload_file
-from tests.ui.rendered import dangers, live, live_html, live_in_figure, texts
+from tests.ui.conftest import PAGES, fit, npz, open_page, upload_file
+from tests.ui.rendered import dangers, live, texts
 
 NAMES = ("![a](//e.vil/p)", "<a href='//e.vil'>b [b](//e.vil)", "=cmd :red[r] $d$", "www.e.vil :material/home:")
 FILE = "![f](https:e.vil) www.e.vil"
@@ -59,21 +58,9 @@ def hostile(queue: Engine) -> OpenSession:
     return fit(queue, OpenSession.from_data(everything(400, 4)), "temperature", "isotonic")
 
 
-@pytest.fixture(scope="module")
-def with_event(queue: Engine) -> OpenSession:
-    return fit(queue, OpenSession.from_data(everything(400, 2)), "temperature", "isotonic")
-
-
 @pytest.mark.parametrize("page", PAGES)
 def test_names_are_text_on_every_page(hostile: OpenSession, page: str) -> None:
     app = open_page(page, hostile)
-    assert not app.exception and not app.error
-    assert dangers(app) == []
-
-
-@pytest.mark.parametrize("page", one_of(PAGES, "app.py"))
-def test_an_event_is_text_on_every_page(with_event: OpenSession, page: str) -> None:
-    app = open_page(page, with_event)
     assert not app.exception and not app.error
     assert dangers(app) == []
 
@@ -169,13 +156,6 @@ def test_a_record_and_the_findings_of_new_rows_are_told_in_text(record) -> None:
     assert dangers(app) == []
 
 
-def test_what_cannot_be_calibrated_is_said_in_text(hostile: OpenSession) -> None:
-    app = open_page("pages/5_Export.py", hostile)
-    next(each for each in app.button_group if each.key == "export/of").set_value("an upload").run()
-    app = app.file_uploader(key="export/upload").upload(f"{FILE}.npz", unknown_labels()).run()
-    assert app.error and dangers(app) == []
-
-
 def noted(text: str) -> AppTest:
     def page(text: str) -> None:
         from calib.ui.text import add_notice, show_pending_notices
@@ -197,22 +177,6 @@ def test_notices_and_refusals_are_text() -> None:
 def test_what_is_live_is_recognised_and_a_literal_is_not(name: str) -> None:
     assert live(f"of {name} only") or name.startswith("&lt;b&gt;")
     assert live(f"of {literal(name)} only") is None
-
-
-def test_live_figures_and_html_are_recognised() -> None:
-    trace = {"name": NAMES[1], "customdata": [[NAMES[1]]], "hovertemplate": "%{customdata[0]}"}
-    figure = {"data": [trace], "layout": {"title": {"text": NAMES[1]}}}
-    assert len(live_in_figure(json.dumps(figure))) == 3
-    assert live_html("<p>a</p><img src=x>") == ["img"]
-
-
-@pytest.mark.parametrize("name", ["", "  ", "\n"])
-def test_a_name_without_words_is_called_empty(name: str) -> None:
-    assert literal(name) == "(empty)"
-
-
-def test_a_long_name_is_cut() -> None:
-    assert len(literal("x" * 100)) == 40
 
 
 def test_every_table_is_drawn_by_the_function_that_makes_it_safe() -> None:

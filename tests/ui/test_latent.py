@@ -8,10 +8,8 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib.data import Predictions
 from calib.data.samples import load_sample
 from calib.diagnostics.latent import ConfidenceEffect, EffectStudy, changes, effect_curve
 from calib.engine import Engine
@@ -22,7 +20,7 @@ from calib.ui.latent.text import (
     temperature_on_rows,
 )
 from calib.ui.session import OpenSession
-from tests.conftest import finished, simulate
+from tests.conftest import finished
 from tests.ui import conftest
 from tests.ui.conftest import charts, click, fit, open_page, unfold
 
@@ -43,12 +41,6 @@ def said(app: AppTest) -> str:
 
 def alternatives(app: AppTest) -> str:
     return " ".join(chart.spec for chart in charts(app))
-
-
-@pytest.fixture(scope="module")
-def several(queue: Engine) -> OpenSession:
-    plain, probs = ("gpcalib", QUICK), ("gpcalib", {**QUICK, "inputs": "probs"})
-    return fit(queue, sample("simulated-100"), ("temperature", {}), plain, probs)
 
 
 def test_one_fit_says_its_finding_first(fits_to_read: OpenSession) -> None:
@@ -73,39 +65,6 @@ def test_the_fit_it_lacks_is_one_click_away(queue: Engine) -> None:
     assert not any(button.label == "Fit GPcalib" for button in app.button)
     finished(queue, session.specs)
     assert app.run().markdown[0].value.startswith("**GPcalib ")
-
-
-def test_a_known_truth_is_drawn_in_every_picture_of_it(several: OpenSession) -> None:
-    app = unfold(open_page(PAGE, several), FOLDED)
-    drawn = [chart.spec.replace(" ", "") for chart in charts(app)]
-    assert ['"name":"truth"' in spec for spec in drawn] == [True, False, True]  # logits, probs, effect
-
-
-def awkward() -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    logits, labels = simulate(200, 4)
-    some = labels != 2
-    return {
-        "one class absent": (logits[some], labels[some]),
-        "constant logits": (np.zeros((60, 3)), np.arange(60) % 3),
-        "two classes": simulate(120, 2),
-        "thirty rows": simulate(60, 5),
-        "separable": (np.eye(3)[np.arange(90) % 3] * 40.0, np.arange(90) % 3),
-    }
-
-
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.long] * (name != "constant logits")) for name in awkward()],
-)
-@pytest.mark.parametrize("inputs", ["logits", pytest.param("probs", marks=pytest.mark.long)])
-def test_awkward_data_are_drawn(queue: Engine, name: str, inputs: str) -> None:
-    logits, labels = awkward()[name]
-    names = tuple(f"c{k}" for k in range(logits.shape[1]))
-    session = OpenSession.from_data(Predictions(logits, labels, names, sha256=name))
-    fitted = fit(queue, session, ("temperature", {}), ("gpcalib", {**QUICK, "inputs": inputs}))
-    app = unfold(open_page(PAGE, fitted), FOLDED)
-    said(app)
-    assert len(charts(app)) == 2
 
 
 def test_a_collapsed_fit_says_so_and_gives_no_certainty(queue: Engine) -> None:

@@ -9,7 +9,6 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from threading import Event
 
 import numpy as np
 import pytest
@@ -22,8 +21,6 @@ from calib.store.contents import link_name
 from calib.store.index import Store
 from calib.store.saving import Keeper
 from calib.ui import fits
-from calib.ui.server import memory
-from calib.ui.server.uploads import HELD
 from calib.ui.session import SESSION, Carried, OpenSession, Reading
 from tests.conftest import ROOT, finished, simulate
 from tests.ui.conftest import SAMPLE, npz, open_page, said
@@ -136,13 +133,6 @@ def kinds(server: Server) -> set[str]:
     return {kind for kind, _ in stored(server.root)}
 
 
-def test_nothing_is_kept_before_data_are_open(server: Server) -> None:
-    app = server.opened("app.py")
-    server.written()
-    assert "w" not in app.query_params
-    assert not kinds(server)
-
-
 def test_a_link_brings_back_data_split_fits_and_settings_after_a_restart(server: Server) -> None:
     session = uploaded()
     session.split(0.3, 7)
@@ -241,17 +231,6 @@ def test_a_fit_that_the_server_dropped_for_others_is_not_lost_from_the_page(serv
     assert job.state == "done"
 
 
-def test_a_refresh_while_a_fit_runs_follows_the_same_fit(server: Server) -> None:
-    session = uploaded()
-    app = server.opened("app.py", session)
-    key = submit(session, "temperature")
-    app.run()
-    server.written()
-    back = follow(app.query_params["w"]).session_state[SESSION]
-    assert list(back.specs) == [key]
-    finish(back)
-
-
 def test_a_damaged_fit_and_one_that_was_removed_are_told_apart(server: Server) -> None:
     session = uploaded()
     damaged, removed = submit(session, "temperature"), submit(session, "vector")
@@ -283,23 +262,6 @@ def test_a_link_that_leads_nowhere_is_said_and_never_adopted(server: Server, tok
     assert app.query_params["w"] != token
 
 
-def test_the_same_data_read_once_more_keep_their_link(server: Server) -> None:
-    logits, labels = simulate(50_000, 4, seed=1)
-    app = server.opened("app.py")
-    app.file_uploader(key="upload/main").upload("mine.npz", npz(logits=logits, labels=labels)).run()
-    first, token = app.session_state[SESSION], app.query_params["w"]
-    app.file_uploader(key="upload/main").upload("again.npz", npz(logits=logits, labels=labels)).run()
-    assert not app.exception
-    session = app.session_state[SESSION]
-    assert session is not first
-    assert app.query_params["w"] == token
-    server.written()
-    app.run()
-    assert server.names("link") == {link_name(token)}
-    assert memory.nbytes(session.data.logits) == 0  # read from the disk too
-    assert follow(token).session_state[SESSION].data.name == "again"
-
-
 def test_the_same_bytes_are_stored_once_and_names_stay_with_their_owner(server: Server) -> None:
     mine, theirs = (open_page("app.py", uploaded(name)).query_params["w"] for name in ("mine.npz", "secret.npz"))
     server.written()
@@ -326,16 +288,6 @@ def test_a_link_to_more_than_a_visitor_may_hold_stays_in_the_address(
         assert "one visitor may hold" in said(app)
         assert app.query_params["w"] == token
     assert SESSION in follow(token).session_state
-
-
-def test_deleting_leaves_the_uploader_what_it_shows(server: Server) -> None:
-    logits, labels = simulate(300, 4, seed=1)
-    app = server.opened("app.py")
-    app.file_uploader(key="upload/main").upload("mine.npz", npz(logits=logits, labels=labels)).run()
-    held = dict(app.session_state[HELD])
-    app.button("link/delete").click().run()
-    assert SESSION not in app.session_state and "were deleted" in said(app)
-    assert app.session_state[HELD] == held and all(held.values())
 
 
 def test_deleting_leaves_nothing_on_disk_nor_what_was_taken_off_the_pages_before(server: Server) -> None:
@@ -405,22 +357,6 @@ def test_back_leads_to_the_data_that_were_open_before(server: Server) -> None:
     app.run()
     assert app.session_state[SESSION].data.name == "mine"
     assert app.query_params["w"] == tokens[0]
-
-
-def test_back_to_data_that_are_gone_says_so_and_stops_nothing(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = server.opened("app.py", uploaded())
-    gone, keeper = app.query_params["w"], server.started[-1]
-    second = uploaded("other.npz", 3)
-    app.session_state[SESSION] = second
-    app.run()
-    server.written()
-    keeper.delete([link_name(gone)])
-    stopped = []
-    monkeypatch.setattr(fits, "stop", lambda session, why="": stopped.append(session))
-    app.query_params["w"] = gone
-    app.run()
-    assert not app.exception and app.session_state[SESSION] is second and stopped == []
-    assert "could not be opened again. Nothing is kept under this link" in said(app)
 
 
 def test_nothing_is_written_while_nothing_changes(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -537,26 +473,6 @@ def test_two_tabs_of_one_link_lose_nothing_of_each_other(server: Server) -> None
     one.button(f"Remove/{keys[0]}").click().run()
     server.written()
     assert set(follow(token).session_state[SESSION].specs) == set(keys[1:])
-
-
-def test_two_tabs_that_write_at_once_both_find_their_fits(server: Server) -> None:
-    token = open_page("app.py", uploaded()).query_params["w"]
-    server.written()
-    one, other = follow(token), follow(token)
-    keeper, gate = server.started[-1], Event()
-    keeper._pool.submit(gate.wait)
-    keys = []
-    for app, method in ((one, "temperature"), (other, "vector")):
-        keys.append(submit(app.session_state[SESSION], method))
-        app.run()  # both hand over before either is written
-    gate.set()
-    finish(one.session_state[SESSION])
-    finish(other.session_state[SESSION])
-    server.written()
-    assert "Saved." not in said(other)
-    other.run()
-    server.written()
-    assert set(follow(token).session_state[SESSION].specs) == set(keys)
 
 
 def test_what_was_deleted_on_one_of_two_servers_is_not_written_again_by_the_other(server: Server) -> None:

@@ -19,7 +19,7 @@ from calib.ui.maps.view import choose_bin, rows_of_class
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
 from tests.ui import conftest
-from tests.ui.conftest import charts, clean, fit, group, open_page, twice, unfold
+from tests.ui.conftest import charts, clean, fit, open_page, twice, unfold
 from tests.ui.test_latent import alternatives, said
 
 PAGE = "pages/7_Calibration_maps.py"
@@ -44,14 +44,6 @@ def binary(queue: Engine) -> OpenSession:
     return fit(queue, session, *wanted)
 
 
-def test_a_sample_without_fits_shows_the_raw_map() -> None:
-    app = opened(OpenSession.from_data(load_sample(BINARY), sample=BINARY))
-    assert app.markdown[0].value.startswith("**The raw model's probability of")
-    assert len(charts(app)) == 3
-    assert "truth" in alternatives(app)
-    assert "Only the raw model's map is here" in said(app)
-
-
 def test_fits_are_laid_over_one_another_with_what_bayes_iso_knows(binary: OpenSession) -> None:
     app = opened(binary)
     words = said(app)
@@ -60,22 +52,6 @@ def test_fits_are_laid_over_one_another_with_what_bayes_iso_knows(binary: OpenSe
         assert name in words
     assert "averages over all monotone maps" in words
     assert "posterior mean" in alternatives(app)
-
-
-@pytest.mark.parametrize(
-    ("place", "target"),
-    [
-        ("probability", 0),
-        *(pytest.param(*view, marks=pytest.mark.long) for view in (("rank", 0), ("log_odds", 1))),
-    ],
-)
-def test_every_view_of_both_classes(binary: OpenSession, place: str, target: int) -> None:
-    app = opened(binary)
-    app.selectbox[0].set_value(target).run()
-    group(app, "maps/place").set_value(place).run()
-    group(app, "maps/scale").set_value("logit").run()
-    assert len(charts(app)) == 3
-    assert "nan" not in said(app).lower().split()
 
 
 def test_all_classes_are_pooled_first_and_a_method_without_a_map_is_named(with_fits: OpenSession) -> None:
@@ -98,13 +74,6 @@ def test_a_class_that_is_absent() -> None:
     app.selectbox[0].set_value(2).run()
     assert "0 (0.00\u00a0%) are class 2" in said(app)
     assert len(charts(app)) == 3
-
-
-@pytest.mark.parametrize(("n", "n_classes"), [(10, 2), (2, 3), (300, 1000)])
-def test_few_rows_and_many_classes(n: int, n_classes: int) -> None:
-    app = opened(twice(*simulate(n, n_classes)))
-    assert len(charts(app)) == 3
-    assert "nan" not in said(app).lower().split()
 
 
 def test_the_map_is_that_of_the_event_and_called_by_its_name(binary: OpenSession) -> None:

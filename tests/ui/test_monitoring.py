@@ -16,13 +16,12 @@ from streamlit.testing.v1 import AppTest
 import calib
 from calib.export import provenance, writer
 from calib.formatting import listed
-from calib.numerics import softmax
 from calib.registry import METHODS
 from calib.ui.server import memory, uploads
 from calib.ui.server.memory import nbytes
 from calib.ui.session import EXPORTED, OpenSession
 from tests.conftest import simulate
-from tests.ui.conftest import charts, clean, click, npz, open_page, said, table
+from tests.ui.conftest import charts, clean, npz, open_page, said, table
 
 PAGE = "pages/11_Monitoring.py"
 NAMES = ("cat", "dog", "hen", "owl")
@@ -115,13 +114,6 @@ def test_what_was_made_of_new_rows_goes_with_the_file(exported, rows) -> None:
     assert gone() is None
 
 
-def test_a_fit_to_be_checked_is_one_click_away(sample_to_read: OpenSession) -> None:
-    app = open_page(PAGE, sample_to_read)
-    assert clean(app)
-    assert "No calibrator is fitted" in said(app)
-    assert [button.label for button in app.button if button.label.startswith("Fit ")] == ["Fit Temperature"]
-
-
 def test_a_finished_fit_is_compared_with_the_test_rows_it_was_judged_on(fits_to_read: OpenSession) -> None:
     offered = open_page("pages/5_Export.py", fits_to_read).selectbox(key=EXPORTED).value
     app = open_page(PAGE, fits_to_read)
@@ -179,17 +171,6 @@ def test_rows_that_do_not_fit_are_refused_in_a_sentence(checking: AppTest) -> No
     assert "have 7 classes and the calibrator 4" in app.error[0].value
 
 
-def test_rows_with_nan_are_left_out_in_one_click(checking: AppTest) -> None:
-    logits, labels = simulate(n=300)
-    logits[:3, 1] = np.nan
-    app = give_rows(checking, "new.npz", npz(logits=logits, labels=labels))
-    assert "3 rows of 300" in app.error[0].value
-    assert "cannot be read yet" in said(app)
-    click(app, "Do this")
-    assert not app.error
-    assert "297 new rows" in said(app)
-
-
 def followed(app: AppTest) -> str:
     """What is said of the tests after every batch."""
     return next(element.value for element in app.markdown if "e-value" in element.value)
@@ -223,13 +204,3 @@ def test_weeks_are_followed_and_batches_can_be_chosen(checking: AppTest) -> None
     assert "25 batches: rows" in said(app)
     next(box for box in app.number_input if box.label == "Rows in a batch").set_value(125).run()
     assert "4 batches: rows" in said(app)
-
-
-def test_a_table_with_two_readings_asks(fits_to_read: OpenSession) -> None:
-    probs = softmax(fits_to_read.test.logits)
-    names = fits_to_read.test.class_names
-    frame = pd.DataFrame(np.column_stack([probs, probs]), columns=[f"{m}_{name}" for m in "ab" for name in names])
-    frame["label"] = np.array(names)[fits_to_read.test.labels]
-    app = give_rows(open_page(PAGE, fits_to_read), "two.csv", frame.to_csv(index=False).encode())
-    assert not app.exception
-    assert "One question about" in said(app) or "what each column is" in said(app)

@@ -71,18 +71,6 @@ def test_the_table_of_bands_adds_up(fits_to_read: OpenSession) -> None:
     assert first["0.99 to 1"].endswith(f"[{percent(raw.share[4], 0)}]")
 
 
-def test_number_and_scheme_of_bins_are_a_choice_of_each_page(sample_to_read: OpenSession) -> None:
-    app = opened(sample_to_read, "theorem")
-    app.number_input(key="confidence/bins").set_value(1)
-    app.selectbox(key="confidence/binning").select("equal_mass").run()
-    assert clean(app)
-    assert "1 equal mass bins" in said(app)
-    app = open_page("pages/3_Reliability.py", sample_to_read)
-    app.selectbox(key="rel/binning").select("imax").run()
-    assert clean(app)
-    assert "15 I-Max bins" in said(app)
-
-
 def test_classes_by_label_and_with_more_rows_than_any_has(fits_to_read: OpenSession) -> None:
     app = opened(fits_to_read, "groups")
     group(app, "groups/by").set_value("label").run()
@@ -159,27 +147,6 @@ def test_a_group_that_is_off_leads_here_and_on_compare_and_small_ones_are_not_ju
     assert numbers.loc["tiny", "verdict"] == "too few rows"
 
 
-def test_of_hundreds_of_groups_the_worst_are_drawn() -> None:
-    logits, labels = simulate(n=6000, scale=1.0)
-    groups = np.array([f"customer {k % 300}" for k in range(6000)])
-    app = unfold(opened(twice(logits, labels, groups), "groups"), "groups/numbers")
-    assert clean(app)
-    assert "280 others, pooled" in charts(app)[-1].spec
-    assert len(table(app, "verdict")) == 300
-
-
-def test_names_of_groups_are_text_and_a_class_with_a_number_is_called_a_class() -> None:
-    logits, labels = simulate(n=600, scale=4.0)
-    labels[:300] = (logits[:300].argmax(axis=1) + 1) % 4  # so that this group is named
-    app = open_page(PAGE, twice(logits, labels, np.where(np.arange(600) < 300, "**bold** :red[x]", "<b>$y$</b>")))
-    assert clean(app)
-    assert "\\*\\*bold\\*\\*" in said(app)
-    logits, labels = simulate(n=3000, n_classes=3, scale=1.0)
-    labels = np.where(logits.argmax(axis=1) == 2, (labels + 1) % 3, labels)
-    app = opened(twice(logits, labels, class_names=("0", "1", "2")), "groups")
-    assert "class 2 +" in said(app)
-
-
 def test_groups_of_an_event_have_their_panel_and_a_recalibration() -> None:
     session = OpenSession.from_data(load_sample("simulated-loans"))
     app = unfold(open_page(PAGE, session), "confidence/group panel", "confidence/by group")
@@ -192,11 +159,3 @@ def test_groups_of_an_event_have_their_panel_and_a_recalibration() -> None:
     assert f"of {len(found.judged)} groups" in text
     assert all(group.name in text for group in found.off("oe"))
     assert "**undecided**" in text or "shared one (" in text or "**tie**" in text
-
-
-@pytest.mark.long
-def test_a_thousand_classes() -> None:
-    app = opened(twice(*simulate(n=3000, n_classes=1000, scale=4.0)))
-    app.number_input(key="groups/least").set_value(2).run()
-    assert clean(app)
-    assert len(charts(app)) == FIGURES + 1

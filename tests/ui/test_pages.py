@@ -20,17 +20,15 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib.data import Predictions
 from calib.data.samples import SAMPLES
 from calib.diagnostics.judgement import fit_method_and_judge
 from calib.engine import Engine
 from calib.formatting import escape_markdown
-from calib.registry import METHODS, calibrator, title_of
 from calib.ui import fits, menu
 from calib.ui.data.first import QUESTION
 from calib.ui.session import SESSION, OpenSession
-from tests.conftest import ROOT, finished, simulate
-from tests.ui.conftest import PAGES, SAMPLE, clean, one_of, open_page, said, twice, unfold
+from tests.conftest import ROOT, finished
+from tests.ui.conftest import PAGES, SAMPLE, clean, one_of, open_page, said, unfold
 from tests.ui.rendered import texts
 
 NEEDS_DATA = [path for path in PAGES if path != "app.py"]
@@ -63,16 +61,6 @@ def test_the_split_changes_the_rows(with_sample: OpenSession) -> None:
     assert len(with_sample.calibration) == round(0.2 * n)
     assert len(with_sample.calibration) + len(with_sample.test) == n
     assert f"{len(with_sample.test):,} test predictions" in app.caption[0].value  # at the top, in the same run
-
-
-def test_a_split_that_cannot_be_made_is_refused_and_the_old_one_stays() -> None:
-    session = twice(*simulate(60), clusters=np.arange(120) % 3)
-    app = open_page("app.py", session)
-    app.toggle[0].set_value(False)
-    app.button(key="split/again").click().run()
-    assert not app.exception
-    assert "3 clusters, but a split needs at least 4" in app.error[0].value
-    assert (session.part, len(session.test)) == (None, 60)
 
 
 def test_other_data_are_shown_from_the_top(with_sample: OpenSession) -> None:
@@ -156,14 +144,6 @@ def test_parameters_that_do_not_go_together_are_said_and_the_others_start(with_s
     assert "gpcalib" not in methods
 
 
-def test_every_changed_parameter_changes_the_title() -> None:
-    plain = title_of(calibrator("gpcalib"), "gpcalib", 3)
-    assert plain == METHODS["gpcalib"].title
-    changed = [{"n_inducing": 20}, {"monotone": True}, {"random_state": 3}, {"random_state": 3, "n_inducing": 20}]
-    titles = {title_of(calibrator("gpcalib", **params), "gpcalib", 3) for params in changed}
-    assert len(titles | {plain}) == 5
-
-
 def errors(app: AppTest) -> list[str]:
     assert not app.exception
     return [str(error.value) for error in app.error]
@@ -232,13 +212,3 @@ def test_a_folded_question_is_computed_while_it_is_opened(sample_to_read: OpenSe
     assert "computed" in said(unfold(app, "test/else"))
     sample_to_read.picked["test/else"] = True  # as the visitor left it on the way to another page
     assert "computed" in said(asked())
-
-
-@pytest.mark.parametrize("n_rows", [2, 3])
-def test_a_file_of_two_rows_does_not_shut_the_data_page(n_rows: int) -> None:
-    """One row to fit on is too few for every method but the raw model, which every page shows."""
-    logits = np.array([[2.0, 0.0, 1.0], [0.0, 1.0, 3.0], [1.0, 0.0, 0.5]])[:n_rows]
-    data = Predictions(logits, np.array([0, 2, 0])[:n_rows], ("a", "b", "c"), sha256="few", name="few")
-    app = open_page("app.py", OpenSession.from_data(data))
-    assert not errors(app) and not app.exception
-    assert app.file_uploader(key="upload/main")

@@ -16,14 +16,11 @@ from streamlit.testing.v1.element_tree import Block
 
 from calib.base import Calibrator
 from calib.data import Predictions
-from calib.diagnostics.reliability import reliability_curve
-from calib.diagnostics.subgroups import gaps_by_group
 from calib.engine import Engine, WorkerDied
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
 from calib.export import writer
 from calib.metrics.estimate import JOINT_DRAWS
-from calib.registry import calibrator
 from calib.ui import ready, widgets
 from calib.ui.ready import awaited
 from calib.ui.session import OpenSession
@@ -105,13 +102,6 @@ def test_a_page_is_drawn_without_computing_over_rows(
     assert clean(app), [error.value for error in app.error]
 
 
-def test_what_computes_over_rows_here_is_noticed(many_rows: OpenSession, nothing_over_rows: None) -> None:
-    said, came = np.linspace(0.5, 1, N), np.arange(N) % 3 > 0
-    for compute in (reliability_curve, lambda *rows: gaps_by_group(*rows, np.zeros(N, dtype=int), 1)):
-        with pytest.raises(AssertionError, match="in the server's process"):
-            compute(said, came)
-
-
 @pytest.mark.parametrize("labelled", [pytest.param(True, marks=pytest.mark.long), False])
 def test_new_rows_are_judged_without_computing_here(
     many_rows: OpenSession, nothing_over_rows: None, all_unfolded: None, labelled: bool
@@ -121,20 +111,6 @@ def test_new_rows_are_judged_without_computing_here(
     app.file_uploader(key="monitoring/new-data").upload("new.npz", npz(**arrays)).run()
     assert clean(app), [error.value for error in app.error]
     assert f"{N:,}" in said(app)
-
-
-@pytest.mark.long
-def test_new_rows_are_judged_elsewhere_without_open_data_too(
-    queue: Engine, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> None:
-    logits, labels = simulate(N, 3)
-    arrays = writer.to_bytes("npz", calibrator("temperature").fit(logits, labels), {"class_names": ("a", "b", "c")})
-    request.getfixturevalue("nothing_over_rows")
-    app = open_page("pages/11_Monitoring.py")
-    app.file_uploader(key="monitoring/files").upload("calibrator.npz", arrays).run()
-    app.file_uploader(key="monitoring/new-data").upload("new.npz", npz(logits=logits, labels=labels)).run()
-    assert clean(app), [error.value for error in app.error]
-    assert f"{N:,} new rows" in said(app)
 
 
 def test_a_computation_that_failed_says_why_and_is_tried_again(with_sample: OpenSession) -> None:

@@ -52,14 +52,6 @@ def test_the_page_opens_with_the_raw_model_beside_what_compare_recommends(fits_t
     assert len(traces(app)) == 2
 
 
-def test_it_opens_with_bins_and_no_band(fits_to_read: OpenSession) -> None:
-    app = with_all(fits_to_read)
-    assert len(traces(app)) == 1 + len(FITTED)
-    headings = " ".join(element.proto.body for element in app.get("html"))
-    assert all(METHODS[method].title in headings for method in ("identity", *FITTED))
-    assert all("bins" in names and "consistency band" not in names for names in traces(app))
-
-
 @pytest.mark.parametrize("shape", LINE)
 def test_each_curve_on_each_scale_with_the_band_and_of_one_class(shape: str, fits_to_read: OpenSession) -> None:
     def drawn(app: AppTest) -> list[list[str | None]]:
@@ -103,12 +95,6 @@ def test_the_finding_says_what_becomes_of_the_error(fits_to_read: OpenSession, s
     assert f"Its ECE of {brief(raw)} becomes" in finding
     assert all(f"with {METHODS[name].title}" in finding for name in FITTED)
     assert "Its ECE" not in open_page(PAGE, sample_to_read).markdown[0].value
-
-
-def test_the_axes_begin_where_the_confidences_can_be_read(fits_to_read: OpenSession) -> None:
-    app = open_page(PAGE, fits_to_read)
-    sure = (softmax(fits_to_read.test.logits).max(axis=1) > 0.9).mean()
-    assert group(app, "rel/scale").value == ("logit" if sure > 0.5 else "linear")
 
 
 def test_the_rows_of_a_bin_are_listed_on_every_page_until_they_are_cleared(fits_to_read: OpenSession) -> None:

@@ -77,14 +77,3 @@ def test_another_split_cancels_what_runs_and_going_back_finds_what_was_done(
     assert not with_sample.specs
     fits.change_split(with_sample, 0.5, 0)
     assert list(with_sample.specs) == [running, done]  # one to be fitted again, one that is there
-
-
-def test_another_split_gives_up_what_a_page_waits_for(
-    stand_in: Queue, with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened(monkeypatch, with_sample)
-    waited: Future[object] = Future()
-    with_sample.waiting["scores"] = waited
-    fits.change_split(with_sample, 0.3, 7)
-    assert stand_in.given_up == [waited]
-    assert not with_sample.waiting

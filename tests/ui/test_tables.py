@@ -12,8 +12,6 @@ from streamlit.testing.v1 import AppTest
 
 import calib
 from calib.data import Choices, Predictions, load
-from calib.data.samples import load_sample
-from calib.engine import Engine
 from calib.ui.restore import entry_of, session_of
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import two_scores
@@ -75,15 +73,6 @@ def test_weights_wait_until_their_kind_is_confirmed(binary: OpenSession) -> None
     assert app.session_state[SESSION].data.sha256 == binary.data.sha256
 
 
-def test_a_sample_keeps_its_swapped_event(queue: Engine) -> None:
-    app = open_page("app.py")
-    app.button(key="sample/simulated-binary").click().run()
-    app.button(key="data/swap").click().run()
-    session = app.session_state[SESSION]
-    again = session_of(entry_of(session), load_sample(session.sample))
-    assert (again.data.sha256, again.split_key) == (session.data.sha256, session.split_key)
-
-
 @pytest.fixture
 def asked() -> AppTest:
     """The Data page with a question."""
@@ -137,14 +126,6 @@ def test_roles_are_chosen_by_hand_and_remembered_for_the_same_columns(asked: App
     assert {role.column: role.role for role in asked.session_state[SESSION].data.roles} == chosen
 
 
-def test_no_outputs_are_said_before_anything_is_read(asked: AppTest) -> None:
-    for box in role_choosers(asked).values():
-        box.select("ignore")
-    click(asked, "Read with these roles")
-    assert any("outcome" in warning.value for warning in asked.warning)
-    assert SESSION not in asked.session_state
-
-
 def test_roles_of_data_that_a_link_brought_back_change_once_the_table_is_given_again(binary: OpenSession) -> None:
     """No files are kept: the form is there all the same, and remembers what was chosen."""
     app = open_page("app.py", session_of(entry_of(binary), binary.data))
@@ -193,18 +174,6 @@ def test_one_of_several_sheets_is_chosen_in_one_click() -> None:
     assert facts(app)["Rows"] == "90"
 
 
-def test_rows_that_are_left_out_are_numbered_in_a_folded_part() -> None:
-    lines = loans().decode().splitlines()
-    lines[3] = lines[3].replace(lines[3].split(",")[1], "")
-    lines[9] = ",".join("" if i == 2 else cell for i, cell in enumerate(lines[9].split(",")))
-    app = upload_file("loans.csv", "\n".join(lines).encode())
-    assert clean(app)
-    folded = next(part for part in app.expander if part.label == "Rows left out (2 reasons)")
-    told = " ".join(text.value for text in folded.markdown)
-    assert "row 3" in told and "row 9" in told
-    assert facts(app)["Rows"] == "238"
-
-
 def test_words_of_a_confidence_get_numbers_in_a_form() -> None:
     lines = ["question,confidence,correct"]
     lines += [f"Q{i // 2},{('very likely', 'dunno')[i % 2]},{('true', 'false')[i % 3 == 0]}" for i in range(80)]
@@ -220,22 +189,3 @@ def test_words_of_a_confidence_get_numbers_in_a_form() -> None:
     data = app.session_state[SESSION].data
     assert data.kind == "pairs"
     assert sorted({round(float(p), 3) for p in data.confidence}) == [0.3, 0.875]
-
-
-def test_outputs_of_a_wide_table_share_a_chooser_and_columns_without_one_keep_their_roles() -> None:
-    generator = np.random.default_rng(2)
-    table = generator.dirichlet(np.ones(20), 120)
-    header = [*(f"p_{j}" for j in range(20)), "label", *(f"x_{j}" for j in range(60))]
-    extra = generator.normal(size=(120, 60))
-    rows = [
-        ",".join([*(f"{p:.5f}" for p in table[i]), str(i % 20), *(f"{x:.3f}" for x in extra[i])]) for i in range(120)
-    ]
-    app = upload_file("wide.csv", "\n".join([",".join(header), *rows]).encode())
-    assert clean(app)
-    assert {box.label: box.value for box in app.selectbox if str(box.key).startswith("role/")} == {
-        "p_0 and 19 more": "outputs", "label": "outcome", "x_0 and 59 more": "features",
-    }  # fmt: skip
-    before = app.session_state[SESSION].data
-    click(app, "Read with these roles")
-    after = app.session_state[SESSION].data
-    assert after.logits.shape == before.logits.shape and after.features.shape == (120, 60)

@@ -63,9 +63,3 @@ def test_the_fit_page_offers_the_methods_that_can_and_says_which_cannot(session:
         if NEEDS_CLASSES in method.cls.traits:
             assert method.title in text
     assert "hold the largest of 2,000" in text
-
-
-def test_compare_says_what_counts_for_labels_outside(queue: Engine, session: OpenSession):
-    fit(queue, session, "temperature")
-    text = said(open_page("pages/2_Compare.py", session))
-    assert "the label is not among the 30 largest logits" in text

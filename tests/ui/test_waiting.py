@@ -73,17 +73,6 @@ def test_a_fit_that_a_page_lacks_is_followed_in_one_place_and_can_be_stopped_the
     assert app.button(f"Try again/{key}")
 
 
-def test_what_another_split_stops_is_fitted_again_on_it(queue: Engine, with_sample: OpenSession) -> None:
-    app = start(with_sample, "platt", "beta")
-    stopped = list(with_sample.specs)
-    app.switch_page("app.py").run()
-    app.number_input[0].set_value(7)
-    app.button(key="split/again").click().run()
-    assert [spec.method for spec in with_sample.specs.values()] == ["platt", "beta"]
-    assert {job.state for job in queue.snapshot(with_sample.specs)} == {"queued"}
-    assert not any(job.active for job in queue.snapshot(stopped))
-
-
 def test_what_there_is_no_room_for_is_named_in_one_sentence(queue: Engine, with_sample: OpenSession) -> None:
     app = start(with_sample, "platt", "beta", "isotonic", "temperature")
     assert not app.exception
@@ -93,16 +82,3 @@ def test_what_there_is_no_room_for_is_named_in_one_sentence(queue: Engine, with_
         "Isotonic and Temperature were not started: 2 fits and studies of yours are waiting, and a visitor may have 2. "
         "Cancel some, or start the rest when these are done."
     )
-
-
-def test_trying_again_when_the_line_is_full_is_refused_in_words(queue: Engine, with_sample: OpenSession) -> None:
-    app = start(with_sample, "platt")
-    (key,) = with_sample.specs
-    fits.queue().cancel(key)
-    for method in ("beta", "isotonic"):
-        queue.submit(FitSpec(method, {}, "mine"), TINY, owner=with_sample.visitor)
-    app.run()
-    app.button(f"Try again/{key}").click().run()
-    assert not app.exception
-    (warning,) = app.warning
-    assert warning.value.startswith("2 fits and studies of yours are waiting, and a visitor may have 2.")
