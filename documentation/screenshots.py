@@ -11,8 +11,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Page, expect, sync_playwright
 
-from tests.browser.conftest import PATIENCE, QUIET, browser_path
-from tests.browser.test_journey import go, settle
+from tests.browser.conftest import PATIENCE, QUIET, browser_path, go, settle
 from tests.server.conftest import serve
 
 DOCS = Path(__file__).parents[1] / "docs"

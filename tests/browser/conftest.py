@@ -84,6 +84,26 @@ def visitor(server: str, browser: Browser) -> Iterator[Page]:
     page.context.close()
 
 
+def go(page: Page, title: str) -> None:
+    """Follow the menu to a page and wait until it is drawn."""
+    page.get_by_test_id("stSidebar").get_by_role("link", name=title, exact=True).click()
+    expect(page.get_by_role("heading", name=title, exact=True, level=1)).to_be_visible()
+    settle(page)
+
+
+def settle(page: Page) -> None:
+    """Wait until Streamlit has finished the rerun."""
+    page.wait_for_function(
+        "document.querySelector('[data-testid=stApp]').getAttribute('data-test-script-state') === 'notRunning'",
+        polling=10,
+    )
+
+
+def no_trouble(page: Page) -> None:
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+    expect(page.get_by_test_id("stAlertContentError")).to_have_count(0)
+
+
 Restart = Callable[[], None]
 
 

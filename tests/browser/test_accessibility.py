@@ -13,9 +13,8 @@ from playwright.sync_api import Browser, Page, expect
 from calib.plots.style import PAGES
 from calib.reporting import Report, html
 from calib.ui.menu import MENU
-from tests.browser.conftest import new_page
+from tests.browser.conftest import go, new_page, settle
 from tests.browser.test_heights import unfold
-from tests.browser.test_journey import go, settle
 from tests.browser.test_report import of_answers, of_risks
 from tests.conftest import ROOT
 from tests.plots.conftest import contrast

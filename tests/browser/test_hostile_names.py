@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,13 +12,9 @@ import pytest
 from markdown_it import MarkdownIt
 from playwright.sync_api import Browser, Page, Request, expect
 
-import calib
-from calib.export import writer
 from calib.registry import METHODS
 from calib.ui.menu import MENU
-from tests.browser.conftest import new_page, recommended
-from tests.browser.test_journey import go, photograph, settle
-from tests.conftest import simulate
+from tests.browser.conftest import go, new_page, recommended, settle
 from tests.ui.conftest import npz
 from tests.ui.test_hostile_names import FILE, NAMES, everything, in_words, mismatched, several_models, unclear
 
@@ -75,7 +70,6 @@ class Watch:
                 self.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
                 self.nothing_outside(what)
         self.nothing_outside(what)
-        photograph(self.page, f"hostile {what}")
 
     def nothing_outside(self, what: str) -> None:
         assert self.asked == [], what
@@ -125,26 +119,14 @@ def test_what_is_asked_about_an_upload_leads_nowhere(watch: Watch, server: str, 
     watch.see_all(what)
 
 
-def test_an_event_leads_nowhere(watch: Watch, server: str) -> None:
-    upload(watch.page, server, f"{FILE}.csv", unclear())
-    watch.page.get_by_role("button", name="Open this way").first.click()
-    expect(watch.page.get_by_text("Observed rate", exact=True)).to_be_visible()
-    watch.see_all("event Data")
-    for title in ("Reliability", "Decide", "Compare"):
-        go(watch.page, title)
-        watch.see_all(f"event {title}")
-
-
-def test_no_page_of_fitted_classes_leads_elsewhere(watch: Watch, server: str) -> None:
+def test_no_page_of_fitted_classes_leads_elsewhere_nor_report_nor_model_card(
+    watch: Watch, server: str, tmp_path: Path
+) -> None:
     fitted_classes(watch.page, server)
     for title in PAGES:
         go(watch.page, title)
         watch.see_all(title)
-
-
-def test_neither_report_nor_model_card_leads_elsewhere(watch: Watch, server: str, tmp_path: Path) -> None:
     page = watch.page
-    fitted_classes(page, server)
     go(page, "Export")
     with page.expect_download() as saved:
         page.get_by_role("button", name="Bundle with model card").click()
@@ -162,20 +144,3 @@ def test_neither_report_nor_model_card_leads_elsewhere(watch: Watch, server: str
         from_disk.page.goto((tmp_path / name).as_uri())
         expect(from_disk.page.locator("body")).to_contain_text("e.vil")
         from_disk.nothing_outside(name)
-
-
-def test_a_record_and_new_rows_lead_nowhere(watch: Watch, server: str, tmp_path: Path) -> None:
-    logits, labels = simulate(400)
-    said = {"class_names": NAMES, "data_name": FILE, "exported_on": "www.e.vil", "event": NAMES[0]}
-    arrays = writer.to_bytes("npz", calib.calibrator("temperature").fit(logits, labels), said)
-    (tmp_path / "calibrator.npz").write_bytes(arrays)
-    page = watch.page
-    page.goto(f"{server}/Monitoring")
-    page.get_by_role("heading", name="Monitoring", exact=True).wait_for()
-    page.locator("input[type=file]").first.set_input_files(tmp_path / "calibrator.npz")
-    expect(page.get_by_text(re.compile("^The file holds"))).to_be_visible()
-    watch.see_all("record")
-    rows = npz(logits=logits, labels=np.array(NAMES)[labels])
-    give(page, f"{FILE}.npz", rows, place=1)
-    expect(page.locator(".js-plotly-plot").first).to_be_visible()
-    watch.see_all("new rows")

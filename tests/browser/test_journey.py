@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -17,10 +16,8 @@ import calib
 from calib.export import runtime
 from calib.formatting import percent
 from calib.registry import METHODS
-from tests.browser.conftest import recommended
+from tests.browser.conftest import go, no_trouble, recommended, settle
 from tests.conftest import ROOT, simulate, two_scores
-
-SCREENSHOTS = ROOT / "screenshots"
 
 pytestmark = pytest.mark.browser
 
@@ -37,34 +34,6 @@ sys.meta_path.insert(0, Blocked())
 calibrator = pickle.load(open(sys.argv[1], "rb"))
 np.save(sys.argv[3], calibrator.calibrate(np.load(sys.argv[2])))
 """
-
-
-def go(page: Page, title: str) -> None:
-    """Follow the menu to a page and wait until it is drawn."""
-    page.get_by_test_id("stSidebar").get_by_role("link", name=title, exact=True).click()
-    expect(page.get_by_role("heading", name=title, exact=True, level=1)).to_be_visible()
-    settle(page)
-
-
-def settle(page: Page) -> None:
-    """Wait until Streamlit has finished the rerun."""
-    page.wait_for_function(
-        "document.querySelector('[data-testid=stApp]').getAttribute('data-test-script-state') === 'notRunning'",
-        polling=10,
-    )
-
-
-def photograph(page: Page, name: str) -> None:
-    """Keep a picture of the page, for people who ask for them with ``CALIB_SCREENSHOTS=1``."""
-    if os.environ.get("CALIB_SCREENSHOTS") == "1":
-        SCREENSHOTS.mkdir(exist_ok=True)
-        page.wait_for_timeout(500)
-        page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
-
-
-def no_trouble(page: Page) -> None:
-    expect(page.get_by_test_id("stException")).to_have_count(0)
-    expect(page.get_by_test_id("stAlertContentError")).to_have_count(0)
 
 
 def test_from_upload_to_exported_calibrator(visitor: Page, tmp_path: Path) -> None:
@@ -87,13 +56,11 @@ def test_from_upload_to_exported_calibrator(visitor: Page, tmp_path: Path) -> No
     assert shown["Classes"] == str(outputs.shape[1])
     assert shown["Accuracy"] == percent(np.mean(outputs.argmax(axis=1) == labels))
     no_trouble(page)
-    photograph(page, "data")
 
     go(page, "Fit")
     for switched in set(recommended(calib.load(file))) ^ {"temperature", "isotonic", "gpcalib"}:
         page.get_by_role("button", name=METHODS[switched].title, exact=True).click()
         settle(page)
-    photograph(page, "fit")
     page.get_by_role("button", name="Fit 3 calibrators").click()
     expect(page.get_by_role("button", name=re.compile("Cancel|Remove"))).to_have_count(3)
 
@@ -106,32 +73,26 @@ def test_from_upload_to_exported_calibrator(visitor: Page, tmp_path: Path) -> No
     go(page, "Fit")
     expect(page.get_by_role("button", name="Remove")).to_have_count(3)
     no_trouble(page)
-    photograph(page, "fitted")
 
     go(page, "Reliability")
     expect(page.locator(".js-plotly-plot")).to_have_count(2)  # the raw model and the lowest NLL
     for title in ("Uncalibrated", "Temperature", "Isotonic (shared map)", "GPcalib"):
         expect(page.get_by_test_id("stMain").get_by_text(title, exact=True).first).to_be_visible()
     no_trouble(page)
-    photograph(page, "reliability")
 
     go(page, "Over- and underconfidence")
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
     no_trouble(page)
-    photograph(page, "over_underconfidence")
 
     go(page, "Latent GP")
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
     no_trouble(page)
-    photograph(page, "latent_gp")
 
     go(page, "Compare")
     expect(page.locator(".js-plotly-plot")).to_have_count(3)  # two diagrams, and the differences
     no_trouble(page)
-    photograph(page, "compare")
 
     go(page, "Export")
-    photograph(page, "export")
     with page.expect_download() as pickled:
         page.get_by_role("button", name="Pickle").click()
     pickled.value.save_as(tmp_path / "calibrator.pkl")
@@ -180,7 +141,6 @@ def test_from_an_upload_to_the_exported_best_calibrator_in_four_clicks(visitor: 
     expect(main.get_by_test_id("stProgress")).to_have_count(0)
     settle(page)
     no_trouble(page)
-    photograph(page, "answer")
     answer = main.get_by_test_id("stMarkdownContainer").filter(has_text=ANSWER).first.inner_text()
     menu.get_by_role("link", name="Export", exact=True).click()
     with page.expect_download() as saved:
@@ -210,13 +170,11 @@ def test_from_loans_to_an_exported_cut_in_six_clicks(visitor: Page, tmp_path: Pa
     expect(page.get_by_text(percent(1 / 7)).first).to_be_visible()
     expect(page.get_by_text(f"today's threshold of {percent(0.5)}")).to_be_visible()
     no_trouble(page)
-    photograph(page, "decide")
     page.get_by_role("button", name=re.compile("with this decision$")).click()
     assert 1 + page.evaluate("window.clicks") == 6
     expect(page.get_by_text("These files also decide")).to_be_visible()
     settle(page)
     no_trouble(page)
-    photograph(page, "decided")
     with page.expect_download() as saved:
         page.get_by_role("button", name="Bundle").click()
     saved.value.save_as(tmp_path / "calibrator.zip")
@@ -273,36 +231,14 @@ def test_fast_clicks_while_fits_run_keep_the_connection(visitor: Page, tmp_path:
     expect(page.get_by_role("radio", name="Logit", exact=True)).to_have_count(1)
 
 
-@pytest.mark.long
-def test_parameters_opened_while_the_choice_changes_are_those_of_the_method(visitor: Page) -> None:
-    page = visitor
-    page.locator("input[type=file]").first.set_input_files(ROOT / "sample_data" / "digits-mlp.npz")
-    expect(page.get_by_text("Recognised as")).to_be_visible()
-    settle(page)
-    go(page, "Fit")
-    opened = page.locator("details[open] summary")
-    title, summary = METHODS["bayes_iso"].title, METHODS["bayes_iso"].summary
-    for _ in range(2):  # temperature stands above, so all below it move up, and down again
-        page.get_by_role("button", name=METHODS["temperature"].title, exact=True).click()
-        settle(page)
-        page.get_by_text(summary).click()  # at once, before the browser has moved what is below
-        expect(page.get_by_role("spinbutton", name="n maps")).to_be_visible()
-        expect(opened).to_have_count(1)
-        expect(opened).to_contain_text(title)
-        page.get_by_text(summary).click()
-        expect(opened).to_have_count(0)
-
-
 def test_an_unclear_table_to_a_reliability_curve_in_two_clicks(visitor: Page, tmp_path: Path) -> None:
     page, file = visitor, tmp_path / "churn.csv"
     file.write_bytes(two_scores())
     page.locator("input[type=file]").first.set_input_files(file)  # the first click
     expect(page.get_by_role("button", name="Open this way")).to_have_count(2)
-    photograph(page, "question")
     page.get_by_role("button", name="Open this way").first.click()
     expect(page.get_by_text("Observed rate", exact=True)).to_be_visible()
     no_trouble(page)
-    photograph(page, "table")
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
     expect(page.get_by_text("predicted risk").first).to_be_visible()
     no_trouble(page)

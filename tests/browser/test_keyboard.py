@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.test_heights import DRAWN, PAGES, go, link_to, open_case, unfold
+from tests.browser.test_heights import DRAWN, PAGES, go_and_draw, link_to, open_sample, unfold
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
@@ -96,12 +96,14 @@ def _through_the_group(page: Page, reached: set[int], visible: set[int]) -> None
 
 def test_every_control_is_reached_and_seen(visitor: Page, server: str) -> None:
     page = visitor
-    open_case(page, server, "event")  # the pages of risks have every control that those of classes have, and more
+    open_sample(
+        page, server, "clinic-tumours"
+    )  # the pages of risks have every control that those of classes have, and more
     faults = []
     for title in PAGES:
         if not link_to(page, title).count():  # left out: the data lack what it needs
             continue
-        go(page, title)
+        go_and_draw(page, title)
         unfold(page)
         for _ in range(2):  # a figure that is drawn again meanwhile has new buttons
             page.wait_for_function(DRAWN, polling=200)

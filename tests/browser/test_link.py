@@ -9,8 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 import calib
 from calib.registry import METHODS
-from tests.browser.conftest import Restart, new_page, recommended
-from tests.browser.test_journey import go, no_trouble, photograph, settle
+from tests.browser.conftest import Restart, go, new_page, no_trouble, recommended, settle
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.browser
@@ -80,7 +79,6 @@ def test_a_link_outlives_refreshes_and_the_server(own_server: tuple[str, Restart
     expect(page.get_by_role("button", name="Try again")).to_have_count(1)
     expect(page.get_by_text("Not finished: it was interrupted")).to_be_visible()
     expect(page.get_by_role("button", name="Fit 2 calibrators")).to_be_visible()  # the choice of methods too
-    photograph(page, "brought_back")
     page.get_by_role("button", name="Remove").click()
     settle(page)
 
@@ -88,7 +86,6 @@ def test_a_link_outlives_refreshes_and_the_server(own_server: tuple[str, Restart
     expect(page.get_by_text("Recognised as")).to_be_visible()
     page.get_by_text("Where your data are kept").click()
     expect(page.get_by_text("Saved.")).to_be_visible()
-    photograph(page, "where_data_are_kept")
     page.get_by_role("button", name="Delete my data").click()
     page.get_by_role("button", name="Delete now").click()
     expect(page.get_by_text("were deleted")).to_be_visible()

@@ -14,8 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 
 import calib
 from calib.registry import METHODS
-from tests.browser.conftest import new_page, recommended
-from tests.browser.test_journey import go, settle
+from tests.browser.conftest import go, new_page, recommended, settle
 from tests.browser.test_link import token
 from tests.server.conftest import Served, serve
 

@@ -11,8 +11,6 @@ from urllib.parse import unquote, urlparse
 import pytest
 from playwright.sync_api import Browser, expect
 
-from calib.evaluation import SCORES
-from calib.registry import METHODS
 from tests.browser.conftest import new_page
 from tests.conftest import ROOT
 
@@ -76,15 +74,6 @@ def test_no_link_is_dead_and_nothing_comes_from_another_host(pages: dict[Path, L
             if not target.exists() or missing:
                 dead.append(f"{path.name}: {address}")
     assert not dead
-
-
-def test_every_method_and_every_score_has_a_page_with_its_facts(site: Path) -> None:
-    for method in METHODS.values():
-        text = (site / "methods" / f"{method.name}.html").read_text(encoding="utf-8")
-        assert "<math" in text and 'class="chart"' in text, method.name
-        assert all(f"<code>{name}</code>" in text for name in method.cls().get_params()), method.name
-    overview = (site / "scores" / "index.html").read_text(encoding="utf-8")
-    assert all(score.title in overview for score in SCORES.values())
 
 
 def test_the_search_works_where_pages_are_opened_from_disk(site: Path, browser: Browser) -> None:
