@@ -10,8 +10,7 @@ import numpy as np
 
 from calib.arrays import check_labels, check_logits
 from calib.calibrators.imax import count_between, mean_of_bins
-from calib.calibrators.imax.placement import SCHEMES, best_traces, equal_width_edges, scheme_edges
-from calib.calibrators.imax.sums import SigmoidSums
+from calib.calibrators.imax.placement import SCHEMES, SigmoidSums, best_traces, equal_width_edges, scheme_edges
 from calib.errors import CalibrationError
 from calib.numerics import Floats, Ints, logsumexp, one_vs_rest_log_odds
 

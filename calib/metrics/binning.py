@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.calibrators.imax.placement import best_traces
-from calib.calibrators.imax.sums import SigmoidSums
+from calib.calibrators.imax.placement import SigmoidSums, best_traces
 from calib.errors import CalibrationError
 from calib.metrics.confidence import Bools, check_weights
 from calib.numerics import Floats, Ints, bin_index, log_odds_of, sigmoid

@@ -12,8 +12,7 @@ from scipy.special import entr, expit
 from scipy.stats import entropy as scipy_entropy
 from scipy.stats import gaussian_kde
 
-from calib.calibrators.imax.placement import scheme_edges
-from calib.calibrators.imax.sums import SigmoidSums
+from calib.calibrators.imax.placement import SigmoidSums, scheme_edges
 from calib.diagnostics.binning import (
     entropy,
     information_by_bins,

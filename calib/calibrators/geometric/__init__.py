@@ -18,13 +18,13 @@ from calib.calibrators.geometric.reductions import (
     Reduced,
     reduce_training,
 )
-from calib.calibrators.geometric.search import DISTANCES, TrainingSet, nearest
-from calib.calibrators.geometric.search import exact as nearest_planes
+from calib.calibrators.geometric.search import DISTANCES, TrainingSet, exact, nearest
 from calib.calibrators.isotonic import LinearMap, isotonic_map
 from calib.calibrators.logistic import fit_logistic
 from calib.calibrators.one_vs_rest import Bools
 from calib.calibrators.platt import PlattMap
 from calib.errors import CalibrationError
+from calib.formatting import plural
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, block_rows, blocks, one_vs_rest_log_odds
 from calib.parameters import param, unusable
 
@@ -80,7 +80,7 @@ def exact_separation(train_features: Any, train_labels: Any, features: Any, pred
     Parameters and result are as for :func:`fast_separation`.
     """
     training = TrainingSet.from_arrays(train_features, train_labels)
-    return nearest_planes(training, *training.queries(features, predicted)).exact
+    return exact(training, *training.queries(features, predicted)).exact
 
 
 SuccessMap = LinearMap | PlattMap
@@ -167,8 +167,7 @@ class Geometric(Calibrator):
             if rows
         ]
         carried, given = (
-            f"{rows:,} training row{'s' * (rows != 1)} of {size:,} number{'s' * (size != 1)}"
-            for rows, size in (self.carried_, self.given_)
+            f"{plural(rows, 'training row')} of {plural(size, 'number')}" for rows, size in (self.carried_, self.given_)
         )
         reduced = f" (reduced from {given} by {REDUCED_BY[self.reduction]})" if self.reduction in REDUCED_BY else ""
         notes = [
@@ -177,13 +176,14 @@ class Geometric(Calibrator):
             f"It predicts from {carried}{reduced}, which every export carries along.",
         ]
         ends = ("1", self.certain_, "wrong"), ("0", self.hopeless_, "right")
-        notes += [
-            f"Its confidence is exactly {end} where none of {rows:,} calibration row{'s' * (rows != 1)} was {other}; "
-            f"up to {_at_most(rows):.2g}\u00a0% may be {other} there all the same (95\u00a0% confidence). The sigmoid "
-            f"map never gives {end}."
-            for end, rows, other in ends
-            if rows
-        ]
+        for end, rows, other in ends:
+            if rows:
+                most = 100 * (1 - 0.05 ** (1 / rows))  # would still give none of so many rows in 5 % of samples
+                notes.append(
+                    f"Its confidence is exactly {end} where none of {plural(rows, 'calibration row')} was {other}; up "
+                    f"to {most:.2g}\u00a0% may be {other} there all the same (95\u00a0% confidence). The sigmoid map "
+                    f"never gives {end}."
+                )
         scales = self._scales()
         if len(scales) == 2 and scales["calibration"].differs([scales["training"]]):
             said = scales["calibration"].against(scales["training"], "the training rows")
@@ -229,14 +229,18 @@ class Geometric(Calibrator):
         finite = separation[np.isfinite(separation)]
         self.unbounded_ = len(separation) - len(finite)
         if not len(finite):
-            n_rows, n_classes = len(training.labels), len(np.unique(training.labels))
+            rows = plural(len(training.labels), "row")
+            classes = plural(len(np.unique(training.labels)), "class", "classes")
             raise CalibrationError(
                 f"None of {len(separation):,} calibration rows has a finite separation, because the training set "
-                f"({n_rows:,} row{'s' * (n_rows != 1)}, {n_classes:,} class{'es' * (n_classes != 1)}) lacks their "
-                "predicted classes or holds no other; give training rows of every class."
+                f"({rows}, {classes}) lacks their predicted classes or holds no other; give training rows of every "
+                "class."
             )
         self.limits_ = [float(finite.min()), float(finite.max())]
-        self.slopes_ = self._fit_slopes(separation, log_odds, right)
+        self.slopes_ = [1.0, 0.0]  # of the separation, within its limits, and of the log-odds
+        if self.signal == "combined" and right.any() and not right.all():
+            slopes, _ = fit_logistic(np.stack([self._blend(separation, 0 * log_odds), log_odds]), right.astype(float))
+            self.slopes_ = slopes.tolist()
         self.map_ = dict(vars(fit_success_map(self.map, self._blend(separation, log_odds), right)))
         confidence = self.confidence_at(separation, log_odds)
         self.certain_, self.hopeless_ = (int(np.count_nonzero(confidence == end)) for end in (1, 0))
@@ -261,7 +265,12 @@ class Geometric(Calibrator):
                 "Geometric predicts from the inputs, not from the logits alone; call "
                 "predict_confidence(logits, features=features) with one input for each row."
             )
-        self._check_scale(features)
+        # Inputs in other units have finite separations and senseless confidences. Where the two sets it learned from
+        # differ themselves, inputs like either are what it was fitted for.
+        scale, known = Scale.from_features(features), self._scales()
+        if scale and scale.differs(list(known.values())):
+            name, first = next(iter(known.items()))
+            raise CalibrationError(f"{scale.against(first, f'the {name} rows')}; prepare both in the same way.")
         return self.confidence_at(*self._signals(logits, features, silent))
 
     def _try_state(self, logits: Floats) -> None:
@@ -277,14 +286,6 @@ class Geometric(Calibrator):
     def _scales(self) -> dict[str, Scale]:
         """Scales of the training and the calibration features, of those that have one."""
         return {name: Scale(**numbers) for name, numbers in self.scales_.items()}
-
-    def _check_scale(self, features: Any) -> None:
-        """Refuse inputs in other units: their separations would be finite, and their confidences nonsense."""
-        scale, known = Scale.from_features(features), self._scales()
-        # Where the two sets it learned from differ themselves, inputs like either are what it was fitted for.
-        if scale and scale.differs(list(known.values())):
-            name, first = next(iter(known.items()))
-            raise CalibrationError(f"{scale.against(first, f'the {name} rows')}; prepare both in the same way.")
 
     def confidence_at(self, separation: Floats, log_odds: Floats) -> Floats:
         """Confidence at separations, shape (n,), and log-odds of the predicted class, which "combined" looks at too."""
@@ -306,7 +307,7 @@ class Geometric(Calibrator):
             block = self._hook_input(logits[rows])
             queries = training.queries(reduced.transform(features[rows]), np.argmax(block, axis=1))
             if self.exact:
-                separation[rows] = nearest_planes(training, *queries).exact
+                separation[rows] = exact(training, *queries).exact
             else:
                 separation[rows] = nearest(training, *queries, self.distance).fast
             if self.signal == "combined":
@@ -314,21 +315,6 @@ class Geometric(Calibrator):
             progress(rows.stop, n, 0.0)
         return separation, log_odds
 
-    def _fit_slopes(self, separation: Floats, log_odds: Floats, right: Bools) -> list[float]:
-        """Weights of the clipped separation and the log-odds in what is mapped."""
-        if self.signal == "separation" or right.all() or not right.any():
-            return [1.0, 0.0]
-        slopes, _ = fit_logistic(np.stack([self._bounded(separation), log_odds]), right.astype(float))
-        return [float(slope) for slope in slopes]
-
-    def _bounded(self, separation: Floats) -> Floats:
-        return np.clip(separation, self.limits_[0], self.limits_[1])
-
     def _blend(self, separation: Floats, log_odds: Floats) -> Floats:
         """The signal: a weighted sum of the separation, within the limits of the calibration rows, and the log-odds."""
-        return self.slopes_[0] * self._bounded(separation) + self.slopes_[1] * log_odds
-
-
-def _at_most(rows: int) -> float:
-    """The percentage that would still give none of so many rows in 5 % of samples."""
-    return float(100 * (1 - 0.05 ** (1 / rows)))
+        return self.slopes_[0] * np.clip(separation, *self.limits_) + self.slopes_[1] * log_odds

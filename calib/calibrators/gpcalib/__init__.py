@@ -24,13 +24,15 @@ from calib.base import (
 )
 from calib.calibrators.backend import DEVICES
 from calib.calibrators.gpcalib.interpolation import Grid
-from calib.calibrators.gpcalib.posterior import LatentTable, keep_predicted, tabulate
-from calib.calibrators.gpcalib.prediction import LARGEST_SHIFT, NEGLIGIBLE_NOISE, predict
-from calib.calibrators.gpcalib.statistics import (
-    QuadraticLikelihood,
-    kernel_inputs,
-    logit_scale,
+from calib.calibrators.gpcalib.prediction import (
+    LARGEST_SHIFT,
+    NEGLIGIBLE_NOISE,
+    LatentTable,
+    keep_predicted,
+    predict,
+    tabulate,
 )
+from calib.calibrators.gpcalib.statistics import QuadraticLikelihood, kernel_inputs, logit_scale
 from calib.calibrators.steps import Step
 from calib.errors import CalibrationError, missing_package
 from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks

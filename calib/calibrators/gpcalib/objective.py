@@ -13,8 +13,7 @@ import numpy as np
 from scipy.optimize import Bounds
 
 from calib.calibrators.gpcalib.interpolation import N_FEATURES, SHORTEST, chebyshev
-from calib.calibrators.gpcalib.moments import Gram, Moments
-from calib.calibrators.gpcalib.posterior import Posterior
+from calib.calibrators.gpcalib.posterior import Gram, Moments, Posterior
 from calib.calibrators.gpcalib.prediction import LARGEST_SHIFT
 from calib.calibrators.gpcalib.statistics import N_POINTS, GridStatistics, QuadraticLikelihood
 from calib.numerics import Floats, Ints, sigmoid, softplus

@@ -1,4 +1,8 @@
-"""The fitted latent function in NumPy: posterior, draws, and the tables that prediction reads."""
+"""The posterior of GPcalib's latent function, its moments, and their derivatives carried back to it.
+
+The derivatives are written out by reverse accumulation, through the Cholesky factor of the prior covariance to the
+kernel (Wenger et al. 2020, section S2.1).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.calibrators.gpcalib.interpolation import Grid
 from calib.numerics import Floats
 
 JITTER = 1e-6
@@ -39,177 +42,123 @@ class Posterior:
 
     def shift(self, inputs: Floats) -> Floats:
         """Posterior mean minus prior mean, shape of the one-dimensional ``inputs``."""
-        return self.q_mean @ self._projection(inputs)
+        return Moments(self, inputs).shift
 
     def covariance(self, inputs: Floats) -> Floats:
         """Joint covariance of the noise-free latent function at ``inputs``, shape (n, n)."""
-        projection = self._projection(inputs)
-        spread = self.spread(projection)
-        return self.kernel(inputs, inputs) - projection.T @ projection + spread.T @ spread
-
-    def _projection(self, inputs: Floats) -> Floats:
-        """``L^-1 K_uf`` with ``L L^T = K_uu``, shape (m, n)."""
-        k_uu = self.kernel(self.inducing_inputs, self.inducing_inputs)
-        k_uu[np.diag_indices_from(k_uu)] += self.noise_variance + JITTER
-        return np.linalg.solve(np.linalg.cholesky(k_uu), self.kernel(self.inducing_inputs, inputs))
+        at = Moments(self, inputs)
+        return self.kernel(inputs, inputs) - at.projection.T @ at.projection + at.spread.T @ at.spread
 
     def spread(self, projection: Floats) -> Floats:
         """``S^(T/2)`` times a projection, shape (m, n)."""
         return self.q_sqrt[:, None] * projection if self.q_sqrt.ndim == 1 else self.q_sqrt.T @ projection
 
 
-def draw_shifts(posterior: Posterior, inputs: Floats, n_draws: int, seed: int) -> Floats:
-    """Whole functions from the joint posterior at ``inputs``, by scrambled Sobol points.
+class Moments:
+    """Posterior of the shift at n inputs, and the derivatives of a value by it, which are added up here.
 
-    Returns
-    -------
-    (n_draws, len(inputs)) shifts, without white noise.
-    """
-    from scipy.special import ndtri
-    from scipy.stats.qmc import Sobol
-
-    values, vectors = np.linalg.eigh(posterior.covariance(inputs))
-    keep = values > 1e-10 * max(values[-1], 1e-300)
-    # Largest first: the early Sobol dimensions are the most even.
-    roots = (vectors[:, keep] * np.sqrt(values[keep]))[:, ::-1]
-    # The sign of an eigenvector is arbitrary; fixing it makes the draws the same on every machine.
-    roots *= np.where(roots[np.abs(roots).argmax(axis=0), np.arange(roots.shape[1])] < 0, -1.0, 1.0)
-    points = Sobol(roots.shape[1], rng=np.random.default_rng(seed)).random_base2(max(1, int(np.ceil(np.log2(n_draws)))))
-    normals = ndtri(np.clip(points[:n_draws], 1e-12, 1.0 - 1e-12))
-    return posterior.shift(inputs) + normals @ roots.T
-
-
-SMALLEST_SLOPE = 0.01
-
-
-def monotone_shifts(shifts: Floats, grid: Grid, space: str) -> Floats:
-    """Nearest shifts (least squares on the nodes) with which ``mu + a`` rises everywhere.
-
-    The grid must interpolate linearly: cubic interpolation can overshoot between nodes. Prediction
-    interpolates either ``a`` or ``exp(a)``; with a segment of length h and mu' the slope of the prior mean at
-    its right end, where it is least, both rise if ``a`` falls by at most ``log(1 + h (mu' - slope))``.
-
-    Parameters
-    ----------
-    shifts : (..., grid.size)
-    space : "logits" (mu' = 1) or "probs" (mu' = 1 / p).
-    """
-    from scipy.optimize import isotonic_regression
-
-    prior_slope = np.ones(grid.size - 1) if space == "logits" else 1.0 / grid.nodes[1:]
-    falls = np.log1p(np.diff(grid.nodes) * (prior_slope - SMALLEST_SLOPE))
-    allowed = np.concatenate([[0.0], np.cumsum(falls)])
-    projected = [isotonic_regression(shift + allowed).x for shift in np.atleast_2d(shifts)]
-    return (np.array(projected) - allowed).reshape(shifts.shape)
-
-
-def keep_predicted(probs: Floats, logits: Floats) -> None:
-    """Undo, in place, what rounding did to rows whose two largest logits are next to equal.
-
-    With a rising function the largest logit has the largest probability; where logits differ by less than about 1e-11,
-    interpolation can round the two into the other order. Its probability is then raised to the next float above.
-
-    Parameters
-    ----------
-    probs, logits : (n, n_classes)
-    """
-    rows = np.arange(len(probs))
-    top, highest = logits.argmax(axis=1), probs.argmax(axis=1)
-    turned = np.flatnonzero(logits[rows, highest] < logits[rows, top])
-    probs[turned, top[turned]] = np.nextafter(probs[turned, highest[turned]], 2.0)
-
-
-REVERTED = 6.5
-"""Lengthscales after which the RBF kernel has fallen below 1e-9."""
-
-MOST_NODES = 2048
-STEEP = 0.5
-"""Largest change of a shift between neighbouring nodes: the cubic through ``exp(a)`` is then right to 0.2 % and
-positive. Where it cannot be had, a straight line is positive."""
-
-WIDEST = 3.0
-"""Largest standard deviation of the draws in log-odds: a factor of 20 in the odds."""
-
-
-@dataclass(frozen=True, eq=False)
-class LatentTable:
-    """The latent function on a grid that reaches past the calibration data.
+    The covariance without white noise is ``prior - projection^T projection + spread^T spread``.
 
     Attributes
     ----------
-    grid : the nodes and how to interpolate between them.
-    shift : (grid.size,) posterior mean minus prior mean; like each draw up to a constant, so that its mean over
-        the calibration range is 0. The common offset is often very uncertain, and changes no probability.
-    variance : (grid.size,) posterior variance without white noise.
-    draws : (n_draws, grid.size) shifts of whole functions drawn from the posterior, no wider than :data:`WIDEST`.
+    shift, variance : (n,) mean, and marginal variance with white noise.
+    projection, spread : (m, n), ``L^-1 K_uf`` and ``S^(T/2)`` times that.
+    by_shift, by_variance : (n,) derivatives.
+    by_noise : derivative by the noise variance beside that in ``variance`` and K_uu.
     """
 
-    grid: Grid
-    shift: Floats
-    variance: Floats
-    draws: Floats
+    def __init__(self, posterior: Posterior, inputs: Floats):
+        self.posterior = q = posterior
+        self._prior = Gram(q, q.inducing_inputs)
+        k_uu = self._prior.matrix + np.diag(np.full(len(q.q_mean), q.noise_variance + JITTER))
+        self._inverse = np.linalg.inv(np.linalg.cholesky(k_uu))
+        self._apart = q.inducing_inputs[:, None] - inputs
+        self._correlation = np.exp((-0.5 / q.lengthscale**2) * self._apart**2)
+        self.projection = self._inverse @ (q.variance * self._correlation)
+        self.spread = q.spread(self.projection)
+        self.shift = q.q_mean @ self.projection
+        self.variance = q.variance + q.noise_variance + (self.spread**2 - self.projection**2).sum(axis=0)
+        self.by_shift, self.by_variance, self.by_noise = np.zeros(len(inputs)), np.zeros(len(inputs)), 0.0
+        self._by_amplitude, self._by_lengthscale = 0.0, 0.0
+        self._by_projection = np.zeros_like(self.projection)
+        self._by_root = np.zeros_like(q.q_sqrt)
+
+    def divergence(self) -> float:
+        """KL[q(v) || p(v)] in nats; it belongs to every value, and :meth:`gradient` has its derivatives."""
+        mean, root = self.posterior.q_mean, self.posterior.q_sqrt
+        deviations = root if root.ndim == 1 else np.diagonal(root)
+        log_determinant = float(np.log(deviations**2).sum())
+        return 0.5 * float(mean @ mean + (root**2).sum() - len(mean) - log_determinant)
+
+    def add_covariance(self, part: slice, derivative: Floats) -> None:
+        """Add the symmetric derivative by the covariance at some inputs, but for that by its prior."""
+        self._by_projection[:, part] -= 2.0 * self.projection[:, part] @ derivative
+        self._add_spread(part, 2.0 * self.spread[:, part] @ derivative)
+
+    def add_features(self, part: slice, by_projection: Floats, by_root: Floats) -> None:
+        """Add derivatives by the projection, (m, n_part), and by the root of S."""
+        self._by_projection[:, part] += by_projection
+        self._by_root += by_root if self._by_root.ndim == 2 else np.diagonal(by_root)
+
+    def add_prior(self, gram: Gram, derivative: Floats) -> None:
+        """Add the derivative by a prior covariance, which depends on the kernel's parameters alone."""
+        by_amplitude, by_lengthscale, _ = gram.pulled_back(derivative)
+        self._by_amplitude += by_amplitude
+        self._by_lengthscale += by_lengthscale
+
+    def gradient(self) -> Posterior:
+        """Derivatives of the value minus the divergence by all fields of the posterior."""
+        q, by_variance = self.posterior, self.by_variance
+        self._add_spread(slice(None), 2.0 * by_variance * self.spread)
+        by_projection = self._by_projection + np.outer(q.q_mean, self.by_shift)
+        by_projection -= 2.0 * by_variance * self.projection
+        # Backwards through A = L^-1 K_uf, and through the Cholesky factor (Murray, arXiv:1602.07527, equation 10).
+        by_k_uf = self._inverse.T @ by_projection
+        lower = by_projection @ self.projection.T
+        lower = np.tril(lower) - np.diag(0.5 * np.diagonal(lower))
+        by_k_uu = -self._inverse.T @ lower @ self._inverse
+        by_k_uu = 0.5 * (by_k_uu + by_k_uu.T)
+        through = by_k_uf * self._correlation
+        bent = q.variance * through * self._apart
+        amplitude, lengthscale, inducing = self._prior.pulled_back(by_k_uu)
+        amplitude += float(through.sum())  # also where the variance has become 0
+        lengthscale += float((bent * self._apart).sum()) / q.lengthscale**3
+        total = float(by_variance.sum())
+        root = q.q_sqrt
+        inverse = 1.0 / root if root.ndim == 1 else np.diag(1.0 / np.diagonal(root))
+        return Posterior(
+            variance=amplitude + self._by_amplitude + total,
+            lengthscale=lengthscale + self._by_lengthscale,
+            noise_variance=float(np.trace(by_k_uu)) + total + self.by_noise,
+            inducing_inputs=inducing - bent.sum(axis=1) / q.lengthscale**2,
+            q_mean=self.projection @ self.by_shift - q.q_mean,
+            q_sqrt=self._by_root - root + inverse,
+        )
+
+    def _add_spread(self, part: slice, by_spread: Floats) -> None:
+        """Go back from the spread to the projection and the root."""
+        root, projection = self.posterior.q_sqrt, self.projection[:, part]
+        if root.ndim == 1:
+            self._by_root += (projection * by_spread).sum(axis=1)
+            self._by_projection[:, part] += root[:, None] * by_spread
+        else:
+            self._by_root += np.tril(projection @ by_spread.T)
+            self._by_projection[:, part] += root @ by_spread
 
 
-def tabulate(
-    posterior: Posterior, low: float, high: float, space: str, n_draws: int, seed: int, monotone: bool
-) -> LatentTable:
-    """Tabulate a posterior for prediction.
+class Gram:
+    """The prior covariance of the latent function between some points, and the way back from its derivatives."""
 
-    Parameters
-    ----------
-    low, high : range of the calibration inputs.
-    space : "logits" or "probs".
-    n_draws, seed : how many functions to draw, and the seed of the Sobol scrambling.
-    monotone : whether the mean and each draw are made to rise.
-    """
-    smooth = _grid(posterior, low, high, space)
-    shift = posterior.shift(smooth.nodes)
-    variance = np.maximum(np.diagonal(posterior.covariance(smooth.nodes)), 0.0)
-    deviations = draw_shifts(posterior, smooth.nodes, n_draws, seed) - shift
-    draws: Floats = shift + _limited(deviations, posterior, smooth)
-    average = smooth.stencil(np.linspace(low, high, 64)[None, :]).collect(np.full((1, 64), 1.0 / 64.0))[0]
-    shift -= shift @ average
-    draws -= (draws @ average)[:, None]
-    finer = _finer(draws, smooth, monotone)
-    if finer != smooth:
-        shift, variance = smooth.interpolate(shift, finer.nodes), smooth.interpolate(variance, finer.nodes)
-        draws = np.array([smooth.interpolate(draw, finer.nodes) for draw in draws])
-    if monotone:
-        shift, draws = monotone_shifts(shift, finer, space), monotone_shifts(draws, finer, space)
-    return LatentTable(finer, shift, np.maximum(variance, 0.0), draws)
+    def __init__(self, posterior: Posterior, points: Floats):
+        self._posterior = posterior
+        self._apart = points[:, None] - points
+        self._correlation = np.exp((-0.5 / posterior.lengthscale**2) * self._apart**2)
+        self.matrix = posterior.variance * self._correlation
 
-
-def _limited(deviations: Floats, posterior: Posterior, grid: Grid) -> Floats:
-    """Deviations of draws from their mean, scaled down to a standard deviation of at most :data:`WIDEST`.
-
-    The objective is of second order: where a class has next to no probability it does not see the variance of its
-    latent value, even one that lets it overtake the other classes in every tenth function. Where outputs span a
-    hundred logits the kernel variance goes to hundreds, and the draws would be full of such functions.
-    Deviations count from their median at the inducing inputs, which lie where the data are.
-    """
-    at_data = np.array([grid.interpolate(deviation, posterior.inducing_inputs) for deviation in deviations])
-    deviations = deviations - np.median(at_data, axis=1, keepdims=True)
-    sd = deviations.std(axis=0)
-    return deviations * (WIDEST / np.maximum(sd, WIDEST))
-
-
-def _finer(draws: Floats, grid: Grid, monotone: bool) -> Grid:
-    """A grid on which ``exp(a)`` is interpolated as well as ``a`` is on this one."""
-    steepest = float(np.abs(np.diff(draws, axis=1)).max())
-    if not monotone and steepest <= STEEP:
-        return grid
-    size = grid.size * max(4 if monotone else 1, int(np.ceil(steepest / STEEP)))
-    linear = monotone or size > MOST_NODES
-    return Grid(grid.low, grid.high, min(size, MOST_NODES), order=1 if linear else 3)
-
-
-def _grid(posterior: Posterior, low: float, high: float, space: str) -> Grid:
-    """Ten nodes per lengthscale, and far enough beyond the data for the posterior to return to the prior."""
-    if space == "probs":
-        low, high, reach = 0.0, 1.0, 0.0
-    else:
-        # With a lengthscale beyond the data's range the function is all but straight outside it.
-        reach = min(REVERTED * posterior.lengthscale, 3.0 * (high - low) + 10.0)
-    spacing = min(posterior.lengthscale / 10.0, max(high - low, 1.0) / 64.0)
-    size = int(np.clip(np.ceil((high - low + 2.0 * reach) / spacing) + 1, 64, MOST_NODES))
-    return Grid(low - reach, high + reach, size)
+    def pulled_back(self, derivative: Floats) -> tuple[float, float, Floats]:
+        """Derivatives by the kernel's variance, its lengthscale and the points, from a symmetric one by the matrix."""
+        lengthscale = self._posterior.lengthscale
+        bent = derivative * self.matrix * self._apart
+        by_lengthscale = float((bent * self._apart).sum()) / lengthscale**3
+        by_variance = float((derivative * self._correlation).sum())  # also where the variance has become 0
+        return by_variance, by_lengthscale, -2.0 * bent.sum(axis=1) / lengthscale**2

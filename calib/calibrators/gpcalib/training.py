@@ -13,7 +13,8 @@ from calib.base import Progress
 from calib.calibrators.backend import run, tensorflow
 from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.objective import Objective
-from calib.calibrators.gpcalib.posterior import STEEP, Posterior
+from calib.calibrators.gpcalib.posterior import Posterior
+from calib.calibrators.gpcalib.prediction import STEEP
 from calib.calibrators.gpcalib.statistics import (
     QuadraticLikelihood,
     grid_statistics,

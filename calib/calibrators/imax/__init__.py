@@ -8,8 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from calib.base import Progress
-from calib.calibrators.imax.placement import SCHEMES, scheme_edges
-from calib.calibrators.imax.sums import SigmoidSums
+from calib.calibrators.imax.placement import SCHEMES, SigmoidSums, scheme_edges
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
 from calib.calibrators.platt import platt_map
 from calib.calibrators.step_maps import StepMap, StepMapCalibrator

@@ -1,4 +1,4 @@
-"""Bin edges: equal mass, equal width, and I-Max's iterations from several starts."""
+"""Bin edges of sorted log-odds: equal mass, equal width, and I-Max's iterations from several starts."""
 
 from __future__ import annotations
 
@@ -6,8 +6,79 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.calibrators.imax.sums import SigmoidSums
-from calib.numerics import Floats, Ints, softplus
+from calib.numerics import Floats, Ints, blocks, softplus
+
+LARGEST_LOG_ODDS = 700.0
+"""Beyond it the smaller of the two probabilities is no number of its own in double precision."""
+
+
+@dataclass(frozen=True, eq=False)
+class SigmoidSums:
+    """Log-odds in order, and sums of P(1 | log-odds) = sigmoid(log-odds) and of its complement.
+
+    The first is summed from the lowest log-odds upwards and the second from the highest downwards, so that
+    terms only grow along a sum and a difference of two of its values keeps its digits.
+
+    Attributes
+    ----------
+    log_odds : (n,) increasing, within +-700.
+    one : (n + 1,) sums of P(1 | log-odds), times the weights if there are any, below each position.
+    zero : (n + 1,) sums of P(0 | log-odds), likewise, from each position on.
+    """
+
+    log_odds: Floats
+    one: Floats
+    zero: Floats
+
+    @classmethod
+    def from_log_odds(cls, log_odds: Floats) -> SigmoidSums:
+        """Sort log-odds of any shape and sum them up."""
+        return cls._summed(np.sort(log_odds, axis=None), None)
+
+    @classmethod
+    def from_weighted(cls, log_odds: Floats, weights: Floats | Ints) -> SigmoidSums:
+        """The same of increasing (n,) log-odds that stand for ``weights`` pairs each, all positive."""
+        return cls._summed(log_odds.copy(), weights)
+
+    @classmethod
+    def _summed(cls, ordered: Floats, weights: Floats | Ints | None) -> SigmoidSums:
+        np.clip(ordered, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS, out=ordered)
+        n = len(ordered)
+        one, zero = np.zeros(n + 1), np.zeros(n + 1)
+        for block in blocks(n):
+            small = np.exp(-np.abs(ordered[block]))
+            large = 1.0 / (1.0 + small)
+            small *= large
+            if weights is not None:
+                small *= weights[block]
+                large *= weights[block]
+            positive = ordered[block] >= 0
+            one[block.start + 1 : block.stop + 1] = np.where(positive, large, small)
+            zero[block] = np.where(positive, small, large)
+        np.cumsum(one, out=one)
+        np.cumsum(zero[::-1], out=zero[::-1])
+        return cls(ordered, one, zero)
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs; what is said of 1 and of 0 sums to one for each."""
+        return round(float(self.one[-1] + self.zero[0]))
+
+    def positions(self, edges: Floats) -> Ints:
+        """Where inner edges cut the sorted log-odds, with both ends: (n_edges + 2,) positions from 0 to n."""
+        cuts = np.empty(len(edges) + 2, dtype=np.intp)
+        cuts[0], cuts[-1] = 0, len(self.log_odds)
+        cuts[1:-1] = self.log_odds.searchsorted(edges)
+        return cuts
+
+    def between(self, cuts: Ints) -> tuple[Floats, Floats]:
+        """Sums of P(1 | log-odds) and of P(0 | log-odds) in each of the (n_cuts - 1,) bins."""
+        one, zero = self.one[cuts], self.zero[cuts]
+        return one[1:] - one[:-1], zero[:-1] - zero[1:]
+
+    def counts(self, cuts: Ints) -> Ints:
+        """Number of pairs in each of the (n_cuts - 1,) bins."""
+        return np.rint(np.add(*self.between(cuts))).astype(np.int64)
 
 
 def centres_of(sums: SigmoidSums, cuts: Ints) -> Floats:
@@ -186,26 +257,24 @@ def best_traces(
             start, edges = "equal_width", equal_width_edges(n_bins)
         else:
             start, edges = "kmeans", kmeans_edges(sums, n_bins, generator)
-        traces.append(iterate(sums, n_bins, edges, start, max_steps))
+        traces.append(iterate(sums, edges, start, max_steps))
     return tuple(sorted(traces, key=lambda trace: -trace.bound[-1]))
 
 
-def iterate(sums: SigmoidSums, n_bins: int, edges: Floats, start: str = "", max_steps: int = MAX_STEPS) -> EdgeTrace:
+def iterate(sums: SigmoidSums, edges: Floats, start: str = "", max_steps: int = MAX_STEPS) -> EdgeTrace:
     """Update centres and edges in turn until the bins no longer change (Patel et al. 2020, section 3.3).
 
-    A step costs O(n_bins log n). Empty bins are first placed elsewhere, see :func:`fill_empty_bins`.
+    A step costs O(n_bins log n). Empty bins go; a start that leaves fewer bins than another has a lower bound.
     """
-    edges, cuts = fill_empty_bins(sums, edges, n_bins)
+    edges, cuts = without_empty_bins(sums, edges)
     passed, bounds = [], []
     converged = False
     for _ in range(max_steps):
         centres = centres_of(sums, cuts)
         passed.append(edges)
         bounds.append(information_bound(*sums.between(cuts), centres))
-        edges, before = edges_between(centres), cuts
-        cuts = sums.positions(edges)
-        if (cuts[1:] == cuts[:-1]).any():
-            edges, cuts = fill_empty_bins(sums, edges, n_bins)
+        before = cuts
+        edges, cuts = without_empty_bins(sums, edges_between(centres))
         if np.array_equal(cuts, before):
             converged = True
             break
@@ -215,39 +284,12 @@ def iterate(sums: SigmoidSums, n_bins: int, edges: Floats, start: str = "", max_
     return EdgeTrace(start, tuple(passed), np.array(bounds), converged)
 
 
-def fill_empty_bins(sums: SigmoidSums, edges: Floats, n_bins: int) -> tuple[Floats, Ints]:
-    """Drop empty bins, and split the bins where a split raises the bound most until there are ``n_bins`` again.
-
-    Returns
-    -------
-    edges : at most (n_bins - 1,) increasing log-odds; fewer where there are fewer distinct log-odds.
-    cuts : the positions of their ends, ``sums.positions(edges)``.
-    """
+def without_empty_bins(sums: SigmoidSums, edges: Floats) -> tuple[Floats, Ints]:
+    """The edges between bins that hold something, and their positions with both ends, ``sums.positions(edges)``."""
     cuts = sums.positions(edges)
     inner = cuts[1:-1]
     edges = edges[(inner > cuts[:-2]) & (inner < cuts[-1])]
-    cuts = sums.positions(edges)
-    while len(edges) + 1 < n_bins:
-        centres = centres_of(sums, cuts)
-        middles = sums.log_odds.searchsorted(centres)
-        halves = np.sort(np.concatenate([cuts, middles]))
-        remaining = _remaining_entropy(*sums.between(halves))
-        gain = _remaining_entropy(*sums.between(cuts)) - remaining[::2] - remaining[1::2]
-        gain[(middles == cuts[:-1]) | (middles == cuts[1:])] = -np.inf
-        widest = int(np.argmax(gain))
-        if not gain[widest] > 0:
-            break
-        edges = np.insert(edges, widest, centres[widest])
-        cuts = np.insert(cuts, widest + 1, middles[widest])
-    return edges, cuts
-
-
-def _remaining_entropy(one: Floats, zero: Floats) -> Floats:
-    """Entropy of the label that is left in each bin, times the bin's mass."""
-    total = one + zero
-    with np.errstate(divide="ignore", invalid="ignore"):
-        parts = one * np.log(one / total) + zero * np.log(zero / total)
-    return -np.where(total > 0, parts, 0.0)
+    return edges, sums.positions(edges)
 
 
 SCHEMES = ("imax", "equal_mass", "equal_width")

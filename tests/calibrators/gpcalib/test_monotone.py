@@ -7,7 +7,7 @@ import pytest
 
 from calib.calibrators.gpcalib import FIXED, GPCalib
 from calib.calibrators.gpcalib.interpolation import Grid
-from calib.calibrators.gpcalib.posterior import (
+from calib.calibrators.gpcalib.prediction import (
     SMALLEST_SLOPE,
     LatentTable,
     Posterior,

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from calib.calibrators.gpcalib.interpolation import N_FEATURES, Grid, chebyshev
-from calib.calibrators.gpcalib.moments import Gram, Moments
 from calib.calibrators.gpcalib.objective import Objective, expected_log_likelihood
-from calib.calibrators.gpcalib.posterior import Posterior
+from calib.calibrators.gpcalib.posterior import Gram, Moments, Posterior
 from calib.calibrators.gpcalib.statistics import QuadraticLikelihood, grid_statistics, logit_scale, training_grid
 from tests.calibrators.gpcalib import naive
 from tests.conftest import simulate

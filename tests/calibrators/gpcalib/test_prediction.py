@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calib.calibrators.gpcalib.posterior import Posterior, tabulate
+from calib.calibrators.gpcalib.posterior import Posterior
 from calib.calibrators.gpcalib.prediction import (
     add_white_noise,
     predict,
     predict_delta,
     predict_monte_carlo,
+    tabulate,
 )
 from calib.numerics import softmax
 from tests.calibrators.gpcalib import naive

@@ -15,8 +15,14 @@ import calib
 from calib import metrics
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE
 from calib.calibrators.imax import IMaxBinning, matched_sigmoid
-from calib.calibrators.imax.placement import best_traces, centres_of, edges_between, information_bound, iterate
-from calib.calibrators.imax.sums import SigmoidSums
+from calib.calibrators.imax.placement import (
+    SigmoidSums,
+    best_traces,
+    centres_of,
+    edges_between,
+    information_bound,
+    iterate,
+)
 from calib.calibrators.step_maps import StepMap
 from calib.errors import CalibrationError
 from calib.evaluation.evaluation import evaluate
@@ -65,7 +71,7 @@ def test_an_empty_bin_says_its_middle():
     np.testing.assert_allclose(state.values[empty], (empty + 0.5) / 40, rtol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(3))
 def test_means_of_certain_predictions_are_probabilities(seed):
     rng = np.random.default_rng(seed)
     logits, labels = rng.normal(0.0, 1000.0, (60, 3)), rng.integers(0, 3, 60)
@@ -179,7 +185,7 @@ def test_our_own_starts_end_no_lower_than_the_authors_edges(reference, net, n):
     edges = np.array(reference[f"{net}|imax_sCW_{n}_sample_based"]["edges"])
     cuts = sums.positions(edges)
     theirs = information_bound(*sums.between(cuts), centres_of(sums, cuts))
-    gone_on = iterate(sums, 15, edges).bound[-1]
+    gone_on = iterate(sums, edges).bound[-1]
     for random_state in range(3):
         ours = best_traces(sums, 15, random_state=random_state)[0].bound[-1]
         assert ours >= max(theirs, gone_on)
