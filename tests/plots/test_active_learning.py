@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from calib.plots import alt_text
@@ -52,19 +50,3 @@ def test_batches_for_calibration_are_strokes_beneath_the_curves() -> None:
     without = learning_curves([arm()], "Error")
     assert tuple(without.layout.yaxis.domain) == (0, 1)
     assert without.layout.yaxis.title.text == "error"
-
-
-def test_one_shuffle_has_no_band_and_says_no_interval() -> None:
-    fig = learning_curves([arm(n_shuffles=1)], "Error")
-    assert not [trace for trace in fig.data if trace.fill]
-    (line,) = [trace for trace in traces(fig, "plain arm") if trace.mode == "lines"]
-    assert " to " not in line.hovertemplate
-
-
-def test_a_measure_without_a_value_says_so() -> None:
-    nothing = np.empty(0)
-    fig = learning_curves(
-        [replace(arm(), labels=nothing, mean=nothing, low=nothing, high=nothing, shuffles=())], "Overconfidence"
-    )
-    assert [note.text for note in fig.layout.annotations] == ["Not defined in any round"]
-    assert "Not defined in any round" in alt_text(fig)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,15 +14,12 @@ from scipy.special import expit, logit
 from calib.plots.annotations import short_names, spread
 from calib.plots.axes import (
     LEAST,
-    from_scale,
     log_axis,
     logit_ticks,
-    on_scale,
     probability_limits,
     regrid,
     span,
 )
-from calib.plots.style import set_layout
 
 
 def naive_regrid(edges: np.ndarray, counts: np.ndarray, grid: np.ndarray) -> np.ndarray:
@@ -43,13 +39,6 @@ def test_regrid_agrees_with_spreading_points(rng: np.random.Generator) -> None:
 def test_regrid_keeps_the_total_also_of_bins_without_width(edges: np.ndarray, counts: np.ndarray) -> None:
     cells = regrid(np.sort(edges), counts, np.linspace(0, 1, 41))
     assert cells.sum() == pytest.approx(counts.sum(), rel=1e-6, abs=1e-6)
-
-
-def test_logit_scale_is_the_logit_and_clips() -> None:
-    limits = (0.1, 0.99)
-    np.testing.assert_allclose(on_scale(np.array([0.1, 0.5, 0.99]), "logit", limits), logit([0.1, 0.5, 0.99]))
-    np.testing.assert_allclose(on_scale(np.array([0.0, 1.0]), "logit", limits), logit(limits))
-    np.testing.assert_allclose(from_scale(np.array([-3.0, 2.0]), "logit"), expit([-3.0, 2.0]))
 
 
 probabilities = st.lists(st.floats(0, 1), min_size=1, max_size=20).map(np.array)
@@ -86,35 +75,6 @@ def test_a_span_holds_every_value_and_has_a_length(first: list[float], second: l
     low, high = span(first, np.array(second), [np.nan, np.inf])
     assert low < high
     assert all(low < value < high for value in [*first, *second])
-
-
-def figure():
-    return go.Figure(
-        [go.Scatter(x=[1, 2], y=[3, 4])],
-        {
-            "title": {"text": "before", "font": {"size": 20}},
-            "xaxis": {"title": {"text": "x", "standoff": 3}, "range": [0, 1]},
-            "annotations": [{"text": "kept", "x": 0, "y": 0}],
-        },
-    )
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        {"height": 300, "showlegend": False, "meta": {"alt": "a picture"}},
-        {"title": {"font": {"color": "red"}}},
-        {"margin": {"l": 1}, "margin_r": 40},
-        {"yaxis2": {"domain": [0, 0.2], "visible": False}},
-        {"xaxis": {"title_text": "new", "tickvals": [1, 2]}, "yaxis": {"range": None}},
-    ],
-)
-def test_layout_is_as_plotly_updates_it(values):
-    mine, theirs = figure(), figure()
-    set_layout(mine, **values)
-    theirs.update_layout(**values)
-    assert mine == theirs
-    assert mine != figure()
 
 
 @given(st.floats(-4, 3), st.floats(0.4, 7))

@@ -7,20 +7,18 @@ import pytest
 from scipy.special import expit, logit
 
 from calib.calibrators.bayes_iso import BayesIso
-from calib.diagnostics.calibration_maps import balanced_edges, class_pairs, posterior_map, score_axis
+from calib.diagnostics.calibration_maps import balanced_edges, class_pairs, posterior_map
 from calib.diagnostics.reliability import frequencies
-from calib.metrics.bootstrap import Interval
 from calib.plots.annotations import figure_data
 from calib.plots.maps import (
-    EndRow,
     MapLine,
     MapPicture,
     calibration_maps,
-    end_rows,
 )
-from calib.plots.style import alt_text, method_style
+from calib.plots.style import method_style
 from tests.conftest import simulate
 from tests.plots.conftest import traces, words
+from tests.plots.zoo import map_picture
 
 STYLE = method_style("isotonic")
 GRID = np.linspace(-4, 4, 81)
@@ -35,10 +33,7 @@ def binary():
 def picture(binary) -> MapPicture:
     log_odds, positives = class_pairs(*binary)
     seen = frequencies(log_odds, positives, balanced_edges(log_odds, positives, 6))
-    axis = score_axis("rank", log_odds)
-    cells = np.linspace(0, 1, 11)
-    inside, others = (np.histogram(axis.place(log_odds[rows]), cells)[0] for rows in (positives, ~positives))
-    return MapPicture("R&D <b>x", axis, GRID, seen, "test", cells, inside, others, truth=expit(GRID / 2))
+    return map_picture("R&D <b>x", "rank", GRID, log_odds, positives, seen)
 
 
 def ranks_of(log_odds: np.ndarray, pairs: np.ndarray) -> np.ndarray:
@@ -48,12 +43,12 @@ def ranks_of(log_odds: np.ndarray, pairs: np.ndarray) -> np.ndarray:
 
 
 def test_maps_lie_at_the_ranks_of_their_scores(picture, binary) -> None:
-    fig = calibration_maps(picture, [MapLine("raw", STYLE, expit(GRID))])
+    fig = calibration_maps(picture, [MapLine("raw", STYLE, expit(GRID / 2))])
     (raw,), (truth,) = traces(fig, "raw"), traces(fig, "truth")
     log_odds, _ = class_pairs(*binary)
     np.testing.assert_allclose(raw.x, ranks_of(GRID, log_odds), atol=1 / 300 + 1e-9)
-    np.testing.assert_allclose(raw.y, expit(GRID))
-    np.testing.assert_allclose(truth.y, expit(GRID / 2))
+    np.testing.assert_allclose(raw.y, expit(GRID / 2))
+    np.testing.assert_allclose(truth.y, expit(GRID))
     labels = set(words(fig))
     assert {"raw", "truth"} <= labels
     assert "<b>" not in fig.layout.yaxis.title.text
@@ -86,16 +81,3 @@ def test_the_band_of_the_posterior_and_its_mean_are_drawn(picture, binary) -> No
     band = next(trace for trace in fig.data if trace.fill == "toself")
     np.testing.assert_allclose(band.y, np.r_[posterior.low, posterior.high[::-1]])
     assert set(figure_data(fig).columns) >= {"low", "high", "mean", "probability", "frequency"}
-
-
-def test_ends_show_what_is_said_over_what_is() -> None:
-    rows = [EndRow("a", STYLE, 0.9, "overconfident"), EndRow("b", STYLE, 0.7, "in the band")]
-    fig = end_rows(rows, Interval(0.72, 0.6, 0.8), 50, "Highest 2.5 %")
-    assert [traces(fig, row.name)[0].x[0] for row in rows] == [0.9, 0.7]
-    (shade,) = [shape for shape in fig.layout.shapes if shape.type == "rect"]
-    assert (shade.x0, shade.x1) == (0.6, 0.8)
-    low, high = fig.layout.xaxis.range
-    assert low < 0.6
-    assert high > 0.9
-    assert "overconfident" in alt_text(fig)
-    assert "50 rows" in alt_text(fig)

@@ -10,7 +10,6 @@ from scipy.special import logit
 
 from calib.diagnostics.reliability import (
     confidence_histogram,
-    corp_consistency,
     corp_curve,
     reliability_curve,
 )
@@ -51,39 +50,6 @@ def test_dots_lie_at_the_bins_means_with_their_intervals_and_numbers(curve, scal
         np.testing.assert_allclose(table[column], values, rtol=1e-5)
     assert fig.layout.xaxis.range == fig.layout.yaxis.range
     assert fig.layout.yaxis.scaleanchor == "x"
-
-
-def test_accuracies_of_zero_and_one_stay_on_the_picture_and_are_marked() -> None:
-    confidence = np.repeat([0.5, 0.7, 0.9999], 10)
-    correct = np.r_[np.zeros(10, bool), np.arange(10) < 7, np.ones(10, bool)]
-    curve = reliability_curve(confidence, correct, n_bins=10)
-    fig = reliability_diagram(curve, STYLE, "logit")
-    trace = bins_trace(fig)
-    low, high = fig.layout.yaxis.range
-    assert np.all((trace.y >= low) & (trace.y <= high))
-    assert [symbol.endswith("-open") for symbol in trace.marker.symbol] == [True, False, True]
-    assert ["beyond" in text for text in trace.text] == [True, False, True]
-    assert "open: none or all of its rows (2 of 3 bins)" in [annotation.text for annotation in fig.layout.annotations]
-
-
-@pytest.mark.parametrize("scale", ["linear", "logit"])
-@pytest.mark.parametrize(
-    ("confidence", "correct"),
-    [
-        (np.array([1.0]), np.array([True])),
-        (np.array([0.0]), np.array([False])),
-        (np.full(20, 0.8), np.zeros(20, bool)),
-        (np.array([1e-30, 1 - 1e-16]), np.array([True, False])),
-    ],
-)
-def test_degenerate_data_are_drawn(confidence, correct, scale) -> None:
-    curve, histogram = reliability_curve(confidence, correct), confidence_histogram(confidence, correct, scale=scale)
-    fig = reliability_diagram(curve, STYLE, scale, histogram=histogram)
-    assert np.isfinite(bins_trace(fig).x).all() and np.isfinite(bins_trace(fig).y).all()
-    rows = figure_data(fig).query("trace == 'confidences'")["count"]
-    assert rows.sum() == pytest.approx(len(confidence), rel=1e-4)
-    line, band = corp_curve(confidence, correct), corp_consistency(confidence)
-    assert np.isfinite(named(reliability_diagram(curve, STYLE, scale, line=line, band=band), "isotonic").y).all()
 
 
 def named(fig, name):

@@ -11,7 +11,7 @@ from calib.metrics import risk_model
 from calib.numerics import sigmoid
 from calib.plots.annotations import figure_data
 from calib.plots.risk_model import prefers_logit, risk_limits, risk_model_diagram
-from calib.plots.style import alt_text, method_style
+from calib.plots.style import method_style
 
 STYLE = method_style("platt")
 
@@ -50,10 +50,3 @@ def test_the_numbers_behind_the_figure_are_those_of_the_curve(usual):
     np.testing.assert_allclose(spline["predicted risk"], usual.risk, rtol=1e-5)
     np.testing.assert_allclose(spline["low"], usual.low, rtol=1e-5)
     np.testing.assert_allclose(table.loc[table["trace"] == "loess", "observed rate"], with_loess.loess, rtol=1e-5)
-
-
-def test_separated_outcomes_have_no_spline_and_the_figure_says_so():
-    risk = np.linspace(0.01, 0.99, 80)
-    fig = risk_model_diagram(risk_model(risk, risk > 0.5, n_resamples=0).curve, STYLE)
-    assert "no spline" in alt_text(fig) and "nan" not in alt_text(fig)
-    assert not any("knots" in note.text for note in fig.layout.annotations)

@@ -7,12 +7,10 @@ import re
 import tomllib
 from html import unescape
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calib.plots.annotations import carry
 from calib.plots.style import (
     DASHES,
     GLYPHS,
@@ -74,9 +72,3 @@ def test_names_are_neither_html_nor_formulas_nor_templates() -> None:
 def test_a_browser_reads_an_escaped_name_as_it_was(name: str) -> None:
     assert unescape(plain(name)) == name or "\r" in name or "\0" in name or not name.isprintable()
     assert not set("<>${") & set(plain(name))
-
-
-def test_carried_numbers_keep_six_digits_and_missing_ones_are_empty() -> None:
-    carried = carry(mean_confidence=np.array([1 / 3, np.nan]), count=np.array([7, 8]))
-    assert carried["customdata"] == [[0.333333, 7], [None, 8]]
-    assert carried["meta"] == {"columns": ["mean confidence", "count"]}

@@ -12,13 +12,14 @@ from scipy.special import expit, logit
 
 from calib.calibrators.auto import Judged
 from calib.calibrators.bayes_iso import BayesIso
-from calib.diagnostics.binning import binning_picture, information_by_bins
+from calib.diagnostics.binning import BinningPicture, binning_picture, information_by_bins
 from calib.diagnostics.calibration_maps import balanced_edges, class_pairs, posterior_map, score_axis
 from calib.diagnostics.judged_decisions import threshold_counts
 from calib.diagnostics.judgement import gap_curve
 from calib.diagnostics.latent import EffectCurve, LatentCurve
 from calib.diagnostics.over_under import over_under_confidence, theorem_one
 from calib.diagnostics.reliability import (
+    Frequencies,
     binned_consistency,
     confidence_histogram,
     corp_curve,
@@ -41,6 +42,7 @@ from calib.plots.active_learning import ArmLine, learning_curves
 from calib.plots.binning import (
     SCHEME_NAMES,
     SCHEME_STYLES,
+    Rail,
     bins_over_densities,
     representatives,
 )
@@ -203,7 +205,7 @@ def _compare(case: Case, name: str) -> dict[str, go.Figure]:
         nll = float(-np.log(np.clip(p[np.arange(len(p)), case.labels], 1e-12, 1)).mean())
         rows.append({"method": method, "title": f"{name} {method}", "entry": name, "score": "NLL", "value": nll,
                      "low": nll * 0.97, "high": nll * 1.03 if method != "vector" else np.inf, "better": "lower",
-                     "n_draws": 3, "score_title": "NLL"})  # fmt: skip
+                     "n_splits": 3, "n_draws": 3, "score_title": "NLL"})  # fmt: skip
     table = pd.DataFrame(rows)
     for part in ("", "_low", "_high"):
         table[f"difference{part}"] = table["value"] - table["value"].iloc[0]
@@ -248,6 +250,16 @@ def _decide(case: Case, name: str) -> dict[str, go.Figure]:
     return figures
 
 
+def map_picture(
+    name: str, kind: str, grid: np.ndarray, log_odds: np.ndarray, positives: np.ndarray, seen: Frequencies
+) -> MapPicture:
+    """The rows beneath maps, whose truth is the sigmoid of their log-odds."""
+    axis = score_axis(kind, log_odds)
+    cells = np.linspace(*axis.limits, 21)
+    inside, others = (np.histogram(axis.place(log_odds[rows]), cells)[0] for rows in (positives, ~positives))
+    return MapPicture(name, axis, grid, seen, "test", cells, inside, others, truth=expit(grid))
+
+
 def _maps(case: Case, name: str) -> dict[str, go.Figure]:
     two = np.stack([np.zeros(len(case.labels)), one_vs_rest_log_odds(np.clip(case.logits, -300, 300))[:, 1]], axis=1)
     labels = (case.labels == 1).astype(int)
@@ -259,11 +271,8 @@ def _maps(case: Case, name: str) -> dict[str, go.Figure]:
     except CalibrationError:
         posterior = None
     for kind, scale in (("rank", "linear"), ("log_odds", "logit"), ("probability", "linear")):
-        axis = score_axis(kind, log_odds)
         grid = np.linspace(log_odds.min(), log_odds.max() + 1e-9, 61)
-        cells = np.linspace(*axis.limits, 21)
-        inside, others = (np.histogram(axis.place(log_odds[rows]), cells)[0] for rows in (positives, ~positives))
-        picture = MapPicture(name, axis, grid, seen, "test", cells, inside, others, truth=expit(grid))
+        picture = map_picture(name, kind, grid, log_odds, positives, seen)
         lines = [MapLine(name, RAW, expit(grid)), MapLine("half", GP, expit(grid / 2))]
         known = None if posterior is None else (posterior, GP)
         figures[f"maps {kind} {scale}"] = calibration_maps(picture, lines, scale, known, title=name)
@@ -273,6 +282,12 @@ def _maps(case: Case, name: str) -> dict[str, go.Figure]:
     return figures
 
 
+def rails_of(picture: BinningPicture, name: str) -> list[Rail]:
+    """The three schemes, and bins that were given."""
+    rails = [(SCHEME_NAMES[scheme], picture.schemes[scheme], SCHEME_STYLES[scheme]) for scheme in SCHEME_NAMES]
+    return [*rails, (name, picture.schemes[name], method_style("imax", 1))]
+
+
 def _bins(case: Case, name: str) -> dict[str, go.Figure]:
     logits = np.clip(case.logits, -30, 30)
     given = {name: (np.array([-1.0, 2.0]), np.array([0.1, 0.4, 0.9]))}
@@ -280,8 +295,7 @@ def _bins(case: Case, name: str) -> dict[str, go.Figure]:
         picture = binning_picture(logits, case.labels, n_bins=8, given=given)
     except CalibrationError:
         return {}
-    rails = [(SCHEME_NAMES[scheme], picture.schemes[scheme], SCHEME_STYLES[scheme]) for scheme in SCHEME_NAMES]
-    rails.append((name, picture.schemes[name], method_style("imax", 1)))
+    rails = rails_of(picture, name)
     return {
         "bins": bins_over_densities(picture.density, rails),
         "representatives": representatives(picture.density, rails),
@@ -290,25 +304,28 @@ def _bins(case: Case, name: str) -> dict[str, go.Figure]:
     }
 
 
-def _latent(case: Case, name: str) -> dict[str, go.Figure]:
-    """Functions that halve every logit, over the range of the case."""
-    probs = softmax(case.logits)
-    low = max(float(np.log(np.clip(probs, 1e-12, 1)).min()), -30.0)
-    inputs = np.linspace(min(low, -0.5), 0.0, 80)
-    curve = LatentCurve(
-        inputs=inputs, mean=inputs / 2, sd=np.linspace(3, 0.1, 80), prior=inputs, prior_name="identity",
+def halved(inputs: np.ndarray) -> LatentCurve:
+    """A latent function that halves every logit."""
+    return LatentCurve(
+        inputs=inputs, mean=inputs / 2, sd=np.linspace(3, 0.1, len(inputs)), prior=inputs, prior_name="identity",
         temperature=inputs / 3, temperature_outside=0.0, truth=0.4 * inputs, inducing=inputs[::20],
         density_edges=np.linspace(inputs[0], 0, 31),
         density_label=np.arange(30.0), density_other=1000 * np.arange(30.0)[::-1], every=1, space="logits",
     )  # fmt: skip
+
+
+def _latent(case: Case, name: str) -> dict[str, go.Figure]:
+    probs = softmax(case.logits)
+    low = max(float(np.log(np.clip(probs, 1e-12, 1)).min()), -30.0)
+    curve = halved(np.linspace(min(low, -0.5), 0.0, 80))
     figures = {"latent": latent_function([(name, curve, GP), ("b", curve, RAW)], SCALED)}
     styles = [GP, method_style("gpcalib", 1)]
     for scale in ("linear", "logit"):
-        figures[f"effect {scale}"] = effect_chart(_effects(case, name, scale, styles), SCALED)
+        figures[f"effect {scale}"] = effect_chart(effects(case, name, scale, styles), SCALED)
     return figures
 
 
-def _effects(case: Case, name: str, scale: str, styles: list) -> list:
+def effects(case: Case, name: str, scale: str, styles: list) -> list:
     said, outcome = softmax(case.logits).max(axis=1), softmax(case.logits).argmax(axis=1) == case.labels
     curve = reliability_curve(said, outcome, n_bins=10, binning="equal_mass")
     before = curve.confidence
