@@ -63,7 +63,7 @@ DECLARED = (
         "`STREAMLIT_SERVER_MAX_UPLOAD_SIZE`",
         1024,
     ),
-    Setting("CALIB_DATA_MB", "MB of all arrays read from one upload; reading needs as much again for a moment", 500),
+    Setting("CALIB_DATA_MB", "MB of each array read from an upload; reading needs as much again for a moment", 500),
     Setting("CALIB_TEXT_MB", "MB of a text table, unpacked; reading takes several times as much for a moment", 225),
     Setting("CALIB_READERS", "uploads that are read at once, each in a process of its own", 2, whole=True),
     Setting("CALIB_ROWS", "rows of one upload", 10_000_000, whole=True),

@@ -15,7 +15,7 @@ import numpy as np
 from calib.data.assemble.arrays import check_there
 from calib.data.findings import InvalidUpload, Notes
 from calib.data.guess.question import infer_columns
-from calib.data.read.base import Allowance, reading
+from calib.data.read.base import reading
 from calib.data.read.files import contents_of, open_file, sniff
 from calib.data.read.table import numbers
 from calib.errors import CalibrationError, reason
@@ -84,7 +84,7 @@ class Part:
                     f"{name} holds {found}, which cannot be read in blocks of rows.",
                     "Save one .npy array, a Parquet table, or a folder of Parquet tables.",
                 )
-            contents = contents_of(found, name, file, Allowance(), notes.choices)
+            contents = contents_of(found, name, file, notes.choices)
             if contents.tabular:
                 if infer:
                     notes.take(infer_columns(contents, notes.choices, separate_labels))

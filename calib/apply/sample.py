@@ -18,7 +18,7 @@ from calib.data.guess.arrays import infer_label
 from calib.data.guess.names import class_names
 from calib.data.limits import MAX_BYTES
 from calib.data.load import check_choices, findings_as_error
-from calib.data.read.base import Allowance, Array
+from calib.data.read.base import Array
 from calib.data.read.files import open_source
 from calib.errors import CalibrationError, Finding
 from calib.numerics import Ints
@@ -139,7 +139,7 @@ def _all_labels(labels: Any, parts: list[Part], n_rows: int, name: str, notes: N
         labels = joined([block for part in parts for block in part.blocks((chosen,))], name)
     with ExitStack() as stack:
         source = {"labels": labels} if isinstance(labels, np.ndarray) else labels
-        contents = open_source(source, Allowance(), notes.choices, stack)
+        contents = open_source(source, notes.choices, stack)
         chosen = chosen or infer_label(contents)
         check_there(contents, chosen)
         raw = read_any(contents, chosen)

@@ -9,7 +9,7 @@ MAX_UPLOAD = int(limit("CALIB_UPLOAD_MB") * 2**20)
 """Bytes of a file as it lies on disk (1 GiB)."""
 
 MAX_BYTES = int(limit("CALIB_DATA_MB") * 1e6)
-"""Bytes of all arrays read from an upload together (500 MB).
+"""Bytes of one array of an upload (500 MB).
 
 50,000 x 1000 float64 logits take 400 MB. Reading needs up to one copy more, which keeps the process near 1 GB.
 """
@@ -34,15 +34,6 @@ MAX_ARRAYS = int(limit("CALIB_ARRAYS"))
 
 
 # Far above any ordinary file; they bound what a hostile file can cost and cannot be set.
-
-MAX_TEXTS = MAX_BYTES // 4
-"""Bytes of one array of texts, four for each letter of the longest (125 MB); sorting takes as much again."""
-
-MAX_LETTERS = 10_000
-"""Letters of one text that is read: a label, a group, the name of a class."""
-
-MAX_DISTINCT = 1_000_000
-"""Different texts or clusters of one column, each of which is a Python object for a moment."""
 
 MAX_SHEET_CELLS = 3_000_000
 """Cells of one sheet of an .xlsx file; each costs some five microseconds."""

@@ -33,7 +33,7 @@ from calib.data.guess.names import has, is_prediction
 from calib.data.guess.question import infer_columns
 from calib.data.options import FEATURE_FILES, NOTHING, OPTION_OF_ROLE, OPTIONS, Choices, LoadOptions, Source
 from calib.data.predictions import Predictions
-from calib.data.read.base import Allowance, Array, ArrayInfo, Contents, missing_packages
+from calib.data.read.base import Array, ArrayInfo, Contents, missing_packages
 from calib.data.read.files import in_memory, open_file, open_source
 from calib.data.read.table import FIRST_ROWS, Table
 from calib.data.roles import ColumnRole, Question, TableReading
@@ -199,10 +199,10 @@ def read_files(
     ----------
     files : gets what was opened, in that order.
     """
-    allowance, chosen = Allowance(), options.choices
+    chosen = options.choices
 
     def opened(file: Source) -> Contents:
-        contents = open_source(file, allowance, chosen, stack)
+        contents = open_source(file, chosen, stack)
         notes.add(*contents.findings)
         files.append(contents)
         return contents

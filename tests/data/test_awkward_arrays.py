@@ -140,8 +140,6 @@ WORTH_A_LOOK = [
         "saturated",
         "exactly 1.0, rounded to float32;",
     ),
-    ("logits in another unit", lambda m: m.both(200 * m.logits), "spread", "apart (median)"),
-    ("margins", lambda m: m.both(1e4 * (m.logits[:, 1] - m.logits[:, 0]), m.labels > 1), "spread", "the unit"),
     ("rounded", lambda m: m.npz(probs=m.probs.round(1), y=m.labels), "sums", "do not sum to one"),
     ("class names of others", lambda m: m.both(class_names=NAMES[:3]), "class_names", "but there are 4 classes"),
     ("groups of another length", lambda m: m.both(groups=m.labels[:9]), "rows_differ_beside", "(9,) for 300 rows"),

@@ -23,8 +23,6 @@ import pytest
 
 import calib
 from calib.data import DataError, inspect
-from calib.data.findings import InvalidUpload
-from calib.data.read.base import Allowance
 from tests.conftest import ROOT, minute_of_cpu
 
 BLOCK = bytes(2**24)
@@ -141,17 +139,6 @@ def test_a_file_is_measured_in_the_unit_of_the_uploader(monkeypatch, tmp_path):
         file.truncate(3 * 2**20)  # no header: it is refused for its size alone
     with pytest.raises(DataError, match=r"^large\.npy has 3 MB; at most 2 MB are read\."):
         calib.load(large)
-
-
-def test_what_is_booked_is_never_more_than_is_allowed():
-    allowance = Allowance(1000)
-    allowance.take(600, "the logits")
-    with pytest.raises(
-        InvalidUpload, match=r"would take 401 bytes of memory; at most 1,000 bytes .* 600 bytes are taken"
-    ):
-        allowance.take(401, "the labels")
-    allowance.take(400, "the labels")
-    assert allowance.left == 0
 
 
 TEXT = b"label,p_0,p_1\n" + b"0,0.4,0.6\n1,0.7,0.3\n" * 200

@@ -67,8 +67,8 @@ def test_predicted_and_actual_make_correct_answers(make, scale):
 def test_confidences_that_tell_nothing_are_said(make):
     shuffled = np.random.default_rng(0).permutation(confidence(make))
     data = load(make.csv(frame(make, right(make)).assign(confidence=shuffled)))
-    assert the(data, "confidence_uninformative").level == "warning"
-    assert not any(f.code == "confidence_uninformative" for f in load(make.csv(frame(make, right(make)))).findings)
+    assert the(data, "labels_shuffled").level == "warning"
+    assert not any(f.code == "labels_shuffled" for f in load(make.csv(frame(make, right(make)))).findings)
 
 
 # Predicted classes beside outputs.

@@ -130,7 +130,7 @@ def test_sizes_are_counted_before_memory_is_taken(monkeypatch):
         ({"rest": held["rest"][1:]}, "top_k_shape"),
     ):
         assert errors({**held, **changes}, kind="topk") == [code]
-    monkeypatch.setattr("calib.data.read.base.MAX_BYTES", 5_000)
+    monkeypatch.setattr("calib.data.read.base.MAX_BYTES", 1_000)
     assert errors(held) == ["too_large"]
 
 

@@ -18,7 +18,7 @@ from calib.data.findings import InvalidUpload, Notes, Step, count, info, left_ou
 from calib.data.guess.names import class_names
 from calib.data.limits import MAX_CLASSES, MAX_ROWS, MAX_TOP_K_CLASSES
 from calib.data.options import Choices, names_in
-from calib.data.read.base import Allowance, Array, Contents, book_texts
+from calib.data.read.base import Array, Contents, check_size
 from calib.data.roles import ColumnRole
 from calib.errors import Finding
 from calib.numerics import Floats
@@ -122,8 +122,6 @@ def read_rows(contents: Contents, n_rows: int, chosen: dict[str, Any]) -> Step[d
 
 def crossed(columns: Sequence[npt.NDArray[np.str_]]) -> npt.NDArray[np.str_]:
     """(n,) the subgroups of several columns as one: ``sme · north``."""
-    letters = sum(column.itemsize // 4 + 3 for column in columns)
-    book_texts(len(columns[0]), letters, "The groups of several columns", Allowance())
     whole = columns[0]
     for column in columns[1:]:
         whole = np.char.add(np.char.add(whole, " · "), column)
@@ -231,7 +229,7 @@ def check_rows(n: int, n_labels: int, outputs_name: str, labels_name: str) -> No
 def as_floats(outputs: Array, name: str) -> Floats:
     """Native, contiguous floats; float32 stays float32, and what already fits is not copied."""
     dtype = float_dtype(outputs.dtype, name)
-    Allowance().take(outputs.size * dtype.itemsize, f"{name} as {dtype}")  # a byte may become four
+    check_size(outputs.size * dtype.itemsize, f"{name} as {dtype}")  # a byte may become four
     return np.ascontiguousarray(outputs, dtype=dtype)
 
 

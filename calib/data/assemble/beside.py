@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -18,8 +19,7 @@ import numpy.typing as npt
 from calib.data.array_names import PARTS
 from calib.data.assemble.labels import is_missing
 from calib.data.findings import Step, count, info, listed, verb, warning
-from calib.data.limits import MAX_DISTINCT
-from calib.data.read.base import Allowance, Array, book_texts, distinct
+from calib.data.read.base import Array, distinct
 from calib.errors import Finding
 from calib.formatting import row_numbers
 from calib.numerics import Floats
@@ -48,27 +48,22 @@ MAX_GROUPS = 1000
 
 def group_names(groups: Array) -> Step[Texts | None]:
     """The subgroup of each row as text, ``missing`` where a row has none; left out where it names rows, not groups."""
-    found = distinct(groups, MAX_GROUPS)
-    if found is None:
+    values, places = distinct(groups)
+    if len(values) > MAX_GROUPS:
         reason = f"The groups have more than {MAX_GROUPS:,} different values, which are no groups, so they were left "
         return Step(None, (warning("too_many_groups", f"{reason}out.", "Choose another column as groups."),))
-    gone = np.array([is_missing(value) for value in found[0].tolist()], dtype=bool)
-    names, n = np.where(gone, "missing", found[0].astype(np.str_)), int(gone[found[1]].sum())
+    gone = np.array([is_missing(value) for value in values.tolist()], dtype=bool)
+    names, n = np.where(gone, "missing", values.astype(np.str_)), int(gone[places].sum())
     said = f"{count(n, 'row')} of {len(groups):,} {verb(n, 'has', 'have')} no group and form the group called missing."
-    return Step(names[found[1]], (info("groups_missing", said),) if n else ())
+    return Step(names[places], (info("groups_missing", said),) if n else ())
 
 
 def cluster_names(clusters: Array) -> Step[Texts | None]:
-    """The cluster of each row as text; a row without one is a cluster of its own. Left out where they are too many."""
-    found = distinct(clusters, MAX_DISTINCT)
-    if found is None:
-        reason = f"There are more than {MAX_DISTINCT:,} clusters, which are not read, so they were left out."
-        return Step(None, (warning("too_many_clusters", reason, "Choose another column as the cluster."),))
-    names = found[0].astype(np.str_)
-    gone = np.flatnonzero(np.array([is_missing(value) for value in found[0].tolist()], dtype=bool)[found[1]])
+    """The cluster of each row as text; a row without one is a cluster of its own."""
+    values, places = distinct(clusters)
+    gone = np.flatnonzero(np.array([is_missing(value) for value in values.tolist()], dtype=bool)[places])
     own = np.array([f"(none, row {k + 1})" for k in gone.tolist()], dtype=np.str_)
-    book_texts(len(clusters), max(names.itemsize, own.itemsize) // 4, "The clusters", Allowance())
-    each = names.astype(max(names.dtype, own.dtype, key=lambda dtype: dtype.itemsize))[found[1]]
+    each = values.astype(np.str_)[places].astype(max(values.astype(np.str_).dtype, own.dtype))
     each[gone] = own
     rows = f"{count(len(gone), 'row')} of {len(clusters):,} {verb(len(gone), 'has', 'have')}"
     said = info("clusters_missing", f"{rows} no cluster; each was taken for a cluster of its own.")
@@ -96,43 +91,40 @@ def row_times(times: Array) -> Step[Texts | None]:
     """
     if times.dtype.kind == "M":
         times = times.astype("datetime64[D]").astype("U10")
-    found = distinct(times, MAX_DISTINCT)
-    written = times_of(found[0]) if found is not None else None
-    if found is not None and written is not None:
-        return Step(np.array(written)[found[1]])
-    reason = (
-        "Not every row has a date such as 2026-03-02 or 02.03.2026, or a number such as that of its week: the column "
-        "of times was left out."
-    )
+    values, places = distinct(times)
+    readings = times_of(values)
+    if len(readings) == 1:
+        return Step(np.array(readings[0])[places])
+    reason = "Not every row has a date such as 2026-03-02 or 02.03.2026, or a number such as that of its week"
+    if readings:
+        reason = f"Every date, such as {values[0]}, may name its day or its month first"
     action = "Choose another column as the time, or write dates as 2026-03-02."
-    return Step(None, (info("times", reason, action),))
+    return Step(None, (info("times", f"{reason}: the column of times was left out.", action),))
 
 
 DATES = ("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%G-W%V-%u")
 """How dates are written; the last is a week, as its Monday."""
 
 
-def times_of(values: Array) -> list[str] | None:
-    """Numbers or dates in one spelling; None where they are not all numbers or all dates of one form, or fit two.
+def times_of(values: Array) -> list[list[str]]:
+    """Each way to read numbers or dates of one form in one spelling; none where they are neither.
 
     ``3/14/2026`` says by its 14 that the month comes first in the whole column.
     """
     if values.dtype.kind == "b":
-        return None
+        return []
     texts = [str(value).strip() for value in values.tolist()]
     try:
         numbers = [float(text) for text in texts]
-        return [f"{number:.12g}" for number in numbers] if all(map(math.isfinite, numbers)) else None
+        return [[f"{number:.12g}" for number in numbers]] if all(map(math.isfinite, numbers)) else []
     except ValueError:
-        days = [re.split(r"[T ]", text, maxsplit=1)[0] for text in texts]
-    days = [re.sub(r"^(\d{4})-?W(\d\d?)$", r"\1-W\2-1", day) for day in days]
-    fit = set()
+        days = [re.sub(r"^(\d{4})-?W(\d\d?)$", r"\1-W\2-1", re.split(r"[T ]", text, maxsplit=1)[0]) for text in texts]
+    found = []
     for form in DATES:
-        try:
-            fit.add(tuple(datetime.strptime(day, form).date().isoformat() for day in days))
-        except ValueError:
-            continue
-    return list(fit.pop()) if len(fit) == 1 else None
+        with suppress(ValueError):
+            dates = [datetime.strptime(day, form).date().isoformat() for day in days]
+            found += [dates] if dates not in found else []
+    return found
 
 
 ROW_ROLES = {

@@ -16,7 +16,7 @@ from calib.data.options import Choices
 from calib.data.read.base import Array
 from calib.errors import Finding
 from calib.formatting import row_numbers
-from calib.numerics import UNIT_ENTRIES, Floats, Ints, blocks, log_softmax, logit_unit, softmax
+from calib.numerics import Floats, Ints, blocks, log_softmax, softmax
 
 CHANCE = 0.001
 """How rarely labels that have nothing to do with the outputs may pass for good ones."""
@@ -30,14 +30,6 @@ last are taken."""
 
 FEW_ROWS, FEW_PER_CLASS = 200, 10
 """Below the first the interval of a calibration error is about as wide as the error."""
-
-USUAL_GAPS = (0.05, 100.0)
-"""Median gaps between the two largest logits of a row that a softmax has.
-
-The gap is the log-odds between the two best classes, in nats. Of 13 networks, forests, naive Bayes and boosted models
-(the samples, and three public networks on CIFAR) it lies between 0.37 and 31, and after temperature scaling between
-0.8, at an accuracy of 53 %, and 7, at 98 %.
-"""
 
 AGREES = 0.99
 """Share of rows from which on the predicted classes are those of the outputs; ties and rounding make a few differ."""
@@ -56,9 +48,7 @@ def check_outputs(
         yield from check_agreement(outputs, kind, labels, choices)
         yield from _check_repeats(outputs, kind, labels, name)
     yield from _check_rows(labels, class_names)
-    if kind in ("logits", "binary_log_odds"):
-        yield from _check_spread(outputs, name)
-    else:
+    if kind not in ("logits", "binary_log_odds"):
         yield from _check_saturation(outputs, kind, labels, name)
 
 
@@ -110,15 +100,7 @@ def check_agreement(outputs: Floats, kind: Kind, labels: Ints, choices: Choices)
     high, low = rank_test(outputs, kind, labels, RANKED_FIRST)
     if high > CHANCE:
         high, low = rank_test(outputs, kind, labels)
-    if kind == "pairs" and high > CHANCE:
-        means = [float(outputs[labels == k].mean()) for k in (1, 0)]
-        yield warning(
-            "confidence_uninformative",
-            f"Correct answers have no higher confidence than wrong ones: {means[0]:.1%} and {means[1]:.1%} on average "
-            f"(one-sided rank-sum test at {CHANCE:g}).",
-            "Check that confidence and answers stand in the same rows; else no calibration can tell answers apart.",
-        )
-    elif high > CHANCE and n_classes == 2 and low <= CHANCE / 2:
+    if high > CHANCE and n_classes == 2 and low <= CHANCE / 2 and kind != "pairs":
         first, second = choices.label_values or (0, 1)
         named = {"class_names": None} if isinstance(first, str) else {}
         yield warning(
@@ -206,20 +188,6 @@ def _check_rows(labels: Ints, class_names: tuple[str, ...]) -> Iterator[Finding]
         said = f"{count(few.size, 'class')} of {k:,} {verb(few.size, 'has', 'have')} fewer than {FEW_PER_CLASS} rows"
         reason = f"{said} ({listed(f'{class_names[j]}: {counts[j]}' for j in few)})."
         yield warning("few_per_class", reason, "Prefer methods that share one map among classes.")
-
-
-def _check_spread(outputs: Floats, name: str) -> Iterator[Finding]:
-    """Logits, (n, n_classes) or as (n, 1) log-odds, whose spread is far from any softmax's."""
-    rows = outputs[:: max(1, outputs.size // UNIT_ENTRIES)].astype(np.float64)
-    gap = logit_unit(np.concatenate([np.zeros_like(rows), rows], axis=1) if rows.shape[1] == 1 else rows)
-    if not USUAL_GAPS[0] <= gap <= USUAL_GAPS[1]:
-        yield warning(
-            "spread",
-            f"The two largest logits of a row of {name} are {gap:.3g} apart (median); before a softmax it is "
-            f"{USUAL_GAPS[0]:g} to {USUAL_GAPS[1]:g}. Temperature, ensemble temperature, vector and structured scaling "
-            "do not mind the unit; methods with a prior or bins on the log-odds, such as GPcalib and I-Max, do.",
-            "Check that these are the outputs just before the softmax: no similarities, no margins.",
-        )
 
 
 def _check_saturation(outputs: Floats, kind: Kind, labels: Ints, name: str) -> Iterator[Finding]:

@@ -19,7 +19,7 @@ from calib.data.assemble.arrays import float_dtype
 from calib.data.assemble.labels import Labels, decode_labels
 from calib.data.findings import InvalidUpload, Notes, Step, count, info, left_out_as, listed, rounded, verb, warning
 from calib.data.options import Choices
-from calib.data.read.base import Allowance, Array
+from calib.data.read.base import Array, check_size
 from calib.errors import NO_FEATURE_METHODS, Finding
 from calib.numerics import Floats, Ints, blocks
 
@@ -60,7 +60,7 @@ def as_features(array: Array, name: str) -> Step[Features]:
             findings += [info("features_flattened", said)] if len(shape) > 2 else []
     dtype = np.dtype(np.uint8) if array.dtype in (np.bool_, np.uint8) else float_dtype(array.dtype, name)
     if dtype.itemsize > 1 and dtype != array.dtype:
-        Allowance().take(array.size * dtype.itemsize, f"{name} as {dtype}")
+        check_size(array.size * dtype.itemsize, f"{name} as {dtype}")
     with np.errstate(over="ignore"):
         return Step(np.ascontiguousarray(array, dtype=dtype), tuple(findings))
 
@@ -166,8 +166,6 @@ def feature_fields(
         if features.shape[1:] != train.shape[1:]:
             reason = f"A row of features is {described(features)}, but a row of train_features {described(train)}."
             raise InvalidUpload("feature_sizes_differ", reason, "Save the same features of both.")
-        if standard or features.dtype != train.dtype:
-            Allowance().take(4 * (features.size + train.size), "The features as float32")
     except InvalidUpload as invalid:
         notes.add(left_out_as("train_features" if "train_features" in raw else "train_labels", invalid))
         return own

@@ -156,8 +156,8 @@ def different(raw: Array, name: str) -> tuple[Array, npt.NDArray[np.intp]]:
     if raw.dtype.kind not in "biufU":
         reason = f"{name} holds {raw.dtype}, not classes."
         raise InvalidUpload("labels_dtype", reason, "Choose another array or column.")
-    found = distinct(raw, MAX_CLASSES)
-    if found is None:
+    found = distinct(raw)
+    if len(found[0]) > MAX_CLASSES:
         raise InvalidUpload(
             "label_too_large",
             f"{name} holds more than {MAX_CLASSES:,} different labels, and no more classes are read. Names of rows, or "

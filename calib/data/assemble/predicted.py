@@ -9,8 +9,7 @@ from calib.data.assemble.labels import different
 from calib.data.findings import InvalidUpload, count, listed
 from calib.data.guess.columns import Column, spelled
 from calib.data.guess.direction import event_value
-from calib.data.limits import MAX_DISTINCT
-from calib.data.read.base import OTHERS, Allowance, Array, book_texts, distinct
+from calib.data.read.base import Array, distinct
 from calib.data.words import ANSWER_RIGHT, ANSWER_WRONG
 
 
@@ -68,10 +67,5 @@ def correct_value(truth: Column, chosen: str | None) -> str | None:
 
 def texts_of(cells: Array) -> npt.NDArray[np.str_]:
     """(n,) values as labels are written, 2.0 as 2."""
-    found = distinct(cells, MAX_DISTINCT)
-    if found is None:
-        reason = f"A column has more than {MAX_DISTINCT:,} different values to be named."
-        raise InvalidUpload("too_large", reason, OTHERS)
-    names = np.array([spelled(value) for value in found[0].tolist()], dtype=np.str_)
-    book_texts(len(found[1]), names.itemsize // 4, "A column as text", Allowance())
-    return names[found[1]]
+    values, places = distinct(cells)
+    return np.array([spelled(value) for value in values.tolist()], dtype=np.str_)[places]

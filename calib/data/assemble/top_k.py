@@ -18,7 +18,7 @@ from calib.data.guess.arrays import infer_label
 from calib.data.limits import MAX_ROWS, MAX_TOP_K_CLASSES
 from calib.data.options import Choices
 from calib.data.predictions import Predictions, as_outputs
-from calib.data.read.base import Allowance, Array, Contents
+from calib.data.read.base import Array, Contents
 from calib.errors import CalibrationError, Finding
 from calib.formatting import row_numbers
 from calib.numerics import Floats, Ints, logsumexp
@@ -119,7 +119,6 @@ def _outputs(contents: Contents, choices: Choices) -> Step[TopK]:
             "are read, and no fewer than values.",
             "Choose the number of classes (n_classes).",
         )
-    Allowance().take(12 * values.size, "values and indices as float64 and int32")
     values = values.astype(np.float64, copy=False)
     rest, own = (contents.read(name).reshape(-1) if (name := held[part]) else None for part in ("rest", "label_logit"))
     if rest is None and n_classes > values.shape[1]:

@@ -20,7 +20,7 @@ from calib.data.guess.question import infer_columns
 from calib.data.limits import MAX_ROWS
 from calib.data.load import check_choices, findings_as_error, in_a_reader
 from calib.data.options import Choices, Source
-from calib.data.read.base import Allowance, Contents, book_texts
+from calib.data.read.base import Contents
 from calib.data.read.files import open_file, open_source
 from calib.data.roles import ColumnRole
 from calib.numerics import Floats
@@ -125,11 +125,7 @@ def read_features(
 def _names_of_rows(contents: Contents, name: str) -> npt.NDArray[np.str_] | None:
     """A column as text; None where its values are too long to be names."""
     cells = [spelled(value) for value in contents.read(name).reshape(-1).tolist()]
-    longest = max(map(len, cells), default=0)
-    if longest > LONGEST_NAME:
-        return None
-    book_texts(len(cells), longest, f"The column {name}", contents.allowance)
-    return np.array(cells, dtype=f"U{max(longest, 1)}")
+    return np.array(cells, dtype=np.str_) if max(map(len, cells), default=0) <= LONGEST_NAME else None
 
 
 def _apart(task: Callable[..., Any], source: Source, choices: Choices | None, *more: bool) -> Any:
@@ -149,7 +145,7 @@ def _open_contents(source: Source, choices: Choices | None) -> Iterator[tuple[Co
     notes = Notes(choices or Choices())
     with findings_as_error(notes), np.errstate(all="ignore"), ExitStack() as stack:
         check_choices(notes.choices)
-        contents = open_source(source, Allowance(), notes.choices, stack)
+        contents = open_source(source, notes.choices, stack)
         notes.add(*contents.findings)
         notes.decide(**contents.format_choices)
         yield contents, notes

@@ -51,17 +51,17 @@ def words_as_numbers(contents: Contents, outputs: Any, choices: Choices) -> Step
     names = names_in(outputs)
     if not contents.tabular or len(names) != 1 or "string" not in contents.info(names[0]).dtype:
         return Step(None)
-    found = distinct(contents.read(names[0]), MOST_WORDS + 1)  # one of them may be missing
-    numbers = None if found is None else numbers_of(found[0], choices, choices.kind == "pairs")
-    if found is None or numbers is None:
+    values, places = distinct(contents.read(names[0]))
+    numbers = numbers_of(values, choices, choices.kind == "pairs")
+    if numbers is None:
         return Step(None)
-    words = [plain_word(word) for word in found[0].tolist()]
+    words = [plain_word(word) for word in values.tolist()]
     if None in numbers.values():
-        raise _ask(names[0], dict(zip(words, np.bincount(found[1]).tolist(), strict=True)), numbers)
+        raise _ask(names[0], dict(zip(words, np.bincount(places).tolist(), strict=True)), numbers)
     said = ", ".join(f"{shortened(word)} = {number:g}" for word, number in numbers.items())
     finding = info("verbal", f"{names[0]} holds confidences in words, read as {said}.", "Change them with verbal.")
     values = np.array([numbers.get(word, np.nan) for word in words], dtype=np.float64)
-    return Step(values[found[1]], (finding,))
+    return Step(values[places], (finding,))
 
 
 def words_in_sample(sample: Mapping[str, Array], choices: Choices) -> dict[str, Array]:
@@ -72,14 +72,16 @@ def words_in_sample(sample: Mapping[str, Array], choices: Choices) -> dict[str, 
     """
     chosen, numbered = names_in(choices.outputs) if choices.kind == "pairs" else (), dict(sample)
     for name, cells in sample.items():
-        found = distinct(cells, MOST_WORDS + 1) if cells.dtype.kind == "U" else None
-        numbers = None if found is None else numbers_of(found[0], choices, chosen == (name,))
-        if found is None or numbers is None:
+        if cells.dtype.kind != "U":
+            continue
+        values, places = distinct(cells)
+        numbers = numbers_of(values, choices, chosen == (name,))
+        if numbers is None:
             continue
         told = {word: PROPOSED.get(word) if number is None else number for word, number in numbers.items()}
         if chosen == (name,) or 2 * list(told.values()).count(None) <= len(told):
-            values = [told.get(plain_word(word), np.nan) for word in found[0].tolist()]
-            numbered[name] = np.array([0.5 if value is None else value for value in values])[found[1]]
+            own = [told.get(plain_word(word), np.nan) for word in values.tolist()]
+            numbered[name] = np.array([0.5 if value is None else value for value in own])[places]
     return numbered
 
 
@@ -89,6 +91,8 @@ def numbers_of(values: Array, choices: Choices, is_confidence: bool) -> dict[str
     Of a column that is known to be a confidence no word need be in the lists.
     """
     given = read_given(choices.verbal or ())
+    if len(values) > MOST_WORDS + 1:  # one of them may be missing
+        return None
     words = list(dict.fromkeys(plain_word(word) for word in values.tolist() if not is_missing(word)))
     in_words = is_confidence or any(word in given or word in PROPOSED for word in words)
     if not words or not in_words or len(words) > MOST_WORDS or all(map(NUMBER.fullmatch, words)):

@@ -33,7 +33,7 @@ def is_split(column: Column) -> bool:
 
 def is_time(column: Column) -> bool:
     """It holds dates that can be read."""
-    return column.is_date and (column.cells.dtype.kind == "M" or times_of(column.present) is not None)
+    return column.is_date and (column.cells.dtype.kind == "M" or len(times_of(column.present)) == 1)
 
 
 def is_coded(column: Column) -> bool:

@@ -12,7 +12,6 @@ from calib.data.array_names import FEATURES, LABELS, canonical, feature_names
 from calib.data.findings import InvalidUpload
 from calib.data.guess.arrays import array_width, describe
 from calib.data.options import NOTHING, Choices, Source
-from calib.data.read.base import Allowance
 from calib.data.read.files import open_source
 
 SOURCE = "source"
@@ -45,7 +44,7 @@ def look_at(files: tuple[Source, ...]) -> tuple[Looked, ...]:
     for file in files:
         with ExitStack() as stack:
             try:
-                contents = open_source(file, Allowance(), Choices(), stack)
+                contents = open_source(file, Choices(), stack)
             except InvalidUpload:
                 found.append(Looked(str(file[0]) if isinstance(file, tuple) else "", None, ""))
                 continue

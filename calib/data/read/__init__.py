@@ -1,8 +1,7 @@
 """From bytes to a table or to arrays, with the field's own libraries.
 
 An upload is read by a process that is thrown away (:mod:`calib.isolation`), which bounds what the bytes may do. Here
-stands only what no library knows: nothing is unpickled, nothing outside the file is followed, and sizes are compared
-with the :class:`~calib.data.read.base.Allowance` before memory is taken.
+stands only what no library knows: nothing is unpickled, and nothing outside the file is followed.
 
 - ``files``: recognises a file by its first bytes and opens it with one of the following.
 - ``arrays``: npz, npy, HDF5, and arrays in memory, as :class:`~calib.data.read.arrays.Arrays`.

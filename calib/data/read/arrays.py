@@ -13,7 +13,7 @@ from numpy.lib import format as npy_format
 
 from calib.data.findings import InvalidUpload, shortened
 from calib.data.limits import RESAVE, check_count
-from calib.data.read.base import Allowance, Array, ArrayInfo, Contents, reading
+from calib.data.read.base import Array, ArrayInfo, Contents, reading
 from calib.errors import reason
 
 Read = Callable[[], Array]
@@ -27,8 +27,8 @@ class Arrays(Contents):
     arrays : shape and type of each array, and the function that reads it.
     """
 
-    def __init__(self, name: str, arrays: Sequence[tuple[ArrayInfo, Read]], allowance: Allowance):
-        super().__init__(name, tuple(info for info, _ in arrays), allowance)
+    def __init__(self, name: str, arrays: Sequence[tuple[ArrayInfo, Read]]):
+        super().__init__(name, tuple(info for info, _ in arrays))
         self._reads = {info.name: read for info, read in arrays}
 
     def _read(self, name: str, what: str) -> Array:
@@ -38,7 +38,7 @@ class Arrays(Contents):
 # NumPy's files.
 
 
-def open_npy(name: str, file: BinaryIO, allowance: Allowance) -> Arrays:
+def open_npy(name: str, file: BinaryIO) -> Arrays:
     """A file with a single array, named after the file."""
     size = file.seek(0, 2)
     file.seek(0)
@@ -49,14 +49,14 @@ def open_npy(name: str, file: BinaryIO, allowance: Allowance) -> Arrays:
         file.seek(0)
         return plain_text(npy_format.read_array(file, allow_pickle=False))
 
-    return Arrays(name, [(ArrayInfo(name.removesuffix(".npy"), shape, str(dtype)), read)], allowance)
+    return Arrays(name, [(ArrayInfo(name.removesuffix(".npy"), shape, str(dtype)), read)])
 
 
 COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """What NumPy writes."""
 
 
-def open_npz(name: str, file: BinaryIO, allowance: Allowance) -> Arrays:
+def open_npz(name: str, file: BinaryIO) -> Arrays:
     """The .npy members of a zip archive."""
     with reading(name):
         archive = zipfile.ZipFile(file)
@@ -79,7 +79,7 @@ def open_npz(name: str, file: BinaryIO, allowance: Allowance) -> Arrays:
 
         return ArrayInfo(key, shape, "object" if dtype.hasobject else str(dtype)), read
 
-    return Arrays(name, [listed(member) for member in members], allowance)
+    return Arrays(name, [listed(member) for member in members])
 
 
 def npy_header(file: IO[bytes], what: str, size: int) -> tuple[tuple[int, ...], np.dtype[Any]]:
@@ -136,7 +136,7 @@ FILTERS = {1, 2, 3, 32000}
 """Deflate, shuffle, Fletcher's checksum and LZF, which h5py writes; any other needs a plug-in."""
 
 
-def open_hdf5(name: str, file: BinaryIO, allowance: Allowance) -> Arrays:
+def open_hdf5(name: str, file: BinaryIO) -> Arrays:
     """Datasets of an HDF5 file, named by their paths; links are not followed, neither to other files nor inside."""
     import h5py
 
@@ -157,7 +157,7 @@ def open_hdf5(name: str, file: BinaryIO, allowance: Allowance) -> Arrays:
         opened.visititems(found)
         if not arrays and any(not isinstance(opened.get(key, getlink=True), h5py.HardLink) for key in opened):
             raise linked(f"{name} holds only links to other files")
-    return Arrays(name, arrays, allowance)
+    return Arrays(name, arrays)
 
 
 def hdf5_array(dataset: Any, what: str) -> Array:
@@ -193,11 +193,11 @@ def linked(what: str) -> InvalidUpload:
 INPUT = "The input"
 
 
-def open_arrays(given: Mapping[Any, Any], allowance: Allowance) -> Arrays:
+def open_arrays(given: Mapping[Any, Any]) -> Arrays:
     """Arrays and tensors by name, as of a file of NumPy's; loading changes copies of them."""
     arrays = {str(name): as_array(value, str(name)) for name, value in given.items() if value is not None}
     listed = [(ArrayInfo(name, a.shape, str(a.dtype)), partial(np.array, a)) for name, a in arrays.items()]
-    return Arrays(INPUT, listed, allowance)
+    return Arrays(INPUT, listed)
 
 
 def as_array(value: Any, name: str) -> Array:

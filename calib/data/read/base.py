@@ -1,4 +1,4 @@
-"""What all readers share: the memory that one upload may take, the list of what a file holds, and errors in words."""
+"""What all readers share: how large an array may be, the list of what a file holds, and errors in words."""
 
 from __future__ import annotations
 
@@ -11,30 +11,21 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data.findings import InvalidUpload, shortened
-from calib.data.limits import MAX_BYTES, MAX_LETTERS, MAX_ROWS, MAX_TEXTS, check_count, megabytes
+from calib.data.limits import MAX_BYTES, check_count, megabytes
 from calib.errors import Finding, missing_package, reason
 from calib.numerics import blocks
 
 Array = npt.NDArray[Any]
 
 
-class Allowance:
-    """Bytes that may still be read from one upload and the files that belong to it."""
-
-    def __init__(self, size: int | None = None):
-        self.size = MAX_BYTES if size is None else size
-        self.left = self.size
-
-    def take(self, nbytes: int, what: str) -> None:
-        """Book ``nbytes`` for ``what``; InvalidUpload if they are not left."""
-        if nbytes > self.left:
-            spent = "" if self.left == self.size else f", of which {megabytes(self.size - self.left)} are taken"
-            raise InvalidUpload(
-                "too_large",
-                f"{what} would take {megabytes(nbytes)} of memory; at most {megabytes(self.size)} are allowed{spent}.",
-                "Save float32 and only the arrays that are needed, or fewer rows: 20,000 are plenty to calibrate.",
-            )
-        self.left -= nbytes
+def check_size(nbytes: int, what: str) -> None:
+    """Refuse what is larger than may be read; what is larger still has no room in the process that reads it."""
+    if nbytes > MAX_BYTES:
+        raise InvalidUpload(
+            "too_large",
+            f"{what} would take {megabytes(nbytes)} of memory; at most {megabytes(MAX_BYTES)} are allowed.",
+            "Save float32 and only the arrays that are needed, or fewer rows: 20,000 are plenty to calibrate.",
+        )
 
 
 @dataclass(frozen=True)
@@ -55,7 +46,6 @@ class Contents:
     name : file name, for sentences.
     arrays : what the file holds.
     names : of all arrays, in the order of the file.
-    allowance : bytes that may still be read.
     tabular : whether the arrays are columns of one table.
     format_choices : how a text table was read, as fields of Choices.
     findings : what is to be said of how the file was opened.
@@ -63,12 +53,11 @@ class Contents:
 
     tabular = False
 
-    def __init__(self, name: str, arrays: tuple[ArrayInfo, ...], allowance: Allowance):
+    def __init__(self, name: str, arrays: tuple[ArrayInfo, ...]):
         check_count(len(arrays), name)
         self.name = name
         self.arrays = arrays
         self.names = [array.name for array in arrays]
-        self.allowance = allowance
         self.format_choices: dict[str, Any] = {}
         self.findings: list[Finding] = []
         self._infos = {array.name: array for array in arrays}
@@ -92,10 +81,7 @@ class Contents:
         what = self.name if len(self.arrays) == 1 else f"{shortened(name)} in {self.name}"
         with reading(what):
             array = self._read(name, what)
-        if array.dtype.kind == "U":
-            book_texts(array.size, array.itemsize // 4, what, self.allowance)
-        else:
-            self.allowance.take(array.nbytes, what)
+        check_size(array.nbytes, what)
         return array
 
     def _read(self, name: str, what: str) -> Array:
@@ -139,43 +125,32 @@ def damaged(what: str, why: str) -> InvalidUpload:
 
 @contextmanager
 def missing_packages() -> Iterator[None]:
-    """Turn a package that is not installed into a finding; NumPy alone is enough to predict, not to read tables."""
+    """Turn a package that is not installed, or too little memory, into a finding.
+
+    NumPy alone is enough to predict, not to read tables.
+    """
     try:
         yield
+    except MemoryError as error:
+        reason_ = "There is not enough memory for what the file holds."
+        raise InvalidUpload("too_large", reason_, "Save fewer rows, or fewer columns.") from error
     except ModuleNotFoundError as error:
         raise InvalidUpload("missing_package", missing_package(error)) from error
-
-
-OTHERS = "Choose another array or column, or save short names."
-
-
-def book_texts(n: int, letters: int, what: str, allowance: Allowance) -> None:
-    """Book an array of ``n`` texts, each of which takes four bytes for each of the ``letters`` of the longest."""
-    Allowance(MAX_TEXTS).take(4 * letters * n, what)
-    if letters > MAX_LETTERS or n > MAX_ROWS:
-        raise InvalidUpload(
-            "too_large",
-            f"{what} holds {n:,} texts of up to {letters:,} letters; at most {MAX_ROWS:,} of {MAX_LETTERS:,} are read.",
-            OTHERS,
-        )
-    allowance.take(4 * letters * n, what)
 
 
 AT_ONCE = 2**15
 """Texts that are Python objects at the same time."""
 
 
-def distinct(values: Array, most: int) -> tuple[Array, npt.NDArray[np.intp]] | None:
-    """The different values in order, and which of them each item is; None where more than ``most`` differ."""
+def distinct(values: Array) -> tuple[Array, npt.NDArray[np.intp]]:
+    """The different values in order, and which of them each item is."""
     values = values.reshape(-1)
     if values.dtype.kind != "U":
         found = np.unique(values)
-        return None if len(found) > most else (found, np.searchsorted(found, values))
+        return found, np.searchsorted(found, values)
     numbers: dict[str, int] = {}
     places = np.empty(len(values), dtype=np.intp)
     for rows in blocks(len(values), entries=AT_ONCE):
         places[rows] = [numbers.setdefault(text, len(numbers)) for text in values[rows].tolist()]
-        if len(numbers) > most:
-            return None
     found, order = np.unique(np.array([*numbers], dtype=values.dtype), return_inverse=True)
     return found, order.reshape(-1)[places]

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from calib.data.findings import InvalidUpload
-from calib.data.limits import check_count
-from calib.data.read.base import Allowance, reading
-from calib.data.read.table import SAMPLE_CELLS, Table, cells_of
+from calib.data.options import Choices
+from calib.data.read.base import reading
+from calib.data.read.nested import open_columns
+from calib.data.read.table import SAMPLE_CELLS, SAMPLE_LEAST, Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,14 +23,14 @@ SAMPLE_GROUPS = 8
 class Parquet(Table):
     """A Parquet file, whose columns are read when they are asked for."""
 
-    def __init__(self, name: str, file: BinaryIO, allowance: Allowance, drop_bad_cells: bool):
+    def __init__(self, name: str, file: BinaryIO, drop_bad_cells: bool):
         import pyarrow.parquet as pq
 
         with reading(name):
             self._file = pq.ParquetFile(file)
             if (n_rows := self._file.metadata.num_rows) < 0:
                 raise ValueError(f"it says that it has {n_rows:,} rows")
-        super().__init__(name, self._file.schema_arrow, n_rows, allowance, drop_bad_cells)
+        super().__init__(name, self._file.schema_arrow, n_rows, drop_bad_cells)
 
     def fetch(self, names: list[str]) -> pa.Table:
         """See the base class."""
@@ -47,17 +48,17 @@ class Parquet(Table):
         return pa.Table.from_batches([batch for batches in found for batch in islice(batches, 1)])
 
 
-def open_parquet(name: str, file: BinaryIO, allowance: Allowance, drop_bad_cells: bool) -> Table:
-    """A Parquet file; one with lists of numbers, which become columns, is read whole."""
-    parquet = Parquet(name, file, allowance, drop_bad_cells)
-    if not any(cells == "list" for cells in parquet.cells.values()):
-        return parquet
+def open_parquet(name: str, file: BinaryIO, choices: Choices) -> Table:
+    """A Parquet file; one with nested values, or with numbers as people write them, is read whole."""
+    parquet = Parquet(name, file, bool(choices.drop_bad_rows))
     with reading(name):
-        table = plain_columns(parquet.fetch(parquet.names), name)
-        return Table.from_arrow(name, table, allowance, drop_bad_cells)
+        some = usual_types(parquet.some_rows(parquet.names, SAMPLE_LEAST))
+        if open_columns(name, some, choices).cells == parquet.cells:
+            return parquet
+        return open_columns(name, usual_types(parquet.fetch(parquet.names)), choices)
 
 
-def open_arrow(name: str, file: BinaryIO, allowance: Allowance, drop_bad_cells: bool) -> Table:
+def open_arrow(name: str, file: BinaryIO, choices: Choices) -> Table:
     """The columns of an Arrow IPC file (Feather version 2) or stream."""
     import pyarrow as pa
 
@@ -66,7 +67,7 @@ def open_arrow(name: str, file: BinaryIO, allowance: Allowance, drop_bad_cells: 
     with reading(name):
         table = opened(file, options=pa.ipc.IpcReadOptions(use_threads=False)).read_all()
         table.validate(full=True)  # offsets are of the file's making
-        return Table.from_arrow(name, plain_columns(table, name), allowance, drop_bad_cells)
+        return open_columns(name, usual_types(table), choices)
 
 
 NAME = "The table"
@@ -77,7 +78,7 @@ def is_pandas(source: Any) -> bool:
     return type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "columns")
 
 
-def open_frame(source: Any, allowance: Allowance, drop_bad_cells: bool) -> Table:
+def open_frame(source: Any, choices: Choices) -> Table:
     """A data frame, or whatever else gives Arrow its columns.
 
     Raises
@@ -93,7 +94,7 @@ def open_frame(source: Any, allowance: Allowance, drop_bad_cells: bool) -> Table
         except pa.ArrowInvalid as error:
             reason = f"A {type(source).__name__} is one column, and outputs need the outcome beside them."
             raise InvalidUpload("source", reason, "Give a DataFrame that holds both.") from error
-        return Table.from_arrow(NAME, plain_columns(table, NAME), allowance, drop_bad_cells)
+        return open_columns(NAME, usual_types(table), choices)
 
 
 def pandas_table(frame: Any) -> pa.Table:
@@ -112,32 +113,17 @@ def pandas_table(frame: Any) -> pa.Table:
     return pa.table([as_arrow(frame.iloc[:, j]) for j in range(len(names))], names=names)
 
 
-def plain_columns(table: pa.Table, file: str) -> pa.Table:
-    """A table whose lists of equally many numbers are columns of their own, and whose types are Arrow's own.
-
-    Lists stay where some hold whole numbers and some do not, as the top k of very many classes.
-    """
+def usual_types(table: pa.Table) -> pa.Table:
+    """A table whose types are Arrow's own, and with no views, with which Arrow hardly computes."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    lists = {f.name: f.type.value_type for f in table.schema if cells_of(f.type) == "list"}
-    lists = {name: kind for name, kind in lists.items() if cells_of(kind) == "number"}
-    split = set(lists) if len({pa.types.is_integer(kind) for kind in lists.values()}) == 1 else set()
-    names: list[str] = []
-    columns: list[pa.ChunkedArray] = []
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        if isinstance(column.type, pa.BaseExtensionType):
-            column = column.cast(column.type.storage_type)
-        if pa.types.is_string_view(column.type):  # with views Arrow hardly computes
-            column = column.cast(pa.string())
-        elif pa.types.is_dictionary(column.type) and pa.types.is_string_view(column.type.value_type):
-            column = column.cast(pa.dictionary(column.type.index_type, pa.string()))
-        widths = pc.unique(pc.list_value_length(column)).to_pylist() if name in split else []
-        if len(widths) == 1 and widths[0]:
-            check_count(len(names) + widths[0], file)
-            names += [f"{name}_{j}" for j in range(widths[0])]
-            columns += [pc.list_element(column, j) for j in range(widths[0])]
-        else:
-            names.append(name)
-            columns.append(column)
-    return pa.table(columns, names=names)
+    def usual(kind: Any) -> Any:
+        if isinstance(kind, pa.BaseExtensionType):
+            return kind.storage_type
+        if pa.types.is_dictionary(kind):
+            return pa.dictionary(kind.index_type, usual(kind.value_type))
+        return pa.string() if pa.types.is_string_view(kind) else kind
+
+    kinds = [usual(kind) for kind in table.schema.types]
+    columns = [c if c.type == kind else c.cast(kind) for c, kind in zip(table.columns, kinds, strict=True)]
+    return pa.table(columns, names=table.column_names)

@@ -15,7 +15,7 @@ from calib.data.array_names import LABELS, canonical
 from calib.data.findings import InvalidUpload
 from calib.data.options import Choices
 from calib.data.read.nested import parsed
-from calib.data.read.numerals import Sign, decimal_sign, is_number
+from calib.data.read.numerals import CODE, Sign, decimal_sign, is_number
 
 DELIMITERS = ("\t", ";", "|", ",", " ")
 """In the order they are tried: a comma may also be a decimal comma, a blank may also stand in a name."""
@@ -25,9 +25,6 @@ COMMENTS = ("#", "%", "//", "sep=", '"sep=')
 
 RULE = re.compile(r"(?=.*--)[\s|+:=,;-]+")
 """A line between header and rows, as Markdown and database shells draw it."""
-
-CODE = re.compile(r"\s*(0\d+|\d{16,})\s*")
-"""Digits that name something, such as 007: as a number they would be written in another way."""
 
 SAMPLE = 2**20
 SAMPLE_LINES = 100

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from calib.data.findings import InvalidUpload, count, info, listed, shortened
 from calib.data.limits import MAX_SHEET_CELLS
 from calib.data.options import Choices
-from calib.data.read.base import Allowance, reading
+from calib.data.read.base import reading
 from calib.data.read.numerals import is_number
 from calib.data.read.table import Table
 from calib.data.read.text import open_text
@@ -30,7 +30,7 @@ LAST_ROW = 2**20
 EMPTY = (None, "")
 
 
-def open_spreadsheet(name: str, file: BinaryIO, allowance: Allowance, choices: Choices) -> Table:
+def open_spreadsheet(name: str, file: BinaryIO, choices: Choices) -> Table:
     """The table of one sheet: the one that was chosen, or the only one that holds a table."""
     import openpyxl
 
@@ -40,7 +40,7 @@ def open_spreadsheet(name: str, file: BinaryIO, allowance: Allowance, choices: C
         workbook = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
         sheet = chosen_sheet(workbook.worksheets, name, choices.sheet)
         content = lines_of(filled_rows(sheet), f"Sheet {shortened(sheet.title)} of {name}")
-    contents = open_text(name, content, allowance, replace(choices, delimiter=",", encoding="utf-8"))
+    contents = open_text(name, content, replace(choices, delimiter=",", encoding="utf-8"))
     contents.format_choices = {"header": contents.format_choices["header"], "sheet": sheet.title}
     if choices.sheet not in (None, sheet.title):  # it may be that of another file
         reason = f"{name} has no sheet {shortened(choices.sheet)!r}; its only table was read."

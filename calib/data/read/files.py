@@ -19,7 +19,7 @@ from calib.data.findings import InvalidUpload, shortened
 from calib.data.limits import MAX_TEXT, MAX_UPLOAD, megabytes
 from calib.data.options import Choices, Source
 from calib.data.read.arrays import open_arrays, open_hdf5, open_npy, open_npz
-from calib.data.read.base import Allowance, Contents, reading
+from calib.data.read.base import Contents, reading
 from calib.data.read.columnar import is_pandas, open_arrow, open_frame, open_parquet
 from calib.data.read.dialect import UTF_16, as_text, infer_encoding
 from calib.data.read.excel import open_spreadsheet
@@ -129,23 +129,23 @@ def pickled(name: str) -> InvalidUpload:
     )
 
 
-def contents_of(found: Format, name: str, file: BinaryIO, allowance: Allowance, choices: Choices) -> Contents:
+def contents_of(found: Format, name: str, file: BinaryIO, choices: Choices) -> Contents:
     """The reader of one format; each loads pyarrow, h5py or openpyxl only where it needs it."""
     arrays = {"npz": open_npz, "npy": open_npy, "hdf5": open_hdf5}
     columns = {"parquet": open_parquet, "arrow": open_arrow}
     if found in arrays:
-        return arrays[found](name, file, allowance)
+        return arrays[found](name, file)
     if found in columns:
-        return columns[found](name, file, allowance, bool(choices.drop_bad_rows))
+        return columns[found](name, file, choices)
     if found == "xlsx":
-        return open_spreadsheet(name, file, allowance, choices)
+        return open_spreadsheet(name, file, choices)
     content = text_in(name, gzip.GzipFile(fileobj=file) if found == "gzip" else file)
     if found == "gzip":
         inner = io.BytesIO(content)
-        return contents_of(sniff(name, inner), name, inner, allowance, choices)
+        return contents_of(sniff(name, inner), name, inner, choices)
     if found == "json":
-        return open_json(name, as_text(content, infer_encoding(content), name), allowance, choices)
-    return open_text(name, content, allowance, choices)
+        return open_json(name, as_text(content, infer_encoding(content), name), choices)
+    return open_text(name, content, choices)
 
 
 def text_in(name: str, file: IO[bytes] | gzip.GzipFile) -> bytes:
@@ -168,7 +168,7 @@ def in_memory(source: Any) -> bool:
     return isinstance(source, Mapping) or rows or is_pandas(source) or hasattr(source, "__arrow_c_stream__")
 
 
-def open_source(source: Source, allowance: Allowance, choices: Choices, stack: ExitStack) -> Contents:
+def open_source(source: Source, choices: Choices, stack: ExitStack) -> Contents:
     """Recognise the format and list the arrays; the choices say how text is written.
 
     Parameters
@@ -176,11 +176,11 @@ def open_source(source: Source, allowance: Allowance, choices: Choices, stack: E
     stack : closes what is opened here; a file that was handed in stays open.
     """
     if isinstance(source, Mapping):
-        return open_arrays(source, allowance)
+        return open_arrays(source)
     if isinstance(source, list) and in_memory(source):
-        return open_records(source, allowance, choices)
+        return open_records(source, choices)
     if in_memory(source):
-        return open_frame(source, allowance, bool(choices.drop_bad_rows))
+        return open_frame(source, choices)
     name, file = open_file(source, stack)
     size = file.seek(0, io.SEEK_END)
     if size > MAX_UPLOAD:
@@ -188,7 +188,7 @@ def open_source(source: Source, allowance: Allowance, choices: Choices, stack: E
         reason = f"{name} has {size / 2**20:,.0f} MB; at most {MAX_UPLOAD / 2**20:,.0f} MB are read."
         action = "Save float32 instead of float64, or fewer rows: 20,000 are plenty to calibrate."
         raise InvalidUpload("too_large", reason, action)
-    return contents_of(sniff(name, file), name, file, allowance, choices)
+    return contents_of(sniff(name, file), name, file, choices)
 
 
 def open_file(source: Source, stack: ExitStack) -> tuple[str, BinaryIO]:

@@ -7,6 +7,7 @@ pair: the log-likelihood, and whether greedy decoding gives that choice. Newer v
 from __future__ import annotations
 
 from collections.abc import Iterable
+from string import ascii_uppercase
 from typing import Any
 
 from calib.data.findings import InvalidUpload, count, info, warning
@@ -32,15 +33,17 @@ def harness_rows(samples: Iterable[Any], file: str) -> tuple[list[dict[str, Any]
         If the responses are no log-likelihoods of two choices or more.
     """
     rows: list[dict[str, Any]] = []
-    first: Any = None
-    width = others = 0
+    first, width, others = None, 0, 0
     for n, sample in enumerate(samples):
         if not is_harness_sample(sample):
             raise damaged(file, "an entry is no sample of lm-evaluation-harness")
         first = sample.get("filter") if n == 0 else first
         if sample.get("filter") != first:  # the same answers once more
             continue
-        values, names = log_likelihoods(sample), choice_names(sample.get("doc"))
+        values, doc = log_likelihoods(sample), sample.get("doc")
+        choices = doc.get("choices") if isinstance(doc, dict) else None
+        choices = choices.get("text") if isinstance(choices, dict) else choices
+        names = [str(choice).strip() for choice in choices] if isinstance(choices, list) else []
         if 1 < len(names) < len(values):  # followed by those without the question, for the mutual information
             values = values[: len(names)]
         if not 2 <= len(values) <= MOST_CHOICES:
@@ -52,8 +55,10 @@ def harness_rows(samples: Iterable[Any], file: str) -> tuple[list[dict[str, Any]
         width = width or len(values)
         if len(values) == width:
             logits = {f"logit_{j}": value for j, value in enumerate(values)}
-            label = right_choice(sample["target"], names, width)
-            rows.append({"id": sample.get("doc_id"), "label": label, **logits})
+            target = str(sample["target"]).strip()  # a number, a letter, or the text of the choice
+            places = {name: j for j, name in enumerate(names[:width])}
+            places |= {written: j for j in range(width) for written in (str(j), ascii_uppercase[j : j + 1])}
+            rows.append({"id": sample.get("doc_id"), "label": places.get(target), **logits})
         else:
             others += 1
     text = (
@@ -77,18 +82,3 @@ def log_likelihoods(sample: dict[str, Any]) -> list[float]:
         except (TypeError, ValueError, OverflowError, KeyError):
             continue
     return []
-
-
-def choice_names(doc: Any) -> list[str]:
-    """What a question calls its choices, where it lists them."""
-    choices = doc.get("choices", doc.get("options")) if isinstance(doc, dict) else None
-    if isinstance(choices, dict):
-        choices = choices.get("text", choices.get("label"))
-    return [str(choice).strip() for choice in choices] if isinstance(choices, list) else []
-
-
-def right_choice(target: Any, names: list[str], n: int) -> int | None:
-    """The number of the right choice, from its number, its letter or its text; None where it is none of them."""
-    text = str(target).strip()
-    numbered = {str(j): j for j in range(n)} | {chr(ord("A") + j): j for j in range(min(n, 26))}
-    return numbered[text] if text in numbered else names.index(text) if text in names[:n] else None

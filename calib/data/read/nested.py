@@ -1,131 +1,145 @@
-"""Values that hold a whole row of outputs: ``[0.1, 0.9]``, ``{"cat": 0.1, "dog": 0.9}``, lists of labels with scores.
+"""Cells that hold a whole row of outputs, as a column for each class.
 
-In JSON they stand as they are, in the cells of a text table as text. Each becomes a column for each class, named after
-the class where the value, or a list of names beside it, says which. Deeper values are left out.
+``[0.1, 0.9]`` by place; ``{"cat": 0.1, "dog": 0.9}``, lists of a label with its score, and scores beside a list of
+their labels by name. JSON and Parquet hold them as they are, text tables as text.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from calib.data.array_names import OUTPUTS, canonical
-from calib.data.findings import shortened
+from calib.data.findings import info, listed
 from calib.data.guess.names import is_prediction
-from calib.data.limits import MAX_CLASSES, check_count
-from calib.data.read.table import cells_of
+from calib.data.limits import check_count
+from calib.data.options import Choices
+from calib.data.read.numerals import Sign, read_written
+from calib.data.read.table import Table, cells_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+Columns = list[tuple[str, "pa.ChunkedArray"]]
+"""Names with their columns; a name may stand there twice."""
+
 VALUES = ("score", "prob", "probability", "confidence", "value")
 """What programs call the number beside a label."""
 
-LONGEST_KEY = 1000
-"""Characters of a key; the rest of a longer one would stand in the name of each of its columns."""
-
 HEAD = 4096
-"""Rows of which one shows what the cells of a column hold."""
+"""Rows of which one shows what the cells of a column of text hold."""
 
-Row = dict[str, Any]
-NESTED = (list, tuple, dict)
+DEPTH = 3
+"""Values inside values that become columns; what lies deeper is left out."""
 
 
-def flat(row: Mapping[str, Any], left_out: dict[str, None], depth: int = 2) -> Row:
-    """A row with a column for each item of its lists and dictionaries, and of those of a dictionary in it.
+def open_columns(
+    name: str,
+    table: pa.Table,
+    choices: Choices,
+    decimal: Sign | None = None,
+    certain: bool = False,
+) -> Table:
+    """The table of columns as a file has them: written numbers as numbers, and nested outputs as columns.
 
     Parameters
     ----------
-    left_out : gets the keys whose values are nested more deeply.
+    decimal, certain : as for :func:`calib.data.read.numerals.read_written`; what was chosen unless given.
     """
-    if not any(isinstance(value, NESTED) for value in row.values()):
-        return dict(row)
-    found: Row = {}
-    for key, value in paired(row).items():
-        key = key[:LONGEST_KEY]
-        if not isinstance(value, NESTED):
-            found[key] = value
-            continue
-        if is_scored(value):  # by label, sorted: programs sort them by score
-            key = key if canonical(key).base in OUTPUTS else "score"
-            value = dict(sorted((str(item.pop("label")), *item.values()) for item in map(dict, value)))
-        if isinstance(value, dict) and depth:
-            inner = flat({str(name): item for name, item in value.items()}, left_out, depth - 1)
-        else:
-            inner = {str(j): item for j, item in enumerate(value) if not isinstance(item, NESTED)}
-        if len(inner) < len(value):
-            left_out[shortened(key)] = None
-        found |= {f"{key}_{name}": item for name, item in inner.items()}
+    import pyarrow as pa
+
+    if decimal is None and choices.decimal in (".", ","):
+        decimal, certain = ("," if choices.decimal == "," else "."), True
+    table, findings = read_written(table, name, decimal, certain)
+    columns = from_text(list(zip(table.column_names, table.columns, strict=True)))
+    for _ in range(DEPTH):
+        columns = opened(paired([by_label(*column) for column in columns]), name)
+    deep = [own for own, column in columns if pa.types.is_nested(column.type) and not is_numbers(column)]
+    if deep:
+        findings.append(info("nested", f"{listed(deep)} of {name} left out: nested values."))
+    table = pa.table([column for _, column in columns], names=[own for own, _ in columns])
+    contents = Table.from_arrow(name, table, bool(choices.drop_bad_rows))
+    contents.findings = findings
+    return contents
+
+
+def is_numbers(column: pa.ChunkedArray) -> bool:
+    """Whether a column holds lists of numbers."""
+    return cells_of(column.type) == "list" and cells_of(column.type.value_type) == "number"
+
+
+def width_of(column: pa.ChunkedArray) -> int:
+    """How many numbers each list of a column holds; 0 for other columns, and where that differs."""
+    import pyarrow.compute as pc
+
+    widths = pc.unique(pc.list_value_length(column)).drop_null().to_pylist() if is_numbers(column) else []
+    return widths[0] if len(widths) == 1 else 0
+
+
+def opened(columns: Columns, file: str) -> Columns:
+    """Columns with one for each field of structures, and for each item of lists of equally many numbers.
+
+    Lists of whole numbers beside as long ones of fractions stay, as the top k of very many classes.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    widths = {name: width_of(column) for name, column in columns}
+    kinds = {(widths[name], pa.types.is_integer(column.type.value_type)) for name, column in columns if widths[name]}
+    found: Columns = []
+    for name, column in columns:
+        items: Columns = []
+        if pa.types.is_struct(column.type):
+            items = list(zip((field.name for field in column.type), column.flatten(), strict=True))
+        elif (width := widths[name]) and not {(width, True), (width, False)} <= kinds:
+            check_count(len(found) + width, file)
+            items = [(str(j), pc.list_element(column, j)) for j in range(width)]
+        found += [(f"{name}_{key}", item) for key, item in items] or [(name, column)]
+        check_count(len(found), file)
     return found
 
 
-def is_scored(value: Any) -> bool:
-    """Whether a value is a list of labels with their numbers, as pipelines and cloud services write them."""
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(v, dict) and len(v) == 2 and "label" in v and not v.keys().isdisjoint(VALUES) for v in value)
-    )
+def by_name(rows: Sequence[dict[str, float] | None]) -> pa.ChunkedArray:
+    """Numbers by name as a column of structures, whose fields are in the order of the names."""
+    import pyarrow as pa
+
+    names = sorted({name for row in rows if row for name in row})
+    return pa.chunked_array([pa.array(rows, pa.struct([(name, pa.float64()) for name in names]))])
 
 
-def paired(row: Mapping[str, Any]) -> Row:
-    """A row whose list of numbers beside a list of as many names became numbers by name.
+def by_label(name: str, column: pa.ChunkedArray) -> tuple[str, pa.ChunkedArray]:
+    """Lists of a label with its number, as pipelines and cloud services write them, as numbers by name."""
+    import pyarrow as pa
 
-    ``{"labels": ["dog", "cat"], "scores": [0.9, 0.1]}`` becomes ``{"scores": {"cat": 0.1, "dog": 0.9}}``: such lists
-    are often sorted by their numbers, so that their places name no class.
+    kind = column.type.value_type if cells_of(column.type) == "list" else None
+    fields = {field.name for field in kind} if kind is not None and pa.types.is_struct(kind) else set()
+    value = next((word for word in VALUES if fields == {"label", word}), None)
+    if value is None:
+        return name, column
+    rows = [row and {str(item["label"]): item[value] for item in row} for row in column.to_pylist()]
+    return name if canonical(name).base in OUTPUTS else "score", by_name(rows)
+
+
+def paired(columns: Columns) -> Columns:
+    """Columns in which lists of numbers beside one of as many names are numbers by name.
+
+    Such lists are often sorted by their numbers, so that their places name no class.
     """
-    found = dict(row)
-    lists = {key: value for key, value in row.items() if isinstance(value, list) and len(value) > 1}
-    for key, numbers in lists.items():
-        if is_row(numbers) and not is_scored(numbers) and is_prediction(key):
-            names = [k for k, v in lists.items() if are_names(v) and len(set(v)) == len(numbers) == len(v)]
-            if len(names) == 1:
-                found[key] = dict(sorted(zip(row[names[0]], numbers, strict=True)))
-                found.pop(names[0], None)
-    return found
+    import pyarrow.compute as pc
 
-
-def are_names(value: Any) -> bool:
-    """Whether a value is a list of texts."""
-    return isinstance(value, list) and all(isinstance(name, str) for name in value)
-
-
-def is_row(value: Any) -> bool:
-    """Whether a value is several numbers, by place or by name."""
-    items = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
-    numbers = all(isinstance(item, (int, float)) and not isinstance(item, bool) for item in items)
-    return is_scored(value) or (len(items) > 1 and numbers)
-
-
-def table_of(rows: Iterable[Row], file: str) -> pa.Table | None:
-    """Flat rows as a table; what some rows lack is missing there. None where there is no value at all."""
-    import pyarrow as pa
-
-    columns: dict[str, list[Any]] = {}
-    n_rows = 0
-    for n_rows, row in enumerate(rows, 1):
-        for name, value in row.items():
-            cells = columns.setdefault(name, [])
-            cells += [None] * (n_rows - 1 - len(cells))
-            cells.append(value)
-        check_count(len(columns), file)
-    for cells in columns.values():
-        cells += [None] * (n_rows - len(cells))
-    return pa.table({name: typed(cells) for name, cells in columns.items()}) if columns else None
-
-
-def typed(values: list[Any]) -> pa.Array:
-    """Values as an Arrow array: booleans, numbers or texts, and text where they are of several kinds."""
-    import pyarrow as pa
-
-    try:
-        return pa.array(values)
-    except (OverflowError, UnicodeError, pa.ArrowException):
-        texts = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
-        # A half of a character that JSON wrote as two becomes a question mark.
-        return pa.array([None if text is None else text.encode("utf-8", "replace").decode() for text in texts])
+    lists = {name: column for name, column in columns if cells_of(column.type) == "list"}
+    names = [name for name, column in lists.items() if cells_of(column.type.value_type) == "text"]
+    found = dict(columns) if names else {}
+    for name, numbers in lists.items():
+        lengths = pc.list_value_length(numbers)
+        beside = [own for own in names if own in found and lengths.equals(pc.list_value_length(lists[own]))]
+        if is_numbers(numbers) and is_prediction(name) and len(beside) == 1:
+            both = zip(found.pop(beside[0]).to_pylist(), numbers.to_pylist(), strict=True)
+            found[name] = by_name([row[0] and dict(zip(*row, strict=True)) for row in both])
+    return list(found.items()) if found else columns
 
 
 # In cells of text.
@@ -134,7 +148,7 @@ BETWEEN = re.compile(r"[\s,;|]+")
 
 
 def parsed(cell: str) -> Any:
-    """What a cell holds: JSON, a list or a dictionary as Python prints it, or numbers; None where it is none of them.
+    """What a cell holds: JSON, a list or a dictionary as Python prints it, or numbers; else its text.
 
     ``[0.1 0.9]`` as NumPy prints it, ``0.1 0.9`` and ``0.1;0.9`` are numbers.
     """
@@ -150,44 +164,23 @@ def parsed(cell: str) -> Any:
     try:
         numbers = [float(piece) for piece in pieces]
     except ValueError:
-        return None
-    listed = inner != cell or all("." in piece or piece in ("0", "1") for piece in pieces)
-    return numbers if len(pieces) > 1 and listed else None
+        return cell
+    is_list = inner != cell or all("." in piece or piece in ("0", "1") for piece in pieces)
+    return numbers if len(pieces) > 1 and is_list else cell
 
 
-def with_columns(table: pa.Table, file: str) -> pa.Table:
-    """A table in which text that holds such values, and is called outputs, became a column for each class."""
+def from_text(columns: Columns) -> Columns:
+    """Columns in which text that holds such values in each cell is these values; lists of names, or called outputs."""
     import pyarrow as pa
 
-    texts = [name for name in table.column_names if cells_of(table.field(name).type) == "text"]
-    firsts = {name: parsed(next(filter(None, table.column(name).slice(0, HEAD).to_pylist()), "")) for name in texts}
-    beside = [name for name, first in firsts.items() if are_names(first)]
-    columns = dict(zip(table.column_names, table.columns, strict=True))
-    for name in [name for name, first in firsts.items() if is_row(first) and is_prediction(name)]:
-        found = in_cells(table.select([name, *beside]), name, file)
-        if found is not None and columns.keys().isdisjoint(found.column_names):
-            del columns[name]
-            columns |= zip(found.column_names, found.columns, strict=True)
-    return pa.table(columns)
-
-
-def in_cells(table: pa.Table, name: str, file: str) -> pa.Table | None:
-    """The columns that the cells of a column hold; None where one of them holds nothing of that kind.
-
-    Parameters
-    ----------
-    table : the column, and lists of names in whose order the numbers of each row may stand.
-    """
-    widths = set()
-
-    def rows() -> Iterator[Row]:
-        for values in zip(*table.to_pydict().values(), strict=True):
-            row = {key: parsed(cell) for key, cell in zip(table.column_names, values, strict=True) if cell}
-            if name in row:
-                widths.add(len(row[name]) if is_row(row[name]) else 0)
-            yield flat(row, {}) if name in row and len(widths) == 1 else {}
-
-    found = table_of(rows(), file)
-    if found is None or widths != {found.num_columns} or not 2 <= found.num_columns <= MAX_CLASSES:
-        return None  # the labels differ from row to row, or some cells hold something else
-    return found if all(cells_of(kind) == "number" for kind in found.schema.types) else None
+    found = []
+    for name, column in columns:
+        if cells_of(column.type) == "text":
+            first = parsed(next(filter(None, column.slice(0, HEAD).to_pylist()), ""))
+            names = isinstance(first, list) and all(isinstance(item, str) for item in first)
+            if names or (isinstance(first, (list, dict)) and is_prediction(name)):
+                with suppress(pa.ArrowException, OverflowError, UnicodeError):  # as where one is of another kind
+                    values = [parsed(cell) if cell else None for cell in column.to_pylist()]
+                    column = pa.chunked_array([pa.array(values)])
+        found.append((name, column))
+    return found

@@ -19,6 +19,9 @@ Sign = Literal[".", ","]
 BLANKS = " '’\u00a0\u2009\u202f"
 """What separates thousands and is never a decimal sign."""
 
+CODE = re.compile(r"\s*(0\d+|\d{16,})\s*")
+"""Digits that name something, such as 007: as a number they would be written in another way."""
+
 HEAD = 200
 """Rows of a column of text that show whether it may hold numbers at all."""
 
@@ -57,28 +60,30 @@ def decimal_sign(cells: list[str], delimiter: str) -> tuple[Sign, bool]:
 
 
 def read_written(
-    table: pa.Table, decimal: Sign, file: str, certain: bool = True, but: tuple[str, ...] = ()
+    table: pa.Table, file: str, decimal: Sign | None = None, certain: bool = False
 ) -> tuple[pa.Table, list[Finding]]:
-    """A text table whose columns of written numbers are numbers, and what is to be said of them.
+    """A table whose columns of written numbers are numbers, and what is to be said of them.
 
     Parameters
     ----------
-    decimal : the decimal sign where a column does not decide.
+    decimal : the decimal sign where a column does not decide; None for that of most cells of the table.
     certain : whether it was chosen, or other cells of the table have it; then nothing is left open.
-    but : columns that stay text.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     findings: list[Finding] = []
     divided: dict[str, list[str]] = {}
-    for j, name in enumerate(table.column_names):
-        column = table.column(j)
-        if not pa.types.is_string(column.type) or name in but:
-            continue
-        if not all(is_number(cell) for cell in column.slice(0, HEAD).to_pylist() if cell is not None):
-            continue
-        column = pc.utf8_trim_whitespace(column)
+    heads = {}
+    for j, kind in enumerate(table.schema.types):
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            cells = list(filter(None, table.column(j).slice(0, HEAD).to_pylist()))
+            if all(is_number(cell) and not CODE.fullmatch(cell) for cell in cells):
+                heads[j] = cells
+    if decimal is None:
+        decimal, certain = decimal_sign([cell for cells in heads.values() for cell in cells], "")
+    for j in heads:
+        name, column = table.column_names[j], pc.utf8_trim_whitespace(table.column(j).cast(pa.string()))
         column = pc.if_else(pc.match_substring_regex(column, EMPTY), pa.scalar(None, column.type), column)
         filled = pc.drop_null(column)
         fits = [sign for sign, form in NUMBER.items() if pc.all(pc.match_substring_regex(filled, form)).as_py()]

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from calib.data.findings import InvalidUpload, info, listed, shortened, warning
+from calib.data.findings import InvalidUpload, listed, shortened, warning
+from calib.data.limits import check_count
 from calib.data.options import Choices
-from calib.data.read.base import Allowance, damaged, reading
+from calib.data.read.base import damaged, reading
 from calib.data.read.harness import harness_rows, is_harness_sample
-from calib.data.read.nested import flat, is_scored, table_of, with_columns
-from calib.data.read.numerals import read_written
+from calib.data.read.nested import open_columns
 from calib.data.read.table import Table
 from calib.errors import Finding
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 BLANK = re.compile(r"[ \t\r\n]*")
 
 
-def open_json(name: str, text: str, allowance: Allowance, choices: Choices) -> Table:
+def open_json(name: str, text: str, choices: Choices) -> Table:
     """The table that a JSON file holds: one document, or one after the other, as in lines."""
     with reading(name):
         rest = documents(text, name)
         first, second = next(rest, None), next(rest, None)
         rows = rows_of(first, name) if second is None else chain((first, second), rest)
-        return open_records(rows, allowance, choices, name)
+        return open_records(rows, choices, name)
 
 
 def documents(text: str, name: str) -> Iterator[Any]:
@@ -86,13 +86,12 @@ def tables_in(document: dict[str, Any], path: str = "") -> Iterator[tuple[str, l
     for key, value in document.items():
         if isinstance(value, dict):
             yield from tables_in(value, f"{path}{key}.")
-        elif isinstance(value, list) and value and all(isinstance(row, dict) for row in value) and not is_scored(value):
+        elif isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
             yield f"{path}{key}", value
 
 
-def open_records(rows: Iterable[Any], allowance: Allowance, choices: Choices, name: str = "The table") -> Table:
+def open_records(rows: Iterable[Any], choices: Choices, name: str = "The table") -> Table:
     """The table of rows that are objects, lists of values, or single values."""
-    left_out: dict[str, None] = {}
     rows = iter(rows)
     first: Any = next(rows, {})
     rows = chain([first], rows)
@@ -100,44 +99,61 @@ def open_records(rows: Iterable[Any], allowance: Allowance, choices: Choices, na
     of_harness = is_harness_sample(first)
     if of_harness:
         rows, findings = harness_rows(rows, name)
-    table = table_of((flat(plain(row), left_out) for row in rows), name)
-    if table is None:
-        reason = f"{name} holds no row with values ({listed(left_out)} left out)."
+    contents = open_columns(name, table_of(rows, name), choices)
+    if not set(contents.cells.values()) - {"list", "other"}:
+        reason = f"{name} holds no row with values ({listed(contents.names)} left out)."
         action = "Save a list of objects, or one object a line, with the outputs and the label of each row."
         raise InvalidUpload("no_rows", reason, action)
-    if left_out:
-        findings.append(info("nested", f"{listed(left_out)} of {name} left out: nested values."))
-    table, said = read_written(table, ".", name)
-    table = with_columns(table, name)
-    if set(table.column_names) == {"label", "score"} and is_first_choice(table):
-        table = table.rename_columns(["predicted_label" if c == "label" else "confidence" for c in table.column_names])
+    if set(contents.names) == {"label", "score"} and is_first_choice(contents):
+        names = {"label": "predicted_label", "score": "confidence"}
+        table = contents.fetch(["label", "score"]).rename_columns(names)
+        contents = Table.from_arrow(name, table, bool(choices.drop_bad_rows))
         text = (
             f"{name} holds label and score alone, as a text-classification pipeline gives its first choice: "
             "read as the predicted label and its confidence."
         )
         action = "Call the pipeline with top_k=None for the scores of all classes, and add a file with the labels."
         findings.append(warning("top_label_alone", text, action))
-    contents = Table.from_arrow(name, table, allowance, bool(choices.drop_bad_rows))
-    contents.findings = [*findings, *said]
+    contents.findings = [*findings, *contents.findings]
     if of_harness and choices.kind is None:
         contents.format_choices = {"kind": "logits"}
     return contents
 
 
-def plain(row: Any) -> dict[str, Any]:
-    """A row whose NumPy numbers and arrays are Python's; what is no object is the outputs of its row."""
-    if not isinstance(row, dict):
-        return {"score" if is_scored(row) else "output": row}
-    return {str(key): value.tolist() if hasattr(value, "tolist") else value for key, value in row.items()}
-
-
-def is_first_choice(table: pa.Table) -> bool:
+def is_first_choice(contents: Table) -> bool:
     """Whether scores are those of the likeliest of some labels: none is below the share of each if all were alike."""
-    import pyarrow as pa
     import pyarrow.compute as pc
 
-    label, score = table.column("label"), table.column("score")
-    if not pa.types.is_string(label.type) or not pa.types.is_floating(score.type):
+    if contents.cells != {"label": "text", "score": "number"}:
         return False
-    lowest = pc.min(score).as_py()
-    return lowest is not None and lowest >= 1 / max(2, pc.count_distinct(label).as_py())
+    lowest = pc.min(contents.column("score")).as_py()
+    return lowest is not None and lowest >= 1 / max(2, pc.count_distinct(contents.column("label")).as_py())
+
+
+def table_of(rows: Iterable[Any], file: str) -> pa.Table:
+    """Rows as a table; what some rows lack is missing there, and what is no object is the outputs of its row."""
+    import pyarrow as pa
+
+    columns: dict[str, list[Any]] = {}
+    n_rows = 0
+    for n_rows, row in enumerate(rows, 1):
+        for name, value in (row if isinstance(row, dict) else {"output": row}).items():
+            cells = columns.setdefault(str(name), [])
+            cells += [None] * (n_rows - 1 - len(cells))
+            cells.append(value.tolist() if hasattr(value, "tolist") else value)
+        check_count(len(columns), file)
+    for cells in columns.values():
+        cells += [None] * (n_rows - len(cells))
+    return pa.table({name: typed(cells) for name, cells in columns.items()})
+
+
+def typed(values: list[Any]) -> pa.Array:
+    """Values as an Arrow array; as text where they are of several kinds."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(values)
+    except (OverflowError, UnicodeError, pa.ArrowException):
+        texts = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
+        # A half of a character that JSON wrote as two becomes a question mark.
+        return pa.array([None if text is None else text.encode("utf-8", "replace").decode() for text in texts])

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data.findings import InvalidUpload, shortened
-from calib.data.read.base import Allowance, Array, ArrayInfo, Contents, reading
+from calib.data.read.base import Array, ArrayInfo, Contents, check_size, reading
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,12 +65,11 @@ class Table(Contents):
         name: str,
         schema: pa.Schema,
         n_rows: int,
-        allowance: Allowance,
         drop_bad_cells: bool,
         columns: pa.Table | None = None,
     ):
         check_names(schema.names, name)
-        super().__init__(name, tuple(ArrayInfo(f.name, (n_rows,), str(f.type)) for f in schema), allowance)
+        super().__init__(name, tuple(ArrayInfo(f.name, (n_rows,), str(f.type)) for f in schema))
         self.n_rows = n_rows
         self.cells = {field.name: cells_of(field.type) for field in schema}
         self._columns = columns
@@ -78,10 +77,10 @@ class Table(Contents):
         self._sample: dict[str, Array] | None = None
 
     @classmethod
-    def from_arrow(cls, name: str, table: pa.Table, allowance: Allowance, drop_bad_cells: bool) -> Table:
+    def from_arrow(cls, name: str, table: pa.Table, drop_bad_cells: bool) -> Table:
         """A table in memory; of columns that say the same under the same name, one is kept."""
         table = without_twins(table)
-        return Table(name, table.schema, table.num_rows, allowance, drop_bad_cells, table)
+        return Table(name, table.schema, table.num_rows, drop_bad_cells, table)
 
     def fetch(self, names: list[str]) -> pa.Table:
         """Columns as Arrow has them."""
@@ -102,7 +101,7 @@ class Table(Contents):
         with reading(self.name):
             table = self.fetch([name for name in self.names if name != without])
             table = table if rows is None else table.take(rows)
-        found = Table.from_arrow(self.name, table, self.allowance, self._drop_bad_cells)
+        found = Table.from_arrow(self.name, table, self._drop_bad_cells)
         found.format_choices = self.format_choices
         return found
 
@@ -140,7 +139,7 @@ class Table(Contents):
         single = all(self.info(name).dtype in ("float", "halffloat") for name in names)
         dtype = np.dtype(np.float32 if single else np.float64)
         what = f"The {len(names):,} columns from {shortened(names[0])} of {self.name}"
-        self.allowance.take(self.n_rows * len(names) * dtype.itemsize, what)
+        check_size(self.n_rows * len(names) * dtype.itemsize, what)
         with reading(what):
             out = np.empty((self.n_rows, len(names)), dtype=dtype)
             for j, (name, column) in enumerate(zip(names, self.fetch(list(names)).columns, strict=True)):

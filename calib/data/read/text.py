@@ -10,31 +10,25 @@ from typing import TYPE_CHECKING, Any
 from calib.data.findings import InvalidUpload, count, info, shortened, verb
 from calib.data.limits import check_count
 from calib.data.options import Choices
-from calib.data.read.base import Allowance, reading
+from calib.data.read.base import reading
 from calib.data.read.dialect import Dialect, infer_dialect, infer_encoding
-from calib.data.read.nested import with_columns
-from calib.data.read.numerals import read_written
-from calib.data.read.table import Table, check_names, without_twins
+from calib.data.read.nested import open_columns
+from calib.data.read.table import Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def open_text(name: str, content: bytes, allowance: Allowance, choices: Choices) -> Table:
+def open_text(name: str, content: bytes, choices: Choices) -> Table:
     """Parse a text table."""
     encoding = choices.encoding or infer_encoding(content)
     with reading(name):
         dialect = infer_dialect(content, encoding, choices, name)
     check_count(len(dialect.names), name)
-    drop = bool(choices.drop_bad_rows)
     with reading(name):
-        table = parse(content, encoding, dialect, name, drop)
-        table, findings = read_written(table, dialect.decimal, name, dialect.certain, dialect.codes)
-        table = without_twins(without_empty(table))
-        check_names(table.column_names, name)
-        table = with_columns(table, name)
-    contents = Table.from_arrow(name, table, allowance, drop)
-    contents.findings = findings
+        table = parse(content, encoding, dialect, name, bool(choices.drop_bad_rows))
+        table = without_empty(table)
+        contents = open_columns(name, table, choices, dialect.decimal, dialect.certain)
     if dialect.above:
         text = f"{count(len(dialect.above), 'line')} above the table of {name} left out, such as"
         contents.findings.insert(0, info("lines_above", f"{text} {shortened(dialect.above[0].strip())!r}."))

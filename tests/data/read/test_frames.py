@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pytest
 
 import calib
 from calib.data import inspect
@@ -70,6 +71,23 @@ def test_a_frame_is_the_same_data_as_its_file(tmp_path):
 def test_lists_of_numbers_in_a_column_are_the_classes():
     data = calib.load(pd.DataFrame({"probs": list(PROBS), "label": LABELS}))
     np.testing.assert_allclose(np.exp(data.logits), PROBS)
+
+
+@cases(
+    "write",
+    [
+        ("percent signs", lambda p: f"{100 * p:.4f} %"),
+        ("decimal commas", lambda p: f"{p:.6f}".replace(".", ",")),
+        ("both", lambda p: f"{100 * p:.4f}%".replace(".", ",")),
+    ],
+)
+@pytest.mark.parametrize("as_file", [False, True])
+def test_numbers_written_as_text_are_read_as_those_of_a_csv(write, as_file, tmp_path):
+    frame = FRAME.assign(**{name: FRAME[name].map(write) for name in FRAME.columns[:3]}, code="007")
+    frame.to_parquet(tmp_path / "outputs.parquet", index=False)
+    found = inspect(tmp_path / "outputs.parquet" if as_file else frame)
+    np.testing.assert_allclose(np.exp(found.predictions.logits), PROBS, atol=1e-6)
+    assert "string" in next(array.dtype for array in found.arrays if array.name == "code")
 
 
 @cases(

@@ -54,7 +54,6 @@ BY_NAME = [{"probs": dict(zip(NAMES, row, strict=True)), "label": NAMES[label]} 
         ("lines", lines(BY_NUMBER), None),
         ("byte order mark", "\ufeff" + lines(BY_NUMBER), None),
         ("dictionaries by class", lines(BY_NAME), NAMES),
-        ("numbers as text", lines({**row, "probs": list(map(repr, row["probs"]))} for row in BY_NUMBER), None),
         ("one object of lists", json.dumps({"model": "x", "logits": LOGITS.tolist(), "labels": LABELS.tolist()}), None),
         ("a list beside facts", json.dumps({"model": {"layers": 3}, "samples": BY_NAME}), NAMES),
         *((f"pandas, {o}", FRAME.to_json(orient=o, double_precision=15), NAMES) for o in ("split", "index", "columns")),
